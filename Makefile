@@ -1,0 +1,28 @@
+# `make demo` and `make test` need nothing but Python 3.11+ and a package index.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: demo test test-slow lint clean
+
+.venv/installed: pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	touch $@
+
+demo: .venv/installed
+	$(BIN)/rmgl demo --output demo --force
+	@echo "Pictures: demo/embedding.png, demo/layers.png"
+
+test: .venv/installed
+	$(BIN)/python -m pytest
+
+test-slow: .venv/installed
+	$(BIN)/python -m pytest -m slow
+
+lint: .venv/installed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+clean:
+	rm -rf .venv demo .pytest_cache .mypy_cache .ruff_cache

@@ -1,0 +1,178 @@
+"""Algorithm 1: the only loop over both layers and embedding.
+
+minimise   sum_m  tr(L_m S_m) + alpha_m ||L_m||_F^2 + beta_m tr(Q' L_m Q)
+subject to L_m a graph Laplacian, tr(L_m) = N, Q'Q = I_K
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rmgl.edges import Edges, Vector
+from rmgl.embedding import Embedding, smallest_eigenvectors, weighted_sum
+from rmgl.layer import Layer, LayerProblem, solve_layer
+from rmgl.layer.problem import squared_norm
+from rmgl.parallel import Runner
+
+LAYER_TOL = 1e-8
+
+
+@dataclass(frozen=True)
+class ViewProblem:
+    """One view as Algorithm 1 sees it: candidate edges, data distances on them, and its two parameters."""
+
+    name: str
+    edges: Edges
+    distances: Vector
+    alpha: float
+    beta: float
+
+
+@dataclass(frozen=True)
+class State:
+    """Layers and embedding, with what follows from them."""
+
+    layers: list[Layer]
+    embedding: Embedding
+    spreads: list[Vector]
+    """||q_i - q_j||^2 on the candidate edges of every view."""
+    terms: NDArray[np.float64]
+    """The three terms of the objective for every view: (M, 3)."""
+
+    @property
+    def objective(self) -> float:
+        return float(self.terms.sum())
+
+
+@dataclass
+class Outcome:
+    """Where Algorithm 1 ended and how it got there."""
+
+    state: State
+    converged: bool
+    n_iter: int
+    history: list[dict[str, Any]] = field(default_factory=list)
+
+
+def alternate(
+    views: Sequence[ViewProblem],
+    n_clusters: int,
+    *,
+    solver: str = "newton",
+    tol: float = 1e-6,
+    max_iter: int = 100,
+    run: Runner,
+    random_state: np.random.RandomState,
+    progress: Callable[[dict[str, Any]], None] = lambda row: None,
+) -> Outcome:
+    """Learn layers and embedding in turn until neither the objective nor the subspace changes.
+
+    No half step raises the objective. The first layers are those of the data alone (Q = 0).
+    """
+    log = History(progress)
+    state = first_state(views, n_clusters, solver, run, random_state)
+    log.add("start", 0, state)
+    for iteration in range(1, max_iter + 1):
+        after_layers = update_layers(views, state, solver, run)  # problem (6), one per view
+        log.add("layers", iteration, after_layers)
+        after_embedding = update_embedding(views, after_layers, random_state)  # problem (10)
+        log.add("embedding", iteration, after_embedding)
+        fall = (state.objective - after_embedding.objective) / abs(state.objective)
+        turn = subspace_change(state.embedding.vectors, after_embedding.embedding.vectors)
+        state = after_embedding
+        if fall <= tol and turn <= np.sqrt(tol):
+            return Outcome(state, True, iteration, log.rows)
+    return Outcome(state, False, max_iter, log.rows)
+
+
+def first_state(views: Sequence[ViewProblem], n_clusters: int, solver: str, run: Runner, random_state: np.random.RandomState) -> State:
+    """Layers of the data alone and the embedding they have in common."""
+    layers = run(lambda view, check: _solve(view, view.distances, solver, check), views)
+    embedding = _embed(views, layers, n_clusters, random_state, start=None)
+    return _state(views, layers, embedding)
+
+
+def update_layers(views: Sequence[ViewProblem], state: State, solver: str, run: Runner) -> State:
+    """Every layer given the embedding, from its last potentials; the layer is kept where it is the best already."""
+
+    def update(item: tuple[ViewProblem, Layer, Vector, NDArray], check: Callable[[], None]) -> tuple[Layer, NDArray]:
+        view, layer, spread, terms = item
+        if view.beta == 0:
+            return layer, terms
+        candidate = _solve(view, view.distances + view.beta * spread, solver, check, start=layer.potentials)
+        new_terms = _view_terms(view, candidate, spread)
+        if new_terms.sum() <= terms.sum():
+            return candidate, new_terms
+        return replace(candidate, adjacency=layer.adjacency), terms  # better by less than rounding: same certificate
+
+    updated = run(update, list(zip(views, state.layers, state.spreads, state.terms, strict=True)))
+    return replace(state, layers=[layer for layer, _ in updated], terms=np.array([terms for _, terms in updated]))
+
+
+def update_embedding(views: Sequence[ViewProblem], state: State, random_state: np.random.RandomState) -> State:
+    """The embedding given the layers, from the last one; kept where it is the best already."""
+    n_clusters = state.embedding.vectors.shape[1]
+    embedding = _embed(views, state.layers, n_clusters, random_state, start=state.embedding.block)
+    candidate = _state(views, state.layers, embedding)
+    return candidate if candidate.objective <= state.objective else state
+
+
+def subspace_change(old: NDArray, new: NDArray) -> float:
+    """||(I - Q Q') Q_old||_F / sqrt(K): 0 for the same subspace, 1 for an orthogonal one."""
+    return float(np.linalg.norm(old - new @ (new.T @ old)) / np.sqrt(old.shape[1]))
+
+
+class History:
+    """One row per half step."""
+
+    def __init__(self, progress: Callable[[dict[str, Any]], None]) -> None:
+        self.rows: list[dict[str, Any]] = []
+        self.progress = progress
+        self.began = perf_counter()
+
+    def add(self, step: str, iteration: int, state: State) -> None:
+        smoothness, ridge, coupling = state.terms.sum(axis=0)
+        row = {
+            "iteration": iteration,
+            "step": step,
+            "objective": state.objective,
+            "smoothness": float(smoothness),
+            "ridge": float(ridge),
+            "coupling": float(coupling),
+            "kkt_residual": max(layer.kkt_residual for layer in state.layers),
+            "eigen_residual": state.embedding.residual,
+            "seconds": perf_counter() - self.began,
+        }
+        self.rows.append(row)
+        self.progress(row)
+
+
+def _solve(view: ViewProblem, costs: Vector, solver: str, check: Callable[[], None], start: Vector | None = None) -> Layer:
+    problem = LayerProblem(view.edges, costs, view.alpha)
+    return solve_layer(view.name, problem, solver=solver, tol=LAYER_TOL, start=start, callback=lambda *_: check())
+
+
+def _embed(views, layers: Sequence[Layer], n_clusters: int, random_state, start: NDArray | None) -> Embedding:
+    graph = weighted_sum([layer.adjacency for layer in layers], [view.beta for view in views])
+    return smallest_eigenvectors(graph, n_clusters, start=start, random_state=random_state)
+
+
+def _state(views: Sequence[ViewProblem], layers: list[Layer], embedding: Embedding) -> State:
+    stores = {id(view.edges): view.edges for view in views}  # views that share their candidates share the measuring
+    measured = {key: edges.measure(embedding.vectors) for key, edges in stores.items()}
+    spreads = [measured[id(view.edges)] for view in views]
+    terms = [_view_terms(*item) for item in zip(views, layers, spreads, strict=True)]
+    return State(layers, embedding, spreads, np.array(terms))
+
+
+def _view_terms(view: ViewProblem, layer: Layer, spread: Vector) -> NDArray[np.float64]:
+    """tr(L S), alpha ||L||_F^2 and beta tr(Q'LQ) of one view; `spread` holds ||q_i - q_j||^2."""
+    smoothness = view.edges.inner(view.distances, layer.adjacency)
+    coupling = view.edges.inner(spread, layer.adjacency)
+    return np.array([smoothness, view.alpha * squared_norm(layer.adjacency), view.beta * coupling])

@@ -1,0 +1,166 @@
+"""The command line: `rmgl cluster` and `rmgl demo`."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from importlib.util import find_spec
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import click
+import numpy as np
+
+from rmgl.estimator import RMGL
+from rmgl.files import read_views
+from rmgl.layer import SOLVERS
+from rmgl.output import check_folder, new_folder, write_results
+
+
+class BadInput(click.ClickException):
+    """One clear line, exit code 2."""
+
+    exit_code = 2
+
+
+class PerView(click.ParamType):
+    """A value for all views (`100`), a list in their order (`2,2,20`), or pairs by name (`fac=2,mor=20`)."""
+
+    def __init__(self, kind: type) -> None:
+        self.kind = kind
+        self.name = "number" if kind is float else "text"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not isinstance(value, str) or value == "auto":
+            return value
+        try:
+            parts = value.split(",")
+            if all("=" in part for part in parts):
+                return {name: self.kind(number) for name, _, number in (part.rpartition("=") for part in parts)}
+            return self.kind(value) if len(parts) == 1 else [self.kind(part) for part in parts]
+        except ValueError:
+            self.fail(f"{value!r} is not a number, a list like 2,2,20 or pairs like fac=2,mor=20", param, ctx)
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="rmgl")
+def cli() -> None:
+    """Learn one sparse graph layer per view and one common embedding from multi-view data, and cluster the rows."""
+
+
+@cli.command()
+@click.argument("inputs", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("-k", "--clusters", required=True, type=int, help="Number of clusters.")
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="Folder to write; it appears complete or not at all.")
+@click.option(
+    "--alpha", type=PerView(float), default="auto", show_default=True, help="Edge spread: a number, a list by view, or name=number pairs."
+)
+@click.option(
+    "--beta", type=PerView(float), default="auto", show_default=True, help="Weight of each view in the embedding, in the same forms."
+)
+@click.option("--scale", type=PerView(str), default="minmax", show_default=True, help="minmax, standard, unit or none, in the same forms.")
+@click.option("--id", "id_column", help="Column of row ids: aligns the rows of several files and labels the output.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of everything random.")
+@click.option("--solver", type=click.Choice(list(SOLVERS)), default="newton", show_default=True)
+@click.option("--tol", type=float, default=1e-6, show_default=True, help="Relative change of the objective at which to stop.")
+@click.option("--max-iter", type=int, default=100, show_default=True, help="Most rounds over layers and embedding.")
+@click.option("--jobs", type=int, default=-1, show_default=True, help="Threads over views; -1 for all cores.")
+@click.option("--no-plots", is_flag=True, help="Write no pictures.")
+@click.option("--force", is_flag=True, help="Replace an output folder that rmgl wrote before.")
+def cluster(
+    inputs: tuple[Path, ...],
+    clusters: int,
+    output: Path,
+    id_column: str | None,
+    seed: int,
+    jobs: int,
+    no_plots: bool,
+    force: bool,
+    **parameters: Any,
+) -> None:
+    """Cluster the rows of one .npz file (its 2-D arrays are the views), or of one .npy, .csv, .tsv or .parquet file per view."""
+    pictures = not no_plots and pictures_possible()
+    try:
+        check_folder(output, force)
+        views, ids = read_views(inputs, id_column)
+        model = RMGL(clusters, random_state=seed, n_jobs=jobs, verbose=int(sys.stderr.isatty()), **parameters)
+        seconds = timed_fit(model, views)
+        with new_folder(output, force) as draft:
+            write_results(draft, model, ids=ids, seconds=seconds, pictures=pictures)
+    except (ValueError, TypeError, MemoryError, OSError) as error:
+        raise BadInput(" ".join(str(error).split())) from error
+    click.echo(f"{len(model.labels_)} rows, {len(views)} views, {clusters} clusters in {seconds:.1f} s")
+    click.echo(layer_table(model))
+    click.echo(f"written: {output}")
+
+
+@cli.command()
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="Also write the result and its pictures to this folder.")
+@click.option("--force", is_flag=True, help="Replace an output folder that rmgl wrote before.")
+@click.option("--jobs", type=int, default=-1, show_default=True, help="Threads over views; -1 for all cores.")
+def demo(output: Path | None, force: bool, jobs: int) -> None:
+    """The main job on the embedded UCI digits with the paper's parameters, scored against the true digits."""
+    from rmgl.datasets import load_uci_digits
+
+    try:
+        if output is not None:
+            check_folder(output, force)
+        data = load_uci_digits()
+        click.echo("UCI handwritten digits: 2000 rows, 6 views, 10 digits. RMGL with the paper's parameters.")
+        model = RMGL(10, alpha=100, beta=[2, 2, 2, 20, 7, 1], scale="minmax", random_state=0, n_jobs=jobs, verbose=int(sys.stderr.isatty()))
+        seconds = timed_fit(model, data.views)
+        click.echo(layer_table(model))
+        click.echo(f"{'converged' if model.converged_ else 'not converged'} in {model.n_iter_} rounds, {seconds:.1f} s")
+        scores = demo_scores(model, data.target)
+        for name, values in scores.items():
+            click.echo(f"{name:9s} {np.mean(values):.4f} +/- {np.std(values):.4f}   over {len(values)} k-means seeds")
+        if output is not None:
+            with new_folder(output, force) as draft:
+                write_results(draft, model, ids=None, seconds=seconds, pictures=pictures_possible())
+            click.echo(f"written: {output}")
+    except (ValueError, MemoryError, OSError) as error:
+        raise BadInput(" ".join(str(error).split())) from error
+
+
+def demo_scores(model: RMGL, target: np.ndarray, n_seeds: int = 20) -> dict[str, list[float]]:
+    """NMI and accuracy of k-means on the embedding, for several seeds of k-means."""
+    from rmgl.clustering import cluster_rows
+    from rmgl.metrics import clustering_accuracy, normalized_mutual_info_score
+
+    labels = [cluster_rows(model.embedding_, model.n_clusters, n_init=model.n_init, random_state=seed) for seed in range(n_seeds)]
+    return {
+        "NMI": [normalized_mutual_info_score(target, found) for found in labels],
+        "accuracy": [clustering_accuracy(target, found) for found in labels],
+    }
+
+
+def timed_fit(model: RMGL, views: dict[str, np.ndarray]) -> float:
+    """Fit, pass warnings on as single lines, return the seconds it took."""
+    began = perf_counter()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        model.fit(views)
+    for warning in caught:
+        click.echo(f"warning: {warning.message}", err=True)
+    return perf_counter() - began
+
+
+def pictures_possible() -> bool:
+    if find_spec("matplotlib") is not None:
+        return True
+    click.echo("warning: matplotlib is not installed, so no pictures are written (pip install 'rmgl[plot]')", err=True)
+    return False
+
+
+def layer_table(model: RMGL) -> str:
+    """One line per layer with its certificate."""
+    width = max(5, *(len(name) for name in model.view_names_))
+    titles = f"{'alpha':>9s}  {'beta':>9s}  {'edges/node':>10s}  {'components':>10s}  {'KKT residual':>12s}  {'gap':>8s}  status"
+    lines = [f"{'layer':{width}s}  {titles}"]
+    for layer, alpha, beta in zip(model.layers_, model.alpha_, model.beta_, strict=True):
+        lines.append(
+            f"{layer.name:{width}s}  {alpha:9.4g}  {beta:9.4g}  {2 * layer.n_edges / layer.n_nodes:10.1f}  {layer.n_components:10d}  "
+            f"{layer.kkt_residual:12.1e}  {layer.gap:8.1e}  {layer.status}"
+        )
+    return "\n".join(lines)

@@ -1,0 +1,34 @@
+"""What alpha and beta are when the user leaves them at "auto"."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rmgl.edges import AllPairs, Vector
+
+NEIGHBOURS = 20
+COUPLING = 0.1
+
+
+def default_alpha(edges: AllPairs, distances: Vector, n_neighbors: int = NEIGHBOURS) -> float:
+    """The alpha at which a node with typical distances keeps about `n_neighbors` neighbours.
+
+    If node i had k neighbours at distances z_i1 <= ... <= z_ik and the next at z_i,k+1, all nodes alike, its degree
+    would be sum_j (z_i,k+1 - z_ij) / (4 alpha); it is 1 on average at alpha = mean_i sum_j (z_i,k+1 - z_ij) / 4.
+    """
+    k = min(n_neighbors, edges.n_nodes - 2)
+    if k < 1:
+        return float(distances.mean())
+    nearest = edges.nearest(distances, k + 1)
+    alpha = float((nearest[:, -1:] - nearest[:, :-1]).sum(axis=1).mean() / 4)
+    return alpha if alpha > 0 else float(distances.mean())
+
+
+def default_beta(alpha: NDArray[np.float64], n_nodes: int, n_clusters: int) -> float:
+    """One beta for all views: a light coupling.
+
+    Rows of Q in two clusters of N/K nodes are 2K/N apart, so beta = N/K times a cost adds about that cost to every
+    edge between clusters; the cost taken is a tenth of the mean weight-giving cost alpha / n_neighbors.
+    """
+    return COUPLING * float(alpha.mean()) * n_nodes / (n_clusters * NEIGHBOURS)

@@ -1,0 +1,153 @@
+"""The pairs of nodes a layer may use, and everything a solver may ask about them.
+
+An *edge store* holds candidate pairs and no data. A solver works with `(edges, costs, alpha)`,
+where `costs` is a vector with one entry z_ij per candidate pair, and asks only what `Edges` lists.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from rmgl.memory import require_memory
+
+Vector = NDArray[np.float64]
+
+# Below this share of |x_i|^2 + |x_j|^2 the formula |x|^2 + |y|^2 - 2x'y has lost more than six of its
+# sixteen digits, and the distance is taken from the difference of the rows instead.
+CANCELLATION = 1e-6
+BLOCK_ENTRIES = 1 << 21
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """One pass over the pairs at u, with t_ij = u_i + u_j - z_ij."""
+
+    excess: Vector
+    """sum_j (t_ij)_+ for every node i."""
+    counts: Vector
+    """The number of pairs of node i with t_ij > 0."""
+    squares: float
+    """sum_{i<j} (t_ij)_+^2."""
+
+
+class Edges(Protocol):
+    """What a solver may ask of an edge store."""
+
+    n_nodes: int
+    n_pairs: int
+    max_degree: int
+    """The largest number of candidate pairs that share a node."""
+
+    def measure(self, X: NDArray | sparse.csr_array) -> Vector:
+        """||x_i - x_j||^2 for every candidate pair: rows of a view, or of an embedding."""
+
+    def evaluate(self, u: Vector, costs: Vector) -> Evaluation:
+        """Degrees and dual value at u, before division by powers of alpha; one pass."""
+
+    def product(self, u: Vector, costs: Vector, v: Vector) -> Vector:
+        """(D_A + A) v, with A the 0/1 matrix of the pairs active at u; one pass."""
+
+    def active(self, u: Vector, costs: Vector, least: float) -> sparse.csr_array:
+        """The symmetric matrix of the t_ij that exceed `least`."""
+
+    def inner(self, costs: Vector, weights: sparse.csr_array) -> float:
+        """z'w = sum_{i<j} z_ij w_ij, for symmetric weights on candidate pairs."""
+
+
+class AllPairs:
+    """Every pair of nodes is a candidate: N(N-1)/2 pairs, row by row above the diagonal.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> edges = AllPairs(3)
+    >>> edges.measure(np.array([[0.0], [1.0], [3.0]]))
+    array([1., 9., 4.])
+    """
+
+    def __init__(self, n_nodes: int) -> None:
+        self.n_nodes = n_nodes
+        self.n_pairs = n_nodes * (n_nodes - 1) // 2
+        self.max_degree = n_nodes - 1
+
+    def require_memory(self, n_vectors: int, purpose: str) -> None:
+        """Refuse, before anything is allocated, what `n_vectors` vectors over all pairs would need."""
+        require_memory(8 * self.n_pairs * n_vectors, f"{purpose}: all {self.n_pairs:,} pairs of {self.n_nodes:,} rows")
+
+    def measure(self, X: NDArray | sparse.csr_array) -> Vector:
+        from rmgl import kernels
+
+        if not sparse.issparse(X):
+            X = X - X.mean(axis=0)
+        norms = np.asarray((X * X).sum(axis=1), dtype=np.float64).ravel()
+        distances = np.empty(self.n_pairs)
+        block = max(1, BLOCK_ENTRIES // self.n_nodes)
+        for first in range(0, self.n_nodes - 1, block):
+            gram = X[first : first + block] @ X[first:].T
+            gram = gram.toarray() if sparse.issparse(gram) else gram
+            kernels.fill_distances(first, gram, norms, distances)
+            self._repair_cancelled(X, norms, distances, first, min(first + block, self.n_nodes - 1))
+        return distances
+
+    def _repair_cancelled(self, X, norms: Vector, distances: Vector, first: int, stop: int) -> None:
+        """Measure near-duplicates among the pairs of rows first..stop-1 again, from the difference of their rows."""
+        chunk = max(1, BLOCK_ENTRIES // max(1, X.shape[1]))
+        for i in range(first, stop):
+            row = distances[self._row_start(i) : self._row_start(i + 1)]
+            close = np.flatnonzero(row < CANCELLATION * (norms[i] + norms[i + 1 :]))
+            for at in range(0, close.size, chunk):
+                others = close[at : at + chunk]
+                difference = X[others + i + 1] - X[[i] * others.size] if sparse.issparse(X) else X[others + i + 1] - X[i]
+                row[others] = np.asarray((difference * difference).sum(axis=1)).ravel()
+
+    def evaluate(self, u: Vector, costs: Vector) -> Evaluation:
+        from rmgl import kernels
+
+        excess, counts = np.zeros(self.n_nodes), np.zeros(self.n_nodes)
+        squares = kernels.pair_excess(u, costs, excess, counts)
+        return Evaluation(excess, counts, squares)
+
+    def product(self, u: Vector, costs: Vector, v: Vector) -> Vector:
+        from rmgl import kernels
+
+        out = np.zeros(self.n_nodes)
+        kernels.pair_product(u, costs, v, out)
+        return out
+
+    def active(self, u: Vector, costs: Vector, least: float) -> sparse.csr_array:
+        from rmgl import kernels
+
+        degrees = np.zeros(self.n_nodes, dtype=np.int64)
+        kernels.count_above(u, costs, least, degrees)
+        indptr = np.concatenate([[0], np.cumsum(degrees)])
+        indices = np.empty(indptr[-1], dtype=np.int32)
+        data = np.empty(indptr[-1])
+        kernels.fill_symmetric(u, costs, least, indptr[:-1].copy(), indices, data)
+        if indptr[-1] <= np.iinfo(np.int32).max:
+            indptr = indptr.astype(np.int32)
+        return sparse.csr_array((data, indices, indptr), shape=(self.n_nodes, self.n_nodes))
+
+    def inner(self, costs: Vector, weights: sparse.csr_array) -> float:
+        from rmgl import kernels
+
+        return kernels.pair_inner(costs, weights.indptr, weights.indices, weights.data)
+
+    def nearest(self, distances: Vector, k: int) -> NDArray[np.float64]:
+        """The k smallest distances of every node, in increasing order: (n_nodes, k)."""
+        out = np.empty((self.n_nodes, k))
+        nodes = np.arange(self.n_nodes)
+        for i in nodes:
+            smaller = nodes[:i]
+            before = distances[self._row_start(smaller) + i - smaller - 1]
+            after = distances[self._row_start(i) : self._row_start(i + 1)]
+            out[i] = np.sort(np.partition(np.concatenate([before, after]), k - 1)[:k])
+        return out
+
+    def _row_start(self, i):
+        """Place of pair (i, i+1)."""
+        return i * (2 * self.n_nodes - i - 1) // 2

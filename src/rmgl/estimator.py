@@ -1,0 +1,251 @@
+"""`RMGL`: the scikit-learn estimator."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import validate_data
+
+from rmgl.alternate import Outcome, ViewProblem, alternate
+from rmgl.clustering import cluster_rows
+from rmgl.defaults import default_alpha, default_beta
+from rmgl.edges import AllPairs
+from rmgl.layer import SOLVERS
+from rmgl.parallel import thread_runner
+from rmgl.progress import half_step_progress
+from rmgl.scaling import SCALES
+from rmgl.views import Views, is_collection_of_views, positive_per_view
+
+
+class RMGL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
+    """Rank-constrained multi-layer graph learning: one graph layer per view, one common embedding, clusters.
+
+    From views X_m (N rows each, the same N entities) with S_m = X_m X_m', solves
+
+        minimise   sum_m  tr(L_m S_m) + alpha_m ||L_m||_F^2 + beta_m tr(Q' L_m Q)
+        subject to L_m a graph Laplacian, tr(L_m) = N, Q'Q = I_K
+
+    by exact minimisation over the layers and over Q in turn, then runs k-means on the rows of Q. A large beta makes
+    every layer fall into K components. Multiplying squared distances, alpha and beta by one number changes nothing.
+
+    Parameters
+    ----------
+    n_clusters : int
+        K, the number of clusters and of columns of the embedding.
+    alpha : "auto", float > 0, or one per view (list, or dict by view name)
+        Weight of ||L_m||_F^2: a larger one gives more edges. "auto" takes, for each view, the value at which a node
+        with typical distances keeps about 20 neighbours.
+    beta : "auto", float >= 0, or one per view (list, or dict by view name)
+        Weight of view m in the embedding, and of the embedding in layer m. "auto" is the same for every view
+        and couples the layers lightly.
+    scale : {"minmax", "standard", "unit", "none"}, or one per view (list, or dict by view name)
+        What is done to each view first: columns to [0, 1]; columns to variance 1; rows to length one (word counts,
+        tf-idf); nothing.
+    views : list or dict of column blocks, optional
+        For *one* 2-D input: block sizes, slices, or lists of column names or positions.
+    solver : {"newton", "dual-ascent"}
+        How layers are solved; the answer is the same. "dual-ascent" is the paper's iteration.
+    tol : float
+        Stop when a round lowers the objective by at most this share and turns the subspace by at most sqrt(tol).
+    max_iter : int
+        Most rounds (one round: all layers, then the embedding).
+    n_init : int
+        Starts of k-means.
+    n_jobs : int, optional
+        Threads that work on different views; -1 for all cores. The result does not depend on it.
+    random_state : int, RandomState or None
+        Seed of k-means and of the first guess of the eigen-solver.
+    verbose : int
+        1 shows a progress bar.
+
+    Attributes
+    ----------
+    labels_ : array of shape (N,)
+    embedding_ : array of shape (N, K)
+        Q: orthonormal columns, the smallest eigenvalue first.
+    eigenvalues_ : array of shape (K,)
+        Smallest eigenvalues of sum_m beta_m L_m.
+    layers_ : list of Layer
+        One per view, each with its adjacency, Laplacian and certificate.
+    alpha_, beta_ : arrays of shape (M,)
+        The values used.
+    history_ : list of dict
+        One row per half step after the start: objective, its terms smoothness, ridge and coupling, residuals, seconds.
+    converged_, n_iter_, view_names_, n_features_in_
+
+    References
+    ----------
+    S. Gurugubelli and S. P. Chepuri, "Learning Multi-layer Graphs and a Common Representation for Clustering",
+    EUSIPCO 2021.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rmgl import RMGL
+    >>> rng = np.random.default_rng(0)
+    >>> centres = np.repeat([0.0, 5.0, 10.0], 20)[:, None]
+    >>> views = {"left": centres + rng.normal(size=(60, 2)), "right": -centres + rng.normal(size=(60, 3))}
+    >>> model = RMGL(n_clusters=3, random_state=0).fit(views)
+    >>> np.bincount(model.labels_).tolist()
+    [20, 20, 20]
+    >>> [layer.name for layer in model.layers_]
+    ['left', 'right']
+    """
+
+    _parameter_constraints = {
+        "n_clusters": [Interval(Integral, 1, None, closed="left")],
+        "alpha": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither"), "array-like", dict],
+        "beta": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left"), "array-like", dict],
+        "scale": [StrOptions(set(SCALES)), "array-like", dict],
+        "views": ["array-like", dict, None],
+        "solver": [StrOptions(set(SOLVERS))],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "n_init": [Interval(Integral, 1, None, closed="left")],
+        "n_jobs": [None, Integral],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        n_clusters=8,
+        *,
+        alpha="auto",
+        beta="auto",
+        scale="minmax",
+        views=None,
+        solver="newton",
+        tol=1e-6,
+        max_iter=100,
+        n_init=10,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+    ):
+        self.n_clusters = n_clusters
+        self.alpha = alpha
+        self.beta = beta
+        self.scale = scale
+        self.views = views
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any = None) -> RMGL:
+        """Learn layers, embedding and labels.
+
+        Parameters
+        ----------
+        X : list, tuple or dict of 2-D inputs with the same rows, or one 2-D input
+            Arrays, DataFrames or scipy sparse matrices. They are not modified.
+        y : ignored
+        """
+        self._validate_params()
+        views = self._check_views(X)
+        random_state = check_random_state(self.random_state)
+        with thread_runner(min(effective_n_jobs(self.n_jobs), len(views.names))) as run:
+            problems = self._state_problems(views, run)
+            with half_step_progress(self.max_iter, self.verbose > 0) as progress:
+                outcome = alternate(
+                    problems,
+                    self.n_clusters,
+                    solver=self.solver,
+                    tol=self.tol,
+                    max_iter=self.max_iter,
+                    run=run,
+                    random_state=random_state,
+                    progress=progress,
+                )
+        self._keep(views, problems, outcome)
+        self.labels_ = cluster_rows(self.embedding_, self.n_clusters, n_init=self.n_init, random_state=random_state)
+        self._warn(outcome)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> NDArray[np.float64]:
+        """Fit and return the common embedding, (N, K)."""
+        return self.fit(X).embedding_
+
+    def _check_views(self, X: Any) -> Views:
+        views = Views.of(X, self.views)
+        if is_collection_of_views(X):
+            self.n_features_in_ = views.n_features
+        else:
+            validate_data(self, X, skip_check_array=True)  # n_features_in_ and feature_names_in_
+        if views.n_rows < self.n_clusters:
+            raise ValueError(
+                f"n_clusters={self.n_clusters} is more than the n_samples={views.n_rows} rows of the views: ask for fewer clusters"
+            )
+        return views.scaled(self.scale)
+
+    def _state_problems(self, views: Views, run) -> list[ViewProblem]:
+        """Candidate edges, distances, alpha and beta of every view."""
+        names = views.names
+        alpha = None if _is_auto(self.alpha) else positive_per_view(self.alpha, names, "alpha")
+        beta = None if _is_auto(self.beta) else positive_per_view(self.beta, names, "beta", zero_allowed=True)
+        if beta is not None and not beta.any():
+            raise ValueError("beta is 0 for every view, so nothing defines the embedding: give at least one view a positive beta")
+        edges = AllPairs(views.n_rows)
+        edges.require_memory(len(names) + effective_n_jobs(self.n_jobs) + 2, f"{len(names)} view(s)")
+        distances = run(lambda matrix, check: edges.measure(matrix), views.matrices)
+        if alpha is None:
+            alpha = np.array([default_alpha(edges, z) for z in distances])
+        if beta is None:
+            beta = np.full(len(names), default_beta(alpha, views.n_rows, self.n_clusters))
+        return [ViewProblem(name, edges, z, float(a), float(b)) for name, z, a, b in zip(names, distances, alpha, beta, strict=True)]
+
+    def _keep(self, views: Views, problems: list[ViewProblem], outcome: Outcome) -> None:
+        embedding = outcome.state.embedding
+        largest = embedding.vectors[np.abs(embedding.vectors).argmax(axis=0), np.arange(self.n_clusters)]
+        self.embedding_ = embedding.vectors * np.where(largest < 0, -1.0, 1.0)
+        self.eigenvalues_ = embedding.values
+        self.layers_ = outcome.state.layers
+        self.alpha_ = np.array([problem.alpha for problem in problems])
+        self.beta_ = np.array([problem.beta for problem in problems])
+        self.history_ = outcome.history
+        self.converged_ = outcome.converged
+        self.n_iter_ = outcome.n_iter
+        self.view_names_ = list(views.names)
+        self._n_features_out = self.n_clusters
+
+    def _warn(self, outcome: Outcome) -> None:
+        if not outcome.converged:
+            warnings.warn(
+                f"RMGL did not converge in max_iter={self.max_iter} rounds: "
+                f"raise max_iter, or accept it with a larger tol (now {self.tol:g})",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        for layer in self.layers_:
+            if layer.status != "converged":
+                warnings.warn(layer.message, ConvergenceWarning, stacklevel=3)
+        n_components = outcome.state.embedding.n_components
+        if n_components > self.n_clusters:
+            warnings.warn(
+                f"the layers together fall into {n_components} components, more than n_clusters={self.n_clusters}: "
+                "isolated nodes and small fragments share a label; raise alpha to connect them",
+                UserWarning,
+                stacklevel=3,
+            )
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def _is_auto(value: Any) -> bool:
+    return isinstance(value, str) and value == "auto"

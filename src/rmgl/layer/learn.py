@@ -1,0 +1,103 @@
+"""Learn one layer from one view."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from sklearn.exceptions import ConvergenceWarning
+
+from rmgl.edges import AllPairs, Vector
+from rmgl.layer.dual_ascent import solve_dual_ascent
+from rmgl.layer.newton import solve_newton
+from rmgl.layer.problem import LayerProblem
+from rmgl.layer.result import Layer, make_layer
+from rmgl.views import Views, is_collection_of_views, positive_per_view
+
+SOLVERS = {"newton": solve_newton, "dual-ascent": solve_dual_ascent}
+
+
+def learn_layer(
+    X: Any,
+    alpha: float,
+    *,
+    scale: str = "none",
+    solver: str = "newton",
+    tol: float = 1e-8,
+    max_iter: int | None = None,
+    start: Vector | None = None,
+    name: str = "layer",
+) -> Layer:
+    """Learn a sparse graph on which the rows of X vary smoothly.
+
+    Solves, over edge weights w_ij >= 0 with degrees d_i and squared distances z_ij = ||x_i - x_j||^2,
+
+        minimise   z'w + alpha (||d||^2 + 2 ||w||^2)     subject to   2 sum(w) = N
+
+    that is tr(X'LX) + alpha ||L||_F^2 over graph Laplacians L with tr(L) = N. A small alpha gives few edges, a large
+    one gives many. Multiplying the distances and alpha by the same number changes nothing.
+
+    Parameters
+    ----------
+    X : array, DataFrame or sparse matrix of shape (N, D)
+        One view.
+    alpha : float > 0
+        Weight of the squared Frobenius norm.
+    scale : {"minmax", "standard", "unit", "none"}
+        What is done to X first.
+    solver : {"newton", "dual-ascent"}
+        "newton" takes a handful of passes over the pairs; "dual-ascent" is the iteration printed in the paper.
+    tol : float
+        The KKT residual to reach.
+    max_iter : int, optional
+        Most iterations; by default 200 for Newton and 100 000 for dual ascent.
+    start : array of shape (N,), optional
+        Dual vector to start from: `potentials` of a layer learned from similar data.
+    name : str
+        The name the layer carries.
+
+    Returns
+    -------
+    Layer
+        The graph with its certificate: `kkt_residual`, `gap` and `status`.
+
+    References
+    ----------
+    S. Gurugubelli and S. P. Chepuri, "Learning Multi-layer Graphs and a Common Representation for Clustering",
+    EUSIPCO 2021, problem (6) with one view and beta = 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rmgl import learn_layer
+    >>> X = np.array([[0.0], [1.0], [10.0], [11.0]])
+    >>> layer = learn_layer(X, alpha=1.0)
+    >>> layer.adjacency.toarray().round(3)
+    array([[0., 1., 0., 0.],
+           [1., 0., 0., 0.],
+           [0., 0., 0., 1.],
+           [0., 0., 1., 0.]])
+    """
+    if is_collection_of_views(X):
+        raise ValueError("learn_layer takes one 2-D input; several views are for RMGL(...).fit(views)")
+    find_solver(solver)
+    views = Views.of({name: X}).scaled(scale)
+    alpha = float(positive_per_view(alpha, views.names, "alpha")[0])
+    edges = AllPairs(views.n_rows)
+    edges.require_memory(2, f"layer {name!r}")
+    problem = LayerProblem(edges, edges.measure(views.matrices[0]), alpha)
+    layer = solve_layer(name, problem, solver=solver, tol=tol, max_iter=max_iter, start=start)
+    if layer.status != "converged":
+        warnings.warn(layer.message, ConvergenceWarning, stacklevel=2)
+    return layer
+
+
+def find_solver(solver: str):
+    if solver not in SOLVERS:
+        raise ValueError(f"solver={solver!r} is not known: use one of {', '.join(map(repr, SOLVERS))}")
+    return SOLVERS[solver]
+
+
+def solve_layer(name: str, problem: LayerProblem, *, solver: str = "newton", **options: Any) -> Layer:
+    """Solve a stated layer problem and wrap the answer with its certificate."""
+    return make_layer(name, problem, find_solver(solver)(problem, **options))

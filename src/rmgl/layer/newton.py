@@ -1,0 +1,80 @@
+"""Damped semismooth Newton method for the dual of the layer problem.
+
+Phi is convex and piecewise quadratic: once the set of active edges is right, one exact step ends the work. Steps are
+found by conjugate gradients with the Hessian's diagonal as preconditioner and shortened only where Phi asks for it.
+"""
+
+from __future__ import annotations
+
+from scipy.sparse.linalg import LinearOperator, cg
+
+from rmgl.edges import Vector
+from rmgl.layer.problem import DualPoint, LayerProblem
+from rmgl.layer.solution import Callback, DualSolution, starting_point
+
+MAX_ITER = 200
+SUFFICIENT_DECREASE = 1e-4
+MAX_HALVINGS = 40
+ROUNDING = 1e-14
+
+
+def solve_newton(
+    problem: LayerProblem,
+    start: Vector | None = None,
+    *,
+    tol: float = 1e-8,
+    max_iter: int | None = None,
+    callback: Callback | None = None,
+) -> DualSolution:
+    """Minimise Phi(u) until the KKT residual is at most `tol`. A start from the solution takes 0 steps."""
+    point, n_passes = starting_point(problem, start)
+    limit = MAX_ITER if max_iter is None else max_iter
+    for n_iter in range(limit + 1):
+        if callback is not None:
+            callback(n_iter, point.residual)
+        if point.residual <= tol:
+            return DualSolution(point, "converged", n_iter, n_passes)
+        if n_iter == limit:
+            break
+        direction, products = _newton_direction(problem, point)
+        following, trials = _line_search(problem, point, direction)
+        n_passes += products + trials
+        if following is None:
+            return DualSolution(point, "stalled", n_iter, n_passes)
+        point = following
+    return DualSolution(point, "max_iter", limit, n_passes)
+
+
+def _newton_direction(problem: LayerProblem, point: DualPoint) -> tuple[Vector, int]:
+    """Solve Hess p = -grad to an accuracy that tightens with the residual; a truncated CG still gives descent."""
+    products = 0
+
+    def multiply(v: Vector) -> Vector:
+        nonlocal products
+        products += 1
+        return problem.hessian_product(point, v)
+
+    n = problem.n_nodes
+    diagonal = problem.hessian_diagonal(point)
+    hessian = LinearOperator((n, n), matvec=multiply, dtype=float)
+    jacobi = LinearOperator((n, n), matvec=lambda v: v / diagonal, dtype=float)
+    accuracy = min(0.1, point.residual)
+    direction, _ = cg(hessian, -point.gradient, rtol=accuracy, atol=0.0, maxiter=500, M=jacobi)
+    return direction, products
+
+
+def _line_search(problem: LayerProblem, point: DualPoint, direction: Vector) -> tuple[DualPoint | None, int]:
+    """The longest of the steps 1, ... that lowers Phi enough, shortened by the secant rule on its slope."""
+    slope = float(point.gradient @ direction)
+    noise = ROUNDING * abs(point.value)
+    step = 1.0
+    for trials in range(1, MAX_HALVINGS + 1):
+        following = problem.at(point.u + step * direction)
+        enough = following.value <= point.value + SUFFICIENT_DECREASE * step * slope
+        at_rounding = following.value <= point.value + noise and following.residual < point.residual
+        if slope < 0 and ((enough and following.value < point.value) or at_rounding):
+            return following, trials
+        new_slope = float(following.gradient @ direction)
+        secant = slope / (slope - new_slope) if new_slope > slope else 0.5
+        step *= min(max(secant, 0.1), 0.5)
+    return None, MAX_HALVINGS

@@ -1,0 +1,102 @@
+"""A learned graph layer and its certificate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse import csgraph
+
+from rmgl.edges import Vector
+from rmgl.layer.problem import LayerProblem
+from rmgl.layer.solution import ADVICE, DualSolution, Status
+
+
+@dataclass(frozen=True, eq=False)
+class Layer:
+    """One graph layer: the solution of problem (P) for one view, with the numbers that prove it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rmgl import learn_layer
+    >>> layer = learn_layer(np.array([[0.0], [0.1], [5.0], [5.1]]), alpha=0.1)
+    >>> layer.n_edges, layer.n_components, layer.status
+    (2, 2, 'converged')
+    """
+
+    name: str
+    adjacency: sparse.csr_array = field(repr=False)
+    """Symmetric edge weights, degrees summing to N."""
+    alpha: float
+    kkt_residual: float
+    """max_i |d_i + (u_i - mean(u))/(2 alpha) - 1|; zero at the exact solution."""
+    gap: float
+    """(objective - lower bound) / objective: no layer is better by more than this share."""
+    objective: float
+    status: Status
+    n_iter: int
+    n_passes: int
+    potentials: Vector = field(repr=False)
+    """The dual solution u: an edge exists where u_i + u_j exceeds its cost."""
+
+    @cached_property
+    def degrees(self) -> Vector:
+        return self.adjacency.sum(axis=1)
+
+    @cached_property
+    def laplacian(self) -> sparse.csr_array:
+        """diag(degrees) - adjacency, with trace N."""
+        return sparse.csr_array(sparse.diags_array(self.degrees) - self.adjacency)
+
+    @property
+    def n_nodes(self) -> int:
+        return self.adjacency.shape[0]
+
+    @property
+    def n_edges(self) -> int:
+        return self.adjacency.nnz // 2
+
+    @cached_property
+    def n_components(self) -> int:
+        return int(csgraph.connected_components(self.adjacency, directed=False, return_labels=False))
+
+    @property
+    def message(self) -> str:
+        """What the status means, and what to change."""
+        if self.status == "converged":
+            return f"layer {self.name!r} converged: KKT residual {self.kkt_residual:.1e}, relative gap {self.gap:.1e}"
+        return (
+            f"layer {self.name!r} did not converge in {self.n_iter} iterations "
+            f"(KKT residual {self.kkt_residual:.1e}, relative gap {self.gap:.1e}): {ADVICE[self.status]}"
+        )
+
+    def to_networkx(self):
+        """The layer as a `networkx.Graph` with edge attribute `weight` (needs networkx)."""
+        try:
+            import networkx
+        except ImportError as error:
+            raise ImportError("Layer.to_networkx needs networkx: pip install networkx") from error
+        graph = networkx.from_scipy_sparse_array(self.adjacency)
+        graph.name = self.name
+        return graph
+
+
+def make_layer(name: str, problem: LayerProblem, solution: DualSolution) -> Layer:
+    """The feasible layer at a solver's last point, judged by the problem."""
+    adjacency = problem.weights(solution.point.u)
+    objective = problem.objective(adjacency)
+    return Layer(
+        name=name,
+        adjacency=adjacency,
+        alpha=problem.alpha,
+        kkt_residual=solution.point.residual,
+        gap=float(np.abs(objective - problem.lower_bound(solution.point)) / objective),
+        objective=objective,
+        status=solution.status,
+        n_iter=solution.n_iter,
+        n_passes=solution.n_passes,
+        potentials=solution.point.u,
+    )

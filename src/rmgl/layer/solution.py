@@ -1,0 +1,63 @@
+"""What a solver of the layer problem returns, and where it starts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from rmgl.edges import Vector
+from rmgl.layer.problem import DualPoint, LayerProblem
+
+Status = Literal["converged", "max_iter", "stalled"]
+
+ADVICE = {
+    "converged": "",
+    "max_iter": "raise max_iter, or accept it with a larger tol",
+    "stalled": "rounding leaves no further progress: alpha is very small beside the costs, so raise alpha or scale the data",
+}
+
+Callback = Callable[[int, float], None]
+"""Called before every iteration with its number and the KKT residual; may raise to stop the solver."""
+
+
+@dataclass(frozen=True)
+class DualSolution:
+    """The last dual point of a solver, how it stopped and what it cost."""
+
+    point: DualPoint
+    status: Status
+    n_iter: int
+    n_passes: int
+    """Passes over the candidate edges: evaluations and Hessian products."""
+
+
+def starting_point(problem: LayerProblem, start: Vector | None) -> tuple[DualPoint, int]:
+    """The warm start if an edge is active there, else the constant u of mean degree 1; and the passes it took."""
+    if start is None:
+        return _constant_start(problem)
+    point = problem.at(np.array(start, dtype=np.float64))
+    if point.counts.any():
+        return point, 1
+    point, passes = _constant_start(problem)
+    return point, passes + 1
+
+
+def _constant_start(problem: LayerProblem) -> tuple[DualPoint, int]:
+    """Newton's method for the scalar s in sum_{i<j} (s - z_ij)_+ = 2 alpha N; u = s/2.
+
+    The left side is convex and rises, so from s on the right of the root the steps fall towards it
+    and at least one pair stays active.
+    """
+    target = 2 * problem.alpha * problem.n_nodes
+    level = float(problem.costs.min()) + target
+    passes = 0
+    while True:
+        passes += 1
+        point = problem.at(np.full(problem.n_nodes, level / 2))
+        mean_degree = 1 + point.gradient.mean()
+        if abs(mean_degree - 1) <= 1e-2 or passes == 100:
+            return point, passes
+        level -= target * (mean_degree - 1) / (point.counts.sum() / 2)

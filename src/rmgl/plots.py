@@ -1,0 +1,164 @@
+"""Pictures of a fitted model. Numbers first (`..._data`), then functions that draw them on an Axes and return it.
+
+Nothing is shown or saved here; matplotlib (extra `plot`) is loaded when a picture is drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.decomposition import PCA
+from sklearn.manifold import TSNE
+
+from rmgl.layer import Layer
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# Ten colours that stay apart for colour-blind readers (Okabe and Ito, and two greys); beyond ten they repeat
+# with other markers, and every cluster carries its number in the picture anyway.
+COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#B8A900", "#000000", "#7F3C8D", "#8C8C8C")
+MARKERS = ("o", "^", "s", "D", "v", "P", "X", "<", ">", "*")
+TSNE_ROWS = 3000
+
+
+def embedding_data(embedding: ArrayLike, *, method: str = "tsne", random_state: int = 0) -> NDArray[np.float64]:
+    """Two coordinates per node, (N, 2), from the rows of the common embedding.
+
+    "tsne" keeps neighbourhoods (the clearest picture with many clusters, a few seconds for 2000 rows), "pca" is the
+    fastest, "last" takes the last two columns as the paper does.
+    """
+    rows = np.asarray(embedding, dtype=np.float64)
+    if method == "last":
+        return np.pad(rows, ((0, 0), (max(0, 2 - rows.shape[1]), 0)))[:, -2:]
+    if rows.shape[1] <= 2 or len(rows) < 10 or method == "pca":
+        components = min(2, *rows.shape)
+        return np.pad(PCA(components).fit_transform(rows), ((0, 0), (0, 2 - components)))
+    if method == "tsne":
+        perplexity = min(30, (len(rows) - 1) / 3)
+        scaled = rows * np.sqrt(len(rows))  # rows of length about 1; t-SNE stops too early on tiny distances
+        return TSNE(perplexity=perplexity, init="pca", random_state=random_state).fit_transform(scaled).astype(np.float64)
+    raise ValueError(f"method={method!r} is not known: use 'tsne', 'pca' or 'last'")
+
+
+def plot_embedding(embedding: ArrayLike, labels: ArrayLike, *, ax: Axes | None = None, method: str = "tsne", random_state: int = 0) -> Axes:
+    """Scatter of the common embedding, one colour and number per cluster.
+
+    Beyond 3000 rows "tsne" draws a random sample of 3000, and the title says so.
+    """
+    rows, labels = np.asarray(embedding), np.asarray(labels)
+    ax, title = _axes(ax), "Common embedding"
+    if method == "tsne" and len(rows) > TSNE_ROWS:
+        chosen = np.sort(np.random.RandomState(random_state).permutation(len(rows))[:TSNE_ROWS])
+        title = f"Common embedding ({TSNE_ROWS:,} of {len(rows):,} nodes)"
+        rows, labels = rows[chosen], labels[chosen]
+    points = embedding_data(rows, method=method, random_state=random_state)
+    for place, label in enumerate(np.unique(labels)):
+        own = points[labels == label]
+        colour, marker = COLOURS[place % len(COLOURS)], MARKERS[place // len(COLOURS) % len(MARKERS)]
+        ax.scatter(own[:, 0], own[:, 1], s=9, c=colour, marker=marker, alpha=0.75, linewidths=0, rasterized=True)
+        box = {"boxstyle": "circle,pad=0.2", "facecolor": "white", "edgecolor": colour, "alpha": 0.85}
+        x, y = np.median(own, axis=0)
+        ax.text(x, y, str(label), ha="center", va="center", fontsize=9, fontweight="bold", bbox=box)
+    names = {"tsne": "t-SNE of the rows of Q", "pca": "principal components of the rows of Q", "last": "last two columns of Q"}
+    ax.set(title=title, xlabel=names[method], xticks=[], yticks=[])
+    return ax
+
+
+def layer_data(layer: Layer, labels: ArrayLike, *, n_bins: int = 200) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+    """Mean edge weight in the cells of a grid over the adjacency matrix with nodes ordered by cluster, and the
+    rows at which clusters end."""
+    labels = np.asarray(labels)
+    order = np.argsort(labels, kind="stable")
+    rank = np.empty_like(order)
+    rank[order] = np.arange(order.size)
+    n_bins = min(n_bins, order.size)
+    cell = rank * n_bins // order.size
+    size = np.bincount(cell, minlength=n_bins)
+    entries = layer.adjacency.tocoo()
+    flat = cell[entries.row] * n_bins + cell[entries.col]
+    total = np.bincount(flat, weights=entries.data, minlength=n_bins * n_bins).reshape(n_bins, n_bins)
+    _, counts = np.unique(labels, return_counts=True)
+    return total / np.outer(size, size), np.cumsum(counts)
+
+
+def plot_layer(layer: Layer, labels: ArrayLike, *, ax: Axes | None = None, n_bins: int = 200) -> Axes:
+    """The adjacency matrix of one layer as an image, nodes ordered by cluster: dark blocks are clusters."""
+    from matplotlib.colors import LogNorm
+
+    ax = _axes(ax)
+    image, ends = layer_data(layer, labels, n_bins=n_bins)
+    present = image[image > 0]
+    high = float(np.quantile(present, 0.995)) if present.size else 1.0
+    n = layer.n_nodes
+    ax.imshow(np.where(image > 0, image, np.nan), cmap="magma_r", norm=LogNorm(high / 300, high, clip=True), extent=(0, n, n, 0))
+    for end in ends[:-1]:
+        ax.axhline(end, color="0.6", linewidth=0.4)
+        ax.axvline(end, color="0.6", linewidth=0.4)
+    parts = "1 component" if layer.n_components == 1 else f"{layer.n_components} components"
+    ax.set(xticks=[], yticks=[])
+    ax.set_title(f"{layer.name}\n{2 * layer.n_edges / n:.0f} edges a node, {parts}", fontsize=9)
+    return ax
+
+
+def plot_convergence(history: Sequence[dict[str, Any]], *, ax: Axes | None = None) -> Axes:
+    """How far the joint objective stands above its last value after every half step."""
+    ax = _axes(ax)
+    objective = np.array([row["objective"] for row in history])
+    above = (objective - objective[-1]) / abs(objective[-1])
+    position = np.array([row["iteration"] - (0.5 if row["step"] == "layers" else 0.0) for row in history])
+    shown = above > 0
+    ax.semilogy(position[shown], above[shown], color="0.7", linewidth=1)
+    for step, colour, marker in (("start", "#000000", "s"), ("layers", "#0072B2", "o"), ("embedding", "#D55E00", "^")):
+        own = shown & np.array([row["step"] == step for row in history])
+        ax.semilogy(position[own], above[own], marker, color=colour, markersize=4, label=step)
+    ax.set(title="Convergence", xlabel="round", ylabel="objective above its last value (relative)")
+    if shown.any():
+        ax.legend(title="after", frameon=False)
+    return ax
+
+
+def draw_layers(layers: Sequence[Layer], labels: ArrayLike, *, n_bins: int = 200) -> Figure:
+    """All layers side by side, as a figure that belongs to no window."""
+    columns = min(3, len(layers))
+    lines = -(-len(layers) // columns)
+    figure = new_figure(3.1 * columns, 3.4 * lines)
+    for place, layer in enumerate(layers, start=1):
+        plot_layer(layer, labels, ax=figure.add_subplot(lines, columns, place), n_bins=n_bins)
+    figure.suptitle("Learned layers, nodes ordered by cluster (darker: larger weight)", fontsize=11)
+    return figure
+
+
+def draw_embedding(embedding: ArrayLike, labels: ArrayLike, *, random_state: int = 0) -> Figure:
+    """The embedding scatter as a figure that belongs to no window."""
+    figure = new_figure(6, 5.4)
+    plot_embedding(embedding, labels, ax=figure.add_subplot(), random_state=random_state)
+    return figure
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """A figure without pyplot: no window, no global state."""
+    _require_matplotlib()
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height), layout="constrained", dpi=150)
+
+
+def _axes(ax: Axes | None) -> Axes:
+    if ax is not None:
+        return ax
+    _require_matplotlib()
+    import matplotlib.pyplot as plt
+
+    return plt.subplots(layout="constrained")[1]
+
+
+def _require_matplotlib() -> None:
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError as error:
+        raise ImportError("pictures need matplotlib: pip install 'rmgl[plot]'") from error

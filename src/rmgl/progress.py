@@ -1,0 +1,28 @@
+"""A progress bar over the rounds of Algorithm 1."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+
+@contextmanager
+def half_step_progress(max_iter: int, shown: bool) -> Iterator[Callable[[dict[str, Any]], None]]:
+    """A function that takes each new row of the history and moves the bar (or does nothing)."""
+    if not shown:
+        yield lambda row: None
+        return
+
+    from tqdm.auto import tqdm
+
+    with tqdm(total=max_iter, unit="round", desc="RMGL") as bar:
+
+        def advance(row: dict[str, Any]) -> None:
+            bar.set_postfix_str(f"{row['step']}, objective {row['objective']:.6g}")
+            if row["step"] == "embedding":
+                bar.update()
+
+        yield advance
+        bar.total = bar.n  # done before max_iter: the bar ends full
+        bar.refresh()

@@ -1,0 +1,216 @@
+"""Views: what users have, checked, named and scaled. The caller's data are never written to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils import check_array
+
+from rmgl.column_blocks import split_columns
+from rmgl.scaling import SCALES, scale_rows_or_columns
+
+Matrix: TypeAlias = Any
+"""A dense float64 array, or a float64 `scipy.sparse.csr_array`."""
+
+# Squared distances of larger values, squared again in the dual, leave the range of doubles; of smaller ones, too.
+LARGEST_VALUE = 1e70
+SMALLEST_SPREAD = 1e-70
+
+
+@dataclass(frozen=True)
+class Views:
+    """Named matrices (dense float64, or CSR) with the same rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> views = Views.of({"height": np.ones((4, 2)), "colour": np.eye(4)})
+    >>> views.names, views.n_rows, views.n_features
+    (('height', 'colour'), 4, 6)
+    """
+
+    names: tuple[str, ...]
+    matrices: tuple[Matrix, ...]
+
+    @classmethod
+    def of(cls, data: Any, blocks: Any = None) -> Views:
+        """Views from a list, tuple or dict of 2-D inputs, or from one 2-D input with its column `blocks`."""
+        if isinstance(data, Views):
+            return data
+        if is_collection_of_views(data):
+            if blocks is not None:
+                raise ValueError("views= describes the column blocks of one 2-D input, but several views were given: leave views=None")
+            items = data.items() if isinstance(data, Mapping) else enumerate(data)
+            named = [(name if isinstance(name, str) else f"view_{name}", X) for name, X in items]
+        elif blocks is None:
+            named = [("view_0", data)]
+        else:
+            named = split_columns(data, blocks)
+        names = tuple(name for name, _ in named)
+        if not names:
+            raise ValueError("no views were given: pass at least one 2-D array")
+        if len(set(names)) < len(names):
+            raise ValueError(f"view names must differ, but they are {list(names)}: rename the repeated one")
+        matrices = tuple(check_view(name, X) for name, X in named)
+        check_same_rows(named, matrices)
+        return cls(names, matrices)
+
+    @property
+    def n_rows(self) -> int:
+        return self.matrices[0].shape[0]
+
+    @property
+    def n_features(self) -> int:
+        """Columns of all views together."""
+        return sum(X.shape[1] for X in self.matrices)
+
+    def scaled(self, scale: Any) -> Views:
+        """The views after `scale`: one of "minmax", "standard", "unit", "none", or one of these per view."""
+        scales = per_view(scale, self.names, "scale")
+        for name, how in zip(self.names, scales, strict=True):
+            if not isinstance(how, str) or how not in SCALES:
+                raise ValueError(f"scale={how!r} for view {name!r} is not known: use one of {', '.join(map(repr, SCALES))}")
+        matrices = tuple(scale_rows_or_columns(X, how) for X, how in zip(self.matrices, scales, strict=True))
+        for name, X, how in zip(self.names, matrices, scales, strict=True):
+            check_spread(name, X, how)
+        return Views(self.names, matrices)
+
+
+def per_view(value: Any, names: Sequence[str], parameter: str) -> list[Any]:
+    """One value per view from a single value, a list in the order of the views, or a dict by view name."""
+    if isinstance(value, Mapping):
+        unknown = [key for key in value if key not in names]
+        missing = [name for name in names if name not in value]
+        if unknown or missing:
+            problem = f"names unknown views {unknown}" if unknown else f"has no entry for views {missing}"
+            raise ValueError(f"{parameter} {problem}: the views are {list(names)}")
+        return [value[name] for name in names]
+    if isinstance(value, list | tuple | np.ndarray) and np.ndim(np.asarray(value, dtype=object)) > 0:
+        if len(value) != len(names):
+            raise ValueError(
+                f"{parameter} has {len(value)} entries for {len(names)} views {list(names)}: give one value, or one for each view"
+            )
+        return list(value)
+    return [value] * len(names)
+
+
+def positive_per_view(value: Any, names: Sequence[str], parameter: str, *, zero_allowed: bool = False) -> NDArray[np.float64]:
+    """`per_view` for finite numbers above zero (or from zero on)."""
+    values = per_view(value, names, parameter)
+    wanted = "a finite number >= 0" if zero_allowed else "a finite number > 0"
+    for name, number in zip(names, values, strict=True):
+        is_number = isinstance(number, Real) and not isinstance(number, bool) and np.isfinite(float(number))
+        if not is_number or number < 0 or (number == 0 and not zero_allowed):
+            raise ValueError(f"{parameter}={number!r} for view {name!r} must be {wanted}")
+    return np.array(values, dtype=np.float64)
+
+
+def is_collection_of_views(data: Any) -> bool:
+    """True for a dict, and for a list or tuple that holds arrays or tables rather than rows of numbers."""
+    if sparse.issparse(data):  # a DOK matrix is a dict, too
+        return False
+    if isinstance(data, Mapping):
+        return True
+    if not isinstance(data, list | tuple):
+        return False
+    return not data or any(hasattr(item, "shape") or hasattr(item, "__array__") or _nesting(item) >= 2 for item in data)
+
+
+def _nesting(item: Any) -> int:
+    depth = 0
+    while isinstance(item, list | tuple) and depth < 3:
+        depth += 1
+        item = item[0] if item else None
+    return depth
+
+
+def check_view(name: str, X: Any) -> Matrix:
+    """One view as a dense float64 array or a CSR array with finite entries; errors name the view."""
+    if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
+        X = np.ma.filled(X.astype(np.float64), np.nan)
+    if isinstance(X, np.ndarray) and X.dtype.kind in "USMm":
+        raise ValueError(f"view {name!r}: could not convert {X.dtype} values (text or dates) to numbers: encode them first")
+    try:
+        checked = check_array(X, accept_sparse="csr", dtype=np.float64, ensure_all_finite=False, ensure_min_samples=2, input_name=name)
+    except (ValueError, TypeError) as error:
+        raise type(error)(f"view {name!r}: {error}{_text_columns(X)}") from error
+    values = checked.data if sparse.issparse(checked) else checked
+    if not np.isfinite(values).all():
+        bad = _rows_with_bad_values(checked)
+        raise ValueError(
+            f"view {name!r} has NaN or infinity in {bad.size} of {checked.shape[0]} rows (first: row {bad[0]}): "
+            "drop these rows from every view, or fill the missing values"
+        )
+    if sparse.issparse(checked):
+        checked = sparse.csr_array(checked, copy=True)
+        checked.sum_duplicates()
+    return checked
+
+
+def _text_columns(X: Any) -> str:
+    """The columns of a table that are not numbers, as the end of an error message."""
+    if not hasattr(X, "select_dtypes"):
+        return ""
+    text = list(X.select_dtypes(exclude=["number", "bool"]).columns)
+    return f" (columns that are not numbers: {text[:5]}; drop or encode them)" if text else ""
+
+
+def _rows_with_bad_values(X: Matrix) -> NDArray[np.intp]:
+    if sparse.issparse(X):
+        return np.unique(X.tocoo().row[~np.isfinite(X.tocoo().data)])
+    return np.flatnonzero(~np.isfinite(X).all(axis=1))
+
+
+def check_same_rows(named: list[tuple[str, Any]], matrices: tuple[Matrix, ...]) -> None:
+    """All views have the same number of rows and, where tables carry row labels, the same labels in the same order."""
+    first_name, first = named[0][0], matrices[0]
+    for (name, _), X in zip(named, matrices, strict=True):
+        if X.shape[0] != first.shape[0]:
+            raise ValueError(
+                f"view {name!r} has {X.shape[0]} rows but view {first_name!r} has {first.shape[0]}: "
+                "every view needs the same entities in the same order"
+            )
+    labelled = [(name, X.index) for name, X in named if _has_row_labels(X)]
+    for name, index in labelled[1:]:
+        reference_name, reference = labelled[0]
+        differs = np.flatnonzero(np.asarray(index != reference))
+        if differs.size:
+            row = differs[0]
+            raise ValueError(
+                f"row {row} of view {name!r} is labelled {index[row]!r} but {reference[row]!r} in view {reference_name!r}: "
+                "put the rows in the same order (DataFrame.reindex), or drop the labels (reset_index) if they mean nothing"
+            )
+
+
+def _has_row_labels(X: Any) -> bool:
+    """A DataFrame whose index is more than a count of its rows."""
+    return hasattr(X, "iloc") and not (X.index.dtype.kind in "iu" and np.array_equal(X.index, np.arange(len(X.index))))
+
+
+def check_spread(name: str, X: Matrix, scale: str) -> None:
+    """Refuse a view that says nothing (all rows equal) or whose squared distances leave the range of doubles."""
+    high, low = X.max(axis=0), X.min(axis=0)
+    high, low = (np.asarray(v.todense() if sparse.issparse(v) else v).ravel() for v in (high, low))
+    largest = max(float(np.abs(high).max()), float(np.abs(low).max()))
+    if largest > LARGEST_VALUE:
+        raise ValueError(
+            f"view {name!r} has values up to {largest:.0e}, too large to square in double precision: "
+            "use scale='minmax', or divide the view by a constant c (and alpha and beta by c^2)"
+        )
+    spread = float((high - low).max())
+    if spread == 0:
+        after = "" if scale == "none" else f" after scale={scale!r}"
+        raise ValueError(
+            f"view {name!r} is constant{after}: all its {X.shape[0]} rows are equal, so it says nothing about clusters; leave it out"
+        )
+    if spread < SMALLEST_SPREAD:
+        raise ValueError(
+            f"view {name!r} varies by at most {spread:.0e}, too little to square in double precision: "
+            "use scale='minmax', or multiply the view by a constant c (and alpha and beta by c^2)"
+        )
