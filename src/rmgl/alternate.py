@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from math import fsum
 from time import perf_counter
 from typing import Any
 
@@ -47,7 +48,8 @@ class State:
 
     @property
     def objective(self) -> float:
-        return float(self.terms.sum())
+        """Their sum, correctly rounded: what falls exactly falls here too."""
+        return fsum(self.terms.flat)
 
 
 @dataclass
@@ -107,7 +109,7 @@ def update_layers(views: Sequence[ViewProblem], state: State, solver: str, run: 
             return layer, terms
         candidate = _solve(view, view.distances + view.beta * spread, solver, check, start=layer.potentials)
         new_terms = _view_terms(view, candidate, spread)
-        if new_terms.sum() <= terms.sum():
+        if fsum([*new_terms, *-terms]) <= 0:
             return candidate, new_terms
         return replace(candidate, adjacency=layer.adjacency), terms  # better by less than rounding: same certificate
 

@@ -148,7 +148,7 @@ def check_view(name: str, X: Any) -> Matrix:
             "drop these rows from every view, or fill the missing values"
         )
     if sparse.issparse(checked):
-        checked = sparse.csr_array(checked, copy=True)
+        checked = sparse.csr_array(checked, dtype=np.float64, copy=True)
         checked.sum_duplicates()
     return checked
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from rmgl.edges import AllPairs, Vector
@@ -81,7 +82,13 @@ def learn_layer(
     if is_collection_of_views(X):
         raise ValueError("learn_layer takes one 2-D input; several views are for RMGL(...).fit(views)")
     find_solver(solver)
+    if not tol >= 0:
+        raise ValueError(f"tol={tol!r} must be a number >= 0")
+    if max_iter is not None and max_iter < 1:
+        raise ValueError(f"max_iter={max_iter!r} must be a whole number >= 1, or None")
     views = Views.of({name: X}).scaled(scale)
+    if start is not None and (np.shape(start) != (views.n_rows,) or not np.isfinite(start).all()):
+        raise ValueError(f"start must hold {views.n_rows} finite numbers, one for each row of the view")
     alpha = float(positive_per_view(alpha, views.names, "alpha")[0])
     edges = AllPairs(views.n_rows)
     edges.require_memory(2, f"layer {name!r}")

@@ -1,0 +1,38 @@
+"""Small problems every test file can draw."""
+
+import numpy as np
+import pytest
+
+from rmgl.edges import AllPairs
+from rmgl.layer import LayerProblem
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(0)
+
+
+@pytest.fixture
+def make_problem():
+    def make(n=30, columns=4, alpha=0.5, seed=0, X=None):
+        X = np.random.default_rng(seed).normal(size=(n, columns)) if X is None else X
+        edges = AllPairs(len(X))
+        return LayerProblem(edges, edges.measure(X), alpha)
+
+    return make
+
+
+def planted_views(sizes=(30, 30, 30), columns=(3, 5), distance=6.0, seed=0):
+    """Views of well separated Gaussian blocks, and the blocks."""
+    rng = np.random.default_rng(seed)
+    target = np.repeat(np.arange(len(sizes)), sizes)
+    views = {}
+    for m, width in enumerate(columns):
+        centres = distance * np.linalg.qr(rng.normal(size=(max(width, len(sizes)), max(width, len(sizes)))))[0][: len(sizes), :width]
+        views[f"view {m}"] = centres[target] + 0.5 * rng.normal(size=(target.size, width))
+    return views, target
+
+
+@pytest.fixture
+def planted():
+    return planted_views()

@@ -1,0 +1,136 @@
+"""Bad and extreme input in one table: a right answer, or an error that names the view, row or parameter."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+from rmgl import RMGL
+
+
+def good(n=20, columns=3, seed=0):
+    return np.random.default_rng(seed).normal(size=(n, columns))
+
+
+def with_entry(value, row=4):
+    X = good()
+    X[row, 1] = value
+    return X
+
+
+A = good()
+ERRORS = {
+    "different rows": ([A, A[:-1]], {}, r"view 'view_1' has 19 rows but view 'view_0' has 20: every view needs the same entities"),
+    "NaN": ({"a": A, "b": with_entry(np.nan)}, {}, r"view 'b' has NaN or infinity in 1 of 20 rows \(first: row 4\): drop these rows"),
+    "inf": ({"a": with_entry(np.inf), "b": A}, {}, r"view 'a' has NaN or infinity in 1 of 20 rows \(first: row 4\)"),
+    "NaN in sparse": ([sparse.csr_array(with_entry(np.nan))], {}, r"view 'view_0' has NaN or infinity in 1 of 20 rows \(first: row 4\)"),
+    "missing in table": ({"t": pd.DataFrame(A).mask(pd.DataFrame(A) > 1)}, {}, r"view 't' has NaN or infinity in \d+ of 20 rows"),
+    "masked": ([np.ma.masked_greater(A, 1)], {}, r"view 'view_0' has NaN or infinity in \d+ of 20 rows"),
+    "no rows": ([A, np.empty((0, 3))], {}, r"view 'view_1': Found array with 0 sample\(s\)"),
+    "no columns": ([A, np.empty((20, 0))], {}, r"view 'view_1': Found array with 0 feature\(s\)"),
+    "no views": ([], {}, r"no views were given: pass at least one 2-D array"),
+    "no views by name": ({}, {}, r"no views were given"),
+    "strings": (
+        [A, np.array([["a", "b"]] * 20)],
+        {},
+        r"view 'view_1': could not convert <U1 values \(text or dates\) to numbers: encode them",
+    ),
+    "text column": ({"t": pd.DataFrame({"x": A[:, 0], "name": ["n"] * 20})}, {}, r"view 't': .*columns that are not numbers: \['name'\]"),
+    "dates": ([np.full((20, 1), np.datetime64("2020-01-01"))], {}, r"view 'view_0': could not convert datetime64\[D\] values"),
+    "complex": ([A, A + 1j], {}, r"view 'view_1': Complex data not supported"),
+    "1-D": ([A, A[:, 0]], {}, r"view 'view_1': Expected 2D array, got 1D array"),
+    "1-D alone": (A[:, 0], {}, r"view 'view_0': Expected 2D array, got 1D array"),
+    "3-D": ([A, A[None]], {}, r"view 'view_1': Found array with dim 3"),
+    "not an array": ([A, None], {}, r"view 'view_1': "),
+    "None": (None, {}, r"view 'view_0': "),
+    "fewer rows than clusters": ([A[:2]], {}, r"n_clusters=3 is more than the n_samples=2 rows"),
+    "one row": ([A[:1]], {"n_clusters": 1}, r"view 'view_0': Found array with 1 sample"),
+    "alpha 0": ([A], {"alpha": 0}, r"The 'alpha' parameter of RMGL must be"),
+    "alpha negative": ([A, A], {"alpha": [1.0, -2.0]}, r"alpha=-2.0 for view 'view_1' must be a finite number > 0"),
+    "alpha inf": ([A], {"alpha": [np.inf]}, r"alpha=inf for view 'view_0' must be a finite number > 0"),
+    "alpha text": ([A], {"alpha": ["x"]}, r"alpha='x' for view 'view_0' must be a finite number > 0"),
+    "beta negative": ([A], {"beta": -1}, r"The 'beta' parameter of RMGL must be"),
+    "beta negative by name": ({"a": A}, {"beta": {"a": -1}}, r"beta=-1 for view 'a' must be a finite number >= 0"),
+    "beta all zero": ([A, A], {"beta": [0, 0]}, r"beta is 0 for every view.*give at least one view a positive beta"),
+    "alpha wrong length": ([A, A], {"alpha": [1, 2, 3]}, r"alpha has 3 entries for 2 views \['view_0', 'view_1'\]"),
+    "beta wrong length": ([A, A], {"beta": [1]}, r"beta has 1 entries for 2 views"),
+    "scale wrong length": ([A], {"scale": ["unit", "none"]}, r"scale has 2 entries for 1 views"),
+    "alpha unknown name": ({"a": A}, {"alpha": {"a": 1, "z": 2}}, r"alpha names unknown views \['z'\]: the views are \['a'\]"),
+    "beta missing name": ({"a": A, "b": A}, {"beta": {"a": 1}}, r"beta has no entry for views \['b'\]"),
+    "scale unknown": ([A], {"scale": "log"}, r"The 'scale' parameter of RMGL must be"),
+    "scale unknown for one": ([A, A], {"scale": ["unit", "log"]}, r"scale='log' for view 'view_1' is not known: use one of"),
+    "solver unknown": ([A], {"solver": "simplex"}, r"The 'solver' parameter of RMGL must be"),
+    "n_clusters 0": ([A], {"n_clusters": 0}, r"The 'n_clusters' parameter of RMGL must be"),
+    "n_clusters a fraction": ([A], {"n_clusters": 2.5}, r"The 'n_clusters' parameter of RMGL must be"),
+    "max_iter 0": ([A], {"max_iter": 0}, r"The 'max_iter' parameter of RMGL must be"),
+    "constant view": (
+        {"a": A, "b": np.ones((20, 4))},
+        {},
+        r"view 'b' is constant after scale='minmax': all its 20 rows are equal.*leave it out",
+    ),
+    "constant unscaled": ([np.full((20, 2), 7.0)], {"scale": "none"}, r"view 'view_0' is constant: all its 20 rows are equal"),
+    "40 identical rows and no others": ([np.repeat(A[:1], 40, axis=0)], {}, r"view 'view_0' is constant"),
+    "zero rows only, unit": ([np.zeros((20, 2))], {"scale": "unit"}, r"view 'view_0' is constant after scale='unit'"),
+    "huge unscaled": ({"a": 1e150 * A}, {"scale": "none"}, r"view 'a' has values up to 2e\+150, too large to square.*use scale='minmax'"),
+    "tiny unscaled": ({"a": 1e-150 * A}, {"scale": "none"}, r"view 'a' varies by at most 4e-150, too little to square.*use scale='minmax'"),
+    "repeated names": ({1: A, "view_1": A}, {}, r"view names must differ"),
+    "blocks do not add up": (A, {"views": [1, 1]}, r"views=\[1, 1\] are 2 columns in blocks, but the input has 3"),
+    "blocks unknown column": (
+        pd.DataFrame(A, columns=list("abc")),
+        {"views": [["a"], ["z"]]},
+        r"block 'view_1' names column 'z', which the input does not have",
+    ),
+    "blocks of several views": ([A, A], {"views": [1, 2]}, r"views= describes the column blocks of one 2-D input"),
+    "blocks nonsense": (A, {"views": ["ab", "c"]}, r"block 'view_0' is 'ab'; give block sizes, slices, or lists of column names"),
+    "empty block": (A, {"views": [slice(0, 3), slice(3, 3)]}, r"view 'view_1': Found array with 0 feature\(s\)"),
+}
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_error_names_the_culprit(name):
+    data, parameters, message = ERRORS[name]
+    with pytest.raises((ValueError, TypeError), match=message):
+        RMGL(**{"n_clusters": 3, **parameters}).fit(data)
+
+
+duplicated = good(60)
+duplicated[10:50] = duplicated[10]
+outlier = good(30)
+outlier[7] = 1e6
+
+WORKS = {
+    "two rows": (good(2), {"n_clusters": 2}),
+    "two rows, one cluster": (good(2), {"n_clusters": 1}),
+    "three rows": (good(3), {"n_clusters": 2}),
+    "one cluster": (good(), {"n_clusters": 1}),
+    "as many clusters as rows": (good(12), {"n_clusters": 12}),
+    "huge values, scaled": (1e150 * good(), {}),
+    "tiny values, scaled": (1e-150 * good(), {}),
+    "largest doubles, scaled": (good() / np.abs(good()).max() * 1.7e308, {}),
+    "40 identical rows among 60": (duplicated, {}),
+    "40 identical rows among 60, unscaled": (duplicated, {"scale": "none"}),
+    "one far outlier": (outlier, {}),
+    "one column": (good(columns=1), {}),
+    "more columns than rows": (good(columns=300), {}),
+    "a view twice": ([good(), good()], {}),
+    "a row of zeros, unit": (np.vstack([good(), np.zeros((1, 3))]), {"scale": "unit"}),
+}
+
+
+@pytest.mark.parametrize("name", WORKS)
+def test_extreme_but_right(name):
+    data, parameters = WORKS[name]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # fewer distinct points than clusters, fragments
+        model = RMGL(**{"n_clusters": 3, "random_state": 0, **parameters}).fit(data)
+    n, k = model.embedding_.shape
+    assert model.labels_.shape == (n,)
+    assert set(model.labels_) <= set(range(k))
+    np.testing.assert_allclose(model.embedding_.T @ model.embedding_, np.eye(k), atol=1e-8)
+    for layer in model.layers_:
+        assert layer.kkt_residual <= 1e-6
+        assert layer.gap <= 1e-6
+    if k in (1, n):
+        assert len(set(model.labels_)) == k

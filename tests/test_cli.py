@@ -1,0 +1,192 @@
+"""The command line as a user sees it: files in, a complete folder out, one clear line on bad input."""
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+from rmgl.__main__ import main
+from rmgl.output import layer_file_names, new_folder
+
+from .conftest import planted_views
+
+
+@pytest.fixture
+def files(tmp_path):
+    views, target = planted_views()
+    views = {"first": views["view 0"], "second": views["view 1"]}
+    np.savez(tmp_path / "all.npz", **views, y=target)
+    ids = [f"cell{i}" for i in range(90)]
+    shuffled = np.random.default_rng(1).permutation(90)
+    for name, X in views.items():
+        np.save(tmp_path / f"{name}.npy", X)
+        frame = pd.DataFrame(X, columns=[f"f{c}" for c in range(X.shape[1])])
+        frame.insert(0, "cell", ids)
+        frame.to_csv(tmp_path / f"{name}.csv", index=False)
+        frame.iloc[shuffled].to_csv(tmp_path / f"{name}.tsv", index=False, sep="\t")
+        frame.to_parquet(tmp_path / f"{name}.parquet")
+        np.savetxt(tmp_path / f"{name}_plain.csv", X, delimiter=",")
+    return tmp_path
+
+
+def run(*arguments):
+    """Exit code of one call."""
+    with pytest.raises(SystemExit) as stop:
+        main([str(argument) for argument in arguments])
+    return stop.value.code
+
+
+def labels(folder):
+    return pd.read_csv(folder / "labels.csv")
+
+
+def test_cluster_writes_a_complete_folder(files, capsys):
+    out = files / "out"
+    assert run("cluster", files / "all.npz", "-k", 3, "-o", out) == 0
+    assert sorted(path.name for path in out.iterdir()) == [
+        "embedding.npy",
+        "embedding.png",
+        "labels.csv",
+        "layers",
+        "layers.png",
+        "summary.json",
+    ]
+    table = labels(out)
+    assert table.columns.tolist() == ["row", "label"]
+    assert table["label"].nunique() == 3
+    Q = np.load(out / "embedding.npy")
+    np.testing.assert_allclose(Q.T @ Q, np.eye(3), atol=1e-9)
+    layer = sparse.load_npz(out / "layers" / "second.npz")
+    assert layer.sum() == pytest.approx(90)
+    summary = json.loads((out / "summary.json").read_text())
+    assert summary["status"] == "converged"
+    assert summary["parameters"]["random_state"] == 0
+    assert [layer["name"] for layer in summary["layers"]] == ["first", "second"]
+    assert all(layer["kkt_residual"] <= 1e-6 for layer in summary["layers"])
+    assert set(summary["versions"]) == {"python", "rmgl", "numpy", "scipy", "scikit-learn", "numba"}
+    assert "90 rows, 2 views, 3 clusters" in capsys.readouterr().out
+
+
+def test_every_kind_of_file_gives_the_same_labels(files):
+    assert run("cluster", files / "all.npz", "-k", 3, "-o", files / "reference", "--no-plots") == 0
+    wanted = labels(files / "reference")["label"]
+    for kind, extra in ((".npy", ()), (".csv", ("--id", "cell")), (".parquet", ("--id", "cell")), ("_plain.csv", ())):
+        out = files / f"out{kind}"
+        assert run("cluster", files / f"first{kind}", files / f"second{kind}", "-k", 3, "-o", out, "--no-plots", *extra) == 0
+        pd.testing.assert_series_equal(labels(out)["label"], wanted)
+        assert not (out / "layers.png").exists()
+
+
+def test_ids_align_rows_in_any_order(files):
+    out = files / "mixed"
+    assert run("cluster", files / "first.csv", files / "second.tsv", "-k", 3, "--id", "cell", "-o", out, "--no-plots") == 0
+    assert run("cluster", files / "first.csv", files / "second.csv", "-k", 3, "--id", "cell", "-o", files / "same", "--no-plots") == 0
+    pd.testing.assert_frame_equal(labels(out), labels(files / "same"))
+    assert labels(out)["id"].tolist() == [f"cell{i}" for i in range(90)]
+
+
+def test_parameters_per_view(files):
+    out = files / "out"
+    options = ("--alpha", "1,2", "--beta", "first=3,second=4", "--scale", "first=none,second=standard", "--seed", 5)
+    assert run("cluster", files / "all.npz", "-k", 3, "-o", out, "--no-plots", *options) == 0
+    summary = json.loads((out / "summary.json").read_text())
+    assert [layer["alpha"] for layer in summary["layers"]] == [1.0, 2.0]
+    assert [layer["beta"] for layer in summary["layers"]] == [3.0, 4.0]
+    assert summary["parameters"]["scale"] == {"first": "none", "second": "standard"}
+    assert summary["parameters"]["random_state"] == 5
+
+
+def test_an_existing_folder_is_kept_unless_forced(files, capsys):
+    out = files / "out"
+    call = ("cluster", files / "all.npz", "-k", 3, "-o", out, "--no-plots")
+    assert run(*call) == 0
+    before = (out / "summary.json").stat().st_ino
+    assert run(*call) == 2
+    assert "exists already" in capsys.readouterr().err
+    assert (out / "summary.json").stat().st_ino == before
+    assert run(*call, "--force") == 0
+    assert (out / "summary.json").stat().st_ino != before
+    (out / "my notes.txt").write_text("precious")
+    assert run(*call, "--force") == 2
+    assert "'my notes.txt', which rmgl did not write" in capsys.readouterr().err
+    assert (out / "my notes.txt").read_text() == "precious"
+
+
+def test_a_failed_write_leaves_nothing_behind(tmp_path):
+    def fail():
+        with new_folder(tmp_path / "out", force=False) as draft:
+            (draft / "half.txt").write_text("half")
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        fail()
+    assert list(tmp_path.iterdir()) == []
+
+
+def write(path, text):
+    path.write_text(text)
+    return path
+
+
+BAD = {
+    "no such file": (lambda d: [d / "none.npy"], r"none.npy: no such file"),
+    "unknown kind": (lambda d: [write(d / "a.xlsx", "x")], r"a.xlsx: unknown kind of file"),
+    "broken npz": (lambda d: [write(d / "a.npz", "not a zip")], r"a.npz: not a readable .npz file"),
+    "broken npy": (lambda d: [write(d / "a.npy", "nope")], r"a.npy: not a readable .npy file"),
+    "broken parquet": (lambda d: [write(d / "a.parquet", "nope")], r"a.parquet: "),
+    "npz and others": (lambda d: [d / "all.npz", d / "first.npy"], r"either one .npz file"),
+    "empty csv": (lambda d: [write(d / "a.csv", "")], r"a.csv: the file is empty"),
+    "text in csv": (lambda d: [write(d / "a.csv", "x,y\n1,2\n3,oops\n")], r"a.csv: line 3, column 2 holds 'oops' where a number is needed"),
+    "gap in csv": (lambda d: [write(d / "a.csv", "x,y\n1,2\n3,\n")], r"a.csv: line 3, column 2 holds nothing"),
+    "ragged csv": (lambda d: [write(d / "a.csv", "x,y\n1,2\n3\n")], r"a.csv: line 3 has 1 fields but the first line has 2"),
+    "no id column": (lambda d: [d / "first_plain.csv", "--id", "cell"], r"no column 'cell'"),
+    "repeated id": (lambda d: [write(d / "a.csv", "id,x\na,1\na,2\nb,3\n"), "--id", "id"], r"id 'a' stands more than once"),
+    "other ids": (
+        lambda d: [write(d / "a.csv", "id,x\na,1\nb,2\nc,3\n"), write(d / "b.csv", "id,x\na,1\nb,2\nd,3\n"), "--id", "id"],
+        r"id 'c' is in view 'a' but not in view 'b'",
+    ),
+    "different rows": (lambda d: [d / "first.npy", write(d / "b.csv", "1\n2\n3\n")], r"view 'b' has 3 rows but view 'first' has 90"),
+    "NaN": (lambda d: [write(d / "a.csv", "1,2\nnan,3\n4,5\n6,7\n")], r"view 'a' has NaN or infinity in 1 of 4 rows \(first: row 1\)"),
+    "bad alpha": (lambda d: [d / "all.npz", "--alpha", "many"], r"'many' is not a number, a list like 2,2,20"),
+    "negative alpha": (lambda d: [d / "all.npz", "--alpha", "1,-1"], r"alpha=-1.0 for view 'second' must be"),
+    "unknown view": (lambda d: [d / "all.npz", "--beta", "third=1"], r"beta names unknown views \['third'\]"),
+    "bad scale": (lambda d: [d / "all.npz", "--scale", "log"], r"'scale' parameter"),
+    "unknown option": (lambda d: [d / "all.npz", "--frobnicate"], r"No such option"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_input_is_one_clear_line_and_exit_code_2(files, capsys, name):
+    import re
+
+    arguments, message = BAD[name]
+    assert run("cluster", *arguments(files), "-k", 3, "-o", files / "out", "--no-plots") == 2
+    error = capsys.readouterr().err
+    assert re.search(message, error)
+    assert error.count("\n") == 1
+    assert not (files / "out").exists()
+
+
+def test_too_many_clusters(files, capsys):
+    assert run("cluster", files / "all.npz", "-k", 91, "-o", files / "out") == 2
+    assert "n_clusters=91 is more than the n_samples=90 rows" in capsys.readouterr().err
+
+
+def test_layer_file_names_are_safe_and_different():
+    assert layer_file_names(["a", "a/b", "../x", "A", "a b", ""]) == ["a.npz", "a_b.npz", "_x.npz", "A_2.npz", "a_b_2.npz", "view.npz"]
+
+
+def test_module_runs_as_a_program(tmp_path):
+    found = subprocess.run([sys.executable, "-m", "rmgl", "--version"], capture_output=True, text=True, cwd=tmp_path, env=os.environ)
+    assert found.returncode == 0
+    assert "rmgl" in found.stdout
+
+
+def test_help_without_arguments(capsys):
+    assert run() == 2
+    assert "cluster" in capsys.readouterr().err

@@ -1,0 +1,102 @@
+"""Eigenvectors of a sum of layers, with and without components."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.linalg import block_diag, eigh
+
+from rmgl import embedding as module
+from rmgl.embedding import smallest_eigenvectors, weighted_sum
+
+
+def random_graph(rng, n, density=0.3):
+    upper = np.triu(rng.random((n, n)) * (rng.random((n, n)) < density), 1)
+    ring = np.roll(np.eye(n), 1, axis=1) * 0.1
+    return upper + upper.T + ring + ring.T
+
+
+def laplacian(adjacency):
+    return np.diag(adjacency.sum(axis=1)) - adjacency
+
+
+def assert_solves(adjacency, found, n_vectors):
+    """Orthonormal, eigenvalues right, residual small; the subspace is then right up to the last gap."""
+    L = laplacian(adjacency)
+    Q = found.vectors
+    np.testing.assert_allclose(Q.T @ Q, np.eye(n_vectors), atol=1e-9)
+    np.testing.assert_allclose(found.values, eigh(L, eigvals_only=True)[:n_vectors], atol=1e-8 * np.abs(L).max())
+    residual = np.linalg.norm(L @ Q - Q * found.values, axis=0).max() / (2 * L.diagonal().max())
+    assert found.residual == pytest.approx(residual, abs=1e-12)
+    assert residual < 1e-7
+
+
+@pytest.fixture(params=["dense", "iterated"])
+def path(request, monkeypatch):
+    """Both ways through the module, on graphs small enough to check."""
+    if request.param == "iterated":
+        monkeypatch.setattr(module, "DENSE_NODES", 0)
+        monkeypatch.setattr(module, "DENSE_RESCUE_NODES", 0)
+    return request.param
+
+
+@pytest.mark.parametrize("n_vectors", [1, 2, 6])
+def test_connected_graph(rng, path, n_vectors):
+    A = random_graph(rng, 120)
+    assert_solves(A, smallest_eigenvectors(sparse.csr_array(A), n_vectors), n_vectors)
+
+
+@pytest.mark.parametrize("n_vectors", [2, 3, 5])
+def test_fewer_as_many_and_more_components_than_vectors(rng, path, n_vectors):
+    A = block_diag(*(random_graph(rng, size) for size in (50, 40, 30)))
+    found = smallest_eigenvectors(sparse.csr_array(A), n_vectors)
+    assert found.n_components == 3
+    assert_solves(A, found, n_vectors)
+    null = block_diag(*(np.full((size, 1), size**-0.5) for size in (50, 40, 30)))[:, : min(n_vectors, 3)]
+    np.testing.assert_allclose(found.vectors @ (found.vectors.T @ null), null, atol=1e-9)
+
+
+def test_more_components_than_vectors_takes_the_largest_ones(rng):
+    A = block_diag(random_graph(rng, 5), [[0.0]], random_graph(rng, 9), [[0.0]])
+    found = smallest_eigenvectors(sparse.csr_array(A), 2)
+    assert found.n_components == 4
+    np.testing.assert_array_equal(found.vectors[[5, 15]], 0)
+    np.testing.assert_allclose(found.vectors[6:15, 0], 1 / 3)
+
+
+def test_repeated_eigenvalues_are_all_found(rng, path):
+    """Six copies of one component: every eigenvalue six times, which a Lanczos method misses."""
+    A = block_diag(*[random_graph(rng, 25)] * 6)
+    assert_solves(A, smallest_eigenvectors(sparse.csr_array(A), 12), 12)
+
+
+def test_graph_without_edges():
+    found = smallest_eigenvectors(sparse.csr_array((5, 5)), 3)
+    assert found.n_components == 5
+    assert found.residual == 0.0
+    np.testing.assert_array_equal(found.vectors.T @ found.vectors, np.eye(3))
+
+
+def test_all_vectors(rng):
+    A = random_graph(rng, 7)
+    assert_solves(A, smallest_eigenvectors(sparse.csr_array(A), 7), 7)
+
+
+def test_warm_start_from_a_neighbouring_graph(rng, monkeypatch):
+    monkeypatch.setattr(module, "DENSE_NODES", 0)
+    A = random_graph(rng, 300, density=0.05)
+    before = smallest_eigenvectors(sparse.csr_array(A), 4)
+    A *= 1 + 0.01 * (lambda R: (R + R.T) / 2)(rng.random(A.shape))
+    assert_solves(A, smallest_eigenvectors(sparse.csr_array(A), 4, start=before.block), 4)
+
+
+def test_lapack_takes_over_where_the_iteration_does_not_arrive(rng, monkeypatch):
+    monkeypatch.setattr(module, "DENSE_NODES", 0)
+    monkeypatch.setattr(module, "MAX_ITER", 1)
+    A = random_graph(rng, 200)
+    assert_solves(A, smallest_eigenvectors(sparse.csr_array(A), 5), 5)
+
+
+def test_weighted_sum_leaves_out_weight_zero(rng):
+    A, B = (sparse.csr_array(random_graph(rng, 6)) for _ in range(2))
+    np.testing.assert_allclose(weighted_sum([A, B], [2.0, 3.0]).toarray(), 2 * A.toarray() + 3 * B.toarray())
+    np.testing.assert_array_equal(weighted_sum([A, B], [0.0, 1.0]).toarray(), B.toarray())

@@ -1,0 +1,115 @@
+"""Import time, side effects, Ctrl-C, memory, metrics and the embedded data."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+
+import numpy as np
+import pytest
+
+import rmgl
+from rmgl.datasets import load_uci_digits
+from rmgl.metrics import clustering_accuracy
+
+
+def python(code, **options):
+    return subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=True, **options)
+
+
+def test_import_is_light_and_silent():
+    """Heavy libraries stay out until they are needed: that, not a timing, is what keeps the import quick."""
+    found = python(
+        """
+        import sys
+        import sklearn  # brings pandas where it is installed
+        before = set(sys.modules)
+        import rmgl
+        from rmgl import RMGL, learn_layer
+        from rmgl.datasets import load_uci_digits
+        heavy = {"numba", "matplotlib", "pandas", "networkx", "tqdm", "click", "cvxpy"}
+        print(sorted(heavy & (set(sys.modules) - before)))
+        """
+    )
+    assert found.stdout.strip() == "[]"
+    assert found.stderr == ""
+
+
+def test_import_leaves_global_state_alone():
+    python(
+        """
+        import warnings, logging, signal, threading
+        import numpy as np
+        import sklearn
+        before = (list(warnings.filters), logging.root.handlers[:], logging.root.level, np.random.get_state()[1].tolist(),
+                  np.geterr(), signal.getsignal(signal.SIGINT), threading.active_count())
+        from rmgl import RMGL
+        after = (list(warnings.filters), logging.root.handlers[:], logging.root.level, np.random.get_state()[1].tolist(),
+                 np.geterr(), signal.getsignal(signal.SIGINT), threading.active_count())
+        assert before[1:] == after[1:], (before, after)
+        """
+    )
+
+
+def test_public_names():
+    assert set(rmgl.__all__) <= set(dir(rmgl))
+    assert rmgl.Layer is not None
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        rmgl.nothing  # noqa: B018
+
+
+def test_uci_digits_are_complete():
+    data = load_uci_digits()
+    assert {name: X.shape for name, X in data.views.items()} == {
+        "fac": (2000, 216),
+        "fou": (2000, 76),
+        "kar": (2000, 64),
+        "mor": (2000, 6),
+        "pix": (2000, 240),
+        "zer": (2000, 47),
+    }
+    assert list(data.views) == ["fac", "fou", "kar", "mor", "pix", "zer"]
+    assert np.bincount(data.target).tolist() == [200] * 10
+    assert all(X.dtype == np.float64 and X.flags.c_contiguous for X in data.views.values())
+    assert data.views["fou"][0, :3].tolist() == [0.065882, 0.19731, 0.10383]  # as in mfeat-fou.csv
+    assert data.views["mor"][0].tolist() == [1.0, 0.0, 0.0, 133.15, 1.3117, 1620.2]
+    assert "CC BY 4.0" in data.DESCR
+
+
+def test_accuracy_is_the_best_matching():
+    target = [0, 0, 0, 1, 1, 2]
+    assert clustering_accuracy(target, [2, 2, 2, 0, 0, 1]) == 1.0
+    assert clustering_accuracy(target, [0, 0, 0, 0, 0, 0]) == 0.5
+    assert clustering_accuracy(target, [0, 1, 2, 3, 4, 5]) == 0.5
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.skipif(os.name == "nt", reason="sends SIGINT to a process")
+def test_ctrl_c_stops_at_once_and_leaves_no_thread(n_jobs):
+    """A fit of hours (dual ascent with a tiny alpha) is interrupted; the process must end within seconds."""
+    code = f"""
+    import threading, sys
+    import numpy as np
+    from rmgl import RMGL
+    X = [np.random.default_rng(m).normal(size=(1200, 5)) for m in range(2)]
+    RMGL(2, max_iter=1, random_state=0).fit([x[:50] for x in X])  # compiled
+    print("ready", flush=True)
+    try:
+        RMGL(3, alpha=1e-4, solver="dual-ascent", scale="none", n_jobs={n_jobs}, random_state=0).fit(X)
+    except KeyboardInterrupt:
+        stray = [t.name for t in threading.enumerate() if t.name.startswith("rmgl")]
+        print("interrupted", stray, flush=True)
+        sys.exit(0)
+    """
+    process = subprocess.Popen([sys.executable, "-W", "ignore", "-c", textwrap.dedent(code)], stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout.readline().strip() == "ready"
+        time.sleep(1.0)
+        process.send_signal(signal.SIGINT)
+        output, _ = process.communicate(timeout=20)
+    finally:
+        process.kill()
+    assert output.strip() == "interrupted []"
+    assert process.returncode == 0

@@ -1,0 +1,80 @@
+"""Numbers behind the pictures, and that functions of an Axes draw on that Axes and show nothing."""
+
+import matplotlib
+
+matplotlib.use("Agg")
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+
+from rmgl import RMGL, plots
+
+
+@pytest.fixture(scope="module")
+def model():
+    from .conftest import planted_views
+
+    return RMGL(3, random_state=0).fit(planted_views()[0])
+
+
+def test_layer_data_keeps_the_total_weight_and_the_cluster_ends(model):
+    image, ends = plots.layer_data(model.layers_[0], model.labels_, n_bins=90)
+    order = np.argsort(model.labels_, kind="stable")
+    np.testing.assert_allclose(image, model.layers_[0].adjacency.toarray()[np.ix_(order, order)])
+    np.testing.assert_array_equal(ends, np.cumsum(np.bincount(model.labels_)))
+    coarse, _ = plots.layer_data(model.layers_[0], model.labels_, n_bins=9)
+    assert coarse.sum() * 100 == pytest.approx(90)
+
+
+@pytest.mark.parametrize("method", ["tsne", "pca", "last"])
+@pytest.mark.parametrize("columns", [1, 2, 3])
+def test_embedding_data_has_two_coordinates(model, method, columns):
+    points = plots.embedding_data(model.embedding_[:, :columns], method=method)
+    assert points.shape == (90, 2)
+    assert np.isfinite(points).all()
+    assert np.ptp(points) > 0
+
+
+def test_embedding_data_of_the_last_two_columns(model):
+    np.testing.assert_array_equal(plots.embedding_data(model.embedding_, method="last"), model.embedding_[:, -2:])
+
+
+def test_unknown_method(model):
+    with pytest.raises(ValueError, match="method='umap' is not known"):
+        plots.embedding_data(model.embedding_, method="umap")
+
+
+def test_functions_draw_on_the_given_axes(model):
+    for draw in (
+        lambda ax: plots.plot_embedding(model.embedding_, model.labels_, ax=ax, method="pca"),
+        lambda ax: plots.plot_layer(model.layers_[0], model.labels_, ax=ax),
+        lambda ax: plots.plot_convergence(model.history_, ax=ax),
+    ):
+        figure, ax = plt.subplots()
+        assert draw(ax) is ax
+        assert ax.has_data()
+        assert ax.get_title()
+        figure.canvas.draw()
+        plt.close(figure)
+
+
+def test_axes_are_made_where_none_is_given(model):
+    ax = plots.plot_layer(model.layers_[0], model.labels_)
+    assert ax.has_data()
+    plt.close(ax.figure)
+
+
+def test_a_large_embedding_is_sampled_and_says_so(rng, monkeypatch):
+    monkeypatch.setattr(plots, "TSNE_ROWS", 50)
+    ax = plots.plot_embedding(rng.normal(size=(200, 4)), rng.integers(0, 3, 200))
+    assert ax.get_title() == "Common embedding (50 of 200 nodes)"
+    plt.close(ax.figure)
+
+
+def test_figures_belong_to_no_window(model):
+    before = plt.get_fignums()
+    figure = plots.draw_layers(model.layers_ * 2, model.labels_)
+    assert len(figure.axes) == 4
+    plots.draw_embedding(model.embedding_, model.labels_)
+    assert plt.get_fignums() == before

@@ -1,0 +1,63 @@
+"""The paper's model on the paper's data: UCI digits with the paper's parameters."""
+
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+
+from rmgl import RMGL
+from rmgl.cli import demo_scores
+from rmgl.datasets import load_uci_digits
+
+
+@pytest.fixture(scope="module")
+def data():
+    return load_uci_digits()
+
+
+@pytest.fixture(scope="module")
+def model(data):
+    return RMGL(n_clusters=10, alpha=100, beta=[2, 2, 2, 20, 7, 1], scale="minmax", random_state=0).fit(data.views)
+
+
+def test_score_of_the_paper(model, data):
+    scores = demo_scores(model, data.target)
+    assert len(scores["NMI"]) == 20
+    assert np.mean(scores["NMI"]) >= 0.945
+
+
+def test_layers_are_certified(model):
+    for layer in model.layers_:
+        assert layer.status == "converged"
+        assert layer.kkt_residual <= 1e-6
+        assert layer.gap <= 1e-6
+
+
+def test_objective_falls_and_the_fit_converges(model):
+    assert (np.diff([row["objective"] for row in model.history_]) <= 0).all()
+    assert model.converged_
+
+
+def test_embedding_is_orthonormal_and_an_eigenbasis(model):
+    Q = model.embedding_
+    assert Q.shape == (2000, 10)
+    np.testing.assert_allclose(Q.T @ Q, np.eye(10), atol=1e-9)
+    combined = sum(beta * layer.laplacian for beta, layer in zip(model.beta_, model.layers_, strict=True))
+    np.testing.assert_allclose(combined @ Q, Q * model.eigenvalues_, atol=1e-5)
+
+
+def test_memory_stays_under_a_gigabyte():
+    """Peak of a fresh process that fits all six views; ru_maxrss is in KiB on Linux."""
+    if not sys.platform.startswith("linux"):
+        pytest.skip("reads ru_maxrss in KiB, as on Linux")
+    code = """
+    import resource
+    from rmgl import RMGL
+    from rmgl.datasets import load_uci_digits
+    RMGL(10, alpha=100, beta=[2, 2, 2, 20, 7, 1], random_state=0, max_iter=2, tol=1.0, n_jobs=2).fit(load_uci_digits().views)
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+    """
+    found = subprocess.run([sys.executable, "-W", "ignore", "-c", textwrap.dedent(code)], capture_output=True, text=True, check=True)
+    assert int(found.stdout) < 1_000_000

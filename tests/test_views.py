@@ -1,0 +1,161 @@
+"""What users have becomes views; scaling; nothing of theirs is changed."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+from rmgl.scaling import SCALES
+from rmgl.views import Views, per_view
+
+
+@pytest.fixture
+def X(rng):
+    return rng.normal(size=(12, 4))
+
+
+@pytest.mark.parametrize(
+    "convert",
+    [
+        np.asfortranarray,
+        lambda X: X.astype(np.float32),
+        lambda X: (100 * X).astype(np.int16),
+        lambda X: X > 0,
+        lambda X: X.astype(np.longdouble),
+        lambda X: X.astype(object),
+        lambda X: X[::-1, ::-1],
+        lambda X: X.tolist(),
+        pd.DataFrame,
+        lambda X: pd.DataFrame(X).astype("Float64"),
+    ],
+)
+def test_dense_inputs_become_float64(X, convert):
+    given = convert(X)
+    (found,) = Views.of({"a": given}).matrices
+    assert found.dtype == np.float64
+    np.testing.assert_allclose(found, np.asarray(given, dtype=np.float64))
+
+
+@pytest.mark.parametrize("format", ["csr", "csc", "coo", "lil", "dok", "bsr", "dia"])
+@pytest.mark.parametrize("kind", ["array", "matrix"])
+def test_sparse_inputs_become_csr(X, format, kind):
+    dense = np.where(X > 0, X, 0)
+    given = getattr(sparse, f"csr_{kind}")(dense).asformat(format)
+    (found,) = Views.of({"a": given}).matrices
+    assert found.format == "csr"
+    np.testing.assert_array_equal(found.toarray(), dense)
+
+
+def test_sparse_tables_become_csr(X):
+    (found,) = Views.of({"a": pd.DataFrame(X > 0).astype(pd.SparseDtype(bool))}).matrices
+    assert found.dtype == np.float64
+    np.testing.assert_array_equal(found.toarray(), X > 0)
+
+
+def test_read_only_arrays_and_memmaps(X, tmp_path):
+    X.flags.writeable = False
+    np.save(tmp_path / "x.npy", X)
+    mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
+    views = Views.of([X, mapped]).scaled("minmax")
+    np.testing.assert_array_equal(*views.matrices)
+
+
+def test_names(X):
+    assert Views.of([X, X]).names == ("view_0", "view_1")
+    assert Views.of((X, X)).names == ("view_0", "view_1")
+    assert Views.of({"b": X, "a": X}).names == ("b", "a")
+    assert Views.of(X).names == ("view_0",)
+    assert Views.of(X.tolist()).names == ("view_0",)
+    assert Views.of([X.tolist(), X.tolist()]).names == ("view_0", "view_1")
+
+
+@pytest.mark.parametrize(
+    ("blocks", "names", "columns"),
+    [
+        ([1, 3], ("view_0", "view_1"), [[0], [1, 2, 3]]),
+        ([slice(2, 4), slice(0, 2)], ("view_0", "view_1"), [[2, 3], [0, 1]]),
+        ([["d", "a"], ["b"]], ("view_0", "view_1"), [[3, 0], [1]]),
+        ({"left": ["a"], "right": [2, 3]}, ("left", "right"), [[0], [2, 3]]),
+    ],
+)
+@pytest.mark.parametrize("kind", ["frame", "array", "sparse"])
+def test_column_blocks(X, blocks, names, columns, kind):
+    if kind != "frame" and any(
+        isinstance(c, str) for part in (blocks.values() if isinstance(blocks, dict) else blocks) if isinstance(part, list) for c in part
+    ):
+        pytest.skip("column names need a DataFrame")
+    given = {"frame": pd.DataFrame(X, columns=list("abcd")), "array": X, "sparse": sparse.coo_array(X)}[kind]
+    views = Views.of(given, blocks)
+    assert views.names == names
+    for found, wanted in zip(views.matrices, columns, strict=True):
+        np.testing.assert_array_equal(found.toarray() if sparse.issparse(found) else found, X[:, wanted])
+
+
+@pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array, pd.DataFrame])
+def test_inputs_are_not_modified(X, scale, kind):
+    given, kept = kind(X.copy()), X.copy()
+    Views.of([given]).scaled(scale)
+    np.testing.assert_array_equal(given.toarray() if sparse.issparse(given) else np.asarray(given), kept)
+
+
+@pytest.mark.parametrize("factor", [1.0, 1e150, 1e-150, 1e300, 1e-300])
+def test_scales_do_what_they_say_at_any_magnitude(X, factor):
+    views = Views.of({"a": factor * X})
+    (minmax,) = views.scaled("minmax").matrices
+    np.testing.assert_allclose((minmax.min(axis=0), minmax.max(axis=0)), (np.zeros(4), np.ones(4)), atol=1e-12)
+    (standard,) = views.scaled("standard").matrices
+    np.testing.assert_allclose((standard.mean(axis=0), standard.std(axis=0)), (np.zeros(4), np.ones(4)), atol=1e-10)
+    (unit,) = views.scaled("unit").matrices
+    np.testing.assert_allclose(np.linalg.norm(unit, axis=1), 1, rtol=1e-10)
+
+
+@pytest.mark.parametrize("scale", ["minmax", "standard", "unit"])
+def test_sparse_stays_sparse_with_the_distances_of_dense(rng, scale):
+    from rmgl.edges import AllPairs
+
+    X = rng.random((20, 30)) * (rng.random((20, 30)) < 0.2)
+    X[3] = 0
+    X = sparse.csr_array(X)
+    (found,) = Views.of([X]).scaled(scale).matrices
+    (dense,) = Views.of([X.toarray()]).scaled(scale).matrices
+    assert sparse.issparse(found)
+    np.testing.assert_allclose(AllPairs(20).measure(found), AllPairs(20).measure(dense), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("scale", ["minmax", "standard"])
+@pytest.mark.parametrize("value", [0.0, 0.1, 1e9, -1e-200])
+def test_constant_columns_are_harmless(X, scale, value):
+    constant = np.full((12, 1), value)
+    (found,) = Views.of([np.hstack([X, constant])]).scaled(scale).matrices
+    (without,) = Views.of([X]).scaled(scale).matrices
+    np.testing.assert_allclose(found[:, :4], without, rtol=1e-12, atol=1e-14)
+    assert np.ptp(found[:, 4]) == 0
+
+
+def test_zero_rows_stay_zero_under_unit_scaling(X):
+    X[5] = 0
+    (found,) = Views.of([X]).scaled("unit").matrices
+    np.testing.assert_array_equal(found[5], 0)
+
+
+def test_one_scale_per_view(X):
+    by_list = Views.of({"a": X, "b": X}).scaled(["unit", "none"])
+    by_name = Views.of({"a": X, "b": X}).scaled({"b": "none", "a": "unit"})
+    np.testing.assert_array_equal(by_list.matrices[0], by_name.matrices[0])
+    np.testing.assert_array_equal(by_list.matrices[1], X)
+
+
+def test_per_view():
+    assert per_view(3, ["a", "b"], "alpha") == [3, 3]
+    assert per_view((1, 2), ["a", "b"], "alpha") == [1, 2]
+    assert per_view(np.array([1, 2]), ["a", "b"], "alpha") == [1, 2]
+    assert per_view({"b": 2, "a": 1}, ["a", "b"], "alpha") == [1, 2]
+
+
+def test_row_labels_in_another_order_are_refused(X):
+    a = pd.DataFrame(X, index=[f"cell{i}" for i in range(12)])
+    b = a.iloc[::-1]
+    with pytest.raises(ValueError, match="row 0 of view 'b' is labelled 'cell11' but 'cell0' in view 'a'"):
+        Views.of({"a": a, "b": b})
+    Views.of({"a": a, "b": b.reset_index(drop=True)})  # labels dropped on purpose
