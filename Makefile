@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-slow lint clean
+.PHONY: demo test test-slow lint pictures clean
 
 .venv/installed: pyproject.toml
 	$(PYTHON) -m venv .venv
@@ -23,6 +23,10 @@ lint: .venv/installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+pictures: demo
+	mkdir -p docs/images
+	cp demo/embedding.png demo/layers.png docs/images/
 
 clean:
 	rm -rf .venv demo .pytest_cache .mypy_cache .ruff_cache

@@ -69,7 +69,7 @@ def plot_embedding(embedding: ArrayLike, labels: ArrayLike, *, ax: Axes | None =
     return ax
 
 
-def layer_data(layer: Layer, labels: ArrayLike, *, n_bins: int = 200) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+def layer_data(layer: Layer, labels: ArrayLike, *, n_bins: int = 120) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
     """Mean edge weight in the cells of a grid over the adjacency matrix with nodes ordered by cluster, and the
     rows at which clusters end."""
     labels = np.asarray(labels)
@@ -86,7 +86,7 @@ def layer_data(layer: Layer, labels: ArrayLike, *, n_bins: int = 200) -> tuple[N
     return total / np.outer(size, size), np.cumsum(counts)
 
 
-def plot_layer(layer: Layer, labels: ArrayLike, *, ax: Axes | None = None, n_bins: int = 200) -> Axes:
+def plot_layer(layer: Layer, labels: ArrayLike, *, ax: Axes | None = None, n_bins: int = 120) -> Axes:
     """The adjacency matrix of one layer as an image, nodes ordered by cluster: dark blocks are clusters."""
     from matplotlib.colors import LogNorm
 
@@ -95,7 +95,13 @@ def plot_layer(layer: Layer, labels: ArrayLike, *, ax: Axes | None = None, n_bin
     present = image[image > 0]
     high = float(np.quantile(present, 0.995)) if present.size else 1.0
     n = layer.n_nodes
-    ax.imshow(np.where(image > 0, image, np.nan), cmap="magma_r", norm=LogNorm(high / 300, high, clip=True), extent=(0, n, n, 0))
+    ax.imshow(
+        np.where(image > 0, image, np.nan),
+        cmap="magma_r",
+        norm=LogNorm(high / 300, high, clip=True),
+        extent=(0, n, n, 0),
+        interpolation="nearest",
+    )
     for end in ends[:-1]:
         ax.axhline(end, color="0.6", linewidth=0.4)
         ax.axvline(end, color="0.6", linewidth=0.4)
@@ -122,11 +128,11 @@ def plot_convergence(history: Sequence[dict[str, Any]], *, ax: Axes | None = Non
     return ax
 
 
-def draw_layers(layers: Sequence[Layer], labels: ArrayLike, *, n_bins: int = 200) -> Figure:
+def draw_layers(layers: Sequence[Layer], labels: ArrayLike, *, n_bins: int = 120) -> Figure:
     """All layers side by side, as a figure that belongs to no window."""
     columns = min(3, len(layers))
     lines = -(-len(layers) // columns)
-    figure = new_figure(3.1 * columns, 3.4 * lines)
+    figure = new_figure(2.8 * columns, 3.1 * lines)
     for place, layer in enumerate(layers, start=1):
         plot_layer(layer, labels, ax=figure.add_subplot(lines, columns, place), n_bins=n_bins)
     figure.suptitle("Learned layers, nodes ordered by cluster (darker: larger weight)", fontsize=11)
@@ -145,7 +151,7 @@ def new_figure(width: float, height: float) -> Figure:
     _require_matplotlib()
     from matplotlib.figure import Figure
 
-    return Figure(figsize=(width, height), layout="constrained", dpi=150)
+    return Figure(figsize=(width, height), layout="constrained", dpi=120)
 
 
 def _axes(ax: Axes | None) -> Axes:
