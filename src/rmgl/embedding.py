@@ -43,11 +43,6 @@ class Embedding:
     block: NDArray[np.float64]
     """The vectors and a few beyond them: where the next solve starts."""
 
-    @property
-    def trace(self) -> float:
-        """tr(Q' L Q)."""
-        return float(self.values.sum())
-
 
 def weighted_sum(adjacencies: Sequence[sparse.csr_array], weights: Sequence[float]) -> sparse.csr_array:
     """sum_m beta_m W_m, without the views of weight zero."""
@@ -56,9 +51,16 @@ def weighted_sum(adjacencies: Sequence[sparse.csr_array], weights: Sequence[floa
 
 
 def smallest_eigenvectors(
-    adjacency: sparse.csr_array, n_vectors: int, *, start: NDArray | None = None, random_state: np.random.RandomState | None = None
+    adjacency: sparse.csr_array,
+    n_vectors: int,
+    *,
+    normalized: bool = False,
+    start: NDArray | None = None,
+    random_state: np.random.RandomState | None = None,
 ) -> Embedding:
     """Eigenvectors of the `n_vectors` smallest eigenvalues of the Laplacian of a weighted graph.
+
+    `normalized` takes I - D^-1/2 W D^-1/2 in place of D - W; a node without edges then has eigenvalue 0, too.
 
     Examples
     --------
@@ -71,63 +73,100 @@ def smallest_eigenvectors(
     >>> embedding.n_components, embedding.values.tolist()
     (2, [0.0, 0.0])
     """
-    n = adjacency.shape[0]
     degrees = adjacency.sum(axis=1)
     n_components, component = csgraph.connected_components(adjacency, directed=False)
-    indicators = _largest_indicators(component, min(n_components, n_vectors))
-    missing = n_vectors - indicators.shape[1]
-    block = indicators
-    if missing:
-        laplacian = _laplacian(adjacency, degrees)
-        if n <= max(DENSE_NODES, 10 * n_vectors):
-            rest = _dense_rest(laplacian, indicators, missing)
-        else:
-            guess = _starting_block(indicators, missing, start, random_state)
-            rest = _iterated_rest(laplacian, degrees, indicators, missing, guess)
-        block = np.hstack([indicators, rest])
-    vectors = block[:, :n_vectors]
-    image = degrees[:, None] * vectors - adjacency @ vectors
-    values = np.einsum("nk,nk->k", vectors, image)
-    values[: indicators.shape[1]] = 0.0
-    residual = np.linalg.norm(image - vectors * values, axis=0).max() / max(2 * degrees.max(), np.finfo(float).tiny)
-    return Embedding(vectors, values, float(residual), int(n_components), block)
+    null = _null_vectors(component, np.sqrt(degrees) if normalized else np.ones_like(degrees), min(n_components, n_vectors))
+    if normalized:
+        adjacency, degrees = _normalize(adjacency, degrees)
+    laplacian = _laplacian(adjacency, degrees)
+    bound = 2 * float(degrees.max(initial=0.0))
+    block = null
+    if null.shape[1] < n_vectors:
+        missing = n_vectors - null.shape[1]
+        rest = smallest_beyond(laplacian, null, missing, diagonal=degrees, bound=bound, start=start, random_state=random_state)
+        block = np.hstack([null, rest])
+    return _judged(laplacian, block, n_vectors, null.shape[1], bound, int(n_components))
 
 
-def _largest_indicators(component: NDArray[np.intp], count: int) -> NDArray[np.float64]:
-    """Unit indicators of the `count` largest components, the largest first, ties by first node."""
+def smallest_beyond(
+    matrix: Any,
+    null: NDArray[np.float64],
+    count: int,
+    *,
+    diagonal: NDArray[np.float64],
+    bound: float,
+    start: NDArray | None = None,
+    random_state: np.random.RandomState | None = None,
+) -> NDArray[np.float64]:
+    """Eigenvectors of the `count` smallest eigenvalues of a symmetric matrix or operator, orthogonal to the known
+    eigenvectors `null`, and a few more columns to start the next solve from.
+
+    `bound` bounds the eigenvalues in size; the diagonal preconditions the iteration.
+    """
+    n = null.shape[0]
+    if n <= max(DENSE_NODES, 10 * (count + null.shape[1])):
+        return _dense_rest(matrix, null, count, bound)
+    guess = _starting_block(null, count, start, random_state)
+    return _iterated_rest(matrix, diagonal, null, count, guess, bound)
+
+
+def _null_vectors(component: NDArray[np.intp], profile: NDArray[np.float64], count: int) -> NDArray[np.float64]:
+    """The profile cut to each of the `count` largest components, of length one; the largest first, ties by first node."""
     sizes = np.bincount(component)
-    chosen = np.argsort(-sizes, kind="stable")[:count]
-    indicators = np.zeros((component.size, count))
-    for column, label in enumerate(chosen):
-        indicators[component == label, column] = 1 / np.sqrt(sizes[label])
-    return indicators
-
-
-def _laplacian(adjacency: sparse.csr_array, degrees: NDArray) -> NDArray | sparse.csr_array:
-    """Dense where products with it are then faster."""
-    n = adjacency.shape[0]
-    if n <= DENSE_NODES or adjacency.nnz > n * n / 10:
-        return np.diag(degrees) - adjacency.toarray()
-    return sparse.csr_array(sparse.diags_array(degrees) - adjacency)
-
-
-def _dense_rest(laplacian: Any, indicators: NDArray, missing: int) -> NDArray[np.float64]:
-    """LAPACK, with the indicators moved above the spectrum."""
-    matrix = laplacian.toarray() if sparse.issparse(laplacian) else laplacian
-    beyond = 2 * np.trace(matrix) + 1
-    last = min(missing + GUARD_VECTORS, matrix.shape[0] - indicators.shape[1]) - 1
-    _, vectors = linalg.eigh(matrix + beyond * indicators @ indicators.T, subset_by_index=[0, last])
+    vectors = np.zeros((component.size, count))
+    for column, label in enumerate(np.argsort(-sizes, kind="stable")[:count]):
+        inside = component == label
+        values = profile[inside] if profile[inside].any() else np.ones(sizes[label])
+        vectors[inside, column] = values / np.linalg.norm(values)
     return vectors
 
 
-def _starting_block(
-    indicators: NDArray, missing: int, start: NDArray | None, random_state: np.random.RandomState | None
-) -> NDArray[np.float64]:
-    """The last block without its part along the indicators, filled up with random columns."""
-    n, width = indicators.shape[0], missing + GUARD_VECTORS
+def normalized_laplacian(adjacency: sparse.csr_array) -> sparse.csr_array:
+    """I - D^-1/2 W D^-1/2; the row of a node without edges is zero."""
+    scaled, diagonal = _normalize(adjacency, adjacency.sum(axis=1))
+    return sparse.csr_array(sparse.diags_array(diagonal) - scaled)
+
+
+def _normalize(adjacency: sparse.csr_array, degrees: NDArray) -> tuple[sparse.csr_array, NDArray]:
+    """D^-1/2 W D^-1/2, and the diagonal that goes with it: 1, or 0 for a node without edges."""
+    root = np.zeros_like(degrees)
+    root[degrees > 0] = 1 / np.sqrt(degrees[degrees > 0])
+    scaling = sparse.diags_array(root)
+    return sparse.csr_array(scaling @ adjacency @ scaling), (degrees > 0).astype(np.float64)
+
+
+def _laplacian(adjacency: sparse.csr_array, diagonal: NDArray) -> Any:
+    """diag - W; dense where products with it are then faster."""
+    n = adjacency.shape[0]
+    if n <= DENSE_NODES or adjacency.nnz > n * n / 10:
+        return np.diag(diagonal) - adjacency.toarray()
+    return sparse.csr_array(sparse.diags_array(diagonal) - adjacency)
+
+
+def _judged(laplacian: Any, block: NDArray, n_vectors: int, n_null: int, bound: float, n_components: int) -> Embedding:
+    vectors = block[:, :n_vectors]
+    image = laplacian @ vectors
+    values = np.einsum("nk,nk->k", vectors, image)
+    values[:n_null] = 0.0
+    residual = np.linalg.norm(image - vectors * values, axis=0).max() / max(bound, np.finfo(float).tiny)
+    return Embedding(vectors, values, float(residual), n_components, block)
+
+
+def _dense_rest(matrix: Any, null: NDArray, count: int, bound: float) -> NDArray[np.float64]:
+    """LAPACK, with the known eigenvectors moved above the spectrum."""
+    n = null.shape[0]
+    dense = matrix if isinstance(matrix, np.ndarray) else matrix @ np.eye(n)
+    last = min(count + GUARD_VECTORS, n - null.shape[1]) - 1
+    beyond = 4 * bound + 1
+    return linalg.eigh(dense + beyond * null @ null.T, subset_by_index=[0, last])[1]
+
+
+def _starting_block(null: NDArray, count: int, start: NDArray | None, random_state: np.random.RandomState | None) -> NDArray[np.float64]:
+    """The last block without its part along the known eigenvectors, filled up with random columns."""
+    n, width = null.shape[0], count + GUARD_VECTORS
     if start is None:
         start = np.empty((n, 0))
-    start = start - indicators @ (indicators.T @ start)
+    start = start - null @ (null.T @ start)
     left, strength, _ = linalg.svd(start, full_matrices=False)
     left = left[:, strength > 0.1][:, :width]
     generator = random_state if random_state is not None else np.random.RandomState(0)
@@ -135,19 +174,20 @@ def _starting_block(
     return np.hstack([left, filler / np.sqrt(n)])
 
 
-def _iterated_rest(laplacian, degrees: NDArray, indicators: NDArray, missing: int, guess: NDArray) -> NDArray[np.float64]:
-    """LOBPCG with Jacobi preconditioner, orthogonal to the indicators; LAPACK where it does not arrive."""
-    n = degrees.size
-    inverse = 1 / np.where(degrees > 0, degrees, 1.0)
+def _iterated_rest(matrix: Any, diagonal: NDArray, null: NDArray, count: int, guess: NDArray, bound: float) -> NDArray[np.float64]:
+    """LOBPCG with Jacobi preconditioner, orthogonal to the known eigenvectors; LAPACK where it does not arrive."""
+    n = null.shape[0]
+    inverse = 1 / np.where(diagonal > 0, diagonal, 1.0)
     jacobi = LinearOperator((n, n), matvec=lambda v: v.ravel() * inverse, matmat=lambda V: V * inverse[:, None], dtype=float)
-    tol = RELATIVE_TOL * 2 * degrees.max()
+    tol = RELATIVE_TOL * bound
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # what it reached is judged below
-        values, vectors = lobpcg(laplacian, guess, M=jacobi, Y=indicators, tol=tol, maxiter=MAX_ITER, largest=False)
+        known = null if null.shape[1] else None
+        values, vectors = lobpcg(matrix, guess, M=jacobi, Y=known, tol=tol, maxiter=MAX_ITER, largest=False)
     order = np.argsort(values)
     values, vectors = values[order], vectors[:, order]
-    wanted = vectors[:, :missing]
-    residual = np.linalg.norm(laplacian @ wanted - wanted * values[:missing], axis=0).max()
+    wanted = vectors[:, :count]
+    residual = np.linalg.norm(matrix @ wanted - wanted * values[:count], axis=0).max()
     if not residual <= 10 * tol and n <= DENSE_RESCUE_NODES:
-        return _dense_rest(laplacian, indicators, missing)
+        return _dense_rest(matrix, null, count, bound)
     return vectors

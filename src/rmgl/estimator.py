@@ -8,14 +8,12 @@ from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
-from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import validate_data
 
 from rmgl.alternate import Outcome, ViewProblem, alternate
+from rmgl.base import ViewsClusterer
 from rmgl.clustering import cluster_rows
 from rmgl.defaults import default_alpha, default_beta
 from rmgl.edges import AllPairs
@@ -23,10 +21,10 @@ from rmgl.layer import SOLVERS
 from rmgl.parallel import thread_runner
 from rmgl.progress import half_step_progress
 from rmgl.scaling import SCALES
-from rmgl.views import Views, is_collection_of_views, positive_per_view
+from rmgl.views import Views, positive_per_view
 
 
-class RMGL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
+class RMGL(ViewsClusterer):
     """Rank-constrained multi-layer graph learning: one graph layer per view, one common embedding, clusters.
 
     From views X_m (N rows each, the same N entities) with S_m = X_m X_m', solves
@@ -155,7 +153,7 @@ class RMGL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         y : ignored
         """
         self._validate_params()
-        views = self._check_views(X)
+        views = self._check_views(X).scaled(self.scale)
         random_state = check_random_state(self.random_state)
         with thread_runner(min(effective_n_jobs(self.n_jobs), len(views.names))) as run:
             problems = self._state_problems(views, run)
@@ -170,26 +168,10 @@ class RMGL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
                     random_state=random_state,
                     progress=progress,
                 )
-        self._keep(views, problems, outcome)
+        self._keep(problems, outcome)
         self.labels_ = cluster_rows(self.embedding_, self.n_clusters, n_init=self.n_init, random_state=random_state)
         self._warn(outcome)
         return self
-
-    def fit_transform(self, X: Any, y: Any = None) -> NDArray[np.float64]:
-        """Fit and return the common embedding, (N, K)."""
-        return self.fit(X).embedding_
-
-    def _check_views(self, X: Any) -> Views:
-        views = Views.of(X, self.views)
-        if is_collection_of_views(X):
-            self.n_features_in_ = views.n_features
-        else:
-            validate_data(self, X, skip_check_array=True)  # n_features_in_ and feature_names_in_
-        if views.n_rows < self.n_clusters:
-            raise ValueError(
-                f"n_clusters={self.n_clusters} is more than the n_samples={views.n_rows} rows of the views: ask for fewer clusters"
-            )
-        return views.scaled(self.scale)
 
     def _state_problems(self, views: Views, run) -> list[ViewProblem]:
         """Candidate edges, distances, alpha and beta of every view."""
@@ -207,19 +189,15 @@ class RMGL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
             beta = np.full(len(names), default_beta(alpha, views.n_rows, self.n_clusters))
         return [ViewProblem(name, edges, z, float(a), float(b)) for name, z, a, b in zip(names, distances, alpha, beta, strict=True)]
 
-    def _keep(self, views: Views, problems: list[ViewProblem], outcome: Outcome) -> None:
-        embedding = outcome.state.embedding
-        largest = embedding.vectors[np.abs(embedding.vectors).argmax(axis=0), np.arange(self.n_clusters)]
-        self.embedding_ = embedding.vectors * np.where(largest < 0, -1.0, 1.0)
-        self.eigenvalues_ = embedding.values
+    def _keep(self, problems: list[ViewProblem], outcome: Outcome) -> None:
+        self._keep_embedding(outcome.state.embedding.vectors)
+        self.eigenvalues_ = outcome.state.embedding.values
         self.layers_ = outcome.state.layers
         self.alpha_ = np.array([problem.alpha for problem in problems])
         self.beta_ = np.array([problem.beta for problem in problems])
         self.history_ = outcome.history
         self.converged_ = outcome.converged
         self.n_iter_ = outcome.n_iter
-        self.view_names_ = list(views.names)
-        self._n_features_out = self.n_clusters
 
     def _warn(self, outcome: Outcome) -> None:
         if not outcome.converged:
@@ -240,11 +218,6 @@ class RMGL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
                 UserWarning,
                 stacklevel=3,
             )
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
 
 def _is_auto(value: Any) -> bool:

@@ -1,0 +1,53 @@
+"""What every clusterer of views has in common."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+from sklearn.utils.validation import validate_data
+
+from rmgl.views import Views, is_collection_of_views
+
+
+class ViewsClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
+    """A scikit-learn clusterer that takes several views, or one table with its column blocks in `views`.
+
+    Subclasses have the parameters `n_clusters` and `views`, and set `labels_` and `embedding_` in `fit`.
+    """
+
+    n_clusters: int
+    views: Any
+    embedding_: NDArray[np.float64]
+
+    def fit_transform(self, X: Any, y: Any = None) -> NDArray[np.float64]:
+        """Fit and return the common embedding, (N, K)."""
+        return self.fit(X).embedding_
+
+    def _check_views(self, X: Any) -> Views:
+        """The checked views, and `n_features_in_` and `view_names_`."""
+        views = Views.of(X, self.views)
+        if is_collection_of_views(X):
+            self.n_features_in_ = views.n_features
+        else:
+            validate_data(self, X, skip_check_array=True)  # n_features_in_ and feature_names_in_
+        self._check_n_rows(views.n_rows)
+        self.view_names_ = list(views.names)
+        return views
+
+    def _check_n_rows(self, n_rows: int) -> None:
+        if n_rows < self.n_clusters:
+            raise ValueError(f"n_clusters={self.n_clusters} is more than the n_samples={n_rows} rows of the views: ask for fewer clusters")
+
+    def _keep_embedding(self, vectors: NDArray[np.float64]) -> None:
+        """Store the embedding; the largest entry of every column is made positive, so that pictures are repeatable."""
+        largest = vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])]
+        self.embedding_ = vectors * np.where(largest < 0, -1.0, 1.0)
+        self._n_features_out = vectors.shape[1]
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags

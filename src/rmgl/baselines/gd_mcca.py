@@ -1,0 +1,173 @@
+"""GD-MCCA: graph-regularised dual multi-view canonical correlation analysis (Chen, Wang and Giannakis, 2019)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg, sparse
+from scipy.sparse.linalg import LinearOperator
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from rmgl.base import ViewsClusterer
+from rmgl.baselines.given_layers import check_adjacencies
+from rmgl.clustering import cluster_rows
+from rmgl.embedding import normalized_laplacian, smallest_beyond
+from rmgl.layer import Layer
+from rmgl.parallel import thread_runner
+from rmgl.scaling import SCALES
+from rmgl.views import Matrix, Views
+
+
+class GDMCCA(ViewsClusterer):
+    """Graph-regularised dual multi-view CCA: directions that all views explain and that are smooth on a graph.
+
+    With K_m = X_m X_m' of the centred views and L the Laplacian of a graph common to them,
+
+        maximise   tr(U' (sum_m (K_m + epsilon I)^-1 K_m - gamma L) U)     subject to   U'U = I_K
+
+    then k-means on the rows of U. No N x N matrix is inverted or stored: the views enter by thin SVDs.
+
+    Parameters
+    ----------
+    n_clusters : int
+    gamma : float >= 0
+        Weight of the graph; 0 is plain multi-view CCA.
+    epsilon : float > 0
+        Ridge on the kernels, as a share of the mean squared singular value of each view.
+    graph : None, view name, Layer or adjacency matrix
+        The common graph. A view's name takes the affinity D^-1 X X' of that (scaled, not centred) view, made symmetric, as the RMGL
+        paper does; None is plain multi-view CCA.
+    scale : {"minmax", "standard", "unit", "none"}, or one per view
+    views : column blocks of one table, optional
+    n_init, random_state : as in `RMGL`
+
+    Attributes
+    ----------
+    labels_, embedding_, view_names_, n_features_in_
+
+    References
+    ----------
+    J. Chen, G. Wang and G. B. Giannakis, "Graph Multiview Canonical Correlation Analysis", IEEE Transactions on Signal
+    Processing, 2019.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rmgl.baselines import GDMCCA
+    >>> rng = np.random.default_rng(0)
+    >>> centres = np.repeat(np.eye(3), 20, axis=0)
+    >>> views = [centres @ rng.normal(size=(3, 4)) + 0.1 * rng.normal(size=(60, 4)) for _ in range(2)]
+    >>> np.bincount(GDMCCA(3, random_state=0).fit_predict(views)).tolist()
+    [20, 20, 20]
+    """
+
+    _parameter_constraints = {
+        "n_clusters": [Interval(Integral, 1, None, closed="left")],
+        "gamma": [Interval(Real, 0, None, closed="left")],
+        "epsilon": [Interval(Real, 0, None, closed="neither")],
+        "graph": [str, Layer, "array-like", "sparse matrix", None],
+        "scale": [StrOptions(set(SCALES)), "array-like", dict],
+        "views": ["array-like", dict, None],
+        "n_init": [Interval(Integral, 1, None, closed="left")],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(self, n_clusters=8, *, gamma=1.0, epsilon=0.1, graph=None, scale="minmax", views=None, n_init=10, random_state=None):
+        self.n_clusters = n_clusters
+        self.gamma = gamma
+        self.epsilon = epsilon
+        self.graph = graph
+        self.scale = scale
+        self.views = views
+        self.n_init = n_init
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> GDMCCA:
+        """Find the common directions and cluster the rows; X as for `RMGL`."""
+        self._validate_params()
+        views = self._check_views(X).scaled(self.scale)
+        random_state = check_random_state(self.random_state)
+        with thread_runner(1):
+            penalty = common_laplacian(self.graph, views) if self.gamma > 0 else None
+            self._keep_embedding(common_directions(views.matrices, self.n_clusters, self.gamma, self.epsilon, penalty, random_state))
+        self.labels_ = cluster_rows(self.embedding_, self.n_clusters, n_init=self.n_init, random_state=random_state)
+        return self
+
+
+def common_directions(
+    matrices: Sequence[Matrix],
+    n_clusters: int,
+    gamma: float,
+    epsilon: float,
+    penalty: LinearOperator | None,
+    random_state: np.random.RandomState | None = None,
+) -> NDArray[np.float64]:
+    """The K leading eigenvectors of sum_m (K_m + e_m I)^-1 K_m - gamma L."""
+    operator = negated_operator(matrices, gamma, epsilon, penalty)
+    n = operator.shape[0]
+    bound = len(matrices) + (2 * gamma if penalty is not None else 0.0)
+    vectors = smallest_beyond(operator, np.empty((n, 0)), n_clusters, diagonal=np.ones(n), bound=bound, random_state=random_state)
+    return vectors[:, :n_clusters]
+
+
+def negated_operator(matrices: Sequence[Matrix], gamma: float, epsilon: float, penalty: LinearOperator | None) -> LinearOperator:
+    """gamma L - sum_m (K_m + e_m I)^-1 K_m as products: (K + eI)^-1 K = V diag(s^2 / (s^2 + e)) V'."""
+    factors = np.hstack([shrunk_basis(X, epsilon) for X in matrices])
+    n = factors.shape[0]
+
+    def multiply(V: NDArray) -> NDArray:
+        image = -(factors @ (factors.T @ V))
+        return image if penalty is None else image + gamma * (penalty @ V)
+
+    return LinearOperator((n, n), matvec=multiply, matmat=multiply, dtype=np.float64)
+
+
+def shrunk_basis(X: Matrix, epsilon: float) -> NDArray[np.float64]:
+    """V diag(s / sqrt(s^2 + e)) from the thin SVD of the centred view; e = epsilon times the mean s^2 over the rank."""
+    dense = X.toarray() if sparse.issparse(X) else X
+    left, s, _ = linalg.svd(dense - dense.mean(axis=0), full_matrices=False)
+    kept = s > s.max(initial=0.0) * 1e-12
+    left, s = left[:, kept], s[kept]
+    ridge = epsilon * np.square(s).mean()
+    return left * (s / np.sqrt(np.square(s) + ridge))
+
+
+def common_laplacian(graph: Any, views: Views) -> LinearOperator | None:
+    """The Laplacian of the common graph as an operator with eigenvalues between 0 and 2."""
+    if graph is None:
+        return None
+    if isinstance(graph, str):
+        if graph not in views.names:
+            raise ValueError(f"graph={graph!r} is not a view: the views are {list(views.names)}")
+        return affinity_laplacian(graph, views.matrices[views.names.index(graph)])
+    adjacency = graph.adjacency if isinstance(graph, Layer) else check_adjacencies(Views.of({"graph": graph})).adjacencies[0]
+    if adjacency.shape[0] != views.n_rows:
+        raise ValueError(f"graph has {adjacency.shape[0]} nodes but the views have {views.n_rows} rows")
+    laplacian = normalized_laplacian(adjacency)
+    return LinearOperator(laplacian.shape, matvec=lambda v: laplacian @ v, matmat=lambda V: laplacian @ V, dtype=np.float64)
+
+
+def affinity_laplacian(name: str, X: Matrix) -> LinearOperator:
+    """diag(A 1) - A for A = (D^-1 X X' + X X' D^-1) / 2, by products with X only."""
+    degrees = np.asarray(X @ X.sum(axis=0)).ravel()
+    if not (degrees > 0).all():
+        raise ValueError(
+            f"graph={name!r}: the similarities X X' of row {int(np.argmin(degrees))} do not add up to a positive number; use scale='minmax'"
+        )
+
+    def affinity(V: NDArray) -> NDArray:
+        by_row = degrees[:, None] if V.ndim == 2 else degrees
+        return 0.5 * ((X @ (X.T @ V)) / by_row + X @ (X.T @ (V / by_row)))
+
+    row_sums = affinity(np.ones(len(degrees)))
+
+    def multiply(V: NDArray) -> NDArray:
+        return (row_sums[:, None] if V.ndim == 2 else row_sums) * V - affinity(V)
+
+    n = len(degrees)
+    return LinearOperator((n, n), matvec=multiply, matmat=multiply, dtype=np.float64)

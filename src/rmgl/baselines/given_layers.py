@@ -1,0 +1,91 @@
+"""Layers for the methods that merge them: given by the user, or learned by GL-SigRep from views."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from joblib import effective_n_jobs
+from scipy import sparse
+
+from rmgl.base import ViewsClusterer
+from rmgl.baselines.gl_sigrep import learn_gl_sigrep
+from rmgl.layer import Layer
+from rmgl.parallel import Runner
+from rmgl.views import Views
+
+
+@dataclass(frozen=True)
+class GivenLayers:
+    """Named symmetric adjacency matrices over the same nodes."""
+
+    names: tuple[str, ...]
+    adjacencies: tuple[sparse.csr_array, ...]
+
+    @property
+    def n_nodes(self) -> int:
+        return self.adjacencies[0].shape[0]
+
+
+class LayersClusterer(ViewsClusterer):
+    """A clusterer that merges graph layers.
+
+    `fit` takes views, from which GL-SigRep layers are learned (`alpha`, `beta`, `scale`), or ready layers: `Layer` objects, or,
+    with `precomputed=True`, adjacency matrices.
+    """
+
+    precomputed: bool
+    alpha: float
+    beta: float | str
+    scale: Any
+    n_jobs: int | None
+
+    def _n_threads(self, X: Any) -> int:
+        return min(effective_n_jobs(self.n_jobs), len(X) if isinstance(X, list | tuple | Mapping) else 1)
+
+    def _check_layers(self, X: Any, run: Runner) -> GivenLayers:
+        items = list(X.values()) if isinstance(X, Mapping) else list(X) if isinstance(X, list | tuple) else [X]
+        if items and all(isinstance(item, Layer) for item in items):
+            X = {item.name: item.adjacency for item in items} if not isinstance(X, Mapping) else {k: v.adjacency for k, v in X.items()}
+            if len(X) < len(items):
+                raise ValueError(
+                    f"layer names must differ, but they are {[item.name for item in items]}: pass a dict with names of your own"
+                )
+        elif not self.precomputed:
+            return self._learn_layers(X, run)
+        given = check_adjacencies(Views.of(X))
+        self._check_n_rows(given.n_nodes)
+        self.view_names_ = list(given.names)
+        self.n_features_in_ = given.n_nodes
+        return given
+
+    def _learn_layers(self, X: Any, run: Runner) -> GivenLayers:
+        views = self._check_views(X).scaled(self.scale)
+
+        def learn(item, check):
+            name, matrix = item
+            return learn_gl_sigrep(matrix, self.alpha, self.beta, name=name)
+
+        self.layers_ = run(learn, list(zip(views.names, views.matrices, strict=True)))
+        return GivenLayers(views.names, tuple(layer.adjacency for layer in self.layers_))
+
+
+def check_adjacencies(views: Views) -> GivenLayers:
+    """Square, symmetric, without negative weights; self-loops are left out."""
+    adjacencies = []
+    for name, matrix in zip(views.names, views.matrices, strict=True):
+        if matrix.shape[0] != matrix.shape[1]:
+            raise ValueError(f"layer {name!r} has shape {matrix.shape}: an adjacency matrix is square (views need precomputed=False)")
+        adjacency = sparse.csr_array(matrix, copy=True)
+        if adjacency.nnz and adjacency.data.min() < 0:
+            raise ValueError(f"layer {name!r} has negative weights: an adjacency matrix holds weights >= 0")
+        asymmetry = abs(adjacency - adjacency.T)
+        if asymmetry.nnz and asymmetry.max() > 1e-10 * adjacency.max():
+            i, j = np.unravel_index(asymmetry.tocoo().argmax(), adjacency.shape)
+            raise ValueError(f"layer {name!r} is not symmetric (entries ({i}, {j}) and ({j}, {i}) differ): use (A + A.T) / 2")
+        adjacency.setdiag(0.0)
+        adjacency.eliminate_zeros()
+        adjacencies.append(adjacency)
+    return GivenLayers(views.names, tuple(adjacencies))

@@ -1,0 +1,242 @@
+"""GL-SigRep: learn a graph and a smoothed version of the data on it (Dong, Thanou, Frossard and Vandergheynst, 2016).
+
+    minimise   ||X - Y||_F^2 + alpha tr(Y'LY) + beta ||L||_F^2     subject to   L a graph Laplacian, tr(L) = N
+
+over L and Y in turn: L solves the layer problem with costs alpha ||y_i - y_j||^2 and ridge beta, and
+Y = (I + alpha L)^-1 X.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, field, fields
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg, sparse
+from scipy.sparse.linalg import splu
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from rmgl.base import ViewsClusterer
+from rmgl.baselines.spectral import spectral_rows
+from rmgl.clustering import cluster_rows
+from rmgl.defaults import default_alpha
+from rmgl.edges import AllPairs
+from rmgl.layer import Layer, LayerProblem, solve_layer
+from rmgl.layer.problem import squared_norm
+from rmgl.parallel import thread_runner
+from rmgl.scaling import SCALES
+from rmgl.views import Matrix, Views, positive_per_view
+
+DENSE_NODES = 4000  # up to here (I + alpha L)^-1 X by a dense Cholesky factorisation
+DEFAULT_ALPHA = 0.1
+
+
+@dataclass(frozen=True, eq=False)
+class SigRepLayer(Layer):
+    """A GL-SigRep layer: also the smoothed data Y and the objective after every half step."""
+
+    smoothed: NDArray[np.float64] = field(repr=False)
+    history: list[float] = field(repr=False)
+    n_rounds: int
+
+
+def learn_gl_sigrep(
+    X: Any,
+    alpha: float = DEFAULT_ALPHA,
+    beta: float | str = "auto",
+    *,
+    scale: str = "none",
+    tol: float = 1e-4,
+    max_iter: int = 50,
+    threshold: float = 1e-4,
+    name: str = "layer",
+) -> SigRepLayer:
+    """Learn a graph and smoothed data from one view.
+
+    Solves, over graph Laplacians L with tr(L) = N and matrices Y of the shape of X,
+
+        minimise   ||X - Y||_F^2 + alpha tr(Y'LY) + beta ||L||_F^2
+
+    Parameters
+    ----------
+    X : array, DataFrame or sparse matrix of shape (N, D)
+    alpha : float > 0
+        Weight of smoothness: a larger one smooths Y more.
+    beta : "auto" or float > 0
+        Weight of ||L||_F^2: a larger one gives more edges. "auto" aims at about 20 neighbours a node.
+    scale : {"minmax", "standard", "unit", "none"}
+    tol : float
+        Stop when a round changes the objective by less than this share.
+    max_iter : int
+        Most rounds.
+    threshold : float
+        Edges of smaller weight are dropped at the end (mean degree is 1), as in the authors' code.
+    name : str
+
+    Returns
+    -------
+    SigRepLayer
+        `kkt_residual`, `gap` and `status` are those of the last layer problem, before edges were dropped.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rmgl.baselines import learn_gl_sigrep
+    >>> layer = learn_gl_sigrep(np.array([[0.0], [1.0], [10.0], [11.0]]), alpha=0.1, beta=0.1)
+    >>> layer.n_components
+    2
+    """
+    views = Views.of({name: X}).scaled(scale)
+    alpha = float(positive_per_view(alpha, views.names, "alpha")[0])
+    edges = AllPairs(views.n_rows)
+    edges.require_memory(3, f"layer {name!r}")
+    distances = edges.measure(views.matrices[0])
+    ridge = (
+        alpha * default_alpha(edges, distances)
+        if isinstance(beta, str) and beta == "auto"
+        else float(positive_per_view(beta, views.names, "beta")[0])
+    )
+    return _alternate(name, views.matrices[0], edges, distances, alpha, ridge, tol=tol, max_iter=max_iter, threshold=threshold)
+
+
+def _alternate(
+    name: str, X: Matrix, edges: AllPairs, distances, alpha: float, beta: float, *, tol: float, max_iter: int, threshold: float
+) -> SigRepLayer:
+    X = X.toarray() if sparse.issparse(X) else X
+    history: list[float] = []
+    Y, fit, potentials = X, 0.0, None
+    for _ in range(max_iter):
+        layer = solve_layer(name, LayerProblem(edges, alpha * distances, beta), start=potentials)
+        history.append(fit + layer.objective)
+        potentials = layer.potentials
+        Y = smooth(layer, alpha, X)
+        distances = edges.measure(Y)
+        fit = float(np.square(X - Y).sum())
+        smoothness = alpha * edges.inner(distances, layer.adjacency)
+        history.append(fit + smoothness + beta * squared_norm(layer.adjacency))
+        if len(history) > 2 and history[-3] - history[-1] <= tol * abs(history[-3]):
+            break
+    else:
+        warnings.warn(f"GL-SigRep did not converge in max_iter={max_iter} rounds: raise max_iter or tol", ConvergenceWarning, stacklevel=3)
+    adjacency = layer.adjacency.copy()
+    adjacency.data[adjacency.data < threshold] = 0.0
+    adjacency.eliminate_zeros()
+    stored = {f.name: getattr(layer, f.name) for f in fields(Layer)} | {"adjacency": adjacency}
+    return SigRepLayer(**stored, smoothed=Y, history=history, n_rounds=len(history) // 2)
+
+
+def smooth(layer: Layer, alpha: float, X: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Y = (I + alpha L)^-1 X."""
+    if layer.n_nodes <= DENSE_NODES:
+        matrix = alpha * layer.laplacian.toarray()
+        matrix[np.diag_indices_from(matrix)] += 1.0
+        return linalg.solve(matrix, X, assume_a="pos")
+    return splu(sparse.csc_array(sparse.eye_array(layer.n_nodes) + alpha * layer.laplacian)).solve(X)
+
+
+class GLSigRep(ViewsClusterer):
+    """Spectral clustering of the graph that GL-SigRep learns from one view, or from several side by side.
+
+        minimise   ||X - Y||_F^2 + alpha tr(Y'LY) + beta ||L||_F^2     subject to   L a graph Laplacian, tr(L) = N
+
+    then k-means on the unit rows of the K smallest eigenvectors of the normalised Laplacian.
+
+    Parameters
+    ----------
+    n_clusters : int
+    alpha : float > 0
+        Weight of smoothness.
+    beta : "auto" or float > 0
+        Weight of ||L||_F^2; "auto" aims at about 20 neighbours a node.
+    scale : {"minmax", "standard", "unit", "none"}, or one per view
+    views : column blocks of one table, optional
+    concatenate : bool
+        True for GL-SigRep(C): several views are put side by side after scaling. False takes one view.
+    tol, max_iter : when to stop, see `learn_gl_sigrep`
+    n_init : starts of k-means
+    random_state : seed of k-means
+
+    Attributes
+    ----------
+    layer_ : SigRepLayer
+    labels_, embedding_, view_names_, n_features_in_, n_iter_
+
+    References
+    ----------
+    X. Dong, D. Thanou, P. Frossard and P. Vandergheynst, "Learning Laplacian Matrix in Smooth Graph Signal
+    Representations", IEEE Transactions on Signal Processing, 2016.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rmgl.baselines import GLSigRep
+    >>> X = np.repeat([0.0, 5.0, 10.0], 20)[:, None] + np.random.default_rng(0).normal(size=(60, 2))
+    >>> np.bincount(GLSigRep(3, random_state=0).fit_predict(X)).tolist()
+    [20, 20, 20]
+    """
+
+    _parameter_constraints = {
+        "n_clusters": [Interval(Integral, 1, None, closed="left")],
+        "alpha": [Interval(Real, 0, None, closed="neither")],
+        "beta": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
+        "scale": [StrOptions(set(SCALES)), "array-like", dict],
+        "views": ["array-like", dict, None],
+        "concatenate": ["boolean"],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "n_init": [Interval(Integral, 1, None, closed="left")],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        n_clusters=8,
+        *,
+        alpha=DEFAULT_ALPHA,
+        beta="auto",
+        scale="minmax",
+        views=None,
+        concatenate=False,
+        tol=1e-4,
+        max_iter=50,
+        n_init=10,
+        random_state=None,
+    ):
+        self.n_clusters = n_clusters
+        self.alpha = alpha
+        self.beta = beta
+        self.scale = scale
+        self.views = views
+        self.concatenate = concatenate
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> GLSigRep:
+        """Learn the graph and cluster its nodes; X as for `RMGL`."""
+        self._validate_params()
+        views = self._check_views(X).scaled(self.scale)
+        if len(views.names) > 1 and not self.concatenate:
+            raise ValueError(f"GLSigRep learns one graph and {len(views.names)} views were given: pass one view, or set concatenate=True")
+        random_state = check_random_state(self.random_state)
+        with thread_runner(1):
+            self.layer_ = learn_gl_sigrep(
+                side_by_side(views), self.alpha, self.beta, tol=self.tol, max_iter=self.max_iter, name=" + ".join(views.names)
+            )
+            self._keep_embedding(spectral_rows(self.layer_.adjacency, self.n_clusters, random_state))
+        self.n_iter_ = self.layer_.n_rounds
+        self.labels_ = cluster_rows(self.embedding_, self.n_clusters, n_init=self.n_init, random_state=random_state)
+        return self
+
+
+def side_by_side(views: Views) -> Matrix:
+    """All columns of all views in one matrix; sparse if one of them is."""
+    if any(sparse.issparse(X) for X in views.matrices):
+        return sparse.csr_array(sparse.hstack(views.matrices))
+    return np.hstack(views.matrices)

@@ -1,0 +1,140 @@
+"""SC-ML: spectral clustering on multi-layer graphs by merging subspaces on the Grassmann manifold (Dong et al., 2014)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.sparse.linalg import LinearOperator
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from rmgl.baselines.given_layers import LayersClusterer
+from rmgl.baselines.gl_sigrep import DEFAULT_ALPHA
+from rmgl.baselines.spectral import unit_rows
+from rmgl.clustering import cluster_rows
+from rmgl.embedding import normalized_laplacian, smallest_beyond, smallest_eigenvectors
+from rmgl.parallel import thread_runner
+from rmgl.scaling import SCALES
+
+
+class SCML(LayersClusterer):
+    """Spectral clustering on multi-layer graphs: the subspace that is smooth on, and close to that of, every layer.
+
+    With L_i the symmetric-normalised Laplacian of layer i and U_i its K smallest eigenvectors,
+
+        minimise   tr(U' (sum_i L_i - merge sum_i U_i U_i') U)     subject to   U'U = I_K
+
+    then k-means on the unit rows of U.
+
+    Parameters
+    ----------
+    n_clusters : int
+    merge : float >= 0
+        Weight of closeness to the layers' own subspaces.
+    precomputed : bool
+        True if `fit` is given adjacency matrices. `Layer` objects need no flag.
+    alpha, beta, scale : of the GL-SigRep layers that are learned if `fit` is given views
+    views : column blocks of one table, optional
+    n_init, n_jobs, random_state : as in `RMGL`
+
+    Attributes
+    ----------
+    labels_, embedding_, view_names_, n_features_in_
+    layers_ : list of SigRepLayer, if layers were learned
+
+    References
+    ----------
+    X. Dong, P. Frossard, P. Vandergheynst and N. Nefedov, "Clustering on Multi-Layer Graphs via Subspace Analysis on
+    Grassmann Manifolds", IEEE Transactions on Signal Processing, 2014.
+
+    Examples
+    --------
+    Two given layers, each of which joins two of three groups:
+
+    >>> import numpy as np
+    >>> from rmgl.baselines import SCML
+    >>> group = np.repeat([0, 1, 2], 5)
+    >>> first = (group[:, None] == group) + 0.1 * ((group[:, None] < 2) & (group < 2))
+    >>> second = (group[:, None] == group) + 0.1 * ((group[:, None] > 0) & (group > 0))
+    >>> labels = SCML(3, precomputed=True, random_state=0).fit_predict([first, second])
+    >>> [len(set(labels[group == g])) for g in range(3)]
+    [1, 1, 1]
+    """
+
+    _parameter_constraints = {
+        "n_clusters": [Interval(Integral, 1, None, closed="left")],
+        "merge": [Interval(Real, 0, None, closed="left")],
+        "precomputed": ["boolean"],
+        "alpha": [Interval(Real, 0, None, closed="neither")],
+        "beta": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
+        "scale": [StrOptions(set(SCALES)), "array-like", dict],
+        "views": ["array-like", dict, None],
+        "n_init": [Interval(Integral, 1, None, closed="left")],
+        "n_jobs": [None, Integral],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        n_clusters=8,
+        *,
+        merge=0.5,
+        precomputed=False,
+        alpha=DEFAULT_ALPHA,
+        beta="auto",
+        scale="minmax",
+        views=None,
+        n_init=10,
+        n_jobs=None,
+        random_state=None,
+    ):
+        self.n_clusters = n_clusters
+        self.merge = merge
+        self.precomputed = precomputed
+        self.alpha = alpha
+        self.beta = beta
+        self.scale = scale
+        self.views = views
+        self.n_init = n_init
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> SCML:
+        """Merge the layers (learned from views, or given) and cluster the nodes."""
+        self._validate_params()
+        random_state = check_random_state(self.random_state)
+        with thread_runner(self._n_threads(X)) as run:
+            layers = self._check_layers(X, run)
+            self._keep_embedding(unit_rows(merge_subspaces(layers.adjacencies, self.n_clusters, self.merge, random_state)))
+        self.labels_ = cluster_rows(self.embedding_, self.n_clusters, n_init=self.n_init, random_state=random_state)
+        return self
+
+
+def merge_subspaces(
+    adjacencies: Sequence[sparse.csr_array], n_clusters: int, merge: float, random_state: np.random.RandomState | None = None
+) -> NDArray[np.float64]:
+    """The K smallest eigenvectors of sum_i L_i - merge sum_i U_i U_i'."""
+    operator = merged_operator(adjacencies, n_clusters, merge, random_state)
+    n = operator.shape[0]
+    bound = len(adjacencies) * (2 + merge)
+    return smallest_beyond(operator, np.empty((n, 0)), n_clusters, diagonal=np.ones(n), bound=bound, random_state=random_state)[
+        :, :n_clusters
+    ]
+
+
+def merged_operator(
+    adjacencies: Sequence[sparse.csr_array], n_clusters: int, merge: float, random_state: np.random.RandomState | None = None
+) -> LinearOperator:
+    """Sparse plus rank M K, as products only."""
+    total = sum(normalized_laplacian(adjacency) for adjacency in adjacencies)
+    bases = np.hstack([smallest_eigenvectors(A, n_clusters, normalized=True, random_state=random_state).vectors for A in adjacencies])
+
+    def multiply(V: NDArray) -> NDArray:
+        return total @ V - merge * (bases @ (bases.T @ V))
+
+    return LinearOperator(total.shape, matvec=multiply, matmat=multiply, dtype=np.float64)

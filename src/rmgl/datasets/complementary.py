@@ -1,0 +1,88 @@
+"""The paper's synthetic data: layers that each tell one class apart from the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.sparse import csgraph
+from sklearn.utils import Bunch, check_random_state
+
+from rmgl.embedding import smallest_eigenvectors
+
+
+def make_complementary_layers(
+    *,
+    class_sizes: Sequence[int] = (25, 25, 25, 25),
+    n_layers: int = 3,
+    within: float = 0.6,
+    between: float = 0.06,
+    n_signals: int = 15,
+    noise: float = 0.01,
+    random_state=None,
+) -> Bunch:
+    """Data on a multi-layer graph whose layers carry complementary information (RMGL paper, Section V).
+
+    In layer m, class m is disconnected from the rest and the other classes are joined by edges between classes, which are
+    rarer than those within classes. View m holds, for every node, its entries in the eigenvectors of the `n_signals` smallest
+    eigenvalues of layer m's Laplacian, plus Gaussian noise.
+
+    Parameters
+    ----------
+    class_sizes : sequence of int
+        Nodes in each class.
+    n_layers : int
+        Layers; layer m separates class m, so at most the number of classes.
+    within, between : float
+        Probability of an edge inside a class, and between two classes that are joined.
+    n_signals : int
+        Columns of each view.
+    noise : float
+        Variance of the noise.
+    random_state : int, RandomState or None
+
+    Returns
+    -------
+    sklearn.utils.Bunch
+        `views`: dict of name -> (N, n_signals); `target`: the class of each node; `layers`: dict of name -> true adjacency (CSR).
+
+    Examples
+    --------
+    >>> from rmgl.datasets import make_complementary_layers
+    >>> data = make_complementary_layers(random_state=0)
+    >>> {name: X.shape for name, X in data.views.items()}
+    {'layer_0': (100, 15), 'layer_1': (100, 15), 'layer_2': (100, 15)}
+    """
+    n_classes = len(class_sizes)
+    if not 1 <= n_layers <= n_classes:
+        raise ValueError(f"n_layers={n_layers} must be from 1 to the number of classes, {n_classes}")
+    if n_classes < 3 or min(class_sizes) < 2:
+        raise ValueError(f"class_sizes={list(class_sizes)} must hold at least three classes of at least two nodes")
+    if not 0 <= between < within <= 1:
+        raise ValueError(f"edge probabilities must satisfy 0 <= between < within <= 1, not between={between}, within={within}")
+    if noise < 0 or not 1 <= n_signals <= sum(class_sizes):
+        raise ValueError(f"noise={noise} must be >= 0 and n_signals={n_signals} from 1 to the number of nodes, {sum(class_sizes)}")
+    random_state = check_random_state(random_state)
+    target = np.repeat(np.arange(n_classes), class_sizes)
+    layers, views = {}, {}
+    for m in range(n_layers):
+        adjacency = _draw_layer(target, m, within, between, random_state)
+        signals = smallest_eigenvectors(adjacency, n_signals).vectors
+        layers[f"layer_{m}"] = adjacency
+        views[f"layer_{m}"] = signals + np.sqrt(noise) * random_state.standard_normal(signals.shape)
+    return Bunch(views=views, target=target, layers=layers)
+
+
+def _draw_layer(target: NDArray, alone: int, within: float, between: float, random_state: np.random.RandomState) -> sparse.csr_array:
+    """One layer in which class `alone` is one component and the other classes together are another."""
+    same = target[:, None] == target
+    joined = (target[:, None] != alone) & (target != alone) & ~same
+    probability = np.where(same, within, np.where(joined, between, 0.0))
+    for _ in range(1000):
+        upper = np.triu(random_state.random_sample(probability.shape) < probability, 1)
+        adjacency = sparse.csr_array((upper | upper.T).astype(np.float64))
+        if csgraph.connected_components(adjacency, directed=False, return_labels=False) == 2:
+            return adjacency
+    raise ValueError(f"within={within} and between={between} leave pieces unconnected: raise them, or take larger classes")
