@@ -4,22 +4,24 @@ BIN := .venv/bin
 
 .PHONY: demo test test-slow lint pictures clean
 
-.venv/installed: pyproject.toml
+.venv/bin/python:
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+
+.venv/installed-%: pyproject.toml | .venv/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
 	touch $@
 
-demo: .venv/installed
+demo: .venv/installed-plot
 	$(BIN)/rmgl demo --output demo --force
 	@echo "Pictures: demo/embedding.png, demo/layers.png"
 
-test: .venv/installed
+test: .venv/installed-dev
 	$(BIN)/python -m pytest
 
-test-slow: .venv/installed
+test-slow: .venv/installed-dev
 	$(BIN)/python -m pytest -m slow
 
-lint: .venv/installed
+lint: .venv/installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy

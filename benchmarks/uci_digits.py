@@ -13,6 +13,7 @@ from sklearn.metrics import normalized_mutual_info_score
 from rmgl import RMGL
 from rmgl.clustering import cluster_rows
 from rmgl.datasets import load_uci_digits
+from rmgl.datasets.uci_digits import PAPER_PARAMETERS
 from rmgl.metrics import clustering_accuracy
 from rmgl.views import Views
 
@@ -41,7 +42,7 @@ def kmeans(views):
 
 
 METHODS = {
-    "RMGL, the paper's parameters": partial(rmgl, alpha=100, beta=[2, 2, 2, 20, 7, 1]),
+    "RMGL, the paper's parameters": partial(rmgl, **PAPER_PARAMETERS),
     "RMGL, defaults (no labels used)": rmgl,
     "scikit-learn `SpectralClustering`, 10 nearest neighbours, views concatenated": spectral,
     "scikit-learn `KMeans`, views concatenated": kmeans,

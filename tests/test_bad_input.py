@@ -48,11 +48,11 @@ ERRORS = {
     "fewer rows than clusters": ([A[:2]], {}, r"n_clusters=3 is more than the n_samples=2 rows"),
     "one row": ([A[:1]], {"n_clusters": 1}, r"view 'view_0': Found array with 1 sample"),
     "alpha 0": ([A], {"alpha": 0}, r"The 'alpha' parameter of RMGL must be"),
-    "alpha negative": ([A, A], {"alpha": [1.0, -2.0]}, r"alpha=-2.0 for view 'view_1' must be a finite number > 0"),
-    "alpha inf": ([A], {"alpha": [np.inf]}, r"alpha=inf for view 'view_0' must be a finite number > 0"),
-    "alpha text": ([A], {"alpha": ["x"]}, r"alpha='x' for view 'view_0' must be a finite number > 0"),
+    "alpha negative": ([A, A], {"alpha": [1.0, -2.0]}, r"alpha=-2.0 for view 'view_1' must be a number > 0"),
+    "alpha inf": ([A], {"alpha": [np.inf]}, r"alpha=inf for view 'view_0' must be a number > 0"),
+    "alpha text": ([A], {"alpha": ["x"]}, r"alpha='x' for view 'view_0' must be a number > 0"),
     "beta negative": ([A], {"beta": -1}, r"The 'beta' parameter of RMGL must be"),
-    "beta negative by name": ({"a": A}, {"beta": {"a": -1}}, r"beta=-1 for view 'a' must be a finite number >= 0"),
+    "beta negative by name": ({"a": A}, {"beta": {"a": -1}}, r"beta=-1 for view 'a' must be a number from 0"),
     "beta all zero": ([A, A], {"beta": [0, 0]}, r"beta is 0 for every view.*give at least one view a positive beta"),
     "alpha wrong length": ([A, A], {"alpha": [1, 2, 3]}, r"alpha has 3 entries for 2 views \['view_0', 'view_1'\]"),
     "beta wrong length": ([A, A], {"beta": [1]}, r"beta has 1 entries for 2 views"),
@@ -75,7 +75,30 @@ ERRORS = {
     "zero rows only, unit": ([np.zeros((20, 2))], {"scale": "unit"}, r"view 'view_0' is constant after scale='unit'"),
     "huge unscaled": ({"a": 1e150 * A}, {"scale": "none"}, r"view 'a' has values up to 2e\+150, too large to square.*use scale='minmax'"),
     "tiny unscaled": ({"a": 1e-150 * A}, {"scale": "none"}, r"view 'a' varies by at most 4e-150, too little to square.*use scale='minmax'"),
-    "repeated names": ({1: A, "view_1": A}, {}, r"view names must differ"),
+    "alpha below rounding": (
+        [A],
+        {"alpha": 1e-20},
+        r"alpha=1.0e-20 for view 'view_0' is below the rounding of squared distances.*raise alpha to",
+    ),
+    "beta far above alpha": ([A], {"alpha": 1.0, "beta": 1e20}, r"alpha=1.0e\+00 for view 'view_0' is below the rounding of beta=1.0e\+20"),
+    "alpha absurd": ([A], {"alpha": 1e300}, r"alpha=1e\+300 for view 'view_0' must be a number > 0 and at most 1e\+100"),
+    "scales far apart": (
+        [1e-10 * A, 1e10 * A],
+        {"scale": "none"},
+        r"for view 'view_0' is below the rounding of beta=.*put the views on one scale",
+    ),
+    "mask too short": (A, {"views": [[True, False], [False, True]]}, r"block 'view_0' is a mask of 2 columns, but the input has 3"),
+    "slice of names": (
+        pd.DataFrame(A, columns=list("abc")),
+        {"views": [slice("a", "b")]},
+        r"block 'view_0' is slice.*list the column names",
+    ),
+    "column twice": (
+        pd.DataFrame(A, columns=list("aab")),
+        {"views": [["a"], ["b"]]},
+        r"names column 'a', which stands more than once: use positions",
+    ),
+    "repeated names": ({1: A, "1": A}, {}, r"view names must differ"),
     "blocks do not add up": (A, {"views": [1, 1]}, r"views=\[1, 1\] are 2 columns in blocks, but the input has 3"),
     "blocks unknown column": (
         pd.DataFrame(A, columns=list("abc")),
@@ -115,6 +138,9 @@ WORKS = {
     "one column": (good(columns=1), {}),
     "more columns than rows": (good(columns=300), {}),
     "a view twice": ([good(), good()], {}),
+    "tiny beta": (good(), {"beta": 1e-90}),
+    "huge alpha": (good(), {"alpha": 1e90}),
+    "tiny values, unscaled": (1e-12 * good(), {"scale": "none"}),
     "a row of zeros, unit": (np.vstack([good(), np.zeros((1, 3))]), {"scale": "unit"}),
 }
 
@@ -132,5 +158,6 @@ def test_extreme_but_right(name):
     for layer in model.layers_:
         assert layer.kkt_residual <= 1e-6
         assert layer.gap <= 1e-6
+    assert model.history_[-1]["eigen_residual"] <= 1e-9
     if k in (1, n):
         assert len(set(model.labels_)) == k

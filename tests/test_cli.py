@@ -2,8 +2,10 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -90,6 +92,16 @@ def test_ids_align_rows_in_any_order(files):
     assert labels(out)["id"].tolist() == [f"cell{i}" for i in range(90)]
 
 
+def test_ids_in_a_parquet_index_and_column_numbers_as_names(files):
+    frame = pd.read_parquet(files / "first.parquet").set_index("cell")
+    frame.to_parquet(files / "indexed.parquet")
+    assert run("cluster", files / "indexed.parquet", "-k", 3, "--id", "cell", "-o", files / "a", "--no-plots") == 0
+    assert labels(files / "a")["id"].tolist() == frame.index.tolist()
+    pd.DataFrame(frame.to_numpy()).to_csv(files / "numbered.CSV", index=False)
+    assert run("cluster", files / "numbered.CSV", "-k", 3, "-o", files / "b", "--no-plots") == 0
+    assert len(labels(files / "b")) == 90
+
+
 def test_parameters_per_view(files):
     out = files / "out"
     options = ("--alpha", "1,2", "--beta", "first=3,second=4", "--scale", "first=none,second=standard", "--seed", 5)
@@ -111,10 +123,17 @@ def test_an_existing_folder_is_kept_unless_forced(files, capsys):
     assert (out / "summary.json").stat().st_ino == before
     assert run(*call, "--force") == 0
     assert (out / "summary.json").stat().st_ino != before
-    (out / "my notes.txt").write_text("precious")
-    assert run(*call, "--force") == 2
-    assert "'my notes.txt', which rmgl did not write" in capsys.readouterr().err
-    assert (out / "my notes.txt").read_text() == "precious"
+    for name in ("my notes.txt", "layers/mine.npz"):
+        (out / name).write_text("precious")
+        assert run(*call, "--force") == 2
+        assert f"{name!r}, which rmgl did not write" in capsys.readouterr().err
+        assert (out / name).read_text() == "precious"
+        (out / name).unlink()
+    foreign = files / "foreign"
+    foreign.mkdir()
+    (foreign / "labels.csv").write_text("not from here")
+    assert run(*call[:-2], foreign, "--no-plots", "--force") == 2
+    assert (foreign / "labels.csv").read_text() == "not from here"
 
 
 def test_a_failed_write_leaves_nothing_behind(tmp_path):
@@ -133,6 +152,14 @@ def write(path, text):
     return path
 
 
+def damaged_npz(folder):
+    np.savez_compressed(folder / "bad.npz", a=np.random.default_rng(0).normal(size=(200, 20)))
+    content = bytearray((folder / "bad.npz").read_bytes())
+    content[300:900] = bytes(600)
+    (folder / "bad.npz").write_bytes(content)
+    return [folder / "bad.npz"]
+
+
 BAD = {
     "no such file": (lambda d: [d / "none.npy"], r"none.npy: no such file"),
     "unknown kind": (lambda d: [write(d / "a.xlsx", "x")], r"a.xlsx: unknown kind of file"),
@@ -144,6 +171,17 @@ BAD = {
     "text in csv": (lambda d: [write(d / "a.csv", "x,y\n1,2\n3,oops\n")], r"a.csv: line 3, column 2 holds 'oops' where a number is needed"),
     "gap in csv": (lambda d: [write(d / "a.csv", "x,y\n1,2\n3,\n")], r"a.csv: line 3, column 2 holds nothing"),
     "ragged csv": (lambda d: [write(d / "a.csv", "x,y\n1,2\n3\n")], r"a.csv: line 3 has 1 fields but the first line has 2"),
+    "row index in csv": (
+        lambda d: [write(d / "a.csv", ",x\n0,1\n1,2\n")],
+        r"a.csv: the first column has no name and looks like a row index",
+    ),
+    "blank line in csv": (lambda d: [write(d / "a.csv", "x\n1\n\n3\n")], r"a.csv: line 3 has 0 fields but the first line has 1"),
+    "npy named npz": (lambda d: [Path(shutil.copy(d / "first.npy", d / "a.npz"))], r"a.npz: .*it holds a single array: rename it to .npy"),
+    "npz named npy": (lambda d: [Path(shutil.copy(d / "all.npz", d / "a.npy"))], r"a.npy: it holds several arrays: rename it to .npz"),
+    "damaged npz": (damaged_npz, r"bad.npz: not a readable .npz file"),
+    "id for npz": (lambda d: [d / "all.npz", "--id", "cell"], r"all.npz: arrays of an .npz file have no id column"),
+    "id for npy": (lambda d: [d / "first.npy", "--id", "cell"], r"first.npy: an .npy file has no id column 'cell'"),
+    "alpha below rounding": (lambda d: [d / "all.npz", "--alpha", "1e-100"], r"alpha=1.0e-100 for view 'first' is below the rounding"),
     "no id column": (lambda d: [d / "first_plain.csv", "--id", "cell"], r"no column 'cell'"),
     "repeated id": (lambda d: [write(d / "a.csv", "id,x\na,1\na,2\nb,3\n"), "--id", "id"], r"id 'a' stands more than once"),
     "other ids": (

@@ -116,13 +116,15 @@ def test_scale_law(planted):
     np.testing.assert_allclose(scaled.layers_[0].adjacency.toarray(), model.layers_[0].adjacency.toarray(), atol=1e-6)
 
 
-def test_default_parameters_follow_the_scale_law(planted):
+@pytest.mark.parametrize("factor", [1e-20, 1e-5, 1e5, 1e20])
+def test_default_parameters_follow_the_scale_law(planted, factor):
     views, _ = planted
     model = RMGL(3, scale="none", random_state=0).fit(views)
-    scaled = RMGL(3, scale="none", random_state=0).fit({name: 1e5 * X for name, X in views.items()})
-    np.testing.assert_allclose(scaled.alpha_, 1e10 * model.alpha_, rtol=1e-9)
-    np.testing.assert_allclose(scaled.beta_, 1e10 * model.beta_, rtol=1e-9)
+    scaled = RMGL(3, scale="none", random_state=0).fit({name: factor * X for name, X in views.items()})
+    np.testing.assert_allclose(scaled.alpha_, factor**2 * model.alpha_, rtol=1e-9)
+    np.testing.assert_allclose(scaled.beta_, factor**2 * model.beta_, rtol=1e-9)
     np.testing.assert_array_equal(scaled.labels_, model.labels_)
+    assert scaled.history_[-1]["eigen_residual"] <= 1e-9
 
 
 def test_order_of_views_and_of_nodes(planted, rng):
@@ -173,6 +175,7 @@ def test_kinds_of_input_agree(planted):
     np.testing.assert_array_equal(blocks.labels_, model.labels_)
     assert blocks.view_names_ == ["x", "y"]
     assert blocks.feature_names_in_.tolist() == list("abcdefgh")
+    assert not hasattr(blocks.set_params(views=None).fit(views), "feature_names_in_")
 
 
 def test_fit_leaves_its_input_bit_identical(planted):
@@ -223,6 +226,17 @@ def test_too_few_rounds_warn_and_say_what_to_change(rng):
     assert model.n_iter_ == 1
 
 
+def test_inaccurate_eigenvectors_are_told(rng, monkeypatch):
+    from rmgl import embedding
+
+    monkeypatch.setattr(embedding, "DENSE_NODES", 0)
+    monkeypatch.setattr(embedding, "DENSE_RESCUE_NODES", 0)
+    monkeypatch.setattr(embedding, "MAX_ITER", 1)
+    with pytest.warns(ConvergenceWarning, match="eigenvectors of the embedding have a relative residual"):
+        model = RMGL(3, random_state=0).fit([rng.normal(size=(200, 3))])
+    assert not model.converged_
+
+
 def test_fragments_are_told():
     views, _ = planted_views(sizes=(20, 20, 20))
     with pytest.warns(UserWarning, match="more than n_clusters=3: isolated nodes and small fragments"):
@@ -240,3 +254,5 @@ def test_memory_is_checked_before_distances_are_allocated(planted, monkeypatch):
     monkeypatch.setattr(memory, "available_memory", lambda: 1000)
     with pytest.raises(MemoryError, match=r"2 view\(s\): all 4,005 pairs of 90 rows need at least"):
         RMGL(3).fit(planted[0])
+    monkeypatch.setattr(memory, "available_memory", lambda: 8 * 4005 * 6)  # two views, two threads, two more
+    RMGL(3, n_jobs=64).fit(planted[0])

@@ -61,3 +61,17 @@ def test_memory_stays_under_a_gigabyte():
     """
     found = subprocess.run([sys.executable, "-W", "ignore", "-c", textwrap.dedent(code)], capture_output=True, text=True, check=True)
     assert int(found.stdout) < 1_000_000
+
+
+@pytest.mark.slow
+def test_dual_ascent_reaches_the_newton_layers(data):
+    """The paper's iteration, given the passes it needs, ends at the same layers."""
+    from rmgl import learn_layer
+
+    for name, X in data.views.items():
+        newton = learn_layer(X, 10.0, scale="minmax")
+        ascent = learn_layer(X, 10.0, scale="minmax", solver="dual-ascent", tol=1e-6)
+        assert ascent.status == "converged", name
+        assert ascent.n_passes > newton.n_passes
+        np.testing.assert_allclose(ascent.objective, newton.objective, rtol=1e-9)
+        assert abs(ascent.adjacency - newton.adjacency).max() < 1e-5

@@ -76,14 +76,16 @@ def test_names(X):
         ([slice(2, 4), slice(0, 2)], ("view_0", "view_1"), [[2, 3], [0, 1]]),
         ([["d", "a"], ["b"]], ("view_0", "view_1"), [[3, 0], [1]]),
         ({"left": ["a"], "right": [2, 3]}, ("left", "right"), [[0], [2, 3]]),
+        ({1: [0], 2: [True, False, False, True]}, ("1", "2"), [[0], [0, 3]]),
     ],
 )
 @pytest.mark.parametrize("kind", ["frame", "array", "sparse"])
 def test_column_blocks(X, blocks, names, columns, kind):
-    if kind != "frame" and any(
-        isinstance(c, str) for part in (blocks.values() if isinstance(blocks, dict) else blocks) if isinstance(part, list) for c in part
-    ):
-        pytest.skip("column names need a DataFrame")
+    parts = blocks.values() if isinstance(blocks, dict) else blocks
+    if kind != "frame" and any(isinstance(c, str) for part in parts if isinstance(part, list) for c in part):
+        with pytest.raises(ValueError, match="names column 'a', which the input does not have|names column 'd'"):
+            Views.of(X, blocks)
+        return
     given = {"frame": pd.DataFrame(X, columns=list("abcd")), "array": X, "sparse": sparse.coo_array(X)}[kind]
     views = Views.of(given, blocks)
     assert views.names == names
@@ -151,6 +153,9 @@ def test_per_view():
     assert per_view((1, 2), ["a", "b"], "alpha") == [1, 2]
     assert per_view(np.array([1, 2]), ["a", "b"], "alpha") == [1, 2]
     assert per_view({"b": 2, "a": 1}, ["a", "b"], "alpha") == [1, 2]
+    assert per_view({1: 2, "0": 1}, ["0", "1"], "alpha") == [1, 2]
+    assert per_view(pd.Series([1.0, 2.0]), ["a", "b"], "alpha") == [1.0, 2.0]
+    assert per_view(np.array(3.0), ["a", "b"], "alpha") == [3.0, 3.0]
 
 
 def test_row_labels_in_another_order_are_refused(X):
@@ -159,3 +164,6 @@ def test_row_labels_in_another_order_are_refused(X):
     with pytest.raises(ValueError, match="row 0 of view 'b' is labelled 'cell11' but 'cell0' in view 'a'"):
         Views.of({"a": a, "b": b})
     Views.of({"a": a, "b": b.reset_index(drop=True)})  # labels dropped on purpose
+    missing = a.set_axis([np.nan, *range(11)])
+    Views.of({"a": missing, "b": missing.copy()})  # the same labels, one of them missing
+    Views.of({"a": a.set_axis(pd.CategoricalIndex(a.index)), "b": a})

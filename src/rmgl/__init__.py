@@ -12,15 +12,19 @@ __version__ = _version("rmgl")
 
 _HOMES = {"RMGL": "rmgl.estimator", "Layer": "rmgl.layer", "learn_layer": "rmgl.layer"}
 
+_ROOMS = ("baselines", "datasets", "metrics", "plots")
+
 
 def __getattr__(name: str):
-    """Load a public name when it is first asked for."""
-    if name not in _HOMES:
-        raise AttributeError(f"module 'rmgl' has no attribute {name!r}")
+    """Load a public name, or a module, when it is first asked for."""
     from importlib import import_module
 
-    return getattr(import_module(_HOMES[name]), name)
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    if name in _ROOMS:
+        return import_module(f"rmgl.{name}")
+    raise AttributeError(f"module 'rmgl' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted([*__all__, "__version__", "datasets", "plots"])
+    return sorted([*__all__, "__version__", *_ROOMS])

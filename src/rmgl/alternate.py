@@ -95,7 +95,11 @@ def alternate(
 
 def first_state(views: Sequence[ViewProblem], n_clusters: int, solver: str, run: Runner, random_state: np.random.RandomState) -> State:
     """Layers of the data alone and the embedding they have in common."""
-    layers = run(lambda view, check: _solve(view, view.distances, solver, check), views)
+
+    def learn(view: ViewProblem, check: Callable[[], None]) -> Layer:
+        return _solve(view.name, LayerProblem(view.edges, view.distances, view.alpha), solver, check)
+
+    layers = run(learn, views)
     embedding = _embed(views, layers, n_clusters, random_state, start=None)
     return _state(views, layers, embedding)
 
@@ -107,11 +111,12 @@ def update_layers(views: Sequence[ViewProblem], state: State, solver: str, run: 
         view, layer, spread, terms = item
         if view.beta == 0:
             return layer, terms
-        candidate = _solve(view, view.distances + view.beta * spread, solver, check, start=layer.potentials)
+        problem = LayerProblem(view.edges, view.distances + view.beta * spread, view.alpha)
+        candidate = _solve(view.name, problem, solver, check, start=layer.potentials)
         new_terms = _view_terms(view, candidate, spread)
         if fsum([*new_terms, *-terms]) <= 0:
             return candidate, new_terms
-        return replace(candidate, adjacency=layer.adjacency), terms  # better by less than rounding: same certificate
+        return replace(candidate, adjacency=layer.adjacency, objective=problem.objective(layer.adjacency)), terms
 
     updated = run(update, list(zip(views, state.layers, state.spreads, state.terms, strict=True)))
     return replace(state, layers=[layer for layer, _ in updated], terms=np.array([terms for _, terms in updated]))
@@ -155,9 +160,8 @@ class History:
         self.progress(row)
 
 
-def _solve(view: ViewProblem, costs: Vector, solver: str, check: Callable[[], None], start: Vector | None = None) -> Layer:
-    problem = LayerProblem(view.edges, costs, view.alpha)
-    return solve_layer(view.name, problem, solver=solver, tol=LAYER_TOL, start=start, callback=lambda *_: check())
+def _solve(name: str, problem: LayerProblem, solver: str, check: Callable[[], None], start: Vector | None = None) -> Layer:
+    return solve_layer(name, problem, solver=solver, tol=LAYER_TOL, start=start, check=check)
 
 
 def _embed(views, layers: Sequence[Layer], n_clusters: int, random_state, start: NDArray | None) -> Embedding:

@@ -31,6 +31,8 @@ class ViewsClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
         views = Views.of(X, self.views)
         if is_collection_of_views(X):
             self.n_features_in_ = views.n_features
+            if hasattr(self, "feature_names_in_"):  # of an earlier fit on one table
+                del self.feature_names_in_
         else:
             validate_data(self, X, skip_check_array=True)  # n_features_in_ and feature_names_in_
         self._check_n_rows(views.n_rows)

@@ -17,6 +17,8 @@ from rmgl.files import read_views
 from rmgl.layer import SOLVERS
 from rmgl.output import check_folder, new_folder, write_results
 
+DEFAULTS = RMGL().get_params()
+
 
 class BadInput(click.ClickException):
     """One clear line, exit code 2."""
@@ -54,17 +56,27 @@ def cli() -> None:
 @click.option("-k", "--clusters", required=True, type=int, help="Number of clusters.")
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="Folder to write; it appears complete or not at all.")
 @click.option(
-    "--alpha", type=PerView(float), default="auto", show_default=True, help="Edge spread: a number, a list by view, or name=number pairs."
+    "--alpha",
+    type=PerView(float),
+    default=DEFAULTS["alpha"],
+    show_default=True,
+    help="Edge spread: a number, a list by view, or name=number pairs.",
 )
 @click.option(
-    "--beta", type=PerView(float), default="auto", show_default=True, help="Weight of each view in the embedding, in the same forms."
+    "--beta",
+    type=PerView(float),
+    default=DEFAULTS["beta"],
+    show_default=True,
+    help="Weight of each view in the embedding, in the same forms.",
 )
-@click.option("--scale", type=PerView(str), default="minmax", show_default=True, help="minmax, standard, unit or none, in the same forms.")
+@click.option(
+    "--scale", type=PerView(str), default=DEFAULTS["scale"], show_default=True, help="minmax, standard, unit or none, in the same forms."
+)
 @click.option("--id", "id_column", help="Column of row ids: aligns the rows of several files and labels the output.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of everything random.")
-@click.option("--solver", type=click.Choice(list(SOLVERS)), default="newton", show_default=True)
-@click.option("--tol", type=float, default=1e-6, show_default=True, help="Relative change of the objective at which to stop.")
-@click.option("--max-iter", type=int, default=100, show_default=True, help="Most rounds over layers and embedding.")
+@click.option("--solver", type=click.Choice(list(SOLVERS)), default=DEFAULTS["solver"], show_default=True)
+@click.option("--tol", type=float, default=DEFAULTS["tol"], show_default=True, help="Relative change of the objective at which to stop.")
+@click.option("--max-iter", type=int, default=DEFAULTS["max_iter"], show_default=True, help="Most rounds over layers and embedding.")
 @click.option("--jobs", type=int, default=-1, show_default=True, help="Threads over views; -1 for all cores.")
 @click.option("--no-plots", is_flag=True, help="Write no pictures.")
 @click.option("--force", is_flag=True, help="Replace an output folder that rmgl wrote before.")
@@ -101,14 +113,14 @@ def cluster(
 @click.option("--jobs", type=int, default=-1, show_default=True, help="Threads over views; -1 for all cores.")
 def demo(output: Path | None, force: bool, jobs: int) -> None:
     """The main job on the embedded UCI digits with the paper's parameters, scored against the true digits."""
-    from rmgl.datasets import load_uci_digits
+    from rmgl.datasets.uci_digits import PAPER_PARAMETERS, load_uci_digits
 
     try:
         if output is not None:
             check_folder(output, force)
         data = load_uci_digits()
         click.echo("UCI handwritten digits: 2000 rows, 6 views, 10 digits. RMGL with the paper's parameters.")
-        model = RMGL(10, alpha=100, beta=[2, 2, 2, 20, 7, 1], scale="minmax", random_state=0, n_jobs=jobs, verbose=int(sys.stderr.isatty()))
+        model = RMGL(10, **PAPER_PARAMETERS, scale="minmax", random_state=0, n_jobs=jobs, verbose=int(sys.stderr.isatty()))
         seconds = timed_fit(model, data.views)
         click.echo(layer_table(model))
         click.echo(f"{'converged' if model.converged_ else 'not converged'} in {model.n_iter_} rounds, {seconds:.1f} s")

@@ -34,12 +34,20 @@ def split_columns(data: Any, blocks: Any) -> list[tuple[str, Any]]:
 
 def _positions(name: str, part: Any, width: int, columns: Any) -> NDArray[np.intp]:
     if isinstance(part, slice):
+        if not all(end is None or isinstance(end, Integral) for end in (part.start, part.stop, part.step)):
+            raise ValueError(f"views: block {name!r} is {part!r}; slices take positions, so list the column names instead")
         return np.arange(width)[part]
     if isinstance(part, str) or not isinstance(part, Sequence | np.ndarray) or isinstance(part, bytes):
         raise ValueError(f"views: block {name!r} is {part!r}; give block sizes, slices, or lists of column names or positions")
+    if len(part) and all(isinstance(column, bool | np.bool_) for column in part):
+        if len(part) != width:
+            raise ValueError(f"views: block {name!r} is a mask of {len(part)} columns, but the input has {width}")
+        return np.flatnonzero(part)
     known = {column: place for place, column in enumerate(columns)} if columns is not None else {}
     where = []
     for column in part:
+        if column in known and list(columns).count(column) > 1:
+            raise ValueError(f"views: block {name!r} names column {column!r}, which stands more than once: use positions")
         if column in known:
             where.append(known[column])
         elif isinstance(column, int | np.integer) and 0 <= column < width:

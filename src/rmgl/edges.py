@@ -6,6 +6,7 @@ where `costs` is a vector with one entry z_ij per candidate pair, and asks only 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -20,7 +21,7 @@ Vector = NDArray[np.float64]
 # Below this share of |x_i|^2 + |x_j|^2 the formula |x|^2 + |y|^2 - 2x'y has lost more than six of its
 # sixteen digits, and the distance is taken from the difference of the rows instead.
 CANCELLATION = 1e-6
-BLOCK_ENTRIES = 1 << 21
+BLOCK_ENTRIES = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -43,8 +44,8 @@ class Edges(Protocol):
     max_degree: int
     """The largest number of candidate pairs that share a node."""
 
-    def measure(self, X: NDArray | sparse.csr_array) -> Vector:
-        """||x_i - x_j||^2 for every candidate pair: rows of a view, or of an embedding."""
+    def measure(self, X: NDArray | sparse.csr_array, check: Callable[[], None] = ...) -> Vector:
+        """||x_i - x_j||^2 for every candidate pair: rows of a view, or of an embedding. `check` is called now and then."""
 
     def evaluate(self, u: Vector, costs: Vector) -> Evaluation:
         """Degrees and dual value at u, before division by powers of alpha; one pass."""
@@ -79,7 +80,7 @@ class AllPairs:
         """Refuse, before anything is allocated, what `n_vectors` vectors over all pairs would need."""
         require_memory(8 * self.n_pairs * n_vectors, f"{purpose}: all {self.n_pairs:,} pairs of {self.n_nodes:,} rows")
 
-    def measure(self, X: NDArray | sparse.csr_array) -> Vector:
+    def measure(self, X: NDArray | sparse.csr_array, check: Callable[[], None] = lambda: None) -> Vector:
         from rmgl import kernels
 
         if not sparse.issparse(X):
@@ -88,6 +89,7 @@ class AllPairs:
         distances = np.empty(self.n_pairs)
         block = max(1, BLOCK_ENTRIES // self.n_nodes)
         for first in range(0, self.n_nodes - 1, block):
+            check()
             gram = X[first : first + block] @ X[first:].T
             gram = gram.toarray() if sparse.issparse(gram) else gram
             kernels.fill_distances(first, gram, norms, distances)

@@ -157,8 +157,12 @@ def _dense_rest(matrix: Any, null: NDArray, count: int, bound: float) -> NDArray
     n = null.shape[0]
     dense = matrix if isinstance(matrix, np.ndarray) else matrix @ np.eye(n)
     last = min(count + GUARD_VECTORS, n - null.shape[1]) - 1
-    beyond = 4 * bound + 1
-    return linalg.eigh(dense + beyond * null @ null.T, subset_by_index=[0, last])[1]
+    beyond = 2 * bound if bound > 0 else 1.0
+    shifted = dense + beyond * null @ null.T
+    try:
+        return linalg.eigh(shifted, subset_by_index=[0, last])[1]
+    except linalg.LinAlgError:  # the subset driver can fail on many equal eigenvalues; all of them always come out
+        return linalg.eigh(shifted, driver="evd")[1][:, : last + 1]
 
 
 def _starting_block(null: NDArray, count: int, start: NDArray | None, random_state: np.random.RandomState | None) -> NDArray[np.float64]:

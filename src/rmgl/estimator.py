@@ -18,10 +18,13 @@ from rmgl.clustering import cluster_rows
 from rmgl.defaults import default_alpha, default_beta
 from rmgl.edges import AllPairs
 from rmgl.layer import SOLVERS
-from rmgl.parallel import thread_runner
+from rmgl.layer.learn import check_magnitudes
+from rmgl.parallel import Runner, thread_runner
 from rmgl.progress import half_step_progress
 from rmgl.scaling import SCALES
 from rmgl.views import Views, positive_per_view
+
+EIGEN_TOL = 1e-6
 
 
 class RMGL(ViewsClusterer):
@@ -77,7 +80,7 @@ class RMGL(ViewsClusterer):
     alpha_, beta_ : arrays of shape (M,)
         The values used.
     history_ : list of dict
-        One row per half step after the start: objective, its terms smoothness, ridge and coupling, residuals, seconds.
+        One row for the start and one per half step: objective, its terms smoothness, ridge and coupling, residuals, seconds.
     converged_, n_iter_, view_names_, n_features_in_
 
     References
@@ -155,8 +158,9 @@ class RMGL(ViewsClusterer):
         self._validate_params()
         views = self._check_views(X).scaled(self.scale)
         random_state = check_random_state(self.random_state)
-        with thread_runner(min(effective_n_jobs(self.n_jobs), len(views.names))) as run:
-            problems = self._state_problems(views, run)
+        n_threads = min(effective_n_jobs(self.n_jobs), len(views.names))
+        with thread_runner(n_threads) as run:
+            problems = self._state_problems(views, run, n_threads)
             with half_step_progress(self.max_iter, self.verbose > 0) as progress:
                 outcome = alternate(
                     problems,
@@ -173,7 +177,7 @@ class RMGL(ViewsClusterer):
         self._warn(outcome)
         return self
 
-    def _state_problems(self, views: Views, run) -> list[ViewProblem]:
+    def _state_problems(self, views: Views, run: Runner, n_threads: int) -> list[ViewProblem]:
         """Candidate edges, distances, alpha and beta of every view."""
         names = views.names
         alpha = None if _is_auto(self.alpha) else positive_per_view(self.alpha, names, "alpha")
@@ -181,13 +185,16 @@ class RMGL(ViewsClusterer):
         if beta is not None and not beta.any():
             raise ValueError("beta is 0 for every view, so nothing defines the embedding: give at least one view a positive beta")
         edges = AllPairs(views.n_rows)
-        edges.require_memory(len(names) + effective_n_jobs(self.n_jobs) + 2, f"{len(names)} view(s)")
-        distances = run(lambda matrix, check: edges.measure(matrix), views.matrices)
+        edges.require_memory(len(names) + n_threads + 2, f"{len(names)} view(s)")
+        distances = run(edges.measure, views.matrices)
         if alpha is None:
             alpha = np.array([default_alpha(edges, z) for z in distances])
         if beta is None:
             beta = np.full(len(names), default_beta(alpha, views.n_rows, self.n_clusters))
-        return [ViewProblem(name, edges, z, float(a), float(b)) for name, z, a, b in zip(names, distances, alpha, beta, strict=True)]
+        problems = [ViewProblem(name, edges, z, float(a), float(b)) for name, z, a, b in zip(names, distances, alpha, beta, strict=True)]
+        for problem in problems:
+            check_magnitudes(problem.name, problem.alpha, problem.distances, problem.beta)
+        return problems
 
     def _keep(self, problems: list[ViewProblem], outcome: Outcome) -> None:
         self._keep_embedding(outcome.state.embedding.vectors)
@@ -196,7 +203,7 @@ class RMGL(ViewsClusterer):
         self.alpha_ = np.array([problem.alpha for problem in problems])
         self.beta_ = np.array([problem.beta for problem in problems])
         self.history_ = outcome.history
-        self.converged_ = outcome.converged
+        self.converged_ = outcome.converged and outcome.state.embedding.residual <= EIGEN_TOL
         self.n_iter_ = outcome.n_iter
 
     def _warn(self, outcome: Outcome) -> None:
@@ -210,6 +217,13 @@ class RMGL(ViewsClusterer):
         for layer in self.layers_:
             if layer.status != "converged":
                 warnings.warn(layer.message, ConvergenceWarning, stacklevel=3)
+        if outcome.state.embedding.residual > EIGEN_TOL:
+            warnings.warn(
+                f"the eigenvectors of the embedding have a relative residual of {outcome.state.embedding.residual:.1e}: "
+                "their eigenvalues lie too close together; use a smaller n_clusters or a larger alpha",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
         n_components = outcome.state.embedding.n_components
         if n_components > self.n_clusters:
             warnings.warn(

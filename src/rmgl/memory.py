@@ -41,6 +41,8 @@ def _control_group_memory() -> int | None:
     """What a container's limit leaves."""
     group = Path("/sys/fs/cgroup")
     try:
-        return int((group / "memory.max").read_text()) - int((group / "memory.current").read_text())
+        limit, used = (int((group / f"memory.{name}").read_text()) for name in ("max", "current"))
+        statistics = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
+        return limit - used + int(statistics.get("inactive_file", 0))  # cached files make room when asked
     except (OSError, ValueError):  # no such group, or "max": no limit
         return None

@@ -6,7 +6,6 @@ import csv
 import json
 import platform
 import re
-import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -19,11 +18,11 @@ from scipy import sparse
 
 from rmgl.estimator import RMGL
 
-WRITTEN = {"labels.csv", "embedding.npy", "layers", "summary.json", "embedding.png", "layers.png", "convergence.png"}
+FILES = {"labels.csv", "embedding.npy", "layers", "summary.json", "embedding.png", "layers.png"}
 
 
 def check_folder(folder: Path, force: bool) -> None:
-    """Refuse a folder that exists, unless `force` is given and nothing but our own files is in it."""
+    """Refuse a folder that exists, unless `force` is given and it holds a result of ours and nothing else."""
     if not folder.parent.is_dir():
         raise ValueError(f"{folder}: its parent folder does not exist")
     if not folder.exists() and not folder.is_symlink():
@@ -32,29 +31,39 @@ def check_folder(folder: Path, force: bool) -> None:
         raise ValueError(f"{folder} exists already: choose another name, or replace it with --force")
     if not folder.is_dir() or folder.is_symlink():
         raise ValueError(f"{folder} is not a folder: choose another name")
-    foreign = sorted(entry.name for entry in folder.iterdir() if entry.name not in WRITTEN)
-    if foreign:
-        raise ValueError(f"{folder} holds {foreign[0]!r}, which rmgl did not write, so --force will not replace it: choose another name")
+    foreign = foreign_file(folder)
+    if foreign is not None:
+        raise ValueError(f"{folder} holds {foreign!r}, which rmgl did not write, so --force will not replace it: choose another name")
+
+
+def foreign_file(folder: Path) -> str | None:
+    """Something in the folder that is no part of a result of ours, or None."""
+    present = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*"))
+    try:
+        summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
+        ours = FILES | {layer["file"] for layer in summary["layers"]} if "rmgl" in summary["versions"] else set()
+    except (OSError, ValueError, KeyError, TypeError):
+        ours = set()
+    return next((name for name in present if name not in ours), None)
 
 
 @contextmanager
 def new_folder(folder: Path, force: bool) -> Iterator[Path]:
     """A folder beside the wanted one to write into; it takes the wanted name when the block ends without an error."""
     check_folder(folder, force)
-    draft = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
-    try:
-        draft.chmod(0o755)
+    with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as temporary:
+        draft, old = Path(temporary) / "new", Path(temporary) / "old"
+        draft.mkdir()
         yield draft
+        check_folder(folder, force)
         if folder.exists():
-            check_folder(folder, force)
-            aside = Path(tempfile.mkdtemp(prefix=f".{folder.name}-old-", dir=folder.parent))
-            folder.rename(aside / folder.name)
+            folder.rename(old)
+        try:
             draft.rename(folder)
-            shutil.rmtree(aside)
-        else:
-            draft.rename(folder)
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
+        except OSError:
+            if old.exists():
+                old.rename(folder)
+            raise
 
 
 def write_results(folder: Path, model: RMGL, *, ids: Sequence[str] | None, seconds: float, pictures: bool) -> None:
@@ -69,7 +78,7 @@ def write_results(folder: Path, model: RMGL, *, ids: Sequence[str] | None, secon
     for layer, file_name in zip(model.layers_, file_names, strict=True):
         sparse.save_npz(folder / "layers" / file_name, layer.adjacency)
     summary = summarise(model, seconds, file_names)
-    (folder / "summary.json").write_text(json.dumps(summary, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+    (folder / "summary.json").write_text(json.dumps(plain(summary), indent=2, allow_nan=False) + "\n", encoding="utf-8")
     if pictures:
         draw_pictures(folder, model)
 
@@ -92,6 +101,17 @@ def layer_file_names(view_names: Sequence[str]) -> list[str]:
             name = f"{base}_{count}.npz"
         names.append(name)
     return names
+
+
+def plain(value: Any) -> Any:
+    """The same with what JSON has: NumPy numbers as numbers, numbers that are not finite as null."""
+    if isinstance(value, dict):
+        return {str(key): plain(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple | np.ndarray):
+        return [plain(entry) for entry in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    return None if isinstance(value, float) and not np.isfinite(value) else value
 
 
 def summarise(model: RMGL, seconds: float, file_names: Sequence[str]) -> dict[str, Any]:

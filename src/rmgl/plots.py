@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Ten colours that stay apart for colour-blind readers (Okabe and Ito, and two greys); beyond ten they repeat
-# with other markers, and every cluster carries its number in the picture anyway.
+# Ten colours that stay apart for colour-blind readers (seven of Okabe and Ito's, black, a violet and a grey); beyond ten they
+# repeat with other markers, and every cluster carries its number in the picture anyway.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#B8A900", "#000000", "#7F3C8D", "#8C8C8C")
 MARKERS = ("o", "^", "s", "D", "v", "P", "X", "<", ">", "*")
 TSNE_ROWS = 3000
@@ -35,7 +35,7 @@ def embedding_data(embedding: ArrayLike, *, method: str = "tsne", random_state: 
     rows = np.asarray(embedding, dtype=np.float64)
     if method == "last":
         return np.pad(rows, ((0, 0), (max(0, 2 - rows.shape[1]), 0)))[:, -2:]
-    if rows.shape[1] <= 2 or len(rows) < 10 or method == "pca":
+    if method == "pca" or (method == "tsne" and not _tsne_possible(rows)):
         components = min(2, *rows.shape)
         return np.pad(PCA(components).fit_transform(rows), ((0, 0), (0, 2 - components)))
     if method == "tsne":
@@ -64,9 +64,16 @@ def plot_embedding(embedding: ArrayLike, labels: ArrayLike, *, ax: Axes | None =
         box = {"boxstyle": "circle,pad=0.2", "facecolor": "white", "edgecolor": colour, "alpha": 0.85}
         x, y = np.median(own, axis=0)
         ax.text(x, y, str(label), ha="center", va="center", fontsize=9, fontweight="bold", bbox=box)
+    if method == "tsne" and not _tsne_possible(rows):
+        method = "pca"
     names = {"tsne": "t-SNE of the rows of Q", "pca": "principal components of the rows of Q", "last": "last two columns of Q"}
     ax.set(title=title, xlabel=names[method], xticks=[], yticks=[])
     return ax
+
+
+def _tsne_possible(rows: NDArray) -> bool:
+    """Two columns need no reduction, and t-SNE needs a few rows."""
+    return rows.shape[1] > 2 and len(rows) >= 10
 
 
 def layer_data(layer: Layer, labels: ArrayLike, *, n_bins: int = 120) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
@@ -88,9 +95,9 @@ def layer_data(layer: Layer, labels: ArrayLike, *, n_bins: int = 120) -> tuple[N
 
 def plot_layer(layer: Layer, labels: ArrayLike, *, ax: Axes | None = None, n_bins: int = 120) -> Axes:
     """The adjacency matrix of one layer as an image, nodes ordered by cluster: dark blocks are clusters."""
+    ax = _axes(ax)
     from matplotlib.colors import LogNorm
 
-    ax = _axes(ax)
     image, ends = layer_data(layer, labels, n_bins=n_bins)
     present = image[image > 0]
     high = float(np.quantile(present, 0.995)) if present.size else 1.0
@@ -135,7 +142,7 @@ def draw_layers(layers: Sequence[Layer], labels: ArrayLike, *, n_bins: int = 120
     figure = new_figure(2.8 * columns, 3.1 * lines)
     for place, layer in enumerate(layers, start=1):
         plot_layer(layer, labels, ax=figure.add_subplot(lines, columns, place), n_bins=n_bins)
-    figure.suptitle("Learned layers, nodes ordered by cluster (darker: larger weight)", fontsize=11)
+    figure.suptitle("Learned layers, nodes ordered by cluster (darker: larger weight, logarithmic)", fontsize=11)
     return figure
 
 

@@ -21,6 +21,7 @@ Matrix: TypeAlias = Any
 # Squared distances of larger values, squared again in the dual, leave the range of doubles; of smaller ones, too.
 LARGEST_VALUE = 1e70
 SMALLEST_SPREAD = 1e-70
+LARGEST_WEIGHT = 1e100
 
 
 @dataclass(frozen=True)
@@ -46,8 +47,8 @@ class Views:
         if is_collection_of_views(data):
             if blocks is not None:
                 raise ValueError("views= describes the column blocks of one 2-D input, but several views were given: leave views=None")
-            items = data.items() if isinstance(data, Mapping) else enumerate(data)
-            named = [(name if isinstance(name, str) else f"view_{name}", X) for name, X in items]
+            items = data.items() if isinstance(data, Mapping) else ((f"view_{m}", X) for m, X in enumerate(data))
+            named = [(str(name), X) for name, X in items]
         elif blocks is None:
             named = [("view_0", data)]
         else:
@@ -85,13 +86,16 @@ class Views:
 def per_view(value: Any, names: Sequence[str], parameter: str) -> list[Any]:
     """One value per view from a single value, a list in the order of the views, or a dict by view name."""
     if isinstance(value, Mapping):
+        value = {str(key): entry for key, entry in value.items()}
         unknown = [key for key in value if key not in names]
         missing = [name for name in names if name not in value]
         if unknown or missing:
             problem = f"names unknown views {unknown}" if unknown else f"has no entry for views {missing}"
             raise ValueError(f"{parameter} {problem}: the views are {list(names)}")
         return [value[name] for name in names]
-    if isinstance(value, list | tuple | np.ndarray) and np.ndim(np.asarray(value, dtype=object)) > 0:
+    if hasattr(value, "__array__"):  # arrays and pandas Series
+        value = np.asarray(value).tolist()
+    if isinstance(value, list | tuple):
         if len(value) != len(names):
             raise ValueError(
                 f"{parameter} has {len(value)} entries for {len(names)} views {list(names)}: give one value, or one for each view"
@@ -101,12 +105,12 @@ def per_view(value: Any, names: Sequence[str], parameter: str) -> list[Any]:
 
 
 def positive_per_view(value: Any, names: Sequence[str], parameter: str, *, zero_allowed: bool = False) -> NDArray[np.float64]:
-    """`per_view` for finite numbers above zero (or from zero on)."""
+    """`per_view` for numbers above zero (or from zero on)."""
     values = per_view(value, names, parameter)
-    wanted = "a finite number >= 0" if zero_allowed else "a finite number > 0"
+    wanted = f"a number from 0 to {LARGEST_WEIGHT:g}" if zero_allowed else f"a number > 0 and at most {LARGEST_WEIGHT:g}"
     for name, number in zip(names, values, strict=True):
-        is_number = isinstance(number, Real) and not isinstance(number, bool) and np.isfinite(float(number))
-        if not is_number or number < 0 or (number == 0 and not zero_allowed):
+        is_number = isinstance(number, Real) and not isinstance(number, bool) and 0 <= float(number) <= LARGEST_WEIGHT
+        if not is_number or (number == 0 and not zero_allowed):
             raise ValueError(f"{parameter}={number!r} for view {name!r} must be {wanted}")
     return np.array(values, dtype=np.float64)
 
@@ -179,7 +183,9 @@ def check_same_rows(named: list[tuple[str, Any]], matrices: tuple[Matrix, ...]) 
     labelled = [(name, X.index) for name, X in named if _has_row_labels(X)]
     for name, index in labelled[1:]:
         reference_name, reference = labelled[0]
-        differs = np.flatnonzero(np.asarray(index != reference))
+        ours, theirs = np.asarray(index, dtype=object), np.asarray(reference, dtype=object)
+        both_missing = (ours != ours) & (theirs != theirs)
+        differs = np.flatnonzero((ours != theirs) & ~both_missing)
         if differs.size:
             row = differs[0]
             raise ValueError(

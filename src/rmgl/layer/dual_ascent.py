@@ -22,7 +22,7 @@ import numpy as np
 
 from rmgl.edges import Vector
 from rmgl.layer.problem import LayerProblem
-from rmgl.layer.solution import Callback, DualSolution, starting_point
+from rmgl.layer.solution import Check, DualSolution, starting_point
 
 MAX_ITER = 100_000
 STEP_SHARE = 1.5  # of 1 / Lipschitz constant; below 2 it converges
@@ -41,7 +41,7 @@ def solve_dual_ascent(
     *,
     tol: float = 1e-8,
     max_iter: int | None = None,
-    callback: Callback | None = None,
+    check: Check = lambda: None,
 ) -> DualSolution:
     """Repeat the paper's two lines until the KKT residual is at most `tol`."""
     point, n_passes = starting_point(problem, start)
@@ -49,8 +49,7 @@ def solve_dual_ascent(
     alpha, n, rho = problem.alpha, problem.n_nodes, step_size(problem)
     trace_multiplier = point.u.mean() + 2 * alpha
     for n_iter in range(limit + 1):
-        if callback is not None:
-            callback(n_iter, point.residual)
+        check()
         if point.residual <= tol:
             return DualSolution(point, "converged", n_iter, n_passes + n_iter)
         if n_iter == limit:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from rmgl.layer.problem import LayerProblem
 from rmgl.layer.result import Layer, make_layer
 from rmgl.views import Views, is_collection_of_views, positive_per_view
 
+EPSILON = float(np.finfo(np.float64).eps)
 SOLVERS = {"newton": solve_newton, "dual-ascent": solve_dual_ascent}
 
 
@@ -82,9 +84,9 @@ def learn_layer(
     if is_collection_of_views(X):
         raise ValueError("learn_layer takes one 2-D input; several views are for RMGL(...).fit(views)")
     find_solver(solver)
-    if not tol >= 0:
+    if not (isinstance(tol, Real) and tol >= 0):
         raise ValueError(f"tol={tol!r} must be a number >= 0")
-    if max_iter is not None and max_iter < 1:
+    if not (max_iter is None or (isinstance(max_iter, Integral) and max_iter >= 1)):
         raise ValueError(f"max_iter={max_iter!r} must be a whole number >= 1, or None")
     views = Views.of({name: X}).scaled(scale)
     if start is not None and (np.shape(start) != (views.n_rows,) or not np.isfinite(start).all()):
@@ -93,14 +95,26 @@ def learn_layer(
     edges = AllPairs(views.n_rows)
     edges.require_memory(2, f"layer {name!r}")
     problem = LayerProblem(edges, edges.measure(views.matrices[0]), alpha)
+    check_magnitudes(name, alpha, problem.costs)
     layer = solve_layer(name, problem, solver=solver, tol=tol, max_iter=max_iter, start=start)
     if layer.status != "converged":
         warnings.warn(layer.message, ConvergenceWarning, stacklevel=2)
     return layer
 
 
+def check_magnitudes(name: str, alpha: float, distances: Vector, beta: float = 0.0) -> None:
+    """Refuse an alpha that rounding of the costs would drown."""
+    largest = max(float(distances.max()), beta)
+    if alpha < EPSILON * largest:
+        cause = f"beta={beta:.1e}" if beta == largest else f"squared distances up to {largest:.1e}"
+        raise ValueError(
+            f"alpha={alpha:.1e} for view {name!r} is below the rounding of {cause}, so no layer can be computed: "
+            f"raise alpha to {1e3 * EPSILON * largest:.1e} or more, lower beta, or put the views on one scale (scale='minmax')"
+        )
+
+
 def find_solver(solver: str):
-    if solver not in SOLVERS:
+    if not isinstance(solver, str) or solver not in SOLVERS:
         raise ValueError(f"solver={solver!r} is not known: use one of {', '.join(map(repr, SOLVERS))}")
     return SOLVERS[solver]
 

@@ -10,7 +10,7 @@ from scipy.sparse.linalg import LinearOperator, cg
 
 from rmgl.edges import Vector
 from rmgl.layer.problem import DualPoint, LayerProblem
-from rmgl.layer.solution import Callback, DualSolution, starting_point
+from rmgl.layer.solution import Check, DualSolution, starting_point
 
 MAX_ITER = 200
 SUFFICIENT_DECREASE = 1e-4
@@ -24,19 +24,18 @@ def solve_newton(
     *,
     tol: float = 1e-8,
     max_iter: int | None = None,
-    callback: Callback | None = None,
+    check: Check = lambda: None,
 ) -> DualSolution:
     """Minimise Phi(u) until the KKT residual is at most `tol`. A start from the solution takes 0 steps."""
     point, n_passes = starting_point(problem, start)
     limit = MAX_ITER if max_iter is None else max_iter
     for n_iter in range(limit + 1):
-        if callback is not None:
-            callback(n_iter, point.residual)
+        check()
         if point.residual <= tol:
             return DualSolution(point, "converged", n_iter, n_passes)
         if n_iter == limit:
             break
-        direction, products = _newton_direction(problem, point)
+        direction, products = _newton_direction(problem, point, check)
         following, trials = _line_search(problem, point, direction)
         n_passes += products + trials
         if following is None:
@@ -45,13 +44,14 @@ def solve_newton(
     return DualSolution(point, "max_iter", limit, n_passes)
 
 
-def _newton_direction(problem: LayerProblem, point: DualPoint) -> tuple[Vector, int]:
+def _newton_direction(problem: LayerProblem, point: DualPoint, check: Check) -> tuple[Vector, int]:
     """Solve Hess p = -grad to an accuracy that tightens with the residual; a truncated CG still gives descent."""
     products = 0
 
     def multiply(v: Vector) -> Vector:
         nonlocal products
         products += 1
+        check()
         return problem.hessian_product(point, v)
 
     n = problem.n_nodes

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 
-import numpy as np
 from scipy import sparse
 from scipy.sparse import csgraph
 
@@ -20,8 +19,7 @@ class Layer:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from rmgl import learn_layer
+    >>>     >>> from rmgl import learn_layer
     >>> layer = learn_layer(np.array([[0.0], [0.1], [5.0], [5.1]]), alpha=0.1)
     >>> layer.n_edges, layer.n_components, layer.status
     (2, 2, 'converged')
@@ -33,14 +31,20 @@ class Layer:
     alpha: float
     kkt_residual: float
     """max_i |d_i + (u_i - mean(u))/(2 alpha) - 1|; zero at the exact solution."""
-    gap: float
-    """(objective - lower bound) / objective: no layer is better by more than this share."""
     objective: float
+    """z'w + alpha (||d||^2 + 2 ||w||^2)."""
+    lower_bound: float
+    """What no layer can get below: alpha N - Phi(u)."""
     status: Status
     n_iter: int
     n_passes: int
     potentials: Vector = field(repr=False)
     """The dual solution u: an edge exists where u_i + u_j exceeds its cost."""
+
+    @property
+    def gap(self) -> float:
+        """|objective - lower bound| / objective: no layer is better by more than this share."""
+        return abs(self.objective - self.lower_bound) / self.objective
 
     @cached_property
     def degrees(self) -> Vector:
@@ -78,7 +82,7 @@ class Layer:
         try:
             import networkx
         except ImportError as error:
-            raise ImportError("Layer.to_networkx needs networkx: pip install networkx") from error
+            raise ImportError("Layer.to_networkx needs networkx: pip install 'rmgl[networkx]'") from error
         graph = networkx.from_scipy_sparse_array(self.adjacency)
         graph.name = self.name
         return graph
@@ -87,14 +91,13 @@ class Layer:
 def make_layer(name: str, problem: LayerProblem, solution: DualSolution) -> Layer:
     """The feasible layer at a solver's last point, judged by the problem."""
     adjacency = problem.weights(solution.point.u)
-    objective = problem.objective(adjacency)
     return Layer(
         name=name,
         adjacency=adjacency,
         alpha=problem.alpha,
         kkt_residual=solution.point.residual,
-        gap=float(np.abs(objective - problem.lower_bound(solution.point)) / objective),
-        objective=objective,
+        objective=problem.objective(adjacency),
+        lower_bound=problem.lower_bound(solution.point),
         status=solution.status,
         n_iter=solution.n_iter,
         n_passes=solution.n_passes,

@@ -15,12 +15,12 @@ Status = Literal["converged", "max_iter", "stalled"]
 
 ADVICE = {
     "converged": "",
-    "max_iter": "raise max_iter, or accept it with a larger tol",
+    "max_iter": "raise max_iter of learn_layer; solver='newton' and a larger alpha need fewer iterations",
     "stalled": "rounding leaves no further progress: alpha is very small beside the costs, so raise alpha or scale the data",
 }
 
-Callback = Callable[[int, float], None]
-"""Called before every iteration with its number and the KKT residual; may raise to stop the solver."""
+Check = Callable[[], None]
+"""Called before every iteration; may raise to stop the solver."""
 
 
 @dataclass(frozen=True)
