@@ -1,6 +1,7 @@
 """Multi-view data to try things on."""
 
+from rmgl.datasets.coil20 import fetch_coil20
 from rmgl.datasets.complementary import make_complementary_layers
 from rmgl.datasets.uci_digits import load_uci_digits
 
-__all__ = ["load_uci_digits", "make_complementary_layers"]
+__all__ = ["fetch_coil20", "load_uci_digits", "make_complementary_layers"]

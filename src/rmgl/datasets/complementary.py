@@ -21,6 +21,7 @@ def make_complementary_layers(
     between: float = 0.06,
     n_signals: int = 15,
     noise: float = 0.01,
+    unit_length: bool = False,
     random_state=None,
 ) -> Bunch:
     """Data on a multi-layer graph whose layers carry complementary information (RMGL paper, Section V).
@@ -41,6 +42,10 @@ def make_complementary_layers(
         Columns of each view.
     noise : float
         Variance of the noise.
+    unit_length : bool
+        Whether eigenvectors enter with length one. The paper does not say how it scaled them; at length one and variance 0.01
+        noise is as large as signal, and even a classifier that knows the class means errs on some nodes in most draws. By
+        default columns have mean square one, so that `noise` is the ratio of noise to signal.
     random_state : int, RandomState or None
 
     Returns
@@ -69,7 +74,7 @@ def make_complementary_layers(
     layers, views = {}, {}
     for m in range(n_layers):
         adjacency = _draw_layer(target, m, within, between, random_state)
-        signals = smallest_eigenvectors(adjacency, n_signals).vectors
+        signals = smallest_eigenvectors(adjacency, n_signals).vectors * (1.0 if unit_length else np.sqrt(target.size))
         layers[f"layer_{m}"] = adjacency
         views[f"layer_{m}"] = signals + np.sqrt(noise) * random_state.standard_normal(signals.shape)
     return Bunch(views=views, target=target, layers=layers)

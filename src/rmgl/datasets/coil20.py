@@ -1,0 +1,156 @@
+"""COIL-20: 20 objects turned through 72 poses, in the three views of the RMGL paper."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import re
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.datasets import get_data_home
+from sklearn.utils import Bunch
+
+URL = "https://www.cs.columbia.edu/CAVE/databases/SLAM_coil-20_coil-100/coil-20/coil-20-proc.zip"
+ARCHIVE = "coil-20-proc.zip"
+PIXELS_SHA256 = "7274cbacb79ea6c57340827c9f9301745a8e9b3173dea4aa828e00b49c42946c"
+SHAPE = (20 * 72, 128, 128)
+IMAGE_NAME = re.compile(r"(?:^|[/\\])obj(\d+)__(\d+)\.png$")
+LARGEST_IMAGE_FILE = 1 << 20
+
+DESCRIPTION = """\
+Columbia Object Image Library (COIL-20), processed images: 20 objects, 72 poses each, 128 x 128 grey values.
+S. A. Nene, S. K. Nayar and H. Murase, Columbia Object Image Library (COIL-20), Technical Report CUCS-005-96, 1996.
+Views as in the RMGL paper: lbp (59 bins of uniform local binary patterns, 8 neighbours, not rotation-invariant),
+hog (36: 9 orientations in 2 x 2 cells), pixels (1024: 32 x 32 means of 4 x 4 pixels).
+"""
+
+
+def fetch_coil20(data_home: str | Path | None = None, download: bool = True, images: Any = None) -> Bunch:
+    """The 1440 processed images of COIL-20 as three views: local binary patterns, oriented gradients, pixels.
+
+    Parameters
+    ----------
+    data_home : path, optional
+        Cache folder; scikit-learn's by default.
+    download : bool
+        Whether to fetch the archive from Columbia's site if it is not in the cache.
+    images : path or array, optional
+        The images themselves instead: a folder or a .zip with `obj1__0.png` ... `obj20__71.png`, a .npy or .npz file, or an array
+        of shape (1440, 128, 128), object by object and pose by pose.
+
+    Returns
+    -------
+    sklearn.utils.Bunch
+        `views`: dict lbp (1440, 59), hog (1440, 36), pixels (1440, 1024); `target`: 0 ... 19; `images`; `DESCR`.
+
+    Notes
+    -----
+    Needs scikit-image, and pooch to download: `pip install 'rmgl[images]'`. The decoded pixels are checked against a SHA-256.
+    """
+    try:
+        import skimage  # noqa: F401
+    except ImportError as error:
+        raise ImportError("fetch_coil20 needs scikit-image: pip install 'rmgl[images]'") from error
+    source = find_archive(data_home, download) if images is None else images
+    pixels = check_pixels(read_images(source), source)
+    views = {"lbp": local_patterns(pixels), "hog": oriented_gradients(pixels), "pixels": coarse_pixels(pixels)}
+    return Bunch(views=views, target=np.repeat(np.arange(20), 72), images=pixels, DESCR=DESCRIPTION)
+
+
+def find_archive(data_home: str | Path | None, download: bool) -> Path:
+    """The archive in the cache folder, fetched if it is not there and may be."""
+    folder = Path(get_data_home(None if data_home is None else str(data_home))) / "coil20"
+    archive = folder / ARCHIVE
+    if archive.is_file():
+        return archive
+    advice = f"put {ARCHIVE} (from {URL}) into {folder}, or pass images= a folder, a .zip or an array"
+    if not download:
+        raise FileNotFoundError(f"COIL-20 is not in the cache and download=False: {advice}")
+    try:
+        import pooch
+    except ImportError as error:
+        raise ImportError("downloading COIL-20 needs pooch: pip install 'rmgl[images]'") from error
+    try:
+        pooch.retrieve(URL, known_hash=None, fname=ARCHIVE, path=folder)  # what matters, the pixels, is checked after decoding
+    except Exception as error:
+        raise OSError(f"COIL-20 could not be downloaded ({type(error).__name__}): {advice}") from error
+    return archive
+
+
+def read_images(source: Any) -> NDArray:
+    """Images from a folder, a .zip, a .npy or .npz file, or an array; nothing is unpacked to disk."""
+    if not isinstance(source, str | Path):
+        return np.asarray(source)
+    path = Path(source)
+    if path.suffix in (".npy", ".npz"):
+        stored = np.load(path, allow_pickle=False)
+        return stored if isinstance(stored, np.ndarray) else stored["images"] if "images" in stored.files else stored[stored.files[0]]
+    if not path.exists():
+        raise FileNotFoundError(f"images={str(path)!r} does not exist: pass a folder, a .zip, a .npy or .npz file, or an array")
+    files = folder_files(path) if path.is_dir() else zip_files(path)
+    decoded = {key: decode(content) for key, content in files}
+    wanted = [(thing, pose) for thing in range(1, 21) for pose in range(72)]
+    missing = [key for key in wanted if key not in decoded]
+    if missing:
+        thing, pose = missing[0]
+        raise ValueError(f"images={str(path)!r} lacks {len(missing)} of 1440 images, first obj{thing}__{pose}.png")
+    return np.stack([decoded[key] for key in wanted])
+
+
+def folder_files(folder: Path) -> Iterator[tuple[tuple[int, int], bytes]]:
+    for file in sorted(folder.rglob("*.png")):
+        match = IMAGE_NAME.search(file.as_posix())
+        if match and file.stat().st_size <= LARGEST_IMAGE_FILE:
+            yield (int(match[1]), int(match[2])), file.read_bytes()
+
+
+def zip_files(path: Path) -> Iterator[tuple[tuple[int, int], bytes]]:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            for member in archive.infolist():
+                match = IMAGE_NAME.search(member.filename)
+                if match and member.file_size <= LARGEST_IMAGE_FILE:
+                    yield (int(match[1]), int(match[2])), archive.read(member)
+    except zipfile.BadZipFile as error:
+        raise ValueError(f"{path} is not a readable .zip file: delete it and fetch it again") from error
+
+
+def decode(content: bytes) -> NDArray:
+    from skimage import io as image_io
+
+    return image_io.imread(io.BytesIO(content), as_gray=False)
+
+
+def check_pixels(pixels: NDArray, source: Any) -> NDArray[np.uint8]:
+    """The right images in the right order, or an error."""
+    if pixels.shape != SHAPE or pixels.dtype != np.uint8:
+        raise ValueError(f"COIL-20 images have shape {SHAPE} and dtype uint8, not {pixels.shape} and {pixels.dtype}")
+    if hashlib.sha256(np.ascontiguousarray(pixels).tobytes()).hexdigest() != PIXELS_SHA256:
+        origin = f" in {source}" if isinstance(source, str | Path) else ""
+        raise ValueError(f"the pixels{origin} are not those of the 1440 processed COIL-20 images, object by object and pose by pose")
+    return pixels
+
+
+def local_patterns(pixels: NDArray[np.uint8]) -> NDArray[np.float64]:
+    """Shares of the 59 uniform local binary patterns with 8 neighbours at distance 1."""
+    from skimage.feature import local_binary_pattern
+
+    codes = (local_binary_pattern(image, 8, 1, method="nri_uniform").astype(np.intp).ravel() for image in pixels)
+    return np.array([np.bincount(code, minlength=59) / code.size for code in codes])
+
+
+def oriented_gradients(pixels: NDArray[np.uint8]) -> NDArray[np.float64]:
+    """Nine orientations in each of 2 x 2 cells, one block."""
+    from skimage.feature import hog
+
+    return np.array([hog(image, orientations=9, pixels_per_cell=(64, 64), cells_per_block=(2, 2)) for image in pixels])
+
+
+def coarse_pixels(pixels: NDArray[np.uint8]) -> NDArray[np.float64]:
+    """Means of 4 x 4 pixels, from 0 to 1."""
+    return pixels.reshape(len(pixels), 32, 4, 32, 4).mean(axis=(2, 4)).reshape(len(pixels), -1) / 255
