@@ -16,6 +16,7 @@ from rmgl.estimator import RMGL
 from rmgl.files import read_views
 from rmgl.layer import SOLVERS
 from rmgl.output import check_folder, new_folder, write_results
+from rmgl.progress import cell_progress
 
 DEFAULTS = RMGL().get_params()
 
@@ -133,6 +134,38 @@ def demo(output: Path | None, force: bool, jobs: int) -> None:
             click.echo(f"written: {output}")
     except (ValueError, MemoryError, OSError) as error:
         raise BadInput(" ".join(str(error).split())) from error
+
+
+@cli.command()
+@click.argument("experiment", type=click.Choice(["synthetic", "uci", "coil20", "all"]))
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), default=Path("results"), show_default=True, help="Folder for tables and figures."
+)
+@click.option("--runs", type=click.IntRange(1), default=20, show_default=True, help="k-means seeds, or draws of the synthetic data.")
+@click.option("--quick", is_flag=True, help="Fewer rows, settings and runs: shows that everything works.")
+@click.option("--redraw", is_flag=True, help="Draw the figures again from what was written; compute nothing.")
+@click.option("--images", type=click.Path(path_type=Path), help="COIL-20 images: a folder, .zip, .npy or .npz; else they are downloaded.")
+@click.option("--jobs", type=int, default=-1, show_default=True, help="Processes; -1 for all cores.")
+def reproduce(experiment: str, output: Path, runs: int, quick: bool, redraw: bool, images: Path | None, jobs: int) -> None:
+    """The experiments of the paper: tables (.json, .md) and figures (.png, .pdf). What is finished is kept if it is stopped."""
+    if not pictures_possible():
+        raise BadInput("the experiments draw figures: pip install 'rmgl[plot]'")
+    from rmgl.experiments import reproduce as experiments
+
+    runs = min(runs, 3) if quick else runs
+    names = ["synthetic", "uci", "coil20"] if experiment == "all" else [experiment]
+    for name in names:
+        began = perf_counter()
+        try:
+            if redraw:
+                experiments.redraw(name, output)
+            else:
+                with cell_progress(name) as progress:
+                    experiments.reproduce(name, output, runs=runs, quick=quick, n_jobs=jobs, images=images, progress=progress)
+        except (ValueError, ImportError, OSError) as error:
+            raise BadInput(" ".join(str(error).split())) from error
+        click.echo((output / name / "table.md").read_text().split("<details>")[0])
+        click.echo(f"{name}: {perf_counter() - began:.0f} s, written: {output / name}\n")
 
 
 def demo_scores(model: RMGL, target: np.ndarray, n_seeds: int = 20) -> dict[str, list[float]]:

@@ -1,4 +1,4 @@
-"""A progress bar over the rounds of Algorithm 1."""
+"""Progress bars: over the rounds of Algorithm 1, and over the cells of an experiment."""
 
 from __future__ import annotations
 
@@ -26,3 +26,18 @@ def half_step_progress(max_iter: int, shown: bool) -> Iterator[Callable[[dict[st
         yield advance
         bar.total = bar.n  # done before max_iter: the bar ends full
         bar.refresh()
+
+
+@contextmanager
+def cell_progress(name: str) -> Iterator[Callable[[int, int, str], None]]:
+    """A function that takes how many cells are done, how many there are, and the last one's name."""
+    from tqdm.auto import tqdm
+
+    with tqdm(unit="cell", desc=name) as bar:
+
+        def advance(done: int, total: int, last: str) -> None:
+            bar.total = total
+            bar.set_postfix_str(last)
+            bar.update(done - bar.n)
+
+        yield advance

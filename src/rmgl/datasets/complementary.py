@@ -18,7 +18,7 @@ def make_complementary_layers(
     class_sizes: Sequence[int] = (25, 25, 25, 25),
     n_layers: int = 3,
     within: float = 0.6,
-    between: float = 0.06,
+    between: float = 0.2,
     n_signals: int = 15,
     noise: float = 0.01,
     unit_length: bool = False,

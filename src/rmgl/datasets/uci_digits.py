@@ -1,13 +1,14 @@
 """UCI handwritten digits in six views, embedded in the package."""
 
 from importlib.resources import files
+from typing import Any
 
 import numpy as np
 from sklearn.utils import Bunch
 
 VIEW_NAMES = ("fac", "fou", "kar", "mor", "pix", "zer")
 
-PAPER_PARAMETERS = {"alpha": 100, "beta": [2, 2, 2, 20, 7, 1]}
+PAPER_PARAMETERS: dict[str, Any] = {"alpha": 100, "beta": [2, 2, 2, 20, 7, 1]}
 """What the RMGL paper gives for this data; it does not say how the views were scaled, and "minmax" reproduces its score."""
 
 DESCRIPTION = """\

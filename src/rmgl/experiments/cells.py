@@ -1,0 +1,87 @@
+"""Cells: one setting on one problem, computed once, kept in a file, found again after a stop."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+from rmgl import __version__
+from rmgl.clustering import cluster_rows
+from rmgl.experiments.data import Problem
+from rmgl.experiments.grids import Setting
+from rmgl.experiments.methods import METHODS
+from rmgl.metrics import clustering_accuracy, normalized_mutual_info_score
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One piece of work. `problem` loads the data in the process that needs it."""
+
+    label: str
+    problem: Callable[[], Problem]
+    setting: Setting
+    runs: int
+
+    def path(self, folder: Path) -> Path:
+        """A name that changes with everything the result depends on."""
+        identity = json.dumps([__version__, self.label, self.setting.method, self.setting.parameters, self.runs], sort_keys=True)
+        method = "".join(letter for letter in self.setting.method if letter.isalnum())
+        return folder / f"{self.label}-{method}-{hashlib.sha256(identity.encode()).hexdigest()[:16]}.npz"
+
+
+def compute(cells: Sequence[Cell], folder: Path, n_jobs: int, progress: Callable[[int, int, str], None]) -> None:
+    """Compute the cells that are not there yet, on `n_jobs` processes."""
+    folder.mkdir(parents=True, exist_ok=True)
+    missing = list({cell.path(folder): cell for cell in cells if not cell.path(folder).is_file()}.values())
+    finished = Parallel(n_jobs=n_jobs, return_as="generator_unordered")(delayed(compute_one)(cell, folder) for cell in missing)
+    progress(0, len(missing), "")
+    for done, label in enumerate(finished, start=1):
+        progress(done, len(missing), label)
+
+
+def compute_one(cell: Cell, folder: Path) -> str:
+    """Compute one cell and keep it; the file appears complete or not at all."""
+    problem = cell.problem()
+    began = perf_counter()
+    with threadpool_limits(limits=1), warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # a setting that does not converge is scored as it is
+        embeddings = METHODS[cell.setting.method](problem, **cell.setting.parameters)
+        seconds = perf_counter() - began
+        scores = {name: score(rows, problem, cell.runs) for name, rows in embeddings.items() if not name.startswith("_")}
+    arrays: dict[str, Any] = {f"embedding:{name}": rows for name, rows in embeddings.items()}
+    arrays["scores"] = np.array(json.dumps({"seconds": seconds, "rows": scores}))
+    handle, draft = tempfile.mkstemp(suffix=".npz", dir=folder)
+    with os.fdopen(handle, "wb") as file:
+        np.savez_compressed(file, **arrays)
+    os.replace(draft, cell.path(folder))
+    return f"{cell.label} {cell.setting.method}"
+
+
+def score(rows: NDArray, problem: Problem, runs: int) -> dict[str, list[float]]:
+    """NMI and accuracy of k-means on the rows, for `runs` seeds."""
+    found = [cluster_rows(rows, problem.n_clusters, random_state=seed) for seed in range(runs)]
+    return {
+        "nmi": [float(normalized_mutual_info_score(problem.target, labels)) for labels in found],
+        "accuracy": [clustering_accuracy(problem.target, labels) for labels in found],
+    }
+
+
+def read(cell: Cell, folder: Path) -> tuple[dict[str, Any], dict[str, NDArray]]:
+    """Scores and embeddings of a finished cell."""
+    with np.load(cell.path(folder), allow_pickle=False) as stored:
+        scores = json.loads(str(stored["scores"]))
+        embeddings = {name.removeprefix("embedding:"): stored[name] for name in stored.files if name.startswith("embedding:")}
+    return scores, embeddings

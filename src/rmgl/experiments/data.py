@@ -1,0 +1,51 @@
+"""The data of the experiments."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rmgl.datasets import fetch_coil20, load_uci_digits, make_complementary_layers
+from rmgl.datasets.uci_digits import PAPER_PARAMETERS
+
+UCI_BETA = [float(value) for value in PAPER_PARAMETERS["beta"]]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Views to cluster, the classes to score with, and the beta the paper gives for alpha = 100."""
+
+    name: str
+    views: dict[str, NDArray[np.float64]]
+    target: NDArray[np.intp]
+    paper_beta: list[float]
+
+    @property
+    def n_clusters(self) -> int:
+        return len(np.unique(self.target))
+
+
+@lru_cache(1)
+def uci(quick: bool) -> Problem:
+    """UCI digits; a quarter of the rows if `quick`."""
+    data = load_uci_digits()
+    step = 4 if quick else 1
+    return Problem("uci", {name: X[::step] for name, X in data.views.items()}, data.target[::step], UCI_BETA)
+
+
+@lru_cache(1)
+def coil20(quick: bool, images: Path | None, download: bool = True) -> Problem:
+    """COIL-20; every third pose if `quick`."""
+    data = fetch_coil20(images=images, download=download)
+    step = 3 if quick else 1
+    return Problem("coil20", {name: X[::step] for name, X in data.views.items()}, data.target[::step], [12, 2, 15])
+
+
+def synthetic(draw: int, unit_length: bool = False, noise: float = 0.01) -> Problem:
+    """One draw of the paper's synthetic set; the paper gives no parameters for it."""
+    data = make_complementary_layers(random_state=draw, unit_length=unit_length, noise=noise)
+    return Problem("synthetic", data.views, data.target, [1.0, 1.0, 1.0])

@@ -1,0 +1,142 @@
+"""Figures 1 to 3, drawn from written tables and arrays alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rmgl.plots import COLOURS, new_figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+FAMILIES = {
+    "RMGL (Q)": "#D55E00",
+    "RMGL layer": "#E69F00",
+    "GL-SigRep ": "#56B4E9",
+    "GL-SigRep(C)": "#0072B2",
+    "SC-GED": "#009E73",
+    "SC-ML": "#CC79A7",
+    "GD-MCCA": "#7F3C8D",
+    "kNN spectral": "#8C8C8C",
+}
+TITLES = {"uci": "UCI handwritten digits", "coil20": "COIL-20"}
+
+
+def save(figure: Figure, path: Path) -> None:
+    """PNG to look at, PDF to print."""
+    for suffix in (".png", ".pdf"):
+        figure.savefig(path.with_suffix(suffix))
+
+
+def bars(table: Mapping[str, Any]) -> Figure:
+    """Figure 2: NMI of every method, tuned with labels (bar, spread) and at its defaults (diamond)."""
+    rows = [row for row in table["rows"] if row["tuned"] is not None]
+    figure = new_figure(8.5, 0.9 + 0.27 * len(rows))
+    ax = figure.add_subplot()
+    places = np.arange(len(rows))[::-1]
+    for place, row in zip(places, rows, strict=True):
+        tuned = row["tuned"]
+        ax.barh(place, tuned["nmi_mean"], xerr=tuned["nmi_std"], color=family_colour(row["name"]), height=0.75, error_kw={"linewidth": 1})
+        ax.text(tuned["nmi_mean"] + tuned["nmi_std"] + 0.008, place, f"{tuned['nmi_mean']:.3f}", va="center", fontsize=8)
+        if row["default"] is not None:
+            ax.plot(row["default"]["nmi_mean"], place, "D", color="white", markeredgecolor="black", markersize=5)
+    ax.plot([], [], "D", color="white", markeredgecolor="black", markersize=5, label="defaults, no labels")
+    ax.set_yticks(places, [row["name"] for row in rows], fontsize=8)
+    ax.set(xlim=(0, 1.08), xlabel=f"NMI, tuned with labels (mean and standard deviation over {table['runs']} runs)")
+    ax.set_title(TITLES[table["problem"]])
+    ax.legend(loc="lower left", fontsize=8, framealpha=0.9)
+    ax.spines[["top", "right"]].set_visible(False)
+    return figure
+
+
+def family_colour(name: str) -> str:
+    return next(colour for family, colour in FAMILIES.items() if name.startswith(family))
+
+
+def scatter_grid(arrays: Mapping[str, NDArray], names: Sequence[str]) -> Figure:
+    """Figure 3: the last two columns of each method's common subspace, coloured by the true class."""
+    shown = [name for name in names if name in arrays]
+    figure = new_figure(3.4 * len(shown), 3.7)
+    for place, name in enumerate(shown, start=1):
+        ax = figure.add_subplot(1, len(shown), place)
+        scatter(ax, arrays[name][:, -2:], arrays["target"], name, size=4)
+    figure.suptitle("UCI handwritten digits: last two columns of the common subspace, one colour per digit", fontsize=11)
+    return figure
+
+
+def scatter(ax: Axes, points: NDArray, target: NDArray, title: str, size: float) -> None:
+    for label in np.unique(target):
+        own = points[target == label]
+        ax.scatter(own[:, 0], own[:, 1], s=size, c=COLOURS[int(label) % len(COLOURS)], alpha=0.7, linewidths=0, rasterized=True)
+    ax.set_title(title, fontsize=9)
+    ax.set(xticks=[], yticks=[])
+    ax.margins(0.08)
+
+
+def synthetic(arrays: Mapping[str, NDArray]) -> Figure:
+    """Figure 1: (a) true layers, (b) layers RMGL learns, (c) embeddings."""
+    target = arrays["target"]
+    embeddings = [name for name in arrays if name.startswith("embedding:")]
+    figure = new_figure(12, 9.5)
+    parts: Any = figure.subfigures(3, 1, height_ratios=(1, 1, 1.35))
+    top, middle, bottom = parts
+    for part, kind, title in (
+        (top, "true:", "(a) true layers: in each, another class is cut off"),
+        (middle, "learned:", "(b) layers learned by RMGL: four components each"),
+    ):
+        part.suptitle(title, fontsize=11)
+        names = [name for name in arrays if name.startswith(kind)]
+        for place, name in enumerate(names, start=1):
+            draw_graph(part.add_subplot(1, len(names), place), arrays[name], target, name.removeprefix(kind))
+    bottom.suptitle("(c) embeddings: two leading principal directions of the rows, one colour per class", fontsize=11)
+    columns = 4
+    for place, name in enumerate(embeddings, start=1):
+        ax = bottom.add_subplot(-(-len(embeddings) // columns), columns, place)
+        scatter(ax, leading_directions(arrays[name]), target, name.removeprefix("embedding:"), size=14)
+    return figure
+
+
+def leading_directions(rows: NDArray) -> NDArray:
+    centred = rows - rows.mean(axis=0)
+    left, strength, _ = np.linalg.svd(centred, full_matrices=False)
+    return (left * strength)[:, :2]
+
+
+def draw_graph(ax: Axes, adjacency: NDArray, target: NDArray, title: str) -> None:
+    """Nodes in one disc per class; edges within classes in the class's colour, others in grey."""
+    from matplotlib.collections import LineCollection
+
+    position = class_layout(target)
+    i, j = np.nonzero(np.triu(adjacency, 1))
+    weight = adjacency[i, j] / adjacency.max()
+    same = target[i] == target[j]
+    for chosen, strength in ((~same, 0.9), (same, 0.35)):
+        colours = [COLOURS[int(target[a])] if target[a] == target[b] else "#555555" for a, b in zip(i[chosen], j[chosen], strict=True)]
+        segments = np.stack([position[i[chosen]], position[j[chosen]]], axis=1)
+        ax.add_collection(LineCollection(list(segments), colors=colours, linewidths=0.2 + weight[chosen], alpha=strength, rasterized=True))
+    for label in np.unique(target):
+        own = position[target == label]
+        ax.scatter(own[:, 0], own[:, 1], s=12, c=COLOURS[int(label)], zorder=3, linewidths=0)
+    n_cross = int((~same).sum())
+    ax.set_title(f"{title}: {len(i)} edges, {n_cross} between classes", fontsize=9)
+    ax.set(xticks=[], yticks=[], aspect="equal")
+    ax.autoscale_view()
+
+
+def class_layout(target: NDArray) -> NDArray:
+    """A sunflower of nodes for every class, the classes on a circle."""
+    position = np.empty((target.size, 2))
+    labels = np.unique(target)
+    for place, label in enumerate(labels):
+        angle = 2 * np.pi * place / len(labels) + np.pi / 4
+        count = int((target == label).sum())
+        radius, turn = np.sqrt((np.arange(count) + 0.5) / count), np.arange(count) * np.pi * (3 - np.sqrt(5))
+        spiral = radius[:, None] * np.column_stack([np.cos(turn), np.sin(turn)])
+        position[target == label] = 1.9 * np.array([np.cos(angle), 0.75 * np.sin(angle)]) + spiral
+    return position

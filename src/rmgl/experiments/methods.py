@@ -1,0 +1,122 @@
+"""The methods of the experiments: each takes a problem and parameters and returns named embeddings to run k-means on.
+
+`edges` says how dense layers are: a number is alpha itself (the paper's 100); "k=10" is, for each view, the alpha at which a node
+with typical distances keeps about 10 neighbours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.manifold import spectral_embedding
+from sklearn.neighbors import kneighbors_graph
+
+from rmgl.baselines import GDMCCA, SCGED, SCML, learn_gl_sigrep
+from rmgl.baselines.gl_sigrep import DEFAULT_ALPHA, SigRepLayer, side_by_side
+from rmgl.baselines.spectral import spectral_rows
+from rmgl.defaults import default_alpha
+from rmgl.edges import AllPairs
+from rmgl.estimator import RMGL
+from rmgl.experiments.data import Problem
+from rmgl.views import Views
+
+Embeddings = dict[str, NDArray[np.float64]]
+
+
+def rmgl(
+    problem: Problem, *, scale: str = "minmax", edges: float | str = "auto", weights: str = "equal", strength: float = 1.0
+) -> Embeddings:
+    """RMGL's Q, and the spectral embedding of each of its layers.
+
+    `weights` is "paper" (the paper's beta) or "equal" (their mean for every view); they are given for alpha = 100 and scaled with alpha, as
+    the scale law asks, and by `strength`. `edges="auto"` leaves alpha and beta to RMGL.
+    """
+    views = Views.of(problem.views).scaled(scale)
+    if edges == "auto":
+        alpha: Any = "auto"
+        beta: Any = "auto"
+    else:
+        alpha = alphas(views, edges)
+        pattern = np.array(problem.paper_beta, dtype=float)
+        pattern = pattern if weights == "paper" else np.full(len(pattern), pattern.mean())
+        beta = (strength * pattern * alpha / 100).tolist()
+        alpha = alpha.tolist()
+    model = RMGL(problem.n_clusters, alpha=alpha, beta=beta, scale="none", random_state=0)
+    model.fit(dict(zip(views.names, views.matrices, strict=True)))
+    layers = {f"RMGL layer {layer.name}": spectral_rows(layer.adjacency, problem.n_clusters) for layer in model.layers_}
+    components = np.array([layer.n_components for layer in model.layers_])
+    return {"RMGL (Q)": model.embedding_, **layers, "_components": components}
+
+
+def gl_sigrep(problem: Problem, **parameters: Any) -> Embeddings:
+    """Spectral embedding of each view's GL-SigRep layer."""
+    layers = sigrep_layers(problem, **parameters)
+    return {f"GL-SigRep {layer.name}": spectral_rows(layer.adjacency, problem.n_clusters) for layer in layers}
+
+
+def gl_sigrep_c(problem: Problem, *, scale: str = "minmax", edges: float | str = "auto", smoothing: float = DEFAULT_ALPHA) -> Embeddings:
+    """Spectral embedding of the GL-SigRep layer of the concatenated views."""
+    views = Views.of({"all": side_by_side(Views.of(problem.views).scaled(scale))})
+    (layer,) = learn_layers(views, edges, smoothing)
+    return {"GL-SigRep(C)": spectral_rows(layer.adjacency, problem.n_clusters)}
+
+
+def sc_ml(problem: Problem, *, merge: float = 0.5, **parameters: Any) -> Embeddings:
+    layers: list[Any] = sigrep_layers(problem, **parameters)
+    return {"SC-ML": SCML(problem.n_clusters, merge=merge, random_state=0).fit(layers).embedding_}
+
+
+def sc_ged(problem: Problem, *, inverse: float = 100.0, max_iter: int = 200, **parameters: Any) -> Embeddings:
+    layers: list[Any] = sigrep_layers(problem, **parameters)
+    return {"SC-GED": SCGED(problem.n_clusters, inverse=inverse, max_iter=max_iter, random_state=0).fit(layers).embedding_}
+
+
+def gd_mcca(problem: Problem, *, graph: str | None = None, gamma: float = 1.0, epsilon: float = 0.1, scale: str = "minmax") -> Embeddings:
+    """`graph` is the view whose affinity is the common graph; the first one if None."""
+    graph = next(iter(problem.views)) if graph is None else graph
+    model = GDMCCA(problem.n_clusters, graph=graph, gamma=gamma, epsilon=epsilon, scale=scale, random_state=0)
+    return {"GD-MCCA": model.fit(problem.views).embedding_}
+
+
+def knn_spectral(problem: Problem, *, scale: str = "minmax", n_neighbors: int = 10) -> Embeddings:
+    """What scikit-learn's SpectralClustering(affinity="nearest_neighbors") runs k-means on, for the views side by side, each divided by its
+    total standard deviation."""
+    views = Views.of(problem.views).scaled(scale).matrices
+    table = np.hstack([X / np.sqrt(X.var(axis=0).sum()) for X in views])
+    neighbours = kneighbors_graph(table, min(n_neighbors, len(table) - 1), include_self=True)
+    affinity = 0.5 * (neighbours + neighbours.T)
+    return {"kNN spectral": spectral_embedding(affinity, n_components=problem.n_clusters, drop_first=False, random_state=0)}
+
+
+METHODS: dict[str, Callable[..., Embeddings]] = {
+    "RMGL": rmgl,
+    "GL-SigRep": gl_sigrep,
+    "GL-SigRep(C)": gl_sigrep_c,
+    "SC-GED": sc_ged,
+    "SC-ML": sc_ml,
+    "GD-MCCA": gd_mcca,
+    "kNN spectral": knn_spectral,
+}
+
+
+def alphas(views: Views, edges: float | str) -> NDArray[np.float64]:
+    """One alpha per view from the `edges` parameter."""
+    if not isinstance(edges, str):
+        return np.full(len(views.names), float(edges))
+    store = AllPairs(views.n_rows)
+    return np.array([default_alpha(store, store.measure(X), int(edges.removeprefix("k="))) for X in views.matrices])
+
+
+def sigrep_layers(
+    problem: Problem, *, scale: str = "minmax", edges: float | str = "auto", smoothing: float = DEFAULT_ALPHA
+) -> list[SigRepLayer]:
+    return learn_layers(Views.of(problem.views).scaled(scale), edges, smoothing)
+
+
+def learn_layers(views: Views, edges: float | str, smoothing: float) -> list[SigRepLayer]:
+    """GL-SigRep layers with ridge `smoothing` times the alpha that `edges` stands for."""
+    ridges: list[Any] = ["auto"] * len(views.names) if edges == "auto" else (smoothing * alphas(views, edges)).tolist()
+    return [learn_gl_sigrep(X, smoothing, b, name=n) for n, X, b in zip(views.names, views.matrices, ridges, strict=True)]

@@ -1,0 +1,144 @@
+"""The three experiments: what is computed, and the files that are written."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rmgl.experiments import data, figures
+from rmgl.experiments.cells import Cell, compute
+from rmgl.experiments.data import Problem
+from rmgl.experiments.grids import settings
+from rmgl.experiments.table import Result, best, collect, make_table, to_markdown
+from rmgl.metrics import normalized_mutual_info_score
+
+Progress = Callable[[int, int, str], None]
+SHOWN = ("RMGL (Q)", "SC-GED", "SC-ML", "GD-MCCA")
+
+
+def reproduce(name: str, folder: Path, *, runs: int, quick: bool, n_jobs: int, images: Path | None, progress: Progress) -> None:
+    """Compute one experiment (what is there already is kept) and write its table and figures."""
+    if name == "synthetic":
+        reproduce_synthetic(folder, draws=runs, quick=quick, n_jobs=n_jobs, progress=progress)
+    else:
+        reproduce_real(name, folder, runs=runs, quick=quick, n_jobs=n_jobs, images=images, progress=progress)
+
+
+def redraw(name: str, folder: Path) -> None:
+    """Draw the figures of a written experiment again."""
+    table, arrays = load_written(folder / name)
+    if name == "synthetic":
+        figures.save(figures.synthetic(arrays), folder / name / "figure1_synthetic")
+        return
+    figures.save(figures.bars(table), folder / name / f"figure2_{name}")
+    if name == "uci":
+        figures.save(figures.scatter_grid(arrays, SHOWN), folder / name / "figure3_uci")
+
+
+def reproduce_real(name: str, folder: Path, *, runs: int, quick: bool, n_jobs: int, images: Path | None, progress: Progress) -> None:
+    """Figure 2 for UCI digits or COIL-20 and, for the digits, Figure 3."""
+    load: Callable[[], Problem] = partial(data.uci, quick) if name == "uci" else partial(data.coil20, quick, images)
+    problem = load()
+    label = f"{name}-quick" if quick else name
+    cells = [Cell(label, load, setting, runs) for setting in settings(name, problem.views, quick)]
+    compute(cells, folder / "cells", n_jobs, progress)
+    results = collect(cells, folder / "cells")
+    chosen = {shown: best(results, shown, "grid") for shown in SHOWN}
+    embeddings = {shown: result.embedding for shown, result in chosen.items() if result is not None and result.embedding is not None}
+    write(folder / name, make_table(results, name, runs, draws=1), embeddings | {"target": problem.target})
+    redraw(name, folder)
+
+
+def reproduce_synthetic(folder: Path, *, draws: int, quick: bool, n_jobs: int, progress: Progress) -> None:
+    """Figure 1, over `draws` draws of the data; and the same with eigenvectors of length one."""
+    cells, unit_cells = [], []
+    for draw in range(draws):
+        for setting in settings("synthetic", data.synthetic(0).views, quick):
+            cells.append(Cell(f"synthetic-{draw}", partial(data.synthetic, draw), setting, runs=1))
+            if setting.method == "RMGL" and setting.kind == "grid":
+                unit_cells.append(Cell(f"synthetic-unit-{draw}", partial(data.synthetic, draw, unit_length=True), scaled(setting), runs=1))
+    compute(cells + unit_cells, folder / "cells", n_jobs, progress)
+    results = collect(cells, folder / "cells")
+    table = make_table(results, "synthetic", 1, draws)
+    table["perfect"] = perfect(best(results, "RMGL (Q)", "grid"))
+    table["unit_length"] = unit_length_report(collect(unit_cells, folder / "cells"), draws)
+    write(folder / "synthetic", table, figure1_arrays(results))
+    redraw("synthetic", folder)
+
+
+def scaled(setting: Any) -> Any:
+    """The same setting for data a tenth as large: alpha and beta a hundredth."""
+    parameters = setting.parameters | {"edges": setting.parameters["edges"] / 100}
+    return type(setting)(setting.method, parameters, setting.kind)
+
+
+def perfect(result: Result | None) -> dict[str, int]:
+    """In how many draws the tuned RMGL is perfect, and each of its layers has exactly four components."""
+    assert result is not None
+    right = np.array(result.nmi) > 1 - 1e-9
+    split = np.array([set(components) == {4} for components in result.components])
+    return {"draws": len(right), "nmi_1": int(right.sum()), "four_components": int(split.sum()), "both": int((right & split).sum())}
+
+
+def unit_length_report(results: list[Result], draws: int) -> dict[str, float]:
+    """RMGL, and a classifier that knows the class means exactly, where eigenvectors have length one."""
+    oracle = []
+    for draw in range(draws):
+        problem, quiet = data.synthetic(draw, unit_length=True), data.synthetic(draw, unit_length=True, noise=0.0)
+        X, clean = (np.hstack(list(p.views.values())) for p in (problem, quiet))
+        means = np.array([clean[problem.target == c].mean(axis=0) for c in range(problem.n_clusters)])
+        nearest = ((X[:, None] - means[None]) ** 2).sum(axis=2).argmin(axis=1)
+        oracle.append(normalized_mutual_info_score(problem.target, nearest))
+    chosen = best(results, "RMGL (Q)", "grid")
+    perfect_draws = int((np.array(oracle) > 1 - 1e-9).sum())
+    return {
+        "rmgl_nmi": chosen.mean if chosen else float("nan"),
+        "oracle_nmi": float(np.mean(oracle)),
+        "oracle_perfect_draws": perfect_draws,
+    }
+
+
+def figure1_arrays(results: list[Result]) -> dict[str, Any]:
+    """True layers, RMGL's layers and all embeddings of the first draw, for the tuned settings."""
+    from rmgl.datasets import make_complementary_layers
+    from rmgl.estimator import RMGL
+    from rmgl.experiments.methods import alphas
+    from rmgl.views import Views
+
+    made = make_complementary_layers(random_state=0)
+    arrays: dict[str, Any] = {"target": made.target}
+    arrays |= {f"true:{name}": adjacency.toarray() for name, adjacency in made.layers.items()}
+    chosen = best(results, "RMGL (Q)", "grid")
+    assert chosen is not None
+    parameters = chosen.setting.parameters
+    alpha = alphas(Views.of(made.views), parameters["edges"])
+    model = RMGL(4, alpha=alpha.tolist(), beta=(parameters["strength"] * alpha / 100).tolist(), scale="none", random_state=0).fit(
+        made.views
+    )
+    arrays |= {f"learned:{layer.name}": layer.adjacency.toarray() for layer in model.layers_}
+    names = [f"GL-SigRep {name}" for name in made.views] + ["SC-GED", "SC-ML", "GD-MCCA", "RMGL (Q)"]
+    for name in names:
+        result = best(results, name, "grid")
+        if result is not None:
+            arrays[f"embedding:{name}"] = result.embedding
+    return arrays
+
+
+def write(folder: Path, table: dict[str, Any], arrays: dict[str, Any]) -> None:
+    """table.json, table.md, and arrays.npz with what the figures need."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "table.json").write_text(json.dumps(table, indent=1) + "\n")
+    (folder / "table.md").write_text(to_markdown(table))
+    np.savez_compressed(folder / "arrays.npz", **arrays)
+
+
+def load_written(folder: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    if not (folder / "table.json").is_file():
+        raise ValueError(f"{folder} holds no finished experiment: run it without --redraw first")
+    with np.load(folder / "arrays.npz", allow_pickle=False) as stored:
+        return json.loads((folder / "table.json").read_text()), {name: stored[name] for name in stored.files}

@@ -1,0 +1,122 @@
+"""From finished cells to a table: for every row the best of its grid, and the defaults."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rmgl.experiments.cells import Cell, read
+from rmgl.experiments.grids import Setting, describe
+
+ORDER = ("RMGL (Q)", "RMGL layer", "GL-SigRep ", "GL-SigRep(C)", "SC-GED", "SC-ML", "GD-MCCA", "kNN spectral")
+"""The same order of methods in every table and figure."""
+PER_VIEW = ("RMGL layer", "GL-SigRep ")
+"""Beginnings of names that stand for one row per view."""
+
+
+@dataclass
+class Result:
+    """One row name under one setting: scores over runs or draws, embeddings of the first draw."""
+
+    name: str
+    setting: Setting
+    nmi: list[float] = field(default_factory=list)
+    accuracy: list[float] = field(default_factory=list)
+    seconds: float = 0.0
+    embedding: NDArray | None = None
+    components: list[list[int]] = field(default_factory=list)
+
+    @property
+    def mean(self) -> float:
+        return float(np.mean(self.nmi))
+
+
+def collect(cells: Sequence[Cell], folder: Path) -> list[Result]:
+    """All results; cells with the same setting (draws of the data) are pooled."""
+    found: dict[tuple[str, str, str, str], Result] = {}
+    for cell in cells:
+        scores, embeddings = read(cell, folder)
+        for name, values in scores["rows"].items():
+            key = (name, cell.setting.method, describe(cell.setting.parameters), cell.setting.kind)
+            result = found.setdefault(key, Result(name, cell.setting, embedding=embeddings[name]))
+            result.nmi += values["nmi"]
+            result.accuracy += values["accuracy"]
+            result.seconds += scores["seconds"]
+            if "_components" in embeddings:
+                result.components.append(embeddings["_components"].tolist())
+    return list(found.values())
+
+
+def best(results: Sequence[Result], name: str, kind: str) -> Result | None:
+    """The setting with the largest mean NMI; RMGL's layers are those of the setting that is best for Q."""
+    own = [result for result in results if result.name == name and result.setting.kind == kind]
+    if name.startswith("RMGL layer"):
+        chosen = best(results, "RMGL (Q)", kind)
+        own = [result for result in own if chosen is not None and result.setting == chosen.setting]
+    return max(own, key=lambda result: result.mean, default=None)
+
+
+def row_names(results: Sequence[Result]) -> list[str]:
+    names = list(dict.fromkeys(result.name for result in results))
+    return [name for piece in ORDER for name in names if (name.startswith(piece) if piece in PER_VIEW else name == piece)]
+
+
+def make_table(results: Sequence[Result], problem: str, runs: int, draws: int) -> dict[str, Any]:
+    """Everything the Markdown and the figures say, as plain JSON."""
+    rows = []
+    for name in row_names(results):
+        tuned, default = best(results, name, "grid"), best(results, name, "default")
+        grid = [result for result in results if result.name == name and result.setting.kind == "grid"]
+        rows.append({"name": name, "tuned": summary(tuned), "default": summary(default), "settings_tried": len(grid)})
+    paper = [summary(result) for result in results if result.setting.kind == "paper" and result.name == "RMGL (Q)"]
+    grids: dict[str, list[str]] = {}
+    for result in results:
+        if result.setting.kind == "grid":
+            tried = grids.setdefault(result.setting.method, [])
+            if describe(result.setting.parameters) not in tried:
+                tried.append(describe(result.setting.parameters))
+    return {"problem": problem, "runs": runs, "draws": draws, "rows": rows, "paper_parameters": paper, "grids": grids}
+
+
+def summary(result: Result | None) -> dict[str, Any] | None:
+    if result is None:
+        return None
+    return {
+        "parameters": describe(result.setting.parameters),
+        "nmi_mean": result.mean,
+        "nmi_std": float(np.std(result.nmi)),
+        "accuracy_mean": float(np.mean(result.accuracy)),
+        "nmi": result.nmi,
+        "seconds": result.seconds,
+        "components": result.components,
+    }
+
+
+def to_markdown(table: dict[str, Any]) -> str:
+    """The table for readers."""
+    spread = f"{table['draws']} draws of the data" if table["draws"] > 1 else f"{table['runs']} k-means seeds"
+    lines = [
+        f"NMI, mean +/- standard deviation over {spread}. *Tuned with labels*: the best of the written grid; *defaults*: no labels used.",
+        "",
+        "| method | tuned with labels | parameters chosen | settings tried | defaults, no labels |",
+        "|---|---|---|---|---|",
+    ]
+    for row in table["rows"]:
+        parameters = row["tuned"]["parameters"] if row["tuned"] else ""
+        lines.append(f"| {row['name']} | {figures(row['tuned'])} | {parameters} | {row['settings_tried']} | {figures(row['default'])} |")
+    for paper in table["paper_parameters"]:
+        lines.append(f"| RMGL (Q), paper parameters | {figures(paper)} | {paper['parameters']} | | |")
+    lines += ["", "<details><summary>The grids</summary>", ""]
+    for method, tried in table["grids"].items():
+        lines += [f"**{method}** ({len(tried)}): " + "; ".join(tried), ""]
+    lines += ["</details>", ""]
+    return "\n".join(lines)
+
+
+def figures(part: dict[str, Any] | None) -> str:
+    return "" if part is None else f"{part['nmi_mean']:.3f} +/- {part['nmi_std']:.3f}"
