@@ -32,12 +32,13 @@ class Cell:
 
     label: str
     problem: Callable[[], Problem]
+    fingerprint: str
     setting: Setting
     runs: int
 
     def path(self, folder: Path) -> Path:
         """A name that changes with everything the result depends on."""
-        identity = json.dumps([__version__, self.label, self.setting.method, self.setting.parameters, self.runs], sort_keys=True)
+        identity = json.dumps([__version__, self.fingerprint, self.setting.method, self.setting.parameters, self.runs], sort_keys=True)
         method = "".join(letter for letter in self.setting.method if letter.isalnum())
         return folder / f"{self.label}-{method}-{hashlib.sha256(identity.encode()).hexdigest()[:16]}.npz"
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -27,6 +28,15 @@ class Problem:
     @property
     def n_clusters(self) -> int:
         return len(np.unique(self.target))
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Changes with any value of the data."""
+        digest = hashlib.sha256()
+        for name, X in [*self.views.items(), ("target", self.target)]:
+            digest.update(f"{name} {X.shape}".encode())
+            digest.update(np.ascontiguousarray(X).tobytes())
+        return digest.hexdigest()
 
 
 @lru_cache(1)

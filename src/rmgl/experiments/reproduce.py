@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ import numpy as np
 from rmgl.experiments import data, figures
 from rmgl.experiments.cells import Cell, compute
 from rmgl.experiments.data import Problem
-from rmgl.experiments.grids import settings
+from rmgl.experiments.grids import Setting, settings
 from rmgl.experiments.table import Result, best, collect, make_table, to_markdown
 from rmgl.metrics import normalized_mutual_info_score
 
@@ -45,7 +46,7 @@ def reproduce_real(name: str, folder: Path, *, runs: int, quick: bool, n_jobs: i
     load: Callable[[], Problem] = partial(data.uci, quick) if name == "uci" else partial(data.coil20, quick, images)
     problem = load()
     label = f"{name}-quick" if quick else name
-    cells = [Cell(label, load, setting, runs) for setting in settings(name, problem.views, quick)]
+    cells = [Cell(label, load, problem.fingerprint, setting, runs) for setting in settings(name, problem.views, quick)]
     compute(cells, folder / "cells", n_jobs, progress)
     results = collect(cells, folder / "cells")
     chosen = {shown: best(results, shown, "grid") for shown in SHOWN}
@@ -58,10 +59,12 @@ def reproduce_synthetic(folder: Path, *, draws: int, quick: bool, n_jobs: int, p
     """Figure 1, over `draws` draws of the data; and the same with eigenvectors of length one."""
     cells, unit_cells = [], []
     for draw in range(draws):
-        for setting in settings("synthetic", data.synthetic(0).views, quick):
-            cells.append(Cell(f"synthetic-{draw}", partial(data.synthetic, draw), setting, runs=1))
+        plain, unit = partial(data.synthetic, draw), partial(data.synthetic, draw, unit_length=True)
+        plain_mark, unit_mark = plain().fingerprint, unit().fingerprint
+        for setting in settings("synthetic", plain().views, quick):
+            cells.append(Cell(f"synthetic-{draw}", plain, plain_mark, setting, runs=1))
             if setting.method == "RMGL" and setting.kind == "grid":
-                unit_cells.append(Cell(f"synthetic-unit-{draw}", partial(data.synthetic, draw, unit_length=True), scaled(setting), runs=1))
+                unit_cells.append(Cell(f"synthetic-unit-{draw}", unit, unit_mark, a_hundredth(setting), runs=1))
     compute(cells + unit_cells, folder / "cells", n_jobs, progress)
     results = collect(cells, folder / "cells")
     table = make_table(results, "synthetic", 1, draws)
@@ -71,10 +74,10 @@ def reproduce_synthetic(folder: Path, *, draws: int, quick: bool, n_jobs: int, p
     redraw("synthetic", folder)
 
 
-def scaled(setting: Any) -> Any:
-    """The same setting for data a tenth as large: alpha and beta a hundredth."""
-    parameters = setting.parameters | {"edges": setting.parameters["edges"] / 100}
-    return type(setting)(setting.method, parameters, setting.kind)
+def a_hundredth(setting: Setting) -> Setting:
+    """The same setting for data a tenth as large: a given alpha is a hundredth, and beta goes with it."""
+    edges = setting.parameters["edges"]
+    return replace(setting, parameters=setting.parameters | {"edges": edges if isinstance(edges, str) else edges / 100})
 
 
 def perfect(result: Result | None) -> dict[str, int]:

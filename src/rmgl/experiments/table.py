@@ -35,6 +35,12 @@ class Result:
     def mean(self) -> float:
         return float(np.mean(self.nmi))
 
+    @property
+    def split_layers(self) -> int:
+        """How many layers have as many components as there are clusters."""
+        n_clusters = 0 if self.embedding is None else self.embedding.shape[1]
+        return sum(count == n_clusters for counts in self.components for count in counts)
+
 
 def collect(cells: Sequence[Cell], folder: Path) -> list[Result]:
     """All results; cells with the same setting (draws of the data) are pooled."""
@@ -53,12 +59,15 @@ def collect(cells: Sequence[Cell], folder: Path) -> list[Result]:
 
 
 def best(results: Sequence[Result], name: str, kind: str) -> Result | None:
-    """The setting with the largest mean NMI; RMGL's layers are those of the setting that is best for Q."""
+    """The setting with the largest mean NMI and, among equals, the most layers in exactly K components.
+
+    RMGL's layers are those of the setting that is best for Q.
+    """
     own = [result for result in results if result.name == name and result.setting.kind == kind]
     if name.startswith("RMGL layer"):
         chosen = best(results, "RMGL (Q)", kind)
         own = [result for result in own if chosen is not None and result.setting == chosen.setting]
-    return max(own, key=lambda result: result.mean, default=None)
+    return max(own, key=lambda result: (round(result.mean, 9), result.split_layers), default=None)
 
 
 def row_names(results: Sequence[Result]) -> list[str]:
