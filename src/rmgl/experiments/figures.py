@@ -43,12 +43,14 @@ def bars(table: Mapping[str, Any]) -> Figure:
     for place, row in zip(places, rows, strict=True):
         tuned = row["tuned"]
         ax.barh(place, tuned["nmi_mean"], xerr=tuned["nmi_std"], color=family_colour(row["name"]), height=0.75, error_kw={"linewidth": 1})
-        ax.text(tuned["nmi_mean"] + tuned["nmi_std"] + 0.008, place, f"{tuned['nmi_mean']:.3f}", va="center", fontsize=8)
+        ax.text(1.02, place, f"{tuned['nmi_mean']:.3f}", va="center", fontsize=8)
         if row["default"] is not None:
             ax.plot(row["default"]["nmi_mean"], place, "D", color="white", markeredgecolor="black", markersize=5)
     ax.plot([], [], "D", color="white", markeredgecolor="black", markersize=5, label="defaults, no labels")
     ax.set_yticks(places, [row["name"] for row in rows], fontsize=8)
-    ax.set(xlim=(0, 1.08), xlabel=f"NMI, tuned with labels (mean and standard deviation over {table['runs']} runs)")
+    ax.set(
+        xlim=(0, 1.1), xticks=np.linspace(0, 1, 6), xlabel=f"NMI, tuned with labels (mean and standard deviation over {table['runs']} runs)"
+    )
     ax.set_title(TITLES[table["problem"]])
     ax.legend(loc="lower left", fontsize=8, framealpha=0.9)
     ax.spines[["top", "right"]].set_visible(False)
@@ -116,10 +118,12 @@ def draw_graph(ax: Axes, adjacency: NDArray, target: NDArray, title: str) -> Non
     i, j = np.nonzero(np.triu(adjacency, 1))
     weight = adjacency[i, j] / adjacency.max()
     same = target[i] == target[j]
-    for chosen, strength in ((~same, 0.9), (same, 0.35)):
+    for chosen, strength in ((~same, 0.12), (same, 0.35)):
         colours = [COLOURS[int(target[a])] if target[a] == target[b] else "#555555" for a, b in zip(i[chosen], j[chosen], strict=True)]
         segments = np.stack([position[i[chosen]], position[j[chosen]]], axis=1)
-        ax.add_collection(LineCollection(list(segments), colors=colours, linewidths=0.2 + weight[chosen], alpha=strength, rasterized=True))
+        ax.add_collection(
+            LineCollection(list(segments), colors=colours, linewidths=0.2 + 0.8 * weight[chosen], alpha=strength, rasterized=True)
+        )
     for label in np.unique(target):
         own = position[target == label]
         ax.scatter(own[:, 0], own[:, 1], s=12, c=COLOURS[int(label)], zorder=3, linewidths=0)

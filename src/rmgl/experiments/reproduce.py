@@ -124,8 +124,7 @@ def figure1_arrays(results: list[Result]) -> dict[str, Any]:
         made.views
     )
     arrays |= {f"learned:{layer.name}": layer.adjacency.toarray() for layer in model.layers_}
-    names = [f"GL-SigRep {name}" for name in made.views] + ["SC-GED", "SC-ML", "GD-MCCA", "RMGL (Q)"]
-    for name in names:
+    for name in ["RMGL (Q)", *(f"GL-SigRep {name}" for name in made.views), "SC-GED", "SC-ML", "GD-MCCA"]:
         result = best(results, name, "grid")
         if result is not None:
             arrays[f"embedding:{name}"] = result.embedding
