@@ -3,9 +3,8 @@ import pytest
 from scipy import sparse
 from scipy.spatial.distance import pdist, squareform
 
-from rmgl import edges as edges_module
 from rmgl import memory
-from rmgl.edges import AllPairs
+from rmgl.edges import AllPairs, all_pairs
 
 
 def test_measure_equals_pdist(rng):
@@ -16,7 +15,7 @@ def test_measure_equals_pdist(rng):
 def test_measure_in_blocks_equals_measure_at_once(rng, monkeypatch):
     X = rng.normal(size=(23, 3))
     whole = AllPairs(23).measure(X)
-    monkeypatch.setattr(edges_module, "BLOCK_ENTRIES", 50)
+    monkeypatch.setattr(all_pairs, "BLOCK_ENTRIES", 50)
     np.testing.assert_allclose(AllPairs(23).measure(X), whole, rtol=1e-12)
 
 

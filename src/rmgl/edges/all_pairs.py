@@ -1,63 +1,20 @@
-"""The pairs of nodes a layer may use, and everything a solver may ask about them.
-
-An *edge store* holds candidate pairs and no data. A solver works with `(edges, costs, alpha)`,
-where `costs` is a vector with one entry z_ij per candidate pair, and asks only what `Edges` lists.
-"""
+"""Every pair of nodes is a candidate."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from rmgl.edges.interface import Evaluation, Vector
 from rmgl.memory import require_memory
-
-Vector = NDArray[np.float64]
 
 # Below this share of |x_i|^2 + |x_j|^2 the formula |x|^2 + |y|^2 - 2x'y has lost more than six of its
 # sixteen digits, and the distance is taken from the difference of the rows instead.
 CANCELLATION = 1e-6
 BLOCK_ENTRIES = 1 << 20
-
-
-@dataclass(frozen=True)
-class Evaluation:
-    """One pass over the pairs at u, with t_ij = u_i + u_j - z_ij."""
-
-    excess: Vector
-    """sum_j (t_ij)_+ for every node i."""
-    counts: Vector
-    """The number of pairs of node i with t_ij > 0."""
-    squares: float
-    """sum_{i<j} (t_ij)_+^2."""
-
-
-class Edges(Protocol):
-    """What a solver may ask of an edge store."""
-
-    n_nodes: int
-    n_pairs: int
-    max_degree: int
-    """The largest number of candidate pairs that share a node."""
-
-    def measure(self, X: NDArray | sparse.csr_array, check: Callable[[], None] = ...) -> Vector:
-        """||x_i - x_j||^2 for every candidate pair: rows of a view, or of an embedding. `check` is called now and then."""
-
-    def evaluate(self, u: Vector, costs: Vector) -> Evaluation:
-        """Degrees and dual value at u, before division by powers of alpha; one pass."""
-
-    def product(self, u: Vector, costs: Vector, v: Vector) -> Vector:
-        """(D_A + A) v, with A the 0/1 matrix of the pairs active at u; one pass."""
-
-    def active(self, u: Vector, costs: Vector, least: float) -> sparse.csr_array:
-        """The symmetric matrix of the t_ij that exceed `least`."""
-
-    def inner(self, costs: Vector, weights: sparse.csr_array) -> float:
-        """z'w = sum_{i<j} z_ij w_ij, for symmetric weights on candidate pairs."""
 
 
 class AllPairs:
