@@ -35,14 +35,6 @@ def test_near_duplicates_far_from_the_origin_keep_their_digits(rng, kind):
     np.testing.assert_allclose(found, exact, rtol=1e-9)
 
 
-def test_nearest_are_the_smallest_distances(rng):
-    X = rng.normal(size=(15, 2))
-    edges = AllPairs(15)
-    square = squareform(pdist(X, "sqeuclidean"))
-    np.fill_diagonal(square, np.inf)
-    np.testing.assert_allclose(edges.nearest(edges.measure(X), 4), np.sort(square, axis=1)[:, :4], rtol=1e-9)
-
-
 def test_too_many_pairs_are_refused_before_they_are_allocated():
     with pytest.raises(MemoryError, match=r"need at least \d+\.\d GiB of memory and \d+\.\d GiB are available"):
         AllPairs(100_000_000).require_memory(3, "test")

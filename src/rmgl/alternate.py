@@ -15,30 +15,38 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rmgl.edges import Edges, Vector
+from rmgl.edges import Candidates, Edges, Vector
 from rmgl.embedding import Embedding, smallest_eigenvectors, weighted_sum
-from rmgl.layer import Layer, LayerProblem, solve_layer
+from rmgl.layer import Layer, solve_certified
 from rmgl.layer.problem import squared_norm
-from rmgl.parallel import Runner
+from rmgl.parallel import Check, Runner
 
 LAYER_TOL = 1e-8
 
 
 @dataclass(frozen=True)
 class ViewProblem:
-    """One view as Algorithm 1 sees it: candidate edges, data distances on them, and its two parameters."""
+    """One view as Algorithm 1 sees it: candidate edges with the data distances on them, and its two parameters."""
 
     name: str
-    edges: Edges
-    distances: Vector
+    candidates: Candidates
     alpha: float
     beta: float
+
+    @property
+    def edges(self) -> Edges:
+        return self.candidates.edges
+
+    @property
+    def distances(self) -> Vector:
+        return self.candidates.distances
 
 
 @dataclass(frozen=True)
 class State:
-    """Layers and embedding, with what follows from them."""
+    """Layers and embedding, with what follows from them. Views are part of it because their candidates may grow."""
 
+    views: list[ViewProblem]
     layers: list[Layer]
     embedding: Embedding
     spreads: list[Vector]
@@ -81,9 +89,9 @@ def alternate(
     state = first_state(views, n_clusters, solver, run, random_state)
     log.add("start", 0, state)
     for iteration in range(1, max_iter + 1):
-        after_layers = update_layers(views, state, solver, run)  # problem (6), one per view
+        after_layers = update_layers(state, solver, run)  # problem (6), one per view
         log.add("layers", iteration, after_layers)
-        after_embedding = update_embedding(views, after_layers, random_state)  # problem (10)
+        after_embedding = update_embedding(after_layers, random_state)  # problem (10)
         log.add("embedding", iteration, after_embedding)
         fall = (state.objective - after_embedding.objective) / abs(state.objective)
         turn = subspace_change(state.embedding.vectors, after_embedding.embedding.vectors)
@@ -96,38 +104,48 @@ def alternate(
 def first_state(views: Sequence[ViewProblem], n_clusters: int, solver: str, run: Runner, random_state: np.random.RandomState) -> State:
     """Layers of the data alone and the embedding they have in common."""
 
-    def learn(view: ViewProblem, check: Callable[[], None]) -> Layer:
-        return _solve(view.name, LayerProblem(view.edges, view.distances, view.alpha), solver, check)
+    def learn(view: ViewProblem, check: Check) -> tuple[ViewProblem, Layer]:
+        candidates, layer = solve_certified(view.name, view.candidates, view.alpha, solver=solver, tol=LAYER_TOL, check=check)
+        return replace(view, candidates=candidates), layer
 
-    layers = run(learn, views)
-    embedding = _embed(views, layers, n_clusters, random_state, start=None)
-    return _state(views, layers, embedding)
+    learned = run(learn, views)
+    views, layers = [view for view, _ in learned], [layer for _, layer in learned]
+    return _state(views, layers, _embed(views, layers, n_clusters, random_state, start=None))
 
 
-def update_layers(views: Sequence[ViewProblem], state: State, solver: str, run: Runner) -> State:
+def update_layers(state: State, solver: str, run: Runner) -> State:
     """Every layer given the embedding, from its last potentials; the layer is kept where it is the best already."""
 
-    def update(item: tuple[ViewProblem, Layer, Vector, NDArray], check: Callable[[], None]) -> tuple[Layer, NDArray]:
+    def update(item: tuple[ViewProblem, Layer, Vector, NDArray], check: Check) -> tuple[ViewProblem, Layer, NDArray]:
         view, layer, spread, terms = item
         if view.beta == 0:
-            return layer, terms
-        problem = LayerProblem(view.edges, view.distances + view.beta * spread, view.alpha)
-        candidate = _solve(view.name, problem, solver, check, start=layer.potentials)
-        new_terms = _view_terms(view, candidate, spread)
+            return view, layer, terms
+
+        def coupling(edges: Edges) -> Vector:
+            return view.beta * (spread if edges is view.edges else edges.measure(state.embedding.vectors, check))
+
+        candidates, found = solve_certified(
+            view.name, view.candidates, view.alpha, added=coupling, solver=solver, tol=LAYER_TOL, start=layer.potentials, check=check
+        )
+        grown = replace(view, candidates=candidates)
+        new_terms = _view_terms(grown, found, coupling(candidates.edges) / view.beta)
         if fsum([*new_terms, *-terms]) <= 0:
-            return candidate, new_terms
-        return replace(candidate, adjacency=layer.adjacency, objective=problem.objective(layer.adjacency)), terms
+            return grown, found, new_terms
+        return grown, replace(found, adjacency=layer.adjacency, objective=fsum(terms)), terms
 
-    updated = run(update, list(zip(views, state.layers, state.spreads, state.terms, strict=True)))
-    return replace(state, layers=[layer for layer, _ in updated], terms=np.array([terms for _, terms in updated]))
+    updated = run(update, list(zip(state.views, state.layers, state.spreads, state.terms, strict=True)))
+    views, layers, terms = ([item[place] for item in updated] for place in range(3))
+    return replace(state, views=views, layers=layers, terms=np.array(terms))
 
 
-def update_embedding(views: Sequence[ViewProblem], state: State, random_state: np.random.RandomState) -> State:
+def update_embedding(state: State, random_state: np.random.RandomState) -> State:
     """The embedding given the layers, from the last one; kept where it is the best already."""
     n_clusters = state.embedding.vectors.shape[1]
-    embedding = _embed(views, state.layers, n_clusters, random_state, start=state.embedding.block)
-    candidate = _state(views, state.layers, embedding)
-    return candidate if candidate.objective <= state.objective else state
+    embedding = _embed(state.views, state.layers, n_clusters, random_state, start=state.embedding.block)
+    candidate = _state(state.views, state.layers, embedding)
+    if candidate.objective <= state.objective:
+        return candidate
+    return replace(_state(state.views, state.layers, state.embedding), terms=state.terms)
 
 
 def subspace_change(old: NDArray, new: NDArray) -> float:
@@ -160,21 +178,17 @@ class History:
         self.progress(row)
 
 
-def _solve(name: str, problem: LayerProblem, solver: str, check: Callable[[], None], start: Vector | None = None) -> Layer:
-    return solve_layer(name, problem, solver=solver, tol=LAYER_TOL, start=start, check=check)
-
-
 def _embed(views, layers: Sequence[Layer], n_clusters: int, random_state, start: NDArray | None) -> Embedding:
     graph = weighted_sum([layer.adjacency for layer in layers], [view.beta for view in views])
     return smallest_eigenvectors(graph, n_clusters, start=start, random_state=random_state)
 
 
-def _state(views: Sequence[ViewProblem], layers: list[Layer], embedding: Embedding) -> State:
+def _state(views: list[ViewProblem], layers: list[Layer], embedding: Embedding) -> State:
     stores = {id(view.edges): view.edges for view in views}  # views that share their candidates share the measuring
     measured = {key: edges.measure(embedding.vectors) for key, edges in stores.items()}
     spreads = [measured[id(view.edges)] for view in views]
     terms = [_view_terms(*item) for item in zip(views, layers, spreads, strict=True)]
-    return State(layers, embedding, spreads, np.array(terms))
+    return State(views, layers, embedding, spreads, np.array(terms))
 
 
 def _view_terms(view: ViewProblem, layer: Layer, spread: Vector) -> NDArray[np.float64]:

@@ -4,25 +4,32 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.neighbors import NearestNeighbors
 
-from rmgl.edges import AllPairs, Vector
+from rmgl.views import Matrix, total_variance
 
 NEIGHBOURS = 20
 COUPLING = 0.1
+SAMPLE = 5000
 
 
-def default_alpha(edges: AllPairs, distances: Vector, n_neighbors: int = NEIGHBOURS) -> float:
+def default_alpha(X: Matrix, n_neighbors: int = NEIGHBOURS) -> float:
     """The alpha at which a node with typical distances keeps about `n_neighbors` neighbours.
 
-    If node i had k neighbours at distances z_i1 <= ... <= z_ik and the next at z_i,k+1, all nodes alike, its degree
-    would be sum_j (z_i,k+1 - z_ij) / (4 alpha); it is 1 on average at alpha = mean_i sum_j (z_i,k+1 - z_ij) / 4.
+    If node i had k neighbours at squared distances z_i1 <= ... <= z_ik and the next at z_i,k+1, all nodes alike, its degree
+    would be sum_j (z_i,k+1 - z_ij) / (4 alpha); it is 1 on average at alpha = mean_i sum_j (z_i,k+1 - z_ij) / 4. Beyond 5000
+    rows the mean is taken over a sample of them.
     """
-    k = min(n_neighbors, edges.n_nodes - 2)
-    if k < 1:
-        return float(distances.mean())
-    nearest = edges.nearest(distances, k + 1)
-    alpha = float((nearest[:, -1:] - nearest[:, :-1]).sum(axis=1).mean() / 4)
-    return alpha if alpha > 0 else float(distances.mean())
+    n = X.shape[0]
+    k = min(n_neighbors, n - 2)
+    if k >= 1:
+        rows = np.arange(n) if n <= SAMPLE else np.sort(np.random.RandomState(0).permutation(n)[:SAMPLE])
+        distances, _ = NearestNeighbors(n_neighbors=k + 2).fit(X).kneighbors(X[rows])
+        nearest = np.square(distances[:, 1:])  # without the row itself
+        alpha = float((nearest[:, -1:] - nearest[:, :-1]).sum(axis=1).mean() / 4)
+        if alpha > 0:
+            return alpha
+    return 2 * total_variance(X)  # too few rows, or too many duplicates: the mean squared distance
 
 
 def default_beta(alpha: NDArray[np.float64], n_nodes: int, n_clusters: int) -> float:

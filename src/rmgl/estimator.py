@@ -16,10 +16,10 @@ from rmgl.alternate import Outcome, ViewProblem, alternate
 from rmgl.base import ViewsClusterer
 from rmgl.clustering import cluster_rows
 from rmgl.defaults import default_alpha, default_beta
-from rmgl.edges import AllPairs
+from rmgl.edges import AllPairs, state_candidates
 from rmgl.layer import SOLVERS
 from rmgl.layer.learn import check_magnitudes
-from rmgl.parallel import Runner, thread_runner
+from rmgl.parallel import Check, Runner, thread_runner
 from rmgl.progress import half_step_progress
 from rmgl.scaling import SCALES
 from rmgl.views import Views, positive_per_view
@@ -55,6 +55,10 @@ class RMGL(ViewsClusterer):
         For *one* 2-D input: block sizes, slices, or lists of column names or positions.
     solver : {"newton", "dual-ascent"}
         How layers are solved; the answer is the same. "dual-ascent" is the paper's iteration.
+    candidates : "auto", "all" or int
+        The pairs that may carry an edge. A number asks for lists of that many nearest neighbours, which are lengthened until they
+        prove that no other pair can carry weight, so the answer is the same (`layer.exact`); "auto" takes all pairs where they are
+        cheaper.
     tol : float
         Stop when a round lowers the objective by at most this share and turns the subspace by at most sqrt(tol).
     max_iter : int
@@ -109,6 +113,7 @@ class RMGL(ViewsClusterer):
         "scale": [StrOptions(set(SCALES)), "array-like", dict],
         "views": ["array-like", dict, None],
         "solver": [StrOptions(set(SOLVERS))],
+        "candidates": [StrOptions({"auto", "all"}), Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "n_init": [Interval(Integral, 1, None, closed="left")],
@@ -126,6 +131,7 @@ class RMGL(ViewsClusterer):
         scale="minmax",
         views=None,
         solver="newton",
+        candidates="auto",
         tol=1e-6,
         max_iter=100,
         n_init=10,
@@ -139,6 +145,7 @@ class RMGL(ViewsClusterer):
         self.scale = scale
         self.views = views
         self.solver = solver
+        self.candidates = candidates
         self.tol = tol
         self.max_iter = max_iter
         self.n_init = n_init
@@ -184,17 +191,20 @@ class RMGL(ViewsClusterer):
         beta = None if _is_auto(self.beta) else positive_per_view(self.beta, names, "beta", zero_allowed=True)
         if beta is not None and not beta.any():
             raise ValueError("beta is 0 for every view, so nothing defines the embedding: give at least one view a positive beta")
-        edges = AllPairs(views.n_rows)
-        edges.require_memory(len(names) + n_threads + 2, f"{len(names)} view(s)")
-        distances = run(edges.measure, views.matrices)
         if alpha is None:
-            alpha = np.array([default_alpha(edges, z) for z in distances])
+            alpha = np.array([default_alpha(X) for X in views.matrices])
         if beta is None:
             beta = np.full(len(names), default_beta(alpha, views.n_rows, self.n_clusters))
-        problems = [ViewProblem(name, edges, z, float(a), float(b)) for name, z, a, b in zip(names, distances, alpha, beta, strict=True)]
-        for problem in problems:
-            check_magnitudes(problem.name, problem.alpha, problem.distances, problem.beta)
-        return problems
+        shared = AllPairs(views.n_rows)
+
+        def state(item: tuple, check: Check) -> ViewProblem:
+            name, X, a, b = item
+            purpose, n_vectors = f"{len(names)} view(s)", len(names) + n_threads + 2
+            pairs = state_candidates(X, a, self.candidates, purpose, n_vectors=n_vectors, shared=shared, check=check)
+            check_magnitudes(name, a, pairs.distances, b)
+            return ViewProblem(name, pairs, a, b)
+
+        return run(state, list(zip(names, views.matrices, alpha.tolist(), beta.tolist(), strict=True)))
 
     def _keep(self, problems: list[ViewProblem], outcome: Outcome) -> None:
         self._keep_embedding(outcome.state.embedding.vectors)

@@ -126,3 +126,78 @@ def fill_distances(first, gram, norms, out):
         product, norms_i, norms_j = gram[r, r + 1 :], norms[i], norms[i + 1 :]
         for j in range(row.size):
             row[j] = max(norms_i + norms_j[j] - 2.0 * product[j], 0.0)
+
+
+# Listed pairs: a symmetric pattern in CSR form (indptr, indices sorted within rows), costs aligned with indices. Every pair
+# stands in two rows, so rows gather and never scatter.
+
+
+@compiled
+def list_excess(u, indptr, indices, costs, excess, counts):
+    """excess_i = sum_j (t_ij)_+ and counts_i = active pairs of i, over the listed pairs; return sum_{i<j} (t_ij)_+^2."""
+    squares = 0.0
+    for i in range(u.size):
+        excess_i = 0.0
+        counts_i = 0.0
+        for place in range(indptr[i], indptr[i + 1]):
+            t = u[i] + u[indices[place]] - costs[place]
+            if t > 0.0:
+                excess_i += t
+                counts_i += 1.0
+                squares += t * t
+        excess[i] = excess_i
+        counts[i] = counts_i
+    return squares / 2
+
+
+@compiled
+def list_product(u, indptr, indices, costs, v, out):
+    """out_i = sum of v_i + v_j over the active listed pairs of i."""
+    for i in range(u.size):
+        out_i = 0.0
+        for place in range(indptr[i], indptr[i + 1]):
+            j = indices[place]
+            if u[i] + u[j] - costs[place] > 0.0:
+                out_i += v[i] + v[j]
+        out[i] = out_i
+
+
+@compiled
+def list_above(u, indptr, indices, costs, least, starts, found, data):
+    """CSR matrix of the t_ij > least: fills starts (n + 1), found and data, which must be as long as indices."""
+    end = 0
+    starts[0] = 0
+    for i in range(u.size):
+        for place in range(indptr[i], indptr[i + 1]):
+            t = u[i] + u[indices[place]] - costs[place]
+            if t > least:
+                found[end] = indices[place]
+                data[end] = t
+                end += 1
+        starts[i + 1] = end
+
+
+@compiled
+def list_inner(indptr, indices, costs, starts, found, data):
+    """Half the sum of z_ij times the entry, for a CSR matrix (starts, found, data) on listed pairs."""
+    total = 0.0
+    for i in range(indptr.size - 1):
+        place = indptr[i]
+        for entry in range(starts[i], starts[i + 1]):
+            while indices[place] < found[entry]:
+                place += 1
+            total += costs[place] * data[entry]
+    return total / 2
+
+
+@compiled
+def list_distances(X, indptr, indices, first, stop, out):
+    """Squared distances of the rows of X over the listed pairs of rows first..stop-1, from differences."""
+    for i in range(first, stop):
+        for place in range(indptr[i], indptr[i + 1]):
+            j = indices[place]
+            total = 0.0
+            for column in range(X.shape[1]):
+                difference = X[i, column] - X[j, column]
+                total += difference * difference
+            out[place] = total

@@ -220,3 +220,10 @@ def check_spread(name: str, X: Matrix, scale: str) -> None:
             f"view {name!r} varies by at most {spread:.0e}, too little to square in double precision: "
             "use scale='minmax', or multiply the view by a constant c (and alpha and beta by c^2)"
         )
+
+
+def total_variance(X: Matrix) -> float:
+    """Sum of the variances of the columns: half the mean squared distance of two random rows."""
+    if sparse.issparse(X):
+        return float((X * X).mean(axis=0).sum() - np.square(X.mean(axis=0)).sum())
+    return float(X.var(axis=0).sum())

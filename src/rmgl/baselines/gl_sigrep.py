@@ -36,7 +36,7 @@ DENSE_NODES = 4000  # up to here (I + alpha L)^-1 X by a dense Cholesky factoris
 DEFAULT_ALPHA = 0.1
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class SigRepLayer(Layer):
     """A GL-SigRep layer: also the smoothed data Y and the objective after every half step."""
 
@@ -97,7 +97,7 @@ def learn_gl_sigrep(
     edges.require_memory(3, f"layer {name!r}")
     distances = edges.measure(views.matrices[0])
     ridge = (
-        alpha * default_alpha(edges, distances)
+        alpha * default_alpha(views.matrices[0])
         if isinstance(beta, str) and beta == "auto"
         else float(positive_per_view(beta, views.names, "beta")[0])
     )

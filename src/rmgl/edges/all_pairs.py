@@ -96,17 +96,6 @@ class AllPairs:
 
         return kernels.pair_inner(costs, weights.indptr, weights.indices, weights.data)
 
-    def nearest(self, distances: Vector, k: int) -> NDArray[np.float64]:
-        """The k smallest distances of every node, in increasing order: (n_nodes, k)."""
-        out = np.empty((self.n_nodes, k))
-        nodes = np.arange(self.n_nodes)
-        for i in nodes:
-            smaller = nodes[:i]
-            before = distances[self._row_start(smaller) + i - smaller - 1]
-            after = distances[self._row_start(i) : self._row_start(i + 1)]
-            out[i] = np.sort(np.partition(np.concatenate([before, after]), k - 1)[:k])
-        return out
-
     def _row_start(self, i):
         """Place of pair (i, i+1)."""
         return i * (2 * self.n_nodes - i - 1) // 2

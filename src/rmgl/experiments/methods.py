@@ -18,7 +18,6 @@ from rmgl.baselines import GDMCCA, SCGED, SCML, learn_gl_sigrep
 from rmgl.baselines.gl_sigrep import DEFAULT_ALPHA, SigRepLayer, side_by_side
 from rmgl.baselines.spectral import spectral_rows
 from rmgl.defaults import default_alpha
-from rmgl.edges import AllPairs
 from rmgl.estimator import RMGL
 from rmgl.experiments.data import Problem
 from rmgl.views import Views
@@ -106,8 +105,7 @@ def alphas(views: Views, edges: float | str) -> NDArray[np.float64]:
     """One alpha per view from the `edges` parameter."""
     if not isinstance(edges, str):
         return np.full(len(views.names), float(edges))
-    store = AllPairs(views.n_rows)
-    return np.array([default_alpha(store, store.measure(X), int(edges.removeprefix("k="))) for X in views.matrices])
+    return np.array([default_alpha(X, int(edges.removeprefix("k="))) for X in views.matrices])
 
 
 def sigrep_layers(

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from rmgl.edges import AllPairs, Vector
+from rmgl.edges import Candidates, Edges, Vector, state_candidates
 from rmgl.layer.dual_ascent import solve_dual_ascent
 from rmgl.layer.newton import solve_newton
 from rmgl.layer.problem import LayerProblem
 from rmgl.layer.result import Layer, make_layer
+from rmgl.layer.solution import Check
 from rmgl.views import Views, is_collection_of_views, positive_per_view
 
 EPSILON = float(np.finfo(np.float64).eps)
@@ -29,6 +32,7 @@ def learn_layer(
     tol: float = 1e-8,
     max_iter: int | None = None,
     start: Vector | None = None,
+    candidates: str | int = "auto",
     name: str = "layer",
 ) -> Layer:
     """Learn a sparse graph on which the rows of X vary smoothly.
@@ -56,6 +60,9 @@ def learn_layer(
         Most iterations; by default 200 for Newton and 100 000 for dual ascent.
     start : array of shape (N,), optional
         Dual vector to start from: `potentials` of a layer learned from similar data.
+    candidates : "auto", "all" or int
+        The pairs that may carry an edge. A number asks for lists of that many nearest neighbours, which are lengthened until they
+        prove that no other pair can carry weight, so the answer is the same; "auto" takes all pairs where they are cheaper.
     name : str
         The name the layer carries.
 
@@ -92,11 +99,9 @@ def learn_layer(
     if start is not None and (np.shape(start) != (views.n_rows,) or not np.isfinite(start).all()):
         raise ValueError(f"start must hold {views.n_rows} finite numbers, one for each row of the view")
     alpha = float(positive_per_view(alpha, views.names, "alpha")[0])
-    edges = AllPairs(views.n_rows)
-    edges.require_memory(2, f"layer {name!r}")
-    problem = LayerProblem(edges, edges.measure(views.matrices[0]), alpha)
-    check_magnitudes(name, alpha, problem.costs)
-    layer = solve_layer(name, problem, solver=solver, tol=tol, max_iter=max_iter, start=start)
+    pairs = state_candidates(views.matrices[0], alpha, candidates, f"layer {name!r}")
+    check_magnitudes(name, alpha, pairs.distances)
+    _, layer = solve_certified(name, pairs, alpha, solver=solver, tol=tol, max_iter=max_iter, start=start)
     if layer.status != "converged":
         warnings.warn(layer.message, ConvergenceWarning, stacklevel=2)
     return layer
@@ -117,6 +122,28 @@ def find_solver(solver: str):
     if not isinstance(solver, str) or solver not in SOLVERS:
         raise ValueError(f"solver={solver!r} is not known: use one of {', '.join(map(repr, SOLVERS))}")
     return SOLVERS[solver]
+
+
+def solve_certified(
+    name: str,
+    candidates: Candidates,
+    alpha: float,
+    *,
+    added: Callable[[Edges], Vector | float] = lambda edges: 0.0,
+    start: Vector | None = None,
+    check: Check = lambda: None,
+    **options: Any,
+) -> tuple[Candidates, Layer]:
+    """Solve the layer problem with costs distances + added(edges), on more candidates until they prove that they suffice."""
+    n_iter = n_passes = 0
+    while True:
+        problem = LayerProblem(candidates.edges, candidates.distances + added(candidates.edges), alpha)
+        layer = solve_layer(name, problem, start=start, check=check, **options)
+        n_iter, n_passes = n_iter + layer.n_iter, n_passes + layer.n_passes
+        longer = candidates.extended(layer.potentials, check)
+        if longer is candidates:
+            return candidates, replace(layer, candidates=candidates.reason, n_iter=n_iter, n_passes=n_passes)
+        candidates, start = longer, layer.potentials
 
 
 def solve_layer(name: str, problem: LayerProblem, *, solver: str = "newton", **options: Any) -> Layer:

@@ -40,6 +40,13 @@ class Layer:
     n_passes: int
     potentials: Vector = field(repr=False)
     """The dual solution u: an edge exists where u_i + u_j exceeds its cost."""
+    candidates: str = "all pairs"
+    """Which pairs could carry an edge: "all pairs", or "certified" nearest neighbours that prove the rest away."""
+
+    @property
+    def exact(self) -> bool:
+        """Whether this is the solution over all pairs."""
+        return self.candidates in ("all pairs", "certified")
 
     @property
     def gap(self) -> float:

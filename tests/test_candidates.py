@@ -1,0 +1,145 @@
+"""Nearest-neighbour candidates: the certificate, and equality with the solution over all pairs."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.spatial.distance import pdist, squareform
+
+from rmgl import RMGL, learn_layer
+from rmgl.edges import NeighbourLists, PairList, list_length
+from rmgl.edges.candidates import expected_neighbours
+from rmgl.edges.neighbours import nearest_rows
+
+from .conftest import planted_views
+
+
+def adversaries():
+    rng = np.random.default_rng(0)
+    plain = rng.normal(size=(150, 3))
+    hub = np.vstack([rng.normal(size=(149, 3)) / np.linalg.norm(rng.normal(size=(149, 3)), axis=1, keepdims=True), np.zeros((1, 3))])
+    duplicates = plain.copy()
+    duplicates[:60] = duplicates[0]
+    outliers = plain.copy()
+    outliers[:3] += 1e4
+    densities = np.vstack([1e-3 * rng.normal(size=(50, 3)), rng.normal(size=(50, 3)) + 10, 100 * rng.normal(size=(50, 3)) - 500])
+    grid = np.stack(np.meshgrid(np.arange(12.0), np.arange(12.0)), axis=-1).reshape(-1, 2)
+    return {"plain": plain, "hub": hub, "duplicates": duplicates, "far outliers": outliers, "densities": densities, "grid of ties": grid}
+
+
+@pytest.mark.parametrize("name", adversaries())
+@pytest.mark.parametrize("share", [0.01, 0.1, 1.0])
+@pytest.mark.parametrize("length", [1, 5, 20])
+def test_certified_layers_are_those_over_all_pairs(name, share, length):
+    X = adversaries()[name]
+    alpha = share * np.median(pdist(X, "sqeuclidean"))
+    everything = learn_layer(X, alpha, candidates="all")
+    certified = learn_layer(X, alpha, candidates=length)
+    assert everything.exact
+    assert everything.candidates == "all pairs"
+    assert certified.exact
+    assert certified.candidates == "certified"
+    assert certified.status == "converged"
+    assert certified.objective == pytest.approx(everything.objective, rel=1e-8)
+    np.testing.assert_allclose(certified.adjacency.toarray(), everything.adjacency.toarray(), atol=1e-7)
+    sharp = learn_layer(X, alpha, candidates=length, start=everything.potentials, tol=1e-11)
+    np.testing.assert_allclose(sharp.adjacency.toarray(), everything.adjacency.toarray(), atol=1e-8)
+
+
+def test_certificate_is_the_inequality_of_the_lists(rng):
+    X = rng.normal(size=(40, 2))
+    lists = NeighbourLists.search(X, 6)
+    square = squareform(pdist(X, "sqeuclidean"))
+    np.fill_diagonal(square, np.inf)
+    np.testing.assert_allclose(lists.reach, np.sort(square, axis=1)[:, 5], rtol=1e-12)
+    unlisted = ~lists.edges_pattern.toarray() & ~np.eye(40, dtype=bool)
+    assert (square[unlisted] >= np.maximum(lists.reach[:, None], lists.reach)[unlisted]).all()
+    potentials = lists.reach / 2 * 0.99
+    potentials[[3, 17]] *= 1.1
+    np.testing.assert_array_equal(lists.too_short(potentials), [3, 17])
+    longer = lists.lengthened(np.array([3, 17]))
+    assert (longer.reach >= lists.reach).all()
+    assert longer.reach[3] == pytest.approx(np.sort(square[3])[11])
+    assert longer.edges.n_pairs > lists.edges.n_pairs
+
+
+def test_full_lists_prove_everything(rng):
+    lists = NeighbourLists.search(rng.normal(size=(8, 2)), 7)
+    assert np.isinf(lists.reach).all()
+    assert lists.edges.n_pairs == 28
+
+
+def test_a_row_among_many_duplicates_does_not_list_itself():
+    X = np.zeros((20, 2))
+    X[15:] = np.arange(5)[:, None] + 1.0
+    neighbours, reach = nearest_rows(X, np.arange(20), 4)
+    assert neighbours.shape == (20, 4)
+    assert (neighbours != np.arange(20)[:, None]).all()
+    assert (reach[:15] == 0).all()
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+def test_pair_list_answers_like_all_pairs_where_all_pairs_are_listed(rng, kind, make_problem):
+    X = rng.normal(size=(15, 4))
+    everything = make_problem(X=X, alpha=0.5)
+    edges = PairList(sparse.csr_array(~np.eye(15, dtype=bool)))
+    costs = edges.measure(kind(X))
+    u, v = 1.0 + rng.random(15), rng.normal(size=15)
+    for found, wanted in zip(
+        vars(edges.evaluate(u, costs)).values(), vars(everything.edges.evaluate(u, everything.costs)).values(), strict=True
+    ):
+        np.testing.assert_allclose(found, wanted, rtol=1e-12)
+    np.testing.assert_allclose(edges.product(u, costs, v), everything.edges.product(u, everything.costs, v), rtol=1e-12, atol=1e-12)
+    weights = edges.active(u, costs, 0.1)
+    np.testing.assert_allclose(weights.toarray(), everything.edges.active(u, everything.costs, 0.1).toarray(), rtol=1e-12)
+    assert edges.inner(costs, weights) == pytest.approx(everything.edges.inner(everything.costs, weights), rel=1e-12)
+    assert edges.max_degree == everything.edges.max_degree
+
+
+@pytest.mark.parametrize("beta", [0.1, 50.0])
+def test_a_whole_fit_is_the_same(beta):
+    views, _ = planted_views(sizes=(40, 40, 40), distance=3.0)
+    options = {"alpha": 0.3, "beta": beta, "scale": "none", "random_state": 0, "tol": 1e-9, "max_iter": 300}
+    everything = RMGL(3, candidates="all", **options).fit(views)
+    certified = RMGL(3, candidates=4, **options).fit(views)
+    assert [layer.candidates for layer in certified.layers_] == ["certified"] * 2
+    assert (np.diff([row["objective"] for row in certified.history_]) <= 0).all()
+    np.testing.assert_array_equal(certified.labels_, everything.labels_)
+    for ours, theirs in zip(certified.layers_, everything.layers_, strict=True):
+        np.testing.assert_allclose(ours.adjacency.toarray(), theirs.adjacency.toarray(), atol=1e-6)
+    for n_jobs in (2, 5):
+        np.testing.assert_allclose(RMGL(3, candidates=4, n_jobs=n_jobs, **options).fit(views).embedding_, certified.embedding_, atol=1e-10)
+
+
+def test_sparse_views_may_use_neighbours(rng):
+    X = sparse.random_array((120, 60), density=0.2, rng=rng, format="csr")
+    everything, certified = (learn_layer(X, 0.5, candidates=candidates) for candidates in ("all", 10))
+    np.testing.assert_allclose(certified.adjacency.toarray(), everything.adjacency.toarray(), atol=1e-8)
+
+
+def test_auto_takes_all_pairs_while_they_are_cheaper(rng, monkeypatch):
+    from rmgl.edges import candidates
+
+    X = rng.normal(size=(400, 3))
+    assert list_length(X, 0.1, "auto") is None  # few rows
+    monkeypatch.setattr(candidates, "SMALL", 100)
+    assert list_length(X, 1e6, "auto") is None  # every pair is an edge
+    length = list_length(X, 0.1, "auto")
+    layer = learn_layer(X, 0.1)
+    assert layer.candidates == "certified"
+    mean_edges = 2 * layer.n_edges / 400
+    assert mean_edges < length < 4 * mean_edges
+    assert list_length(X, 0.1, "all") is None
+    assert list_length(X, 0.1, 399) is None
+
+
+def test_expected_neighbours_are_about_right(rng):
+    X = rng.normal(size=(500, 3))
+    for alpha in (0.1, 1.0, 10.0):
+        layer = learn_layer(X, alpha)
+        assert 0.5 < expected_neighbours(X, alpha) / (2 * layer.n_edges / 500) < 1.5
+
+
+@pytest.mark.parametrize("candidates", [0, -1, 2.5, "most", True, None])
+def test_bad_candidates(rng, candidates):
+    with pytest.raises(ValueError, match=r"candidates=.* is not known: use 'auto', 'all' or a number of neighbours"):
+        learn_layer(rng.normal(size=(20, 2)), 1.0, candidates=candidates)
