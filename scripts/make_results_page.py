@@ -19,7 +19,7 @@ Everything on this page was written by
     python scripts/make_results_page.py results
 
 A method's *tuned* score is the best mean NMI over its written grid, chosen with labels as in the paper; the *defaults* use no labels.
-Grids have about the same size; SC-GED's is smaller, and it is stopped after 60 rounds, because each of its fits takes minutes. `edges` is
+Grids have about the same size; SC-GED's is smaller, and it is stopped after 30 rounds, because each of its fits takes minutes. `edges` is
 alpha itself (100, as in the paper) or, as `k=10`, the alpha at which a node with typical distances keeps about 10 neighbours; the paper's
 beta are given for alpha = 100 and scaled with alpha. "kNN spectral" is scikit-learn's `SpectralClustering(affinity="nearest_neighbors")`
 on the concatenated views, each divided by its total standard deviation: the paper leaves it out.
