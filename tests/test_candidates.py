@@ -139,7 +139,60 @@ def test_expected_neighbours_are_about_right(rng):
         assert 0.5 < expected_neighbours(X, alpha) / (2 * layer.n_edges / 500) < 1.5
 
 
+def test_a_given_graph_is_used_and_said(rng):
+    from sklearn.neighbors import KNeighborsTransformer
+
+    X = rng.normal(size=(100, 3))
+    graph = KNeighborsTransformer(n_neighbors=30).fit_transform(X)
+    layer = learn_layer(X, 0.1, candidates=graph)
+    assert not layer.exact
+    assert layer.candidates == "given"
+    assert layer.recall == 1.0
+    np.testing.assert_allclose(layer.adjacency.toarray(), learn_layer(X, 0.1).adjacency.toarray(), atol=1e-8)
+    poor = KNeighborsTransformer(n_neighbors=10).fit_transform(rng.normal(size=(100, 3)))
+    with pytest.warns(
+        UserWarning, match=r"layer 'b' is exact among its given candidates only; they hold \d+\.\d% of the nearest neighbours"
+    ):
+        model = RMGL(3, candidates={"a": "auto", "b": poor}, random_state=0).fit({"a": X, "b": X})
+    assert model.layers_[0].exact
+    assert model.layers_[1].recall < 0.3
+    assert "among given candidates" in model.layers_[1].message
+
+
+def test_approximate_neighbours_are_said(rng):
+    pytest.importorskip("pynndescent")
+    X = rng.normal(size=(300, 4))
+    layer = learn_layer(X, 0.1, candidates="approximate")
+    assert not layer.exact
+    assert layer.recall > 0.95
+    exact = learn_layer(X, 0.1)
+    assert abs(layer.adjacency - exact.adjacency).max() < 0.05
+
+
+@pytest.mark.parametrize(
+    ("graph", "message"),
+    [
+        (sparse.eye_array(19), r"candidates for view 'layer' is a graph of shape \(19, 19\), but the view has 20 rows"),
+        (sparse.eye_array(20), "candidates for view 'layer' is a graph without pairs"),
+        (np.ones((20, 20)), "candidates for view 'layer' must be .* or a sparse graph"),
+    ],
+)
+def test_bad_graphs(rng, graph, message):
+    with pytest.raises(ValueError, match=message):
+        learn_layer(rng.normal(size=(20, 2)), 1.0, candidates=graph)
+
+
+def test_lists_that_would_not_fit_are_refused(rng, monkeypatch):
+    from rmgl import memory
+
+    monkeypatch.setattr(memory, "available_memory", lambda: 1000)
+    with pytest.raises(MemoryError, match=r"view 'layer': lists of 7 neighbours for 50 rows need at least"):
+        learn_layer(rng.normal(size=(50, 2)), 1.0, candidates=7)
+
+
 @pytest.mark.parametrize("candidates", [0, -1, 2.5, "most", True, None])
 def test_bad_candidates(rng, candidates):
-    with pytest.raises(ValueError, match=r"candidates=.* is not known: use 'auto', 'all' or a number of neighbours"):
+    with pytest.raises(
+        ValueError, match=r"candidates=.* is not known: use 'auto', 'all', 'approximate', a number of neighbours or a sparse graph"
+    ):
         learn_layer(rng.normal(size=(20, 2)), 1.0, candidates=candidates)

@@ -22,7 +22,7 @@ from rmgl.layer.learn import check_magnitudes
 from rmgl.parallel import Check, Runner, thread_runner
 from rmgl.progress import half_step_progress
 from rmgl.scaling import SCALES
-from rmgl.views import Views, positive_per_view
+from rmgl.views import Views, per_view, positive_per_view
 
 EIGEN_TOL = 1e-6
 
@@ -55,10 +55,11 @@ class RMGL(ViewsClusterer):
         For *one* 2-D input: block sizes, slices, or lists of column names or positions.
     solver : {"newton", "dual-ascent"}
         How layers are solved; the answer is the same. "dual-ascent" is the paper's iteration.
-    candidates : "auto", "all" or int
+    candidates : "auto", "all", int, "approximate", sparse graph, or one per view (list, or dict by view name)
         The pairs that may carry an edge. A number asks for lists of that many nearest neighbours, which are lengthened until they
         prove that no other pair can carry weight, so the answer is the same (`layer.exact`); "auto" takes all pairs where they are
-        cheaper.
+        cheaper. "approximate" neighbours (pynndescent) and a graph of your own (`KNeighborsTransformer`) prove nothing: `layer.exact` is
+        False, and `layer.recall` says how many true neighbours of a sample of rows they hold.
     tol : float
         Stop when a round lowers the objective by at most this share and turns the subspace by at most sqrt(tol).
     max_iter : int
@@ -113,7 +114,14 @@ class RMGL(ViewsClusterer):
         "scale": [StrOptions(set(SCALES)), "array-like", dict],
         "views": ["array-like", dict, None],
         "solver": [StrOptions(set(SOLVERS))],
-        "candidates": [StrOptions({"auto", "all"}), Interval(Integral, 1, None, closed="left")],
+        "candidates": [
+            StrOptions({"auto", "all", "approximate"}),
+            Interval(Integral, 1, None, closed="left"),
+            list,
+            tuple,
+            dict,
+            "sparse matrix",
+        ],
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "n_init": [Interval(Integral, 1, None, closed="left")],
@@ -198,13 +206,13 @@ class RMGL(ViewsClusterer):
         shared = AllPairs(views.n_rows)
 
         def state(item: tuple, check: Check) -> ViewProblem:
-            name, X, a, b = item
-            purpose, n_vectors = f"{len(names)} view(s)", len(names) + n_threads + 2
-            pairs = state_candidates(X, a, self.candidates, purpose, n_vectors=n_vectors, shared=shared, check=check)
+            name, X, a, b, wanted = item
+            pairs = state_candidates(name, X, a, wanted, n_vectors=len(names) + n_threads + 2, shared=shared, check=check)
             check_magnitudes(name, a, pairs.distances, b)
             return ViewProblem(name, pairs, a, b)
 
-        return run(state, list(zip(names, views.matrices, alpha.tolist(), beta.tolist(), strict=True)))
+        wanted = per_view(self.candidates, names, "candidates")
+        return run(state, list(zip(names, views.matrices, alpha.tolist(), beta.tolist(), wanted, strict=True)))
 
     def _keep(self, problems: list[ViewProblem], outcome: Outcome) -> None:
         self._keep_embedding(outcome.state.embedding.vectors)
@@ -227,6 +235,14 @@ class RMGL(ViewsClusterer):
         for layer in self.layers_:
             if layer.status != "converged":
                 warnings.warn(layer.message, ConvergenceWarning, stacklevel=3)
+        for layer in self.layers_:
+            if not layer.exact:
+                warnings.warn(
+                    f"layer {layer.name!r} is exact among its {layer.candidates} candidates only; they hold {layer.recall:.1%} of the nearest "
+                    "neighbours of a sample of rows",
+                    UserWarning,
+                    stacklevel=3,
+                )
         if outcome.state.embedding.residual > EIGEN_TOL:
             warnings.warn(
                 f"the eigenvectors of the embedding have a relative residual of {outcome.state.embedding.residual:.1e}: "

@@ -8,79 +8,97 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from rmgl.edges.all_pairs import AllPairs
+from rmgl.edges.approximate import approximate_pattern, given_pattern, measured_recall
 from rmgl.edges.interface import Edges, Vector
 from rmgl.edges.neighbours import NeighbourLists, squared_lengths
+from rmgl.edges.pair_list import PairList
+from rmgl.memory import require_memory
 
 SMALL = 5000  # rows up to which passes over all pairs take milliseconds
 SAMPLE = 200
+BYTES_PER_LISTED = 100  # pattern, its transpose and union, distances and costs
 Check = Callable[[], None]
 
 
 @dataclass(frozen=True)
 class Candidates:
-    """Candidate edges, the data distances on them, and how they can be extended."""
+    """Candidate edges, the data distances on them, and what is known about the pairs that are left out."""
 
     edges: Edges
     distances: Vector
+    reason: str
+    """"all pairs", "certified" (to be extended until that is true), "approximate" or "given"."""
     lists: NeighbourLists | None = None
+    recall: float | None = None
+    """For approximate and given candidates: the share of nearest neighbours, of a sample of rows, that are among them."""
 
     @classmethod
-    def all_pairs(cls, X: Any, edges: AllPairs, check: Check = lambda: None) -> Candidates:
-        return cls(edges, edges.measure(X, check))
+    def certified(cls, lists: NeighbourLists, check: Check = lambda: None) -> Candidates:
+        return cls(lists.edges, lists.edges.measure(lists.X, check), "certified", lists)
 
     @classmethod
-    def neighbours(cls, lists: NeighbourLists, check: Check = lambda: None) -> Candidates:
-        return cls(lists.edges, lists.edges.measure(lists.X, check), lists)
-
-    @property
-    def reason(self) -> str:
-        """Why a layer over these candidates is exact."""
-        return "all pairs" if self.lists is None else "certified"
+    def uncertain(cls, X: Any, pattern: sparse.csr_array, reason: str, check: Check = lambda: None) -> Candidates:
+        union = sparse.csr_array(pattern + pattern.T)
+        edges = PairList(union)
+        length = max(1, round(pattern.nnz / X.shape[0]))
+        return cls(edges, edges.measure(X, check), reason, recall=measured_recall(X, union, length))
 
     def extended(self, potentials: Vector, check: Check = lambda: None) -> Candidates:
         """These candidates if they are enough at a solution u, else more of them."""
         if self.lists is None:
             return self
         nodes = self.lists.too_short(potentials)
-        return self if nodes.size == 0 else Candidates.neighbours(self.lists.lengthened(nodes), check)
+        return self if nodes.size == 0 else Candidates.certified(self.lists.lengthened(nodes), check)
 
 
 def state_candidates(
-    X: Any, alpha: float, candidates: Any, purpose: str, *, n_vectors: int = 2, shared: AllPairs | None = None, check: Check = lambda: None
+    name: str, X: Any, alpha: float, candidates: Any, *, n_vectors: int = 2, shared: AllPairs | None = None, check: Check = lambda: None
 ) -> Candidates:
     """The candidates that the parameter `candidates` asks for, with their distances.
 
-    All pairs are refused, before anything is allocated, where `n_vectors` vectors over them would not fit into memory. Views that use
-    all pairs share one store.
+    What would not fit into memory is refused before anything is allocated: all pairs where `n_vectors` vectors over them would not. Views
+    that use all pairs share one store.
     """
-    length = list_length(X, alpha, candidates)
-    if length is not None:
-        return Candidates.neighbours(NeighbourLists.search(X, length), check)
-    edges = AllPairs(X.shape[0]) if shared is None else shared
-    edges.require_memory(n_vectors, purpose)
-    return Candidates.all_pairs(X, edges, check)
+    n = X.shape[0]
+    if not isinstance(candidates, str | Integral | float) and candidates is not None:
+        return Candidates.uncertain(X, given_pattern(name, candidates, n), "given", check)
+    if isinstance(candidates, str) and candidates == "approximate":
+        length = first_length(X, alpha)
+        require_memory(BYTES_PER_LISTED * n * length, f"view {name!r}: lists of {length} neighbours for {n:,} rows")
+        return Candidates.uncertain(X, approximate_pattern(X, length), "approximate", check)
+    wanted = list_length(X, alpha, candidates)
+    if wanted is not None:
+        require_memory(BYTES_PER_LISTED * n * wanted, f"view {name!r}: lists of {wanted} neighbours for {n:,} rows")
+        return Candidates.certified(NeighbourLists.search(X, wanted), check)
+    edges = AllPairs(n) if shared is None else shared
+    edges.require_memory(n_vectors, f"view {name!r}")
+    return Candidates(edges, edges.measure(X, check), "all pairs")
 
 
 def list_length(X: Any, alpha: float, candidates: Any) -> int | None:
-    """How long neighbour lists should be at first; None for all pairs.
+    """How long certified neighbour lists should be at first; None for all pairs.
 
     "auto" takes all pairs where they are the cheaper choice.
     """
     n = X.shape[0]
-    if isinstance(candidates, str):
-        if candidates == "all":
+    if isinstance(candidates, str) and candidates in ("auto", "all"):
+        if candidates == "all" or n <= SMALL:
             return None
-        if candidates != "auto":
-            raise ValueError(f"candidates={candidates!r} is not known: use 'auto', 'all' or a number of neighbours")
-        if n <= SMALL:
-            return None
-        length = int(1.5 * expected_neighbours(X, alpha)) + 5
+        length = first_length(X, alpha)
         return length if 6 * length < n else None
     if not isinstance(candidates, Integral) or isinstance(candidates, bool) or candidates < 1:
-        raise ValueError(f"candidates={candidates!r} is not known: use 'auto', 'all' or a number of neighbours >= 1")
+        raise ValueError(
+            f"candidates={candidates!r} is not known: use 'auto', 'all', 'approximate', a number of neighbours or a sparse graph"
+        )
     return int(candidates) if candidates < n - 1 else None
+
+
+def first_length(X: Any, alpha: float) -> int:
+    """Half as many neighbours again as a node is expected to keep: most lists then prove enough at once."""
+    return min(X.shape[0] - 1, int(1.5 * expected_neighbours(X, alpha)) + 5)
 
 
 def expected_neighbours(X: Any, alpha: float) -> int:

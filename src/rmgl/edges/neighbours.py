@@ -39,7 +39,7 @@ class NeighbourLists:
     def search(cls, X: Any, length: int) -> NeighbourLists:
         """Lists of the `length` nearest rows, found exactly."""
         neighbours, reach = nearest_rows(X, np.arange(X.shape[0]), length)
-        return cls(X, _pattern(np.arange(X.shape[0]), neighbours, X.shape[0]), reach)
+        return cls(X, pattern_of(np.arange(X.shape[0]), neighbours, X.shape[0]), reach)
 
     @property
     def edges_pattern(self) -> sparse.csr_array:
@@ -62,7 +62,7 @@ class NeighbourLists:
         neighbours, reach = nearest_rows(self.X, nodes, length)
         new_reach = self.reach.copy()
         new_reach[nodes] = reach
-        return NeighbourLists(self.X, sparse.csr_array(self.lists + _pattern(nodes, neighbours, n)), new_reach)
+        return NeighbourLists(self.X, sparse.csr_array(self.lists + pattern_of(nodes, neighbours, n)), new_reach)
 
 
 def nearest_rows(X: Any, nodes: NDArray[np.intp], length: int) -> tuple[NDArray[np.intp], Vector]:
@@ -87,6 +87,7 @@ def squared_lengths(rows: Any) -> Vector:
     return np.asarray(squares.sum(axis=1), dtype=np.float64).ravel()
 
 
-def _pattern(nodes: NDArray[np.intp], neighbours: NDArray[np.intp], n: int) -> sparse.csr_array:
+def pattern_of(nodes: NDArray[np.intp], neighbours: NDArray[np.intp], n: int) -> sparse.csr_array:
+    """Lists of neighbours of some nodes as rows of an n x n pattern."""
     rows = np.repeat(nodes, neighbours.shape[1])
     return sparse.csr_array((np.ones(neighbours.size, dtype=bool), (rows, neighbours.ravel())), shape=(n, n))

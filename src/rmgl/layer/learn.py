@@ -32,7 +32,7 @@ def learn_layer(
     tol: float = 1e-8,
     max_iter: int | None = None,
     start: Vector | None = None,
-    candidates: str | int = "auto",
+    candidates: Any = "auto",
     name: str = "layer",
 ) -> Layer:
     """Learn a sparse graph on which the rows of X vary smoothly.
@@ -60,9 +60,11 @@ def learn_layer(
         Most iterations; by default 200 for Newton and 100 000 for dual ascent.
     start : array of shape (N,), optional
         Dual vector to start from: `potentials` of a layer learned from similar data.
-    candidates : "auto", "all" or int
+    candidates : "auto", "all", int, "approximate" or sparse graph
         The pairs that may carry an edge. A number asks for lists of that many nearest neighbours, which are lengthened until they
-        prove that no other pair can carry weight, so the answer is the same; "auto" takes all pairs where they are cheaper.
+        prove that no other pair can carry weight, so the answer is the same (`layer.exact`); "auto" takes all pairs where they are
+        cheaper. "approximate" neighbours (pynndescent) and a graph of your own (`KNeighborsTransformer`) prove nothing: `layer.exact` is
+        False, and `layer.recall` says how many true neighbours of a sample of rows they hold.
     name : str
         The name the layer carries.
 
@@ -99,7 +101,7 @@ def learn_layer(
     if start is not None and (np.shape(start) != (views.n_rows,) or not np.isfinite(start).all()):
         raise ValueError(f"start must hold {views.n_rows} finite numbers, one for each row of the view")
     alpha = float(positive_per_view(alpha, views.names, "alpha")[0])
-    pairs = state_candidates(views.matrices[0], alpha, candidates, f"layer {name!r}")
+    pairs = state_candidates(name, views.matrices[0], alpha, candidates)
     check_magnitudes(name, alpha, pairs.distances)
     _, layer = solve_certified(name, pairs, alpha, solver=solver, tol=tol, max_iter=max_iter, start=start)
     if layer.status != "converged":
@@ -142,7 +144,7 @@ def solve_certified(
         n_iter, n_passes = n_iter + layer.n_iter, n_passes + layer.n_passes
         longer = candidates.extended(layer.potentials, check)
         if longer is candidates:
-            return candidates, replace(layer, candidates=candidates.reason, n_iter=n_iter, n_passes=n_passes)
+            return candidates, replace(layer, candidates=candidates.reason, recall=candidates.recall, n_iter=n_iter, n_passes=n_passes)
         candidates, start = longer, layer.potentials
 
 

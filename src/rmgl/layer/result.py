@@ -41,7 +41,10 @@ class Layer:
     potentials: Vector = field(repr=False)
     """The dual solution u: an edge exists where u_i + u_j exceeds its cost."""
     candidates: str = "all pairs"
-    """Which pairs could carry an edge: "all pairs", or "certified" nearest neighbours that prove the rest away."""
+    """Which pairs could carry an edge: "all pairs", "certified" nearest neighbours that prove the rest away, or "approximate" and
+    "given" ones, which prove nothing."""
+    recall: float | None = None
+    """For approximate and given candidates: the share of nearest neighbours, of a sample of rows, that are among them."""
 
     @property
     def exact(self) -> bool:
@@ -78,7 +81,8 @@ class Layer:
     def message(self) -> str:
         """What the status means, and what to change."""
         if self.status == "converged":
-            return f"layer {self.name!r} converged: KKT residual {self.kkt_residual:.1e}, relative gap {self.gap:.1e}"
+            among = "" if self.exact else f" (among {self.candidates} candidates, recall {self.recall:.3f})"
+            return f"layer {self.name!r} converged{among}: KKT residual {self.kkt_residual:.1e}, relative gap {self.gap:.1e}"
         return (
             f"layer {self.name!r} did not converge in {self.n_iter} iterations "
             f"(KKT residual {self.kkt_residual:.1e}, relative gap {self.gap:.1e}): {ADVICE[self.status]}"

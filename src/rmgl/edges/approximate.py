@@ -1,0 +1,51 @@
+"""Candidate pairs without a certificate: a graph the user gives, or approximate nearest neighbours. Their recall is measured."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from rmgl.edges.neighbours import nearest_rows, pattern_of
+
+SAMPLE = 500
+KINDS = "'auto', 'all', 'approximate', a number of neighbours or a sparse graph"
+
+
+def approximate_pattern(X: Any, length: int) -> sparse.csr_array:
+    """Lists of about the `length` nearest rows, by nearest-neighbour descent (pynndescent)."""
+    try:
+        from pynndescent import NNDescent
+    except ImportError as error:
+        raise ImportError("approximate neighbours need pynndescent: pip install 'rmgl[ann]'") from error
+    n = X.shape[0]
+    data = sparse.csr_matrix(X) if sparse.issparse(X) else np.ascontiguousarray(X, dtype=np.float32)
+    found, _ = NNDescent(data, n_neighbors=min(length + 1, n), random_state=0).neighbor_graph
+    own = found == np.arange(n)[:, None]
+    own[~own.any(axis=1), -1] = True
+    return pattern_of(np.arange(n), found[~own].reshape(n, -1), n)
+
+
+def given_pattern(name: str, graph: Any, n_nodes: int) -> sparse.csr_array:
+    """The pairs of a sparse graph such as scikit-learn's `KNeighborsTransformer` returns; its values are not used."""
+    if not sparse.issparse(graph):
+        raise ValueError(f"candidates for view {name!r} must be {KINDS}, not {type(graph).__name__}")
+    if graph.shape != (n_nodes, n_nodes):
+        raise ValueError(f"candidates for view {name!r} is a graph of shape {graph.shape}, but the view has {n_nodes} rows")
+    entries = sparse.coo_array(graph)
+    off_diagonal = entries.row != entries.col
+    pairs = (entries.row[off_diagonal], entries.col[off_diagonal])
+    pattern = sparse.csr_array((np.ones(pairs[0].size, dtype=bool), pairs), shape=graph.shape)
+    if pattern.nnz == 0:
+        raise ValueError(f"candidates for view {name!r} is a graph without pairs")
+    return pattern
+
+
+def measured_recall(X: Any, union: sparse.csr_array, length: int) -> float:
+    """The share of the `length` exact nearest neighbours, of a sample of rows, that are candidates."""
+    n = X.shape[0]
+    rows = np.sort(np.random.RandomState(0).permutation(n)[:SAMPLE])
+    exact, _ = nearest_rows(X, rows, length)
+    listed = [np.isin(own, union.indices[union.indptr[row] : union.indptr[row + 1]]).mean() for row, own in zip(rows, exact, strict=True)]
+    return float(np.mean(listed))
