@@ -235,11 +235,10 @@ class RMGL(ViewsClusterer):
         for layer in self.layers_:
             if layer.status != "converged":
                 warnings.warn(layer.message, ConvergenceWarning, stacklevel=3)
-        for layer in self.layers_:
             if not layer.exact:
                 warnings.warn(
-                    f"layer {layer.name!r} is exact among its {layer.candidates} candidates only; they hold {layer.recall:.1%} of the nearest "
-                    "neighbours of a sample of rows",
+                    f"layer {layer.name!r} is exact among its {layer.candidates} candidates only; "
+                    f"they hold {layer.recall:.1%} of the nearest neighbours of a sample of rows",
                     UserWarning,
                     stacklevel=3,
                 )

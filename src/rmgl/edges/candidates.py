@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from rmgl.edges.all_pairs import AllPairs
-from rmgl.edges.approximate import approximate_pattern, given_pattern, measured_recall
+from rmgl.edges.approximate import KINDS, approximate_pattern, given_pattern, measured_recall
 from rmgl.edges.interface import Edges, Vector
 from rmgl.edges.neighbours import NeighbourLists, squared_lengths
 from rmgl.edges.pair_list import PairList
@@ -90,9 +90,7 @@ def list_length(X: Any, alpha: float, candidates: Any) -> int | None:
         length = first_length(X, alpha)
         return length if 6 * length < n else None
     if not isinstance(candidates, Integral) or isinstance(candidates, bool) or candidates < 1:
-        raise ValueError(
-            f"candidates={candidates!r} is not known: use 'auto', 'all', 'approximate', a number of neighbours or a sparse graph"
-        )
+        raise ValueError(f"candidates={candidates!r} is not known: use {KINDS}")
     return int(candidates) if candidates < n - 1 else None
 
 
