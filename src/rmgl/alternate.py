@@ -121,14 +121,21 @@ def update_layers(state: State, solver: str, run: Runner) -> State:
         if view.beta == 0:
             return view, layer, terms
 
-        def coupling(edges: Edges) -> Vector:
-            return view.beta * (spread if edges is view.edges else edges.measure(state.embedding.vectors, check))
+        def spread_on(edges: Edges) -> Vector:
+            return spread if edges is view.edges else edges.measure(state.embedding.vectors, check)
 
         candidates, found = solve_certified(
-            view.name, view.candidates, view.alpha, added=coupling, solver=solver, tol=LAYER_TOL, start=layer.potentials, check=check
+            view.name,
+            view.candidates,
+            view.alpha,
+            added=lambda edges: view.beta * spread_on(edges),
+            solver=solver,
+            tol=LAYER_TOL,
+            start=layer.potentials,
+            check=check,
         )
         grown = replace(view, candidates=candidates)
-        new_terms = _view_terms(grown, found, coupling(candidates.edges) / view.beta)
+        new_terms = _view_terms(grown, found, spread_on(candidates.edges))
         if fsum([*new_terms, *-terms]) <= 0:
             return grown, found, new_terms
         return grown, replace(found, adjacency=layer.adjacency, objective=fsum(terms)), terms
