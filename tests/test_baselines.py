@@ -15,7 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from rmgl import learn_layer
 from rmgl.baselines import GDMCCA, SCGED, SCML, GLSigRep, learn_gl_sigrep
 from rmgl.baselines.gd_mcca import affinity_laplacian, common_directions, negated_operator
-from rmgl.baselines.sc_ged import JointProblem, joint_spectrum, most_informative, random_walk_spectrum
+from rmgl.baselines.sc_ged import JointProblem, joint_spectrum, most_informative, random_walk_eigenvectors, random_walk_spectrum
 from rmgl.baselines.sc_ml import merge_subspaces, merged_operator
 from rmgl.baselines.spectral import spectral_rows
 from rmgl.embedding import normalized_laplacian, smallest_eigenvectors
@@ -164,10 +164,10 @@ def test_bad_layers(layers, message):
 
 
 def disconnected_layers():
-    """Two layers with isolated nodes, components and, being copies of one block, repeated eigenvalues."""
+    """Layers with isolated nodes, components and, being copies of one block, repeated eigenvalues."""
     block = random_graph(np.random.default_rng(5), 12)
     first = block_diag(block, block, block, [[0.0]], [[0.0]])
-    second = block_diag(block, block, np.zeros((14, 14)))
+    second = block_diag(block, block, block, [[0.0, 1.0], [1.0, 0.0]])
     return [sparse.csr_array(first), sparse.csr_array(second)]
 
 
@@ -179,33 +179,45 @@ def test_disconnected_layers_isolated_nodes_and_repeated_eigenvalues(method):
         warnings.simplefilter("ignore", ConvergenceWarning)
         model = method(3, precomputed=True, random_state=0, **options).fit(layers)
     assert np.isfinite(model.embedding_).all()
-    for start in (0, 12):
-        assert len(set(model.labels_[start : start + 12])) == 1
-    np.testing.assert_array_equal(normalized_laplacian(layers[1]).toarray()[-14:], 0)
+    assert adjusted_rand_score(model.labels_[:36], np.repeat([0, 1, 2], 12)) == 1.0
+    np.testing.assert_array_equal(normalized_laplacian(layers[0]).toarray()[-2:], 0)
 
 
 # SC-GED
 
 
 def slow_objective(spectra, P, Q, ridge, inverse):
-    misfit = sum(np.linalg.norm(s.laplacian.toarray() - P @ np.diag(s.values) @ Q) ** 2 for s in spectra)
+    dense = [s.laplacian.toarray() if sparse.issparse(s.laplacian) else s.laplacian for s in spectra]
+    misfit = sum(np.linalg.norm(L - P @ np.diag(s.values) @ Q) ** 2 for L, s in zip(dense, spectra, strict=True))
     norms = np.linalg.norm(P) ** 2 + np.linalg.norm(Q) ** 2
     return 0.5 * misfit + ridge / 2 * norms + inverse / 2 * np.linalg.norm(P @ Q - np.eye(len(P))) ** 2
 
 
 @pytest.fixture
-def small_spectra(rng):
-    return [random_walk_spectrum(sparse.csr_array(random_graph(rng, 7))) for _ in range(3)]
+def small_graphs(rng):
+    return [sparse.csr_array(random_graph(rng, 7)) for _ in range(3)]
+
+
+@pytest.fixture
+def small_spectra(small_graphs):
+    return [random_walk_spectrum(graph) for graph in small_graphs]
 
 
 def test_random_walk_spectrum_rebuilds_the_laplacian(rng):
-    for A in (random_graph(rng, 9), disconnected_layers()[0].toarray()):
+    for A in (random_graph(rng, 9), random_graph(rng, 60, density=0.02), disconnected_layers()[0].toarray()):
         s = random_walk_spectrum(sparse.csr_array(A))
+        V, inverse = random_walk_eigenvectors(sparse.csr_array(A))
         degrees = A.sum(axis=1)
         wanted = np.diag((degrees > 0).astype(float)) - A / np.where(degrees > 0, degrees, 1)[:, None]
-        np.testing.assert_allclose(s.vectors @ np.diag(s.values) @ s.inverse, wanted, atol=1e-10)
-        np.testing.assert_allclose(s.vectors @ s.inverse, np.eye(len(A)), atol=1e-10)
+        np.testing.assert_allclose(s.laplacian.toarray() if sparse.issparse(s.laplacian) else s.laplacian, wanted, atol=1e-12)
+        np.testing.assert_allclose(V @ np.diag(s.values) @ inverse, wanted, atol=1e-10)
+        np.testing.assert_allclose(V @ inverse, np.eye(len(A)), atol=1e-10)
         assert (np.diff(s.values) >= -1e-12).all()
+
+
+def test_random_walk_eigenvectors_begin_with_the_largest_components():
+    V, _ = random_walk_eigenvectors(disconnected_layers()[0])
+    assert [np.flatnonzero(V[:, k]).tolist() for k in range(3)] == [list(range(start, start + 12)) for start in (0, 12, 24)]
 
 
 def test_scged_objective_and_gradients(small_spectra, rng):
@@ -226,8 +238,8 @@ def test_scged_objective_and_gradients(small_spectra, rng):
     np.testing.assert_allclose(gradient_Q.ravel(), numeric_Q, rtol=1e-3, atol=1e-2)
 
 
-def test_scged_objective_falls_at_every_block_step(small_spectra):
-    found = joint_spectrum(small_spectra, 0, 0.5, 100.0, tol=0, max_iter=40)
+def test_scged_objective_falls_at_every_block_step(small_graphs, small_spectra):
+    found = joint_spectrum(small_spectra, *random_walk_eigenvectors(small_graphs[0]), 0.5, 100.0, tol=0, max_iter=40)
     assert len(found.history) == 81
     assert (np.diff(found.history) <= 1e-12 * found.history[0]).all()
     assert found.history[-1] == pytest.approx(slow_objective(small_spectra, found.P, found.Q, 0.5, 100.0), rel=1e-10)
@@ -267,8 +279,9 @@ def test_gdmcca_equals_the_dense_formula(rng, gamma):
     matrices = [rng.random((40, 5)), rng.random((40, 8))]
     L = dense_affinity_laplacian(matrices[1])
     dense = dense_gdmcca(matrices, gamma, 0.1, L)
-    penalty = affinity_laplacian("b", matrices[1])
-    np.testing.assert_allclose(penalty @ np.eye(40), L, atol=1e-12)
+    penalty = affinity_laplacian(lambda V: matrices[1] @ (matrices[1].T @ V), 40, "b")
+    np.testing.assert_allclose(penalty.laplacian @ np.eye(40), L, atol=1e-12)
+    assert np.linalg.eigvalsh(L)[-1] <= penalty.bound
     np.testing.assert_allclose(negated_operator(matrices, gamma, 0.1, penalty) @ np.eye(40), -dense, atol=1e-10)
     wanted = linalg.eigh(dense)[1][:, -3:]
     found = common_directions(matrices, 3, gamma, 0.1, penalty)
@@ -293,9 +306,25 @@ def test_gdmcca_graph_by_name_by_layer_and_by_matrix(planted):
         GDMCCA(3, graph=np.ones((4, 4))).fit(views)
 
 
+def test_gdmcca_takes_the_same_graph_by_name_and_by_matrix(rng):
+    views = {"a": rng.random((30, 4)), "b": rng.random((30, 6))}
+    scaled = (views["b"] - views["b"].min(axis=0)) / np.ptp(views["b"], axis=0)
+    similarity = scaled @ scaled.T
+    by_name = GDMCCA(3, graph="b", gamma=2.0, random_state=0).fit(views)
+    penalty = affinity_laplacian(lambda V: similarity @ V, 30, "graph")
+    matrices = [(X - X.min(axis=0)) / np.ptp(X, axis=0) for X in views.values()]
+    by_matrix = common_directions(matrices, 3, 2.0, 0.1, penalty)
+    np.testing.assert_allclose(projector(by_name.embedding_), projector(by_matrix), atol=1e-8)
+
+
 def test_gdmcca_refuses_a_graph_of_negative_similarities(rng):
-    with pytest.raises(ValueError, match=r"graph='view_0': the similarities .* use scale='minmax'"):
-        GDMCCA(2, graph="view_0", scale="standard").fit([rng.normal(size=(20, 3))])
+    with pytest.raises(ValueError, match=r"graph='g': the similarities of row \d+ add up to a negative number"):
+        affinity_laplacian(lambda V: -V, 5, "g")
+
+
+def test_gdmcca_graph_may_have_isolated_nodes():
+    penalty = affinity_laplacian(lambda V: np.diag([1.0, 2.0, 0.0])[[1, 0, 2]] @ V, 3, "g")
+    assert np.isfinite(penalty.laplacian @ np.eye(3)).all()
 
 
 def test_spectral_rows_are_those_of_the_normalised_laplacian(rng):

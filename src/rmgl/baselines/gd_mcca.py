@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
 
@@ -16,7 +17,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from rmgl.base import ViewsClusterer
 from rmgl.baselines.given_layers import check_adjacencies
 from rmgl.clustering import cluster_rows
-from rmgl.embedding import normalized_laplacian, smallest_beyond
+from rmgl.embedding import smallest_beyond
 from rmgl.layer import Layer
 from rmgl.parallel import thread_runner
 from rmgl.scaling import SCALES
@@ -30,7 +31,7 @@ class GDMCCA(ViewsClusterer):
 
         maximise   tr(U' (sum_m (K_m + epsilon I)^-1 K_m - gamma L) U)     subject to   U'U = I_K
 
-    then k-means on the rows of U. No N x N matrix is inverted or stored: the views enter by thin SVDs.
+    then k-means on the rows of U. No N x N matrix is inverted: the views enter by thin SVDs.
 
     Parameters
     ----------
@@ -40,8 +41,8 @@ class GDMCCA(ViewsClusterer):
     epsilon : float > 0
         Ridge on the kernels, as a share of the mean squared singular value of each view.
     graph : None, view name, Layer or adjacency matrix
-        The common graph. A view's name takes the affinity D^-1 X X' of that (scaled, not centred) view, made symmetric, as the RMGL
-        paper does; None is plain multi-view CCA.
+        The common graph, with similarities S. Its Laplacian is diag(A 1) - A with A the affinity D^-1 S made symmetric. A view's name takes
+        S = X X' of that view with columns from 0 to 1, as the RMGL paper does; None is plain multi-view CCA.
     scale : {"minmax", "standard", "unit", "none"}, or one per view
     views : column blocks of one table, optional
     n_init, random_state : as in `RMGL`
@@ -90,11 +91,12 @@ class GDMCCA(ViewsClusterer):
     def fit(self, X: Any, y: Any = None) -> GDMCCA:
         """Find the common directions and cluster the rows; X as for `RMGL`."""
         self._validate_params()
-        views = self._check_views(X).scaled(self.scale)
+        views = self._check_views(X)
+        matrices = views.scaled(self.scale).matrices
         random_state = check_random_state(self.random_state)
         with thread_runner(1):
             penalty = common_laplacian(self.graph, views) if self.gamma > 0 else None
-            self._keep_embedding(common_directions(views.matrices, self.n_clusters, self.gamma, self.epsilon, penalty, random_state))
+            self._keep_embedding(common_directions(matrices, self.n_clusters, self.gamma, self.epsilon, penalty, random_state))
         self.labels_ = cluster_rows(self.embedding_, self.n_clusters, n_init=self.n_init, random_state=random_state)
         return self
 
@@ -104,25 +106,25 @@ def common_directions(
     n_clusters: int,
     gamma: float,
     epsilon: float,
-    penalty: LinearOperator | None,
+    penalty: Penalty | None,
     random_state: np.random.RandomState | None = None,
 ) -> NDArray[np.float64]:
     """The K leading eigenvectors of sum_m (K_m + e_m I)^-1 K_m - gamma L."""
     operator = negated_operator(matrices, gamma, epsilon, penalty)
     n = operator.shape[0]
-    bound = len(matrices) + (2 * gamma if penalty is not None else 0.0)
+    bound = len(matrices) + (gamma * penalty.bound if penalty is not None else 0.0)
     vectors = smallest_beyond(operator, np.empty((n, 0)), n_clusters, diagonal=np.ones(n), bound=bound, random_state=random_state)
     return vectors[:, :n_clusters]
 
 
-def negated_operator(matrices: Sequence[Matrix], gamma: float, epsilon: float, penalty: LinearOperator | None) -> LinearOperator:
+def negated_operator(matrices: Sequence[Matrix], gamma: float, epsilon: float, penalty: Penalty | None) -> LinearOperator:
     """gamma L - sum_m (K_m + e_m I)^-1 K_m as products: (K + eI)^-1 K = V diag(s^2 / (s^2 + e)) V'."""
     factors = np.hstack([shrunk_basis(X, epsilon) for X in matrices])
     n = factors.shape[0]
 
     def multiply(V: NDArray) -> NDArray:
         image = -(factors @ (factors.T @ V))
-        return image if penalty is None else image + gamma * (penalty @ V)
+        return image if penalty is None else image + gamma * (penalty.laplacian @ V)
 
     return LinearOperator((n, n), matvec=multiply, matmat=multiply, dtype=np.float64)
 
@@ -137,37 +139,50 @@ def shrunk_basis(X: Matrix, epsilon: float) -> NDArray[np.float64]:
     return left * (s / np.sqrt(np.square(s) + ridge))
 
 
-def common_laplacian(graph: Any, views: Views) -> LinearOperator | None:
-    """The Laplacian of the common graph as an operator with eigenvalues between 0 and 2."""
+def common_laplacian(graph: Any, views: Views) -> Penalty | None:
+    """The Laplacian of the common graph, from a view's name, a Layer or an adjacency matrix."""
     if graph is None:
         return None
     if isinstance(graph, str):
         if graph not in views.names:
             raise ValueError(f"graph={graph!r} is not a view: the views are {list(views.names)}")
-        return affinity_laplacian(graph, views.matrices[views.names.index(graph)])
+        X = SCALES["minmax"](views.matrices[views.names.index(graph)])
+        return affinity_laplacian(lambda V: X @ (X.T @ V), views.n_rows, graph)
     adjacency = graph.adjacency if isinstance(graph, Layer) else check_adjacencies(Views.of({"graph": graph})).adjacencies[0]
     if adjacency.shape[0] != views.n_rows:
         raise ValueError(f"graph has {adjacency.shape[0]} nodes but the views have {views.n_rows} rows")
-    laplacian = normalized_laplacian(adjacency)
-    return LinearOperator(laplacian.shape, matvec=lambda v: laplacian @ v, matmat=lambda V: laplacian @ V, dtype=np.float64)
+    return affinity_laplacian(lambda V: adjacency @ V, views.n_rows, "graph")
 
 
-def affinity_laplacian(name: str, X: Matrix) -> LinearOperator:
-    """diag(A 1) - A for A = (D^-1 X X' + X X' D^-1) / 2, by products with X only."""
-    degrees = np.asarray(X @ X.sum(axis=0)).ravel()
-    if not (degrees > 0).all():
+@dataclass(frozen=True)
+class Penalty:
+    """A Laplacian as an operator, and a bound of its eigenvalues."""
+
+    laplacian: LinearOperator
+    bound: float
+
+
+def affinity_laplacian(similarity: Callable[[NDArray], NDArray], n: int, name: str) -> Penalty:
+    """diag(A 1) - A for A = (D^-1 S + S D^-1) / 2, by products with the similarity S only; D = diag(S 1).
+
+    A node without similarities has a row of zeros.
+    """
+    degrees = similarity(np.ones(n))
+    if degrees.min() < 0:
         raise ValueError(
-            f"graph={name!r}: the similarities X X' of row {int(np.argmin(degrees))} do not add up to a positive number; use scale='minmax'"
+            f"graph={name!r}: the similarities of row {int(np.argmin(degrees))} add up to a negative number; they must be >= 0"
         )
+    inverse = np.zeros(n)
+    inverse[degrees > 0] = 1 / degrees[degrees > 0]
 
     def affinity(V: NDArray) -> NDArray:
-        by_row = degrees[:, None] if V.ndim == 2 else degrees
-        return 0.5 * ((X @ (X.T @ V)) / by_row + X @ (X.T @ (V / by_row)))
+        scale = inverse[:, None] if V.ndim == 2 else inverse
+        return 0.5 * (scale * similarity(V) + similarity(scale * V))
 
-    row_sums = affinity(np.ones(len(degrees)))
+    row_sums = affinity(np.ones(n))
 
     def multiply(V: NDArray) -> NDArray:
         return (row_sums[:, None] if V.ndim == 2 else row_sums) * V - affinity(V)
 
-    n = len(degrees)
-    return LinearOperator((n, n), matvec=multiply, matmat=multiply, dtype=np.float64)
+    laplacian = LinearOperator((n, n), matvec=multiply, matmat=multiply, dtype=np.float64)
+    return Penalty(laplacian, 2 * float(row_sums.max()))

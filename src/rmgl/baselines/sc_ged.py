@@ -31,7 +31,7 @@ from rmgl.baselines.given_layers import LayersClusterer
 from rmgl.baselines.gl_sigrep import DEFAULT_ALPHA
 from rmgl.baselines.spectral import spectral_rows
 from rmgl.clustering import cluster_rows
-from rmgl.embedding import normalized_laplacian
+from rmgl.embedding import normalized_laplacian, smallest_eigenvectors
 from rmgl.memory import require_memory
 from rmgl.parallel import thread_runner
 from rmgl.scaling import SCALES
@@ -137,10 +137,13 @@ class SCGED(LayersClusterer):
         random_state = check_random_state(self.random_state)
         with thread_runner(self._n_threads(X)) as run:
             layers = self._check_layers(X, run)
-        require_memory(8 * 10 * layers.n_nodes**2, f"SC-GED on {layers.n_nodes:,} nodes works with dense matrices, which")
+        require_memory(
+            8 * (8 + len(layers.names)) * layers.n_nodes**2, f"SC-GED on {layers.n_nodes:,} nodes works with dense matrices, which"
+        )
         spectra = [random_walk_spectrum(adjacency) for adjacency in layers.adjacencies]
         first = most_informative(layers.adjacencies, self.n_clusters, random_state)
-        joint = joint_spectrum(spectra, first, self.ridge, self.inverse, tol=self.tol, max_iter=self.max_iter)
+        start = random_walk_eigenvectors(layers.adjacencies[first])
+        joint = joint_spectrum(spectra, *start, self.ridge, self.inverse, tol=self.tol, max_iter=self.max_iter)
         if not joint.converged:
             warnings.warn(
                 f"SC-GED did not converge in max_iter={self.max_iter} rounds: raise max_iter or tol", ConvergenceWarning, stacklevel=2
@@ -154,22 +157,37 @@ class SCGED(LayersClusterer):
 
 @dataclass(frozen=True)
 class Spectrum:
-    """L = I - D^-1 W with its eigenvalues, eigenvectors V = D^-1/2 V_sym (real) and V^-1 = V_sym' D^1/2."""
+    """L = I - D^-1 W and its eigenvalues, ascending."""
 
-    laplacian: sparse.csr_array
+    laplacian: Any
     values: NDArray[np.float64]
-    vectors: NDArray[np.float64]
-    inverse: NDArray[np.float64]
+
+
+def random_walk_laplacian(adjacency: sparse.csr_array) -> Any:
+    """I - D^-1 W, dense where most entries are there; a node without edges has a row of zeros."""
+    degrees = adjacency.sum(axis=1)
+    connected = (degrees > 0).astype(np.float64)
+    laplacian = sparse.csr_array(
+        sparse.diags_array(connected) - sparse.diags_array(connected / np.where(degrees > 0, degrees, 1.0)) @ adjacency
+    )
+    return laplacian.toarray() if laplacian.nnz > laplacian.shape[0] ** 2 / 10 else laplacian
 
 
 def random_walk_spectrum(adjacency: sparse.csr_array) -> Spectrum:
-    """A node without edges has a row of zeros in L and counts with degree one."""
+    values = linalg.eigvalsh(normalized_laplacian(adjacency).toarray())
+    return Spectrum(random_walk_laplacian(adjacency), np.maximum(values, 0.0))
+
+
+def random_walk_eigenvectors(adjacency: sparse.csr_array) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """V = D^-1/2 V_sym (real) and V^-1 = V_sym' D^1/2, eigenvalues ascending.
+
+    The eigenvalue 0 comes with the components of the graph, the largest first, so that the leading columns are not an arbitrary
+    mixture of fragments; a node without edges counts with degree one.
+    """
     degrees = adjacency.sum(axis=1)
-    connected = degrees > 0
-    root = np.sqrt(np.where(connected, degrees, 1.0))
-    values, symmetric = linalg.eigh(normalized_laplacian(adjacency).toarray())
-    laplacian = sparse.csr_array(sparse.diags_array(connected.astype(float)) - sparse.diags_array(1 / root**2) @ adjacency)
-    return Spectrum(laplacian, np.maximum(values, 0.0), symmetric / root[:, None], symmetric.T * root)
+    root = np.sqrt(np.where(degrees > 0, degrees, 1.0))
+    symmetric = smallest_eigenvectors(adjacency, adjacency.shape[0], normalized=True).vectors
+    return symmetric / root[:, None], symmetric.T * root
 
 
 def most_informative(adjacencies: Sequence[sparse.csr_array], n_clusters: int, random_state: np.random.RandomState | None = None) -> int:
@@ -193,11 +211,11 @@ class JointSpectrum:
 
 
 def joint_spectrum(
-    spectra: Sequence[Spectrum], first: int, ridge: float, inverse: float, *, tol: float = 1e-5, max_iter: int = 200
+    spectra: Sequence[Spectrum], P: NDArray, Q: NDArray, ridge: float, inverse: float, *, tol: float = 1e-5, max_iter: int = 200
 ) -> JointSpectrum:
-    """Minimise over P and over Q in turn; the objective never rises. One Gram matrix and one solve per block step."""
+    """Minimise over P and over Q in turn from the given ones; the objective never rises. One Gram matrix and one solve per block step."""
     problem = JointProblem(spectra, ridge, inverse)
-    found = JointSpectrum(spectra[first].vectors, spectra[first].inverse)
+    found = JointSpectrum(P, Q)
     gram_P, gram_Q = found.P.T @ found.P, found.Q @ found.Q.T
     target = problem.target_P(found.Q)
     found.history.append(problem.objective(gram_P, gram_Q, found.P, target))
@@ -216,13 +234,17 @@ def joint_spectrum(
     return found
 
 
+def squares(matrix: Any) -> float:
+    return float(np.square(matrix.data if sparse.issparse(matrix) else matrix).sum())
+
+
 class JointProblem:
     """The objective of SC-GED from the Gram matrices P'P and QQ', and the linear systems of its two blocks."""
 
     def __init__(self, spectra: Sequence[Spectrum], ridge: float, inverse: float) -> None:
         self.spectra, self.ridge, self.inverse = spectra, ridge, inverse
         self.weights = sum(np.outer(s.values, s.values) for s in spectra) + inverse  # G
-        self.norms = sum(float(np.square(s.laplacian.data).sum()) for s in spectra)
+        self.norms = sum(squares(s.laplacian) for s in spectra)
 
     def objective(self, gram_P: NDArray, gram_Q: NDArray, block: NDArray, target: NDArray) -> float:
         """`block` is P with its target, or Q with its own: <block, target> = sum_i <L_i, P Lambda_i Q> + inverse tr(PQ)."""

@@ -7,6 +7,8 @@ import json
 import os
 import tempfile
 import warnings
+import zipfile
+import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +27,8 @@ from rmgl.experiments.grids import Setting
 from rmgl.experiments.methods import METHODS
 from rmgl.metrics import clustering_accuracy, normalized_mutual_info_score
 
+RECIPE = 2  # raised when a method's computation changes, so that kept cells are computed anew
+
 
 @dataclass(frozen=True)
 class Cell:
@@ -38,7 +42,9 @@ class Cell:
 
     def path(self, folder: Path) -> Path:
         """A name that changes with everything the result depends on."""
-        identity = json.dumps([__version__, self.fingerprint, self.setting.method, self.setting.parameters, self.runs], sort_keys=True)
+        identity = json.dumps(
+            [__version__, RECIPE, self.fingerprint, self.setting.method, self.setting.parameters, self.runs], sort_keys=True
+        )
         method = "".join(letter for letter in self.setting.method if letter.isalnum())
         return folder / f"{self.label}-{method}-{hashlib.sha256(identity.encode()).hexdigest()[:16]}.npz"
 
@@ -46,11 +52,20 @@ class Cell:
 def compute(cells: Sequence[Cell], folder: Path, n_jobs: int, progress: Callable[[int, int, str], None]) -> None:
     """Compute the cells that are not there yet, on `n_jobs` processes."""
     folder.mkdir(parents=True, exist_ok=True)
-    missing = list({cell.path(folder): cell for cell in cells if not cell.path(folder).is_file()}.values())
+    missing = list({cell.path(folder): cell for cell in cells if not readable(cell.path(folder))}.values())
     finished = Parallel(n_jobs=n_jobs, return_as="generator_unordered")(delayed(compute_one)(cell, folder) for cell in missing)
     progress(0, len(missing), "")
     for done, label in enumerate(finished, start=1):
         progress(done, len(missing), label)
+
+
+def readable(path: Path) -> bool:
+    """Whether a finished cell is there and whole."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return archive.testzip() is None
+    except (OSError, zipfile.BadZipFile, zlib.error):
+        return False
 
 
 def compute_one(cell: Cell, folder: Path) -> str:

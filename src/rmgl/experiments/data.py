@@ -32,7 +32,7 @@ class Problem:
     @cached_property
     def fingerprint(self) -> str:
         """Changes with any value of the data."""
-        digest = hashlib.sha256()
+        digest = hashlib.sha256(str(self.paper_beta).encode())
         for name, X in [*self.views.items(), ("target", self.target)]:
             digest.update(f"{name} {X.shape}".encode())
             digest.update(np.ascontiguousarray(X).tobytes())

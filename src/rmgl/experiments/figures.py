@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
 
 from rmgl.plots import COLOURS, new_figure
 
@@ -52,7 +54,7 @@ def bars(table: Mapping[str, Any]) -> Figure:
         xlim=(0, 1.1), xticks=np.linspace(0, 1, 6), xlabel=f"NMI, tuned with labels (mean and standard deviation over {table['runs']} runs)"
     )
     ax.set_title(TITLES[table["problem"]])
-    ax.legend(loc="lower left", fontsize=8, framealpha=0.9)
+    figure.legend(loc="outside lower left", fontsize=8, frameon=False)
     ax.spines[["top", "right"]].set_visible(False)
     return figure
 
@@ -67,15 +69,19 @@ def scatter_grid(arrays: Mapping[str, NDArray], names: Sequence[str]) -> Figure:
     figure = new_figure(3.4 * len(shown), 3.7)
     for place, name in enumerate(shown, start=1):
         ax = figure.add_subplot(1, len(shown), place)
-        scatter(ax, arrays[name][:, -2:], arrays["target"], name, size=4)
-    figure.suptitle("UCI handwritten digits: last two columns of the common subspace, one colour per digit", fontsize=11)
+        scatter(ax, arrays[name][:, -2:], arrays["target"], name, size=4, numbered=True)
+    figure.suptitle("UCI handwritten digits: last two columns of the common subspace, one colour and number per digit", fontsize=11)
     return figure
 
 
-def scatter(ax: Axes, points: NDArray, target: NDArray, title: str, size: float) -> None:
+def scatter(ax: Axes, points: NDArray, target: NDArray, title: str, size: float, numbered: bool = False) -> None:
     for label in np.unique(target):
         own = points[target == label]
         ax.scatter(own[:, 0], own[:, 1], s=size, c=COLOURS[int(label) % len(COLOURS)], alpha=0.7, linewidths=0, rasterized=True)
+    for label in np.unique(target) if numbered else ():
+        x, y = np.median(points[target == label], axis=0)
+        box = {"boxstyle": "circle,pad=0.15", "facecolor": "white", "edgecolor": COLOURS[int(label) % len(COLOURS)], "alpha": 0.85}
+        ax.text(x, y, str(label), ha="center", va="center", fontsize=7, bbox=box)
     ax.set_title(title, fontsize=9)
     ax.set(xticks=[], yticks=[])
     ax.margins(0.08)
@@ -90,7 +96,7 @@ def synthetic(arrays: Mapping[str, NDArray]) -> Figure:
     top, middle, bottom = parts
     for part, kind, title in (
         (top, "true:", "(a) true layers: in each, another class is cut off"),
-        (middle, "learned:", "(b) layers learned by RMGL: four components each"),
+        (middle, "learned:", "(b) layers learned by RMGL"),
     ):
         part.suptitle(title, fontsize=11)
         names = [name for name in arrays if name.startswith(kind)]
@@ -128,7 +134,8 @@ def draw_graph(ax: Axes, adjacency: NDArray, target: NDArray, title: str) -> Non
         own = position[target == label]
         ax.scatter(own[:, 0], own[:, 1], s=12, c=COLOURS[int(label)], zorder=3, linewidths=0)
     n_cross = int((~same).sum())
-    ax.set_title(f"{title}: {len(i)} edges, {n_cross} between classes", fontsize=9)
+    parts = connected_components(csr_array(adjacency), directed=False, return_labels=False)
+    ax.set_title(f"{title}: {len(i)} edges, {n_cross} between classes, {parts} components", fontsize=9)
     ax.set(xticks=[], yticks=[], aspect="equal")
     ax.autoscale_view()
 

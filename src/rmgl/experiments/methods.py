@@ -25,29 +25,30 @@ from rmgl.views import Views
 Embeddings = dict[str, NDArray[np.float64]]
 
 
-def rmgl(
-    problem: Problem, *, scale: str = "minmax", edges: float | str = "auto", weights: str = "equal", strength: float = 1.0
-) -> Embeddings:
-    """RMGL's Q, and the spectral embedding of each of its layers.
-
-    `weights` is "paper" (the paper's beta) or "equal" (their mean for every view); they are given for alpha = 100 and scaled with alpha, as
-    the scale law asks, and by `strength`. `edges="auto"` leaves alpha and beta to RMGL.
-    """
-    views = Views.of(problem.views).scaled(scale)
-    if edges == "auto":
-        alpha: Any = "auto"
-        beta: Any = "auto"
-    else:
-        alpha = alphas(views, edges)
-        pattern = np.array(problem.paper_beta, dtype=float)
-        pattern = pattern if weights == "paper" else np.full(len(pattern), pattern.mean())
-        beta = (strength * pattern * alpha / 100).tolist()
-        alpha = alpha.tolist()
-    model = RMGL(problem.n_clusters, alpha=alpha, beta=beta, scale="none", random_state=0)
-    model.fit(dict(zip(views.names, views.matrices, strict=True)))
+def rmgl(problem: Problem, **parameters: Any) -> Embeddings:
+    """RMGL's Q, and the spectral embedding of each of its layers."""
+    model = fit_rmgl(problem, **parameters)
     layers = {f"RMGL layer {layer.name}": spectral_rows(layer.adjacency, problem.n_clusters) for layer in model.layers_}
     components = np.array([layer.n_components for layer in model.layers_])
     return {"RMGL (Q)": model.embedding_, **layers, "_components": components}
+
+
+def fit_rmgl(
+    problem: Problem, *, scale: str = "minmax", edges: float | str = "auto", weights: str = "equal", strength: float = 1.0
+) -> RMGL:
+    """`weights` is "paper" (the paper's beta) or "equal" (their mean for every view); they are given for alpha = 100 and scaled with alpha,
+    as the scale law asks, and by `strength`. `edges="auto"` leaves alpha and beta to RMGL.
+    """
+    views = Views.of(problem.views).scaled(scale)
+    alpha: Any = "auto"
+    beta: Any = "auto"
+    if edges != "auto":
+        pattern = np.array(problem.paper_beta, dtype=float)
+        pattern = pattern if weights == "paper" else np.full(len(pattern), pattern.mean())
+        alpha = alphas(views, edges).tolist()
+        beta = (strength * pattern * alpha / 100).tolist()
+    model = RMGL(problem.n_clusters, alpha=alpha, beta=beta, scale="none", random_state=0)
+    return model.fit(dict(zip(views.names, views.matrices, strict=True)))
 
 
 def gl_sigrep(problem: Problem, **parameters: Any) -> Embeddings:

@@ -11,10 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from rmgl.datasets import make_complementary_layers
 from rmgl.experiments import data, figures
 from rmgl.experiments.cells import Cell, compute
 from rmgl.experiments.data import Problem
 from rmgl.experiments.grids import Setting, settings
+from rmgl.experiments.methods import fit_rmgl
 from rmgl.experiments.table import Result, best, collect, make_table, to_markdown
 from rmgl.metrics import normalized_mutual_info_score
 
@@ -51,7 +53,9 @@ def reproduce_real(name: str, folder: Path, *, runs: int, quick: bool, n_jobs: i
     results = collect(cells, folder / "cells")
     chosen = {shown: best(results, shown, "grid") for shown in SHOWN}
     embeddings = {shown: result.embedding for shown, result in chosen.items() if result is not None and result.embedding is not None}
-    write(folder / name, make_table(results, name, runs, draws=1), embeddings | {"target": problem.target})
+    write(
+        folder / name, make_table(results, name, len(problem.target), runs, draws=1, quick=quick), embeddings | {"target": problem.target}
+    )
     redraw(name, folder)
 
 
@@ -67,7 +71,7 @@ def reproduce_synthetic(folder: Path, *, draws: int, quick: bool, n_jobs: int, p
                 unit_cells.append(Cell(f"synthetic-unit-{draw}", unit, unit_mark, a_hundredth(setting), runs=1))
     compute(cells + unit_cells, folder / "cells", n_jobs, progress)
     results = collect(cells, folder / "cells")
-    table = make_table(results, "synthetic", 1, draws)
+    table = make_table(results, "synthetic", 100, 1, draws, quick)
     table["perfect"] = perfect(best(results, "RMGL (Q)", "grid"))
     table["unit_length"] = unit_length_report(collect(unit_cells, folder / "cells"), draws)
     write(folder / "synthetic", table, figure1_arrays(results))
@@ -76,8 +80,10 @@ def reproduce_synthetic(folder: Path, *, draws: int, quick: bool, n_jobs: int, p
 
 def a_hundredth(setting: Setting) -> Setting:
     """The same setting for data a tenth as large: a given alpha is a hundredth, and beta goes with it."""
-    edges = setting.parameters["edges"]
-    return replace(setting, parameters=setting.parameters | {"edges": edges if isinstance(edges, str) else edges / 100})
+    edges, scale = setting.parameters["edges"], setting.parameters["scale"]
+    if isinstance(edges, str) or scale != "none":
+        return setting
+    return replace(setting, parameters=setting.parameters | {"edges": edges / 100})
 
 
 def perfect(result: Result | None) -> dict[str, int]:
@@ -108,21 +114,12 @@ def unit_length_report(results: list[Result], draws: int) -> dict[str, float]:
 
 def figure1_arrays(results: list[Result]) -> dict[str, Any]:
     """True layers, RMGL's layers and all embeddings of the first draw, for the tuned settings."""
-    from rmgl.datasets import make_complementary_layers
-    from rmgl.estimator import RMGL
-    from rmgl.experiments.methods import alphas
-    from rmgl.views import Views
-
     made = make_complementary_layers(random_state=0)
     arrays: dict[str, Any] = {"target": made.target}
     arrays |= {f"true:{name}": adjacency.toarray() for name, adjacency in made.layers.items()}
     chosen = best(results, "RMGL (Q)", "grid")
     assert chosen is not None
-    parameters = chosen.setting.parameters
-    alpha = alphas(Views.of(made.views), parameters["edges"])
-    model = RMGL(4, alpha=alpha.tolist(), beta=(parameters["strength"] * alpha / 100).tolist(), scale="none", random_state=0).fit(
-        made.views
-    )
+    model = fit_rmgl(data.synthetic(0), **chosen.setting.parameters)
     arrays |= {f"learned:{layer.name}": layer.adjacency.toarray() for layer in model.layers_}
     for name in ["RMGL (Q)", *(f"GL-SigRep {name}" for name in made.views), "SC-GED", "SC-ML", "GD-MCCA"]:
         result = best(results, name, "grid")

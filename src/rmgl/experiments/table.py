@@ -75,13 +75,14 @@ def row_names(results: Sequence[Result]) -> list[str]:
     return [name for piece in ORDER for name in names if (name.startswith(piece) if piece in PER_VIEW else name == piece)]
 
 
-def make_table(results: Sequence[Result], problem: str, runs: int, draws: int) -> dict[str, Any]:
+def make_table(results: Sequence[Result], problem: str, n_rows: int, runs: int, draws: int, quick: bool) -> dict[str, Any]:
     """Everything the Markdown and the figures say, as plain JSON."""
     rows = []
     for name in row_names(results):
         tuned, default = best(results, name, "grid"), best(results, name, "default")
         grid = [result for result in results if result.name == name and result.setting.kind == "grid"]
-        rows.append({"name": name, "tuned": summary(tuned), "default": summary(default), "settings_tried": len(grid)})
+        n_tried: int | str = "as for Q" if name.startswith("RMGL layer") else len(grid)
+        rows.append({"name": name, "tuned": summary(tuned), "default": summary(default), "settings_tried": n_tried})
     paper = [summary(result) for result in results if result.setting.kind == "paper" and result.name == "RMGL (Q)"]
     grids: dict[str, list[str]] = {}
     for result in results:
@@ -89,7 +90,16 @@ def make_table(results: Sequence[Result], problem: str, runs: int, draws: int) -
             tried = grids.setdefault(result.setting.method, [])
             if describe(result.setting.parameters) not in tried:
                 tried.append(describe(result.setting.parameters))
-    return {"problem": problem, "runs": runs, "draws": draws, "rows": rows, "paper_parameters": paper, "grids": grids}
+    return {
+        "problem": problem,
+        "quick": quick,
+        "n_rows": n_rows,
+        "runs": runs,
+        "draws": draws,
+        "rows": rows,
+        "paper_parameters": paper,
+        "grids": grids,
+    }
 
 
 def summary(result: Result | None) -> dict[str, Any] | None:
@@ -109,8 +119,10 @@ def summary(result: Result | None) -> dict[str, Any] | None:
 def to_markdown(table: dict[str, Any]) -> str:
     """The table for readers."""
     spread = f"{table['draws']} draws of the data" if table["draws"] > 1 else f"{table['runs']} k-means seeds"
+    trial = "**A quick trial: few rows, settings and runs.** " if table["quick"] else ""
     lines = [
-        f"NMI, mean +/- standard deviation over {spread}. *Tuned with labels*: the best of the written grid; *defaults*: no labels used.",
+        f"{trial}{table['n_rows']} rows. NMI, mean +/- standard deviation over {spread}. *Tuned with labels*: the best of the written grid "
+        "(RMGL's layers: those of the setting best for Q); *defaults*: no labels used.",
         "",
         "| method | tuned with labels | parameters chosen | settings tried | defaults, no labels |",
         "|---|---|---|---|---|",

@@ -19,7 +19,8 @@ class Layer:
 
     Examples
     --------
-    >>>     >>> from rmgl import learn_layer
+    >>> import numpy as np
+    >>> from rmgl import learn_layer
     >>> layer = learn_layer(np.array([[0.0], [0.1], [5.0], [5.1]]), alpha=0.1)
     >>> layer.n_edges, layer.n_components, layer.status
     (2, 2, 'converged')
