@@ -103,6 +103,25 @@ def test_gl_sigrep_says_when_it_did_not_converge(rng):
         learn_gl_sigrep(rng.normal(size=(20, 2)), 1.0, 1.0, max_iter=1)
 
 
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"alpha": 1.0, "beta": 1e-20}, r"alpha=1.0e-20 for view 'layer' is below the rounding of squared distances"),
+        ({"max_iter": 0}, "max_iter=0 must be a whole number >= 1"),
+        ({"tol": -1}, "tol=-1 and threshold=0.0001 must be numbers >= 0"),
+        ({"threshold": None}, "threshold=None must be numbers >= 0"),
+    ],
+)
+def test_gl_sigrep_bad_arguments(rng, arguments, message):
+    with pytest.raises(ValueError, match=message):
+        learn_gl_sigrep(rng.normal(size=(20, 2)), **arguments)
+
+
+def test_gl_sigrep_layer_knows_both_weights(rng):
+    layer = learn_gl_sigrep(rng.normal(size=(20, 2)), 0.3, 0.5)
+    assert (layer.alpha, layer.beta) == (0.3, 0.5)
+
+
 # SC-ML
 
 
@@ -147,6 +166,29 @@ def test_layers_can_be_given_in_three_ways(planted):
     for model in (by_layer, by_name, by_matrix):
         assert adjusted_rand_score(target, model.labels_) == 1.0
         assert not hasattr(model, "layers_")
+
+
+def test_nothing_of_an_earlier_fit_remains(planted):
+    views, _ = planted
+    model = SCML(3, random_state=0).fit(views)
+    assert len(model.layers_) == 2
+    model.fit([learn_layer(X, 1.0, name=name) for name, X in views.items()])
+    assert not hasattr(model, "layers_")
+
+
+@pytest.mark.parametrize(
+    ("options", "given", "message"),
+    [
+        ({}, [], "no views were given"),
+        ({}, {}, "no views were given"),
+        ({"precomputed": True, "views": [2, 2]}, np.ones((4, 4)), "with given layers leave views=None"),
+        ({}, [learn_layer(np.eye(4), 1.0), np.eye(4)], "some of the input are Layer objects and some are not"),
+        ({}, [learn_layer(np.eye(4), 1.0)] * 2, "layer names must differ"),
+    ],
+)
+def test_bad_collections_of_layers(options, given, message):
+    with pytest.raises(ValueError, match=message):
+        SCML(2, **options).fit(given)
 
 
 @pytest.mark.parametrize(

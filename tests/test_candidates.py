@@ -186,7 +186,7 @@ def test_lists_that_would_not_fit_are_refused(rng, monkeypatch):
     from rmgl import memory
 
     monkeypatch.setattr(memory, "available_memory", lambda: 1000)
-    with pytest.raises(MemoryError, match=r"view 'layer': lists of 7 neighbours for 50 rows need at least"):
+    with pytest.raises(MemoryError, match=r"view 'layer': 350 listed neighbours need at least .* use fewer neighbours"):
         learn_layer(rng.normal(size=(50, 2)), 1.0, candidates=7)
 
 

@@ -59,7 +59,9 @@ def test_sizes_and_densities_are_arguments():
         ({"class_sizes": (5, 5), "n_layers": 2}, "at least three classes"),
         ({"within": 0.1, "between": 0.2}, "0 <= between < within <= 1"),
         ({"n_signals": 101}, "n_signals=101 from 1 to the number of nodes, 100"),
-        ({"noise": -1.0}, "noise=-1.0 must be >= 0"),
+        ({"noise": -1.0}, "noise=-1.0 must be a number >= 0"),
+        ({"noise": np.nan}, "noise=nan must be a number >= 0"),
+        ({"class_sizes": (5.5, 5, 5)}, "at least three classes of at least two nodes"),
         ({"within": 0.01, "between": 0.0}, "leave pieces unconnected"),
     ],
 )
@@ -126,6 +128,33 @@ def test_coil20_refuses_other_things(tmp_path):
         fetch_coil20(images=np.zeros((2, 3)))
     with pytest.raises(FileNotFoundError, match="does not exist"):
         fetch_coil20(images=tmp_path / "nowhere")
-    (tmp_path / "bad.zip").write_text("no")
-    with pytest.raises(ValueError, match=r"is not a readable .zip file"):
-        fetch_coil20(images=tmp_path / "bad.zip")
+    for name in ("bad.zip", "bad.npz"):
+        (tmp_path / name).write_text("no")
+        with pytest.raises(ValueError, match=r"is not a readable file of images"):
+            fetch_coil20(images=tmp_path / name)
+    np.savez(tmp_path / "other.npz", pictures=np.zeros(3))
+    with pytest.raises(ValueError, match=r"other.npz holds no array named 'images'"):
+        fetch_coil20(images=tmp_path / "other.npz")
+
+
+@pytest.mark.parametrize("shape", [(64, 64), (9000, 9000), (128, 128, 3)])
+def test_images_of_another_kind_are_refused_by_their_header(tmp_path, shape):
+    from PIL import Image
+
+    Image.fromarray(np.zeros(shape, dtype=np.uint8)).save(tmp_path / "obj1__0.png")
+    with pytest.raises(ValueError, match=r"obj1__0.png is a (L|RGB) image of \d+ x \d+ pixels, not grey and 128 x 128"):
+        coil20.read_images(tmp_path)
+
+
+def test_damaged_images_and_archives_are_named(tmp_path):
+    (tmp_path / "obj1__0.png").write_bytes(b"not a png")
+    with pytest.raises(ValueError, match=r"obj1__0.png is not a readable PNG image"):
+        coil20.read_images(tmp_path)
+    path = tmp_path / "a.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("obj1__0.png", bytes(range(256)) * 40)
+    content = bytearray(path.read_bytes())
+    content[45:80] = bytes(35)
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=r"is not a readable file of images|is not a readable PNG image"):
+        coil20.read_images(path)

@@ -1,9 +1,10 @@
-"""The command line: `rmgl cluster` and `rmgl demo`."""
+"""The command line: `rmgl cluster`, `rmgl demo` and `rmgl reproduce`."""
 
 from __future__ import annotations
 
 import sys
 import warnings
+import zipfile
 from importlib.util import find_spec
 from pathlib import Path
 from time import perf_counter
@@ -162,7 +163,7 @@ def reproduce(experiment: str, output: Path, runs: int, quick: bool, redraw: boo
             else:
                 with cell_progress(name) as progress:
                     experiments.reproduce(name, output, runs=runs, quick=quick, n_jobs=jobs, images=images, progress=progress)
-        except (ValueError, ImportError, OSError) as error:
+        except (ValueError, ImportError, OSError, MemoryError, zipfile.BadZipFile) as error:
             raise BadInput(" ".join(str(error).split())) from error
         click.echo((output / name / "table.md").read_text().split("<details>")[0])
         click.echo(f"{name}: {perf_counter() - began:.0f} s, written: {output / name}\n")

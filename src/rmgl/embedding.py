@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from scipy import linalg, sparse
 from scipy.sparse import csgraph
 from scipy.sparse.linalg import LinearOperator, lobpcg
+from sklearn.exceptions import ConvergenceWarning
 
 DENSE_NODES = 1000  # up to here LAPACK is faster than any iteration
 DENSE_RESCUE_NODES = 6000  # up to here it takes over where the iteration does not arrive
@@ -192,6 +193,8 @@ def _iterated_rest(matrix: Any, diagonal: NDArray, null: NDArray, count: int, gu
     values, vectors = values[order], vectors[:, order]
     wanted = vectors[:, :count]
     residual = np.linalg.norm(matrix @ wanted - wanted * values[:count], axis=0).max()
-    if not residual <= 10 * tol and n <= DENSE_RESCUE_NODES:
-        return _dense_rest(matrix, null, count, bound)
+    if not residual <= 10 * tol:
+        if n <= DENSE_RESCUE_NODES:
+            return _dense_rest(matrix, null, count, bound)
+        warnings.warn(f"eigenvectors reached a relative residual of {residual / bound:.1e} only", ConvergenceWarning, stacklevel=2)
     return vectors

@@ -16,7 +16,7 @@ from rmgl.alternate import Outcome, ViewProblem, alternate
 from rmgl.base import ViewsClusterer
 from rmgl.clustering import cluster_rows
 from rmgl.defaults import default_alpha, default_beta
-from rmgl.edges import AllPairs, state_candidates
+from rmgl.edges import AllPairs, list_length, state_candidates
 from rmgl.layer import SOLVERS
 from rmgl.layer.learn import check_magnitudes
 from rmgl.parallel import Check, Runner, thread_runner
@@ -207,11 +207,18 @@ class RMGL(ViewsClusterer):
 
         def state(item: tuple, check: Check) -> ViewProblem:
             name, X, a, b, wanted = item
-            pairs = state_candidates(name, X, a, wanted, n_vectors=len(names) + n_threads + 2, shared=shared, check=check)
+            pairs = state_candidates(name, X, a, wanted, shared=shared, check=check)
             check_magnitudes(name, a, pairs.distances, b)
             return ViewProblem(name, pairs, a, b)
 
         wanted = per_view(self.candidates, names, "candidates")
+        n_dense = sum(
+            list_length(X, a, c) is None
+            for X, a, c in zip(views.matrices, alpha, wanted, strict=True)
+            if isinstance(c, Integral) or (isinstance(c, str) and c in ("auto", "all"))
+        )
+        if n_dense:
+            shared.require_memory(n_dense + min(n_threads, n_dense) + 2, f"{n_dense} view(s)")
         return run(state, list(zip(names, views.matrices, alpha.tolist(), beta.tolist(), wanted, strict=True)))
 
     def _keep(self, problems: list[ViewProblem], outcome: Outcome) -> None:

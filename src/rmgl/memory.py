@@ -14,13 +14,13 @@ def available_memory() -> int | None:
     return min(limits, default=None)
 
 
-def require_memory(needed: int, purpose: str) -> None:
+def require_memory(needed: int, purpose: str, way_out: str = "use fewer rows (a sample)") -> None:
     """Raise a MemoryError that says how much is needed and how much there is, if it is too little."""
     available = available_memory()
     if available is not None and needed > available:
         raise MemoryError(
             f"{purpose} need at least {needed / GIB:.1f} GiB of memory and {available / GIB:.1f} GiB are available; "
-            "use fewer rows (a sample) or a machine with more memory"
+            f"{way_out}, or a machine with more memory"
         )
 
 

@@ -33,7 +33,7 @@ class LayersClusterer(ViewsClusterer):
     """A clusterer that merges graph layers.
 
     `fit` takes views, from which GL-SigRep layers are learned (`alpha`, `beta`, `scale`), or ready layers: `Layer` objects, or,
-    with `precomputed=True`, adjacency matrices.
+    with `precomputed=True`, adjacency matrices (symmetric, weights >= 0; entries on the diagonal are left out).
     """
 
     precomputed: bool
@@ -43,9 +43,13 @@ class LayersClusterer(ViewsClusterer):
     n_jobs: int | None
 
     def _n_threads(self, X: Any) -> int:
-        return min(effective_n_jobs(self.n_jobs), len(X) if isinstance(X, list | tuple | Mapping) else 1)
+        given = X if isinstance(X, list | tuple | Mapping) else self.views or [X]
+        return max(1, min(effective_n_jobs(self.n_jobs), len(given)))
 
     def _check_layers(self, X: Any, run: Runner) -> GivenLayers:
+        for stale in ("layers_", "feature_names_in_"):  # of an earlier fit on other input
+            if hasattr(self, stale):
+                delattr(self, stale)
         items = list(X.values()) if isinstance(X, Mapping) else list(X) if isinstance(X, list | tuple) else [X]
         if items and all(isinstance(item, Layer) for item in items):
             X = {item.name: item.adjacency for item in items} if not isinstance(X, Mapping) else {k: v.adjacency for k, v in X.items()}
@@ -53,8 +57,12 @@ class LayersClusterer(ViewsClusterer):
                 raise ValueError(
                     f"layer names must differ, but they are {[item.name for item in items]}: pass a dict with names of your own"
                 )
+        elif any(isinstance(item, Layer) for item in items):
+            raise ValueError("some of the input are Layer objects and some are not: pass Layer objects only, or adjacency matrices only")
         elif not self.precomputed:
             return self._learn_layers(X, run)
+        if self.views is not None:
+            raise ValueError("views= describes the column blocks of one table of features; with given layers leave views=None")
         given = check_adjacencies(Views.of(X))
         self._check_n_rows(given.n_nodes)
         self.view_names_ = list(given.names)

@@ -27,6 +27,7 @@ from rmgl.clustering import cluster_rows
 from rmgl.defaults import default_alpha
 from rmgl.edges import AllPairs
 from rmgl.layer import Layer, LayerProblem, solve_layer
+from rmgl.layer.learn import check_magnitudes
 from rmgl.layer.problem import squared_norm
 from rmgl.parallel import thread_runner
 from rmgl.scaling import SCALES
@@ -40,6 +41,8 @@ DEFAULT_ALPHA = 0.1
 class SigRepLayer(Layer):
     """A GL-SigRep layer: also the smoothed data Y and the objective after every half step."""
 
+    beta: float
+    """Weight of ||L||_F^2; `alpha` is the weight of smoothness."""
     smoothed: NDArray[np.float64] = field(repr=False)
     history: list[float] = field(repr=False)
     n_rounds: int
@@ -91,6 +94,10 @@ def learn_gl_sigrep(
     >>> layer.n_components
     2
     """
+    if not (isinstance(max_iter, Integral) and max_iter >= 1):
+        raise ValueError(f"max_iter={max_iter!r} must be a whole number >= 1")
+    if not (isinstance(tol, Real) and tol >= 0 and isinstance(threshold, Real) and threshold >= 0):
+        raise ValueError(f"tol={tol!r} and threshold={threshold!r} must be numbers >= 0")
     views = Views.of({name: X}).scaled(scale)
     alpha = float(positive_per_view(alpha, views.names, "alpha")[0])
     edges = AllPairs(views.n_rows)
@@ -101,6 +108,7 @@ def learn_gl_sigrep(
         if isinstance(beta, str) and beta == "auto"
         else float(positive_per_view(beta, views.names, "beta")[0])
     )
+    check_magnitudes(name, ridge, alpha * distances)
     return _alternate(name, views.matrices[0], edges, distances, alpha, ridge, tol=tol, max_iter=max_iter, threshold=threshold)
 
 
@@ -123,10 +131,12 @@ def _alternate(
             break
     else:
         warnings.warn(f"GL-SigRep did not converge in max_iter={max_iter} rounds: raise max_iter or tol", ConvergenceWarning, stacklevel=3)
+    if layer.status != "converged":
+        warnings.warn(layer.message, ConvergenceWarning, stacklevel=3)
     adjacency = layer.adjacency.copy()
     adjacency.data[adjacency.data < threshold] = 0.0
     adjacency.eliminate_zeros()
-    stored = {f.name: getattr(layer, f.name) for f in fields(Layer)} | {"adjacency": adjacency}
+    stored = {f.name: getattr(layer, f.name) for f in fields(Layer)} | {"adjacency": adjacency, "alpha": alpha, "beta": beta}
     return SigRepLayer(**stored, smoothed=Y, history=history, n_rounds=len(history) // 2)
 
 

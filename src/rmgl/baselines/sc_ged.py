@@ -52,7 +52,7 @@ class SCGED(LayersClusterer):
     ridge, inverse : float > 0
         The two weights of the objective.
     precomputed : bool
-        True if `fit` is given adjacency matrices. `Layer` objects need no flag.
+        True if `fit` is given adjacency matrices (entries on their diagonals are left out). `Layer` objects need no flag.
     alpha, beta, scale : of the GL-SigRep layers that are learned if `fit` is given views
     views : column blocks of one table, optional
     tol, max_iter : stop when a round lowers the objective by less than this share

@@ -37,7 +37,7 @@ class SCML(LayersClusterer):
     merge : float >= 0
         Weight of closeness to the layers' own subspaces.
     precomputed : bool
-        True if `fit` is given adjacency matrices. `Layer` objects need no flag.
+        True if `fit` is given adjacency matrices (entries on their diagonals are left out). `Layer` objects need no flag.
     alpha, beta, scale : of the GL-SigRep layers that are learned if `fit` is given views
     views : column blocks of one table, optional
     n_init, n_jobs, random_state : as in `RMGL`

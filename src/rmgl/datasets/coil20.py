@@ -6,6 +6,7 @@ import hashlib
 import io
 import re
 import zipfile
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -87,19 +88,42 @@ def read_images(source: Any) -> NDArray:
     if not isinstance(source, str | Path):
         return np.asarray(source)
     path = Path(source)
-    if path.suffix in (".npy", ".npz"):
-        stored = np.load(path, allow_pickle=False)
-        return stored if isinstance(stored, np.ndarray) else stored["images"] if "images" in stored.files else stored[stored.files[0]]
     if not path.exists():
         raise FileNotFoundError(f"images={str(path)!r} does not exist: pass a folder, a .zip, a .npy or .npz file, or an array")
-    files = folder_files(path) if path.is_dir() else zip_files(path)
-    decoded = {key: decode(content) for key, content in files}
+    try:
+        if path.suffix in (".npy", ".npz"):
+            return read_arrays(path)
+        return stack(path, folder_files(path) if path.is_dir() else zip_files(path))
+    except (zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError, EOFError) as error:
+        raise ValueError(f"{path} is not a readable file of images ({error}): delete it and fetch it again") from error
+
+
+def read_arrays(path: Path) -> NDArray:
+    """The array of a .npy file, or the array `images` of an .npz file."""
+    with path.open("rb") as file:
+        if path.suffix == ".npy":
+            return np.load(file, allow_pickle=False)
+        with zipfile.ZipFile(file) as archive:
+            if "images.npy" not in archive.namelist():
+                raise ValueError(f"{path} holds no array named 'images'")
+            with archive.open("images.npy") as member:
+                return np.lib.format.read_array(member, allow_pickle=False)
+
+
+def stack(path: Path, files: Iterator[tuple[tuple[int, int], bytes]]) -> NDArray:
+    """All 1440 images, object by object and pose by pose."""
     wanted = [(thing, pose) for thing in range(1, 21) for pose in range(72)]
-    missing = [key for key in wanted if key not in decoded]
+    places = {key: place for place, key in enumerate(wanted)}
+    images, seen = np.empty(SHAPE, dtype=np.uint8), set()
+    for key, content in files:
+        if key in places:
+            images[places[key]] = decode(content, f"obj{key[0]}__{key[1]}.png")
+            seen.add(key)
+    missing = [key for key in wanted if key not in seen]
     if missing:
         thing, pose = missing[0]
         raise ValueError(f"images={str(path)!r} lacks {len(missing)} of 1440 images, first obj{thing}__{pose}.png")
-    return np.stack([decoded[key] for key in wanted])
+    return images
 
 
 def folder_files(folder: Path) -> Iterator[tuple[tuple[int, int], bytes]]:
@@ -110,20 +134,24 @@ def folder_files(folder: Path) -> Iterator[tuple[tuple[int, int], bytes]]:
 
 
 def zip_files(path: Path) -> Iterator[tuple[tuple[int, int], bytes]]:
+    with zipfile.ZipFile(path) as archive:
+        for member in archive.infolist():
+            match = IMAGE_NAME.search(member.filename)
+            if match and member.file_size <= LARGEST_IMAGE_FILE:
+                yield (int(match[1]), int(match[2])), archive.read(member)
+
+
+def decode(content: bytes, name: str) -> NDArray[np.uint8]:
+    """One grey PNG of 128 x 128 pixels; its header is read before its pixels."""
+    from PIL import Image, UnidentifiedImageError
+
     try:
-        with zipfile.ZipFile(path) as archive:
-            for member in archive.infolist():
-                match = IMAGE_NAME.search(member.filename)
-                if match and member.file_size <= LARGEST_IMAGE_FILE:
-                    yield (int(match[1]), int(match[2])), archive.read(member)
-    except zipfile.BadZipFile as error:
-        raise ValueError(f"{path} is not a readable .zip file: delete it and fetch it again") from error
-
-
-def decode(content: bytes) -> NDArray:
-    from skimage import io as image_io
-
-    return image_io.imread(io.BytesIO(content), as_gray=False)
+        with Image.open(io.BytesIO(content), formats=["PNG"]) as image:
+            if image.size != SHAPE[1:] or image.mode != "L":
+                raise ValueError(f"{name} is a {image.mode} image of {image.size[0]} x {image.size[1]} pixels, not grey and 128 x 128")
+            return np.asarray(image)
+    except (UnidentifiedImageError, OSError, SyntaxError) as error:
+        raise ValueError(f"{name} is not a readable PNG image ({error})") from error
 
 
 def check_pixels(pixels: NDArray, source: Any) -> NDArray[np.uint8]:
@@ -132,7 +160,10 @@ def check_pixels(pixels: NDArray, source: Any) -> NDArray[np.uint8]:
         raise ValueError(f"COIL-20 images have shape {SHAPE} and dtype uint8, not {pixels.shape} and {pixels.dtype}")
     if hashlib.sha256(np.ascontiguousarray(pixels).tobytes()).hexdigest() != PIXELS_SHA256:
         origin = f" in {source}" if isinstance(source, str | Path) else ""
-        raise ValueError(f"the pixels{origin} are not those of the 1440 processed COIL-20 images, object by object and pose by pose")
+        raise ValueError(
+            f"the pixels{origin} are not those of the 1440 processed COIL-20 images, object by object and pose by pose; "
+            "a file in the cache should be deleted and fetched again"
+        )
     return pixels
 
 

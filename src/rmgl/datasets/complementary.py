@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Integral
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,12 +64,12 @@ def make_complementary_layers(
     n_classes = len(class_sizes)
     if not 1 <= n_layers <= n_classes:
         raise ValueError(f"n_layers={n_layers} must be from 1 to the number of classes, {n_classes}")
-    if n_classes < 3 or min(class_sizes) < 2:
+    if n_classes < 3 or not all(isinstance(size, Integral) and size >= 2 for size in class_sizes):
         raise ValueError(f"class_sizes={list(class_sizes)} must hold at least three classes of at least two nodes")
     if not 0 <= between < within <= 1:
         raise ValueError(f"edge probabilities must satisfy 0 <= between < within <= 1, not between={between}, within={within}")
-    if noise < 0 or not 1 <= n_signals <= sum(class_sizes):
-        raise ValueError(f"noise={noise} must be >= 0 and n_signals={n_signals} from 1 to the number of nodes, {sum(class_sizes)}")
+    if not (np.isfinite(noise) and noise >= 0 and isinstance(n_signals, Integral) and 1 <= n_signals <= sum(class_sizes)):
+        raise ValueError(f"noise={noise} must be a number >= 0 and n_signals={n_signals} from 1 to the number of nodes, {sum(class_sizes)}")
     random_state = check_random_state(random_state)
     target = np.repeat(np.arange(n_classes), class_sizes)
     layers, views = {}, {}

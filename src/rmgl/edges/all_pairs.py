@@ -35,7 +35,11 @@ class AllPairs:
 
     def require_memory(self, n_vectors: int, purpose: str) -> None:
         """Refuse, before anything is allocated, what `n_vectors` vectors over all pairs would need."""
-        require_memory(8 * self.n_pairs * n_vectors, f"{purpose}: all {self.n_pairs:,} pairs of {self.n_nodes:,} rows")
+        require_memory(
+            8 * self.n_pairs * n_vectors,
+            f"{purpose}: all {self.n_pairs:,} pairs of {self.n_nodes:,} rows",
+            "give each node a list of neighbours (candidates=20, exact all the same; 'approximate' is faster), and a smaller alpha",
+        )
 
     def measure(self, X: NDArray | sparse.csr_array, check: Callable[[], None] = lambda: None) -> Vector:
         from rmgl import kernels

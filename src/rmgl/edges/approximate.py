@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from rmgl.edges.neighbours import nearest_rows, pattern_of
+from rmgl.edges.neighbours import centred, nearest_rows, pattern_of
 
 SAMPLE = 500
 KINDS = "'auto', 'all', 'approximate', a number of neighbours or a sparse graph"
@@ -20,7 +20,7 @@ def approximate_pattern(X: Any, length: int) -> sparse.csr_array:
     except ImportError as error:
         raise ImportError("approximate neighbours need pynndescent: pip install 'rmgl[ann]'") from error
     n = X.shape[0]
-    data = sparse.csr_matrix(X) if sparse.issparse(X) else np.ascontiguousarray(X, dtype=np.float32)
+    data = sparse.csr_matrix(X) if sparse.issparse(X) else np.ascontiguousarray(centred(X), dtype=np.float32)
     found, _ = NNDescent(data, n_neighbors=min(length + 1, n), random_state=0).neighbor_graph
     own = found == np.arange(n)[:, None]
     own[~own.any(axis=1), -1] = True
@@ -46,6 +46,6 @@ def measured_recall(X: Any, union: sparse.csr_array, length: int) -> float:
     """The share of the `length` exact nearest neighbours, of a sample of rows, that are candidates."""
     n = X.shape[0]
     rows = np.sort(np.random.RandomState(0).permutation(n)[:SAMPLE])
-    exact, _ = nearest_rows(X, rows, length)
+    exact, _ = nearest_rows(centred(X), rows, length)
     listed = [np.isin(own, union.indices[union.indptr[row] : union.indptr[row + 1]]).mean() for row, own in zip(rows, exact, strict=True)]
     return float(np.mean(listed))

@@ -13,13 +13,12 @@ from scipy import sparse
 from rmgl.edges.all_pairs import AllPairs
 from rmgl.edges.approximate import KINDS, approximate_pattern, given_pattern, measured_recall
 from rmgl.edges.interface import Edges, Vector
-from rmgl.edges.neighbours import NeighbourLists, squared_lengths
+from rmgl.edges.neighbours import NeighbourLists, require_list_memory, squared_lengths
 from rmgl.edges.pair_list import PairList
-from rmgl.memory import require_memory
 
 SMALL = 5000  # rows up to which passes over all pairs take milliseconds
-SAMPLE = 200
-BYTES_PER_LISTED = 100  # pattern, its transpose and union, distances and costs
+SAMPLE = 100
+LONGEST_EXPECTED = 20_000
 Check = Callable[[], None]
 
 
@@ -55,26 +54,27 @@ class Candidates:
 
 
 def state_candidates(
-    name: str, X: Any, alpha: float, candidates: Any, *, n_vectors: int = 2, shared: AllPairs | None = None, check: Check = lambda: None
+    name: str, X: Any, alpha: float, candidates: Any, *, shared: AllPairs | None = None, check: Check = lambda: None
 ) -> Candidates:
     """The candidates that the parameter `candidates` asks for, with their distances.
 
-    What would not fit into memory is refused before anything is allocated: all pairs where `n_vectors` vectors over them would not. Views
-    that use all pairs share one store.
+    What would not fit into memory is refused before it is allocated. Views that use all pairs share one store, whose memory the
+    caller has asked for.
     """
     n = X.shape[0]
     if not isinstance(candidates, str | Integral | float) and candidates is not None:
         return Candidates.uncertain(X, given_pattern(name, candidates, n), "given", check)
     if isinstance(candidates, str) and candidates == "approximate":
         length = first_length(X, alpha)
-        require_memory(BYTES_PER_LISTED * n * length, f"view {name!r}: lists of {length} neighbours for {n:,} rows")
+        require_list_memory(n, length, f"view {name!r}")
         return Candidates.uncertain(X, approximate_pattern(X, length), "approximate", check)
     wanted = list_length(X, alpha, candidates)
     if wanted is not None:
-        require_memory(BYTES_PER_LISTED * n * wanted, f"view {name!r}: lists of {wanted} neighbours for {n:,} rows")
+        require_list_memory(n, wanted, f"view {name!r}")
         return Candidates.certified(NeighbourLists.search(X, wanted), check)
     edges = AllPairs(n) if shared is None else shared
-    edges.require_memory(n_vectors, f"view {name!r}")
+    if shared is None:
+        edges.require_memory(2, f"view {name!r}")
     return Candidates(edges, edges.measure(X, check), "all pairs")
 
 
@@ -104,11 +104,13 @@ def expected_neighbours(X: Any, alpha: float) -> int:
     n = X.shape[0]
     rows = np.random.RandomState(0).permutation(n)[: min(n, SAMPLE)]
     norms = squared_lengths(X)
-    products = X[rows] @ X.T
-    products = products.toarray() if hasattr(products, "toarray") else products
-    z = np.maximum(norms[rows][:, None] + norms - 2 * products, 0.0)
-    z[np.arange(len(rows)), rows] = np.inf
-    z = np.sort(z, axis=1)[:, : n - 1]
-    k = np.arange(1, n - 1)
-    ridge = (k * z[:, 1:] - np.cumsum(z, axis=1)[:, :-1]).mean(axis=0) / 4
-    return int(np.searchsorted(ridge, alpha)) + 1
+    longest = min(n - 1, LONGEST_EXPECTED)
+    ridge = np.zeros(longest - 1)
+    for row in rows:
+        products = X[[row]] @ X.T
+        products = products.toarray() if sparse.issparse(products) else products
+        z = np.maximum(norms[row] + norms - 2 * products.ravel(), 0.0)
+        z[row] = np.inf
+        z = np.sort(np.partition(z, longest - 1)[:longest])
+        ridge += np.arange(1, longest) * z[1:] - np.cumsum(z)[:-1]
+    return int(np.searchsorted(ridge / (4 * len(rows)), alpha)) + 1

@@ -22,9 +22,9 @@ from sklearn.neighbors import NearestNeighbors
 
 from rmgl.edges.interface import Vector
 from rmgl.edges.pair_list import PairList
+from rmgl.memory import require_memory
 
-# The search may rank rows by |x|^2 + |y|^2 - 2x'y; what rounding can do to it is taken off the reach of a list.
-ROUNDING = 1e-14
+BYTES_PER_LISTED = 100
 
 
 @dataclass(frozen=True)
@@ -38,8 +38,10 @@ class NeighbourLists:
     @classmethod
     def search(cls, X: Any, length: int) -> NeighbourLists:
         """Lists of the `length` nearest rows, found exactly."""
-        neighbours, reach = nearest_rows(X, np.arange(X.shape[0]), length)
-        return cls(X, pattern_of(np.arange(X.shape[0]), neighbours, X.shape[0]), reach)
+        X = centred(X)
+        nodes = np.arange(X.shape[0])
+        neighbours, reach = nearest_rows(X, nodes, length)
+        return cls(X, pattern_of(nodes, neighbours, X.shape[0]), reach)
 
     @property
     def edges_pattern(self) -> sparse.csr_array:
@@ -58,11 +60,25 @@ class NeighbourLists:
     def lengthened(self, nodes: NDArray[np.intp]) -> NeighbourLists:
         """The same with lists twice as long at the given nodes."""
         n = self.X.shape[0]
-        length = min(n - 1, 2 * int(np.diff(self.lists.indptr)[nodes].max()))
-        neighbours, reach = nearest_rows(self.X, nodes, length)
-        new_reach = self.reach.copy()
-        new_reach[nodes] = reach
-        return NeighbourLists(self.X, sparse.csr_array(self.lists + pattern_of(nodes, neighbours, n)), new_reach)
+        lengths = np.diff(self.lists.indptr)[nodes]
+        require_list_memory(1, int(2 * lengths.sum() + self.lists.nnz), "longer neighbour lists")
+        lists, reach = self.lists, self.reach.copy()
+        for length in np.unique(lengths):
+            own = nodes[lengths == length]
+            neighbours, reach[own] = nearest_rows(self.X, own, min(n - 1, 2 * int(length)))
+            lists = lists + pattern_of(own, neighbours, n)
+        return NeighbourLists(self.X, sparse.csr_array(lists), reach)
+
+
+def require_list_memory(n_nodes: int, length: int, purpose: str) -> None:
+    """Refuse lists that would not fit: pattern, its transpose and union, distances and costs."""
+    advice = "use fewer neighbours (a smaller alpha) or fewer rows"
+    require_memory(BYTES_PER_LISTED * n_nodes * length, f"{purpose}: {n_nodes * length:,} listed neighbours", advice)
+
+
+def centred(X: Any) -> Any:
+    """Dense rows without their mean, so that |x|^2 + |y|^2 - 2x'y keeps its digits."""
+    return X if sparse.issparse(X) else X - X.mean(axis=0)
 
 
 def nearest_rows(X: Any, nodes: NDArray[np.intp], length: int) -> tuple[NDArray[np.intp], Vector]:
@@ -79,7 +95,8 @@ def nearest_rows(X: Any, nodes: NDArray[np.intp], length: int) -> tuple[NDArray[
     if length == n - 1:
         return neighbours, np.full(len(nodes), np.inf)
     last = squared_lengths(X[neighbours[:, -1]] - X[nodes])
-    return neighbours, last - ROUNDING * (4 * squared_lengths(X[nodes]) + last)
+    rounding = (X.shape[1] + 10) * np.finfo(np.float64).eps  # of |x|^2 + |y|^2 - 2x'y, by which the search may rank
+    return neighbours, last - rounding * (4 * squared_lengths(X[nodes]) + last)
 
 
 def squared_lengths(rows: Any) -> Vector:
