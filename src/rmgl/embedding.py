@@ -196,5 +196,5 @@ def _iterated_rest(matrix: Any, diagonal: NDArray, null: NDArray, count: int, gu
     if not residual <= 10 * tol:
         if n <= DENSE_RESCUE_NODES:
             return _dense_rest(matrix, null, count, bound)
-        warnings.warn(f"eigenvectors reached a relative residual of {residual / bound:.1e} only", ConvergenceWarning, stacklevel=2)
+        warnings.warn(f"eigenvectors missed their tolerance in {MAX_ITER} iterations", ConvergenceWarning, stacklevel=2)
     return vectors
