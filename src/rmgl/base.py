@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import validate_data
 
+from rmgl.scaling import SCALES
 from rmgl.views import Views, is_collection_of_views
 
 
 class ViewsClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
     """A scikit-learn clusterer that takes several views, or one table with its column blocks in `views`.
 
-    Subclasses have the parameters `n_clusters` and `views`, and set `labels_` and `embedding_` in `fit`.
+    Subclasses have the parameters constrained here, and set `labels_` and `embedding_` in `fit`.
     """
+
+    _parameter_constraints: dict[str, list[Any]] = {
+        "n_clusters": [Interval(Integral, 1, None, closed="left")],
+        "scale": [StrOptions(set(SCALES)), "array-like", dict],
+        "views": ["array-like", dict, None],
+        "n_init": [Interval(Integral, 1, None, closed="left")],
+        "random_state": ["random_state"],
+    }
 
     n_clusters: int
     views: Any

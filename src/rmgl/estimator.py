@@ -21,7 +21,6 @@ from rmgl.layer import SOLVERS
 from rmgl.layer.learn import check_magnitudes
 from rmgl.parallel import Check, Runner, thread_runner
 from rmgl.progress import half_step_progress
-from rmgl.scaling import SCALES
 from rmgl.views import Views, per_view, positive_per_view
 
 EIGEN_TOL = 1e-6
@@ -108,11 +107,9 @@ class RMGL(ViewsClusterer):
     """
 
     _parameter_constraints = {
-        "n_clusters": [Interval(Integral, 1, None, closed="left")],
+        **ViewsClusterer._parameter_constraints,
         "alpha": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither"), "array-like", dict],
         "beta": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left"), "array-like", dict],
-        "scale": [StrOptions(set(SCALES)), "array-like", dict],
-        "views": ["array-like", dict, None],
         "solver": [StrOptions(set(SOLVERS))],
         "candidates": [
             StrOptions({"auto", "all", "approximate"}),
@@ -124,9 +121,7 @@ class RMGL(ViewsClusterer):
         ],
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "n_init": [Interval(Integral, 1, None, closed="left")],
         "n_jobs": [None, Integral],
-        "random_state": ["random_state"],
         "verbose": ["verbose"],
     }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import linalg, sparse
 from scipy.sparse.linalg import LinearOperator
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 
 from rmgl.base import ViewsClusterer
 from rmgl.baselines.given_layers import check_adjacencies
@@ -68,14 +68,10 @@ class GDMCCA(ViewsClusterer):
     """
 
     _parameter_constraints = {
-        "n_clusters": [Interval(Integral, 1, None, closed="left")],
+        **ViewsClusterer._parameter_constraints,
         "gamma": [Interval(Real, 0, None, closed="left")],
         "epsilon": [Interval(Real, 0, None, closed="neither")],
         "graph": [str, Layer, "array-like", "sparse matrix", None],
-        "scale": [StrOptions(set(SCALES)), "array-like", dict],
-        "views": ["array-like", dict, None],
-        "n_init": [Interval(Integral, 1, None, closed="left")],
-        "random_state": ["random_state"],
     }
 
     def __init__(self, n_clusters=8, *, gamma=1.0, epsilon=0.1, graph=None, scale="minmax", views=None, n_init=10, random_state=None):

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
 from scipy import sparse
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from rmgl.base import ViewsClusterer
 from rmgl.baselines.gl_sigrep import learn_gl_sigrep
@@ -35,6 +37,14 @@ class LayersClusterer(ViewsClusterer):
     `fit` takes views, from which GL-SigRep layers are learned (`alpha`, `beta`, `scale`), or ready layers: `Layer` objects, or,
     with `precomputed=True`, adjacency matrices (symmetric, weights >= 0; entries on the diagonal are left out).
     """
+
+    _parameter_constraints = {
+        **ViewsClusterer._parameter_constraints,
+        "precomputed": ["boolean"],
+        "alpha": [Interval(Real, 0, None, closed="neither")],
+        "beta": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
+        "n_jobs": [None, Integral],
+    }
 
     precomputed: bool
     alpha: float

@@ -30,7 +30,6 @@ from rmgl.layer import Layer, LayerProblem, solve_layer
 from rmgl.layer.learn import check_magnitudes
 from rmgl.layer.problem import squared_norm
 from rmgl.parallel import thread_runner
-from rmgl.scaling import SCALES
 from rmgl.views import Matrix, Views, positive_per_view
 
 DENSE_NODES = 4000  # up to here (I + alpha L)^-1 X by a dense Cholesky factorisation
@@ -191,16 +190,12 @@ class GLSigRep(ViewsClusterer):
     """
 
     _parameter_constraints = {
-        "n_clusters": [Interval(Integral, 1, None, closed="left")],
+        **ViewsClusterer._parameter_constraints,
         "alpha": [Interval(Real, 0, None, closed="neither")],
         "beta": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
-        "scale": [StrOptions(set(SCALES)), "array-like", dict],
-        "views": ["array-like", dict, None],
         "concatenate": ["boolean"],
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "n_init": [Interval(Integral, 1, None, closed="left")],
-        "random_state": ["random_state"],
     }
 
     def __init__(

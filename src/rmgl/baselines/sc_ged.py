@@ -25,7 +25,7 @@ from scipy import linalg, sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import normalized_mutual_info_score
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 
 from rmgl.baselines.given_layers import LayersClusterer
 from rmgl.baselines.gl_sigrep import DEFAULT_ALPHA
@@ -34,7 +34,6 @@ from rmgl.clustering import cluster_rows
 from rmgl.embedding import normalized_laplacian, smallest_eigenvectors
 from rmgl.memory import require_memory
 from rmgl.parallel import thread_runner
-from rmgl.scaling import SCALES
 
 
 class SCGED(LayersClusterer):
@@ -85,19 +84,11 @@ class SCGED(LayersClusterer):
     """
 
     _parameter_constraints = {
-        "n_clusters": [Interval(Integral, 1, None, closed="left")],
+        **LayersClusterer._parameter_constraints,
         "ridge": [Interval(Real, 0, None, closed="neither")],
         "inverse": [Interval(Real, 0, None, closed="neither")],
-        "precomputed": ["boolean"],
-        "alpha": [Interval(Real, 0, None, closed="neither")],
-        "beta": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
-        "scale": [StrOptions(set(SCALES)), "array-like", dict],
-        "views": ["array-like", dict, None],
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "n_init": [Interval(Integral, 1, None, closed="left")],
-        "n_jobs": [None, Integral],
-        "random_state": ["random_state"],
     }
 
     def __init__(

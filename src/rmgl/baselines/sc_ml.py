@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 
 from rmgl.baselines.given_layers import LayersClusterer
 from rmgl.baselines.gl_sigrep import DEFAULT_ALPHA
@@ -19,7 +19,6 @@ from rmgl.baselines.spectral import unit_rows
 from rmgl.clustering import cluster_rows
 from rmgl.embedding import normalized_laplacian, smallest_beyond, smallest_eigenvectors
 from rmgl.parallel import thread_runner
-from rmgl.scaling import SCALES
 
 
 class SCML(LayersClusterer):
@@ -67,16 +66,8 @@ class SCML(LayersClusterer):
     """
 
     _parameter_constraints = {
-        "n_clusters": [Interval(Integral, 1, None, closed="left")],
+        **LayersClusterer._parameter_constraints,
         "merge": [Interval(Real, 0, None, closed="left")],
-        "precomputed": ["boolean"],
-        "alpha": [Interval(Real, 0, None, closed="neither")],
-        "beta": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
-        "scale": [StrOptions(set(SCALES)), "array-like", dict],
-        "views": ["array-like", dict, None],
-        "n_init": [Interval(Integral, 1, None, closed="left")],
-        "n_jobs": [None, Integral],
-        "random_state": ["random_state"],
     }
 
     def __init__(
