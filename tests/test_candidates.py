@@ -6,7 +6,7 @@ from scipy import sparse
 from scipy.spatial.distance import pdist, squareform
 
 from rmgl import RMGL, learn_layer
-from rmgl.edges import NeighbourLists, PairList, list_length
+from rmgl.edges import NeighbourLists, PairList, resolve
 from rmgl.edges.candidates import expected_neighbours
 from rmgl.edges.neighbours import nearest_rows
 
@@ -120,16 +120,16 @@ def test_auto_takes_all_pairs_while_they_are_cheaper(rng, monkeypatch):
     from rmgl.edges import candidates
 
     X = rng.normal(size=(400, 3))
-    assert list_length(X, 0.1, "auto") is None  # few rows
+    assert resolve(X, 0.1, "auto") == "all"  # few rows
     monkeypatch.setattr(candidates, "SMALL", 100)
-    assert list_length(X, 1e6, "auto") is None  # every pair is an edge
-    length = list_length(X, 0.1, "auto")
+    assert resolve(X, 1e6, "auto") == "all"  # every pair is an edge
+    length = resolve(X, 0.1, "auto")
     layer = learn_layer(X, 0.1)
     assert layer.candidates == "certified"
     mean_edges = 2 * layer.n_edges / 400
     assert mean_edges < length < 4 * mean_edges
-    assert list_length(X, 0.1, "all") is None
-    assert list_length(X, 0.1, 399) is None
+    assert resolve(X, 0.1, "all") == "all"
+    assert resolve(X, 0.1, 399) == "all"
 
 
 def test_expected_neighbours_are_about_right(rng):

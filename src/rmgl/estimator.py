@@ -16,7 +16,7 @@ from rmgl.alternate import Outcome, ViewProblem, alternate
 from rmgl.base import ViewsClusterer
 from rmgl.clustering import cluster_rows
 from rmgl.defaults import default_alpha, default_beta
-from rmgl.edges import AllPairs, list_length, state_candidates
+from rmgl.edges import AllPairs, resolve, state_candidates
 from rmgl.layer import SOLVERS
 from rmgl.layer.learn import check_magnitudes
 from rmgl.parallel import Check, Runner, thread_runner
@@ -206,12 +206,9 @@ class RMGL(ViewsClusterer):
             check_magnitudes(name, a, pairs.distances, b)
             return ViewProblem(name, pairs, a, b)
 
-        wanted = per_view(self.candidates, names, "candidates")
-        n_dense = sum(
-            list_length(X, a, c) is None
-            for X, a, c in zip(views.matrices, alpha, wanted, strict=True)
-            if isinstance(c, Integral) or (isinstance(c, str) and c in ("auto", "all"))
-        )
+        asked = per_view(self.candidates, names, "candidates")
+        wanted = [resolve(X, a, c) for X, a, c in zip(views.matrices, alpha, asked, strict=True)]
+        n_dense = sum(isinstance(c, str) and c == "all" for c in wanted)
         if n_dense:
             shared.require_memory(n_dense + min(n_threads, n_dense) + 2, f"{n_dense} view(s)")
         return run(state, list(zip(names, views.matrices, alpha.tolist(), beta.tolist(), wanted, strict=True)))

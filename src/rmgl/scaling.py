@@ -1,4 +1,7 @@
-"""Scaling of one view. Sparse stays sparse: only distances between rows matter, so columns need no shift."""
+"""Scaling of one view: `SCALES[name](X)` is a scaled copy.
+
+Sparse stays sparse: only distances between rows matter, so columns need no shift.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,6 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 EPSILON = np.finfo(np.float64).eps
-
-
-def scale_rows_or_columns(X, scale: str):
-    """A scaled copy of X; see `SCALES`."""
-    return SCALES[scale](X)
 
 
 def none(X):

@@ -13,7 +13,7 @@ from scipy import sparse
 from sklearn.utils import check_array
 
 from rmgl.column_blocks import split_columns
-from rmgl.scaling import SCALES, scale_rows_or_columns
+from rmgl.scaling import SCALES
 
 Matrix: TypeAlias = Any
 """A dense float64 array, or a float64 `scipy.sparse.csr_array`."""
@@ -77,7 +77,7 @@ class Views:
         for name, how in zip(self.names, scales, strict=True):
             if not isinstance(how, str) or how not in SCALES:
                 raise ValueError(f"scale={how!r} for view {name!r} is not known: use one of {', '.join(map(repr, SCALES))}")
-        matrices = tuple(scale_rows_or_columns(X, how) for X, how in zip(self.matrices, scales, strict=True))
+        matrices = tuple(SCALES[how](X) for X, how in zip(self.matrices, scales, strict=True))
         for name, X, how in zip(self.names, matrices, scales, strict=True):
             check_spread(name, X, how)
         return Views(self.names, matrices)

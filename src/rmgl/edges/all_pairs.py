@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from rmgl.edges.interface import Evaluation, Vector
 from rmgl.memory import require_memory
+from rmgl.parallel import Check
 
 # Below this share of |x_i|^2 + |x_j|^2 the formula |x|^2 + |y|^2 - 2x'y has lost more than six of its
 # sixteen digits, and the distance is taken from the difference of the rows instead.
@@ -41,7 +40,7 @@ class AllPairs:
             "give each node a list of neighbours (candidates=20, exact all the same; 'approximate' is faster), and a smaller alpha",
         )
 
-    def measure(self, X: NDArray | sparse.csr_array, check: Callable[[], None] = lambda: None) -> Vector:
+    def measure(self, X: NDArray | sparse.csr_array, check: Check = lambda: None) -> Vector:
         from rmgl import kernels
 
         if not sparse.issparse(X):

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -13,13 +12,13 @@ from scipy import sparse
 from rmgl.edges.all_pairs import AllPairs
 from rmgl.edges.approximate import KINDS, approximate_pattern, given_pattern, measured_recall
 from rmgl.edges.interface import Edges, Vector
-from rmgl.edges.neighbours import NeighbourLists, require_list_memory, squared_lengths
+from rmgl.edges.neighbours import NeighbourLists, centred, require_list_memory, squared_lengths
 from rmgl.edges.pair_list import PairList
+from rmgl.parallel import Check
 
 SMALL = 5000  # rows up to which passes over all pairs take milliseconds
 SAMPLE = 100
 LONGEST_EXPECTED = 20_000
-Check = Callable[[], None]
 
 
 @dataclass(frozen=True)
@@ -56,42 +55,43 @@ class Candidates:
 def state_candidates(
     name: str, X: Any, alpha: float, candidates: Any, *, shared: AllPairs | None = None, check: Check = lambda: None
 ) -> Candidates:
-    """The candidates that the parameter `candidates` asks for, with their distances.
+    """The candidates that `candidates` asks for (after `resolve`), with their distances.
 
     What would not fit into memory is refused before it is allocated. Views that use all pairs share one store, whose memory the
     caller has asked for.
     """
     n = X.shape[0]
-    if not isinstance(candidates, str | Integral | float) and candidates is not None:
+    if not isinstance(candidates, str | int):
         return Candidates.uncertain(X, given_pattern(name, candidates, n), "given", check)
-    if isinstance(candidates, str) and candidates == "approximate":
+    if candidates == "approximate":
         length = first_length(X, alpha)
         require_list_memory(n, length, f"view {name!r}")
         return Candidates.uncertain(X, approximate_pattern(X, length), "approximate", check)
-    wanted = list_length(X, alpha, candidates)
-    if wanted is not None:
-        require_list_memory(n, wanted, f"view {name!r}")
-        return Candidates.certified(NeighbourLists.search(X, wanted), check)
+    if isinstance(candidates, int):
+        require_list_memory(n, candidates, f"view {name!r}")
+        return Candidates.certified(NeighbourLists.search(X, candidates), check)
     edges = AllPairs(n) if shared is None else shared
     if shared is None:
         edges.require_memory(2, f"view {name!r}")
     return Candidates(edges, edges.measure(X, check), "all pairs")
 
 
-def list_length(X: Any, alpha: float, candidates: Any) -> int | None:
-    """How long certified neighbour lists should be at first; None for all pairs.
+def resolve(X: Any, alpha: float, candidates: Any) -> Any:
+    """What `candidates` means for this view: "all", "approximate", the length of certified lists at first, or a graph as it is.
 
     "auto" takes all pairs where they are the cheaper choice.
     """
     n = X.shape[0]
-    if isinstance(candidates, str) and candidates in ("auto", "all"):
-        if candidates == "all" or n <= SMALL:
-            return None
-        length = first_length(X, alpha)
-        return length if 6 * length < n else None
-    if not isinstance(candidates, Integral) or isinstance(candidates, bool) or candidates < 1:
+    if isinstance(candidates, str) and candidates == "auto":
+        length = n if n <= SMALL else first_length(X, alpha)
+        return length if 6 * length < n else "all"
+    if isinstance(candidates, str) and candidates in ("all", "approximate"):
+        return candidates
+    if isinstance(candidates, Integral) and not isinstance(candidates, bool) and int(candidates) >= 1:
+        return int(candidates) if int(candidates) < n - 1 else "all"
+    if candidates is None or isinstance(candidates, str | Real):
         raise ValueError(f"candidates={candidates!r} is not known: use {KINDS}")
-    return int(candidates) if candidates < n - 1 else None
+    return candidates
 
 
 def first_length(X: Any, alpha: float) -> int:
@@ -101,7 +101,7 @@ def first_length(X: Any, alpha: float) -> int:
 
 def expected_neighbours(X: Any, alpha: float) -> int:
     """The k at which sum_{j<=k} (z_k+1 - z_j) / 4 reaches alpha, on average over a sample of rows."""
-    n = X.shape[0]
+    X, n = centred(X), X.shape[0]
     rows = np.random.RandomState(0).permutation(n)[: min(n, SAMPLE)]
     norms = squared_lengths(X)
     longest = min(n - 1, LONGEST_EXPECTED)

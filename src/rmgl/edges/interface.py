@@ -6,13 +6,14 @@ one entry per stored pair, and asks only what `Edges` lists.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+
+from rmgl.parallel import Check
 
 Vector = NDArray[np.float64]
 
@@ -37,7 +38,7 @@ class Edges(Protocol):
     max_degree: int
     """The largest number of candidate pairs that share a node."""
 
-    def measure(self, X: NDArray | sparse.csr_array, check: Callable[[], None] = ...) -> Vector:
+    def measure(self, X: NDArray | sparse.csr_array, check: Check = ...) -> Vector:
         """||x_i - x_j||^2 for every candidate pair: rows of a view, or of an embedding. `check` is called now and then."""
 
     def evaluate(self, u: Vector, costs: Vector) -> Evaluation:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from rmgl.edges.interface import Evaluation, Vector
+from rmgl.parallel import Check
 
 BLOCK_ENTRIES = 1 << 22
 
@@ -32,7 +32,7 @@ class PairList:
         self.n_pairs = self.indices.size // 2
         self.max_degree = int(np.diff(self.indptr).max(initial=0))
 
-    def measure(self, X: Any, check: Callable[[], None] = lambda: None) -> Vector:
+    def measure(self, X: Any, check: Check = lambda: None) -> Vector:
         out = np.empty(self.indices.size)
         if sparse.issparse(X):
             rows = np.repeat(np.arange(self.n_nodes), np.diff(self.indptr))

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from rmgl.edges import Candidates, Edges, Vector, state_candidates
+from rmgl.edges import Candidates, Edges, Vector, resolve, state_candidates
 from rmgl.layer.dual_ascent import solve_dual_ascent
 from rmgl.layer.newton import solve_newton
 from rmgl.layer.problem import LayerProblem
 from rmgl.layer.result import Layer, make_layer
-from rmgl.layer.solution import Check
+from rmgl.parallel import Check
 from rmgl.views import Views, is_collection_of_views, positive_per_view
 
 EPSILON = float(np.finfo(np.float64).eps)
@@ -101,7 +101,7 @@ def learn_layer(
     if start is not None and (np.shape(start) != (views.n_rows,) or not np.isfinite(start).all()):
         raise ValueError(f"start must hold {views.n_rows} finite numbers, one for each row of the view")
     alpha = float(positive_per_view(alpha, views.names, "alpha")[0])
-    pairs = state_candidates(name, views.matrices[0], alpha, candidates)
+    pairs = state_candidates(name, views.matrices[0], alpha, resolve(views.matrices[0], alpha, candidates))
     check_magnitudes(name, alpha, pairs.distances)
     _, layer = solve_certified(name, pairs, alpha, solver=solver, tol=tol, max_iter=max_iter, start=start)
     if layer.status != "converged":

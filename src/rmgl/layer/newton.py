@@ -10,7 +10,8 @@ from scipy.sparse.linalg import LinearOperator, cg
 
 from rmgl.edges import Vector
 from rmgl.layer.problem import DualPoint, LayerProblem
-from rmgl.layer.solution import Check, DualSolution, starting_point
+from rmgl.layer.solution import DualSolution, starting_point
+from rmgl.parallel import Check
 
 MAX_ITER = 200
 SUFFICIENT_DECREASE = 1e-4

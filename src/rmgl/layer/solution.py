@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -18,9 +17,6 @@ ADVICE = {
     "max_iter": "raise max_iter of learn_layer; solver='newton' and a larger alpha need fewer iterations",
     "stalled": "rounding leaves no further progress: alpha is very small beside the costs, so raise alpha or scale the data",
 }
-
-Check = Callable[[], None]
-"""Called before every iteration; may raise to stop the solver."""
 
 
 @dataclass(frozen=True)
