@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 from scipy import sparse
-from scipy.spatial.distance import pdist, squareform
+from scipy.spatial.distance import cdist, pdist, squareform
 
 from rmgl import RMGL, learn_layer
-from rmgl.edges import NeighbourLists, PairList, resolve
+from rmgl.edges import Neighbourhoods, PairList, resolve
 from rmgl.edges.candidates import expected_neighbours
-from rmgl.edges.neighbours import nearest_rows
+from rmgl.edges.search import TILE, nearest_distances, nearest_rows, pairs_within
 
 from .conftest import planted_views
 
@@ -45,27 +45,29 @@ def test_certified_layers_are_those_over_all_pairs(name, share, length):
     np.testing.assert_allclose(sharp.adjacency.toarray(), everything.adjacency.toarray(), atol=1e-8)
 
 
-def test_certificate_is_the_inequality_of_the_lists(rng):
+def test_certificate_is_the_inequality_of_the_radii(rng):
     X = rng.normal(size=(40, 2))
-    lists = NeighbourLists.search(X, 6)
     square = squareform(pdist(X, "sqeuclidean"))
     np.fill_diagonal(square, np.inf)
-    np.testing.assert_allclose(lists.reach, np.sort(square, axis=1)[:, 5], rtol=1e-12)
-    unlisted = ~lists.edges_pattern.toarray() & ~np.eye(40, dtype=bool)
-    assert (square[unlisted] >= np.maximum(lists.reach[:, None], lists.reach)[unlisted]).all()
-    potentials = lists.reach / 2 * 0.99
-    potentials[[3, 17]] *= 1.1
-    np.testing.assert_array_equal(lists.too_short(potentials), [3, 17])
-    longer = lists.lengthened(np.array([3, 17]))
-    assert (longer.reach >= lists.reach).all()
-    assert longer.reach[3] == pytest.approx(np.sort(square[3])[11])
-    assert longer.edges.n_pairs > lists.edges.n_pairs
+    listed = Neighbourhoods.search(X, 6)
+    last = np.sort(square, axis=1)[:, 5]
+    assert (2 * listed.radii <= last).all()  # less what single precision can have done
+    np.testing.assert_allclose(2 * listed.radii, last, rtol=1e-4)
+    potentials = 0.99 * listed.radii
+    potentials[[3, 17]] *= 1.5
+    np.testing.assert_array_equal(listed.too_small(potentials), [3, 17])
+    for found in (listed, listed.widened(np.array([3, 17]), potentials), listed.widened(np.arange(40), 2 * potentials)):
+        assert (found.radii >= listed.radii).all()
+        left_out = ~found.pattern.toarray() & ~np.eye(40, dtype=bool)
+        assert left_out.any()
+        assert (square[left_out] >= (found.radii[:, None] + found.radii)[left_out]).all()
+    assert found.edges.n_pairs > listed.edges.n_pairs
 
 
 def test_full_lists_prove_everything(rng):
-    lists = NeighbourLists.search(rng.normal(size=(8, 2)), 7)
-    assert np.isinf(lists.reach).all()
-    assert lists.edges.n_pairs == 28
+    found = Neighbourhoods.search(rng.normal(size=(8, 2)), 7)
+    assert np.isinf(found.radii).all()
+    assert found.edges.n_pairs == 28
 
 
 def test_a_row_among_many_duplicates_does_not_list_itself():
@@ -75,6 +77,77 @@ def test_a_row_among_many_duplicates_does_not_list_itself():
     assert neighbours.shape == (20, 4)
     assert (neighbours != np.arange(20)[:, None]).all()
     assert (reach[:15] == 0).all()
+
+
+def searched(name: str) -> np.ndarray:
+    rng = np.random.default_rng(0)
+    n = 2 * TILE + 77
+    return {
+        "line": rng.random((n, 1)),
+        "plane": rng.random((n, 2)),
+        "clusters": rng.normal(size=(n, 20)) + 10 * rng.integers(3, size=(n, 1)),
+        "far from the origin": rng.normal(size=(n, 5)) + 1e3 * rng.integers(2, size=(n, 1)),
+        "far beyond single precision": rng.normal(size=(n, 5)) + 1e9 * rng.integers(2, size=(n, 1)),
+        "huge": 1e100 * rng.normal(size=(n, 5)),
+        "tiny": 1e-100 * rng.normal(size=(n, 5)),
+        "duplicates": rng.integers(3, size=(n, 4)).astype(float),
+        "constant column": np.column_stack([rng.normal(size=n), np.zeros(n)]),
+    }[name]
+
+
+SEARCHED = [
+    "line",
+    "plane",
+    "clusters",
+    "far from the origin",
+    "far beyond single precision",
+    "huge",
+    "tiny",
+    "duplicates",
+    "constant column",
+]
+
+
+@pytest.mark.parametrize("name", SEARCHED)
+@pytest.mark.parametrize("some", [False, True])
+def test_search_finds_the_nearest_rows_and_a_reach_that_no_other_row_undercuts(name, some, rng):
+    X = searched(name)
+    X = X - X.mean(axis=0)
+    nodes = rng.permutation(len(X))[:60] if some else np.arange(len(X))
+    neighbours, reach = nearest_rows(X, nodes, 9)
+    square = cdist(X[nodes], X, "sqeuclidean")
+    square[np.arange(len(nodes)), nodes] = np.inf
+    listed = np.zeros(square.shape, dtype=bool)
+    np.put_along_axis(listed, neighbours, True, axis=1)
+    assert (listed.sum(axis=1) == 9).all()
+    assert not listed[np.arange(len(nodes)), nodes].any()
+    assert (np.where(listed, np.inf, square).min(axis=1) >= reach).all()
+    last = np.sort(square, axis=1)[:, 8]
+    assert (reach >= 0.98 * last - 1e-11 * np.abs(X).max() ** 2).all()
+    np.testing.assert_allclose(np.sort(square[listed].reshape(-1, 9), axis=1), nearest_distances(X, nodes, 9), rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", SEARCHED)
+@pytest.mark.parametrize("some", [False, True])
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+def test_pairs_within_are_all_of_them_and_few_more(name, some, kind, rng):
+    X = searched(name)
+    X = X - X.mean(axis=0)
+    nodes = rng.permutation(len(X))[:60] if some else np.arange(len(X))
+    square = cdist(X, X, "sqeuclidean")
+    radii = np.sort(square, axis=1)[:, 12] * rng.uniform(0.3, 1.0, size=len(X))
+    radii[5] = np.inf  # has all its pairs already
+    finite = np.where(np.isfinite(radii), radii, 0.0)
+    wanted = square < finite[:, None] + finite
+    np.fill_diagonal(wanted, False)
+    wanted[np.setdiff1d(np.arange(len(X)), nodes)] = False
+    left, right = pairs_within(kind(X), nodes, radii)
+    assert (left != right).all()
+    found = np.zeros(wanted.shape, dtype=bool)
+    found[left, right] = found[right, left] = True
+    assert found[wanted].all()
+    norms = np.square(X).sum(axis=1)
+    assert (square[found] <= (finite[:, None] + finite + 1e-5 * (norms[:, None] + norms))[found]).all()
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
@@ -88,7 +161,9 @@ def test_pair_list_answers_like_all_pairs_where_all_pairs_are_listed(rng, kind, 
         vars(edges.evaluate(u, costs)).values(), vars(everything.edges.evaluate(u, everything.costs)).values(), strict=True
     ):
         np.testing.assert_allclose(found, wanted, rtol=1e-12)
-    np.testing.assert_allclose(edges.product(u, costs, v), everything.edges.product(u, everything.costs, v), rtol=1e-12, atol=1e-12)
+    counts = edges.evaluate(u, costs).counts
+    products = [store.active_pairs(u, z, counts)(v) for store, z in ((edges, costs), (everything.edges, everything.costs))]
+    np.testing.assert_allclose(*products, rtol=1e-12, atol=1e-12)
     weights = edges.active(u, costs, 0.1)
     np.testing.assert_allclose(weights.toarray(), everything.edges.active(u, everything.costs, 0.1).toarray(), rtol=1e-12)
     assert edges.inner(costs, weights) == pytest.approx(everything.edges.inner(everything.costs, weights), rel=1e-12)

@@ -6,7 +6,7 @@ from scipy import sparse
 from scipy.linalg import block_diag, eigh
 
 from rmgl import embedding as module
-from rmgl.embedding import smallest_eigenvectors, weighted_sum
+from rmgl.embedding import components, smallest_eigenvectors, weighted_sum
 
 
 def random_graph(rng, n, density=0.3):
@@ -91,12 +91,27 @@ def test_warm_start_from_a_neighbouring_graph(rng, monkeypatch):
 
 def test_lapack_takes_over_where_the_iteration_does_not_arrive(rng, monkeypatch):
     monkeypatch.setattr(module, "DENSE_NODES", 0)
-    monkeypatch.setattr(module, "MAX_ITER", 1)
+    monkeypatch.setattr(module, "MAX_PRODUCTS", 1)
     A = random_graph(rng, 200)
     assert_solves(A, smallest_eigenvectors(sparse.csr_array(A), 5), 5)
 
 
-def test_weighted_sum_leaves_out_weight_zero(rng):
+@pytest.mark.parametrize("share", [0.0, 2.0])
+def test_weighted_sum_leaves_out_weight_zero(rng, share, monkeypatch):
+    monkeypatch.setattr(module, "DENSE_SHARE", share)
     A, B = (sparse.csr_array(random_graph(rng, 6)) for _ in range(2))
-    np.testing.assert_allclose(weighted_sum([A, B], [2.0, 3.0]).toarray(), 2 * A.toarray() + 3 * B.toarray())
-    np.testing.assert_array_equal(weighted_sum([A, B], [0.0, 1.0]).toarray(), B.toarray())
+    both, second = weighted_sum([A, B], [2.0, 3.0]), weighted_sum([A, B], [0.0, 1.0])
+    assert sparse.issparse(both) == (share == 2.0)
+    np.testing.assert_allclose(sparse.csr_array(both).toarray(), 2 * A.toarray() + 3 * B.toarray())
+    np.testing.assert_array_equal(sparse.csr_array(second).toarray(), B.toarray())
+
+
+def test_components_come_in_the_order_of_their_first_nodes(rng):
+    order = rng.permutation(30)
+    A = block_diag(random_graph(rng, 12), [[0.0]], random_graph(rng, 17))[np.ix_(order, order)]
+    for graph in (A, sparse.csr_array(A)):
+        count, labels = components(graph)
+        assert count == 3
+        np.testing.assert_array_equal(np.unique(labels, return_index=True)[1], np.sort(np.unique(labels, return_index=True)[1]))
+        assert sorted(np.bincount(labels).tolist()) == [1, 12, 17]
+        assert not A[labels[:, None] != labels].any()

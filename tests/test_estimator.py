@@ -231,10 +231,10 @@ def test_inaccurate_eigenvectors_are_told(rng, monkeypatch):
 
     monkeypatch.setattr(embedding, "DENSE_NODES", 0)
     monkeypatch.setattr(embedding, "DENSE_RESCUE_NODES", 0)
-    monkeypatch.setattr(embedding, "MAX_ITER", 1)
+    monkeypatch.setattr(embedding, "MAX_PRODUCTS", 1)
     with (
         pytest.warns(ConvergenceWarning, match="eigenvectors of the embedding have a relative residual"),
-        pytest.warns(ConvergenceWarning, match="eigenvectors missed their tolerance in 1 iterations"),
+        pytest.warns(ConvergenceWarning, match="eigenvectors missed their tolerance in 1 products"),
     ):
         model = RMGL(3, random_state=0, max_iter=2, tol=1.0).fit([rng.normal(size=(200, 3))])
     assert not model.converged_

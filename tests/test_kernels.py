@@ -2,9 +2,15 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 from scipy.spatial.distance import squareform
 
 from rmgl import kernels
+
+
+def halves(n):
+    """Two parts of n rows, as two threads would take them."""
+    return (0, n // 2), (n // 2, n)
 
 
 @pytest.fixture(params=[2, 3, 17, 64])
@@ -21,7 +27,7 @@ def case(request):
 def test_pair_excess(case):
     u, _, z, t = case
     excess, counts = np.zeros(u.size), np.zeros(u.size)
-    squares = kernels.pair_excess(u, z, excess, counts)
+    squares = sum(kernels.pair_excess(u, z, first, stop, excess, counts) for first, stop in halves(u.size))
     np.testing.assert_allclose(excess, np.maximum(t, 0).sum(axis=1), rtol=1e-13)
     np.testing.assert_array_equal(counts, (t > 0).sum(axis=1))
     np.testing.assert_allclose(squares, (np.maximum(t, 0) ** 2).sum() / 2, rtol=1e-13)
@@ -30,7 +36,8 @@ def test_pair_excess(case):
 def test_pair_product(case):
     u, v, z, t = case
     out = np.zeros(u.size)
-    kernels.pair_product(u, z, v, out)
+    for first, stop in halves(u.size):
+        kernels.pair_product(u, z, v, first, stop, out)
     active = (t > 0).astype(float)
     np.testing.assert_allclose(out, active.sum(axis=1) * v + active @ v, rtol=1e-12, atol=1e-13)
 
@@ -91,32 +98,75 @@ def listed(request):
 
 def test_list_excess(listed):
     u, _, _, t, pattern, costs = listed
-    excess, counts = np.empty(u.size), np.empty(u.size)
-    squares = kernels.list_excess(u, pattern.indptr, pattern.indices, costs, excess, counts)
+    excess, counts, squares = (np.full(u.size, np.nan) for _ in range(3))
+    for first, stop in halves(u.size):
+        kernels.list_excess(u, pattern.indptr, pattern.indices, costs, first, stop, excess, counts, squares)
     np.testing.assert_allclose(excess, np.maximum(t, 0).sum(axis=1), rtol=1e-13)
     np.testing.assert_array_equal(counts, (t > 0).sum(axis=1))
-    np.testing.assert_allclose(squares, (np.maximum(t, 0) ** 2).sum() / 2, rtol=1e-13)
+    np.testing.assert_allclose(squares, (np.maximum(t, 0) ** 2).sum(axis=1), rtol=1e-13)
 
 
-def test_list_product(listed):
-    u, v, _, t, pattern, costs = listed
-    out = np.empty(u.size)
-    kernels.list_product(u, pattern.indptr, pattern.indices, costs, v, out)
-    active = (t > 0).astype(float)
+def test_list_count_above_and_inner(listed):
+    u, _, z, t, pattern, costs = listed
+    wanted = sparse.csr_array(np.where(t > 0.1, t, 0))
+    counts, totals = np.full(u.size, -1.0), np.full(u.size, np.nan)
+    starts, found, data = wanted.indptr, np.full_like(wanted.indices, -1), np.full(wanted.nnz, np.nan)
+    pairs = (pattern.indptr, pattern.indices, costs)
+    for first, stop in halves(u.size):
+        kernels.list_count(u, *pairs, 0.1, first, stop, counts)
+        kernels.list_above(u, *pairs, 0.1, first, stop, starts, found, data)
+        kernels.list_inner(*pairs, starts, wanted.indices, wanted.data, first, stop, totals)
+    np.testing.assert_array_equal(counts, np.diff(starts))
+    np.testing.assert_array_equal(found, wanted.indices)
+    np.testing.assert_allclose(data, wanted.data, rtol=1e-13)
+    np.testing.assert_allclose(totals, (z * wanted.toarray()).sum(axis=1), rtol=1e-12)
+    found[:] = -1
+    kernels.list_above(u, *pairs, 0.1, 0, u.size, starts, found, np.empty(0))
+    np.testing.assert_array_equal(found, wanted.indices)
+
+
+def test_pattern_product(listed):
+    u, v, _, t, _, _ = listed
+    active = sparse.csr_array((t > 0).astype(float))
+    out = np.full(u.size, np.nan)
+    for first, stop in halves(u.size):
+        kernels.pattern_product(active.indptr, active.indices, v, first, stop, out)
     np.testing.assert_allclose(out, active.sum(axis=1) * v + active @ v, rtol=1e-12, atol=1e-13)
 
 
-def test_list_above_and_inner(listed):
-    u, _, z, t, pattern, costs = listed
-    starts, found, data = np.empty_like(pattern.indptr), np.empty_like(pattern.indices), np.empty(pattern.indices.size)
-    kernels.list_above(u, pattern.indptr, pattern.indices, costs, 0.1, starts, found, data)
-    wanted = np.where(t > 0.1, t, 0)
-    for i in range(u.size):
-        row = slice(starts[i], starts[i + 1])
-        np.testing.assert_array_equal(found[row], np.flatnonzero(wanted[i]))
-        np.testing.assert_allclose(data[row], wanted[i][found[row]], rtol=1e-13)
-    inner = kernels.list_inner(pattern.indptr, pattern.indices, costs, starts, found[: starts[-1]], data[: starts[-1]])
-    np.testing.assert_allclose(inner, (z * wanted).sum() / 2, rtol=1e-12)
+def test_pair_active(case):
+    u, _, z, t = case
+    wanted = sparse.csr_array((t > 0).astype(float))
+    indices = np.full(wanted.nnz, -1, dtype=np.int32)
+    kernels.pair_active(u, z, wanted.indptr[:-1].copy(), indices)
+    np.testing.assert_array_equal(indices, wanted.indices)
+
+
+def test_laplacian_recurrence_and_add_to_dense(listed, rng):
+    t = listed[3]
+    weights = sparse.csr_array(np.maximum(t, 0))
+    V, diagonal, last = rng.normal(size=(t.shape[0], 3)), rng.random(t.shape[0]), rng.normal(size=(t.shape[0], 3))
+    wanted = 2.0 * (diagonal[:, None] * V - weights @ V - 0.7 * V) - last
+    for first, stop in halves(t.shape[0]):
+        kernels.laplacian_recurrence(weights.indptr, weights.indices, weights.data, diagonal, V, 0.7, 2.0, first, stop, last)
+    np.testing.assert_allclose(last, wanted, rtol=1e-12, atol=1e-13)
+    dense = np.ones(t.shape)
+    kernels.add_to_dense(weights.indptr, weights.indices, weights.data, 2.0, dense)
+    np.testing.assert_allclose(dense, 1 + 2 * weights.toarray(), rtol=1e-14)
+
+
+def test_offer_keeps_the_best_of_all_that_was_offered(rng):
+    scores = np.full((7, 4), -3e38, dtype=np.float32)
+    found = np.zeros((7, 4), dtype=np.int32)
+    offered = rng.normal(size=(7, 7)).astype(np.float32)
+    offered = offered + offered.T
+    none = slice(0, 0)
+    kernels.offer(offered[:4, :4], np.arange(4), 0, scores[:4], found[:4], scores[none], found[none])
+    kernels.offer(offered[4:, 4:], np.arange(4, 7), 4, scores[4:], found[4:], scores[none], found[none])
+    kernels.offer(offered[:4, 4:], np.arange(4), 4, scores[:4], found[:4], scores[4:], found[4:])
+    np.fill_diagonal(offered, -np.inf)
+    np.testing.assert_array_equal(np.sort(found, axis=1), np.sort(np.argsort(-offered, axis=1)[:, :4], axis=1))
+    np.testing.assert_array_equal(scores[:, 0], np.sort(offered, axis=1)[:, 3])
 
 
 def test_list_distances(listed, rng):

@@ -18,7 +18,7 @@ def test_gradient_is_the_finite_difference_of_the_dual_value(make_problem, rng):
 def test_hessian_is_the_finite_difference_of_the_gradient(make_problem, rng):
     problem = make_problem(n=12)
     point = problem.at(1.0 + rng.random(12))
-    hessian = np.array([problem.hessian_product(point, column) for column in np.eye(12)]).T
+    hessian = np.array([problem.hessian_product(problem.active_pairs(point), column) for column in np.eye(12)]).T
     numeric = np.array([(problem.at(point.u + 1e-7 * e).gradient - problem.at(point.u - 1e-7 * e).gradient) / 2e-7 for e in np.eye(12)]).T
     np.testing.assert_allclose(hessian, numeric, atol=1e-6)
     np.testing.assert_allclose(np.diag(hessian), problem.hessian_diagonal(point), rtol=1e-12)

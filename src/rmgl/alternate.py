@@ -19,9 +19,20 @@ from rmgl.edges import Candidates, Edges, Vector
 from rmgl.embedding import Embedding, smallest_eigenvectors, weighted_sum
 from rmgl.layer import Layer, solve_certified
 from rmgl.layer.problem import squared_norm
-from rmgl.parallel import Check, Runner
+from rmgl.parallel import Check, Team
+from rmgl.progress import Stopwatch
 
-LAYER_TOL = 1e-8
+
+@dataclass(frozen=True)
+class Accuracy:
+    """How exactly a round solves its half steps: KKT residual of the layers, relative residual of the eigenvectors."""
+
+    layer: float
+    eigen: float
+
+
+ROUGH = Accuracy(layer=1e-4, eigen=1e-4)
+TIGHT = Accuracy(layer=1e-8, eigen=1e-8)
 
 
 @dataclass(frozen=True)
@@ -77,49 +88,68 @@ def alternate(
     solver: str = "newton",
     tol: float = 1e-6,
     max_iter: int = 100,
-    run: Runner,
+    team: Team,
     random_state: np.random.RandomState,
+    clock: Stopwatch | None = None,
     progress: Callable[[dict[str, Any]], None] = lambda row: None,
 ) -> Outcome:
     """Learn layers and embedding in turn until neither the objective nor the subspace changes.
 
-    No half step raises the objective. The first layers are those of the data alone (Q = 0).
+    No half step raises the objective. The first layers are those of the data alone (Q = 0). Half steps are rough until a round
+    changes nothing, and tight from then on until a round changes nothing again; the last round is tight in any case.
     """
-    log = History(progress)
-    state = first_state(views, n_clusters, solver, run, random_state)
+    log, clock = History(progress), clock or Stopwatch()
+    accuracy = ROUGH if max_iter > 1 else TIGHT
+    state = first_state(views, n_clusters, solver, accuracy, team, clock, random_state)
     log.add("start", 0, state)
     for iteration in range(1, max_iter + 1):
-        after_layers = update_layers(state, solver, run)  # problem (6), one per view
+        after_layers = update_layers(state, solver, accuracy, team, clock)  # problem (6), one per view
         log.add("layers", iteration, after_layers)
-        after_embedding = update_embedding(after_layers, random_state)  # problem (10)
+        after_embedding = update_embedding(after_layers, accuracy, team, clock, random_state)  # problem (10)
         log.add("embedding", iteration, after_embedding)
-        fall = (state.objective - after_embedding.objective) / abs(state.objective)
-        turn = subspace_change(state.embedding.vectors, after_embedding.embedding.vectors)
+        settled = has_settled(state, after_embedding, tol)
         state = after_embedding
-        if fall <= tol and turn <= np.sqrt(tol):
+        if settled and accuracy is TIGHT:
             return Outcome(state, True, iteration, log.rows)
+        if settled or iteration == max_iter - 1:
+            accuracy = TIGHT
     return Outcome(state, False, max_iter, log.rows)
 
 
-def first_state(views: Sequence[ViewProblem], n_clusters: int, solver: str, run: Runner, random_state: np.random.RandomState) -> State:
+def has_settled(old: State, new: State, tol: float) -> bool:
+    """Whether a round lowered the objective by at most the share `tol` and turned the subspace by at most its root."""
+    fall = (old.objective - new.objective) / abs(old.objective)
+    return fall <= tol and subspace_change(old.embedding.vectors, new.embedding.vectors) <= np.sqrt(tol)
+
+
+def first_state(
+    views: Sequence[ViewProblem],
+    n_clusters: int,
+    solver: str,
+    accuracy: Accuracy,
+    team: Team,
+    clock: Stopwatch,
+    random_state: np.random.RandomState,
+) -> State:
     """Layers of the data alone and the embedding they have in common."""
 
     def learn(view: ViewProblem, check: Check) -> tuple[ViewProblem, Layer]:
-        candidates, layer = solve_certified(view.name, view.candidates, view.alpha, solver=solver, tol=LAYER_TOL, check=check)
+        candidates, layer = solve_certified(view.name, view.candidates, view.alpha, solver=solver, tol=accuracy.layer, check=check)
         return replace(view, candidates=candidates), layer
 
-    learned = run(learn, views)
-    views, layers = [view for view, _ in learned], [layer for _, layer in learned]
-    return _state(views, layers, _embed(views, layers, n_clusters, random_state, start=None))
+    with clock.shared() as spent:
+        learned = team(learn, views)
+        views, layers = [view for view, _ in learned], [layer for _, layer in learned]
+        spent += [layer.seconds for layer in layers]
+    with clock("embedding"):
+        return _state(views, layers, _embed(views, layers, n_clusters, accuracy, team, random_state, start=None))
 
 
-def update_layers(state: State, solver: str, run: Runner) -> State:
+def update_layers(state: State, solver: str, accuracy: Accuracy, team: Team, clock: Stopwatch) -> State:
     """Every layer given the embedding, from its last potentials; the layer is kept where it is the best already."""
 
     def update(item: tuple[ViewProblem, Layer, Vector, NDArray], check: Check) -> tuple[ViewProblem, Layer, NDArray]:
         view, layer, spread, terms = item
-        if view.beta == 0:
-            return view, layer, terms
 
         def spread_on(edges: Edges) -> Vector:
             return spread if edges is view.edges else edges.measure(state.embedding.vectors, check)
@@ -130,7 +160,7 @@ def update_layers(state: State, solver: str, run: Runner) -> State:
             view.alpha,
             added=lambda edges: view.beta * spread_on(edges),
             solver=solver,
-            tol=LAYER_TOL,
+            tol=accuracy.layer,
             start=layer.potentials,
             check=check,
         )
@@ -140,19 +170,22 @@ def update_layers(state: State, solver: str, run: Runner) -> State:
             return grown, found, new_terms
         return grown, replace(found, adjacency=layer.adjacency, objective=fsum(terms)), terms
 
-    updated = run(update, list(zip(state.views, state.layers, state.spreads, state.terms, strict=True)))
-    views, layers, terms = ([item[place] for item in updated] for place in range(3))
+    with clock.shared() as spent:
+        updated = team(update, list(zip(state.views, state.layers, state.spreads, state.terms, strict=True)))
+        views, layers, terms = ([item[place] for item in updated] for place in range(3))
+        spent += [layer.seconds for layer in layers]
     return replace(state, views=views, layers=layers, terms=np.array(terms))
 
 
-def update_embedding(state: State, random_state: np.random.RandomState) -> State:
+def update_embedding(state: State, accuracy: Accuracy, team: Team, clock: Stopwatch, random_state: np.random.RandomState) -> State:
     """The embedding given the layers, from the last one; kept where it is the best already."""
     n_clusters = state.embedding.vectors.shape[1]
-    embedding = _embed(state.views, state.layers, n_clusters, random_state, start=state.embedding.block)
-    candidate = _state(state.views, state.layers, embedding)
-    if candidate.objective <= state.objective:
-        return candidate
-    return replace(_state(state.views, state.layers, state.embedding), terms=state.terms)
+    with clock("embedding"):
+        embedding = _embed(state.views, state.layers, n_clusters, accuracy, team, random_state, start=state.embedding.block)
+        candidate = _state(state.views, state.layers, embedding)
+        if candidate.objective <= state.objective:
+            return candidate
+        return replace(_state(state.views, state.layers, state.embedding), terms=state.terms)
 
 
 def subspace_change(old: NDArray, new: NDArray) -> float:
@@ -185,9 +218,11 @@ class History:
         self.progress(row)
 
 
-def _embed(views, layers: Sequence[Layer], n_clusters: int, random_state, start: NDArray | None) -> Embedding:
+def _embed(
+    views, layers: Sequence[Layer], n_clusters: int, accuracy: Accuracy, team: Team, random_state, start: NDArray | None
+) -> Embedding:
     graph = weighted_sum([layer.adjacency for layer in layers], [view.beta for view in views])
-    return smallest_eigenvectors(graph, n_clusters, start=start, random_state=random_state)
+    return smallest_eigenvectors(graph, n_clusters, tol=accuracy.eigen, start=start, random_state=random_state, rows=team.rows)
 
 
 def _state(views: list[ViewProblem], layers: list[Layer], embedding: Embedding) -> State:

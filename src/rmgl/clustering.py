@@ -5,8 +5,21 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.cluster import KMeans
+from sklearn.utils import check_random_state
+from threadpoolctl import threadpool_limits
+
+SAMPLE = 50_000
 
 
 def cluster_rows(embedding: NDArray[np.float64], n_clusters: int, *, n_init: int = 10, random_state=None) -> NDArray[np.intp]:
-    """k-means on the rows of the embedding, the best of `n_init` starts."""
-    return KMeans(n_clusters, n_init=n_init, random_state=random_state).fit_predict(embedding)
+    """k-means on the rows of the embedding, the best of `n_init` starts.
+
+    Beyond 50 000 rows the starts are tried on that many of them, drawn at random, and the best one goes on with all rows.
+    """
+    generator = check_random_state(random_state)
+    with threadpool_limits(limits=1, user_api="openmp"):  # sums in one order, whatever the number of threads
+        if embedding.shape[0] <= SAMPLE:
+            return KMeans(n_clusters, n_init=n_init, random_state=generator).fit_predict(embedding)
+        sample = embedding[generator.permutation(embedding.shape[0])[:SAMPLE]]
+        centres = KMeans(n_clusters, n_init=n_init, random_state=generator).fit(sample).cluster_centers_
+        return KMeans(n_clusters, init=centres, n_init=1).fit_predict(embedding)

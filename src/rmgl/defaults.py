@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.neighbors import NearestNeighbors
 
+from rmgl.edges.neighbours import centred
+from rmgl.edges.search import nearest_distances
 from rmgl.views import Matrix, total_variance
 
 NEIGHBOURS = 20
@@ -24,8 +25,7 @@ def default_alpha(X: Matrix, n_neighbors: int = NEIGHBOURS) -> float:
     k = min(n_neighbors, n - 2)
     if k >= 1:
         rows = np.arange(n) if n <= SAMPLE else np.sort(np.random.RandomState(0).permutation(n)[:SAMPLE])
-        distances, _ = NearestNeighbors(n_neighbors=k + 2).fit(X).kneighbors(X[rows])
-        nearest = np.square(distances[:, 1:])  # without the row itself
+        nearest = nearest_distances(centred(X), rows, k + 1)
         alpha = float((nearest[:, -1:] - nearest[:, :-1]).sum(axis=1).mean() / 4)
         if alpha > 0:
             return alpha

@@ -14,20 +14,23 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, sparse
 from scipy.sparse import csgraph
-from scipy.sparse.linalg import LinearOperator, lobpcg
 from sklearn.exceptions import ConvergenceWarning
 
-DENSE_NODES = 1000  # up to here LAPACK is faster than any iteration
+from rmgl.parallel import Rows, one_part
+from rmgl.subspace import Products, SparseLaplacian, Symmetric, filtered_subspace
+
+DENSE_NODES = 500  # up to here LAPACK is faster than any iteration
+DENSE_SHARE = 0.1  # of all pairs: beyond it products with a dense matrix are faster
 DENSE_RESCUE_NODES = 6000  # up to here it takes over where the iteration does not arrive
 GUARD_VECTORS = 4
-MAX_ITER = 400
-RELATIVE_TOL = 1e-8
+MAX_PRODUCTS = 3000
+TIGHT = 1e-8  # relative to a bound of the spectrum
 
 
 @dataclass(frozen=True)
@@ -45,19 +48,38 @@ class Embedding:
     """The vectors and a few beyond them: where the next solve starts."""
 
 
-def weighted_sum(adjacencies: Sequence[sparse.csr_array], weights: Sequence[float]) -> sparse.csr_array:
+Graph: TypeAlias = sparse.csr_array | NDArray[np.float64]
+"""Symmetric edge weights; dense where so many are present that products with a dense matrix are faster."""
+
+
+def weighted_sum(adjacencies: Sequence[sparse.csr_array], weights: Sequence[float]) -> Graph:
     """sum_m beta_m W_m, without the views of weight zero."""
-    used = [weight * adjacency for adjacency, weight in zip(adjacencies, weights, strict=True) if weight > 0]
-    return sparse.csr_array(sum(used[1:], start=used[0]))
+    used = [(adjacency, weight) for adjacency, weight in zip(adjacencies, weights, strict=True) if weight > 0]
+    n = adjacencies[0].shape[0]
+    if sum(adjacency.nnz for adjacency, _ in used) > DENSE_SHARE * n * n:
+        return _dense_sum(used, n)
+    weighted = [weight * adjacency for adjacency, weight in used]
+    return sparse.csr_array(sum(weighted[1:], start=weighted[0]))
+
+
+def _dense_sum(used: Sequence[tuple[sparse.csr_array, float]], n: int) -> NDArray[np.float64]:
+    from rmgl import kernels
+
+    total = np.zeros((n, n))
+    for adjacency, weight in used:
+        kernels.add_to_dense(adjacency.indptr, adjacency.indices, adjacency.data, weight, total)
+    return total
 
 
 def smallest_eigenvectors(
-    adjacency: sparse.csr_array,
+    adjacency: Graph,
     n_vectors: int,
     *,
     normalized: bool = False,
+    tol: float = TIGHT,
     start: NDArray | None = None,
     random_state: np.random.RandomState | None = None,
+    rows: Rows = one_part,
 ) -> Embedding:
     """Eigenvectors of the `n_vectors` smallest eigenvalues of the Laplacian of a weighted graph.
 
@@ -75,40 +97,68 @@ def smallest_eigenvectors(
     (2, [0.0, 0.0])
     """
     degrees = adjacency.sum(axis=1)
-    n_components, component = csgraph.connected_components(adjacency, directed=False)
+    n_components, component = components(adjacency)
     null = _null_vectors(component, np.sqrt(degrees) if normalized else np.ones_like(degrees), min(n_components, n_vectors))
     if normalized:
         adjacency, degrees = _normalize(adjacency, degrees)
-    laplacian = _laplacian(adjacency, degrees)
+    laplacian = _laplacian(adjacency, degrees, rows)
     bound = 2 * float(degrees.max(initial=0.0))
     block = null
     if null.shape[1] < n_vectors:
         missing = n_vectors - null.shape[1]
-        rest = smallest_beyond(laplacian, null, missing, diagonal=degrees, bound=bound, start=start, random_state=random_state)
+        spectrum = (0.0, bound if normalized else _largest_eigenvalue_bound(adjacency, degrees))
+        rest = smallest_beyond(laplacian, null, missing, spectrum=spectrum, tol=tol * bound, start=start, random_state=random_state)
         block = np.hstack([null, rest])
-    return _judged(laplacian, block, n_vectors, null.shape[1], bound, int(n_components))
+    return _judged(laplacian, block, n_vectors, null.shape[1], bound, n_components)
 
 
 def smallest_beyond(
-    matrix: Any,
+    matrix: Symmetric,
     null: NDArray[np.float64],
     count: int,
     *,
-    diagonal: NDArray[np.float64],
-    bound: float,
+    spectrum: tuple[float, float],
+    tol: float | None = None,
     start: NDArray | None = None,
     random_state: np.random.RandomState | None = None,
 ) -> NDArray[np.float64]:
-    """Eigenvectors of the `count` smallest eigenvalues of a symmetric matrix or operator, orthogonal to the known
+    """Eigenvectors of the `count` smallest eigenvalues of a symmetric matrix, orthogonal to the known
     eigenvectors `null`, and a few more columns to start the next solve from.
 
-    `bound` bounds the eigenvalues in size; the diagonal preconditions the iteration.
+    All eigenvalues lie in the interval `spectrum`; `tol` is the residual to reach, by default 1e-8 times its length.
     """
     n = null.shape[0]
     if n <= max(DENSE_NODES, 10 * (count + null.shape[1])):
-        return _dense_rest(matrix, null, count, bound)
+        return _dense_rest(matrix, null, count, spectrum)
+    if tol is None:
+        tol = TIGHT * (spectrum[1] - spectrum[0])
     guess = _starting_block(null, count, start, random_state)
-    return _iterated_rest(matrix, diagonal, null, count, guess, bound)
+    found = filtered_subspace(matrix, spectrum, null, guess, count, tol=tol, max_products=MAX_PRODUCTS)
+    if not found.residuals[:count].max() <= tol:
+        if n <= DENSE_RESCUE_NODES:
+            return _dense_rest(matrix, null, count, spectrum)
+        warnings.warn(f"eigenvectors missed their tolerance in {MAX_PRODUCTS} products", ConvergenceWarning, stacklevel=2)
+    return found.vectors
+
+
+def components(adjacency: Graph) -> tuple[int, NDArray[np.intp]]:
+    """The number of connected components, and for every node which of them it is in; in the order of their first nodes."""
+    if sparse.issparse(adjacency):
+        # the graph is symmetric: strongly connected is connected, and takes no copy of it
+        count, labels = csgraph.connected_components(adjacency, directed=True, connection="strong")
+        firsts = np.full(count, labels.size)
+        np.minimum.at(firsts, labels, np.arange(labels.size))
+        return int(count), np.argsort(np.argsort(firsts))[labels]
+    labels = np.full(adjacency.shape[0], -1)
+    count = 0
+    for node in range(labels.size):
+        if labels[node] < 0:
+            frontier = np.array([node])
+            while frontier.size:
+                labels[frontier] = count
+                frontier = np.flatnonzero((adjacency[frontier] > 0).any(axis=0) & (labels < 0))
+            count += 1
+    return count, labels
 
 
 def _null_vectors(component: NDArray[np.intp], profile: NDArray[np.float64], count: int) -> NDArray[np.float64]:
@@ -136,29 +186,37 @@ def _normalize(adjacency: sparse.csr_array, degrees: NDArray) -> tuple[sparse.cs
     return sparse.csr_array(scaling @ adjacency @ scaling), (degrees > 0).astype(np.float64)
 
 
-def _laplacian(adjacency: sparse.csr_array, diagonal: NDArray) -> Any:
-    """diag - W; dense where products with it are then faster."""
+def _laplacian(adjacency: Graph, diagonal: NDArray, rows: Rows) -> Symmetric:
+    """diag - W: a dense array where that is small or W is dense."""
     n = adjacency.shape[0]
-    if n <= DENSE_NODES or adjacency.nnz > n * n / 10:
-        return np.diag(diagonal) - adjacency.toarray()
-    return sparse.csr_array(sparse.diags_array(diagonal) - adjacency)
+    if isinstance(adjacency, np.ndarray):
+        return Products(np.diag(diagonal) - adjacency)
+    if n <= DENSE_NODES or adjacency.nnz > DENSE_SHARE * n * n:
+        return Products(np.diag(diagonal) - adjacency.toarray())
+    return SparseLaplacian(adjacency, diagonal, rows)
 
 
-def _judged(laplacian: Any, block: NDArray, n_vectors: int, n_null: int, bound: float, n_components: int) -> Embedding:
+def _largest_eigenvalue_bound(adjacency: Graph, degrees: NDArray) -> float:
+    """max_i d_i + (mean degree of i's neighbours): Gershgorin's discs of D^-1 (D - W) D."""
+    connected = degrees > 0
+    return float((degrees + (adjacency @ degrees) / np.where(connected, degrees, 1.0)).max(initial=0.0))
+
+
+def _judged(laplacian: Symmetric, block: NDArray, n_vectors: int, n_null: int, bound: float, n_components: int) -> Embedding:
     vectors = block[:, :n_vectors]
-    image = laplacian @ vectors
+    image = laplacian.times(vectors)
     values = np.einsum("nk,nk->k", vectors, image)
     values[:n_null] = 0.0
     residual = np.linalg.norm(image - vectors * values, axis=0).max() / max(bound, np.finfo(float).tiny)
     return Embedding(vectors, values, float(residual), n_components, block)
 
 
-def _dense_rest(matrix: Any, null: NDArray, count: int, bound: float) -> NDArray[np.float64]:
+def _dense_rest(matrix: Symmetric, null: NDArray, count: int, spectrum: tuple[float, float]) -> NDArray[np.float64]:
     """LAPACK, with the known eigenvectors moved above the spectrum."""
     n = null.shape[0]
-    dense = matrix if isinstance(matrix, np.ndarray) else matrix @ np.eye(n)
+    dense = matrix.times(np.eye(n))
     last = min(count + GUARD_VECTORS, n - null.shape[1]) - 1
-    beyond = 2 * bound if bound > 0 else 1.0
+    beyond = 2 * max(map(abs, spectrum)) or 1.0
     shifted = dense + beyond * null @ null.T
     try:
         return linalg.eigh(shifted, subset_by_index=[0, last])[1]
@@ -173,28 +231,7 @@ def _starting_block(null: NDArray, count: int, start: NDArray | None, random_sta
         start = np.empty((n, 0))
     start = start - null @ (null.T @ start)
     left, strength, _ = linalg.svd(start, full_matrices=False)
-    left = left[:, strength > 0.1][:, :width]
+    left = left[:, strength > 0.1][:, : width - 1]  # one random column at least: a direction the last block has lost can come back
     generator = random_state if random_state is not None else np.random.RandomState(0)
     filler = generator.standard_normal((n, width - left.shape[1]))
     return np.hstack([left, filler / np.sqrt(n)])
-
-
-def _iterated_rest(matrix: Any, diagonal: NDArray, null: NDArray, count: int, guess: NDArray, bound: float) -> NDArray[np.float64]:
-    """LOBPCG with Jacobi preconditioner, orthogonal to the known eigenvectors; LAPACK where it does not arrive."""
-    n = null.shape[0]
-    inverse = 1 / np.where(diagonal > 0, diagonal, 1.0)
-    jacobi = LinearOperator((n, n), matvec=lambda v: v.ravel() * inverse, matmat=lambda V: V * inverse[:, None], dtype=float)
-    tol = RELATIVE_TOL * bound
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # what it reached is judged below
-        known = null if null.shape[1] else None
-        values, vectors = lobpcg(matrix, guess, M=jacobi, Y=known, tol=tol, maxiter=MAX_ITER, largest=False)
-    order = np.argsort(values)
-    values, vectors = values[order], vectors[:, order]
-    wanted = vectors[:, :count]
-    residual = np.linalg.norm(matrix @ wanted - wanted * values[:count], axis=0).max()
-    if not residual <= 10 * tol:
-        if n <= DENSE_RESCUE_NODES:
-            return _dense_rest(matrix, null, count, bound)
-        warnings.warn(f"eigenvectors missed their tolerance in {MAX_ITER} iterations", ConvergenceWarning, stacklevel=2)
-    return vectors

@@ -19,8 +19,8 @@ from rmgl.defaults import default_alpha, default_beta
 from rmgl.edges import AllPairs, resolve, state_candidates
 from rmgl.layer import SOLVERS
 from rmgl.layer.learn import check_magnitudes
-from rmgl.parallel import Check, Runner, thread_runner
-from rmgl.progress import half_step_progress
+from rmgl.parallel import Check, Team, team_of
+from rmgl.progress import Stopwatch, half_step_progress
 from rmgl.views import Views, per_view, positive_per_view
 
 EIGEN_TOL = 1e-6
@@ -85,6 +85,8 @@ class RMGL(ViewsClusterer):
         The values used.
     history_ : list of dict
         One row for the start and one per half step: objective, its terms smoothness, ridge and coupling, residuals, seconds.
+    seconds_ : dict
+        Seconds spent on "neighbours" (parameters, distances and candidate edges), "layers", "embedding" and "clustering".
     converged_, n_iter_, view_names_, n_features_in_
 
     References
@@ -168,9 +170,10 @@ class RMGL(ViewsClusterer):
         self._validate_params()
         views = self._check_views(X).scaled(self.scale)
         random_state = check_random_state(self.random_state)
-        n_threads = min(effective_n_jobs(self.n_jobs), len(views.names))
-        with thread_runner(n_threads) as run:
-            problems = self._state_problems(views, run, n_threads)
+        n_threads, clock = effective_n_jobs(self.n_jobs), Stopwatch()
+        with team_of(n_threads) as team:
+            with clock("neighbours"):
+                problems = self._state_problems(views, team, n_threads)
             with half_step_progress(self.max_iter, self.verbose > 0) as progress:
                 outcome = alternate(
                     problems,
@@ -178,16 +181,19 @@ class RMGL(ViewsClusterer):
                     solver=self.solver,
                     tol=self.tol,
                     max_iter=self.max_iter,
-                    run=run,
+                    team=team,
                     random_state=random_state,
+                    clock=clock,
                     progress=progress,
                 )
         self._keep(problems, outcome)
-        self.labels_ = cluster_rows(self.embedding_, self.n_clusters, n_init=self.n_init, random_state=random_state)
+        with clock("clustering"):
+            self.labels_ = cluster_rows(self.embedding_, self.n_clusters, n_init=self.n_init, random_state=random_state)
+        self.seconds_ = clock.seconds
         self._warn(outcome)
         return self
 
-    def _state_problems(self, views: Views, run: Runner, n_threads: int) -> list[ViewProblem]:
+    def _state_problems(self, views: Views, team: Team, n_threads: int) -> list[ViewProblem]:
         """Candidate edges, distances, alpha and beta of every view."""
         names = views.names
         alpha = None if _is_auto(self.alpha) else positive_per_view(self.alpha, names, "alpha")
@@ -195,14 +201,14 @@ class RMGL(ViewsClusterer):
         if beta is not None and not beta.any():
             raise ValueError("beta is 0 for every view, so nothing defines the embedding: give at least one view a positive beta")
         if alpha is None:
-            alpha = np.array([default_alpha(X) for X in views.matrices])
+            alpha = np.array(team(lambda X, check: default_alpha(X), views.matrices))
         if beta is None:
             beta = np.full(len(names), default_beta(alpha, views.n_rows, self.n_clusters))
-        shared = AllPairs(views.n_rows)
+        shared = AllPairs(views.n_rows, team.rows)
 
         def state(item: tuple, check: Check) -> ViewProblem:
             name, X, a, b, wanted = item
-            pairs = state_candidates(name, X, a, wanted, shared=shared, check=check)
+            pairs = state_candidates(name, X, a, wanted, shared=shared, rows=team.rows, check=check)
             check_magnitudes(name, a, pairs.distances, b)
             return ViewProblem(name, pairs, a, b)
 
@@ -211,7 +217,7 @@ class RMGL(ViewsClusterer):
         n_dense = sum(isinstance(c, str) and c == "all" for c in wanted)
         if n_dense:
             shared.require_memory(n_dense + min(n_threads, n_dense) + 2, f"{n_dense} view(s)")
-        return run(state, list(zip(names, views.matrices, alpha.tolist(), beta.tolist(), wanted, strict=True)))
+        return team(state, list(zip(names, views.matrices, alpha.tolist(), beta.tolist(), wanted, strict=True)))
 
     def _keep(self, problems: list[ViewProblem], outcome: Outcome) -> None:
         self._keep_embedding(outcome.state.embedding.vectors)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from time import perf_counter
 from typing import Any
 
 
@@ -41,3 +42,30 @@ def cell_progress(name: str) -> Iterator[Callable[[int, int, str], None]]:
             bar.update(done - bar.n)
 
         yield advance
+
+
+class Stopwatch:
+    """Wall-clock seconds by stage."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+
+    @contextmanager
+    def __call__(self, stage: str) -> Iterator[None]:
+        began = perf_counter()
+        yield
+        self.add(stage, perf_counter() - began)
+
+    @contextmanager
+    def shared(self) -> Iterator[list[dict[str, float]]]:
+        """One stretch of time of several stages: append what each worker spent on them; it is divided in that proportion."""
+        spent: list[dict[str, float]] = []
+        began = perf_counter()
+        yield spent
+        wall, work = perf_counter() - began, sum(sum(part.values()) for part in spent)
+        for part in spent:
+            for stage, seconds in part.items():
+                self.add(stage, wall * seconds / work)
+
+    def add(self, stage: str, seconds: float) -> None:
+        self.seconds[stage] = self.seconds.get(stage, 0.0) + seconds

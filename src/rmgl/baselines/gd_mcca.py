@@ -19,8 +19,9 @@ from rmgl.baselines.given_layers import check_adjacencies
 from rmgl.clustering import cluster_rows
 from rmgl.embedding import smallest_beyond
 from rmgl.layer import Layer
-from rmgl.parallel import thread_runner
+from rmgl.parallel import team_of
 from rmgl.scaling import SCALES
+from rmgl.subspace import Products
 from rmgl.views import Matrix, Views
 
 
@@ -90,7 +91,7 @@ class GDMCCA(ViewsClusterer):
         views = self._check_views(X)
         matrices = views.scaled(self.scale).matrices
         random_state = check_random_state(self.random_state)
-        with thread_runner(1):
+        with team_of(1):
             penalty = common_laplacian(self.graph, views) if self.gamma > 0 else None
             self._keep_embedding(common_directions(matrices, self.n_clusters, self.gamma, self.epsilon, penalty, random_state))
         self.labels_ = cluster_rows(self.embedding_, self.n_clusters, n_init=self.n_init, random_state=random_state)
@@ -108,8 +109,8 @@ def common_directions(
     """The K leading eigenvectors of sum_m (K_m + e_m I)^-1 K_m - gamma L."""
     operator = negated_operator(matrices, gamma, epsilon, penalty)
     n = operator.shape[0]
-    bound = len(matrices) + (gamma * penalty.bound if penalty is not None else 0.0)
-    vectors = smallest_beyond(operator, np.empty((n, 0)), n_clusters, diagonal=np.ones(n), bound=bound, random_state=random_state)
+    spectrum = (-len(matrices), gamma * penalty.bound if penalty is not None else 0.0)
+    vectors = smallest_beyond(Products(operator), np.empty((n, 0)), n_clusters, spectrum=spectrum, random_state=random_state)
     return vectors[:, :n_clusters]
 
 

@@ -15,7 +15,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from rmgl.base import ViewsClusterer
 from rmgl.baselines.gl_sigrep import learn_gl_sigrep
 from rmgl.layer import Layer
-from rmgl.parallel import Runner
+from rmgl.parallel import Team
 from rmgl.views import Views
 
 
@@ -56,7 +56,7 @@ class LayersClusterer(ViewsClusterer):
         given = X if isinstance(X, list | tuple | Mapping) else self.views or [X]
         return max(1, min(effective_n_jobs(self.n_jobs), len(given)))
 
-    def _check_layers(self, X: Any, run: Runner) -> GivenLayers:
+    def _check_layers(self, X: Any, team: Team) -> GivenLayers:
         for stale in ("layers_", "feature_names_in_"):  # of an earlier fit on other input
             if hasattr(self, stale):
                 delattr(self, stale)
@@ -70,7 +70,7 @@ class LayersClusterer(ViewsClusterer):
         elif any(isinstance(item, Layer) for item in items):
             raise ValueError("some of the input are Layer objects and some are not: pass Layer objects only, or adjacency matrices only")
         elif not self.precomputed:
-            return self._learn_layers(X, run)
+            return self._learn_layers(X, team)
         if self.views is not None:
             raise ValueError("views= describes the column blocks of one table of features; with given layers leave views=None")
         given = check_adjacencies(Views.of(X))
@@ -79,14 +79,14 @@ class LayersClusterer(ViewsClusterer):
         self.n_features_in_ = given.n_nodes
         return given
 
-    def _learn_layers(self, X: Any, run: Runner) -> GivenLayers:
+    def _learn_layers(self, X: Any, team: Team) -> GivenLayers:
         views = self._check_views(X).scaled(self.scale)
 
         def learn(item, check):
             name, matrix = item
             return learn_gl_sigrep(matrix, self.alpha, self.beta, name=name)
 
-        self.layers_ = run(learn, list(zip(views.names, views.matrices, strict=True)))
+        self.layers_ = team(learn, list(zip(views.names, views.matrices, strict=True)))
         return GivenLayers(views.names, tuple(layer.adjacency for layer in self.layers_))
 
 

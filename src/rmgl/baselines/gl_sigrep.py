@@ -29,7 +29,7 @@ from rmgl.edges import AllPairs
 from rmgl.layer import Layer, LayerProblem, solve_layer
 from rmgl.layer.learn import check_magnitudes
 from rmgl.layer.problem import squared_norm
-from rmgl.parallel import thread_runner
+from rmgl.parallel import team_of
 from rmgl.views import Matrix, Views, positive_per_view
 
 DENSE_NODES = 4000  # up to here (I + alpha L)^-1 X by a dense Cholesky factorisation
@@ -230,7 +230,7 @@ class GLSigRep(ViewsClusterer):
         if len(views.names) > 1 and not self.concatenate:
             raise ValueError(f"GLSigRep learns one graph and {len(views.names)} views were given: pass one view, or set concatenate=True")
         random_state = check_random_state(self.random_state)
-        with thread_runner(1):
+        with team_of(1):
             self.layer_ = learn_gl_sigrep(
                 side_by_side(views), self.alpha, self.beta, tol=self.tol, max_iter=self.max_iter, name=" + ".join(views.names)
             )

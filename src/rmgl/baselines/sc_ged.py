@@ -33,7 +33,7 @@ from rmgl.baselines.spectral import spectral_rows
 from rmgl.clustering import cluster_rows
 from rmgl.embedding import normalized_laplacian, smallest_eigenvectors
 from rmgl.memory import require_memory
-from rmgl.parallel import thread_runner
+from rmgl.parallel import team_of
 
 
 class SCGED(LayersClusterer):
@@ -126,8 +126,8 @@ class SCGED(LayersClusterer):
         """Find the joint spectrum of the layers (learned from views, or given) and cluster the nodes."""
         self._validate_params()
         random_state = check_random_state(self.random_state)
-        with thread_runner(self._n_threads(X)) as run:
-            layers = self._check_layers(X, run)
+        with team_of(self._n_threads(X)) as team:
+            layers = self._check_layers(X, team)
         require_memory(
             8 * (8 + len(layers.names)) * layers.n_nodes**2, f"SC-GED on {layers.n_nodes:,} nodes works with dense matrices, which"
         )

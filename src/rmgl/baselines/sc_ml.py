@@ -18,7 +18,8 @@ from rmgl.baselines.gl_sigrep import DEFAULT_ALPHA
 from rmgl.baselines.spectral import unit_rows
 from rmgl.clustering import cluster_rows
 from rmgl.embedding import normalized_laplacian, smallest_beyond, smallest_eigenvectors
-from rmgl.parallel import thread_runner
+from rmgl.parallel import team_of
+from rmgl.subspace import Products
 
 
 class SCML(LayersClusterer):
@@ -99,8 +100,8 @@ class SCML(LayersClusterer):
         """Merge the layers (learned from views, or given) and cluster the nodes."""
         self._validate_params()
         random_state = check_random_state(self.random_state)
-        with thread_runner(self._n_threads(X)) as run:
-            layers = self._check_layers(X, run)
+        with team_of(self._n_threads(X)) as team:
+            layers = self._check_layers(X, team)
             self._keep_embedding(unit_rows(merge_subspaces(layers.adjacencies, self.n_clusters, self.merge, random_state)))
         self.labels_ = cluster_rows(self.embedding_, self.n_clusters, n_init=self.n_init, random_state=random_state)
         return self
@@ -112,10 +113,8 @@ def merge_subspaces(
     """The K smallest eigenvectors of sum_i L_i - merge sum_i U_i U_i'."""
     operator = merged_operator(adjacencies, n_clusters, merge, random_state)
     n = operator.shape[0]
-    bound = len(adjacencies) * (2 + merge)
-    return smallest_beyond(operator, np.empty((n, 0)), n_clusters, diagonal=np.ones(n), bound=bound, random_state=random_state)[
-        :, :n_clusters
-    ]
+    spectrum = (-merge * len(adjacencies), 2.0 * len(adjacencies))
+    return smallest_beyond(Products(operator), np.empty((n, 0)), n_clusters, spectrum=spectrum, random_state=random_state)[:, :n_clusters]
 
 
 def merged_operator(

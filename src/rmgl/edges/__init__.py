@@ -2,8 +2,19 @@
 
 from rmgl.edges.all_pairs import AllPairs
 from rmgl.edges.candidates import Candidates, resolve, state_candidates
-from rmgl.edges.interface import Edges, Evaluation, Vector
-from rmgl.edges.neighbours import NeighbourLists
+from rmgl.edges.interface import ActivePairs, Edges, Evaluation, Vector
+from rmgl.edges.neighbours import Neighbourhoods
 from rmgl.edges.pair_list import PairList
 
-__all__ = ["AllPairs", "Candidates", "Edges", "Evaluation", "NeighbourLists", "PairList", "Vector", "resolve", "state_candidates"]
+__all__ = [
+    "ActivePairs",
+    "AllPairs",
+    "Candidates",
+    "Edges",
+    "Evaluation",
+    "Neighbourhoods",
+    "PairList",
+    "Vector",
+    "resolve",
+    "state_candidates",
+]

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from rmgl.edges.interface import Evaluation, Vector
+from rmgl.edges.interface import ActivePairs, Evaluation, Vector
 from rmgl.memory import require_memory
-from rmgl.parallel import Check
+from rmgl.parallel import Check, Rows, one_part
 
 # Below this share of |x_i|^2 + |x_j|^2 the formula |x|^2 + |y|^2 - 2x'y has lost more than six of its
 # sixteen digits, and the distance is taken from the difference of the rows instead.
 CANCELLATION = 1e-6
 BLOCK_ENTRIES = 1 << 20
+FEW = 0.1  # share of active pairs below which copying them out pays
+PARALLEL_PAIRS = 1 << 21
+N_BLOCKS = 8
 
 
 class AllPairs:
@@ -27,7 +34,8 @@ class AllPairs:
     array([1., 9., 4.])
     """
 
-    def __init__(self, n_nodes: int) -> None:
+    def __init__(self, n_nodes: int, rows: Rows = one_part) -> None:
+        self.rows = rows
         self.n_nodes = n_nodes
         self.n_pairs = n_nodes * (n_nodes - 1) // 2
         self.max_degree = n_nodes - 1
@@ -70,16 +78,52 @@ class AllPairs:
     def evaluate(self, u: Vector, costs: Vector) -> Evaluation:
         from rmgl import kernels
 
-        excess, counts = np.zeros(self.n_nodes), np.zeros(self.n_nodes)
-        squares = kernels.pair_excess(u, costs, excess, counts)
-        return Evaluation(excess, counts, squares)
+        def evaluate_rows(first: int, stop: int) -> tuple[Vector, Vector, float]:
+            excess, counts = np.zeros(self.n_nodes), np.zeros(self.n_nodes)
+            return excess, counts, kernels.pair_excess(u, costs, first, stop, excess, counts)
 
-    def product(self, u: Vector, costs: Vector, v: Vector) -> Vector:
+        excess, counts, squares = zip(*self._over_blocks(evaluate_rows), strict=True)
+        return Evaluation(sum(excess), sum(counts), sum(squares))
+
+    def active_pairs(self, u: Vector, costs: Vector, counts: Vector) -> ActivePairs:
         from rmgl import kernels
 
-        out = np.zeros(self.n_nodes)
-        kernels.pair_product(u, costs, v, out)
-        return out
+        if counts.sum() > FEW * 2 * self.n_pairs:
+            return ActivePairs(lambda v: self._full_product(u, costs, v), passes=0.0, passes_per_product=1.0)
+        starts = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+        found = np.empty(starts[-1], dtype=np.int32)
+        kernels.pair_active(u, costs, starts[:-1].copy(), found)
+
+        def multiply(v: Vector) -> Vector:
+            out = np.empty(self.n_nodes)
+            self.rows(lambda first, stop: kernels.pattern_product(starts, found, v, first, stop, out), self.n_nodes)
+            return out
+
+        return ActivePairs(multiply, passes=1.0, passes_per_product=found.size / (2 * self.n_pairs))
+
+    def _full_product(self, u: Vector, costs: Vector, v: Vector) -> Vector:
+        from rmgl import kernels
+
+        def multiply_rows(first: int, stop: int) -> Vector:
+            out = np.zeros(self.n_nodes)
+            kernels.pair_product(u, costs, v, first, stop, out)
+            return out
+
+        return sum(self._over_blocks(multiply_rows))
+
+    def _over_blocks(self, work: Callable[[int, int], Any]) -> list[Any]:
+        """work(first, stop) for blocks of rows that hold about as many pairs each. A pair adds to both of its nodes, so every block
+        has sums of its own; the blocks do not depend on the number of threads."""
+        bounds = self._blocks
+        parts = self.rows(lambda first, stop: [work(bounds[b], bounds[b + 1]) for b in range(first, stop)], len(bounds) - 1)
+        return [found for part in parts for found in part]
+
+    @cached_property
+    def _blocks(self) -> list[int]:
+        if self.n_pairs < PARALLEL_PAIRS:
+            return [0, self.n_nodes]
+        shares = np.arange(1, N_BLOCKS) / N_BLOCKS
+        return [0, *(self.n_nodes * (1 - np.sqrt(1 - shares))).astype(int).tolist(), self.n_nodes]
 
     def active(self, u: Vector, costs: Vector, least: float) -> sparse.csr_array:
         from rmgl import kernels

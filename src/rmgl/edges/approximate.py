@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from rmgl.edges.neighbours import centred, nearest_rows, pattern_of
+from rmgl.edges.neighbours import centred
+from rmgl.edges.search import nearest_rows
 
 SAMPLE = 500
 KINDS = "'auto', 'all', 'approximate', a number of neighbours or a sparse graph"
@@ -24,7 +25,9 @@ def approximate_pattern(X: Any, length: int) -> sparse.csr_array:
     found, _ = NNDescent(data, n_neighbors=min(length + 1, n), random_state=0).neighbor_graph
     own = found == np.arange(n)[:, None]
     own[~own.any(axis=1), -1] = True
-    return pattern_of(np.arange(n), found[~own].reshape(n, -1), n)
+    neighbours = found[~own].reshape(n, -1)
+    rows = np.repeat(np.arange(n), neighbours.shape[1])
+    return sparse.csr_array((np.ones(neighbours.size, dtype=bool), (rows, neighbours.ravel())), shape=(n, n))
 
 
 def given_pattern(name: str, graph: Any, n_nodes: int) -> sparse.csr_array:

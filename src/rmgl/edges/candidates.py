@@ -12,11 +12,12 @@ from scipy import sparse
 from rmgl.edges.all_pairs import AllPairs
 from rmgl.edges.approximate import KINDS, approximate_pattern, given_pattern, measured_recall
 from rmgl.edges.interface import Edges, Vector
-from rmgl.edges.neighbours import NeighbourLists, centred, require_list_memory, squared_lengths
+from rmgl.edges.neighbours import Neighbourhoods, centred, require_list_memory
 from rmgl.edges.pair_list import PairList
-from rmgl.parallel import Check
+from rmgl.edges.search import squared_lengths
+from rmgl.parallel import Check, Rows, one_part
 
-SMALL = 5000  # rows up to which passes over all pairs take milliseconds
+SMALL = 1500  # rows up to which all pairs are no slower than lists of neighbours, even for sparse layers
 SAMPLE = 100
 LONGEST_EXPECTED = 20_000
 
@@ -29,31 +30,38 @@ class Candidates:
     distances: Vector
     reason: str
     """"all pairs", "certified" (to be extended until that is true), "approximate" or "given"."""
-    lists: NeighbourLists | None = None
+    neighbourhoods: Neighbourhoods | None = None
     recall: float | None = None
     """For approximate and given candidates: the share of nearest neighbours, of a sample of rows, that are among them."""
 
     @classmethod
-    def certified(cls, lists: NeighbourLists, check: Check = lambda: None) -> Candidates:
-        return cls(lists.edges, lists.edges.measure(lists.X, check), "certified", lists)
+    def certified(cls, found: Neighbourhoods, check: Check = lambda: None) -> Candidates:
+        return cls(found.edges, found.edges.measure(found.X, check), "certified", found)
 
     @classmethod
-    def uncertain(cls, X: Any, pattern: sparse.csr_array, reason: str, check: Check = lambda: None) -> Candidates:
+    def uncertain(cls, X: Any, pattern: sparse.csr_array, reason: str, rows: Rows, check: Check = lambda: None) -> Candidates:
         union = sparse.csr_array(pattern + pattern.T)
-        edges = PairList(union)
+        edges = PairList(union, rows)
         length = max(1, round(pattern.nnz / X.shape[0]))
         return cls(edges, edges.measure(X, check), reason, recall=measured_recall(X, union, length))
 
     def extended(self, potentials: Vector, check: Check = lambda: None) -> Candidates:
         """These candidates if they are enough at a solution u, else more of them."""
-        if self.lists is None:
+        if self.neighbourhoods is None:
             return self
-        nodes = self.lists.too_short(potentials)
-        return self if nodes.size == 0 else Candidates.certified(self.lists.lengthened(nodes), check)
+        nodes = self.neighbourhoods.too_small(potentials)
+        return self if nodes.size == 0 else Candidates.certified(self.neighbourhoods.widened(nodes, potentials, check), check)
 
 
 def state_candidates(
-    name: str, X: Any, alpha: float, candidates: Any, *, shared: AllPairs | None = None, check: Check = lambda: None
+    name: str,
+    X: Any,
+    alpha: float,
+    candidates: Any,
+    *,
+    shared: AllPairs | None = None,
+    rows: Rows = one_part,
+    check: Check = lambda: None,
 ) -> Candidates:
     """The candidates that `candidates` asks for (after `resolve`), with their distances.
 
@@ -62,15 +70,15 @@ def state_candidates(
     """
     n = X.shape[0]
     if not isinstance(candidates, str | int):
-        return Candidates.uncertain(X, given_pattern(name, candidates, n), "given", check)
+        return Candidates.uncertain(X, given_pattern(name, candidates, n), "given", rows, check)
     if candidates == "approximate":
-        length = first_length(X, alpha)
+        length = first_length(X, alpha, share=1.5)  # what is missing from these lists stays missing
         require_list_memory(n, length, f"view {name!r}")
-        return Candidates.uncertain(X, approximate_pattern(X, length), "approximate", check)
+        return Candidates.uncertain(X, approximate_pattern(X, length), "approximate", rows, check)
     if isinstance(candidates, int):
         require_list_memory(n, candidates, f"view {name!r}")
-        return Candidates.certified(NeighbourLists.search(X, candidates), check)
-    edges = AllPairs(n) if shared is None else shared
+        return Candidates.certified(Neighbourhoods.search(X, candidates, rows, check), check)
+    edges = AllPairs(n, rows) if shared is None else shared
     if shared is None:
         edges.require_memory(2, f"view {name!r}")
     return Candidates(edges, edges.measure(X, check), "all pairs")
@@ -94,9 +102,9 @@ def resolve(X: Any, alpha: float, candidates: Any) -> Any:
     return candidates
 
 
-def first_length(X: Any, alpha: float) -> int:
-    """Half as many neighbours again as a node is expected to keep: most lists then prove enough at once."""
-    return min(X.shape[0] - 1, int(1.5 * expected_neighbours(X, alpha)) + 5)
+def first_length(X: Any, alpha: float, share: float = 1.1) -> int:
+    """A few more neighbours than a node is expected to keep: enough for a first solution, from which the radii are chosen."""
+    return min(X.shape[0] - 1, int(share * expected_neighbours(X, alpha)) + 5)
 
 
 def expected_neighbours(X: Any, alpha: float) -> int:

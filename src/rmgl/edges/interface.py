@@ -6,6 +6,7 @@ one entry per stored pair, and asks only what `Edges` lists.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -30,6 +31,23 @@ class Evaluation:
     """sum_{i<j} (t_ij)_+^2."""
 
 
+@dataclass
+class ActivePairs:
+    """The matrix D_A + A, with A the 0/1 matrix of the active pairs: call it with a vector.
+
+    Few active pairs are copied out once, so that products need not pass over all candidates.
+    """
+
+    multiply: Callable[[Vector], Vector]
+    passes: float
+    """Passes over the candidates so far, in units of one whole pass."""
+    passes_per_product: float
+
+    def __call__(self, v: Vector) -> Vector:
+        self.passes += self.passes_per_product
+        return self.multiply(v)
+
+
 class Edges(Protocol):
     """What a solver may ask of an edge store."""
 
@@ -44,8 +62,8 @@ class Edges(Protocol):
     def evaluate(self, u: Vector, costs: Vector) -> Evaluation:
         """Degrees and dual value at u, before division by powers of alpha; one pass."""
 
-    def product(self, u: Vector, costs: Vector, v: Vector) -> Vector:
-        """(D_A + A) v, with A the 0/1 matrix of the pairs active at u; one pass."""
+    def active_pairs(self, u: Vector, costs: Vector, counts: Vector) -> ActivePairs:
+        """The pairs active at u, where `evaluate` found `counts`, as a matrix to multiply with."""
 
     def active(self, u: Vector, costs: Vector, least: float) -> sparse.csr_array:
         """The symmetric matrix of the t_ij that exceed `least`."""

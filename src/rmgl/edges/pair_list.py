@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
-from rmgl.edges.interface import Evaluation, Vector
-from rmgl.parallel import Check
+from rmgl.edges.interface import ActivePairs, Evaluation, Vector
+from rmgl.parallel import Check, Rows, one_part
 
 BLOCK_ENTRIES = 1 << 22
 
@@ -25,8 +26,9 @@ class PairList:
     (2, array([1., 1., 4., 4.]))
     """
 
-    def __init__(self, pattern: sparse.csr_array) -> None:
+    def __init__(self, pattern: sparse.csr_array, rows: Rows = one_part) -> None:
         pattern.sort_indices()
+        self.rows = rows
         self.indptr, self.indices = pattern.indptr, pattern.indices
         self.n_nodes = pattern.shape[0]
         self.n_pairs = self.indices.size // 2
@@ -46,35 +48,61 @@ class PairList:
 
         dense = np.ascontiguousarray(X)
         chunk = max(1, BLOCK_ENTRIES * self.n_nodes // max(1, out.size * X.shape[1]))
-        for first in range(0, self.n_nodes, chunk):
-            check()
-            kernels.list_distances(dense, self.indptr, self.indices, first, min(first + chunk, self.n_nodes), out)
+
+        def measure_rows(first: int, stop: int) -> None:
+            for at in range(first, stop, chunk):
+                check()
+                kernels.list_distances(dense, self.indptr, self.indices, at, min(at + chunk, stop), out)
+
+        self.rows(measure_rows, self.n_nodes)
         return out
 
     def evaluate(self, u: Vector, costs: Vector) -> Evaluation:
         from rmgl import kernels
 
-        excess, counts = np.empty(self.n_nodes), np.empty(self.n_nodes)
-        squares = kernels.list_excess(u, self.indptr, self.indices, costs, excess, counts)
-        return Evaluation(excess, counts, squares)
+        excess, counts, squares = (np.empty(self.n_nodes) for _ in range(3))
+        pairs = (self.indptr, self.indices, costs)
+        self.rows(lambda first, stop: kernels.list_excess(u, *pairs, first, stop, excess, counts, squares), self.n_nodes)
+        return Evaluation(excess, counts, squares.sum() / 2)
 
-    def product(self, u: Vector, costs: Vector, v: Vector) -> Vector:
+    def active_pairs(self, u: Vector, costs: Vector, counts: Vector) -> ActivePairs:
         from rmgl import kernels
 
-        out = np.empty(self.n_nodes)
-        kernels.list_product(u, self.indptr, self.indices, costs, v, out)
-        return out
+        starts, found, _ = self._above(u, costs, 0.0, counts, weighted=False)
+
+        def multiply(v: Vector) -> Vector:
+            out = np.empty(self.n_nodes)
+            self.rows(lambda first, stop: kernels.pattern_product(starts, found, v, first, stop, out), self.n_nodes)
+            return out
+
+        return ActivePairs(multiply, passes=1.0, passes_per_product=found.size / max(1, self.indices.size))
 
     def active(self, u: Vector, costs: Vector, least: float) -> sparse.csr_array:
         from rmgl import kernels
 
-        starts = np.empty_like(self.indptr)
-        found, data = np.empty_like(self.indices), np.empty(self.indices.size)
-        kernels.list_above(u, self.indptr, self.indices, costs, least, starts, found, data)
-        end = starts[-1]
-        return sparse.csr_array((data[:end].copy(), found[:end].copy(), starts), shape=(self.n_nodes, self.n_nodes))
+        counts = np.empty(self.n_nodes)
+        self.rows(lambda first, stop: kernels.list_count(u, self.indptr, self.indices, costs, least, first, stop, counts), self.n_nodes)
+        starts, found, data = self._above(u, costs, least, counts, weighted=True)
+        return sparse.csr_array((data, found, starts), shape=(self.n_nodes, self.n_nodes))
 
     def inner(self, costs: Vector, weights: sparse.csr_array) -> float:
         from rmgl import kernels
 
-        return kernels.list_inner(self.indptr, self.indices, costs, weights.indptr, weights.indices, weights.data)
+        own, given = (self.indptr, self.indices, costs), (weights.indptr, weights.indices, weights.data)
+        totals = np.empty(self.n_nodes)
+        self.rows(lambda first, stop: kernels.list_inner(*own, *given, first, stop, totals), self.n_nodes)
+        return float(totals.sum() / 2)
+
+    def _above(self, u: Vector, costs: Vector, least: float, counts: Vector, weighted: bool) -> tuple[NDArray, NDArray, Vector]:
+        """CSR arrays of the t_ij > least, of which there are `counts` in each row."""
+        from rmgl import kernels
+
+        starts = np.zeros_like(self.indptr)
+        np.cumsum(counts, out=starts[1:], dtype=starts.dtype)
+        found = np.empty(starts[-1], dtype=self.indices.dtype)
+        data = np.empty(starts[-1] if weighted else 0)
+        self.rows(
+            lambda first, stop: kernels.list_above(u, self.indptr, self.indices, costs, least, first, stop, starts, found, data),
+            self.n_nodes,
+        )
+        return starts, found, data

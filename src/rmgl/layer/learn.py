@@ -17,6 +17,7 @@ from rmgl.layer.newton import solve_newton
 from rmgl.layer.problem import LayerProblem
 from rmgl.layer.result import Layer, make_layer
 from rmgl.parallel import Check
+from rmgl.progress import Stopwatch
 from rmgl.views import Views, is_collection_of_views, positive_per_view
 
 EPSILON = float(np.finfo(np.float64).eps)
@@ -132,20 +133,26 @@ def solve_certified(
     alpha: float,
     *,
     added: Callable[[Edges], Vector | float] = lambda edges: 0.0,
+    solver: str = "newton",
     start: Vector | None = None,
     check: Check = lambda: None,
     **options: Any,
 ) -> tuple[Candidates, Layer]:
     """Solve the layer problem with costs distances + added(edges), on more candidates until they prove that they suffice."""
-    n_iter = n_passes = 0
+    n_iter, n_passes, clock = 0, 0.0, Stopwatch()
+    solve = find_solver(solver)
     while True:
-        problem = LayerProblem(candidates.edges, candidates.distances + added(candidates.edges), alpha)
-        layer = solve_layer(name, problem, start=start, check=check, **options)
-        n_iter, n_passes = n_iter + layer.n_iter, n_passes + layer.n_passes
-        longer = candidates.extended(layer.potentials, check)
-        if longer is candidates:
-            return candidates, replace(layer, candidates=candidates.reason, recall=candidates.recall, n_iter=n_iter, n_passes=n_passes)
-        candidates, start = longer, layer.potentials
+        with clock("layers"):
+            problem = LayerProblem(candidates.edges, candidates.distances + added(candidates.edges), alpha)
+            solution = solve(problem, start=start, check=check, **options)
+        n_iter, n_passes = n_iter + solution.n_iter, n_passes + solution.n_passes
+        with clock("neighbours"):
+            wider = candidates.extended(solution.point.u, check)
+        if wider is candidates:
+            with clock("layers"):
+                layer = make_layer(name, problem, replace(solution, n_iter=n_iter, n_passes=n_passes))
+            return candidates, replace(layer, candidates=candidates.reason, recall=candidates.recall, seconds=clock.seconds)
+        candidates, start = wider, solution.point.u
 
 
 def solve_layer(name: str, problem: LayerProblem, *, solver: str = "newton", **options: Any) -> Layer:

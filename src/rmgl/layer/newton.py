@@ -28,7 +28,8 @@ def solve_newton(
     check: Check = lambda: None,
 ) -> DualSolution:
     """Minimise Phi(u) until the KKT residual is at most `tol`. A start from the solution takes 0 steps."""
-    point, n_passes = starting_point(problem, start)
+    point, passes = starting_point(problem, start)
+    n_passes = float(passes)
     limit = MAX_ITER if max_iter is None else max_iter
     for n_iter in range(limit + 1):
         check()
@@ -36,24 +37,22 @@ def solve_newton(
             return DualSolution(point, "converged", n_iter, n_passes)
         if n_iter == limit:
             break
-        direction, products = _newton_direction(problem, point, check)
+        direction, direction_passes = _newton_direction(problem, point, check)
         following, trials = _line_search(problem, point, direction)
-        n_passes += products + trials
+        n_passes += direction_passes + trials
         if following is None:
             return DualSolution(point, "stalled", n_iter, n_passes)
         point = following
     return DualSolution(point, "max_iter", limit, n_passes)
 
 
-def _newton_direction(problem: LayerProblem, point: DualPoint, check: Check) -> tuple[Vector, int]:
+def _newton_direction(problem: LayerProblem, point: DualPoint, check: Check) -> tuple[Vector, float]:
     """Solve Hess p = -grad to an accuracy that tightens with the residual; a truncated CG still gives descent."""
-    products = 0
+    active = problem.active_pairs(point)
 
     def multiply(v: Vector) -> Vector:
-        nonlocal products
-        products += 1
         check()
-        return problem.hessian_product(point, v)
+        return problem.hessian_product(active, v)
 
     n = problem.n_nodes
     diagonal = problem.hessian_diagonal(point)
@@ -61,7 +60,7 @@ def _newton_direction(problem: LayerProblem, point: DualPoint, check: Check) -> 
     jacobi = LinearOperator((n, n), matvec=lambda v: v / diagonal, dtype=float)
     accuracy = min(0.1, point.residual)
     direction, _ = cg(hessian, -point.gradient, rtol=accuracy, atol=0.0, maxiter=500, M=jacobi)
-    return direction, products
+    return direction, active.passes
 
 
 def _line_search(problem: LayerProblem, point: DualPoint, direction: Vector) -> tuple[DualPoint | None, int]:

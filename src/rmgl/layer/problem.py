@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from rmgl.edges import Edges, Vector
+from rmgl.edges import ActivePairs, Edges, Vector
 
 # Mean degree is 1; a weight this small cannot be told from zero at any tolerance a solver reaches.
 NEGLIGIBLE_WEIGHT = 1e-10
@@ -79,9 +79,13 @@ class LayerProblem:
         gradient = found.excess / (4 * self.alpha) + deviation / (2 * self.alpha) - 1
         return DualPoint(u, float(value), gradient, found.counts)
 
-    def hessian_product(self, point: DualPoint, v: Vector) -> Vector:
-        """Hess(u) v: one pass over the edges."""
-        return self.edges.product(point.u, self.costs, v) / (4 * self.alpha) + (v - v.mean()) / (2 * self.alpha)
+    def active_pairs(self, point: DualPoint) -> ActivePairs:
+        """D_A + A at a point."""
+        return self.edges.active_pairs(point.u, self.costs, point.counts)
+
+    def hessian_product(self, active: ActivePairs, v: Vector) -> Vector:
+        """Hess v, given the pairs active at u."""
+        return active(v) / (4 * self.alpha) + (v - v.mean()) / (2 * self.alpha)
 
     def hessian_diagonal(self, point: DualPoint) -> Vector:
         return point.counts / (4 * self.alpha) + (1 - 1 / self.n_nodes) / (2 * self.alpha)

@@ -26,8 +26,8 @@ class DualSolution:
     point: DualPoint
     status: Status
     n_iter: int
-    n_passes: int
-    """Passes over the candidate edges: evaluations and Hessian products."""
+    n_passes: float
+    """Passes over the candidate edges: evaluations and Hessian products, the latter by the share of the edges they touch."""
 
 
 def starting_point(problem: LayerProblem, start: Vector | None) -> tuple[DualPoint, int]:

@@ -1,0 +1,281 @@
+"""Exact neighbours of dense data, by tiles.
+
+Rows are sorted into tiles of neighbouring rows (halved again and again along the column of largest variance). The products of two
+tiles are one matrix product, and a compiled scan picks what is of use from it: rows nearer than the worst neighbour so far, or pairs
+within given radii. Tiles whose bounding boxes lie too far apart are left out, and where all rows ask, a pair of tiles is seen once for
+both of its sides. Memory is O(N D) and what is found.
+
+Products are taken in single precision where its rounding is small beside the distances that matter, else in double precision. What
+rounding can do to a distance is bounded and allowed for, so what is said about rows that were not found holds for exact distances.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from rmgl.edges.interface import Vector
+from rmgl.memory import require_memory
+from rmgl.parallel import Check
+
+TILE = 512
+SAMPLE = 1000
+LARGEST_LOSS = 0.01
+BYTES_PER_PAIR = 60  # both directions in a pattern, distances, costs, and copies on the way
+Indices = NDArray[np.int64]
+
+
+def nearest_rows(X: Any, nodes: NDArray[np.intp], length: int, check: Check = lambda: None) -> tuple[Indices, Vector]:
+    """The `length` nearest other rows of each node, in any order, and a squared distance that no other row is nearer than.
+
+    X is centred. The reach is infinite where all rows are listed.
+    """
+    n = X.shape[0]
+    length = min(length, n - 1)
+    if length == n - 1:
+        everyone = np.broadcast_to(np.arange(n), (len(nodes), n))
+        return everyone[everyone != nodes[:, None]].reshape(len(nodes), length), np.full(len(nodes), np.inf)
+    tiles = Tiles(X, np.float32 if fits_single(X) else np.float64)
+    neighbours, reach, last = tiles.nearest(nodes, length, check)
+    poor = np.flatnonzero(reach < (1 - LARGEST_LOSS) * last)
+    if poor.size and tiles.dtype == np.float32:
+        neighbours[poor], reach[poor], _ = Tiles(X, np.float64).nearest(nodes[poor], length, check)
+    return neighbours, reach
+
+
+def nearest_distances(X: Any, nodes: NDArray[np.intp], length: int, check: Check = lambda: None) -> NDArray[np.float64]:
+    """Squared distances of the `length` nearest other rows of each node, ascending."""
+    neighbours, _ = nearest_rows(X, nodes, length, check)
+    columns = [squared_lengths(X[column] - X[nodes]) for column in neighbours.T]
+    return np.sort(np.column_stack(columns), axis=1)
+
+
+def pairs_within(X: Any, nodes: NDArray[np.intp], radii: Vector, check: Check = lambda: None) -> tuple[Indices, Indices]:
+    """The pairs of a node and any other row with squared distance below radii_i + radii_j, once or twice each, and a few more.
+
+    X is centred.
+    """
+    norms = squared_lengths(X)
+    loss = rounding(X.shape[1], np.float32) * norms
+    precise = not fits_single(X) or np.quantile(loss[nodes] - LARGEST_LOSS * radii[nodes], 0.99) > 0
+    return Tiles(X, np.float64 if precise else np.float32).within(nodes, radii, check)
+
+
+def fits_single(X: Any) -> bool:
+    """Whether the rows are dense and no square over- or underflows in single precision."""
+    if sparse.issparse(X):
+        return False
+    return 1e-15 < float(np.abs(X).max(initial=0.0)) < 1e15
+
+
+def rounding(width: int, dtype: type) -> float:
+    """g such that |x|^2 + |y|^2 - 2x'y is computed to within g (|x|^2 + |y|^2), rounding of the rows included."""
+    return float(np.finfo(dtype).eps) * (width + 4)
+
+
+class Tiles:
+    """The rows of a centred matrix, sorted into tiles; sparse rows are in one order only and have no boxes."""
+
+    def __init__(self, X: Any, dtype: type) -> None:
+        self.dtype = np.dtype(dtype)
+        self.order = np.arange(X.shape[0]) if sparse.issparse(X) else tile_order(X)
+        self.places = np.empty_like(self.order)
+        self.places[self.order] = np.arange(X.shape[0])
+        self.rows = X[self.order].astype(dtype)
+        self.norms = squared_lengths(X)[self.order]
+        self.loss = rounding(X.shape[1], dtype)
+        self.starts = np.arange(0, X.shape[0], TILE)
+        self.low, self.high = self._boxes()
+
+    def _boxes(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        if sparse.issparse(self.rows):
+            return np.zeros((self.starts.size, 1)), np.zeros((self.starts.size, 1))
+        low, high = np.minimum.reduceat(self.rows, self.starts), np.maximum.reduceat(self.rows, self.starts)
+        return low.astype(np.float64), high.astype(np.float64)
+
+    def tile(self, index: int) -> slice:
+        start = int(self.starts[index])
+        return slice(start, min(start + TILE, len(self.order)))
+
+    def lower(self, minus: Vector) -> None:
+        """From now on products are x_i'x_j - minus_i - minus_j."""
+        self.minus = minus.astype(self.dtype)
+        if not sparse.issparse(self.rows):
+            ones = np.ones_like(self.minus)
+            self.left = np.column_stack([self.rows, -self.minus, ones])
+            self.right = np.column_stack([self.rows, ones, -self.minus])
+            self.buffer = np.empty(TILE * TILE, dtype=self.dtype)  # used again and again: new memory for every product costs as much
+
+    def products(self, queries: Any, index: int) -> NDArray:
+        """x_i'x_j - minus_i - minus_j for the rows in places `queries` and those of a tile; valid until the next call."""
+        tile = self.tile(index)
+        if sparse.issparse(self.rows):
+            return (self.rows[queries] @ self.rows[tile].T).toarray() - self.minus[queries][:, None] - self.minus[tile]
+        left, right = self.left[queries], self.right[tile]
+        out = self.buffer[: len(left) * len(right)].reshape(len(left), len(right))
+        return np.matmul(left, right.T, out=out)
+
+    def apart_from_tile(self, offset: int) -> Vector:
+        """Squared distance of the boxes of tiles t and t + offset, for all t."""
+        gap = np.maximum(self.low[offset:] - self.high[: -offset or None], self.low[: -offset or None] - self.high[offset:])
+        return np.square(np.maximum(gap, 0.0)).sum(axis=1)
+
+    def apart_from_box(self, queries: NDArray) -> Vector:
+        """Squared distance of every tile's box from the box of some rows."""
+        if sparse.issparse(self.rows):
+            return np.zeros(self.starts.size)
+        low, high = self.rows[queries].min(axis=0), self.rows[queries].max(axis=0)
+        return np.square(np.maximum(np.maximum(self.low - high, low - self.high), 0.0)).sum(axis=1)
+
+    def nearest(self, nodes: NDArray[np.intp], length: int, check: Check) -> tuple[Indices, Vector, Vector]:
+        """Nearest rows of all nodes or of some; what no other row is nearer than; the computed distance of the last one."""
+        lists = Lists(np.sort(self.places[nodes]), length, self.dtype)
+        self.lower(self.norms / 2)
+        if len(nodes) == len(self.order):
+            self._nearest_of_all(lists, check)
+        else:
+            self._nearest_of_some(lists, check)
+        mine = np.searchsorted(lists.queries, self.places[nodes])
+        last = -2.0 * lists.scores[mine, 0].astype(np.float64)
+        return self.order[lists.found[mine]], certain_reach(last, self.norms[self.places[nodes]], self.loss), last
+
+    def _nearest_of_all(self, lists: Lists, check: Check) -> None:
+        """Every tile with itself, then every pair of tiles in the order of their distance in the list of tiles."""
+        count = self.starts.size
+        for index in range(count):
+            own = self.tile(index)
+            lists.offer(self.products(own, index), own, own.start, None)
+        worst = np.array([lists.worst(self.tile(index)) for index in range(count)])
+        for offset in range(1, count):
+            check()
+            apart = self.apart_from_tile(offset)
+            for index in np.flatnonzero(apart <= np.maximum(worst[offset:], worst[:-offset])).tolist():
+                own, other = self.tile(index), self.tile(index + offset)
+                lists.offer(self.products(own, index + offset), own, other.start, other)
+                worst[index], worst[index + offset] = lists.worst(own), lists.worst(other)
+
+    def _nearest_of_some(self, lists: Lists, check: Check) -> None:
+        """Groups of queries with every tile, the nearest first."""
+        for first in range(0, lists.queries.size, TILE):
+            check()
+            group = slice(first, min(first + TILE, lists.queries.size))
+            queries = lists.queries[group]
+            apart = self.apart_from_box(queries)
+            for index in np.argsort(apart, kind="stable").tolist():
+                if apart[index] > lists.worst(group):
+                    break
+                lists.offer(self.products(queries, index), group, int(self.starts[index]), None)
+
+    def within(self, nodes: NDArray[np.intp], radii: Vector, check: Check) -> tuple[Indices, Indices]:
+        """All pairs of a node and another row with squared distance below radii_i + radii_j, and a few that rounding lets pass."""
+        reach = np.where(np.isfinite(radii), radii, 0.0)[self.order]  # a node of infinite radius has all its pairs already
+        self.lower((self.norms * (1 - self.loss) - reach) / 2)
+        far = np.maximum.reduceat(reach, self.starts)
+        pairs = Pairs()
+        if 2 * len(nodes) > len(self.order):
+            for offset in range(self.starts.size):
+                check()
+                near = self.apart_from_tile(offset) < far[: far.size - offset] + far[offset:]
+                for index in np.flatnonzero(near).tolist():
+                    own = self.tile(index)
+                    places = np.arange(own.start, own.stop)
+                    pairs.collect(self.products(own, index + offset), places, int(self.starts[index + offset]))
+        else:
+            chosen = np.sort(self.places[nodes])
+            for first in range(0, chosen.size, TILE):
+                check()
+                queries = chosen[first : first + TILE]
+                near = self.apart_from_box(queries) < reach[queries].max() + far
+                for index in np.flatnonzero(near).tolist():
+                    pairs.collect(self.products(queries, index), queries, int(self.starts[index]))
+        left, right = pairs.gathered()
+        return self.order[left], self.order[right]
+
+
+class Lists:
+    """The nearest rows of each query so far: heaps of -|x_i - x_j|^2 / 2 with the worst one at the root."""
+
+    def __init__(self, queries: Indices, length: int, dtype: np.dtype) -> None:
+        self.queries = queries
+        self.scores = np.full((queries.size, length), 0.99 * np.finfo(dtype).min, dtype=dtype)
+        self.found = np.zeros((queries.size, length), dtype=np.int32)
+
+    def worst(self, group: slice) -> float:
+        """The squared distance beyond which nothing is of use to a group of queries."""
+        return -2.0 * float(self.scores[group, 0].min())
+
+    def offer(self, scores: NDArray, group: slice, first: int, others: slice | None) -> None:
+        """Offer rows first, first + 1, ... to a group of queries, and the group to `others`, if given, in turn."""
+        from rmgl import kernels
+
+        other = others or slice(0, 0)
+        mine, theirs = (self.scores[group], self.found[group]), (self.scores[other], self.found[other])
+        kernels.offer(scores, self.queries[group], first, *mine, *theirs)
+
+
+class Pairs:
+    """Pairs found so far."""
+
+    def __init__(self) -> None:
+        self.found: list[tuple[NDArray[np.int32], NDArray[np.int32]]] = []
+        self.count = 0
+        self.asked = 1 << 22
+
+    def collect(self, products: NDArray, queries: Indices, first: int) -> None:
+        """Keep the pairs of a query and column first, first + 1, ... with positive entries; refuse what would not fit into memory."""
+        from rmgl import kernels
+
+        counts = np.empty(products.shape[0], dtype=np.int64)
+        total = kernels.count_positive(products, counts)
+        if total == 0:
+            return
+        self.count += total
+        if self.count > self.asked:
+            self.asked *= 2
+            require_memory(BYTES_PER_PAIR * self.count, f"{self.count:,} candidate pairs and more", "use a smaller alpha or fewer rows")
+        left, right = np.empty(total, dtype=np.int32), np.empty(total, dtype=np.int32)
+        kernels.positive_entries(products, queries, first, counts, left, right)
+        self.found.append((left, right))
+
+    def gathered(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """All of them, without pairs of a row with itself."""
+        none = np.empty(0, dtype=np.int32)
+        left = np.concatenate([none, *(pair[0] for pair in self.found)])
+        right = np.concatenate([none, *(pair[1] for pair in self.found)])
+        self.found.clear()
+        apart = left != right
+        return left[apart], right[apart]
+
+
+def certain_reach(last: Vector, norms: Vector, loss: float) -> Vector:
+    """What no unlisted row is nearer than, given the computed distance of the last listed one.
+
+    Distances are computed to within g (|x|^2 + |y|^2), and |y|^2 <= 2 |x|^2 + 2 z: so the true z of an unlisted row satisfies
+    z + g (3 |x|^2 + 2 z) >= last.
+    """
+    return (last - 3 * loss * norms) / (1 + 2 * loss)
+
+
+def tile_order(X: NDArray[np.float64]) -> Indices:
+    """Rows in the order of a tree that halves along the column of largest variance, down to single tiles."""
+    order = np.arange(X.shape[0])
+    pending = [(0, X.shape[0], -(-X.shape[0] // TILE))]
+    while pending:
+        start, stop, count = pending.pop()
+        if count == 1:
+            continue
+        own = order[start:stop]
+        sample = X[own[:: max(1, own.size // SAMPLE)]]
+        column = int(sample.var(axis=0).argmax())
+        middle = TILE * (count // 2)
+        order[start:stop] = own[np.argpartition(X[own, column], middle)]
+        pending += [(start, start + middle, count // 2), (start + middle, stop, count - count // 2)]
+    return order
+
+
+def squared_lengths(rows: Any) -> Vector:
+    squares = rows.multiply(rows) if sparse.issparse(rows) else rows * rows
+    return np.asarray(squares.sum(axis=1), dtype=np.float64).ravel()

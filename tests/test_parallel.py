@@ -1,0 +1,79 @@
+"""Threads: the same numbers for any number of them."""
+
+import numpy as np
+import pytest
+
+from rmgl import RMGL
+from rmgl.edges import AllPairs
+from rmgl.edges import all_pairs as module
+from rmgl.parallel import Interrupted, team_of
+from rmgl.progress import Stopwatch
+
+
+def test_rows_cover_everything_once_in_order():
+    for n_threads in (1, 2, 3, 7):
+        with team_of(n_threads) as team:
+            for n in (0, 1, 5, 100):
+                parts = team.rows(lambda first, stop: list(range(first, stop)), n)
+                assert [row for part in parts for row in part] == list(range(n))
+                assert len(parts) == max(1, min(n_threads, n))
+
+
+def test_threads_that_are_left_over_help_with_rows():
+    with team_of(4) as team:
+        inside = team(lambda item, check: len(team.rows(lambda first, stop: None, 100)), range(2))
+        assert inside == [2, 2]
+        assert team(lambda item, check: len(team.rows(lambda first, stop: None, 100)), range(8)) == [1] * 8
+        assert team(lambda item, check: len(team.rows(lambda first, stop: None, 100)), range(1)) == [4]
+
+
+def test_checks_raise_once_the_team_is_dismissed():
+    checks = []
+
+    def fail():
+        with team_of(2) as team:
+            checks.extend(team(lambda item, check: check, range(2)))
+            checks[0]()
+            raise KeyError
+
+    pytest.raises(KeyError, fail)
+    pytest.raises(Interrupted, checks[0])
+
+
+def test_blocks_of_all_pairs_do_not_depend_on_threads(rng, monkeypatch):
+    monkeypatch.setattr(module, "PARALLEL_PAIRS", 1)
+    costs, u, v = rng.random(60 * 59 // 2), 0.2 + rng.random(60) / 2, rng.normal(size=60)
+    whole = AllPairs(60)
+    assert len(whole._blocks) == module.N_BLOCKS + 1
+    with team_of(3) as team:
+        shared = AllPairs(60, team.rows)
+        for mine, theirs in zip(vars(whole.evaluate(u, costs)).values(), vars(shared.evaluate(u, costs)).values(), strict=True):
+            np.testing.assert_array_equal(mine, theirs)
+        counts = whole.evaluate(u, costs).counts
+        for share in (0.0, 1.0):  # passes over all pairs, and over the active ones
+            monkeypatch.setattr(module, "FEW", share)
+            np.testing.assert_array_equal(whole.active_pairs(u, costs, counts)(v), shared.active_pairs(u, costs, counts)(v))
+
+
+@pytest.mark.parametrize("candidates", ["all", 8])
+def test_a_fit_is_the_same_for_any_number_of_threads(candidates, rng, monkeypatch):
+    monkeypatch.setattr(module, "PARALLEL_PAIRS", 1)
+    centres = 2.0 * rng.normal(size=(5, 6))
+    y = rng.integers(5, size=700)
+    views = [centres[y] + rng.normal(size=(700, 6)), centres[y, :3] + rng.normal(size=(700, 3))]
+    one, two, five = (RMGL(5, candidates=candidates, n_jobs=n_jobs, random_state=0).fit(views) for n_jobs in (1, 2, 5))
+    for other in (two, five):
+        np.testing.assert_array_equal(one.labels_, other.labels_)
+        np.testing.assert_allclose(one.embedding_, other.embedding_, atol=1e-10)
+        for mine, theirs in zip(one.layers_, other.layers_, strict=True):
+            assert abs(mine.adjacency - theirs.adjacency).max() <= 1e-10
+
+
+def test_seconds_by_stage_add_up(rng):
+    model = RMGL(2, random_state=0).fit([rng.normal(size=(60, 3))])
+    assert set(model.seconds_) == {"neighbours", "layers", "embedding", "clustering"}
+    assert min(model.seconds_.values()) >= 0
+    clock = Stopwatch()
+    with clock.shared() as spent:
+        spent += [{"a": 1.0, "b": 2.0}, {"a": 1.0}]
+    assert clock.seconds["a"] == pytest.approx(clock.seconds["b"])
