@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from scipy import sparse
-from scipy.spatial.distance import squareform
+from scipy.spatial.distance import pdist, squareform
 
 from rmgl import kernels
 
@@ -132,6 +132,18 @@ def test_pattern_product(listed):
     for first, stop in halves(u.size):
         kernels.pattern_product(active.indptr, active.indices, v, first, stop, out)
     np.testing.assert_allclose(out, active.sum(axis=1) * v + active @ v, rtol=1e-12, atol=1e-13)
+
+
+def test_repair_distances_measures_what_is_too_small_again(rng):
+    X = rng.normal(size=(9, 3))
+    X[4] = X[2] + 1e-9
+    exact = pdist(X, "sqeuclidean")
+    computed = exact + 1e-12
+    norms = np.square(X).sum(axis=1)
+    for first, stop in halves(9):
+        kernels.repair_distances(X, norms, 1e-6, first, stop, computed)
+    np.testing.assert_allclose(squareform(computed)[2, 4], squareform(exact)[2, 4], rtol=1e-12)
+    assert (computed != exact).sum() == exact.size - 1
 
 
 def test_pair_active(case):

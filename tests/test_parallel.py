@@ -36,8 +36,10 @@ def test_checks_raise_once_the_team_is_dismissed():
             checks[0]()
             raise KeyError
 
-    pytest.raises(KeyError, fail)
-    pytest.raises(Interrupted, checks[0])
+    with pytest.raises(KeyError):
+        fail()
+    with pytest.raises(Interrupted):
+        checks[0]()
 
 
 def test_blocks_of_all_pairs_do_not_depend_on_threads(rng, monkeypatch):

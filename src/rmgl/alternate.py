@@ -142,7 +142,10 @@ def first_state(
         views, layers = [view for view, _ in learned], [layer for _, layer in learned]
         spent += [layer.seconds for layer in layers]
     with clock("embedding"):
-        return _state(views, layers, _embed(views, layers, n_clusters, accuracy, team, random_state, start=None))
+        embedding = _embed(views, layers, n_clusters, accuracy, team, random_state, start=None)
+        spreads = _spreads(views, embedding)
+        terms = [_view_terms(*item) for item in zip(views, layers, spreads, strict=True)]
+        return State(views, layers, embedding, spreads, np.array(terms))
 
 
 def update_layers(state: State, solver: str, accuracy: Accuracy, team: Team, clock: Stopwatch) -> State:
@@ -182,10 +185,13 @@ def update_embedding(state: State, accuracy: Accuracy, team: Team, clock: Stopwa
     n_clusters = state.embedding.vectors.shape[1]
     with clock("embedding"):
         embedding = _embed(state.views, state.layers, n_clusters, accuracy, team, random_state, start=state.embedding.block)
-        candidate = _state(state.views, state.layers, embedding)
+        spreads = _spreads(state.views, embedding)
+        terms = state.terms.copy()  # the first two do not depend on the embedding
+        terms[:, 2] = [_coupling(*item) for item in zip(state.views, state.layers, spreads, strict=True)]
+        candidate = replace(state, embedding=embedding, spreads=spreads, terms=terms)
         if candidate.objective <= state.objective:
             return candidate
-        return replace(_state(state.views, state.layers, state.embedding), terms=state.terms)
+        return replace(state, spreads=_spreads(state.views, state.embedding))  # on candidates that may have grown
 
 
 def subspace_change(old: NDArray, new: NDArray) -> float:
@@ -225,16 +231,18 @@ def _embed(
     return smallest_eigenvectors(graph, n_clusters, tol=accuracy.eigen, start=start, random_state=random_state, rows=team.rows)
 
 
-def _state(views: list[ViewProblem], layers: list[Layer], embedding: Embedding) -> State:
-    stores = {id(view.edges): view.edges for view in views}  # views that share their candidates share the measuring
+def _spreads(views: Sequence[ViewProblem], embedding: Embedding) -> list[Vector]:
+    """||q_i - q_j||^2 on the candidates of every view; views that share their candidates share the measuring."""
+    stores = {id(view.edges): view.edges for view in views}
     measured = {key: edges.measure(embedding.vectors) for key, edges in stores.items()}
-    spreads = [measured[id(view.edges)] for view in views]
-    terms = [_view_terms(*item) for item in zip(views, layers, spreads, strict=True)]
-    return State(views, layers, embedding, spreads, np.array(terms))
+    return [measured[id(view.edges)] for view in views]
 
 
 def _view_terms(view: ViewProblem, layer: Layer, spread: Vector) -> NDArray[np.float64]:
     """tr(L S), alpha ||L||_F^2 and beta tr(Q'LQ) of one view; `spread` holds ||q_i - q_j||^2."""
     smoothness = view.edges.inner(view.distances, layer.adjacency)
-    coupling = view.edges.inner(spread, layer.adjacency)
-    return np.array([smoothness, view.alpha * squared_norm(layer.adjacency), view.beta * coupling])
+    return np.array([smoothness, view.alpha * squared_norm(layer.adjacency), _coupling(view, layer, spread)])
+
+
+def _coupling(view: ViewProblem, layer: Layer, spread: Vector) -> float:
+    return view.beta * view.edges.inner(spread, layer.adjacency)

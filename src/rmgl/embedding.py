@@ -23,7 +23,7 @@ from scipy.sparse import csgraph
 from sklearn.exceptions import ConvergenceWarning
 
 from rmgl.parallel import Rows, one_part
-from rmgl.subspace import Products, SparseLaplacian, Symmetric, filtered_subspace
+from rmgl.subspace import DenseSymmetric, SparseLaplacian, Symmetric, filtered_subspace
 
 DENSE_NODES = 500  # up to here LAPACK is faster than any iteration
 DENSE_SHARE = 0.1  # of all pairs: beyond it products with a dense matrix are faster
@@ -190,9 +190,9 @@ def _laplacian(adjacency: Graph, diagonal: NDArray, rows: Rows) -> Symmetric:
     """diag - W: a dense array where that is small or W is dense."""
     n = adjacency.shape[0]
     if isinstance(adjacency, np.ndarray):
-        return Products(np.diag(diagonal) - adjacency)
+        return DenseSymmetric(np.diag(diagonal) - adjacency, rows)
     if n <= DENSE_NODES or adjacency.nnz > DENSE_SHARE * n * n:
-        return Products(np.diag(diagonal) - adjacency.toarray())
+        return DenseSymmetric(np.diag(diagonal) - adjacency.toarray(), rows)
     return SparseLaplacian(adjacency, diagonal, rows)
 
 
@@ -225,13 +225,17 @@ def _dense_rest(matrix: Symmetric, null: NDArray, count: int, spectrum: tuple[fl
 
 
 def _starting_block(null: NDArray, count: int, start: NDArray | None, random_state: np.random.RandomState | None) -> NDArray[np.float64]:
-    """The last block without its part along the known eigenvectors, filled up with random columns."""
+    """The last block, without its last column and its part along the known eigenvectors, filled up with random columns.
+
+    One of them is random in any case: a direction the last block has lost can come back.
+    """
     n, width = null.shape[0], count + GUARD_VECTORS
     if start is None:
         start = np.empty((n, 0))
+    start = start[:, : null.shape[1] + width - 1]
     start = start - null @ (null.T @ start)
     left, strength, _ = linalg.svd(start, full_matrices=False)
-    left = left[:, strength > 0.1][:, : width - 1]  # one random column at least: a direction the last block has lost can come back
+    left = left[:, strength > 0.1][:, : width - 1]
     generator = random_state if random_state is not None else np.random.RandomState(0)
     filler = generator.standard_normal((n, width - left.shape[1]))
     return np.hstack([left, filler / np.sqrt(n)])

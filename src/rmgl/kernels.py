@@ -170,6 +170,24 @@ def fill_distances(first, gram, norms, out):
             row[j] = max(norms_i + norms_j[j] - 2.0 * product[j], 0.0)
 
 
+@compiled
+def repair_distances(X, norms, share, first, stop, out):
+    """Measure the pairs of rows first..stop-1 with out_ij < share (|x_i|^2 + |x_j|^2) again, from the difference of their rows."""
+    n = norms.size
+    for i in range(first, stop):
+        start = row_start(i, n)
+        row = out[start : start + n - i - 1]
+        own, norms_i, norms_j = X[i], norms[i], norms[i + 1 :]
+        for j in range(row.size):
+            if row[j] < share * (norms_i + norms_j[j]):
+                other = X[i + 1 + j]
+                total = 0.0
+                for column in range(own.size):
+                    difference = own[column] - other[column]
+                    total += difference * difference
+                row[j] = total
+
+
 # Listed pairs: a symmetric pattern in CSR form (indptr, indices sorted within rows), costs aligned with indices. Every pair
 # stands in two rows, so rows gather and never scatter.
 
@@ -222,16 +240,17 @@ def list_above(u, indptr, indices, costs, least, first, stop, starts, found, dat
 
 @compiled
 def list_inner(indptr, indices, costs, starts, found, data, first, stop, totals):
-    """totals_i = sum_j z_ij times the entry, for rows first..stop-1 of a CSR matrix (starts, found, data) on listed pairs."""
+    """totals_i = sum_j z_ij times the entry, for rows first..stop-1 of a CSR matrix (starts, found, data) on listed pairs.
+
+    A row's costs are laid out by column, where its entries find them: a search along the row would be guesswork for the processor.
+    """
+    by_column = np.empty(indptr.size - 1)
     for i in range(first, stop):
-        total = 0.0
-        entry, last = starts[i], starts[i + 1]
         for place in range(indptr[i], indptr[i + 1]):
-            if entry == last:
-                break
-            same = indices[place] == found[entry]
-            total += costs[place] * data[entry] if same else 0.0
-            entry += 1 if same else 0
+            by_column[indices[place]] = costs[place]
+        total = 0.0
+        for entry in range(starts[i], starts[i + 1]):
+            total += by_column[found[entry]] * data[entry]
         totals[i] = total
 
 

@@ -1,7 +1,8 @@
 """Chebyshev-filtered subspace iteration: the smallest eigenvalues of a large symmetric matrix and their eigenvectors.
 
 A block of columns is multiplied with a polynomial of the matrix that is small on [cut, ceiling], where the unwanted eigenvalues
-are, and large below; then it is made orthonormal and turned to the Ritz vectors it holds. The cut is the block's largest Ritz value.
+are, and large below; then it is made orthonormal and turned to the Ritz vectors it holds. The cut is the block's last Ritz value but
+one: the last one may belong to a random column.
 Products with the matrix are nearly all of the work, and a block that nearly solves a neighbouring problem is a good start.
 """
 
@@ -20,6 +21,9 @@ Block = NDArray[np.float64]
 
 LARGEST_GROWTH = 1e5  # of one filter: what orthonormalising in double precision bears easily
 DEGREES = (4, 200)
+MARGIN = 3.0  # by which a filter aims below the tolerance
+TINY = 1e-300
+COLUMN_BLOCKS = 4
 
 
 class Symmetric(Protocol):
@@ -34,7 +38,7 @@ class Symmetric(Protocol):
 
 @dataclass(frozen=True)
 class Products:
-    """A matrix or linear operator."""
+    """A linear operator, or anything else that knows its products with a block."""
 
     matrix: Any
 
@@ -43,6 +47,32 @@ class Products:
 
     def recur(self, V: Block, last: Block, centre: float, factor: float) -> Block:
         return np.subtract(factor * (self.matrix @ V - centre * V), last, out=last)
+
+
+@dataclass(frozen=True)
+class DenseSymmetric:
+    """A dense symmetric array; threads share its columns, in blocks that do not depend on their number.
+
+    A V is taken as (V'A)', which runs through memory in the better direction.
+    """
+
+    matrix: NDArray[np.float64]
+    rows: Rows = one_part
+
+    def times(self, V: Block) -> Block:
+        n = self.matrix.shape[0]
+        bounds = [n * block // COLUMN_BLOCKS for block in range(COLUMN_BLOCKS + 1)]
+        turned, out = np.ascontiguousarray(V.T), np.empty((V.shape[1], n))
+
+        def multiply(first: int, stop: int) -> None:
+            for start, end in zip(bounds[first:stop], bounds[first + 1 : stop + 1], strict=True):
+                out[:, start:end] = turned @ self.matrix[:, start:end]
+
+        self.rows(multiply, COLUMN_BLOCKS)
+        return np.ascontiguousarray(out.T)
+
+    def recur(self, V: Block, last: Block, centre: float, factor: float) -> Block:
+        return np.subtract(factor * (self.times(V) - centre * V), last, out=last)
 
 
 @dataclass(frozen=True)
@@ -87,24 +117,34 @@ def filtered_subspace(
     """
     found = _ritz(matrix, _orthonormal(start, known), 1)
     while found.residuals[:count].max(initial=0.0) > tol and found.n_products < max_products:
-        degree, block = _filtered(matrix, spectrum, found)
+        degree, block = _filtered(matrix, spectrum, found, count, tol)
         found = _ritz(matrix, _orthonormal(block, known), found.n_products + degree + 1)
     return found
 
 
-def _filtered(matrix: Symmetric, spectrum: tuple[float, float], found: Found) -> tuple[int, Block]:
-    """The Chebyshev polynomial of [cut, ceiling] of the matrix, times the block."""
+def _filtered(matrix: Symmetric, spectrum: tuple[float, float], found: Found, count: int, tol: float) -> tuple[int, Block]:
+    """The Chebyshev polynomial of [cut, ceiling] of the matrix, times the block.
+
+    Its degree is the one that brings the wanted residuals to `tol`, or as much as orthonormalising bears.
+    """
     floor, ceiling = spectrum
-    cut = floor + np.clip(found.values[-1] - floor, 1e-6 * (ceiling - floor), 0.9 * (ceiling - floor))
+    cut = floor + np.clip(found.values[max(count, found.values.size - 1) - 1] - floor, 1e-6 * (ceiling - floor), 0.9 * (ceiling - floor))
     centre, half = (ceiling + cut) / 2, (ceiling - cut) / 2
-    growth = np.arccosh((centre - floor) / half)
-    degree = int(np.clip(np.arccosh(LARGEST_GROWTH) / growth, *DEGREES))
+    wanted = min(max(float(found.values[count - 1]), floor), cut - 0.1 * (cut - floor))
+    needed = max(MARGIN * found.residuals[:count].max() / max(tol, TINY), 2.0)
+    degree = min(_degree(needed, (centre - wanted) / half), _degree(LARGEST_GROWTH, (centre - floor) / half))
+    degree = int(np.clip(degree, *DEGREES))
     last = found.vectors
     block = matrix.recur(last, np.zeros_like(last), centre, 1 / half)
     last = last.copy()
     for _ in range(degree - 1):
         last, block = block, matrix.recur(block, last, centre, 2 / half)
     return degree, block
+
+
+def _degree(growth: float, place: float) -> float:
+    """The degree at which the Chebyshev polynomial of [-1, 1] reaches `growth` at a place beyond 1."""
+    return float(np.arccosh(growth) / np.arccosh(place))
 
 
 def _orthonormal(block: Block, known: Block) -> Block:

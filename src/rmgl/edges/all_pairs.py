@@ -52,19 +52,23 @@ class AllPairs:
         from rmgl import kernels
 
         if not sparse.issparse(X):
-            X = X - X.mean(axis=0)
+            X = np.ascontiguousarray(X - X.mean(axis=0))
         norms = np.asarray((X * X).sum(axis=1), dtype=np.float64).ravel()
         distances = np.empty(self.n_pairs)
         block = max(1, BLOCK_ENTRIES // self.n_nodes)
         for first in range(0, self.n_nodes - 1, block):
             check()
+            stop = min(first + block, self.n_nodes - 1)
             gram = X[first : first + block] @ X[first:].T
             gram = gram.toarray() if sparse.issparse(gram) else gram
             kernels.fill_distances(first, gram, norms, distances)
-            self._repair_cancelled(X, norms, distances, first, min(first + block, self.n_nodes - 1))
+            if sparse.issparse(X):
+                self._repair_sparse(X, norms, distances, first, stop)
+            else:
+                kernels.repair_distances(X, norms, CANCELLATION, first, stop, distances)
         return distances
 
-    def _repair_cancelled(self, X, norms: Vector, distances: Vector, first: int, stop: int) -> None:
+    def _repair_sparse(self, X: sparse.csr_array, norms: Vector, distances: Vector, first: int, stop: int) -> None:
         """Measure near-duplicates among the pairs of rows first..stop-1 again, from the difference of their rows."""
         chunk = max(1, BLOCK_ENTRIES // max(1, X.shape[1]))
         for i in range(first, stop):
@@ -72,7 +76,7 @@ class AllPairs:
             close = np.flatnonzero(row < CANCELLATION * (norms[i] + norms[i + 1 :]))
             for at in range(0, close.size, chunk):
                 others = close[at : at + chunk]
-                difference = X[others + i + 1] - X[[i] * others.size] if sparse.issparse(X) else X[others + i + 1] - X[i]
+                difference = X[others + i + 1] - X[[i] * others.size]
                 row[others] = np.asarray((difference * difference).sum(axis=1)).ravel()
 
     def evaluate(self, u: Vector, costs: Vector) -> Evaluation:

@@ -18,7 +18,7 @@ from rmgl.edges.search import squared_lengths
 from rmgl.parallel import Check, Rows, one_part
 
 SMALL = 1500  # rows up to which all pairs are no slower than lists of neighbours, even for sparse layers
-SAMPLE = 100
+SAMPLE = 50
 LONGEST_EXPECTED = 20_000
 
 

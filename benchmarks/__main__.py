@@ -1,0 +1,61 @@
+"""python -m benchmarks environments | layer | fit | scale | report"""
+
+from pathlib import Path
+from types import ModuleType
+
+import click
+
+from benchmarks import environments, report, suite_fit, suite_layer, suite_scale
+from benchmarks.judge import Settings
+from benchmarks.results import Results
+
+RESULTS = Path(__file__).parent / "results"
+
+
+@click.group(help=__doc__)
+def main() -> None:
+    pass
+
+
+def add_suite(name: str, suite: ModuleType, repeats: int, budget: float, timeout: float) -> None:
+    """A command for a suite, with the options that all suites share."""
+
+    @main.command(name, help=suite.__doc__)
+    @click.option("--quick", is_flag=True, help="A small part, for a first look; kept in a folder of its own.")
+    @click.option("--only", multiple=True, metavar="NAME", help="A method to run (may be repeated); also runs slow ones.")
+    @click.option("--dataset", "datasets", multiple=True, metavar="NAME", help="A data set, or a view of `layer` (may be repeated).")
+    @click.option("--output", type=click.Path(path_type=Path), default=RESULTS, help="Folder of the results.")
+    @click.option("--timeout", type=float, default=timeout, show_default=True, help="Seconds for one method on one data set.")
+    @click.option("--repeats", type=int, default=repeats, show_default=True, help="Most timed calls, of which the median is reported.")
+    @click.option("--threads", type=int, default=2, show_default=True, help="Threads each method may use.")
+    @click.option("--force", is_flag=True, help="Measure again what has been measured.")
+    def command(quick, only, datasets, output, timeout, repeats, threads, force) -> None:
+        output = output / "quick" if quick else output
+        settings = Settings(1 if quick else repeats, budget, timeout, threads)
+        suite.run(Results(output / f"{name}.json", force), settings, quick, only, datasets)
+
+
+add_suite("layer", suite_layer, repeats=5, budget=20, timeout=600)
+add_suite("fit", suite_fit, repeats=5, budget=30, timeout=600)
+add_suite("scale", suite_scale, repeats=1, budget=0, timeout=7200)
+
+
+@main.command("environments")
+@click.argument("names", nargs=-1)
+def make_environments(names: tuple[str, ...]) -> None:
+    """Make the environments of the competitors in `.bench` (all of them, or NAMES)."""
+    for name in names or environments.names():
+        failed = environments.make(name)
+        click.echo(f"{name}: " + (f"could not install {', '.join(failed)}" if failed else "ready"))
+
+
+@main.command("report")
+@click.option("--results", type=click.Path(path_type=Path, exists=True), default=RESULTS, help="Folder of the results.")
+@click.option("--output", type=click.Path(path_type=Path), default=RESULTS / "report", help="Folder for tables and pictures.")
+def make_report(results: Path, output: Path) -> None:
+    """Tables (Markdown) and pictures (PNG) of the results there are."""
+    click.echo(report.write(results, output))
+
+
+if __name__ == "__main__":
+    main()

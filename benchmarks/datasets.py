@@ -1,0 +1,111 @@
+"""Named data sets with one interface: `load(name, n_rows)`.
+
+The digits are embedded in the package and the mixture is made; the others are files in `../shared/data`, or in the folder that the
+environment variable RMGL_DATA names. A file that is not there raises FileNotFoundError, and the suites skip it.
+"""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks import ROOT
+from benchmarks.oriented_gradients import oriented_gradients
+from rmgl.datasets import fetch_coil20, load_uci_digits
+from rmgl.views import Views
+
+WORD_COUNTS = ("3sources", "ngs")
+FILES = ("100leaves", "3sources", "aloi10", "mfeat", "msrcv1_5v", "ngs", "orl_4v", "scene15", "snareseq")
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Views of the same entities and their classes, which are for scoring only."""
+
+    name: str
+    views: dict[str, NDArray]
+    target: NDArray
+    scale: str = "minmax"
+    """What is done to every view before any method sees it: columns to [0, 1], rows to length one, or nothing."""
+
+    @property
+    def n_clusters(self) -> int:
+        return len(np.unique(self.target))
+
+    def scaled(self) -> "Dataset":
+        views = Views.of(self.views).scaled(self.scale)
+        return Dataset(self.name, dict(zip(views.names, views.matrices, strict=True)), self.target, "none")
+
+
+def load(name: str, n_rows: int | None = None) -> Dataset:
+    """The data set called `name`, or some of its rows."""
+    if name in MADE_TO_SIZE:
+        return MADE_TO_SIZE[name](n_rows)
+    data = LOADERS[name]()
+    return data if n_rows is None or n_rows >= len(data.target) else balanced(data, n_rows)
+
+
+def balanced(data: Dataset, n_rows: int) -> Dataset:
+    """The first rows of every class, in the order of the data."""
+    classes = np.unique(data.target)
+    share = n_rows // len(classes)
+    rows = np.sort(np.concatenate([np.flatnonzero(data.target == c)[:share] for c in classes]))
+    return Dataset(data.name, {name: X[rows] for name, X in data.views.items()}, data.target[rows], data.scale)
+
+
+def find_file(name: str) -> Path:
+    folder = Path(os.environ.get("RMGL_DATA", ROOT.parent / "shared" / "data"))
+    path = folder / f"{name}.npz"
+    if not path.exists():
+        raise FileNotFoundError(f"there is no {path.name} in the data folder (set RMGL_DATA to the folder that holds it)")
+    return path
+
+
+def digits() -> Dataset:
+    data = load_uci_digits()
+    return Dataset("digits", data.views, data.target)
+
+
+def coil20() -> Dataset:
+    data = fetch_coil20(images=find_file("coil20_images"), download=False)
+    return Dataset("coil20", data.views, data.target)
+
+
+def stored(name: str) -> Dataset:
+    with np.load(find_file(name)) as file:
+        views = {key: file[key].astype(np.float64) for key in sorted(file.files) if key.startswith("view_")}
+        return Dataset(name, views, file["y"].ravel(), "unit" if name in WORD_COUNTS else "minmax")
+
+
+def mnist(n_rows: int) -> Dataset:
+    """Pixels from 0 to 1 and histograms of oriented gradients, in random order."""
+    with np.load(find_file("mnist70k")) as file:
+        rows = np.random.default_rng(0).permutation(70_000)[:n_rows]
+        pixels, target = file["view_0"].reshape(70_000, -1)[rows], file["y"].ravel()[rows]
+    pixels = pixels / np.float64(255)
+    return Dataset("mnist", {"pixels": pixels, "hog": oriented_gradients(pixels.reshape(-1, 28, 28))}, target, "none")
+
+
+def mixture(n_rows: int, seed: int = 0, spread: float = 1.15) -> Dataset:
+    """Gaussian mixture of 20 classes seen in 16 and in 32 dimensions.
+
+    Centres are drawn from N(0, spread^2) in each coordinate of the first view (in the second spread / sqrt(2), so that classes are
+    as far apart), noise from N(0, 1). Each view mistakes two pairs of classes for one another, the two views different pairs.
+    """
+    random = np.random.default_rng(seed)
+    target = random.integers(20, size=n_rows)
+    views = {}
+    for name, dimension, merged in (("left", 16, (0, 2)), ("right", 32, (4, 6))):
+        centres = np.random.default_rng((seed, dimension)).normal(scale=spread * np.sqrt(16 / dimension), size=(20, dimension))
+        for c in merged:
+            centres[c + 1] = centres[c]
+        views[name] = centres[target] + random.normal(size=(n_rows, dimension))
+    return Dataset("mixture", views, target, "none")
+
+
+MADE_TO_SIZE = {"mixture": mixture, "mnist": mnist}
+LOADERS: dict[str, Callable[[], Dataset]] = {"digits": digits, "coil20": coil20, **{name: partial(stored, name) for name in FILES}}

@@ -1,0 +1,98 @@
+"""The judge: starts every method in a fresh process, lets it be timed there, and scores what comes back.
+
+Nothing else measures. What can go wrong with a method (not installed, failed, too slow) is the `status` of its row.
+"""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.environments import interpreter
+from benchmarks.methods import Method
+
+WORKER = Path(__file__).with_name("worker.py")
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The same for every method of a run."""
+
+    repeats: int = 5
+    budget: float = 20.0
+    """Seconds after which a method is not called again."""
+    timeout: float = 600.0
+    """Seconds a process may take, with imports and warm-up."""
+    n_threads: int = 2
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What is known of a method on a data set: `row` for the results, `arrays` to score."""
+
+    row: dict[str, Any]
+    arrays: dict[str, NDArray] = field(default_factory=dict)
+
+    @property
+    def ok(self) -> bool:
+        return self.row["status"] == "ok"
+
+
+def judge(method: Method, data: Path, arguments: dict[str, Any], settings: Settings) -> Verdict:
+    """Run `method` on the views stored in `data`."""
+    if not interpreter(method.environment).exists():
+        return Verdict({"status": "not installed"})
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        job = {"method": str(method.path), "data": str(data.resolve()), "arguments": arguments}
+        job |= {"repeats": settings.repeats, "budget": settings.budget}
+        (folder / "job.json").write_text(json.dumps(job))
+        failure = start(interpreter(method.environment), folder, settings)
+        verdict = Verdict({"status": failure}) if failure else read(folder)
+    return Verdict({**verdict.row, "n_threads": settings.n_threads}, verdict.arrays)
+
+
+def start(python: Path, folder: Path, settings: Settings) -> str | None:
+    """Run the worker to its end; says what went wrong."""
+    environment = os.environ | {name: str(settings.n_threads) for name in THREADS}
+    with (folder / "log").open("w") as log:
+        process = subprocess.Popen(
+            [python, "-P", WORKER, folder], env=environment, stdout=log, stderr=log, start_new_session=True, cwd=folder
+        )
+        try:
+            code = process.wait(settings.timeout)
+        except subprocess.TimeoutExpired:
+            return "timeout"
+        finally:
+            stop(process)
+    if code == 0:
+        return None
+    last = (folder / "log").read_text().strip().splitlines()[-1:]
+    return f"failed: exit code {code}: {''.join(last)[:300]}"
+
+
+def stop(process: subprocess.Popen) -> None:
+    """End the worker and whatever it started, all of which are in the session of its own."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def read(folder: Path) -> Verdict:
+    result = json.loads((folder / "result.json").read_text())
+    if "error" in result:
+        missing = result["error"] in ("ModuleNotFoundError", "ImportError")
+        return Verdict({"status": ("not installed: " if missing else "failed: ") + f"{result['error']}: {result['message']}"})
+    with np.load(folder / "result.npz") as stored:
+        arrays = dict(stored)
+    seconds = result.pop("seconds")
+    return Verdict({"status": "ok", "seconds": float(np.median(seconds)), "repeats": seconds, **result}, arrays)

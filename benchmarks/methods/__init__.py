@@ -1,0 +1,47 @@
+"""Methods, one a file, found by listing the folders `fit`, `layer` and `scale`.
+
+A file says what it runs in its docstring and in constants (see `Method`), and holds one function:
+
+    cluster(views, n_clusters, seed, n_threads) -> labels, or a dict with `labels` and further fields
+    learn(X, alpha, tol, theta) -> a dict with the dual vector `u` or the weights `W`, and further fields
+
+Its imports are inside the function: the file is read in the main environment and run in its own.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from benchmarks.worker import load_method
+
+
+@dataclass(frozen=True)
+class Method:
+    name: str
+    path: Path
+    environment: str
+    """ENVIRONMENT: "main", or a file in benchmarks/environments."""
+    datasets: tuple[str, ...] | None
+    """DATASETS: the only data sets it makes sense for."""
+    slow: bool
+    """SLOW: run only when asked for by name."""
+    quick: bool
+    """QUICK: part of `--quick`."""
+
+
+def find_methods(folder: str, only: tuple[str, ...] = (), quick: bool = False) -> list[Method]:
+    """The methods in a folder: those in `only`, or all that are not slow, or the quick ones."""
+    found = [_read(path) for path in sorted((Path(__file__).parent / folder).glob("*.py"))]
+    unknown = set(only) - {method.name for method in found}
+    if unknown:
+        raise click.BadParameter(f"no method {', '.join(sorted(unknown))}; there are {', '.join(method.name for method in found)}")
+    if only:
+        return [method for method in found if method.name in only]
+    return [method for method in found if not method.slow and (method.quick or not quick)]
+
+
+def _read(path: Path) -> Method:
+    module = load_method(path)
+    constant = vars(module).get
+    return Method(path.stem, path, module.ENVIRONMENT, constant("DATASETS"), constant("SLOW", False), constant("QUICK", False))

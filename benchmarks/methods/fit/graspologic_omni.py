@@ -1,0 +1,15 @@
+"""graspologic 3.4.4: omnibus embedding of 15 nearest neighbours in each view, the views' embeddings side by side, then k-means."""
+
+ENVIRONMENT = "numpy1"
+PACKAGES = ["graspologic"]
+
+
+def cluster(views, n_clusters, seed, n_threads):
+    import numpy as np
+    from graspologic.embed import OmnibusEmbed
+    from neighbour_graphs import neighbour_graphs
+    from sklearn.cluster import KMeans
+
+    graphs = [graph.toarray() for graph in neighbour_graphs(views)]
+    embeddings = OmnibusEmbed(n_components=n_clusters, svd_seed=seed).fit_transform(graphs)
+    return KMeans(n_clusters, n_init=10, random_state=seed).fit_predict(np.hstack(list(embeddings)))

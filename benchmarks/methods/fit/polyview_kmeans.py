@@ -1,0 +1,10 @@
+"""polyview 0.1.0, `MultiViewKMeans` with its defaults."""
+
+ENVIRONMENT = "modern"
+PACKAGES = ["polyview"]
+
+
+def cluster(views, n_clusters, seed, n_threads):
+    from polyview.cluster import MultiViewKMeans
+
+    return MultiViewKMeans(n_clusters=n_clusters, random_state=seed).fit_predict(views)

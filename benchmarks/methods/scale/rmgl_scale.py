@@ -1,0 +1,75 @@
+"""RMGL with its defaults, with seconds and peak memory of its stages and the certificates of its layers."""
+
+import threading
+import time
+
+ENVIRONMENT = "main"
+PACKAGES = ["rmgl", "numba"]
+WARM_UP_ROWS = 6000  # enough for lists of neighbours instead of all pairs
+
+
+def cluster(views, n_clusters, seed, n_threads):
+    from rmgl import RMGL
+
+    with MemoryTrace() as trace:
+        model = RMGL(n_clusters, scale="none", random_state=seed, n_jobs=n_threads).fit(views)
+        end = time.perf_counter()
+    return {
+        "labels": model.labels_,
+        "n_iter": model.n_iter_,
+        "converged": bool(model.converged_),
+        "eigen_residual": model.history_[-1]["eigen_residual"],
+        "stages": model.seconds_,
+        "memory_by_stage": peaks(trace.samples, stage_ends(model, end)),
+        "layers": [certificate(layer) for layer in model.layers_],
+    }
+
+
+def certificate(layer):
+    return {
+        "name": layer.name,
+        "exact": layer.exact,
+        "candidates": layer.candidates,
+        "recall": layer.recall,
+        "kkt_residual": layer.kkt_residual,
+        "gap": layer.gap,
+        "edges_per_node": 2 * layer.n_edges / layer.n_nodes,
+    }
+
+
+class MemoryTrace:
+    """Resident memory every 20 ms while it is entered: (time, bytes)."""
+
+    def __enter__(self):
+        self.samples = []
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self._stop.set()
+        self._thread.join()
+
+    def _watch(self):
+        import resource
+
+        with open("/proc/self/statm") as file:
+            while not self._stop.wait(0.02):
+                file.seek(0)
+                self.samples.append((time.perf_counter(), resource.getpagesize() * int(file.read().split()[1])))
+
+
+def stage_ends(model, end):
+    """(time, stage) in their order, from the history of half steps; the first layers and embedding are one row of it."""
+    began = end - model.seconds_["clustering"] - model.history_[-1]["seconds"]
+    names = {"start": "layers", "layers": "layers", "embedding": "embedding"}
+    return [(began, "neighbours"), *((began + row["seconds"], names[row["step"]]) for row in model.history_), (end, "clustering")]
+
+
+def peaks(samples, ends):
+    found = {}
+    for moment, used in samples:
+        stage = next((name for until, name in ends if moment <= until), "clustering")
+        found[stage] = max(found.get(stage, 0), used)
+    return found

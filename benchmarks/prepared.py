@@ -1,0 +1,48 @@
+"""Data sets as files that workers read: scaled views `view_0 ...` and the classes `target`, kept in the folder `data` of the results."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.datasets import load
+
+
+@dataclass(frozen=True)
+class Prepared:
+    name: str
+    path: Path
+
+    @property
+    def target(self) -> NDArray:
+        with np.load(self.path) as stored:
+            return stored["target"]
+
+    @property
+    def n_clusters(self) -> int:
+        return len(np.unique(self.target))
+
+    def view(self) -> NDArray:
+        """The view of a file that holds only one."""
+        with np.load(self.path) as stored:
+            return stored["view_0"]
+
+
+def prepare(folder: Path, name: str, n_rows: int | None = None, view: str | None = None) -> Prepared | None:
+    """The data set `name`, or some of its rows, or one of its views, as a file; None, with the reason printed, if it is not there."""
+    title = name if n_rows is None else f"{name}-{n_rows}"
+    path = folder / "data" / (title if view is None else f"{title}-{view}")
+    path = path.with_name(path.name + ".npz")
+    if not path.exists():
+        try:
+            data = load(name, n_rows).scaled()
+        except FileNotFoundError as error:
+            print(f"{name} is left out: {error}")
+            return None
+        views = data.views.values() if view is None else [data.views[view]]
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial = path.with_name("partial.npz")
+        np.savez(partial, target=data.target, **{f"view_{m}": X for m, X in enumerate(views)})
+        partial.replace(path)
+    return Prepared(title, path)

@@ -1,0 +1,33 @@
+"""How rows and numbers are written in tables."""
+
+from typing import Any
+
+from benchmarks.results import Row
+
+GIB = 1 << 30
+MARKS = {"timeout": "out of time", "skipped": "out of time", "failed": "failed", "not installed": "not installed"}
+
+
+def done(row: Row) -> bool:
+    return row["status"] == "ok"
+
+
+def mark(row: Row | None) -> str:
+    return "" if row is None else next((text for start, text in MARKS.items() if row["status"].startswith(start)), row["status"])
+
+
+def entry(row: Row | None, field: str, form: str) -> str:
+    return form.format(row[field]) if row and done(row) else mark(row)
+
+
+def number(value: float | None) -> str:
+    return "" if value is None else f"{value:.3g}" if value < 100 else f"{value:.0f}"
+
+
+def gib(row: Row) -> str:
+    return f"{row['memory']['peak'] / GIB:.2f}" if row["memory"]["peak"] else ""
+
+
+def table(head: list[str], lines: list[list[Any]]) -> str:
+    rows = [head, ["---"] * len(head), *lines]
+    return "\n".join("| " + " | ".join(str(cell) for cell in row) + " |" for row in rows)

@@ -1,0 +1,155 @@
+"""Runs one method on one data set in a process of its own and writes down what happened. Scores are left to the judge.
+
+Needs the standard library and numpy only, because it also runs in environments without rmgl:
+
+    python -P worker.py FOLDER
+
+FOLDER holds `job.json`; the worker adds `result.json`, and `result.npz` with the arrays the method returned.
+"""
+
+import importlib.util
+import json
+import os
+import sys
+import threading
+import time
+from importlib import metadata
+from pathlib import Path
+
+import numpy as np
+
+WARM_UP_ROWS = 300  # enough for compiled code and lazy imports to be ready; a method may ask for another number
+SAMPLING_INTERVAL = 0.02
+
+
+def main(folder):
+    job = json.loads((folder / "job.json").read_text())
+    try:
+        result, arrays = run(job)
+    except Exception as error:
+        result, arrays = {"error": type(error).__name__, "message": str(error)[:500]}, {}
+    np.savez(folder / "result.npz", **arrays)
+    (folder / "result.json").write_text(json.dumps(result, default=lambda value: value.tolist()))  # numpy's numbers and arrays
+
+
+def run(job):
+    """The timed calls of a job: `result` for JSON and `arrays` by name."""
+    method = load_method(job["method"])
+    with np.load(job["data"]) as stored:
+        views = [stored[name] for name in stored.files if name.startswith("view_")]
+    call = caller(method, job["arguments"])
+    warm_up_note = warm_up(call, views, getattr(method, "WARM_UP_ROWS", WARM_UP_ROWS))
+    before = memory("VmRSS")
+    with MemorySampler() as sampler:
+        answer, seconds = timed(call, views, job["repeats"], job["budget"])
+    extra, arrays = split(answer)
+    result = {
+        "seconds": seconds,
+        "memory": {"before": before, "peak": memory("VmHWM"), "sampled": sampler.peak},
+        "warm_up": warm_up_note,
+        "versions": versions(["numpy", "scipy", "scikit-learn", *getattr(method, "PACKAGES", ())]),
+        "extra": extra,
+    }
+    return result, arrays
+
+
+def load_method(path):
+    """The module in a file; what several methods share lies in the folder `shared` beside theirs."""
+    shared = str(Path(path).parents[1] / "shared")
+    if shared not in sys.path:
+        sys.path.append(shared)
+    spec = importlib.util.spec_from_file_location(Path(path).stem, path)
+    method = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(method)
+    return method
+
+
+def caller(method, arguments):
+    """What is timed: `cluster` takes a list of views, `learn` the single view of a layer."""
+    if hasattr(method, "cluster"):
+        return lambda views: method.cluster(views, **arguments)
+    return lambda views: method.learn(views[0], **arguments)
+
+
+def warm_up(call, views, n_rows):
+    """One call that is not timed, on some of the rows; it may fail, because a method may need more rows than that."""
+    n = len(views[0])
+    rows = np.arange(n) if n_rows is None or n <= n_rows else np.linspace(0, n - 1, n_rows).astype(int)
+    try:
+        call([X[rows] for X in views])
+    except ModuleNotFoundError:
+        raise
+    except Exception as error:
+        return f"failed: {type(error).__name__}: {error}"[:300]
+    return f"{len(rows)} rows"
+
+
+def timed(call, views, repeats, budget):
+    """Call up to `repeats` times, and not again once `budget` seconds are spent."""
+    seconds = []
+    while len(seconds) < repeats and (not seconds or sum(seconds) < budget):
+        given = [X.copy() for X in views] if repeats > 1 else views  # some methods write into their input
+        start = time.perf_counter()
+        answer = call(given)
+        seconds.append(time.perf_counter() - start)
+    return answer, seconds
+
+
+def split(answer):
+    """A method's answer as what fits into JSON and arrays: labels; or a dict of labels, u or W and any further fields."""
+    answer = answer if isinstance(answer, dict) else {"labels": answer}
+    arrays = {name: np.asarray(answer.pop(name)) for name in ("labels", "u") if name in answer}
+    W = answer.pop("W", None)
+    if hasattr(W, "tocsr"):
+        W = W.tocsr()
+        arrays.update(W_data=W.data, W_indices=W.indices, W_indptr=W.indptr)
+    elif W is not None:
+        arrays["W"] = np.asarray(W)
+    return answer, arrays
+
+
+def memory(field):
+    """Bytes from /proc/self/status, or None elsewhere. VmHWM is this process's own peak; ru_maxrss would be inherited."""
+    try:
+        lines = Path("/proc/self/status").read_text().splitlines()
+    except OSError:
+        return None
+    return next((1024 * int(line.split()[1]) for line in lines if line.startswith(field + ":")), None)
+
+
+class MemorySampler:
+    """Watches the resident memory while it is entered, as a second opinion on VmHWM that leaves out imports and warm-up."""
+
+    def __enter__(self):
+        self.peak = memory("VmRSS")
+        self._stop = threading.Event()
+        if self.peak is not None:
+            self._thread = threading.Thread(target=self._watch, daemon=True)
+            self._thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self._stop.set()
+        if self.peak is not None:
+            self._thread.join()
+
+    def _watch(self):
+        page = os.sysconf("SC_PAGE_SIZE")
+        with open("/proc/self/statm") as file:
+            while not self._stop.wait(SAMPLING_INTERVAL):
+                file.seek(0)
+                self.peak = max(self.peak, page * int(file.read().split()[1]))
+
+
+def versions(names):
+    found = {}
+    for name in names:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            found[name] = None
+    return found
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
