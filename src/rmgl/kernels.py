@@ -368,3 +368,48 @@ def positive_entries(products, queries, first, counts, left, right):
                 left[at] = queries[a]
                 right[at] = first + b
                 at += 1
+
+
+@compiled
+def offer_tiles(left, right, tile, firsts, seconds, buffer, scores, found):
+    """For pairs of tiles (firsts_p, seconds_p), one after the other: offer all products of their rows to both sides."""
+    n = left.shape[0]
+    places = np.arange(n)
+    for pair in range(firsts.size):
+        mine, theirs = firsts[pair] * tile, seconds[pair] * tile
+        mine_end, their_end = min(mine + tile, n), min(theirs + tile, n)
+        products = buffer[: (mine_end - mine) * (their_end - theirs)].reshape((mine_end - mine, their_end - theirs))
+        np.dot(left[mine:mine_end], right[theirs:their_end].T, products)
+        own = slice(mine, mine_end)
+        other = slice(theirs, theirs if mine == theirs else their_end)
+        offer(products, places[own], theirs, scores[own], found[own], scores[other], found[other])
+
+
+@compiled
+def scan_tiles(left, right, tile, firsts, seconds, begin, buffer, left_found, right_found):
+    """For pairs of tiles from number `begin` on: write the pairs of rows with positive products, as long as a whole tile of them has room.
+
+    Returns the number of the first pair of tiles that was not seen, and how many pairs of rows were found.
+    """
+    n, count = left.shape[0], 0
+    for pair in range(begin, firsts.size):
+        if count + tile * tile > left_found.size:
+            return pair, count
+        mine, theirs = firsts[pair] * tile, seconds[pair] * tile
+        mine_end, their_end = min(mine + tile, n), min(theirs + tile, n)
+        products = buffer[: (mine_end - mine) * (their_end - theirs)].reshape((mine_end - mine, their_end - theirs))
+        np.dot(left[mine:mine_end], right[theirs:their_end].T, products)
+        for a in range(products.shape[0]):
+            for start in range(0, products.shape[1], 64):
+                chunk = products[a, start : start + 64]
+                hits = np.int32(0)
+                for b in range(chunk.size):
+                    hits += np.int32(chunk[b] > 0)
+                if hits == 0:
+                    continue
+                for b in range(chunk.size):
+                    if chunk[b] > 0:
+                        left_found[count] = mine + a
+                        right_found[count] = theirs + start + b
+                        count += 1
+    return firsts.size, count

@@ -11,6 +11,7 @@ rounding can do to a distance is bounded and allowed for, so what is said about 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from rmgl.parallel import Check
 TILE = 512
 SAMPLE = 1000
 LARGEST_LOSS = 0.01
+HALF_OF_ALL = float(np.finfo(np.float64).max) / 2
 BYTES_PER_PAIR = 60  # both directions in a pattern, distances, costs, and copies on the way
 Indices = NDArray[np.int64]
 
@@ -144,18 +146,19 @@ class Tiles:
 
     def _nearest_of_all(self, lists: Lists, check: Check) -> None:
         """Every tile with itself, then every pair of tiles in the order of their distance in the list of tiles."""
-        count = self.starts.size
-        for index in range(count):
-            own = self.tile(index)
-            lists.offer(self.products(own, index), own, own.start, None)
-        worst = np.array([lists.worst(self.tile(index)) for index in range(count)])
-        for offset in range(1, count):
+        for offset in range(self.starts.size):
             check()
-            apart = self.apart_from_tile(offset)
-            for index in np.flatnonzero(apart <= np.maximum(worst[offset:], worst[:-offset])).tolist():
-                own, other = self.tile(index), self.tile(index + offset)
-                lists.offer(self.products(own, index + offset), own, other.start, other)
-                worst[index], worst[index + offset] = lists.worst(own), lists.worst(other)
+            firsts = self._near(offset, lists.worst_by_tile(self.starts), np.maximum)
+            if sparse.issparse(self.rows):
+                for index in firsts.tolist():
+                    own, other = self.tile(index), self.tile(index + offset)
+                    lists.offer(self.products(own, index + offset), own, other.start, other if offset else None)
+            else:
+                lists.offer_tiles(self.left, self.right, firsts, firsts + offset, self.buffer)
+
+    def _near(self, offset: int, far: Vector, joined: Callable[[Vector, Vector], Vector]) -> Indices:
+        """The tiles t that must be compared with t + offset, given how far each one looks."""
+        return np.flatnonzero(self.apart_from_tile(offset) <= joined(far[: far.size - offset], far[offset:]))
 
     def _nearest_of_some(self, lists: Lists, check: Check) -> None:
         """Groups of queries with every tile, the nearest first."""
@@ -176,23 +179,32 @@ class Tiles:
         far = np.maximum.reduceat(reach, self.starts)
         pairs = Pairs()
         if 2 * len(nodes) > len(self.order):
-            for offset in range(self.starts.size):
-                check()
-                near = self.apart_from_tile(offset) < far[: far.size - offset] + far[offset:]
-                for index in np.flatnonzero(near).tolist():
-                    own = self.tile(index)
-                    places = np.arange(own.start, own.stop)
-                    pairs.collect(self.products(own, index + offset), places, int(self.starts[index + offset]))
+            self._within_all(pairs, far, check)
         else:
-            chosen = np.sort(self.places[nodes])
-            for first in range(0, chosen.size, TILE):
-                check()
-                queries = chosen[first : first + TILE]
-                near = self.apart_from_box(queries) < reach[queries].max() + far
-                for index in np.flatnonzero(near).tolist():
-                    pairs.collect(self.products(queries, index), queries, int(self.starts[index]))
+            self._within_some(pairs, np.sort(self.places[nodes]), reach, far, check)
         left, right = pairs.gathered()
         return self.order[left], self.order[right]
+
+    def _within_all(self, pairs: Pairs, far: Vector, check: Check) -> None:
+        """Every pair of tiles once."""
+        for offset in range(self.starts.size):
+            check()
+            firsts = self._near(offset, far, np.add)
+            if sparse.issparse(self.rows):
+                for index in firsts.tolist():
+                    own = self.tile(index)
+                    pairs.collect(self.products(own, index + offset), np.arange(own.start, own.stop), int(self.starts[index + offset]))
+            else:
+                pairs.collect_tiles(self.left, self.right, firsts, firsts + offset, self.buffer)
+
+    def _within_some(self, pairs: Pairs, chosen: Indices, reach: Vector, far: Vector, check: Check) -> None:
+        """Groups of queries with every tile."""
+        for first in range(0, chosen.size, TILE):
+            check()
+            queries = chosen[first : first + TILE]
+            near = self.apart_from_box(queries) < reach[queries].max() + far
+            for index in np.flatnonzero(near).tolist():
+                pairs.collect(self.products(queries, index), queries, int(self.starts[index]))
 
 
 class Lists:
@@ -205,7 +217,18 @@ class Lists:
 
     def worst(self, group: slice) -> float:
         """The squared distance beyond which nothing is of use to a group of queries."""
-        return -2.0 * float(self.scores[group, 0].min())
+        return 2.0 * min(-float(self.scores[group, 0].min()), HALF_OF_ALL)
+
+    def worst_by_tile(self, starts: Indices) -> Vector:
+        """The same for every tile, where all rows are queries."""
+        worst = np.minimum.reduceat(self.scores[:, 0], starts)
+        return np.minimum(-worst.astype(np.float64), HALF_OF_ALL) * 2.0
+
+    def offer_tiles(self, left: NDArray, right: NDArray, firsts: Indices, seconds: Indices, buffer: NDArray) -> None:
+        """Offer the rows of pairs of tiles to one another, where all rows are queries."""
+        from rmgl import kernels
+
+        kernels.offer_tiles(left, right, TILE, firsts, seconds, buffer, self.scores, self.found)
 
     def offer(self, scores: NDArray, group: slice, first: int, others: slice | None) -> None:
         """Offer rows first, first + 1, ... to a group of queries, and the group to `others`, if given, in turn."""
@@ -223,22 +246,37 @@ class Pairs:
         self.found: list[tuple[NDArray[np.int32], NDArray[np.int32]]] = []
         self.count = 0
         self.asked = 1 << 22
+        self.room = (np.empty(4 * TILE * TILE, dtype=np.int32), np.empty(4 * TILE * TILE, dtype=np.int32))
 
     def collect(self, products: NDArray, queries: Indices, first: int) -> None:
-        """Keep the pairs of a query and column first, first + 1, ... with positive entries; refuse what would not fit into memory."""
+        """Keep the pairs of a query and column first, first + 1, ... with positive entries."""
         from rmgl import kernels
 
         counts = np.empty(products.shape[0], dtype=np.int64)
         total = kernels.count_positive(products, counts)
         if total == 0:
             return
-        self.count += total
-        if self.count > self.asked:
-            self.asked *= 2
-            require_memory(BYTES_PER_PAIR * self.count, f"{self.count:,} candidate pairs and more", "use a smaller alpha or fewer rows")
+        self._add(total)
         left, right = np.empty(total, dtype=np.int32), np.empty(total, dtype=np.int32)
         kernels.positive_entries(products, queries, first, counts, left, right)
         self.found.append((left, right))
+
+    def collect_tiles(self, left: NDArray, right: NDArray, firsts: Indices, seconds: Indices, buffer: NDArray) -> None:
+        """The same for pairs of tiles, whose products are taken on the way."""
+        from rmgl import kernels
+
+        begin = 0
+        while begin < firsts.size:
+            begin, count = kernels.scan_tiles(left, right, TILE, firsts, seconds, begin, buffer, *self.room)
+            self._add(count)
+            self.found.append((self.room[0][:count].copy(), self.room[1][:count].copy()))
+
+    def _add(self, count: int) -> None:
+        """Count what was found; refuse what would not fit into memory."""
+        self.count += count
+        if self.count > self.asked:
+            self.asked *= 2
+            require_memory(BYTES_PER_PAIR * self.count, f"{self.count:,} candidate pairs and more", "use a smaller alpha or fewer rows")
 
     def gathered(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """All of them, without pairs of a row with itself."""
