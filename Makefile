@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-slow lint pictures clean
+.PHONY: demo test test-slow lint pictures bench clean
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
@@ -29,6 +29,15 @@ lint: .venv/installed-dev
 pictures: demo
 	mkdir -p docs/images
 	cp demo/embedding.png demo/layers.png docs/images/
+
+# Some hours with everything; `make bench QUICK=--quick` takes a minute. Competitors run where their environments are there.
+bench: .venv/installed-bench
+	$(BIN)/python -m benchmarks environments
+	$(BIN)/python -m benchmarks kernels $(QUICK)
+	$(BIN)/python -m benchmarks layer $(QUICK)
+	$(BIN)/python -m benchmarks fit $(QUICK)
+	$(BIN)/python -m benchmarks scale $(QUICK)
+	$(BIN)/python -m benchmarks report --output $(if $(QUICK),benchmarks/results/quick --results benchmarks/results/quick,docs)
 
 clean:
 	rm -rf .venv demo .pytest_cache .mypy_cache .ruff_cache

@@ -3,10 +3,13 @@
 import json
 import os
 import platform
+import subprocess
 from collections.abc import Callable
 from importlib import metadata
 from pathlib import Path
 from typing import Any
+
+from benchmarks import ROOT
 
 Row = dict[str, Any]
 FINAL = ("ok", "timeout", "skipped")
@@ -27,7 +30,7 @@ class Results:
         key = " ".join(str(value) for value in names.values())
         row = None if self.force else self.rows.get(key)
         if row is None or not row["status"].startswith(FINAL):
-            row = self.rows[key] = {**names, **measure()}
+            row = self.rows[key] = {**names, **measure(), "commit": commit()}
             self.write()
             print(f"{key}: {describe(row)}", flush=True)
         return row
@@ -64,6 +67,12 @@ def machine() -> dict[str, Any]:
         "python": platform.python_version(),
         "versions": {name: metadata.version(name) for name in names},
     }
+
+
+def commit() -> str | None:
+    """The state of the code a row was measured with."""
+    done = subprocess.run(["git", "describe", "--always", "--dirty"], cwd=ROOT, capture_output=True, text=True, check=False)
+    return done.stdout.strip() or None
 
 
 def _line(path: str, start: str) -> str | None:

@@ -24,7 +24,7 @@ from rmgl.defaults import default_alpha
 
 TOL = 1e-6
 EDGES_PER_NODE = 15
-OWN = ("newton", "dual_ascent")
+OWN = ("newton", "newton_all_pairs", "dual_ascent")
 SIZES = (100, 200, 500, 1000, 2000)
 
 

@@ -8,7 +8,7 @@ from scipy.spatial.distance import cdist, pdist, squareform
 from rmgl import RMGL, learn_layer
 from rmgl.edges import Neighbourhoods, PairList, resolve
 from rmgl.edges.candidates import expected_neighbours
-from rmgl.edges.search import TILE, nearest_distances, nearest_rows, pairs_within
+from rmgl.edges.search import TILE, Pairs, nearest_distances, nearest_rows, pairs_within
 
 from .conftest import planted_views
 
@@ -43,6 +43,47 @@ def test_certified_layers_are_those_over_all_pairs(name, share, length):
     np.testing.assert_allclose(certified.adjacency.toarray(), everything.adjacency.toarray(), atol=1e-7)
     sharp = learn_layer(X, alpha, candidates=length, start=everything.potentials, tol=1e-11)
     np.testing.assert_allclose(sharp.adjacency.toarray(), everything.adjacency.toarray(), atol=1e-8)
+
+
+def test_rows_too_far_out_for_single_precision_do_not_break_the_certificate():
+    """Two groups so far out that their distances vanish in single precision, in a cloud that fits it."""
+    cloud = np.stack(np.meshgrid(np.arange(32), np.arange(32)), axis=-1).reshape(-1, 2)[:1018] * 1.14
+    apart = 1.7e7 + np.array([0.9, 0.95, 1.05, 1.1])
+    X = np.vstack([cloud - cloud.mean(axis=0), np.c_[apart, np.zeros(4)], np.c_[-apart, np.zeros(4)]])
+    everything = learn_layer(X, 0.3, candidates="all", tol=1e-9)
+    certified = learn_layer(X, 0.3, candidates=1, tol=1e-9)
+    assert certified.candidates == "certified"
+    assert certified.objective == pytest.approx(everything.objective, rel=1e-8)
+    assert abs(certified.adjacency - everything.adjacency).max() < 1e-6
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("name", ["plane", "clusters", "duplicates"])
+def test_certified_layers_of_several_tiles(name, kind):
+    X = searched(name)
+    alpha = 0.02 * np.median(pdist(X, "sqeuclidean"))
+    everything, certified = learn_layer(X, alpha, candidates="all"), learn_layer(kind(X), alpha, candidates=3)
+    assert certified.candidates == "certified"
+    assert certified.objective == pytest.approx(everything.objective, rel=1e-8)
+
+
+def test_pairs_beyond_memory_are_refused(monkeypatch):
+    from rmgl import memory
+
+    pairs = Pairs()
+    pairs._add(1000)
+    monkeypatch.setattr(memory, "available_memory", lambda: 10**8)
+    with pytest.raises(MemoryError, match=r"up to 8,388,608 candidate pairs need at least .* use a smaller alpha"):
+        pairs._add(1 << 22)
+
+
+def test_lists_of_all_views_are_asked_for_together(rng, monkeypatch):
+    from rmgl import memory
+
+    views = [rng.normal(size=(100, 3)) for _ in range(3)]
+    monkeypatch.setattr(memory, "available_memory", lambda: 150 * 100 * 10)  # enough for one view
+    with pytest.raises(MemoryError, match=r"3 view\(s\): 3,000 listed neighbours"):
+        RMGL(2, candidates=10).fit(views)
 
 
 def test_certificate_is_the_inequality_of_the_radii(rng):

@@ -6,7 +6,9 @@ from scipy import sparse
 from scipy.linalg import block_diag, eigh
 
 from rmgl import embedding as module
-from rmgl.embedding import components, smallest_eigenvectors, weighted_sum
+from rmgl.embedding import components, judged, smallest_eigenvectors, weighted_sum
+from rmgl.parallel import team_of
+from rmgl.subspace import DenseSymmetric, Products, SparseLaplacian
 
 
 def random_graph(rng, n, density=0.3):
@@ -87,6 +89,39 @@ def test_warm_start_from_a_neighbouring_graph(rng, monkeypatch):
     before = smallest_eigenvectors(sparse.csr_array(A), 4)
     A *= 1 + 0.01 * (lambda R: (R + R.T) / 2)(rng.random(A.shape))
     assert_solves(A, smallest_eigenvectors(sparse.csr_array(A), 4, start=before.block), 4)
+
+
+def path_graph(n, weight):
+    return sparse.diags_array([np.full(n - 1, weight)] * 2, offsets=[-1, 1])
+
+
+def test_a_warm_start_does_not_hide_an_eigenvalue_that_overtook_many(monkeypatch):
+    monkeypatch.setattr(module, "DENSE_NODES", 0)
+    monkeypatch.setattr(module, "DENSE_RESCUE_NODES", 0)
+    before, after = (sparse.csr_array(sparse.block_diag([path_graph(100, 1.0), path_graph(80, w)])) for w in (100.0, 0.01))
+    warm = smallest_eigenvectors(after, 3, start=smallest_eigenvectors(before, 3).block)
+    np.testing.assert_allclose(warm.values, [0, 0, 0.01 * (2 - 2 * np.cos(np.pi / 80))], atol=1e-9)
+
+
+def test_matrices_multiply_alike(rng):
+    A, V, last = random_graph(rng, 50), rng.normal(size=(50, 3)), rng.normal(size=(50, 3))
+    wanted = 2.0 * (laplacian(A) @ V - 0.3 * V) - last
+    with team_of(3) as team:
+        for matrix in (
+            Products(laplacian(A)),
+            DenseSymmetric(laplacian(A), team.rows),
+            SparseLaplacian(sparse.csr_array(A), A.sum(axis=1), team.rows),
+        ):
+            np.testing.assert_allclose(matrix.times(V), laplacian(A) @ V, rtol=1e-10, atol=1e-12)
+            np.testing.assert_allclose(matrix.recur(V, last.copy(), 0.3, 2.0), wanted, rtol=1e-10, atol=1e-12)
+
+
+def test_kept_vectors_are_judged_on_the_new_graph(rng):
+    A, B = random_graph(rng, 60), random_graph(rng, 60)
+    kept = judged(sparse.csr_array(B), smallest_eigenvectors(sparse.csr_array(A), 3))
+    np.testing.assert_allclose(kept.values, np.diag(kept.vectors.T @ laplacian(B) @ kept.vectors), atol=1e-12)
+    residual = np.linalg.norm(laplacian(B) @ kept.vectors - kept.vectors * kept.values, axis=0).max()
+    assert kept.residual == pytest.approx(residual / (2 * laplacian(B).diagonal().max()))
 
 
 def test_lapack_takes_over_where_the_iteration_does_not_arrive(rng, monkeypatch):

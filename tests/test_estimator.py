@@ -256,6 +256,29 @@ def test_memory_is_checked_before_distances_are_allocated(planted, monkeypatch):
 
     monkeypatch.setattr(memory, "available_memory", lambda: 1000)
     with pytest.raises(MemoryError, match=r"2 view\(s\): all 4,005 pairs of 90 rows need at least .*candidates=20"):
-        RMGL(3).fit(planted[0])
+        RMGL(3, alpha=1.0).fit(planted[0])
     monkeypatch.setattr(memory, "available_memory", lambda: 8 * 4005 * 6)  # two views, two threads, two more
     RMGL(3, n_jobs=64).fit(planted[0])
+
+
+@pytest.mark.parametrize("max_iter", [1, 2, 3])
+def test_the_last_round_is_tight_however_few_there_are(max_iter, rng):
+    y = rng.integers(4, size=600)
+    views = [3.0 * rng.normal(size=(4, 5))[y] + rng.normal(size=(600, 5)) for _ in range(2)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = RMGL(4, candidates=10, beta=[0.5, 0.0], max_iter=max_iter, tol=0.0, random_state=0).fit(views)
+    assert max(layer.kkt_residual for layer in model.layers_) <= 1e-8
+    assert model.history_[-1]["eigen_residual"] <= 1e-8
+    assert (np.diff([row["objective"] for row in model.history_]) <= 0).all()
+
+
+def test_small_clusters_survive_the_sample_of_many_rows(rng, monkeypatch):
+    from rmgl import clustering
+
+    monkeypatch.setattr(clustering, "SAMPLE", 500)
+    sizes = (3000, 2990, 10)
+    y = np.repeat(np.arange(3), sizes)
+    rows = np.eye(3)[y] / np.sqrt(sizes)[y][:, None] + 1e-4 * rng.normal(size=(6000, 3))
+    for seed in range(5):
+        assert sorted(np.bincount(clustering.cluster_rows(rows, 3, random_state=seed)).tolist()) == sorted(sizes)

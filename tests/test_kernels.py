@@ -187,3 +187,39 @@ def test_list_distances(listed, rng):
     for first, stop in ((0, 1), (1, pattern.shape[0])):
         kernels.list_distances(X, pattern.indptr, pattern.indices, first, stop, out)
     np.testing.assert_allclose(out, ((X[:, None] - X[None]) ** 2).sum(axis=2)[pattern.toarray()], rtol=1e-12)
+
+
+def tiled_products(rng, n, tile):
+    """left @ right' and the pairs of tiles of n rows."""
+    left, right = rng.normal(size=(n, 5)).astype(np.float32), rng.normal(size=(n, 5)).astype(np.float32)
+    firsts, seconds = np.triu_indices(-(-n // tile))
+    return left, right, firsts, seconds, np.empty(tile * tile, dtype=np.float32)
+
+
+def test_offer_tiles_keeps_the_best_of_every_row(rng):
+    left, _, firsts, seconds, buffer = tiled_products(rng, 23, 8)
+    scores, found = np.full((23, 4), -3e38, dtype=np.float32), np.zeros((23, 4), dtype=np.int32)
+    kernels.offer_tiles(left, left, 8, firsts, seconds, buffer, scores, found)
+    products = left @ left.T
+    np.fill_diagonal(products, -np.inf)
+    np.testing.assert_array_equal(np.sort(found, axis=1), np.sort(np.argsort(-products, axis=1)[:, :4], axis=1))
+    np.testing.assert_allclose(scores[:, 0], np.sort(products, axis=1)[:, -4], rtol=1e-5)
+
+
+def test_scan_tiles_and_positive_entries_find_what_is_positive(rng):
+    left, right, firsts, seconds, buffer = tiled_products(rng, 23, 8)
+    wanted = left @ right.T > 0
+    wanted &= np.arange(23)[:, None] // 8 <= np.arange(23) // 8
+    room = np.empty(100, dtype=np.int32), np.empty(100, dtype=np.int32)  # not all at once
+    begin, found = 0, np.zeros((23, 23), dtype=bool)
+    while begin < firsts.size:
+        begin, count = kernels.scan_tiles(left, right, 8, firsts, seconds, begin, buffer, *room)
+        found[room[0][:count], room[1][:count]] = True
+    np.testing.assert_array_equal(found, wanted)
+    products, counts = left[:6] @ right[3:15].T, np.empty(6, dtype=np.int64)
+    total = kernels.count_positive(products, counts)
+    np.testing.assert_array_equal(counts, (products > 0).sum(axis=1))
+    pairs = np.empty(total, dtype=np.int32), np.empty(total, dtype=np.int32)
+    kernels.positive_entries(products, np.arange(6), 3, counts, *pairs)
+    rows, columns = np.nonzero(products > 0)
+    np.testing.assert_array_equal(pairs, [rows, columns + 3])

@@ -1,9 +1,11 @@
 """Threads: the same numbers for any number of them."""
 
+from time import perf_counter
+
 import numpy as np
 import pytest
 
-from rmgl import RMGL
+from rmgl import RMGL, learn_layer
 from rmgl.edges import AllPairs
 from rmgl.edges import all_pairs as module
 from rmgl.parallel import Interrupted, team_of
@@ -71,8 +73,19 @@ def test_a_fit_is_the_same_for_any_number_of_threads(candidates, rng, monkeypatc
             assert abs(mine.adjacency - theirs.adjacency).max() <= 1e-10
 
 
+@pytest.mark.parametrize("candidates", ["all", 8])
+def test_a_layer_is_the_same_for_any_number_of_threads(candidates, rng, monkeypatch):
+    monkeypatch.setattr(module, "PARALLEL_PAIRS", 1)
+    X = rng.normal(size=(300, 4))
+    one, three = (learn_layer(X, 0.5, candidates=candidates, n_jobs=n_jobs) for n_jobs in (1, 3))
+    np.testing.assert_array_equal(one.adjacency.toarray(), three.adjacency.toarray())
+
+
 def test_seconds_by_stage_add_up(rng):
-    model = RMGL(2, random_state=0).fit([rng.normal(size=(60, 3))])
+    began = perf_counter()
+    model = RMGL(2, random_state=0).fit([rng.normal(size=(800, 3))])
+    wall = perf_counter() - began
+    assert 0.5 * wall < sum(model.seconds_.values()) <= wall
     assert set(model.seconds_) == {"neighbours", "layers", "embedding", "clustering"}
     assert min(model.seconds_.values()) >= 0
     clock = Stopwatch()

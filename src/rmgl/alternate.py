@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rmgl.edges import Candidates, Edges, Vector
-from rmgl.embedding import Embedding, smallest_eigenvectors, weighted_sum
+from rmgl.embedding import Embedding, Graph, judged, smallest_eigenvectors, weighted_sum
 from rmgl.layer import Layer, solve_certified
 from rmgl.layer.problem import squared_norm
 from rmgl.parallel import Check, Team
@@ -191,7 +191,8 @@ def update_embedding(state: State, accuracy: Accuracy, team: Team, clock: Stopwa
         candidate = replace(state, embedding=embedding, spreads=spreads, terms=terms)
         if candidate.objective <= state.objective:
             return candidate
-        return replace(state, spreads=_spreads(state.views, state.embedding))  # on candidates that may have grown
+        kept = judged(_graph(state.views, state.layers), state.embedding, team.rows)
+        return replace(state, embedding=kept, spreads=_spreads(state.views, kept))  # on candidates that may have grown
 
 
 def subspace_change(old: NDArray, new: NDArray) -> float:
@@ -227,8 +228,12 @@ class History:
 def _embed(
     views, layers: Sequence[Layer], n_clusters: int, accuracy: Accuracy, team: Team, random_state, start: NDArray | None
 ) -> Embedding:
-    graph = weighted_sum([layer.adjacency for layer in layers], [view.beta for view in views])
+    graph = _graph(views, layers)
     return smallest_eigenvectors(graph, n_clusters, tol=accuracy.eigen, start=start, random_state=random_state, rows=team.rows)
+
+
+def _graph(views: Sequence[ViewProblem], layers: Sequence[Layer]) -> Graph:
+    return weighted_sum([layer.adjacency for layer in layers], [view.beta for view in views])
 
 
 def _spreads(views: Sequence[ViewProblem], embedding: Embedding) -> list[Vector]:

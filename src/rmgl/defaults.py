@@ -11,14 +11,14 @@ from rmgl.views import Matrix, total_variance
 
 NEIGHBOURS = 20
 COUPLING = 0.1
-SAMPLE = 1000
+SAMPLE = 2000
 
 
 def default_alpha(X: Matrix, n_neighbors: int = NEIGHBOURS) -> float:
     """The alpha at which a node with typical distances keeps about `n_neighbors` neighbours.
 
     If node i had k neighbours at squared distances z_i1 <= ... <= z_ik and the next at z_i,k+1, all nodes alike, its degree
-    would be sum_j (z_i,k+1 - z_ij) / (4 alpha); it is 1 on average at alpha = mean_i sum_j (z_i,k+1 - z_ij) / 4. Beyond 1000
+    would be sum_j (z_i,k+1 - z_ij) / (4 alpha); it is 1 on average at alpha = mean_i sum_j (z_i,k+1 - z_ij) / 4. Beyond 2000
     rows the mean is taken over a sample of them.
     """
     n = X.shape[0]

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -26,6 +26,7 @@ from rmgl.parallel import Rows, one_part
 from rmgl.subspace import DenseSymmetric, SparseLaplacian, Symmetric, filtered_subspace
 
 DENSE_NODES = 500  # up to here LAPACK is faster than any iteration
+DENSE_SUM_NODES = 10_000  # up to here a dense matrix is small beside the distances of all pairs
 DENSE_SHARE = 0.1  # of all pairs: beyond it products with a dense matrix are faster
 DENSE_RESCUE_NODES = 6000  # up to here it takes over where the iteration does not arrive
 GUARD_VECTORS = 4
@@ -56,7 +57,7 @@ def weighted_sum(adjacencies: Sequence[sparse.csr_array], weights: Sequence[floa
     """sum_m beta_m W_m, without the views of weight zero."""
     used = [(adjacency, weight) for adjacency, weight in zip(adjacencies, weights, strict=True) if weight > 0]
     n = adjacencies[0].shape[0]
-    if sum(adjacency.nnz for adjacency, _ in used) > DENSE_SHARE * n * n:
+    if n <= DENSE_SUM_NODES and sum(adjacency.nnz for adjacency, _ in used) > DENSE_SHARE * n * n:
         return _dense_sum(used, n)
     weighted = [weight * adjacency for adjacency, weight in used]
     return sparse.csr_array(sum(weighted[1:], start=weighted[0]))
@@ -128,12 +129,13 @@ def smallest_beyond(
     All eigenvalues lie in the interval `spectrum`; `tol` is the residual to reach, by default 1e-8 times its length.
     """
     n = null.shape[0]
-    if n <= max(DENSE_NODES, 10 * (count + null.shape[1])):
+    if n <= min(max(DENSE_NODES, 10 * (count + null.shape[1])), DENSE_RESCUE_NODES):
         return _dense_rest(matrix, null, count, spectrum)
     if tol is None:
         tol = TIGHT * (spectrum[1] - spectrum[0])
     guess = _starting_block(null, count, start, random_state)
-    found = filtered_subspace(matrix, spectrum, null, guess, count, tol=tol, max_products=MAX_PRODUCTS)
+    explore = start is not None and tol <= TIGHT * (spectrum[1] - spectrum[0]) * 10
+    found = filtered_subspace(matrix, spectrum, null, guess, count, tol=tol, max_products=MAX_PRODUCTS, explore=explore)
     if not found.residuals[:count].max() <= tol:
         if n <= DENSE_RESCUE_NODES:
             return _dense_rest(matrix, null, count, spectrum)
@@ -156,7 +158,8 @@ def components(adjacency: Graph) -> tuple[int, NDArray[np.intp]]:
             frontier = np.array([node])
             while frontier.size:
                 labels[frontier] = count
-                frontier = np.flatnonzero((adjacency[frontier] > 0).any(axis=0) & (labels < 0))
+                reached = np.logical_or.reduce([adjacency[node] > 0 for node in frontier])
+                frontier = np.flatnonzero(reached & (labels < 0))
             count += 1
     return count, labels
 
@@ -190,16 +193,28 @@ def _laplacian(adjacency: Graph, diagonal: NDArray, rows: Rows) -> Symmetric:
     """diag - W: a dense array where that is small or W is dense."""
     n = adjacency.shape[0]
     if isinstance(adjacency, np.ndarray):
-        return DenseSymmetric(np.diag(diagonal) - adjacency, rows)
-    if n <= DENSE_NODES or adjacency.nnz > DENSE_SHARE * n * n:
-        return DenseSymmetric(np.diag(diagonal) - adjacency.toarray(), rows)
-    return SparseLaplacian(adjacency, diagonal, rows)
+        laplacian = np.negative(adjacency)
+    elif n > DENSE_SUM_NODES or (n > DENSE_NODES and adjacency.nnz <= DENSE_SHARE * n * n):
+        return SparseLaplacian(adjacency, diagonal, rows)
+    else:
+        laplacian = -adjacency.toarray()
+    laplacian[np.diag_indices(n)] += diagonal
+    return DenseSymmetric(laplacian, rows)
 
 
 def _largest_eigenvalue_bound(adjacency: Graph, degrees: NDArray) -> float:
     """max_i d_i + (mean degree of i's neighbours): Gershgorin's discs of D^-1 (D - W) D."""
     connected = degrees > 0
     return float((degrees + (adjacency @ degrees) / np.where(connected, degrees, 1.0)).max(initial=0.0))
+
+
+def judged(adjacency: Graph, embedding: Embedding, rows: Rows = one_part) -> Embedding:
+    """The same vectors, with what they are on another graph."""
+    degrees = adjacency.sum(axis=1)
+    n_components, _ = components(adjacency)
+    bound = 2 * float(degrees.max(initial=0.0))
+    found = _judged(_laplacian(adjacency, degrees, rows), embedding.block, embedding.vectors.shape[1], 0, bound, n_components)
+    return replace(found, values=np.maximum(found.values, 0.0))
 
 
 def _judged(laplacian: Symmetric, block: NDArray, n_vectors: int, n_null: int, bound: float, n_components: int) -> Embedding:
@@ -232,10 +247,10 @@ def _starting_block(null: NDArray, count: int, start: NDArray | None, random_sta
     n, width = null.shape[0], count + GUARD_VECTORS
     if start is None:
         start = np.empty((n, 0))
-    start = start[:, : null.shape[1] + width - 1]
-    start = start - null @ (null.T @ start)
-    left, strength, _ = linalg.svd(start, full_matrices=False)
-    left = left[:, strength > 0.1][:, : width - 1]
+    left = start[:, : null.shape[1] + width - 1]
+    if left.shape[1]:
+        left, strength, _ = linalg.svd(left - null @ (null.T @ left), full_matrices=False)
+        left = left[:, strength > 0.1][:, : width - 1]
     generator = random_state if random_state is not None else np.random.RandomState(0)
     filler = generator.standard_normal((n, width - left.shape[1]))
     return np.hstack([left, filler / np.sqrt(n)])

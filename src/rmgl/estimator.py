@@ -17,6 +17,7 @@ from rmgl.base import ViewsClusterer
 from rmgl.clustering import cluster_rows
 from rmgl.defaults import default_alpha, default_beta
 from rmgl.edges import AllPairs, resolve, state_candidates
+from rmgl.edges.neighbours import require_list_memory
 from rmgl.layer import SOLVERS
 from rmgl.layer.learn import check_magnitudes
 from rmgl.parallel import Check, Team, team_of
@@ -55,7 +56,7 @@ class RMGL(ViewsClusterer):
     solver : {"newton", "dual-ascent"}
         How layers are solved; the answer is the same. "dual-ascent" is the paper's iteration.
     candidates : "auto", "all", int, "approximate", sparse graph, or one per view (list, or dict by view name)
-        The pairs that may carry an edge. A number asks for lists of that many nearest neighbours, which are lengthened until they
+        The pairs that may carry an edge. A number asks for lists of that many nearest neighbours, which are widened until they
         prove that no other pair can carry weight, so the answer is the same (`layer.exact`); "auto" takes all pairs where they are
         cheaper. "approximate" neighbours (pynndescent) and a graph of your own (`KNeighborsTransformer`) prove nothing: `layer.exact` is
         False, and `layer.recall` says how many true neighbours of a sample of rows they hold.
@@ -66,7 +67,7 @@ class RMGL(ViewsClusterer):
     n_init : int
         Starts of k-means.
     n_jobs : int, optional
-        Threads that work on different views; -1 for all cores. The result does not depend on it.
+        Threads that share views, and the rows of long loops; -1 for all cores. The result does not depend on it.
     random_state : int, RandomState or None
         Seed of k-means and of the first guess of the eigen-solver.
     verbose : int
@@ -217,6 +218,9 @@ class RMGL(ViewsClusterer):
         n_dense = sum(isinstance(c, str) and c == "all" for c in wanted)
         if n_dense:
             shared.require_memory(n_dense + min(n_threads, n_dense) + 2, f"{n_dense} view(s)")
+        lengths = [c for c in wanted if isinstance(c, int)]
+        if lengths:
+            require_list_memory(views.n_rows, sum(lengths), f"{len(lengths)} view(s)")
         return team(state, list(zip(names, views.matrices, alpha.tolist(), beta.tolist(), wanted, strict=True)))
 
     def _keep(self, problems: list[ViewProblem], outcome: Outcome) -> None:

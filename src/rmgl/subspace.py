@@ -109,16 +109,27 @@ class Found:
 
 
 def filtered_subspace(
-    matrix: Symmetric, spectrum: tuple[float, float], known: Block, start: Block, count: int, *, tol: float, max_products: int
+    matrix: Symmetric,
+    spectrum: tuple[float, float],
+    known: Block,
+    start: Block,
+    count: int,
+    *,
+    tol: float,
+    max_products: int,
+    explore: bool = False,
 ) -> Found:
     """Eigenpairs of the smallest eigenvalues orthogonal to the known eigenvectors, from a starting block.
 
     All eigenvalues lie in the interval `spectrum`. Ends when the first `count` residuals are at most `tol`, or `max_products` are spent.
+    `explore` applies one strong filter in any case: a start may solve the problem and yet miss a smaller eigenvalue, which its random
+    columns then bring in.
     """
     found = _ritz(matrix, _orthonormal(start, known), 1)
-    while found.residuals[:count].max(initial=0.0) > tol and found.n_products < max_products:
-        degree, block = _filtered(matrix, spectrum, found, count, tol)
+    while (explore or found.residuals[:count].max() > tol) and found.n_products < max_products:
+        degree, block = _filtered(matrix, spectrum, found, count, 0.0 if explore else tol)
         found = _ritz(matrix, _orthonormal(block, known), found.n_products + degree + 1)
+        explore = False
     return found
 
 

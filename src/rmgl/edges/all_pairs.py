@@ -19,7 +19,7 @@ from rmgl.parallel import Check, Rows, one_part
 CANCELLATION = 1e-6
 BLOCK_ENTRIES = 1 << 20
 FEW = 0.1  # share of active pairs below which copying them out pays
-PARALLEL_PAIRS = 1 << 21
+PARALLEL_PAIRS = 1 << 20
 N_BLOCKS = 8
 
 

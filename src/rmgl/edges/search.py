@@ -6,7 +6,8 @@ within given radii. Tiles whose bounding boxes lie too far apart are left out, a
 both of its sides. Memory is O(N D) and what is found.
 
 Products are taken in single precision where its rounding is small beside the distances that matter, else in double precision. What
-rounding can do to a distance is bounded and allowed for, so what is said about rows that were not found holds for exact distances.
+rounding can do to a distance is bounded and allowed for, so what is said about rows that were not found holds for exact distances; those
+that are found are the nearest up to that rounding.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from rmgl.memory import require_memory
 from rmgl.parallel import Check
 
 TILE = 512
+BATCH = 200  # pairs of tiles
 SAMPLE = 1000
 LARGEST_LOSS = 0.01
 HALF_OF_ALL = float(np.finfo(np.float64).max) / 2
@@ -51,8 +53,13 @@ def nearest_rows(X: Any, nodes: NDArray[np.intp], length: int, check: Check = la
 def nearest_distances(X: Any, nodes: NDArray[np.intp], length: int, check: Check = lambda: None) -> NDArray[np.float64]:
     """Squared distances of the `length` nearest other rows of each node, ascending."""
     neighbours, _ = nearest_rows(X, nodes, length, check)
-    columns = [squared_lengths(X[column] - X[nodes]) for column in neighbours.T]
-    return np.sort(np.column_stack(columns), axis=1)
+    if sparse.issparse(X):
+        return np.sort(np.column_stack([squared_lengths(X[column] - X[nodes]) for column in neighbours.T]), axis=1)
+    from rmgl import kernels
+
+    distances = np.empty(neighbours.shape)
+    kernels.distances_to(X, np.asarray(nodes), neighbours, distances)
+    return np.sort(distances, axis=1)
 
 
 def pairs_within(X: Any, nodes: NDArray[np.intp], radii: Vector, check: Check = lambda: None) -> tuple[Indices, Indices]:
@@ -70,12 +77,13 @@ def fits_single(X: Any) -> bool:
     """Whether the rows are dense and no square over- or underflows in single precision."""
     if sparse.issparse(X):
         return False
-    return 1e-15 < float(np.abs(X).max(initial=0.0)) < 1e15
+    return 1e-9 < float(np.abs(X).max(initial=0.0)) < 1e15
 
 
 def rounding(width: int, dtype: type) -> float:
     """g such that |x|^2 + |y|^2 - 2x'y is computed to within g (|x|^2 + |y|^2), rounding of the rows included."""
-    return float(np.finfo(dtype).eps) * (width + 4)
+    share = float(np.finfo(dtype).eps) * (width + 4)
+    return share / (1 - share)
 
 
 class Tiles:
@@ -86,17 +94,18 @@ class Tiles:
         self.order = np.arange(X.shape[0]) if sparse.issparse(X) else tile_order(X)
         self.places = np.empty_like(self.order)
         self.places[self.order] = np.arange(X.shape[0])
-        self.rows = X[self.order].astype(dtype)
+        self.X = X
         self.norms = squared_lengths(X)[self.order]
         self.loss = rounding(X.shape[1], dtype)
         self.starts = np.arange(0, X.shape[0], TILE)
         self.low, self.high = self._boxes()
 
     def _boxes(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        if sparse.issparse(self.rows):
+        """Smallest and largest entries of each tile, in double precision: a box must hold its rows as they are."""
+        if sparse.issparse(self.X):
             return np.zeros((self.starts.size, 1)), np.zeros((self.starts.size, 1))
-        low, high = np.minimum.reduceat(self.rows, self.starts), np.maximum.reduceat(self.rows, self.starts)
-        return low.astype(np.float64), high.astype(np.float64)
+        tiles = [self.X[self.order[self.tile(index)]] for index in range(self.starts.size)]
+        return np.array([rows.min(axis=0) for rows in tiles]), np.array([rows.max(axis=0) for rows in tiles])
 
     def tile(self, index: int) -> slice:
         start = int(self.starts[index])
@@ -105,32 +114,36 @@ class Tiles:
     def lower(self, minus: Vector) -> None:
         """From now on products are x_i'x_j - minus_i - minus_j."""
         self.minus = minus.astype(self.dtype)
-        if not sparse.issparse(self.rows):
-            ones = np.ones_like(self.minus)
-            self.left = np.column_stack([self.rows, -self.minus, ones])
-            self.right = np.column_stack([self.rows, ones, -self.minus])
+        if not sparse.issparse(self.X):
+            n, width = self.X.shape
+            require_memory(2 * n * (width + 2) * self.dtype.itemsize, f"the search for neighbours among {n:,} rows of {width:,} columns")
+            self.left = np.empty((n, width + 2), dtype=self.dtype)
+            self.left[:, :width] = self.X[self.order]
+            self.left[:, width], self.left[:, width + 1] = -self.minus, 1
+            self.right = self.left.copy()
+            self.right[:, width], self.right[:, width + 1] = 1, -self.minus
             self.buffer = np.empty(TILE * TILE, dtype=self.dtype)  # used again and again: new memory for every product costs as much
 
     def products(self, queries: Any, index: int) -> NDArray:
         """x_i'x_j - minus_i - minus_j for the rows in places `queries` and those of a tile; valid until the next call."""
         tile = self.tile(index)
-        if sparse.issparse(self.rows):
-            return (self.rows[queries] @ self.rows[tile].T).toarray() - self.minus[queries][:, None] - self.minus[tile]
+        if sparse.issparse(self.X):
+            rows = self.X[self.order[queries]] @ self.X[self.order[tile]].T
+            return rows.toarray() - self.minus[queries][:, None] - self.minus[tile]
         left, right = self.left[queries], self.right[tile]
         out = self.buffer[: len(left) * len(right)].reshape(len(left), len(right))
         return np.matmul(left, right.T, out=out)
 
     def apart_from_tile(self, offset: int) -> Vector:
         """Squared distance of the boxes of tiles t and t + offset, for all t."""
-        gap = np.maximum(self.low[offset:] - self.high[: -offset or None], self.low[: -offset or None] - self.high[offset:])
-        return np.square(np.maximum(gap, 0.0)).sum(axis=1)
+        return box_distance(self.low[offset:], self.high[offset:], self.low[: -offset or None], self.high[: -offset or None])
 
     def apart_from_box(self, queries: NDArray) -> Vector:
         """Squared distance of every tile's box from the box of some rows."""
-        if sparse.issparse(self.rows):
+        if sparse.issparse(self.X):
             return np.zeros(self.starts.size)
-        low, high = self.rows[queries].min(axis=0), self.rows[queries].max(axis=0)
-        return np.square(np.maximum(np.maximum(self.low - high, low - self.high), 0.0)).sum(axis=1)
+        rows = self.X[self.order[queries]]
+        return box_distance(self.low, self.high, rows.min(axis=0), rows.max(axis=0))
 
     def nearest(self, nodes: NDArray[np.intp], length: int, check: Check) -> tuple[Indices, Vector, Vector]:
         """Nearest rows of all nodes or of some; what no other row is nearer than; the computed distance of the last one."""
@@ -149,12 +162,14 @@ class Tiles:
         for offset in range(self.starts.size):
             check()
             firsts = self._near(offset, lists.worst_by_tile(self.starts), np.maximum)
-            if sparse.issparse(self.rows):
+            if sparse.issparse(self.X):
                 for index in firsts.tolist():
                     own, other = self.tile(index), self.tile(index + offset)
                     lists.offer(self.products(own, index + offset), own, other.start, other if offset else None)
             else:
-                lists.offer_tiles(self.left, self.right, firsts, firsts + offset, self.buffer)
+                for part in batches(firsts):
+                    check()
+                    lists.offer_tiles(self.left, self.right, part, part + offset, self.buffer)
 
     def _near(self, offset: int, far: Vector, joined: Callable[[Vector, Vector], Vector]) -> Indices:
         """The tiles t that must be compared with t + offset, given how far each one looks."""
@@ -175,7 +190,7 @@ class Tiles:
     def within(self, nodes: NDArray[np.intp], radii: Vector, check: Check) -> tuple[Indices, Indices]:
         """All pairs of a node and another row with squared distance below radii_i + radii_j, and a few that rounding lets pass."""
         reach = np.where(np.isfinite(radii), radii, 0.0)[self.order]  # a node of infinite radius has all its pairs already
-        self.lower((self.norms * (1 - self.loss) - reach) / 2)
+        self.lower((self.norms - reach - self.loss * (self.norms + 2 * np.abs(reach))) / 2)
         far = np.maximum.reduceat(reach, self.starts)
         pairs = Pairs()
         if 2 * len(nodes) > len(self.order):
@@ -190,12 +205,14 @@ class Tiles:
         for offset in range(self.starts.size):
             check()
             firsts = self._near(offset, far, np.add)
-            if sparse.issparse(self.rows):
+            if sparse.issparse(self.X):
                 for index in firsts.tolist():
                     own = self.tile(index)
                     pairs.collect(self.products(own, index + offset), np.arange(own.start, own.stop), int(self.starts[index + offset]))
             else:
-                pairs.collect_tiles(self.left, self.right, firsts, firsts + offset, self.buffer)
+                for part in batches(firsts):
+                    check()
+                    pairs.collect_tiles(self.left, self.right, part, part + offset, self.buffer)
 
     def _within_some(self, pairs: Pairs, chosen: Indices, reach: Vector, far: Vector, check: Check) -> None:
         """Groups of queries with every tile."""
@@ -205,6 +222,11 @@ class Tiles:
             near = self.apart_from_box(queries) < reach[queries].max() + far
             for index in np.flatnonzero(near).tolist():
                 pairs.collect(self.products(queries, index), queries, int(self.starts[index]))
+
+
+def batches(firsts: Indices) -> list[Indices]:
+    """Parts that take a fraction of a second, between which a run can be stopped."""
+    return [firsts[at : at + BATCH] for at in range(0, firsts.size, BATCH)]
 
 
 class Lists:
@@ -274,9 +296,9 @@ class Pairs:
     def _add(self, count: int) -> None:
         """Count what was found; refuse what would not fit into memory."""
         self.count += count
-        if self.count > self.asked:
+        while self.count > self.asked:
             self.asked *= 2
-            require_memory(BYTES_PER_PAIR * self.count, f"{self.count:,} candidate pairs and more", "use a smaller alpha or fewer rows")
+            require_memory(BYTES_PER_PAIR * self.asked, f"up to {self.asked:,} candidate pairs", "use a smaller alpha or fewer rows")
 
     def gathered(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """All of them, without pairs of a row with itself."""
@@ -286,6 +308,12 @@ class Pairs:
         self.found.clear()
         apart = left != right
         return left[apart], right[apart]
+
+
+def box_distance(low: NDArray, high: NDArray, other_low: NDArray, other_high: NDArray) -> Vector:
+    """Squared distances of boxes, less what rounding can have added."""
+    gap = np.maximum(np.maximum(low - other_high, other_low - high), 0.0)
+    return (1 - 1e-12) * np.square(gap).sum(axis=-1)
 
 
 def certain_reach(last: Vector, norms: Vector, loss: float) -> Vector:

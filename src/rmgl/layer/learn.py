@@ -9,6 +9,7 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+from joblib import effective_n_jobs
 from sklearn.exceptions import ConvergenceWarning
 
 from rmgl.edges import Candidates, Edges, Vector, resolve, state_candidates
@@ -16,7 +17,7 @@ from rmgl.layer.dual_ascent import solve_dual_ascent
 from rmgl.layer.newton import solve_newton
 from rmgl.layer.problem import LayerProblem
 from rmgl.layer.result import Layer, make_layer
-from rmgl.parallel import Check
+from rmgl.parallel import Check, team_of
 from rmgl.progress import Stopwatch
 from rmgl.views import Views, is_collection_of_views, positive_per_view
 
@@ -34,6 +35,7 @@ def learn_layer(
     max_iter: int | None = None,
     start: Vector | None = None,
     candidates: Any = "auto",
+    n_jobs: int | None = None,
     name: str = "layer",
 ) -> Layer:
     """Learn a sparse graph on which the rows of X vary smoothly.
@@ -62,10 +64,12 @@ def learn_layer(
     start : array of shape (N,), optional
         Dual vector to start from: `potentials` of a layer learned from similar data.
     candidates : "auto", "all", int, "approximate" or sparse graph
-        The pairs that may carry an edge. A number asks for lists of that many nearest neighbours, which are lengthened until they
+        The pairs that may carry an edge. A number asks for lists of that many nearest neighbours, which are widened until they
         prove that no other pair can carry weight, so the answer is the same (`layer.exact`); "auto" takes all pairs where they are
         cheaper. "approximate" neighbours (pynndescent) and a graph of your own (`KNeighborsTransformer`) prove nothing: `layer.exact` is
         False, and `layer.recall` says how many true neighbours of a sample of rows they hold.
+    n_jobs : int, optional
+        Threads that share the passes over the pairs; -1 for all cores. The result does not depend on it.
     name : str
         The name the layer carries.
 
@@ -102,9 +106,11 @@ def learn_layer(
     if start is not None and (np.shape(start) != (views.n_rows,) or not np.isfinite(start).all()):
         raise ValueError(f"start must hold {views.n_rows} finite numbers, one for each row of the view")
     alpha = float(positive_per_view(alpha, views.names, "alpha")[0])
-    pairs = state_candidates(name, views.matrices[0], alpha, resolve(views.matrices[0], alpha, candidates))
-    check_magnitudes(name, alpha, pairs.distances)
-    _, layer = solve_certified(name, pairs, alpha, solver=solver, tol=tol, max_iter=max_iter, start=start)
+    with team_of(effective_n_jobs(n_jobs)) as team:
+        wanted = resolve(views.matrices[0], alpha, candidates)
+        pairs = state_candidates(name, views.matrices[0], alpha, wanted, rows=team.rows)
+        check_magnitudes(name, alpha, pairs.distances)
+        _, layer = solve_certified(name, pairs, alpha, solver=solver, tol=tol, max_iter=max_iter, start=start)
     if layer.status != "converged":
         warnings.warn(layer.message, ConvergenceWarning, stacklevel=2)
     return layer

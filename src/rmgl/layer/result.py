@@ -31,7 +31,8 @@ class Layer:
     """Symmetric edge weights, degrees summing to N."""
     alpha: float
     kkt_residual: float
-    """max_i |d_i + (u_i - mean(u))/(2 alpha) - 1|; zero at the exact solution."""
+    """max_i |d_i + (u_i - mean(u))/(2 alpha) - 1| at the potentials; zero at the exact solution. (Where a solve could not better the
+    layer it started from, that layer is kept, and its gap tells how good it is.)"""
     objective: float
     """z'w + alpha (||d||^2 + 2 ||w||^2)."""
     lower_bound: float

@@ -1,0 +1,114 @@
+"""Bytes a pass over the candidate edges moves, against what the machine's memory can deliver; and what the first call costs.
+
+The yardstick is a compiled sum over a long array. A pass over all pairs reads 8 bytes a pair; one over listed pairs reads 12 bytes an
+entry (cost and index); a product with the active ones among them reads 4 bytes (index) for every active entry. The number that each
+index fetches is not counted.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from functools import partial
+from time import perf_counter
+
+import numpy as np
+from numba import njit
+from scipy import sparse
+
+from benchmarks.judge import Settings
+from benchmarks.results import Results, Row
+from rmgl.edges import AllPairs, PairList
+from rmgl.parallel import Team, team_of
+
+FIRST_FIT = """
+import time
+import numpy as np
+from rmgl import RMGL
+began = time.perf_counter()
+X = np.random.default_rng(0).normal(size=(2000, 5))
+for candidates in ("all", 20):
+    RMGL(3, candidates=candidates, random_state=0).fit([X, X[:, :3]])
+print(time.perf_counter() - began)
+"""
+
+
+def run(results: Results, settings: Settings, quick: bool = False, only: tuple[str, ...] = (), datasets: tuple[str, ...] = ()) -> None:
+    n_dense, n_listed = (1000, 5000) if quick else (20_000, 1_000_000)
+    for n_threads in range(1, settings.n_threads + 1):
+        results.add(partial(yardstick, n_dense, n_threads, settings), kernel="sum of an array", n=n_dense, n_threads=n_threads)
+        for name, n, measure in (("all pairs", n_dense, all_pairs), ("listed pairs", n_listed, listed_pairs)):
+            for what in ("evaluate", "product"):
+                names = {"kernel": f"{name}, {what}", "n": n, "n_threads": n_threads}
+                results.add(partial(measure, n, what, n_threads, settings), **names)
+    for cache in () if quick else ("no compiled code", "compiled code kept"):
+        results.add(partial(first_fit, cache), kernel=f"first fit, {cache}", n=2000, n_threads=1)
+
+
+def yardstick(n: int, n_threads: int, settings: Settings) -> Row:
+    array = np.ones(n * (n - 1) // 2)
+    with team_of(n_threads) as team:
+        return timed(lambda: team.rows(lambda first, stop: total(array, first, stop), array.size), array.nbytes, settings)
+
+
+def all_pairs(n: int, what: str, n_threads: int, settings: Settings) -> Row:
+    """Passes over all pairs; the product with every pair active, as in a dense layer."""
+    with team_of(n_threads) as team:
+        edges = AllPairs(n, team.rows)
+        costs = np.random.default_rng(0).random(edges.n_pairs)
+        u = np.full(n, 0.3 if what == "evaluate" else 1.0)
+        return timed(passes(edges, costs, u, what), costs.nbytes, settings)
+
+
+def listed_pairs(n: int, what: str, n_threads: int, settings: Settings) -> Row:
+    """Passes over about 50 entries a row, half of them active."""
+    with team_of(n_threads) as team:
+        edges = neighbouring_pairs(n, team)
+        costs = np.random.default_rng(0).random(edges.indices.size)
+        u = np.full(n, 0.25)
+        touched = edges.indices.size * (12 if what == "evaluate" else 4 / 2)
+        return timed(passes(edges, costs, u, what), int(touched), settings)
+
+
+def neighbouring_pairs(n: int, team: Team) -> PairList:
+    random = np.random.default_rng(0)
+    rows = np.repeat(np.arange(n), 25)
+    columns = (rows + random.integers(1, 1000, size=rows.size)) % n
+    pattern = sparse.csr_array((np.ones(rows.size, dtype=bool), (rows, columns)), shape=(n, n))
+    return PairList(sparse.csr_array(pattern + pattern.T), team.rows)
+
+
+def passes(edges: AllPairs | PairList, costs: np.ndarray, u: np.ndarray, what: str) -> Callable[[], object]:
+    if what == "evaluate":
+        return lambda: edges.evaluate(u, costs)
+    active = edges.active_pairs(u, costs, edges.evaluate(u, costs).counts)
+    return lambda: active(u)
+
+
+def timed(call: Callable[[], object], n_bytes: int, settings: Settings) -> Row:
+    call()
+    seconds = []
+    for _ in range(max(3, settings.repeats)):
+        began = perf_counter()
+        call()
+        seconds.append(perf_counter() - began)
+    median = float(np.median(seconds))
+    return {"status": "ok", "seconds": median, "bytes": n_bytes, "bytes_per_second": n_bytes / median}
+
+
+def first_fit(cache: str) -> Row:
+    """Two small fits, one over all pairs and one over lists, in a fresh process with an empty cache of compiled code or a filled one."""
+    with tempfile.TemporaryDirectory() as folder:
+        environment = os.environ | {"NUMBA_CACHE_DIR": folder}
+        for _ in range(1 if cache == "no compiled code" else 2):
+            done = subprocess.run([sys.executable, "-c", FIRST_FIT], env=environment, capture_output=True, text=True, check=True)
+    return {"status": "ok", "seconds": float(done.stdout)}
+
+
+@njit(nogil=True, fastmath=True)
+def total(array, first, stop):
+    found = 0.0
+    for value in array[first:stop]:
+        found += value
+    return found

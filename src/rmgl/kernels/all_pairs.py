@@ -1,0 +1,162 @@
+"""Loops over all pairs (i, j), i < j, stored row by row: (0,1), (0,2), ..., (1,2), ...
+
+Rows are taken as slices because a slice has no negative index, which is what lets the compiler vectorise.
+"""
+
+from rmgl.kernels.compiling import compiled, inlined, slack
+
+
+@inlined
+def row_start(i, n):
+    """Place of pair (i, i+1) among the pairs of n nodes."""
+    return i * (2 * n - i - 1) // 2
+
+
+@compiled
+def pair_excess(u, costs, first, stop, excess, counts):
+    """For the pairs of rows first..stop-1: add sum_j (t_ij)_+ to excess_i and the number of active pairs to counts_i, for both
+    nodes of a pair; return their sum of (t_ij)_+^2."""
+    n = u.size
+    squares = 0.0
+    for i in range(first, stop):
+        start = row_start(i, n)
+        z = costs[start : start + n - i - 1]
+        u_i, u_j, excess_j, counts_j = u[i], u[i + 1 :], excess[i + 1 :], counts[i + 1 :]
+        excess_i = 0.0
+        counts_i = 0.0
+        for j in range(z.size):
+            t = max(slack(u_i, u_j[j], z[j]), 0.0)
+            active = 1.0 if t > 0.0 else 0.0
+            squares += t * t
+            excess_i += t
+            excess_j[j] += t
+            counts_i += active
+            counts_j[j] += active
+        excess[i] += excess_i
+        counts[i] += counts_i
+    return squares
+
+
+@compiled
+def pair_product(u, costs, v, first, stop, out):
+    """For the pairs of rows first..stop-1: add v_i + v_j of the active ones to out_i and out_j; over all rows (D_A + A) v."""
+    n = u.size
+    for i in range(first, stop):
+        start = row_start(i, n)
+        z = costs[start : start + n - i - 1]
+        u_i, u_j, v_i, v_j, out_j = u[i], u[i + 1 :], v[i], v[i + 1 :], out[i + 1 :]
+        out_i = 0.0
+        for j in range(z.size):
+            active = 1.0 if slack(u_i, u_j[j], z[j]) > 0.0 else 0.0
+            both = (v_i + v_j[j]) * active
+            out_i += both
+            out_j[j] += both
+        out[i] += out_i
+
+
+@compiled
+def pair_active(u, costs, places, indices):
+    """Write the pattern of the active pairs in CSR form. `places` holds the row starts and is advanced."""
+    n = u.size
+    for i in range(n):
+        start = row_start(i, n)
+        z = costs[start : start + n - i - 1]
+        u_i, u_j = u[i], u[i + 1 :]
+        for chunk in range(0, z.size, 64):
+            z_chunk, u_chunk = z[chunk : chunk + 64], u_j[chunk : chunk + 64]
+            hits = 0
+            for j in range(z_chunk.size):
+                hits += 1 if slack(u_i, u_chunk[j], z_chunk[j]) > 0.0 else 0
+            if hits == 0:
+                continue
+            for j in range(z_chunk.size):
+                if slack(u_i, u_chunk[j], z_chunk[j]) > 0.0:
+                    other = i + 1 + chunk + j
+                    indices[places[i]] = other
+                    places[i] += 1
+                    indices[places[other]] = i
+                    places[other] += 1
+
+
+@compiled
+def count_above(u, costs, least, degrees):
+    """Add to degrees_i the number of pairs of i with t_ij > least."""
+    n = u.size
+    for i in range(n):
+        start = row_start(i, n)
+        z = costs[start : start + n - i - 1]
+        u_i, u_j, degrees_j = u[i], u[i + 1 :], degrees[i + 1 :]
+        degrees_i = 0
+        for j in range(z.size):
+            above = 1 if slack(u_i, u_j[j], z[j]) > least else 0
+            degrees_i += above
+            degrees_j[j] += above
+        degrees[i] += degrees_i
+
+
+@compiled
+def fill_symmetric(u, costs, least, places, indices, data):
+    """Write the entries t_ij > least of a symmetric CSR matrix. `places` holds the row starts and is advanced.
+
+    Row j receives its smaller neighbours before its larger ones, so indices come out sorted.
+    """
+    n = u.size
+    for i in range(n):
+        start = row_start(i, n)
+        for j in range(i + 1, n):
+            t = slack(u[i], u[j], costs[start + j - i - 1])
+            if t > least:
+                indices[places[i]] = j
+                data[places[i]] = t
+                places[i] += 1
+                indices[places[j]] = i
+                data[places[j]] = t
+                places[j] += 1
+
+
+@compiled
+def pair_inner(costs, indptr, indices, data):
+    """Sum of z_ij times the entry, over the entries above the diagonal of a CSR matrix."""
+    n = indptr.size - 1
+    total = 0.0
+    for i in range(n):
+        start = row_start(i, n)
+        for place in range(indptr[i], indptr[i + 1]):
+            j = indices[place]
+            if j > i:
+                total += costs[start + j - i - 1] * data[place]
+    return total
+
+
+@compiled
+def fill_distances(first, gram, norms, out):
+    """Squared distances max(|x_i|^2 + |x_j|^2 - 2 x_i'x_j, 0) of the pairs whose smaller node is first, first + 1, ...
+
+    `gram[r, c]` holds x_i'x_j with i = first + r and j = first + c.
+    """
+    n = norms.size
+    for r in range(gram.shape[0]):
+        i = first + r
+        start = row_start(i, n)
+        row = out[start : start + n - i - 1]
+        product, norms_i, norms_j = gram[r, r + 1 :], norms[i], norms[i + 1 :]
+        for j in range(row.size):
+            row[j] = max(norms_i + norms_j[j] - 2.0 * product[j], 0.0)
+
+
+@compiled
+def repair_distances(X, norms, share, first, stop, out):
+    """Measure the pairs of rows first..stop-1 with out_ij < share (|x_i|^2 + |x_j|^2) again, from the difference of their rows."""
+    n = norms.size
+    for i in range(first, stop):
+        start = row_start(i, n)
+        row = out[start : start + n - i - 1]
+        own, norms_i, norms_j = X[i], norms[i], norms[i + 1 :]
+        for j in range(row.size):
+            if row[j] < share * (norms_i + norms_j[j]):
+                other = X[i + 1 + j]
+                total = 0.0
+                for column in range(own.size):
+                    difference = own[column] - other[column]
+                    total += difference * difference
+                row[j] = total
