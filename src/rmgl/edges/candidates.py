@@ -18,6 +18,7 @@ from rmgl.edges.search import squared_lengths
 from rmgl.parallel import Check, Rows, one_part
 
 SMALL = 1500  # rows up to which all pairs are no slower than lists of neighbours, even for sparse layers
+LARGE = 10_000  # rows beyond which the memory of all pairs counts, too
 SAMPLE = 50
 LONGEST_EXPECTED = 20_000
 
@@ -92,7 +93,7 @@ def resolve(X: Any, alpha: float, candidates: Any) -> Any:
     n = X.shape[0]
     if isinstance(candidates, str) and candidates == "auto":
         length = n if n <= SMALL else first_length(X, alpha)
-        return length if 6 * length < n else "all"
+        return length if (30 if n <= LARGE else 6) * length < n else "all"
     if isinstance(candidates, str) and candidates in ("all", "approximate"):
         return candidates
     if isinstance(candidates, Integral) and not isinstance(candidates, bool) and int(candidates) >= 1:

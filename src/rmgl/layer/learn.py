@@ -138,18 +138,19 @@ def solve_certified(
     candidates: Candidates,
     alpha: float,
     *,
-    added: Callable[[Edges], Vector | float] = lambda edges: 0.0,
+    added: Callable[[Edges], Vector] | None = None,
     solver: str = "newton",
     start: Vector | None = None,
     check: Check = lambda: None,
     **options: Any,
 ) -> tuple[Candidates, Layer]:
-    """Solve the layer problem with costs distances + added(edges), on more candidates until they prove that they suffice."""
+    """Solve the layer problem with costs distances (+ added(edges)), on more candidates until they prove that they suffice."""
     n_iter, n_passes, clock = 0, 0.0, Stopwatch()
     solve = find_solver(solver)
     while True:
         with clock("layers"):
-            problem = LayerProblem(candidates.edges, candidates.distances + added(candidates.edges), alpha)
+            costs = candidates.distances if added is None else candidates.distances + added(candidates.edges)
+            problem = LayerProblem(candidates.edges, costs, alpha)
             solution = solve(problem, start=start, check=check, **options)
         n_iter, n_passes = n_iter + solution.n_iter, n_passes + solution.n_passes
         with clock("neighbours"):

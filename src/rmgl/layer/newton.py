@@ -37,7 +37,7 @@ def solve_newton(
             return DualSolution(point, "converged", n_iter, n_passes)
         if n_iter == limit:
             break
-        direction, direction_passes = _newton_direction(problem, point, check)
+        direction, direction_passes = _newton_direction(problem, point, tol, check)
         following, trials = _line_search(problem, point, direction)
         n_passes += direction_passes + trials
         if following is None:
@@ -46,8 +46,9 @@ def solve_newton(
     return DualSolution(point, "max_iter", limit, n_passes)
 
 
-def _newton_direction(problem: LayerProblem, point: DualPoint, check: Check) -> tuple[Vector, float]:
-    """Solve Hess p = -grad to an accuracy that tightens with the residual; a truncated CG still gives descent."""
+def _newton_direction(problem: LayerProblem, point: DualPoint, tol: float, check: Check) -> tuple[Vector, float]:
+    """Solve Hess p = -grad to an accuracy that tightens with the residual, but not beyond what `tol` asks for; a truncated CG still
+    gives descent."""
     active = problem.active_pairs(point)
 
     def multiply(v: Vector) -> Vector:
@@ -58,7 +59,7 @@ def _newton_direction(problem: LayerProblem, point: DualPoint, check: Check) -> 
     diagonal = problem.hessian_diagonal(point)
     hessian = LinearOperator((n, n), matvec=multiply, dtype=float)
     jacobi = LinearOperator((n, n), matvec=lambda v: v / diagonal, dtype=float)
-    accuracy = min(0.1, point.residual)
+    accuracy = min(0.1, max(point.residual, 0.3 * tol / point.residual))
     direction, _ = cg(hessian, -point.gradient, rtol=accuracy, atol=0.0, maxiter=500, M=jacobi)
     return direction, active.passes
 

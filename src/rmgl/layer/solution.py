@@ -10,6 +10,7 @@ import numpy as np
 from rmgl.edges import Vector
 from rmgl.layer.problem import DualPoint, LayerProblem
 
+SAMPLE = 20_000
 Status = Literal["converged", "max_iter", "stalled"]
 
 ADVICE = {
@@ -42,18 +43,27 @@ def starting_point(problem: LayerProblem, start: Vector | None) -> tuple[DualPoi
 
 
 def _constant_start(problem: LayerProblem) -> tuple[DualPoint, int]:
-    """Newton's method for the scalar s in sum_{i<j} (s - z_ij)_+ = 2 alpha N; u = s/2.
+    """u = s/2 with s near the root of sum_{i<j} (s - z_ij)_+ = 2 alpha N: guessed from a sample of the costs, then by Newton's method.
 
-    The left side is convex and rises, so from s on the right of the root the steps fall towards it
-    and at least one pair stays active.
+    The left side is convex and rises: a step from where pairs are active leads to the root or beyond it, and from there down to it.
     """
     target = 2 * problem.alpha * problem.n_nodes
-    level = float(problem.costs.min()) + target
+    level = _sampled_level(problem.costs, target / problem.edges.n_pairs)
     passes = 0
     while True:
         passes += 1
         point = problem.at(np.full(problem.n_nodes, level / 2))
         mean_degree = 1 + point.gradient.mean()
-        if abs(mean_degree - 1) <= 1e-2 or passes == 100:
+        if abs(mean_degree - 1) <= 0.1 or (passes >= 100 and point.counts.any()):
             return point, passes
-        level -= target * (mean_degree - 1) / (point.counts.sum() / 2)
+        if point.counts.any():
+            level -= target * (mean_degree - 1) / (point.counts.sum() / 2)
+        else:
+            level = float(problem.costs.min()) + target
+
+
+def _sampled_level(costs: Vector, mean_excess: float) -> float:
+    """The s at which (s - z)_+ has the given mean over a sample of the costs."""
+    sample = np.sort(costs[:: max(1, costs.size // SAMPLE)])
+    levels = (mean_excess * sample.size + np.cumsum(sample)) / np.arange(1, sample.size + 1)
+    return float(levels[np.flatnonzero(levels > sample)[-1]])
