@@ -50,7 +50,8 @@ def test_count_above_and_fill_symmetric(case):
     np.testing.assert_array_equal(degrees, (wanted > 0).sum(axis=1))
     starts = np.concatenate([[0], np.cumsum(degrees)])
     indices, data, places = np.empty(starts[-1], dtype=np.int32), np.empty(starts[-1]), starts[:-1].copy()
-    kernels.fill_symmetric(u, z, 0.1, places, indices, data)
+    for first, stop in halves(u.size):
+        kernels.fill_symmetric(u, z, 0.1, first, stop, places, indices, data)
     np.testing.assert_array_equal(places, starts[1:])
     for i in range(u.size):
         row = slice(starts[i], starts[i + 1])

@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 from sklearn.utils import check_random_state
-from threadpoolctl import threadpool_limits
+
+from rmgl.parallel import single_threaded
 
 SAMPLE = 50_000
 
@@ -18,7 +19,7 @@ def cluster_rows(embedding: NDArray[np.float64], n_clusters: int, *, n_init: int
     from all rows, which finds clusters too small for the sample.
     """
     generator = check_random_state(random_state)
-    with threadpool_limits(limits=1, user_api="openmp"):  # sums in one order, whatever the number of threads
+    with single_threaded("openmp"):  # sums in one order, whatever the number of threads
         if embedding.shape[0] <= SAMPLE:
             return KMeans(n_clusters, n_init=n_init, random_state=generator).fit_predict(embedding)
         sample = embedding[generator.permutation(embedding.shape[0])[:SAMPLE]]

@@ -9,10 +9,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from functools import cache
 from typing import Any
 
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 Check = Callable[[], None]
 Rows = Callable[[Callable[[int, int], Any], int], list[Any]]
@@ -22,6 +23,17 @@ Rows = Callable[[Callable[[int, int], Any], int], list[Any]]
 def one_part(work: Callable[[int, int], Any], n_rows: int) -> list[Any]:
     """All rows at once, in this thread."""
     return [work(0, n_rows)]
+
+
+@cache
+def _controller() -> ThreadpoolController:
+    """The thread pools of the libraries in this process; looking for them takes milliseconds."""
+    return ThreadpoolController()
+
+
+def single_threaded(user_api: str) -> AbstractContextManager[Any]:
+    """Keep "blas" or "openmp" to one thread in a block."""
+    return _controller().limit(limits=1, user_api=user_api)
 
 
 class Interrupted(Exception):
@@ -72,7 +84,7 @@ class Team:
 @contextmanager
 def team_of(n_threads: int) -> Iterator[Team]:
     """A team whose threads are gone when the block is left, for whatever reason."""
-    with threadpool_limits(limits=1, user_api="blas"):
+    with single_threaded("blas"):
         team = Team(n_threads)
         try:
             yield team

@@ -141,7 +141,8 @@ class AllPairs:
         indptr = np.concatenate([[0], np.cumsum(degrees)])
         indices = np.empty(indptr[-1], dtype=np.int32)
         data = np.empty(indptr[-1])
-        kernels.fill_symmetric(u, costs, least, indptr[:-1].copy(), indices, data)
+        places = indptr[:-1].copy()
+        self.rows(lambda first, stop: kernels.fill_symmetric(u, costs, least, first, stop, places, indices, data), self.n_nodes)
         if indptr[-1] <= np.iinfo(np.int32).max:
             indptr = indptr.astype(np.int32)
         return sparse.csr_array((data, indices, indptr), shape=(self.n_nodes, self.n_nodes))

@@ -95,23 +95,28 @@ def count_above(u, costs, least, degrees):
 
 
 @compiled
-def fill_symmetric(u, costs, least, places, indices, data):
-    """Write the entries t_ij > least of a symmetric CSR matrix. `places` holds the row starts and is advanced.
+def fill_symmetric(u, costs, least, first, stop, places, indices, data):
+    """Write rows first..stop-1 of the symmetric CSR matrix of the t_ij > least. `places` holds the row starts and is advanced.
 
-    Row j receives its smaller neighbours before its larger ones, so indices come out sorted.
+    A row receives its smaller neighbours before its larger ones, so indices come out sorted.
     """
     n = u.size
-    for i in range(n):
-        start = row_start(i, n)
+    for i in range(stop - 1):
+        start = row_start(i, n) - i - 1
+        for j in range(max(i + 1, first), stop):
+            t = slack(u[i], u[j], costs[start + j])
+            if t > least:
+                indices[places[j]] = i
+                data[places[j]] = t
+                places[j] += 1
+    for i in range(first, stop):
+        start = row_start(i, n) - i - 1
         for j in range(i + 1, n):
-            t = slack(u[i], u[j], costs[start + j - i - 1])
+            t = slack(u[i], u[j], costs[start + j])
             if t > least:
                 indices[places[i]] = j
                 data[places[i]] = t
                 places[i] += 1
-                indices[places[j]] = i
-                data[places[j]] = t
-                places[j] += 1
 
 
 @compiled

@@ -110,4 +110,4 @@ class LayerProblem:
 def squared_norm(adjacency: sparse.csr_array) -> float:
     """||L||_F^2 = ||d||^2 + 2 ||w||^2 of the Laplacian of a symmetric adjacency matrix."""
     degrees = adjacency.sum(axis=1)
-    return float(np.square(degrees).sum() + np.square(adjacency.data).sum())
+    return float(degrees @ degrees + adjacency.data @ adjacency.data)
