@@ -33,10 +33,7 @@ pictures: demo
 # Some hours with everything; `make bench QUICK=--quick` takes a minute. Competitors run where their environments are there.
 bench: .venv/installed-bench
 	$(BIN)/python -m benchmarks environments
-	$(BIN)/python -m benchmarks kernels $(QUICK)
-	$(BIN)/python -m benchmarks layer $(QUICK)
-	$(BIN)/python -m benchmarks fit $(QUICK)
-	$(BIN)/python -m benchmarks scale $(QUICK)
+	for suite in layer fit scale search eigen kernels; do $(BIN)/python -m benchmarks $$suite $(QUICK) || exit 1; done
 	$(BIN)/python -m benchmarks report --output $(if $(QUICK),benchmarks/results/quick --results benchmarks/results/quick,docs)
 
 clean:

@@ -65,7 +65,7 @@ def load_method(path):
 
 
 def caller(method, arguments):
-    """What is timed: `cluster` takes a list of views, `learn` the single view of a layer."""
+    """What is timed: `cluster` takes a list of views, `learn` a single array."""
     if hasattr(method, "cluster"):
         return lambda views: method.cluster(views, **arguments)
     return lambda views: method.learn(views[0], **arguments)
@@ -96,9 +96,9 @@ def timed(call, views, repeats, budget):
 
 
 def split(answer):
-    """A method's answer as what fits into JSON and arrays: labels; or a dict of labels, u or W and any further fields."""
+    """A method's answer as what fits into JSON and arrays: labels; or a dict of labels, u, W or what was found, and any further fields."""
     answer = answer if isinstance(answer, dict) else {"labels": answer}
-    arrays = {name: np.asarray(answer.pop(name)) for name in ("labels", "u") if name in answer}
+    arrays = {name: np.asarray(answer.pop(name)) for name in ("labels", "u", "found") if name in answer}
     W = answer.pop("W", None)
     if hasattr(W, "tocsr"):
         W = W.tocsr()

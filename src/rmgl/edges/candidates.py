@@ -93,7 +93,7 @@ def resolve(X: Any, alpha: float, candidates: Any) -> Any:
     n = X.shape[0]
     if isinstance(candidates, str) and candidates == "auto":
         length = n if n <= SMALL else first_length(X, alpha)
-        return length if (30 if n <= LARGE else 6) * length < n else "all"
+        return length if (40 if n <= LARGE else 6) * length < n else "all"
     if isinstance(candidates, str) and candidates in ("all", "approximate"):
         return candidates
     if isinstance(candidates, Integral) and not isinstance(candidates, bool) and int(candidates) >= 1:

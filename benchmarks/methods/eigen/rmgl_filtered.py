@@ -1,0 +1,17 @@
+"""The eigen-solver of this package: Chebyshev-filtered subspace iteration."""
+
+ENVIRONMENT = "main"
+PACKAGES = ["rmgl", "numba"]
+WARM_UP_ROWS = None
+
+
+def learn(edges, k, n_threads):
+    import numpy as np
+    from edge_lists import adjacency
+
+    from rmgl.embedding import smallest_eigenvectors
+    from rmgl.parallel import team_of
+
+    with team_of(n_threads) as team:
+        found = smallest_eigenvectors(adjacency(edges), k, random_state=np.random.RandomState(0), rows=team.rows)
+    return {"found": found.vectors}
