@@ -49,14 +49,15 @@ def test_count_above_and_fill_symmetric(case):
     kernels.count_above(u, z, 0.1, degrees)
     np.testing.assert_array_equal(degrees, (wanted > 0).sum(axis=1))
     starts = np.concatenate([[0], np.cumsum(degrees)])
-    indices, data, places = np.empty(starts[-1], dtype=np.int32), np.empty(starts[-1]), starts[:-1].copy()
-    for first, stop in halves(u.size):
-        kernels.fill_symmetric(u, z, 0.1, first, stop, places, indices, data)
-    np.testing.assert_array_equal(places, starts[1:])
-    for i in range(u.size):
-        row = slice(starts[i], starts[i + 1])
-        np.testing.assert_array_equal(indices[row], np.flatnonzero(wanted[i]))
-        np.testing.assert_allclose(data[row], wanted[i][indices[row]], rtol=1e-13)
+    for parts in (halves(u.size), [(0, u.size)]):
+        indices, data, places = np.empty(starts[-1], dtype=np.int32), np.empty(starts[-1]), starts[:-1].copy()
+        for first, stop in parts:
+            kernels.fill_symmetric(u, z, 0.1, first, stop, places, indices, data)
+        np.testing.assert_array_equal(places, starts[1:])
+        for i in range(u.size):
+            row = slice(starts[i], starts[i + 1])
+            np.testing.assert_array_equal(indices[row], np.flatnonzero(wanted[i]))
+            np.testing.assert_allclose(data[row], wanted[i][indices[row]], rtol=1e-13)
 
 
 def test_pair_inner(case):

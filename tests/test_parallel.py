@@ -5,8 +5,8 @@ from time import perf_counter
 import numpy as np
 import pytest
 
-from rmgl import RMGL, learn_layer
-from rmgl.edges import AllPairs
+from rmgl import RMGL, learn_layer, subspace
+from rmgl.edges import AllPairs, pair_list
 from rmgl.edges import all_pairs as module
 from rmgl.parallel import Interrupted, team_of
 from rmgl.progress import Stopwatch
@@ -62,6 +62,8 @@ def test_blocks_of_all_pairs_do_not_depend_on_threads(rng, monkeypatch):
 @pytest.mark.parametrize("candidates", ["all", 8])
 def test_a_fit_is_the_same_for_any_number_of_threads(candidates, rng, monkeypatch):
     monkeypatch.setattr(module, "PARALLEL_PAIRS", 1)
+    monkeypatch.setattr(pair_list, "PARALLEL_ENTRIES", 1)
+    monkeypatch.setattr(subspace, "PARALLEL_PRODUCTS", 1)
     centres = 2.0 * rng.normal(size=(5, 6))
     y = rng.integers(5, size=700)
     views = [centres[y] + rng.normal(size=(700, 6)), centres[y, :3] + rng.normal(size=(700, 3))]
@@ -76,6 +78,7 @@ def test_a_fit_is_the_same_for_any_number_of_threads(candidates, rng, monkeypatc
 @pytest.mark.parametrize("candidates", ["all", 8])
 def test_a_layer_is_the_same_for_any_number_of_threads(candidates, rng, monkeypatch):
     monkeypatch.setattr(module, "PARALLEL_PAIRS", 1)
+    monkeypatch.setattr(pair_list, "PARALLEL_ENTRIES", 1)
     X = rng.normal(size=(300, 4))
     one, three = (learn_layer(X, 0.5, candidates=candidates, n_jobs=n_jobs) for n_jobs in (1, 3))
     np.testing.assert_array_equal(one.adjacency.toarray(), three.adjacency.toarray())

@@ -24,6 +24,7 @@ DEGREES = (4, 200)
 MARGIN = 3.0  # by which a filter aims below the tolerance
 TINY = 1e-300
 COLUMN_BLOCKS = 4
+PARALLEL_PRODUCTS = 1 << 22  # below it a product is over before threads have started
 
 
 class Symmetric(Protocol):
@@ -94,7 +95,7 @@ class SparseLaplacian:
         def recur_rows(first: int, stop: int) -> None:
             kernels.laplacian_recurrence(W.indptr, W.indices, W.data, self.diagonal, block, centre, factor, first, stop, last)
 
-        self.rows(recur_rows, W.shape[0])
+        (self.rows if W.nnz * V.shape[1] >= PARALLEL_PRODUCTS else one_part)(recur_rows, W.shape[0])
         return last
 
 

@@ -20,7 +20,7 @@ CANCELLATION = 1e-6
 BLOCK_ENTRIES = 1 << 19
 FEW = 0.02  # share of active pairs below which copying them out pays
 PARALLEL_PAIRS = 1 << 20
-N_BLOCKS = 8
+N_BLOCKS = 4
 
 
 class AllPairs:

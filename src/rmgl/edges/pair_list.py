@@ -12,6 +12,7 @@ from rmgl.edges.interface import ActivePairs, Evaluation, Vector
 from rmgl.parallel import Check, Rows, one_part
 
 BLOCK_ENTRIES = 1 << 22
+PARALLEL_ENTRIES = 1 << 18  # below it a pass is over before threads have started
 
 
 class PairList:
@@ -28,7 +29,7 @@ class PairList:
 
     def __init__(self, pattern: sparse.csr_array, rows: Rows = one_part) -> None:
         pattern.sort_indices()
-        self.rows = rows
+        self.rows = rows if pattern.nnz >= PARALLEL_ENTRIES else one_part
         self.indptr, self.indices = pattern.indptr, pattern.indices
         self.n_nodes = pattern.shape[0]
         self.n_pairs = self.indices.size // 2

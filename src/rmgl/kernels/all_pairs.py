@@ -98,9 +98,23 @@ def count_above(u, costs, least, degrees):
 def fill_symmetric(u, costs, least, first, stop, places, indices, data):
     """Write rows first..stop-1 of the symmetric CSR matrix of the t_ij > least. `places` holds the row starts and is advanced.
 
-    A row receives its smaller neighbours before its larger ones, so indices come out sorted.
+    A row receives its smaller neighbours before its larger ones, so indices come out sorted. All rows at once are written in one pass
+    over the pairs; a part of them takes a pass for either kind of neighbour.
     """
     n = u.size
+    if first == 0 and stop == n:
+        for i in range(n):
+            start = row_start(i, n) - i - 1
+            for j in range(i + 1, n):
+                t = slack(u[i], u[j], costs[start + j])
+                if t > least:
+                    indices[places[i]] = j
+                    data[places[i]] = t
+                    places[i] += 1
+                    indices[places[j]] = i
+                    data[places[j]] = t
+                    places[j] += 1
+        return
     for i in range(stop - 1):
         start = row_start(i, n) - i - 1
         for j in range(max(i + 1, first), stop):
