@@ -1,6 +1,7 @@
 """Tables in Markdown and pictures from the results there are; what has not been measured is left out."""
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,7 @@ def write(results: Path, output: Path) -> Path:
             stored = json.loads(path.read_text())
             parts += [machine_line(stored["machine"])] if len(parts) == 1 else []
             parts += section(list(stored["rows"].values()), output / "images")
+            parts.append(commit_line(list(stored["rows"].values())))
     page = output / "performance.md"
     page.write_text("\n\n".join(parts) + "\n")
     return page
@@ -44,6 +46,12 @@ def write(results: Path, output: Path) -> Path:
 def machine_line(machine: dict[str, Any]) -> str:
     versions = ", ".join(f"{name} {version}" for name, version in machine["versions"].items())
     return f"Measured on {machine['cpu']}, {machine['cores']} cores, {machine['memory_gib']} GiB; Python {machine['python']}, {versions}."
+
+
+def commit_line(rows: list[Row]) -> str:
+    """Rows that were not measured with one state of the code are not of one run: say so."""
+    counts = Counter((row.get("commit") or "not noted").removesuffix("-dirty") for row in rows)
+    return "State of the code, and rows measured with it: " + ", ".join(f"{commit} ({n})" for commit, n in counts.items()) + "."
 
 
 def layer_section(rows: list[Row], output: Path) -> Iterable[str]:
