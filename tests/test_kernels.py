@@ -225,3 +225,17 @@ def test_scan_tiles_and_positive_entries_find_what_is_positive(rng):
     kernels.positive_entries(products, np.arange(6), 3, counts, *pairs)
     rows, columns = np.nonzero(products > 0)
     np.testing.assert_array_equal(pairs, [rows, columns + 3])
+
+
+def test_sum_rows_is_the_weighted_sum(rng):
+    weights = np.array([0.5, 2.0, 1.5])
+    matrices = [sparse.random_array((30, 30), density=density, rng=rng, format="csr") for density in (0.0, 0.1, 0.3)]
+    sizes = np.cumsum([0, *(matrix.nnz for matrix in matrices)])
+    starts = np.array([size + matrix.indptr for matrix, size in zip(matrices, sizes, strict=False)])
+    indices, data = np.concatenate([m.indices for m in matrices]), np.concatenate([m.data for m in matrices])
+    indptr, found, totals = np.zeros(31, dtype=np.int64), np.empty_like(indices), np.empty_like(data)
+    count = kernels.sum_rows(starts, indices, data, weights, indptr, found, totals)
+    summed = sparse.csr_array((totals[:count], found[:count], indptr), shape=(30, 30))
+    expected = sum(weight * matrix.toarray() for weight, matrix in zip(weights, matrices, strict=True))
+    assert count == np.count_nonzero(expected)
+    np.testing.assert_allclose(summed.toarray(), expected)

@@ -29,10 +29,14 @@ class Accuracy:
 
     layer: float
     eigen: float
+    certified: bool
+    """Whether candidates are widened until they prove that no other pair can carry weight."""
+    settled: float
+    """Rounds of this accuracy end at this tolerance, if it is larger than the wanted one."""
 
 
-ROUGH = Accuracy(layer=1e-4, eigen=1e-4)
-TIGHT = Accuracy(layer=1e-8, eigen=1e-8)
+ROUGH = Accuracy(layer=1e-4, eigen=1e-4, certified=False, settled=1e-2)
+TIGHT = Accuracy(layer=1e-8, eigen=1e-8, certified=True, settled=0.0)
 
 
 @dataclass(frozen=True)
@@ -95,8 +99,9 @@ def alternate(
 ) -> Outcome:
     """Learn layers and embedding in turn until neither the objective nor the subspace changes.
 
-    No half step raises the objective. The first layers are those of the data alone (Q = 0). Half steps are rough until a round
-    changes nothing, and tight from then on until a round changes nothing again; the last round is tight in any case.
+    No half step raises the objective. The first layers are those of the data alone (Q = 0), on candidates that suffice for them. Half
+    steps are rough until a round changes little, and tight, on candidates that suffice, from then on until a round changes nothing;
+    the last round is tight in any case. Before the end the embedding is searched for directions it may have lost.
     """
     log, clock = History(progress), clock or Stopwatch()
     accuracy = ROUGH if max_iter > 1 else TIGHT
@@ -107,10 +112,14 @@ def alternate(
         log.add("layers", iteration, after_layers)
         after_embedding = update_embedding(after_layers, accuracy, team, clock, random_state)  # problem (10)
         log.add("embedding", iteration, after_embedding)
-        settled = has_settled(state, after_embedding, tol)
+        settled = has_settled(state, after_embedding, max(tol, accuracy.settled))
         state = after_embedding
         if settled and accuracy is TIGHT:
-            return Outcome(state, True, iteration, log.rows)
+            explored = update_embedding(state, accuracy, team, clock, random_state, explore=True)
+            if has_settled(state, explored, tol):
+                return Outcome(state, True, iteration, log.rows)
+            state = explored
+            log.add("embedding", iteration, state)
         if settled or iteration == max_iter - 1:
             accuracy = TIGHT
     return Outcome(state, False, max_iter, log.rows)
@@ -143,7 +152,7 @@ def first_state(
         spent += [layer.seconds for layer in layers]
     with clock("embedding"):
         embedding = _embed(views, layers, n_clusters, accuracy, team, random_state, start=None)
-        spreads = _spreads(views, embedding)
+        spreads = _spreads(views, embedding, team)
         terms = [_view_terms(*item) for item in zip(views, layers, spreads, strict=True)]
         return State(views, layers, embedding, spreads, np.array(terms))
 
@@ -165,6 +174,7 @@ def update_layers(state: State, solver: str, accuracy: Accuracy, team: Team, clo
             solver=solver,
             tol=accuracy.layer,
             start=layer.potentials,
+            certified=accuracy.certified,
             check=check,
         )
         grown = replace(view, candidates=candidates)
@@ -180,19 +190,26 @@ def update_layers(state: State, solver: str, accuracy: Accuracy, team: Team, clo
     return replace(state, views=views, layers=layers, terms=np.array(terms))
 
 
-def update_embedding(state: State, accuracy: Accuracy, team: Team, clock: Stopwatch, random_state: np.random.RandomState) -> State:
-    """The embedding given the layers, from the last one; kept where it is the best already."""
+def update_embedding(
+    state: State, accuracy: Accuracy, team: Team, clock: Stopwatch, random_state: np.random.RandomState, explore: bool = False
+) -> State:
+    """The embedding given the layers, from the last one; kept where it is the best already.
+
+    The last one may solve the problem and yet have lost a smaller eigenvalue: `explore` looks for it.
+    """
     n_clusters = state.embedding.vectors.shape[1]
     with clock("embedding"):
-        embedding = _embed(state.views, state.layers, n_clusters, accuracy, team, random_state, start=state.embedding.block)
-        spreads = _spreads(state.views, embedding)
+        embedding = _embed(
+            state.views, state.layers, n_clusters, accuracy, team, random_state, start=state.embedding.block, explore=explore
+        )
+        spreads = _spreads(state.views, embedding, team)
         terms = state.terms.copy()  # the first two do not depend on the embedding
         terms[:, 2] = [_coupling(*item) for item in zip(state.views, state.layers, spreads, strict=True)]
         candidate = replace(state, embedding=embedding, spreads=spreads, terms=terms)
         if candidate.objective <= state.objective:
             return candidate
         kept = judged(_graph(state.views, state.layers), state.embedding, team.rows)
-        return replace(state, embedding=kept, spreads=_spreads(state.views, kept))  # on candidates that may have grown
+        return replace(state, embedding=kept, spreads=_spreads(state.views, kept, team))  # on candidates that may have grown
 
 
 def subspace_change(old: NDArray, new: NDArray) -> float:
@@ -226,20 +243,21 @@ class History:
 
 
 def _embed(
-    views, layers: Sequence[Layer], n_clusters: int, accuracy: Accuracy, team: Team, random_state, start: NDArray | None
+    views, layers: Sequence[Layer], n_clusters: int, accuracy: Accuracy, team: Team, random_state, start: NDArray | None, explore=False
 ) -> Embedding:
-    graph = _graph(views, layers)
-    return smallest_eigenvectors(graph, n_clusters, tol=accuracy.eigen, start=start, random_state=random_state, rows=team.rows)
+    options = {"tol": accuracy.eigen, "start": start, "explore": explore, "random_state": random_state, "rows": team.rows}
+    return smallest_eigenvectors(_graph(views, layers), n_clusters, **options)
 
 
 def _graph(views: Sequence[ViewProblem], layers: Sequence[Layer]) -> Graph:
     return weighted_sum([layer.adjacency for layer in layers], [view.beta for view in views])
 
 
-def _spreads(views: Sequence[ViewProblem], embedding: Embedding) -> list[Vector]:
+def _spreads(views: Sequence[ViewProblem], embedding: Embedding, team: Team) -> list[Vector]:
     """||q_i - q_j||^2 on the candidates of every view; views that share their candidates share the measuring."""
     stores = {id(view.edges): view.edges for view in views}
-    measured = {key: edges.measure(embedding.vectors) for key, edges in stores.items()}
+    spreads = team(lambda edges, check: edges.measure(embedding.vectors, check), list(stores.values()))
+    measured = dict(zip(stores, spreads, strict=True))
     return [measured[id(view.edges)] for view in views]
 
 

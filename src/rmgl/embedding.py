@@ -14,7 +14,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,8 +59,20 @@ def weighted_sum(adjacencies: Sequence[sparse.csr_array], weights: Sequence[floa
     n = adjacencies[0].shape[0]
     if n <= DENSE_SUM_NODES and sum(adjacency.nnz for adjacency, _ in used) > DENSE_SHARE * n * n:
         return _dense_sum(used, n)
-    weighted = [weight * adjacency for adjacency, weight in used]
-    return sparse.csr_array(sum(weighted[1:], start=weighted[0]))
+    return _sparse_sum(used, n)
+
+
+def _sparse_sum(used: Sequence[tuple[sparse.csr_array, float]], n: int) -> sparse.csr_array:
+    from rmgl import kernels
+
+    sizes = np.cumsum([0, *(adjacency.nnz for adjacency, _ in used)])
+    starts = np.array([size + adjacency.indptr.astype(np.int64) for (adjacency, _), size in zip(used, sizes, strict=False)])
+    indices = np.concatenate([adjacency.indices for adjacency, _ in used])
+    data = np.concatenate([adjacency.data for adjacency, _ in used])
+    indptr, found, totals = np.zeros(n + 1, dtype=np.int64), np.empty_like(indices), np.empty_like(data)
+    count = kernels.sum_rows(starts, indices, data, np.array([weight for _, weight in used]), indptr, found, totals)
+    indptr = indptr.astype(indices.dtype) if count <= np.iinfo(indices.dtype).max else indptr
+    return sparse.csr_array((totals[:count], found[:count], indptr), shape=(n, n))
 
 
 def _dense_sum(used: Sequence[tuple[sparse.csr_array, float]], n: int) -> NDArray[np.float64]:
@@ -79,11 +91,14 @@ def smallest_eigenvectors(
     normalized: bool = False,
     tol: float = TIGHT,
     start: NDArray | None = None,
+    explore: bool = True,
     random_state: np.random.RandomState | None = None,
     rows: Rows = one_part,
 ) -> Embedding:
     """Eigenvectors of the `n_vectors` smallest eigenvalues of the Laplacian of a weighted graph.
 
+    `start` is the block of an embedding of a similar graph; `explore` looks beyond it even where it solves the problem, for it may have
+    lost a smaller eigenvalue.
     `normalized` takes I - D^-1/2 W D^-1/2 in place of D - W; a node without edges then has eigenvalue 0, too.
 
     Examples
@@ -108,7 +123,8 @@ def smallest_eigenvectors(
     if null.shape[1] < n_vectors:
         missing = n_vectors - null.shape[1]
         spectrum = (0.0, bound if normalized else _largest_eigenvalue_bound(adjacency, degrees))
-        rest = smallest_beyond(laplacian, null, missing, spectrum=spectrum, tol=tol * bound, start=start, random_state=random_state)
+        guess: dict[str, Any] = {"start": start, "explore": explore, "random_state": random_state}
+        rest = smallest_beyond(laplacian, null, missing, spectrum=spectrum, tol=tol * bound, **guess)
         block = np.hstack([null, rest])
     return _judged(laplacian, block, n_vectors, null.shape[1], bound, n_components)
 
@@ -121,6 +137,7 @@ def smallest_beyond(
     spectrum: tuple[float, float],
     tol: float | None = None,
     start: NDArray | None = None,
+    explore: bool = True,
     random_state: np.random.RandomState | None = None,
 ) -> NDArray[np.float64]:
     """Eigenvectors of the `count` smallest eigenvalues of a symmetric matrix, orthogonal to the known
@@ -134,7 +151,7 @@ def smallest_beyond(
     if tol is None:
         tol = TIGHT * (spectrum[1] - spectrum[0])
     guess = _starting_block(null, count, start, random_state)
-    explore = start is not None and tol <= TIGHT * (spectrum[1] - spectrum[0]) * 10
+    explore = explore and start is not None  # a block of random columns explores anyway
     found = filtered_subspace(matrix, spectrum, null, guess, count, tol=tol, max_products=MAX_PRODUCTS, explore=explore)
     if not found.residuals[:count].max() <= tol:
         if n <= DENSE_RESCUE_NODES:

@@ -21,6 +21,7 @@ SMALL = 1500  # rows up to which all pairs are no slower than lists of neighbour
 LARGE = 10_000  # rows beyond which the memory of all pairs counts, too
 SAMPLE = 50
 LONGEST_EXPECTED = 20_000
+BLOCK_ENTRIES = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -115,11 +116,12 @@ def expected_neighbours(X: Any, alpha: float) -> int:
     norms = squared_lengths(X)
     longest = min(n - 1, LONGEST_EXPECTED)
     ridge = np.zeros(longest - 1)
-    for row in rows:
-        products = X[[row]] @ X.T
-        products = products.toarray() if sparse.issparse(products) else products
-        z = np.maximum(norms[row] + norms - 2 * products.ravel(), 0.0)
-        z[row] = np.inf
-        z = np.sort(np.partition(z, longest - 1)[:longest])
-        ridge += np.arange(1, longest) * z[1:] - np.cumsum(z)[:-1]
+    for block in np.array_split(rows, -(-rows.size * n // BLOCK_ENTRIES)):
+        products = X[block] @ X.T
+        z = np.maximum(norms[block][:, None] + norms - 2 * (products.toarray() if sparse.issparse(products) else products), 0.0)
+        z[np.arange(block.size), block] = np.inf
+        if longest < n - 1:
+            z = np.partition(z, longest - 1, axis=1)[:, :longest]
+        z = np.sort(z, axis=1)[:, :longest]
+        ridge += (np.arange(1, longest) * z[:, 1:] - np.cumsum(z, axis=1)[:, :-1]).sum(axis=0)
     return int(np.searchsorted(ridge / (4 * len(rows)), alpha)) + 1

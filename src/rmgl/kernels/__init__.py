@@ -16,7 +16,7 @@ from rmgl.kernels.all_pairs import (
     pair_product,
     repair_distances,
 )
-from rmgl.kernels.graph import add_to_dense, laplacian_recurrence, pattern_product
+from rmgl.kernels.graph import add_to_dense, laplacian_recurrence, pattern_product, sum_rows
 from rmgl.kernels.pair_list import distances_to, list_above, list_count, list_distances, list_excess, list_inner
 from rmgl.kernels.search import count_positive, offer, offer_tiles, positive_entries, scan_tiles
 
@@ -43,4 +43,5 @@ __all__ = [
     "positive_entries",
     "repair_distances",
     "scan_tiles",
+    "sum_rows",
 ]

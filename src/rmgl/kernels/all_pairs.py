@@ -3,7 +3,7 @@
 Rows are taken as slices because a slice has no negative index, which is what lets the compiler vectorise.
 """
 
-from rmgl.kernels.compiling import compiled, inlined, slack
+from rmgl.kernels.compiling import compiled, inlined, slack, squared_difference
 
 
 @inlined
@@ -173,9 +173,4 @@ def repair_distances(X, norms, share, first, stop, out):
         own, norms_i, norms_j = X[i], norms[i], norms[i + 1 :]
         for j in range(row.size):
             if row[j] < share * (norms_i + norms_j[j]):
-                other = X[i + 1 + j]
-                total = 0.0
-                for column in range(own.size):
-                    difference = own[column] - other[column]
-                    total += difference * difference
-                row[j] = total
+                row[j] = squared_difference(own, X[i + 1 + j])

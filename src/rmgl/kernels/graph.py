@@ -38,3 +38,29 @@ def laplacian_recurrence(indptr, indices, weights, diagonal, V, centre, factor, 
                 sums[column] -= weight * other[column]
         for column in range(own.size):
             out[column] = factor * sums[column] - out[column]
+
+
+@compiled
+def sum_rows(starts, indices, data, weights, indptr, found, totals):
+    """sum_m weights_m W_m, row by row, for CSR matrices laid end to end whose row i begins at starts[m, i] and ends at starts[m, i + 1].
+
+    The sum's row starts are written into `indptr`, its columns (not sorted) and entries into `found` and `totals`. Return how many.
+    """
+    n = starts.shape[1] - 1
+    place_of = np.full(n, -1)
+    end = 0
+    for i in range(n):
+        begin = end
+        for m in range(starts.shape[0]):
+            for place in range(starts[m, i], starts[m, i + 1]):
+                j = indices[place]
+                at = place_of[j]
+                if at < begin:
+                    at = end
+                    place_of[j] = at
+                    found[at] = j
+                    totals[at] = 0.0
+                    end += 1
+                totals[at] += weights[m] * data[place]
+        indptr[i + 1] = end
+    return end

@@ -5,7 +5,7 @@ Every pair stands in two rows, so rows gather and never scatter.
 
 import numpy as np
 
-from rmgl.kernels.compiling import compiled, slack
+from rmgl.kernels.compiling import compiled, slack, squared_difference
 
 
 @compiled
@@ -76,12 +76,7 @@ def list_distances(X, indptr, indices, first, stop, out):
     for i in range(first, stop):
         own = X[i]
         for place in range(indptr[i], indptr[i + 1]):
-            other = X[indices[place]]
-            total = 0.0
-            for column in range(own.size):
-                difference = own[column] - other[column]
-                total += difference * difference
-            out[place] = total
+            out[place] = squared_difference(own, X[indices[place]])
 
 
 @compiled
@@ -90,9 +85,4 @@ def distances_to(X, nodes, neighbours, out):
     for a in range(nodes.size):
         own = X[nodes[a]]
         for k in range(neighbours.shape[1]):
-            other = X[neighbours[a, k]]
-            total = 0.0
-            for column in range(own.size):
-                difference = own[column] - other[column]
-                total += difference * difference
-            out[a, k] = total
+            out[a, k] = squared_difference(own, X[neighbours[a, k]])

@@ -141,10 +141,14 @@ def solve_certified(
     added: Callable[[Edges], Vector] | None = None,
     solver: str = "newton",
     start: Vector | None = None,
+    certified: bool = True,
     check: Check = lambda: None,
     **options: Any,
 ) -> tuple[Candidates, Layer]:
-    """Solve the layer problem with costs distances (+ added(edges)), on more candidates until they prove that they suffice."""
+    """Solve the layer problem with costs distances (+ added(edges)), on more candidates until they prove that they suffice.
+
+    Not `certified`, on the given candidates: good enough for a layer that is not the last.
+    """
     n_iter, n_passes, clock = 0, 0.0, Stopwatch()
     solve = find_solver(solver)
     while True:
@@ -154,7 +158,7 @@ def solve_certified(
             solution = solve(problem, start=start, check=check, **options)
         n_iter, n_passes = n_iter + solution.n_iter, n_passes + solution.n_passes
         with clock("neighbours"):
-            wider = candidates.extended(solution.point.u, check)
+            wider = candidates.extended(solution.point.u, check) if certified else candidates
         if wider is candidates:
             with clock("layers"):
                 layer = make_layer(name, problem, replace(solution, n_iter=n_iter, n_passes=n_passes))
