@@ -6,9 +6,11 @@ from scipy import sparse
 from scipy.spatial.distance import cdist, pdist, squareform
 
 from rmgl import RMGL, learn_layer
-from rmgl.edges import Neighbourhoods, PairList, resolve
+from rmgl.edges import Neighbourhoods, PairList, resolve, state_candidates
 from rmgl.edges.candidates import expected_neighbours
+from rmgl.edges.local_scaling import LocalScaling
 from rmgl.edges.search import TILE, Pairs, nearest_distances, nearest_rows, pairs_within
+from rmgl.layer.learn import solve_certified, solve_for_edges
 
 from .conftest import planted_views
 
@@ -83,6 +85,8 @@ def test_lists_of_all_views_are_asked_for_together(rng, monkeypatch):
     views = [rng.normal(size=(100, 3)) for _ in range(3)]
     monkeypatch.setattr(memory, "available_memory", lambda: 150 * 100 * 10)  # enough for one view
     with pytest.raises(MemoryError, match=r"3 view\(s\): 3,000 listed neighbours"):
+        RMGL(2, alpha=1.0, candidates=10).fit(views)
+    with pytest.raises(MemoryError, match=r"4 view\(s\): 4,000 listed neighbours"):  # and the consensus
         RMGL(2, candidates=10).fit(views)
 
 
@@ -189,6 +193,103 @@ def test_pairs_within_are_all_of_them_and_few_more(name, some, kind, rng):
     assert found[wanted].all()
     norms = np.square(X).sum(axis=1)
     assert (square[found] <= (finite[:, None] + finite + 1e-5 * (norms[:, None] + norms))[found]).all()
+
+
+@pytest.mark.parametrize("name", SEARCHED)
+@pytest.mark.parametrize("some", [False, True])
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+def test_pairs_within_scaled_radii_are_all_of_them_and_few_more(name, some, kind, rng):
+    X = searched(name)
+    X = X - X.mean(axis=0)
+    nodes = rng.permutation(len(X))[:60] if some else np.arange(len(X))
+    square = cdist(X, X, "sqeuclidean")
+    scales = np.sqrt(np.maximum(np.sort(square, axis=1)[:, 7], square[square > 0].min())) * rng.uniform(0.5, 2.0, size=len(X))
+    radii = rng.uniform(0.1, 1.5, size=len(X))
+    radii[5], radii[6] = np.inf, -0.2
+    finite = np.where(np.isfinite(radii), radii, 0.0)
+    within = scales[:, None] * scales * (finite[:, None] + finite)
+    wanted = square < within
+    np.fill_diagonal(wanted, False)
+    wanted[np.setdiff1d(np.arange(len(X)), nodes)] = False
+    left, right = pairs_within(kind(X), nodes, radii, scales)
+    assert (left != right).all()
+    found = np.zeros(wanted.shape, dtype=bool)
+    found[left, right] = found[right, left] = True
+    assert wanted.any()
+    assert found[wanted].all()
+    norms = np.square(X).sum(axis=1)
+    assert (square[found] <= (within + 1e-5 * (np.abs(within) + norms[:, None] + norms))[found]).all()
+
+
+def scaled_adversaries():
+    plain = adversaries()["plain"]
+    mixed = np.vstack([adversaries()["densities"], 1e3 + np.zeros((12, 3)), [[1e5, 0, 0]], 1e-3 * plain[:30]])
+    return {**adversaries(), "everything at once": mixed}
+
+
+@pytest.mark.parametrize("name", scaled_adversaries())
+@pytest.mark.parametrize("length", [20, 60])
+def test_certified_layers_with_local_scaling_are_those_over_all_pairs(name, length):
+    X = scaled_adversaries()[name]
+    stated = {how: state_candidates(name, X, None, how, local=True, n_neighbors=10) for how in ("all", length)}
+    pairs, rough = solve_for_edges(name, stated[length], 10)
+    for alpha in (rough.alpha, 5 * rough.alpha):
+        _, everything = solve_certified(name, stated["all"], alpha, tol=1e-10)
+        wider, certified = solve_certified(name, pairs, alpha, tol=1e-10)
+        assert certified.candidates == "certified"
+        assert wider.neighbourhoods.too_small(certified.potentials).size == 0
+        assert everything.status == certified.status == "converged"
+        assert certified.objective == pytest.approx(everything.objective, rel=1e-8)
+        np.testing.assert_allclose(certified.adjacency.toarray(), everything.adjacency.toarray(), atol=1e-8)
+
+
+def test_certificate_with_local_scaling_is_the_inequality_of_the_scaled_radii(rng):
+    X = rng.normal(size=(80, 2)) * rng.choice([0.1, 1.0, 10.0], size=(80, 1))
+    square = squareform(pdist(X, "sqeuclidean"))
+    listed = Neighbourhoods.search(X, 30, local=True)
+    scales = listed.scaling.scales
+    for found in (listed, listed.widened(np.arange(80), 1.5 * listed.radii), listed.widened(np.arange(5), 2 * listed.radii)):
+        left_out = ~found.pattern.toarray() & ~np.eye(80, dtype=bool)
+        assert left_out.any()
+        assert (square[left_out] >= (scales[:, None] * scales * (found.radii[:, None] + found.radii))[left_out]).all()
+
+
+def slow_scaling(X):
+    """s_i and 0.7 f_i node by node, from the definition."""
+    n = len(X)
+    square = squareform(pdist(X, "sqeuclidean"))
+    lists = [sorted((j for j in range(n) if j != i), key=lambda j: square[i, j])[:30] for i in range(n)]
+    seventh = [square[i, lists[i][min(7, n - 1) - 1]] for i in range(n)]
+    least = min([d for d in seventh if d > 0], default=1.0)
+    first = [max(d, least) ** 0.5 for d in seventh]
+
+    def costs(i, scales):
+        return sorted(square[i, j] / (scales[i] * scales[j]) for j in lists[i])
+
+    scales = [first[i] * max(costs(i, first)[min(7, n - 1) - 1] / 2, 1) for i in range(n)]
+    return np.array(scales), np.array([0.7 * costs(i, scales)[min(5, n - 1) - 1] for i in range(n)])
+
+
+@pytest.mark.parametrize("name", ["plain", "hub", "far outliers", "densities", "four rows"])
+def test_local_scaling_is_what_it_says(name):
+    X = adversaries()["plain"][:4] if name == "four rows" else adversaries()[name]
+    X = X - X.mean(axis=0)
+    found = LocalScaling.of(X)
+    scales, floors = slow_scaling(X)
+    np.testing.assert_allclose(found.scales, scales, rtol=1e-9)
+    np.testing.assert_allclose(found.floors, floors, rtol=1e-9)
+    np.testing.assert_allclose(LocalScaling.of(sparse.csr_array(X)).scales, scales, rtol=1e-9)
+
+
+@pytest.mark.parametrize("copies", [60, 149, 150])
+def test_scales_of_many_duplicates_are_finite_and_positive(copies):
+    X = adversaries()["plain"]
+    X[:copies] = X[0]
+    found = LocalScaling.of(X - X.mean(axis=0))
+    assert np.isfinite(found.scales).all()
+    assert (found.scales > 0).all()
+    assert np.isfinite(found.floors).all()
+    assert (found.floors >= 0).all()
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])

@@ -83,6 +83,13 @@ class AllPairs:
                 difference = X[others + i + 1] - X[[i] * others.size]
                 row[others] = np.asarray((difference * difference).sum(axis=1)).ravel()
 
+    def localised(self, distances: Vector, scales: Vector, floors: Vector) -> Vector:
+        from rmgl import kernels
+
+        out = np.empty_like(distances)
+        self._over_blocks(lambda first, stop: kernels.pair_localise(distances, scales, floors, first, stop, out))
+        return out
+
     def evaluate(self, u: Vector, costs: Vector) -> Evaluation:
         from rmgl import kernels
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from rmgl.edges.all_pairs import AllPairs
 from rmgl.edges.approximate import KINDS, approximate_pattern, given_pattern, measured_recall
 from rmgl.edges.interface import Edges, Vector
+from rmgl.edges.local_scaling import LocalScaling
 from rmgl.edges.neighbours import Neighbourhoods, centred, require_list_memory
 from rmgl.edges.pair_list import PairList
 from rmgl.edges.search import squared_lengths
@@ -26,41 +28,63 @@ BLOCK_ENTRIES = 1 << 20
 
 @dataclass(frozen=True)
 class Candidates:
-    """Candidate edges, the data distances on them, and what is known about the pairs that are left out."""
+    """Candidate edges, the data distances on them, locally scaled or not, and what is known about the pairs that are left out."""
 
     edges: Edges
     distances: Vector
     reason: str
     """"all pairs", "certified" (to be extended until that is true), "approximate" or "given"."""
     neighbourhoods: Neighbourhoods | None = None
+    scaling: LocalScaling | None = None
     recall: float | None = None
     """For approximate and given candidates: the share of nearest neighbours, of a sample of rows, that are among them."""
+    guide: NDArray[np.float64] | None = None
+    """Rows whose squared distances are part of `distances`, too."""
+    unguided: Vector | None = None
+    """The distances without them."""
 
     @classmethod
     def certified(cls, found: Neighbourhoods, check: Check = lambda: None) -> Candidates:
-        return cls(found.edges, found.edges.measure(found.X, check), "certified", found)
+        return cls(found.edges, measured(found.edges, found.X, found.scaling, check), "certified", found, found.scaling)
+
+    def guided(self, guide: NDArray[np.float64], check: Check = lambda: None) -> Candidates:
+        """The same pairs with the squared distances of the rows of `guide` added, in place of those of an earlier guide."""
+        unguided = self.distances if self.unguided is None else self.unguided
+        return replace(self, distances=unguided + self.edges.measure(guide, check), guide=guide, unguided=unguided)
 
     @classmethod
-    def uncertain(cls, X: Any, pattern: sparse.csr_array, reason: str, rows: Rows, check: Check = lambda: None) -> Candidates:
+    def uncertain(cls, X: Any, pattern: sparse.csr_array, reason: str, local: bool, rows: Rows, check: Check = lambda: None) -> Candidates:
         union = sparse.csr_array(pattern + pattern.T)
         edges = PairList(union, rows)
         length = max(1, round(pattern.nnz / X.shape[0]))
-        return cls(edges, edges.measure(X, check), reason, recall=measured_recall(X, union, length))
+        scaling = LocalScaling.of(centred(X), check) if local else None
+        return cls(edges, measured(edges, X, scaling, check), reason, scaling=scaling, recall=measured_recall(X, union, length))
 
     def extended(self, potentials: Vector, check: Check = lambda: None) -> Candidates:
         """These candidates if they are enough at a solution u, else more of them."""
         if self.neighbourhoods is None:
             return self
         nodes = self.neighbourhoods.too_small(potentials)
-        return self if nodes.size == 0 else Candidates.certified(self.neighbourhoods.widened(nodes, potentials, check), check)
+        if nodes.size == 0:
+            return self
+        wider = Candidates.certified(self.neighbourhoods.widened(nodes, potentials, check), check)
+        return wider if self.guide is None else wider.guided(self.guide, check)
+
+
+def measured(edges: Edges, X: Any, scaling: LocalScaling | None, check: Check = lambda: None) -> Vector:
+    """Squared distances of candidate pairs, locally scaled if asked."""
+    distances = edges.measure(X, check)
+    return distances if scaling is None else scaling.costs(edges, distances)
 
 
 def state_candidates(
     name: str,
     X: Any,
-    alpha: float,
+    alpha: float | None,
     candidates: Any,
     *,
+    local: bool = False,
+    n_neighbors: int = 0,
     shared: AllPairs | None = None,
     rows: Rows = one_part,
     check: Check = lambda: None,
@@ -72,28 +96,29 @@ def state_candidates(
     """
     n = X.shape[0]
     if not isinstance(candidates, str | int):
-        return Candidates.uncertain(X, given_pattern(name, candidates, n), "given", rows, check)
+        return Candidates.uncertain(X, given_pattern(name, candidates, n), "given", local, rows, check)
     if candidates == "approximate":
-        length = first_length(X, alpha, share=1.5)  # what is missing from these lists stays missing
+        length = first_length(X, alpha, n_neighbors, share=1.5)  # what is missing from these lists stays missing
         require_list_memory(n, length, f"view {name!r}")
-        return Candidates.uncertain(X, approximate_pattern(X, length), "approximate", rows, check)
+        return Candidates.uncertain(X, approximate_pattern(X, length), "approximate", local, rows, check)
     if isinstance(candidates, int):
         require_list_memory(n, candidates, f"view {name!r}")
-        return Candidates.certified(Neighbourhoods.search(X, candidates, rows, check), check)
+        return Candidates.certified(Neighbourhoods.search(X, candidates, rows, check, local), check)
     edges = AllPairs(n, rows) if shared is None else shared
     if shared is None:
         edges.require_memory(2, f"view {name!r}")
-    return Candidates(edges, edges.measure(X, check), "all pairs")
+    scaling = LocalScaling.of(centred(X), check) if local else None
+    return Candidates(edges, measured(edges, X, scaling, check), "all pairs", scaling=scaling)
 
 
-def resolve(X: Any, alpha: float, candidates: Any) -> Any:
+def resolve(X: Any, alpha: float | None, candidates: Any, n_neighbors: int = 0) -> Any:
     """What `candidates` means for this view: "all", "approximate", the length of certified lists at first, or a graph as it is.
 
-    "auto" takes all pairs where they are the cheaper choice.
+    "auto" takes all pairs where they are the cheaper choice. Without an alpha a node is to keep `n_neighbors`.
     """
     n = X.shape[0]
     if isinstance(candidates, str) and candidates == "auto":
-        length = n if n <= SMALL else first_length(X, alpha)
+        length = n if n <= SMALL else first_length(X, alpha, n_neighbors)
         return length if (40 if n <= LARGE else 6) * length < n else "all"
     if isinstance(candidates, str) and candidates in ("all", "approximate"):
         return candidates
@@ -104,9 +129,10 @@ def resolve(X: Any, alpha: float, candidates: Any) -> Any:
     return candidates
 
 
-def first_length(X: Any, alpha: float, share: float = 1.1) -> int:
+def first_length(X: Any, alpha: float | None, n_neighbors: int = 0, share: float = 1.1) -> int:
     """A few more neighbours than a node is expected to keep: enough for a first solution, from which the radii are chosen."""
-    return min(X.shape[0] - 1, int(share * expected_neighbours(X, alpha)) + 5)
+    expected = n_neighbors if alpha is None else expected_neighbours(X, alpha)
+    return min(X.shape[0] - 1, int(share * expected) + 5)
 
 
 def expected_neighbours(X: Any, alpha: float) -> int:

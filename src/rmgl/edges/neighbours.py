@@ -1,20 +1,22 @@
 """Candidate pairs with a certificate that no other pair can matter.
 
-A pair can carry weight only if z_ij < u_i + u_j. Let every node have a radius such that all pairs with z_ij < radius_i + radius_j are
-candidates. If u_i <= radius_i for all i, a pair that is no candidate has
+A pair can carry weight only if its cost is below u_i + u_j, and costs are squared distances, or no less than locally scaled ones
+z_ij / (s_i s_j). Let every node have a radius such that all pairs with z_ij < s_i s_j (radius_i + radius_j) are candidates (s = 1 without
+scaling). If u_i <= radius_i for all i, a pair that is no candidate has
 
-    u_i + u_j <= radius_i + radius_j <= z_ij
+    u_i + u_j <= radius_i + radius_j <= z_ij / (s_i s_j)
 
 so it carries no weight, whatever the embedding adds to the costs: the solution over the candidates *is* the solution over all pairs.
 
-Lists of nearest neighbours, to the distance rho_i of the last one, have radius_i = rho_i / 2, for a pair in no list has
-z_ij >= max(rho_i, rho_j) >= (rho_i + rho_j) / 2. Where a node's u exceeds its radius, the radius is raised a little beyond u, the
-pairs this asks for are added, and the solve goes on from where it was.
+Lists of nearest neighbours, to the distance rho_i of the last one, have radius_i = a_i min(a) / 2 with a_i = sqrt(rho_i) / s_i, for a pair
+in no list has z_ij >= sqrt(rho_i rho_j) = s_i s_j a_i a_j; without scaling radius_i = rho_i / 2, for z_ij >= (rho_i + rho_j) / 2. Where a
+node's u exceeds its radius, the radius is raised a little beyond u, the pairs this asks for are added, and the solve goes on from where it
+was.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -23,8 +25,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rmgl.edges.interface import Vector
+from rmgl.edges.local_scaling import LISTED, LocalScaling
 from rmgl.edges.pair_list import PairList
-from rmgl.edges.search import nearest_rows, pairs_within
+from rmgl.edges.search import listed_distances, nearest_rows, pairs_within
 from rmgl.memory import require_memory
 from rmgl.parallel import Check, Rows, one_part
 
@@ -34,19 +37,28 @@ MARGIN = 0.05  # by which a radius is raised beyond u: fewer searches against mo
 
 @dataclass(frozen=True)
 class Neighbourhoods:
-    """Candidate pairs of the rows of X, as a symmetric CSR pattern that holds all with squared distance below radius_i + radius_j."""
+    """Candidate pairs of the rows of X, as a symmetric CSR pattern that holds all within their radii."""
 
     X: Any
     pattern: sparse.csr_array
     radii: Vector
     rows: Rows = one_part
+    scaling: LocalScaling | None = None
 
     @classmethod
-    def search(cls, X: Any, length: int, rows: Rows = one_part, check: Check = lambda: None) -> Neighbourhoods:
-        """Lists of the `length` nearest rows, found exactly."""
-        X = centred(X)
-        neighbours, reach = nearest_rows(X, np.arange(X.shape[0]), length, check)
-        return cls(X, union_of(np.repeat(np.arange(X.shape[0]), neighbours.shape[1]), neighbours.ravel(), X.shape[0]), reach / 2, rows)
+    def search(cls, X: Any, length: int, rows: Rows = one_part, check: Check = lambda: None, local: bool = False) -> Neighbourhoods:
+        """Lists of the `length` nearest rows, found exactly; with local scaling of at least as many as that asks for."""
+        X, nodes = centred(X), np.arange(X.shape[0])
+        neighbours, reach = nearest_rows(X, nodes, max(length, LISTED) if local else length, check)
+        pattern = union_of(np.repeat(nodes, neighbours.shape[1]), neighbours.ravel(), nodes.size)
+        if not local:
+            return cls(X, pattern, reach / 2, rows)
+        if neighbours.shape[1] > LISTED:  # scales are the same whatever the lists
+            scaling = LocalScaling.of(X, check)
+        else:
+            scaling = LocalScaling.from_lists(neighbours, listed_distances(X, nodes, neighbours))
+        relative = np.sqrt(np.maximum(reach, 0.0)) / scaling.scales
+        return cls(X, pattern, relative * relative.min() / 2, rows, scaling)
 
     @cached_property
     def edges(self) -> PairList:
@@ -60,8 +72,9 @@ class Neighbourhoods:
         """The same with radii beyond u at the given nodes."""
         n, radii = self.X.shape[0], self.radii.copy()
         radii[nodes] = potentials[nodes] + MARGIN * np.abs(potentials[nodes])
-        added = union_of(*pairs_within(self.X, nodes, radii, check), n)
-        return Neighbourhoods(self.X, sparse.csr_array(self.pattern + added), radii, self.rows)
+        scales = None if self.scaling is None else self.scaling.scales
+        added = union_of(*pairs_within(self.X, nodes, radii, scales, check), n)
+        return replace(self, pattern=sparse.csr_array(self.pattern + added), radii=radii)
 
 
 def require_list_memory(n_nodes: int, length: int, purpose: str) -> None:

@@ -12,7 +12,7 @@ that are found are the nearest up to that rounding.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -52,25 +52,32 @@ def nearest_rows(X: Any, nodes: NDArray[np.intp], length: int, check: Check = la
 
 def nearest_distances(X: Any, nodes: NDArray[np.intp], length: int, check: Check = lambda: None) -> NDArray[np.float64]:
     """Squared distances of the `length` nearest other rows of each node, ascending."""
-    neighbours, _ = nearest_rows(X, nodes, length, check)
+    return np.sort(listed_distances(X, nodes, nearest_rows(X, nodes, length, check)[0]), axis=1)
+
+
+def listed_distances(X: Any, nodes: NDArray[np.intp], neighbours: Indices) -> NDArray[np.float64]:
+    """Squared distances of each node to the rows listed for it, from differences."""
     if sparse.issparse(X):
-        return np.sort(np.column_stack([squared_lengths(X[column] - X[nodes]) for column in neighbours.T]), axis=1)
+        return np.column_stack([squared_lengths(X[column] - X[nodes]) for column in neighbours.T])
     from rmgl import kernels
 
     distances = np.empty(neighbours.shape)
     kernels.distances_to(X, np.asarray(nodes), neighbours, distances)
-    return np.sort(distances, axis=1)
+    return distances
 
 
-def pairs_within(X: Any, nodes: NDArray[np.intp], radii: Vector, check: Check = lambda: None) -> tuple[Indices, Indices]:
-    """The pairs of a node and any other row with squared distance below radii_i + radii_j, once or twice each, and a few more.
+def pairs_within(
+    X: Any, nodes: NDArray[np.intp], radii: Vector, scales: Vector | None = None, check: Check = lambda: None
+) -> tuple[Indices, Indices]:
+    """The pairs of a node and any other row with squared distance below s_i s_j (radii_i + radii_j), once or twice each, and a few more.
 
-    X is centred.
+    X is centred; scales s_i that are not given are one.
     """
     norms = squared_lengths(X)
+    scales = np.ones(norms.size) if scales is None else scales
     loss = rounding(X.shape[1], np.float32) * norms
-    precise = not fits_single(X) or np.quantile(loss[nodes] - LARGEST_LOSS * radii[nodes], 0.99) > 0
-    return Tiles(X, np.float64 if precise else np.float32).within(nodes, radii, check)
+    precise = not fits_single(X) or np.quantile(loss[nodes] - LARGEST_LOSS * (scales**2 * radii)[nodes], 0.99) > 0
+    return Tiles(X, np.float64 if precise else np.float32).within(nodes, radii, scales, check)
 
 
 def fits_single(X: Any) -> bool:
@@ -111,25 +118,25 @@ class Tiles:
         start = int(self.starts[index])
         return slice(start, min(start + TILE, len(self.order)))
 
-    def lower(self, minus: Vector) -> None:
-        """From now on products are x_i'x_j - minus_i - minus_j."""
-        self.minus = minus.astype(self.dtype)
+    def compare(self, *columns: tuple[Any, Any]) -> None:
+        """From now on products are x_i'x_j + sum_c left_ci right_cj, for pairs of columns (left, right) given in the order of places."""
+        self.extra = [np.column_stack([np.broadcast_to(pair[side], self.norms.shape) for pair in columns]) for side in (0, 1)]
         if not sparse.issparse(self.X):
             n, width = self.X.shape
-            require_memory(2 * n * (width + 2) * self.dtype.itemsize, f"the search for neighbours among {n:,} rows of {width:,} columns")
-            self.left = np.empty((n, width + 2), dtype=self.dtype)
+            entries = n * (width + len(columns))
+            require_memory(2 * entries * self.dtype.itemsize, f"the search for neighbours among {n:,} rows of {width:,} columns")
+            self.left = np.empty((n, width + len(columns)), dtype=self.dtype)
             self.left[:, :width] = self.X[self.order]
-            self.left[:, width], self.left[:, width + 1] = -self.minus, 1
             self.right = self.left.copy()
-            self.right[:, width], self.right[:, width + 1] = 1, -self.minus
+            self.left[:, width:], self.right[:, width:] = self.extra
             self.buffer = np.empty(TILE * TILE, dtype=self.dtype)  # used again and again: new memory for every product costs as much
 
     def products(self, queries: Any, index: int) -> NDArray:
-        """x_i'x_j - minus_i - minus_j for the rows in places `queries` and those of a tile; valid until the next call."""
+        """The products of the rows in places `queries` and those of a tile; valid until the next call."""
         tile = self.tile(index)
         if sparse.issparse(self.X):
             rows = self.X[self.order[queries]] @ self.X[self.order[tile]].T
-            return rows.toarray() - self.minus[queries][:, None] - self.minus[tile]
+            return rows.toarray() + self.extra[0][queries] @ self.extra[1][tile].T
         left, right = self.left[queries], self.right[tile]
         out = self.buffer[: len(left) * len(right)].reshape(len(left), len(right))
         return np.matmul(left, right.T, out=out)
@@ -148,7 +155,7 @@ class Tiles:
     def nearest(self, nodes: NDArray[np.intp], length: int, check: Check) -> tuple[Indices, Vector, Vector]:
         """Nearest rows of all nodes or of some; what no other row is nearer than; the computed distance of the last one."""
         lists = Lists(np.sort(self.places[nodes]), length, self.dtype)
-        self.lower(self.norms / 2)
+        self.compare((-self.norms / 2, 1.0), (1.0, -self.norms / 2))
         if len(nodes) == len(self.order):
             self._nearest_of_all(lists, check)
         else:
@@ -161,7 +168,8 @@ class Tiles:
         """Every tile with itself, then every pair of tiles in the order of their distance in the list of tiles."""
         for offset in range(self.starts.size):
             check()
-            firsts = self._near(offset, lists.worst_by_tile(self.starts), np.maximum)
+            worst = lists.worst_by_tile(self.starts)
+            firsts = np.flatnonzero(self.apart_from_tile(offset) <= np.maximum(worst[: worst.size - offset], worst[offset:]))
             if sparse.issparse(self.X):
                 for index in firsts.tolist():
                     own, other = self.tile(index), self.tile(index + offset)
@@ -170,10 +178,6 @@ class Tiles:
                 for part in batches(firsts):
                     check()
                     lists.offer_tiles(self.left, self.right, part, part + offset, self.buffer)
-
-    def _near(self, offset: int, far: Vector, joined: Callable[[Vector, Vector], Vector]) -> Indices:
-        """The tiles t that must be compared with t + offset, given how far each one looks."""
-        return np.flatnonzero(self.apart_from_tile(offset) <= joined(far[: far.size - offset], far[offset:]))
 
     def _nearest_of_some(self, lists: Lists, check: Check) -> None:
         """Groups of queries with every tile, the nearest first."""
@@ -187,24 +191,27 @@ class Tiles:
                     break
                 lists.offer(self.products(queries, index), group, int(self.starts[index]), None)
 
-    def within(self, nodes: NDArray[np.intp], radii: Vector, check: Check) -> tuple[Indices, Indices]:
-        """All pairs of a node and another row with squared distance below radii_i + radii_j, and a few that rounding lets pass."""
-        reach = np.where(np.isfinite(radii), radii, 0.0)[self.order]  # a node of infinite radius has all its pairs already
-        self.lower((self.norms - reach - self.loss * (self.norms + 2 * np.abs(reach))) / 2)
-        far = np.maximum.reduceat(reach, self.starts)
+    def within(self, nodes: NDArray[np.intp], radii: Vector, scales: Vector, check: Check) -> tuple[Indices, Indices]:
+        """All pairs of a node and another row with squared distance below s_i s_j (radii_i + radii_j), and a few by rounding."""
+        radii = np.where(np.isfinite(radii), radii, 0.0)[self.order]  # a node of infinite radius has all its pairs already
+        reach = Reach(radii + 2 * self.loss * np.abs(radii), scales[self.order])
+        norms = (1 - self.loss) * self.norms / 2
+        far, near = reach.scales * reach.radii / 2, reach.scales
+        self.compare((-norms, 1.0), (1.0, -norms), (far, near), (near, far))
         pairs = Pairs()
         if 2 * len(nodes) > len(self.order):
-            self._within_all(pairs, far, check)
+            self._within_all(pairs, reach.largest(self.starts), check)
         else:
-            self._within_some(pairs, np.sort(self.places[nodes]), reach, far, check)
+            self._within_some(pairs, np.sort(self.places[nodes]), reach, check)
         left, right = pairs.gathered()
         return self.order[left], self.order[right]
 
-    def _within_all(self, pairs: Pairs, far: Vector, check: Check) -> None:
-        """Every pair of tiles once."""
+    def _within_all(self, pairs: Pairs, reach: Reach, check: Check) -> None:
+        """Every pair of tiles once; `reach` is the largest one of each."""
         for offset in range(self.starts.size):
             check()
-            firsts = self._near(offset, far, np.add)
+            near = self.apart_from_tile(offset) <= reach[: self.starts.size - offset].to(reach[offset:])
+            firsts = np.flatnonzero(near)
             if sparse.issparse(self.X):
                 for index in firsts.tolist():
                     own = self.tile(index)
@@ -214,12 +221,13 @@ class Tiles:
                     check()
                     pairs.collect_tiles(self.left, self.right, part, part + offset, self.buffer)
 
-    def _within_some(self, pairs: Pairs, chosen: Indices, reach: Vector, far: Vector, check: Check) -> None:
+    def _within_some(self, pairs: Pairs, chosen: Indices, reach: Reach, check: Check) -> None:
         """Groups of queries with every tile."""
+        far = reach.largest(self.starts)
         for first in range(0, chosen.size, TILE):
             check()
             queries = chosen[first : first + TILE]
-            near = self.apart_from_box(queries) < reach[queries].max() + far
+            near = self.apart_from_box(queries) < reach[queries].largest([0]).to(far)
             for index in np.flatnonzero(near).tolist():
                 pairs.collect(self.products(queries, index), queries, int(self.starts[index]))
 
@@ -227,6 +235,25 @@ class Tiles:
 def batches(firsts: Indices) -> list[Indices]:
     """Parts that take a fraction of a second, between which a run can be stopped."""
     return [firsts[at : at + BATCH] for at in range(0, firsts.size, BATCH)]
+
+
+@dataclass(frozen=True)
+class Reach:
+    """How far nodes, or tiles of them, look: two of them as far as the squared distance s_i s_j (r_i + r_j)."""
+
+    radii: Vector
+    scales: Vector
+
+    def __getitem__(self, some: Any) -> Reach:
+        return Reach(self.radii[some], self.scales[some])
+
+    def largest(self, starts: Any) -> Reach:
+        """Bounds for parts that begin at the given places."""
+        return Reach(np.maximum.reduceat(self.radii, starts), np.maximum.reduceat(self.scales, starts))
+
+    def to(self, other: Reach) -> Vector:
+        """The largest squared distance at which two see one another; below zero never."""
+        return np.maximum(self.scales * other.scales * (self.radii + other.radii), 0.0)
 
 
 class Lists:

@@ -174,3 +174,15 @@ def repair_distances(X, norms, share, first, stop, out):
         for j in range(row.size):
             if row[j] < share * (norms_i + norms_j[j]):
                 row[j] = squared_difference(own, X[i + 1 + j])
+
+
+@compiled
+def pair_localise(distances, scales, floors, first, stop, out):
+    """out_ij = max(z_ij / (s_i s_j), min(f_i, f_j)) for the pairs of rows first..stop-1."""
+    n = scales.size
+    for i in range(first, stop):
+        start = row_start(i, n)
+        z, row = distances[start : start + n - i - 1], out[start : start + n - i - 1]
+        s_i, s_j, f_i, f_j = scales[i], scales[i + 1 :], floors[i], floors[i + 1 :]
+        for j in range(z.size):
+            row[j] = max(z[j] / (s_i * s_j[j]), min(f_i, f_j[j]))

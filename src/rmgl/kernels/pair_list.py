@@ -80,6 +80,15 @@ def list_distances(X, indptr, indices, first, stop, out):
 
 
 @compiled
+def list_localise(indptr, indices, distances, scales, floors, first, stop, out):
+    """out_ij = max(z_ij / (s_i s_j), min(f_i, f_j)) over the listed pairs of rows first..stop-1."""
+    for i in range(first, stop):
+        for place in range(indptr[i], indptr[i + 1]):
+            j = indices[place]
+            out[place] = max(distances[place] / (scales[i] * scales[j]), min(floors[i], floors[j]))
+
+
+@compiled
 def distances_to(X, nodes, neighbours, out):
     """Squared distances of the rows `nodes` of X from the rows listed for each of them, from differences."""
     for a in range(nodes.size):

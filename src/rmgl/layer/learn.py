@@ -22,6 +22,11 @@ from rmgl.progress import Stopwatch
 from rmgl.views import Views, is_collection_of_views, positive_per_view
 
 EPSILON = float(np.finfo(np.float64).eps)
+MOST_OF_ALL = 0.5  # of the other nodes: more edges are no neighbourhood
+EDGE_TOL = 0.03
+EDGE_POWER = 1.5
+MAX_SECANTS = 12
+FAR_OFF = 1e4
 SOLVERS = {"newton": solve_newton, "dual-ascent": solve_dual_ascent}
 
 
@@ -164,6 +169,61 @@ def solve_certified(
                 layer = make_layer(name, problem, replace(solution, n_iter=n_iter, n_passes=n_passes))
             return candidates, replace(layer, candidates=candidates.reason, recall=candidates.recall, seconds=clock.seconds)
         candidates, start = wider, solution.point.u
+
+
+def solve_for_edges(
+    name: str,
+    candidates: Candidates,
+    n_neighbors: float,
+    *,
+    last: Layer | None = None,
+    tol: float = 1e-4,
+    check: Check = lambda: None,
+    **options: Any,
+) -> tuple[Candidates, Layer]:
+    """The layer in which a node has `n_neighbors` edges on average, to a few parts in a hundred; its alpha is solved for.
+
+    The number of edges rises with alpha nearly like a power of it: a secant rule on logarithms, with the last potentials as start. A layer
+    of nearly the same costs is the `last` one to start from.
+    """
+    n = candidates.edges.n_nodes
+    wanted = min(float(n_neighbors), MOST_OF_ALL * (n - 1))
+    guess = alpha_guess(candidates, wanted)
+    alpha, start = (guess, None) if last is None else (last.alpha, last.potentials)
+    power = EDGE_POWER
+    nearest: Layer | None = None
+    below: tuple[float, float] | None = None
+    above: tuple[float, float] | None = None
+    for _ in range(MAX_SECANTS):
+        candidates, layer = solve_certified(name, candidates, alpha, tol=tol, start=start, check=check, **options)
+        found, start = 2 * layer.n_edges / n, layer.potentials
+        if nearest is None or abs(found - wanted) < abs(2 * nearest.n_edges / n - wanted):
+            nearest = layer
+        if abs(found / wanted - 1) <= EDGE_TOL:
+            break
+        point = (np.log(alpha), np.log(max(found, 1 / n)))
+        below, above = (point, above) if found < wanted else (below, point)
+        if below is not None and above is not None:
+            share = (np.log(wanted) - below[1]) / (above[1] - below[1])
+            alpha = float(np.exp(below[0] + np.clip(share, 0.05, 0.95) * (above[0] - below[0])))
+        else:
+            alpha *= (wanted / max(found, 1 / n)) ** power
+            power *= EDGE_POWER  # the next step on the same side is a bolder one
+        if not guess / FAR_OFF <= alpha <= guess * FAR_OFF:  # no alpha gives that many
+            break
+    assert nearest is not None
+    return candidates, nearest
+
+
+def alpha_guess(candidates: Candidates, n_neighbors: float) -> float:
+    """The alpha at which a constant u has active pairs for `n_neighbors` edges a node and mean degree 1."""
+    costs = candidates.distances
+    share = n_neighbors * candidates.edges.n_nodes / (2 * candidates.edges.n_pairs)
+    place = min(int(share * costs.size), costs.size // 2)
+    costs = np.partition(costs, place)
+    excess = float((costs[place] - costs[:place]).sum()) * candidates.edges.n_pairs / costs.size
+    alpha = excess / (2 * candidates.edges.n_nodes)
+    return alpha if alpha > 0 else float(costs.mean()) or 1.0
 
 
 def solve_layer(name: str, problem: LayerProblem, *, solver: str = "newton", **options: Any) -> Layer:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse import csgraph
 
@@ -93,6 +95,16 @@ class Layer:
             f"(KKT residual {self.kkt_residual:.1e}, relative gap {self.gap:.1e}): {ADVICE[self.status]}"
         )
 
+    def padded(self, nodes: NDArray[np.intp] | None, n_nodes: int) -> Layer:
+        """The same layer among all entities, where it was learned on some: the others have no edges."""
+        if nodes is None:
+            return self
+        potentials = np.zeros(n_nodes)
+        potentials[nodes] = self.potentials
+        padded = replace(self, adjacency=padded_graph(self.adjacency, nodes, n_nodes), potentials=potentials)
+        padded.__dict__["n_components"] = self.n_components  # of the entities it has
+        return padded
+
     def to_networkx(self):
         """The layer as a `networkx.Graph` with edge attribute `weight` (needs networkx)."""
         try:
@@ -102,6 +114,17 @@ class Layer:
         graph = networkx.from_scipy_sparse_array(self.adjacency)
         graph.name = self.name
         return graph
+
+
+def padded_graph(adjacency: sparse.csr_array, nodes: NDArray[np.intp] | None, n_nodes: int) -> sparse.csr_array:
+    """A graph on some of the nodes as one on all of them."""
+    if nodes is None:
+        return adjacency
+    counts = np.zeros(n_nodes, dtype=adjacency.indptr.dtype)
+    counts[nodes] = np.diff(adjacency.indptr)
+    indptr = np.concatenate([[0], np.cumsum(counts)]).astype(adjacency.indptr.dtype)
+    indices = nodes[adjacency.indices].astype(adjacency.indices.dtype)
+    return sparse.csr_array((adjacency.data, indices, indptr), shape=(n_nodes, n_nodes))
 
 
 def make_layer(name: str, problem: LayerProblem, solution: DualSolution) -> Layer:

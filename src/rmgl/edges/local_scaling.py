@@ -1,0 +1,66 @@
+"""Distances in units of how far apart neighbours are where they lie.
+
+    z_ij  ->  max( z_ij / (s_i s_j),  0.7 min(f_i, f_j) )
+
+s_i is the distance of node i to its 7th neighbour, and more where that leaves the node's 7th smallest cost above 2: a node far from others
+that lie close together, an outlier, gets edges all the same. f_i is the node's 5th smallest cost: nothing counts as much nearer than
+that, so that duplicates and pairs of near-duplicates do not keep all their weight to themselves. Copies of a node are not counted.
+
+Both follow from the 30 nearest neighbours alone, so they are the same whichever pairs are candidates.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rmgl.edges.interface import Edges, Vector
+from rmgl.edges.search import Indices, listed_distances, nearest_rows
+from rmgl.parallel import Check
+
+LISTED = 30
+SCALE_NEIGHBOUR = 7
+FAR = 2.0
+FLOOR_NEIGHBOUR = 5
+FLOOR_SHARE = 0.7
+
+
+@dataclass(frozen=True)
+class LocalScaling:
+    """The scale s_i and the floor 0.7 f_i of every node."""
+
+    scales: Vector
+    floors: Vector
+
+    @classmethod
+    def of(cls, X: Any, check: Check = lambda: None) -> LocalScaling:
+        """From the nearest neighbours of the rows of X, which is centred."""
+        nodes = np.arange(X.shape[0])
+        neighbours, _ = nearest_rows(X, nodes, LISTED, check)
+        return cls.from_lists(neighbours, listed_distances(X, nodes, neighbours))
+
+    @classmethod
+    def from_lists(cls, neighbours: Indices, distances: NDArray[np.float64]) -> LocalScaling:
+        """From lists of neighbours, in any order, and the squared distances of those listed."""
+        apart = np.where(distances > 0, distances, np.inf)  # copies of a node say nothing about its surroundings
+        nearest = placed(apart, SCALE_NEIGHBOUR)
+        typical = np.median(nearest[np.isfinite(nearest)]) if np.isfinite(nearest).any() else 1.0
+        scales = np.sqrt(np.where(np.isfinite(nearest), nearest, typical))
+        far = placed(apart / (scales[:, None] * scales[neighbours]), SCALE_NEIGHBOUR) / FAR
+        scales = scales * np.where(np.isfinite(far), np.maximum(far, 1.0), 1.0)
+        floors = placed(apart / (scales[:, None] * scales[neighbours]), FLOOR_NEIGHBOUR)
+        return cls(scales, FLOOR_SHARE * np.where(np.isfinite(floors), floors, 1.0))
+
+    def costs(self, edges: Edges, distances: Vector) -> Vector:
+        """The costs of candidate pairs from their squared distances."""
+        return edges.localised(distances, self.scales, self.floors)
+
+
+def placed(values: NDArray[np.float64], place: int) -> Vector:
+    """The entry of that place in each sorted row: the last finite one where there are fewer, infinite where there is none."""
+    ordered = np.sort(values, axis=1)
+    last = np.clip(np.isfinite(values).sum(axis=1), 1, min(place, values.shape[1])) - 1
+    return np.take_along_axis(ordered, last[:, None], axis=1)[:, 0]
