@@ -71,6 +71,11 @@ ERRORS = {
         r"view 'b' is constant after scale='minmax': all its 20 rows are equal.*leave it out",
     ),
     "constant unscaled": ([np.full((20, 2), 7.0)], {"scale": "none"}, r"view 'view_0' is constant: all its 20 rows are equal"),
+    "equal where it is not empty": (
+        {"a": good(columns=12), "b": np.repeat([[1.0], [0.0]], (15, 5), axis=0) @ np.ones((1, 12))},
+        {"scale": "none"},
+        r"view 'b' is constant",
+    ),
     "40 identical rows and no others": ([np.repeat(A[:1], 40, axis=0)], {}, r"view 'view_0' is constant"),
     "zero rows only, unit": ([np.zeros((20, 2))], {"scale": "unit"}, r"view 'view_0' is constant after scale='unit'"),
     "huge unscaled": ({"a": 1e150 * A}, {"scale": "none"}, r"view 'a' has values up to 2e\+150, too large to square.*use scale='minmax'"),
@@ -84,7 +89,7 @@ ERRORS = {
     "alpha absurd": ([A], {"alpha": 1e300}, r"alpha=1e\+300 for view 'view_0' must be a number > 0 and at most 1e\+100"),
     "scales far apart": (
         [1e-10 * A, 1e10 * A],
-        {"scale": "none"},
+        {"scale": "none", "beta": 1.0},
         r"for view 'view_0' is below the rounding of beta=.*put the views on one scale",
     ),
     "mask too short": (A, {"views": [[True, False], [False, True]]}, r"block 'view_0' is a mask of 2 columns, but the input has 3"),
@@ -137,6 +142,7 @@ WORKS = {
     "one far outlier": (outlier, {}),
     "one column": (good(columns=1), {}),
     "more columns than rows": (good(columns=300), {}),
+    "scales far apart": ([1e-10 * good(), 1e10 * good()], {"scale": "none"}),
     "a view twice": ([good(), good()], {}),
     "tiny beta": (good(), {"beta": 1e-90}),
     "huge alpha": (good(), {"alpha": 1e90}),

@@ -56,10 +56,12 @@ def test_cluster_writes_a_complete_folder(files, capsys):
         "labels.csv",
         "layers",
         "layers.png",
+        "report.txt",
         "summary.json",
     ]
     table = labels(out)
-    assert table.columns.tolist() == ["row", "label"]
+    assert table.columns.tolist() == ["row", "label", "outlier_score"]
+    assert table["outlier_score"].between(0, 1).all()
     assert table["label"].nunique() == 3
     Q = np.load(out / "embedding.npy")
     np.testing.assert_allclose(Q.T @ Q, np.eye(3), atol=1e-9)
@@ -68,7 +70,7 @@ def test_cluster_writes_a_complete_folder(files, capsys):
     summary = json.loads((out / "summary.json").read_text())
     assert summary["status"] == "converged"
     assert summary["parameters"]["random_state"] == 0
-    assert [layer["name"] for layer in summary["layers"]] == ["first", "second"]
+    assert [layer["name"] for layer in summary["layers"]] == ["first", "second", "consensus"]
     assert all(layer["kkt_residual"] <= 1e-6 for layer in summary["layers"])
     assert set(summary["versions"]) == {"python", "rmgl", "numpy", "scipy", "scikit-learn", "numba"}
     assert "90 rows, 2 views, 3 clusters" in capsys.readouterr().out

@@ -46,7 +46,9 @@ def test_finds_planted_blocks(planted):
     assert model.converged_
     assert model.view_names_ == ["view 0", "view 1"]
     assert model.n_features_in_ == 8
-    assert [layer.name for layer in model.layers_] == model.view_names_
+    assert [layer.name for layer in model.layers_] == [*model.view_names_, "consensus"]
+    assert len(model.alpha_) == len(model.beta_) == 3
+    assert len(model.view_weights_) == 2
     assert_history_falls(model)
 
 
@@ -119,10 +121,24 @@ def test_scale_law(planted):
 @pytest.mark.parametrize("factor", [1e-20, 1e-5, 1e5, 1e20])
 def test_default_parameters_follow_the_scale_law(planted, factor):
     views, _ = planted
+    times = {name: factor * X for name, X in views.items()}
+    for numbers in ({"alpha": 0.5}, {"beta": 0.5}):
+        model = RMGL(3, scale="none", random_state=0, **numbers).fit(views)
+        numbers = {name: factor**2 * number for name, number in numbers.items()}
+        scaled = RMGL(3, scale="none", random_state=0, **numbers).fit(times)
+        np.testing.assert_allclose(scaled.alpha_, factor**2 * model.alpha_, rtol=1e-9)
+        np.testing.assert_allclose(scaled.beta_, factor**2 * model.beta_, rtol=1e-9)
+        np.testing.assert_array_equal(scaled.labels_, model.labels_)
+        assert scaled.history_[-1]["eigen_residual"] <= 1e-9
+
+
+@pytest.mark.parametrize("factor", [1e-20, 1e-5, 1e5, 1e20])
+def test_the_automatic_choice_has_no_scale(planted, factor):
+    views, _ = planted
     model = RMGL(3, scale="none", random_state=0).fit(views)
     scaled = RMGL(3, scale="none", random_state=0).fit({name: factor * X for name, X in views.items()})
-    np.testing.assert_allclose(scaled.alpha_, factor**2 * model.alpha_, rtol=1e-9)
-    np.testing.assert_allclose(scaled.beta_, factor**2 * model.beta_, rtol=1e-9)
+    np.testing.assert_allclose(scaled.alpha_, model.alpha_, rtol=1e-9)
+    np.testing.assert_allclose(scaled.beta_, model.beta_, rtol=1e-9)
     np.testing.assert_array_equal(scaled.labels_, model.labels_)
     assert scaled.history_[-1]["eigen_residual"] <= 1e-9
 
@@ -257,8 +273,10 @@ def test_memory_is_checked_before_distances_are_allocated(planted, monkeypatch):
     monkeypatch.setattr(memory, "available_memory", lambda: 1000)
     with pytest.raises(MemoryError, match=r"2 view\(s\): all 4,005 pairs of 90 rows need at least .*candidates=20"):
         RMGL(3, alpha=1.0).fit(planted[0])
+    with pytest.raises(MemoryError, match=r"3 view\(s\): all 4,005 pairs of 90 rows"):  # and the consensus
+        RMGL(3).fit(planted[0])
     monkeypatch.setattr(memory, "available_memory", lambda: 8 * 4005 * 6)  # two views, two threads, two more
-    RMGL(3, n_jobs=64).fit(planted[0])
+    RMGL(3, alpha=1.0, n_jobs=64).fit(planted[0])
 
 
 @pytest.mark.parametrize("max_iter", [1, 2, 3])

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from rmgl.scaling import SCALES
+from rmgl.scaling import SCALES, choose_scale, median_skewness
 from rmgl.views import Views, per_view
 
 
@@ -96,7 +96,8 @@ def test_column_blocks(X, blocks, names, columns, kind):
 @pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array, pd.DataFrame])
 def test_inputs_are_not_modified(X, scale, kind):
-    given, kept = kind(X.copy()), X.copy()
+    kept = np.abs(X) if scale in ("root", "hellinger") else X.copy()
+    given = kind(kept.copy())
     Views.of([given]).scaled(scale)
     np.testing.assert_array_equal(given.toarray() if sparse.issparse(given) else np.asarray(given), kept)
 
@@ -110,9 +111,15 @@ def test_scales_do_what_they_say_at_any_magnitude(X, factor):
     np.testing.assert_allclose((standard.mean(axis=0), standard.std(axis=0)), (np.zeros(4), np.ones(4)), atol=1e-10)
     (unit,) = views.scaled("unit").matrices
     np.testing.assert_allclose(np.linalg.norm(unit, axis=1), 1, rtol=1e-10)
+    views = Views.of({"a": factor * np.abs(X)})
+    (hellinger,) = views.scaled("hellinger").matrices
+    np.testing.assert_allclose(hellinger**2, np.abs(X) / np.abs(X).sum(axis=1, keepdims=True), rtol=1e-10)
+    (root,) = views.scaled("root").matrices
+    (minmax,) = Views.of({"a": np.sqrt(np.abs(X))}).scaled("minmax").matrices
+    np.testing.assert_allclose(root, minmax, rtol=1e-10, atol=1e-12)
 
 
-@pytest.mark.parametrize("scale", ["minmax", "standard", "unit"])
+@pytest.mark.parametrize("scale", ["minmax", "root", "hellinger", "standard", "unit"])
 def test_sparse_stays_sparse_with_the_distances_of_dense(rng, scale):
     from rmgl.edges import AllPairs
 
@@ -139,6 +146,96 @@ def test_zero_rows_stay_zero_under_unit_scaling(X):
     X[5] = 0
     (found,) = Views.of([X]).scaled("unit").matrices
     np.testing.assert_array_equal(found[5], 0)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize(
+    ("wanted", "draw"),
+    [
+        ("hellinger", lambda rng: rng.poisson(0.1, size=(60, 120))),
+        ("root", lambda rng: rng.poisson(0.1, size=(60, 40))),  # too few columns for counts
+        ("root", lambda rng: rng.lognormal(size=(60, 5))),
+        ("minmax", lambda rng: rng.random((60, 5))),
+        ("minmax", lambda rng: rng.normal(size=(60, 5))),
+        ("minmax", lambda rng: -rng.lognormal(size=(60, 5))),
+        ("minmax", lambda rng: rng.poisson(0.1, size=(60, 120)) - (np.arange(120) == 3)),  # negative entries
+        ("minmax", lambda rng: np.ones((60, 3))),
+    ],
+)
+def test_the_scale_follows_signs_zeros_and_skewness(wanted, draw, kind, rng):
+    X = draw(rng).astype(float)
+    assert choose_scale(kind(X)) == choose_scale(X)
+    assert choose_scale(kind(X))[0] == wanted
+    assert choose_scale(kind(1e200 * X))[0] == wanted
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+def test_median_skewness_is_that_of_the_columns_that_vary(kind, rng):
+    from scipy.stats import skew
+
+    X = np.hstack([rng.lognormal(size=(50, 5)), rng.poisson(0.3, size=(50, 4)), rng.normal(size=(50, 4))])
+    wanted = np.median(np.abs(skew(X, axis=0)))
+    assert median_skewness(kind(X)) == pytest.approx(wanted, rel=1e-9)
+    assert median_skewness(kind(np.hstack([X, np.full((50, 9), 3.0)]))) == pytest.approx(wanted, rel=1e-9)
+    assert median_skewness(kind(np.zeros((50, 2)))) == 0.0
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("scale", ["root", "hellinger"])
+def test_negative_entries_have_no_root(X, scale, kind):
+    views = Views.of({"good": np.abs(X), "bad": kind(X)})
+    with pytest.raises(
+        ValueError, match=r"view 'bad' has negative entries \(down to -2.33\), which have no square root: use scale='minmax'"
+    ):
+        views.scaled(scale)
+
+
+def sparse_or_dense(rng):
+    X = rng.normal(size=(30, 12))
+    return X, [np.asarray, sparse.csr_array]
+
+
+def test_rows_of_zeros_that_others_fill_are_empty(rng):
+    X, kinds = sparse_or_dense(rng)
+    gappy = X.copy()
+    gappy[[3, 8, 21]] = 0
+    for kind in kinds:
+        views = Views.of({"a": kind(gappy), "b": X}).without_empty_rows()
+        np.testing.assert_array_equal(views.rows(0), np.setdiff1d(np.arange(30), [3, 8, 21]))
+        assert views.rows(1) is None
+        assert not views.complete
+        own = views.own(0)
+        np.testing.assert_array_equal(own.toarray() if sparse.issparse(own) else own, np.delete(gappy, [3, 8, 21], axis=0))
+        assert views.own(1) is views.matrices[1]
+        for scale in ("auto", "minmax", "standard", "unit", "none"):  # as if those rows were not there
+            scaled = views.scaled(scale)
+            (alone,) = Views.of([np.delete(gappy, [3, 8, 21], axis=0)]).scaled(scale).matrices
+            own = scaled.own(0)
+            if kind is np.asarray:
+                np.testing.assert_allclose(own, alone, rtol=1e-12)
+            rest = scaled.matrices[0][[3, 8, 21]]
+            assert not (rest.toarray() if sparse.issparse(rest) else rest).any()
+
+
+def test_what_does_not_count_as_empty(rng):
+    X, _ = sparse_or_dense(rng)
+
+    def present(first, second):
+        return Views.of([first, second]).without_empty_rows().present
+
+    def zeroed(A, rows):
+        A = A.copy()
+        A[rows] = 0
+        return A
+
+    assert present(X, X) == ()
+    assert present(zeroed(X[:, :9], [3, 8]), X) == ()  # fewer than ten columns
+    assert present(zeroed(X, [3]), X) == ()  # one row may be what it says
+    assert present(zeroed(X, [3, 8]), zeroed(X, [3, 8])) == ()  # nowhere else either
+    assert present(zeroed(X, np.arange(25)), X) == ()  # too little would be left
+    rows, other = present(zeroed(X, [3, 8, 9]), zeroed(X, [9]))
+    np.testing.assert_array_equal(rows, np.setdiff1d(np.arange(30), [3, 8]))  # row 9 is zero everywhere
+    assert other is None
 
 
 def test_one_scale_per_view(X):

@@ -19,6 +19,7 @@ from rmgl.edges import Candidates, Edges, Vector
 from rmgl.embedding import Embedding, Graph, judged, smallest_eigenvectors, weighted_sum
 from rmgl.layer import Layer, solve_certified
 from rmgl.layer.problem import squared_norm
+from rmgl.layer.result import padded_graph
 from rmgl.parallel import Check, Team
 from rmgl.progress import Stopwatch
 
@@ -47,6 +48,17 @@ class ViewProblem:
     candidates: Candidates
     alpha: float
     beta: float
+    start: Vector | None = None
+    """Potentials to start the first layer from."""
+    nodes: NDArray[np.intp] | None = None
+    """The entities this view has, if not all; they are the nodes of its edges."""
+
+    n_entities: int = 0
+    """Their number in all views together, where this one has not all."""
+
+    def own(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The rows of its entities."""
+        return rows if self.nodes is None else rows[self.nodes]
 
     @property
     def edges(self) -> Edges:
@@ -143,7 +155,8 @@ def first_state(
     """Layers of the data alone and the embedding they have in common."""
 
     def learn(view: ViewProblem, check: Check) -> tuple[ViewProblem, Layer]:
-        candidates, layer = solve_certified(view.name, view.candidates, view.alpha, solver=solver, tol=accuracy.layer, check=check)
+        options: dict[str, Any] = {"solver": solver, "tol": accuracy.layer, "start": view.start, "check": check}
+        candidates, layer = solve_certified(view.name, view.candidates, view.alpha, **options)
         return replace(view, candidates=candidates), layer
 
     with clock.shared() as spent:
@@ -164,7 +177,7 @@ def update_layers(state: State, solver: str, accuracy: Accuracy, team: Team, clo
         view, layer, spread, terms = item
 
         def spread_on(edges: Edges) -> Vector:
-            return spread if edges is view.edges else edges.measure(state.embedding.vectors, check)
+            return spread if edges is view.edges else edges.measure(view.own(state.embedding.vectors), check)
 
         candidates, found = solve_certified(
             view.name,
@@ -250,13 +263,15 @@ def _embed(
 
 
 def _graph(views: Sequence[ViewProblem], layers: Sequence[Layer]) -> Graph:
-    return weighted_sum([layer.adjacency for layer in layers], [view.beta for view in views])
+    n_nodes = max(layer.n_nodes if view.nodes is None else view.n_entities for view, layer in zip(views, layers, strict=True))
+    adjacencies = [padded_graph(layer.adjacency, view.nodes, n_nodes) for view, layer in zip(views, layers, strict=True)]
+    return weighted_sum(adjacencies, [view.beta for view in views])
 
 
 def _spreads(views: Sequence[ViewProblem], embedding: Embedding, team: Team) -> list[Vector]:
     """||q_i - q_j||^2 on the candidates of every view; views that share their candidates share the measuring."""
-    stores = {id(view.edges): view.edges for view in views}
-    spreads = team(lambda edges, check: edges.measure(embedding.vectors, check), list(stores.values()))
+    stores = {id(view.edges): view for view in views}
+    spreads = team(lambda view, check: view.edges.measure(view.own(embedding.vectors), check), list(stores.values()))
     measured = dict(zip(stores, spreads, strict=True))
     return [measured[id(view.edges)] for view in views]
 

@@ -23,7 +23,7 @@ class ViewsClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
 
     _parameter_constraints: dict[str, list[Any]] = {
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
-        "scale": [StrOptions(set(SCALES)), "array-like", dict],
+        "scale": [StrOptions({"auto", *SCALES}), "array-like", dict],
         "views": ["array-like", dict, None],
         "n_init": [Interval(Integral, 1, None, closed="left")],
         "random_state": ["random_state"],
@@ -51,7 +51,7 @@ class ViewsClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
         return views
 
     def _check_n_rows(self, n_rows: int) -> None:
-        if n_rows < self.n_clusters:
+        if not isinstance(self.n_clusters, str) and n_rows < self.n_clusters:
             raise ValueError(f"n_clusters={self.n_clusters} is more than the n_samples={n_rows} rows of the views: ask for fewer clusters")
 
     def _keep_embedding(self, vectors: NDArray[np.float64]) -> None:

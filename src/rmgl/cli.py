@@ -47,6 +47,15 @@ class PerView(click.ParamType):
             self.fail(f"{value!r} is not a number, a list like 2,2,20 or pairs like fac=2,mor=20", param, ctx)
 
 
+class Clusters(click.ParamType):
+    """A whole number, or "auto"."""
+
+    name = "number"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | str:
+        return value if value == "auto" else click.INT.convert(value, param, ctx)
+
+
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="rmgl")
 def cli() -> None:
@@ -55,7 +64,7 @@ def cli() -> None:
 
 @cli.command()
 @click.argument("inputs", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("-k", "--clusters", required=True, type=int, help="Number of clusters.")
+@click.option("-k", "--clusters", required=True, type=Clusters(), help="Number of clusters, or auto.")
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="Folder to write; it appears complete or not at all.")
 @click.option(
     "--alpha",
@@ -72,8 +81,16 @@ def cli() -> None:
     help="Weight of each view in the embedding, in the same forms.",
 )
 @click.option(
-    "--scale", type=PerView(str), default=DEFAULTS["scale"], show_default=True, help="minmax, standard, unit or none, in the same forms."
+    "--scale",
+    type=PerView(str),
+    default=DEFAULTS["scale"],
+    show_default=True,
+    help="auto, minmax, root, hellinger, unit, standard or none, in the same forms.",
 )
+@click.option(
+    "--neighbors", "n_neighbors", type=int, default=DEFAULTS["n_neighbors"], show_default=True, help="Edges a node, where alpha is auto."
+)
+@click.option("--components", is_flag=True, help="Raise beta until every layer has exactly as many components as clusters.")
 @click.option("--id", "id_column", help="Column of row ids: aligns the rows of several files and labels the output.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of everything random.")
 @click.option("--solver", type=click.Choice(list(SOLVERS)), default=DEFAULTS["solver"], show_default=True)
@@ -84,7 +101,7 @@ def cli() -> None:
 @click.option("--force", is_flag=True, help="Replace an output folder that rmgl wrote before.")
 def cluster(
     inputs: tuple[Path, ...],
-    clusters: int,
+    clusters: int | str,
     output: Path,
     id_column: str | None,
     seed: int,
@@ -104,8 +121,10 @@ def cluster(
             write_results(draft, model, ids=ids, seconds=seconds, pictures=pictures)
     except (ValueError, TypeError, MemoryError, OSError) as error:
         raise BadInput(" ".join(str(error).split())) from error
-    click.echo(f"{len(model.labels_)} rows, {len(views)} views, {clusters} clusters in {seconds:.1f} s")
+    click.echo(f"{len(model.labels_)} rows, {len(views)} views, {model.n_clusters_} clusters in {seconds:.1f} s")
     click.echo(layer_table(model))
+    for doubt in model.report_.warnings:
+        click.echo(f"note: {doubt}", err=True)
     click.echo(f"written: {output}")
 
 
@@ -201,7 +220,7 @@ def pictures_possible() -> bool:
 
 def layer_table(model: RMGL) -> str:
     """One line per layer with its certificate."""
-    width = max(5, *(len(name) for name in model.view_names_))
+    width = max(5, *(len(layer.name) for layer in model.layers_))
     titles = f"{'alpha':>9s}  {'beta':>9s}  {'edges/node':>10s}  {'components':>10s}  {'KKT residual':>12s}  {'gap':>8s}  status"
     lines = [f"{'layer':{width}s}  {titles}"]
     for layer, alpha, beta in zip(model.layers_, model.alpha_, model.beta_, strict=True):

@@ -1,4 +1,4 @@
-"""What alpha and beta are when the user leaves them at "auto"."""
+"""What alpha or beta is when the user gives the other one; where neither is given see `rmgl.automatic`."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ def default_alpha(X: Matrix, n_neighbors: int = NEIGHBOURS) -> float:
     return 2 * total_variance(X)  # too few rows, or too many duplicates: the mean squared distance
 
 
-def default_beta(alpha: NDArray[np.float64], n_nodes: int, n_clusters: int) -> float:
+def default_beta(alpha: NDArray[np.float64], n_nodes: int, n_clusters: int, n_neighbors: int = NEIGHBOURS) -> float:
     """One beta for all views: a light coupling.
 
     Rows of Q in two clusters of N/K nodes are 2K/N apart, so beta = N/K times a cost adds about that cost to every
     edge between clusters; the cost taken is a tenth of the mean weight-giving cost alpha / n_neighbors.
     """
-    return COUPLING * float(alpha.mean()) * n_nodes / (n_clusters * NEIGHBOURS)
+    return COUPLING * float(alpha.mean()) * n_nodes / (n_clusters * n_neighbors)

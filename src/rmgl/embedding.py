@@ -160,6 +160,12 @@ def smallest_beyond(
     return found.vectors
 
 
+def unit_rows(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Rows of length one; a row of zeros stays zero."""
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return vectors / np.where(lengths > 0, lengths, 1.0)
+
+
 def components(adjacency: Graph) -> tuple[int, NDArray[np.intp]]:
     """The number of connected components, and for every node which of them it is in; in the order of their first nodes."""
     if sparse.issparse(adjacency):

@@ -3,28 +3,38 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
+from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from rmgl.alternate import Outcome, ViewProblem, alternate
+from rmgl.automatic import Chooser, consensus_name
 from rmgl.base import ViewsClusterer
 from rmgl.clustering import cluster_rows
 from rmgl.defaults import default_alpha, default_beta
-from rmgl.edges import AllPairs, resolve, state_candidates
+from rmgl.edges import AllPairs, Candidates, resolve, state_candidates
 from rmgl.edges.neighbours import require_list_memory
+from rmgl.embedding import Graph, components, unit_rows, weighted_sum
 from rmgl.layer import SOLVERS
 from rmgl.layer.learn import check_magnitudes
+from rmgl.number_of_clusters import NumberOfClusters
+from rmgl.outliers import mean_lengths, outlier_scores
 from rmgl.parallel import Check, Team, team_of
 from rmgl.progress import Stopwatch, half_step_progress
+from rmgl.report import make_report
 from rmgl.views import Views, per_view, positive_per_view
 
 EIGEN_TOL = 1e-6
+SEPARATION_FACTOR = 4.0
+SEPARATION_STEPS = 15
 
 
 class RMGL(ViewsClusterer):
@@ -38,19 +48,31 @@ class RMGL(ViewsClusterer):
     by exact minimisation over the layers and over Q in turn, then runs k-means on the rows of Q. A large beta makes
     every layer fall into K components. Multiplying squared distances, alpha and beta by one number changes nothing.
 
+    With alpha and beta left at "auto" nothing has to be tuned: squared distances are taken in units of the distances to the 7th
+    neighbours, a *consensus* layer of all views side by side is learned beside the others, views count by how well their layers agree with
+    its embedding, and the embedding guides the layers; `print(model.report_)` says what was chosen and why. The layers still solve the
+    problem above at the alpha_ and beta_ reported, with z_ij = max(|x_i - x_j|^2 / (s_i s_j), min(f_i, f_j)) + |g_i - g_j|^2 in place of
+    squared distances; s and f are in `local_scaling_`, the rows g in `guide_`. Numbers for alpha and beta give the paper's model as it is.
+
     Parameters
     ----------
-    n_clusters : int
-        K, the number of clusters and of columns of the embedding.
+    n_clusters : int or "auto"
+        K, the number of clusters and of columns of the embedding. "auto" takes the smallest number with nearly the largest modularity in
+        the common graph (`number_` holds the evidence); it needs alpha and beta at "auto".
     alpha : "auto", float > 0, or one per view (list, or dict by view name)
-        Weight of ||L_m||_F^2: a larger one gives more edges. "auto" takes, for each view, the value at which a node
-        with typical distances keeps about 20 neighbours.
+        Weight of ||L_m||_F^2: a larger one gives more edges. "auto" solves, for each layer, for `n_neighbors` edges a node on average
+        (with a number for beta: what gives a node with typical distances that many).
     beta : "auto", float >= 0, or one per view (list, or dict by view name)
-        Weight of view m in the embedding, and of the embedding in layer m. "auto" is the same for every view
-        and couples the layers lightly.
-    scale : {"minmax", "standard", "unit", "none"}, or one per view (list, or dict by view name)
-        What is done to each view first: columns to [0, 1]; columns to variance 1; rows to length one (word counts,
-        tf-idf); nothing.
+        Weight of view m in the embedding, and of the embedding in layer m. "auto" gives each view a weight by its agreement with the
+        others, and couples the layers lightly (with a number for alpha: the same weight for all).
+    scale : "auto", {"minmax", "root", "hellinger", "unit", "standard", "none"}, or one per view (list, or dict by view name)
+        What is done to each view first: columns to [0, 1]; the same after square roots (histograms); square roots, then rows to length one
+        (counts); rows to length one (tf-idf); columns to variance 1; nothing. "auto" chooses among the first three by signs, zeros and
+        skewness.
+    n_neighbors : int
+        The wanted mean number of edges a node, where alpha is "auto".
+    components : bool
+        Raise beta until every layer has exactly K components; the labels are then the components.
     views : list or dict of column blocks, optional
         For *one* 2-D input: block sizes, slices, or lists of column names or positions.
     solver : {"newton", "dual-ascent"}
@@ -81,9 +103,29 @@ class RMGL(ViewsClusterer):
     eigenvalues_ : array of shape (K,)
         Smallest eigenvalues of sum_m beta_m L_m.
     layers_ : list of Layer
-        One per view, each with its adjacency, Laplacian and certificate.
-    alpha_, beta_ : arrays of shape (M,)
-        The values used.
+        One per view, each with its adjacency, Laplacian and certificate; with automatic choices and several views also the one named
+        "consensus", last. A view that has empty rows (zeros only) is learned without them, and they have no edges there.
+    alpha_, beta_ : arrays
+        The values used, one per layer.
+    view_weights_ : array of shape (M,)
+        How much each view counts; they sum to one.
+    view_roughness_ : array of shape (M,) or None
+        How badly the layer of each view agrees with the common embedding: 0 where neighbours sit in the same place, 1 where they are
+        unrelated. None unless views were weighed.
+    local_scaling_ : list of LocalScaling or None
+        The scales s and floors f of the nodes, for each layer; None where distances are taken as they are.
+    guide_ : array of shape (N, K) or None
+        Rows whose squared distances are part of all costs.
+    scale_ : list of (name, reason)
+        What was done to each view.
+    n_clusters_ : int
+    number_ : NumberOfClusters or None
+        For n_clusters="auto": the candidates and their scores.
+    outlier_score_ : array of shape (N,)
+        0 for an entity that is no farther from its neighbours than they are from theirs, near 1 far out. A group of several far out
+        together has small scores: they have one another.
+    report_ : Report
+        What was chosen, on what evidence, and where that is weak; print it.
     history_ : list of dict
         One row for the start and one per half step: objective, its terms smoothness, ridge and coupling, residuals, seconds.
     seconds_ : dict
@@ -106,13 +148,16 @@ class RMGL(ViewsClusterer):
     >>> np.bincount(model.labels_).tolist()
     [20, 20, 20]
     >>> [layer.name for layer in model.layers_]
-    ['left', 'right']
+    ['left', 'right', 'consensus']
     """
 
     _parameter_constraints = {
         **ViewsClusterer._parameter_constraints,
         "alpha": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither"), "array-like", dict],
         "beta": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left"), "array-like", dict],
+        "n_clusters": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
+        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "components": ["boolean"],
         "solver": [StrOptions(set(SOLVERS))],
         "candidates": [
             StrOptions({"auto", "all", "approximate"}),
@@ -134,7 +179,9 @@ class RMGL(ViewsClusterer):
         *,
         alpha="auto",
         beta="auto",
-        scale="minmax",
+        scale="auto",
+        n_neighbors=12,
+        components=False,
         views=None,
         solver="newton",
         candidates="auto",
@@ -149,6 +196,8 @@ class RMGL(ViewsClusterer):
         self.alpha = alpha
         self.beta = beta
         self.scale = scale
+        self.n_neighbors = n_neighbors
+        self.components = components
         self.views = views
         self.solver = solver
         self.candidates = candidates
@@ -169,43 +218,97 @@ class RMGL(ViewsClusterer):
         y : ignored
         """
         self._validate_params()
-        views = self._check_views(X).scaled(self.scale)
+        views = self._check_views(X)
+        if self.automatic and not _has_graphs(self.candidates):
+            views = views.without_empty_rows()
+        self.scale_ = views.choose_scales(self.scale)
+        views = views.scaled([how for how, _ in self.scale_])
         random_state = check_random_state(self.random_state)
         n_threads, clock = effective_n_jobs(self.n_jobs), Stopwatch()
+        self.number_: NumberOfClusters | None = None
+        self.view_roughness_: NDArray[np.float64] | None = None
+        self.guide_: NDArray[np.float64] | None = None
         with team_of(n_threads) as team:
             with clock("neighbours"):
-                problems = self._state_problems(views, team, n_threads)
-            with half_step_progress(self.max_iter, self.verbose > 0) as progress:
-                outcome = alternate(
-                    problems,
-                    self.n_clusters,
-                    solver=self.solver,
-                    tol=self.tol,
-                    max_iter=self.max_iter,
-                    team=team,
-                    random_state=random_state,
-                    clock=clock,
-                    progress=progress,
-                )
+                problems, graph = self._state_problems(views, team, n_threads, random_state)
+            outcome = self._alternate(problems, team, random_state, clock)
+            if self.components:
+                problems, outcome = self._separate(problems, outcome, team, random_state, clock)
         self._keep(problems, outcome)
         with clock("clustering"):
-            self.labels_ = cluster_rows(self.embedding_, self.n_clusters, n_init=self.n_init, random_state=random_state)
+            self.labels_ = self._label(outcome, random_state)
+            self.outlier_score_ = self._score_outliers(views, problems)
         self.seconds_ = clock.seconds
+        self.report_ = make_report(self, views, graph, outcome.state.embedding)
         self._warn(outcome)
         return self
 
-    def _state_problems(self, views: Views, team: Team, n_threads: int) -> list[ViewProblem]:
-        """Candidate edges, distances, alpha and beta of every view."""
+    def _alternate(self, problems: list[ViewProblem], team: Team, random_state: np.random.RandomState, clock: Stopwatch) -> Outcome:
+        """Algorithm 1."""
+        options: dict[str, Any] = {"solver": self.solver, "tol": self.tol, "max_iter": self.max_iter, "team": team, "clock": clock}
+        with half_step_progress(self.max_iter, self.verbose > 0) as progress:
+            return alternate(problems, self.n_clusters_, random_state=random_state, progress=progress, **options)
+
+    def _separate(
+        self, problems: list[ViewProblem], outcome: Outcome, team: Team, random_state: np.random.RandomState, clock: Stopwatch
+    ) -> tuple[list[ViewProblem], Outcome]:
+        """Raise beta until every layer has exactly K components, and the layers together have the same."""
+        for _ in range(SEPARATION_STEPS):
+            if _separated(outcome, self.n_clusters_):
+                return problems, outcome
+            if any(layer.n_components > self.n_clusters_ for layer in outcome.state.layers):
+                break  # a larger beta joins nothing
+            problems = [replace(problem, beta=SEPARATION_FACTOR * problem.beta) for problem in problems]
+            outcome = self._alternate(problems, team, random_state, clock)
+        if not _separated(outcome, self.n_clusters_):
+            counts = {layer.name: layer.n_components for layer in outcome.state.layers}
+            warnings.warn(
+                f"components=True, but no beta gives every layer exactly {self.n_clusters_} components (now {counts}): "
+                "raise n_neighbors or alpha to keep clusters connected, or ask for another number",
+                UserWarning,
+                stacklevel=3,
+            )
+        return problems, outcome
+
+    def _label(self, outcome: Outcome, random_state: np.random.RandomState) -> NDArray[np.intp]:
+        """The components if they were asked for and are there, else k-means on the rows of the embedding."""
+        if self.components and _separated(outcome, self.n_clusters_):
+            return components(weighted_sum([layer.adjacency for layer in self.layers_], self.beta_.tolist()))[1]
+        rows = unit_rows(self.embedding_) if self.automatic else self.embedding_
+        return cluster_rows(rows, self.n_clusters_, n_init=self.n_init, random_state=random_state)
+
+    def _score_outliers(self, views: Views, problems: list[ViewProblem]) -> NDArray[np.float64]:
+        """By the scales of the nodes where there are any, else by the mean distances along the edges."""
+        layers = [layer.adjacency for layer in self.layers_[: len(views.names)]]
+        scalings = [problem.candidates.scaling for problem in problems[: len(layers)]]
+        present = [views.rows(m) for m in range(len(layers))]
+        spreads = [
+            mean_lengths(X, adjacency)[slice(None) if rows is None else rows] if scaling is None else scaling.scales**2
+            for X, adjacency, scaling, rows in zip(views.matrices, layers, scalings, present, strict=True)
+        ]
+        return outlier_scores(layers, spreads, present, self.view_weights_)
+
+    def _state_problems(
+        self, views: Views, team: Team, n_threads: int, random_state: np.random.RandomState
+    ) -> tuple[list[ViewProblem], Graph | None]:
+        """Candidate edges, distances, alpha and beta of every view; and a graph to take evidence from, if not from the layers."""
         names = views.names
         alpha = None if _is_auto(self.alpha) else positive_per_view(self.alpha, names, "alpha")
         beta = None if _is_auto(self.beta) else positive_per_view(self.beta, names, "beta", zero_allowed=True)
         if beta is not None and not beta.any():
             raise ValueError("beta is 0 for every view, so nothing defines the embedding: give at least one view a positive beta")
+        asked = per_view(self.candidates, names, "candidates")
+        if alpha is None and beta is None:
+            return self._choose_problems(views, asked, team, n_threads, random_state)
+        if _is_auto(self.n_clusters):
+            raise ValueError("n_clusters='auto' is part of the automatic choice: leave alpha and beta at 'auto', or give n_clusters")
+        self.n_clusters_ = self.n_clusters
         if alpha is None:
-            alpha = np.array(team(lambda X, check: default_alpha(X), views.matrices))
+            alpha = np.array(team(lambda X, check: default_alpha(X, self.n_neighbors), views.matrices))
         if beta is None:
-            beta = np.full(len(names), default_beta(alpha, views.n_rows, self.n_clusters))
-        shared = AllPairs(views.n_rows, team.rows)
+            beta = np.full(len(names), default_beta(alpha, views.n_rows, self.n_clusters_, self.n_neighbors))
+        wanted = [resolve(X, a, c) for X, a, c in zip(views.matrices, alpha, asked, strict=True)]
+        shared = self._require_memory(views.n_rows, wanted, team, n_threads)
 
         def state(item: tuple, check: Check) -> ViewProblem:
             name, X, a, b, wanted = item
@@ -213,20 +316,54 @@ class RMGL(ViewsClusterer):
             check_magnitudes(name, a, pairs.distances, b)
             return ViewProblem(name, pairs, a, b)
 
-        asked = per_view(self.candidates, names, "candidates")
-        wanted = [resolve(X, a, c) for X, a, c in zip(views.matrices, alpha, asked, strict=True)]
+        self.view_weights_ = beta / beta.sum()
+        return team(state, list(zip(names, views.matrices, alpha.tolist(), beta.tolist(), wanted, strict=True))), None
+
+    def _choose_problems(
+        self, views: Views, asked: list[Any], team: Team, n_threads: int, random_state: np.random.RandomState
+    ) -> tuple[list[ViewProblem], Graph]:
+        """The same where nothing is given: see `rmgl.automatic`."""
+        everywhere = self.candidates if isinstance(self.candidates, str | Integral) else "auto"
+        wanted = {name: resolve(views.own(m), None, asked[m], self.n_neighbors) for m, name in enumerate(views.names)}
+        if len(views.names) > 1:
+            wanted[consensus_name(views.names)] = resolve(views.matrices[0], None, everywhere, self.n_neighbors)
+        shared = self._require_memory(views.n_rows, list(wanted.values()), team, n_threads, copies=2)
+
+        def search(name: str, X: Any, check: Check) -> Candidates:
+            options: dict[str, Any] = {"local": True, "n_neighbors": self.n_neighbors, "rows": team.rows}
+            options["shared"] = shared if X.shape[0] == views.n_rows else AllPairs(X.shape[0], team.rows)
+            return state_candidates(name, X, None, wanted[name], check=check, **options)
+
+        given = None if _is_auto(self.n_clusters) else self.n_clusters
+        choice = Chooser(views, given, self.n_neighbors, search, team, random_state, self.solver).choose()
+        self.view_weights_, self.view_roughness_, self.number_ = choice.weights, choice.roughness, choice.number
+        self.guide_ = choice.guide
+        self.n_clusters_ = self.n_clusters if choice.number is None else choice.number.chosen
+        return choice.problems, choice.graph
+
+    @staticmethod
+    def _require_memory(n_rows: int, wanted: Sequence[Any], team: Team, n_threads: int, copies: int = 1) -> AllPairs:
+        """The store of all pairs that views share; what would not fit, so many vectors of distances a view, is refused."""
+        shared = AllPairs(n_rows, team.rows)
         n_dense = sum(isinstance(c, str) and c == "all" for c in wanted)
         if n_dense:
-            shared.require_memory(n_dense + min(n_threads, n_dense) + 2, f"{n_dense} view(s)")
+            shared.require_memory(copies * (n_dense + min(n_threads, n_dense)) + 2, f"{n_dense} view(s)")
         lengths = [c for c in wanted if isinstance(c, int)]
         if lengths:
-            require_list_memory(views.n_rows, sum(lengths), f"{len(lengths)} view(s)")
-        return team(state, list(zip(names, views.matrices, alpha.tolist(), beta.tolist(), wanted, strict=True)))
+            require_list_memory(n_rows, sum(lengths), f"{len(lengths)} view(s)")
+        return shared
+
+    @property
+    def automatic(self) -> bool:
+        """Whether alpha and beta are chosen from the data (`rmgl.automatic`)."""
+        return _is_auto(self.alpha) and _is_auto(self.beta)
 
     def _keep(self, problems: list[ViewProblem], outcome: Outcome) -> None:
         self._keep_embedding(outcome.state.embedding.vectors)
         self.eigenvalues_ = outcome.state.embedding.values
-        self.layers_ = outcome.state.layers
+        n_rows = len(self.embedding_)
+        self.layers_ = [layer.padded(view.nodes, n_rows) for view, layer in zip(outcome.state.views, outcome.state.layers, strict=True)]
+        self.local_scaling_ = [problem.candidates.scaling for problem in problems]
         self.alpha_ = np.array([problem.alpha for problem in problems])
         self.beta_ = np.array([problem.beta for problem in problems])
         self.history_ = outcome.history
@@ -259,13 +396,26 @@ class RMGL(ViewsClusterer):
                 stacklevel=3,
             )
         n_components = outcome.state.embedding.n_components
-        if n_components > self.n_clusters:
+        if n_components > self.n_clusters_:
             warnings.warn(
-                f"the layers together fall into {n_components} components, more than n_clusters={self.n_clusters}: "
+                f"the layers together fall into {n_components} components, more than n_clusters={self.n_clusters_}: "
                 "isolated nodes and small fragments share a label; raise alpha to connect them",
                 UserWarning,
                 stacklevel=3,
             )
+
+
+def _separated(outcome: Outcome, n_clusters: int) -> bool:
+    """Whether every layer has exactly K components, and so has their sum."""
+    state = outcome.state
+    return state.embedding.n_components == n_clusters and all(layer.n_components == n_clusters for layer in state.layers)
+
+
+def _has_graphs(candidates: Any) -> bool:
+    """Whether candidate pairs are given, which are pairs of all rows."""
+    if isinstance(candidates, list | tuple | dict):
+        return any(map(_has_graphs, candidates.values() if isinstance(candidates, dict) else candidates))
+    return not isinstance(candidates, str | Integral)
 
 
 def _is_auto(value: Any) -> bool:

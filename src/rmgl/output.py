@@ -18,7 +18,7 @@ from scipy import sparse
 
 from rmgl.estimator import RMGL
 
-FILES = {"labels.csv", "embedding.npy", "layers", "summary.json", "embedding.png", "layers.png"}
+FILES = {"labels.csv", "embedding.npy", "layers", "summary.json", "report.txt", "embedding.png", "layers.png", "clusters.png"}
 
 
 def check_folder(folder: Path, force: bool) -> None:
@@ -67,18 +67,20 @@ def new_folder(folder: Path, force: bool) -> Iterator[Path]:
 
 
 def write_results(folder: Path, model: RMGL, *, ids: Sequence[str] | None, seconds: float, pictures: bool) -> None:
-    """Write labels.csv, embedding.npy, layers/NAME.npz, summary.json and, if wanted, the pictures."""
+    """Write labels.csv, embedding.npy, layers/NAME.npz, summary.json, report.txt and, if wanted, the pictures."""
     with (folder / "labels.csv").open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
-        writer.writerow(["row" if ids is None else "id", "label"])
-        writer.writerows(zip(range(len(model.labels_)) if ids is None else ids, model.labels_.tolist(), strict=True))
+        writer.writerow(["row" if ids is None else "id", "label", "outlier_score"])
+        scores = [f"{score:.4f}" for score in model.outlier_score_]
+        writer.writerows(zip(range(len(model.labels_)) if ids is None else ids, model.labels_.tolist(), scores, strict=True))
     np.save(folder / "embedding.npy", model.embedding_)
     (folder / "layers").mkdir()
-    file_names = layer_file_names(model.view_names_)
+    file_names = layer_file_names([layer.name for layer in model.layers_])
     for layer, file_name in zip(model.layers_, file_names, strict=True):
         sparse.save_npz(folder / "layers" / file_name, layer.adjacency)
     summary = summarise(model, seconds, file_names)
     (folder / "summary.json").write_text(json.dumps(plain(summary), indent=2, allow_nan=False) + "\n", encoding="utf-8")
+    (folder / "report.txt").write_text(f"{model.report_}\n", encoding="utf-8")
     if pictures:
         draw_pictures(folder, model)
 
@@ -88,6 +90,8 @@ def draw_pictures(folder: Path, model: RMGL) -> None:
 
     plots.draw_embedding(model.embedding_, model.labels_).savefig(folder / "embedding.png")
     plots.draw_layers(model.layers_, model.labels_).savefig(folder / "layers.png")
+    if model.number_ is not None:
+        plots.draw_number_of_clusters(model.number_).savefig(folder / "clusters.png")
 
 
 def layer_file_names(view_names: Sequence[str]) -> list[str]:
@@ -137,9 +141,11 @@ def summarise(model: RMGL, seconds: float, file_names: Sequence[str]) -> dict[st
         "objective": last["objective"],
         "eigen_residual": last["eigen_residual"],
         "n_rows": len(model.labels_),
-        "cluster_sizes": np.bincount(model.labels_, minlength=model.n_clusters).tolist(),
+        "cluster_sizes": np.bincount(model.labels_, minlength=model.n_clusters_).tolist(),
         "parameters": model.get_params(),
         "layers": layers,
+        "report": model.report_.as_dict(),
+        "number_of_clusters": None if model.number_ is None else model.number_.as_dict(),
         "seconds": {"fit": round(seconds, 3), "alternation": round(last["seconds"], 3)},
         "versions": {"python": platform.python_version()}
         | {name: version(name) for name in ("rmgl", "numpy", "scipy", "scikit-learn", "numba")},

@@ -14,6 +14,7 @@ from sklearn.decomposition import PCA
 from sklearn.manifold import TSNE
 
 from rmgl.layer import Layer
+from rmgl.number_of_clusters import NumberOfClusters
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -153,6 +154,13 @@ def draw_embedding(embedding: ArrayLike, labels: ArrayLike, *, random_state: int
     return figure
 
 
+def draw_number_of_clusters(number: NumberOfClusters) -> Figure:
+    """The evidence for the number of clusters as a figure that belongs to no window."""
+    figure = new_figure(5.4, 3.6)
+    plot_number_of_clusters(number, ax=figure.add_subplot())
+    return figure
+
+
 def new_figure(width: float, height: float) -> Figure:
     """A figure without pyplot: no window, no global state."""
     _require_matplotlib()
@@ -175,3 +183,19 @@ def _require_matplotlib() -> None:
         import matplotlib  # noqa: F401
     except ImportError as error:
         raise ImportError("pictures need matplotlib: pip install 'rmgl[plot]'") from error
+
+
+def plot_number_of_clusters(number: NumberOfClusters, *, ax: Axes | None = None) -> Axes:
+    """Modularity, relative eigengap and stability for every candidate K; the chosen one is marked."""
+    ax = _axes(ax)
+    for values, label, colour, marker in (
+        (number.modularity, "modularity (decides)", COLOURS[0], "o"),
+        (number.stability, "stability", COLOURS[2], "s"),
+        (number.eigengap, "relative eigengap", COLOURS[1], "^"),
+    ):
+        known = np.isfinite(values)
+        ax.plot(number.candidates[known], np.asarray(values)[known], marker=marker, color=colour, label=label, markersize=4, linewidth=1.2)
+    ax.axvline(number.chosen, color="0.5", linestyle=":", zorder=0)
+    ax.set(xlabel="number of clusters K", ylim=(0, 1.05), title=f"K = {number.chosen}, confidence {number.confidence}")
+    ax.legend(frameon=False)
+    return ax

@@ -1,4 +1,4 @@
-"""Scaling of one view: `SCALES[name](X)` is a scaled copy.
+"""Scaling of one view: `SCALES[name](X)` is a scaled copy; `choose_scale(X)` is the name that suits it.
 
 Sparse stays sparse: only distances between rows matter, so columns need no shift.
 """
@@ -42,7 +42,63 @@ def standard(X):
     return X / np.where(high - low > 4 * EPSILON, deviation, np.inf)
 
 
-SCALES = {"minmax": minmax, "standard": standard, "unit": unit, "none": none}
+def root(X):
+    """Square roots of the entries, then columns from 0 to 1; for histograms and other skewed non-negative measurements."""
+    return minmax(_roots(X))
+
+
+def hellinger(X):
+    """Square roots of the entries, then rows of length one; for counts. Distances are then those of Hellinger between profiles."""
+    return unit(_roots(X))
+
+
+SCALES = {"minmax": minmax, "root": root, "hellinger": hellinger, "unit": unit, "standard": standard, "none": none}
+
+COUNT_COLUMNS = 100
+COUNT_ZEROS = 0.8
+SKEWED = 1.0
+
+
+def choose_scale(X) -> tuple[str, str]:
+    """The name of the scale that suits a view, and why: from the signs, zeros and skewness of its entries.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> choose_scale(np.random.default_rng(0).poisson(0.1, size=(50, 200)))
+    ('hellinger', 'no negative entries, 91% zeros, 200 columns: counts')
+    >>> choose_scale(np.random.default_rng(0).lognormal(size=(50, 3)))[0]
+    'root'
+    """
+    if (X.data if sparse.issparse(X) else X).min(initial=0.0) < 0:
+        return "minmax", "negative entries"
+    zeros = 1 - (X.count_nonzero() if sparse.issparse(X) else np.count_nonzero(X)) / (X.shape[0] * X.shape[1])
+    if zeros > COUNT_ZEROS and X.shape[1] >= COUNT_COLUMNS:
+        return "hellinger", f"no negative entries, {zeros:.0%} zeros, {X.shape[1]} columns: counts"
+    skewness = median_skewness(X)
+    if skewness > SKEWED:
+        return "root", f"no negative entries, columns skewed (median {skewness:.1f})"
+    return "minmax", f"no negative entries, columns not skewed (median {skewness:.1f})"
+
+
+def median_skewness(X) -> float:
+    """The median over the columns that vary of |E (x - mean)^3| / deviation^3."""
+    X, low, high = _bounded_columns(X)  # nothing overflows
+    moments = [np.asarray((X if power == 1 else X**power).mean(axis=0)).ravel() for power in (1, 2, 3)]
+    mean, second, third = moments
+    variance = second - mean**2
+    varies = (high - low > 4 * EPSILON) & (variance > EPSILON)
+    if not varies.any():
+        return 0.0
+    central = third - 3 * mean * second + 2 * mean**3
+    return float(np.median(np.abs(central[varies]) / variance[varies] ** 1.5))
+
+
+def _roots(X):
+    negative = (X.data if sparse.issparse(X) else X).min(initial=0.0)
+    if negative < 0:
+        raise ValueError(f"has negative entries (down to {negative:.3g}), which have no square root: use scale='minmax'")
+    return np.sqrt(X)
 
 
 def _bounded_columns(X):

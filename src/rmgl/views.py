@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any, TypeAlias
 
@@ -13,7 +13,7 @@ from scipy import sparse
 from sklearn.utils import check_array
 
 from rmgl.column_blocks import split_columns
-from rmgl.scaling import SCALES
+from rmgl.scaling import SCALES, choose_scale
 
 Matrix: TypeAlias = Any
 """A dense float64 array, or a float64 `scipy.sparse.csr_array`."""
@@ -22,6 +22,8 @@ Matrix: TypeAlias = Any
 LARGEST_VALUE = 1e70
 SMALLEST_SPREAD = 1e-70
 LARGEST_WEIGHT = 1e100
+EMPTY_COLUMNS = 10
+LEAST_PRESENT = 0.2
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,8 @@ class Views:
 
     names: tuple[str, ...]
     matrices: tuple[Matrix, ...]
+    present: tuple[NDArray[np.intp] | None, ...] = ()
+    """For every view the rows it has something to say about, None for all; empty if that is so everywhere. Other rows are zero."""
 
     @classmethod
     def of(cls, data: Any, blocks: Any = None) -> Views:
@@ -71,16 +75,66 @@ class Views:
         """Columns of all views together."""
         return sum(X.shape[1] for X in self.matrices)
 
+    @property
+    def complete(self) -> bool:
+        """Whether every view has all rows."""
+        return all(rows is None for rows in self.present)
+
+    def rows(self, view: int) -> NDArray[np.intp] | None:
+        """The rows that a view has; None for all."""
+        return self.present[view] if self.present else None
+
+    def own(self, view: int) -> Matrix:
+        """The rows that a view has, without the others."""
+        rows = self.rows(view)
+        return self.matrices[view] if rows is None else self.matrices[view][rows]
+
+    def without_empty_rows(self) -> Views:
+        """Rows of zeros in a view of ten columns or more say nothing there: the view is taken as not having them.
+
+        A row that is zero everywhere stays, and so do all rows of a view of which fewer than `LEAST_PRESENT` would be left.
+        """
+        filled = [np.asarray((X != 0).sum(axis=1)).ravel() > 0 for X in self.matrices]
+        anywhere = np.any(filled, axis=0)
+        present = [
+            np.flatnonzero(rows | ~anywhere) if X.shape[1] >= EMPTY_COLUMNS and np.count_nonzero(~rows & anywhere) > 1 else None
+            for X, rows in zip(self.matrices, filled, strict=True)
+        ]
+        enough = tuple(rows if rows is not None and rows.size >= LEAST_PRESENT * self.n_rows else None for rows in present)
+        return replace(self, present=enough if any(rows is not None for rows in enough) else ())
+
     def scaled(self, scale: Any) -> Views:
-        """The views after `scale`: one of "minmax", "standard", "unit", "none", or one of these per view."""
+        """The views after `scale`: "auto", or one of the names in `rmgl.scaling.SCALES`, or one of these per view."""
+        scales = [how for how, _ in self.choose_scales(scale)]
+        matrices = tuple(self._scaled_view(view, how) for view, how in enumerate(scales))
+        scaled = replace(self, matrices=matrices)
+        for view, (name, how) in enumerate(zip(self.names, scales, strict=True)):
+            check_spread(name, scaled.own(view), how)
+        return scaled
+
+    def choose_scales(self, scale: Any) -> list[tuple[str, str]]:
+        """The name of every view's scale, and why it was chosen."""
         scales = per_view(scale, self.names, "scale")
         for name, how in zip(self.names, scales, strict=True):
-            if not isinstance(how, str) or how not in SCALES:
-                raise ValueError(f"scale={how!r} for view {name!r} is not known: use one of {', '.join(map(repr, SCALES))}")
-        matrices = tuple(SCALES[how](X) for X, how in zip(self.matrices, scales, strict=True))
-        for name, X, how in zip(self.names, matrices, scales, strict=True):
-            check_spread(name, X, how)
-        return Views(self.names, matrices)
+            if not isinstance(how, str) or how not in (*SCALES, "auto"):
+                known = ", ".join(map(repr, ("auto", *SCALES)))
+                raise ValueError(f"scale={how!r} for view {name!r} is not known: use one of {known}")
+        return [choose_scale(self.own(view)) if how == "auto" else (how, "given") for view, how in enumerate(scales)]
+
+    def _scaled_view(self, view: int, how: str) -> Matrix:
+        try:
+            own = SCALES[how](self.own(view))
+        except ValueError as error:
+            raise ValueError(f"view {self.names[view]!r} {error}") from error
+        rows = self.rows(view)
+        if rows is None:
+            return own
+        if sparse.issparse(own):
+            everyone = sparse.csr_array((np.ones(rows.size), (rows, np.arange(rows.size))), shape=(self.n_rows, rows.size))
+            return sparse.csr_array(everyone @ own)
+        X = np.zeros((self.n_rows, own.shape[1]))
+        X[rows] = own
+        return X
 
 
 def per_view(value: Any, names: Sequence[str], parameter: str) -> list[Any]:
@@ -227,3 +281,10 @@ def total_variance(X: Matrix) -> float:
     if sparse.issparse(X):
         return float((X * X).mean(axis=0).sum() - np.square(X.mean(axis=0)).sum())
     return float(X.var(axis=0).sum())
+
+
+def side_by_side(views: Views) -> Matrix:
+    """All columns of all views in one matrix; sparse if one of them is."""
+    if any(sparse.issparse(X) for X in views.matrices):
+        return sparse.csr_array(sparse.hstack(views.matrices))
+    return np.hstack(views.matrices)

@@ -30,7 +30,7 @@ from rmgl.layer import Layer, LayerProblem, solve_layer
 from rmgl.layer.learn import check_magnitudes
 from rmgl.layer.problem import squared_norm
 from rmgl.parallel import team_of
-from rmgl.views import Matrix, Views, positive_per_view
+from rmgl.views import Matrix, Views, positive_per_view, side_by_side
 
 DENSE_NODES = 4000  # up to here (I + alpha L)^-1 X by a dense Cholesky factorisation
 DEFAULT_ALPHA = 0.1
@@ -238,10 +238,3 @@ class GLSigRep(ViewsClusterer):
         self.n_iter_ = self.layer_.n_rounds
         self.labels_ = cluster_rows(self.embedding_, self.n_clusters, n_init=self.n_init, random_state=random_state)
         return self
-
-
-def side_by_side(views: Views) -> Matrix:
-    """All columns of all views in one matrix; sparse if one of them is."""
-    if any(sparse.issparse(X) for X in views.matrices):
-        return sparse.csr_array(sparse.hstack(views.matrices))
-    return np.hstack(views.matrices)

@@ -15,9 +15,8 @@ from sklearn.utils._param_validation import Interval
 
 from rmgl.baselines.given_layers import LayersClusterer
 from rmgl.baselines.gl_sigrep import DEFAULT_ALPHA
-from rmgl.baselines.spectral import unit_rows
 from rmgl.clustering import cluster_rows
-from rmgl.embedding import normalized_laplacian, smallest_beyond, smallest_eigenvectors
+from rmgl.embedding import normalized_laplacian, smallest_beyond, smallest_eigenvectors, unit_rows
 from rmgl.parallel import team_of
 from rmgl.subspace import Products
 

@@ -6,15 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from rmgl.embedding import smallest_eigenvectors
+from rmgl.embedding import smallest_eigenvectors, unit_rows
 
 
 def spectral_rows(adjacency: sparse.csr_array, n_clusters: int, random_state: np.random.RandomState | None = None) -> NDArray[np.float64]:
     """Rows of length one of the K smallest eigenvectors of I - D^-1/2 W D^-1/2 (Ng, Jordan and Weiss)."""
     return unit_rows(smallest_eigenvectors(adjacency, n_clusters, normalized=True, random_state=random_state).vectors)
-
-
-def unit_rows(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Rows divided by their length; rows of zeros stay zero."""
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return vectors / np.where(lengths > 0, lengths, 1.0)

@@ -15,12 +15,12 @@ from sklearn.manifold import spectral_embedding
 from sklearn.neighbors import kneighbors_graph
 
 from rmgl.baselines import GDMCCA, SCGED, SCML, learn_gl_sigrep
-from rmgl.baselines.gl_sigrep import DEFAULT_ALPHA, SigRepLayer, side_by_side
+from rmgl.baselines.gl_sigrep import DEFAULT_ALPHA, SigRepLayer
 from rmgl.baselines.spectral import spectral_rows
-from rmgl.defaults import default_alpha
+from rmgl.defaults import default_alpha, default_beta
 from rmgl.estimator import RMGL
 from rmgl.experiments.data import Problem
-from rmgl.views import Views
+from rmgl.views import Views, side_by_side
 
 Embeddings = dict[str, NDArray[np.float64]]
 
@@ -37,12 +37,14 @@ def fit_rmgl(
     problem: Problem, *, scale: str = "minmax", edges: float | str = "auto", weights: str = "equal", strength: float = 1.0
 ) -> RMGL:
     """`weights` is "paper" (the paper's beta) or "equal" (their mean for every view); they are given for alpha = 100 and scaled with alpha,
-    as the scale law asks, and by `strength`. `edges="auto"` leaves alpha and beta to RMGL.
+    as the scale law asks, and by `strength`. `edges="auto"` is the light coupling of
+    `rmgl.defaults`, equal for all views.
     """
     views = Views.of(problem.views).scaled(scale)
-    alpha: Any = "auto"
-    beta: Any = "auto"
-    if edges != "auto":
+    if edges == "auto":
+        found = np.array([default_alpha(X) for X in views.matrices])
+        alpha, beta = found.tolist(), [default_beta(found, views.n_rows, problem.n_clusters)] * len(found)
+    else:
         pattern = np.array(problem.paper_beta, dtype=float)
         pattern = pattern if weights == "paper" else np.full(len(pattern), pattern.mean())
         alpha = alphas(views, edges).tolist()

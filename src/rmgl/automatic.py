@@ -1,0 +1,232 @@
+"""Everything a user would tune with labels, chosen without them: alpha, the weights of the views, beta.
+
+1. Every view gets the layer in which a node has `n_neighbors` edges on average: locally scaled distances, alpha solved for.
+2. The *consensus* is a layer learned in the same way from all views side by side, each divided by its spread.
+3. A view counts for more the better its layer agrees with the embedding of the consensus. Its *roughness* is
+
+       r_m = sum_ij w_ij |u_i - u_j|^2 / sum_ij w_ij  divided by the mean of |u_i - u_j|^2 over all pairs
+
+   with u_i the rows of an embedding, of length one: 0 where neighbours sit in the same place, 1 where they are unrelated. It is measured
+   on the embedding of the consensus alone and on that of consensus and views together, and the geometric mean is taken. The weight of
+   view m in the common graph is proportional to r_m^-2, and the weight of its squared distances in the consensus, which is learned
+   again, to r_m^-1/2.
+4. All layers are learned again with guidance / 2 |u_i - u_j|^2 added to their costs, for a guidance that rises pass by pass: an edge
+   between rows that the common graph sets apart has to be worth it.
+5. What comes out is a problem for Algorithm 1: alpha_m, and beta_m proportional to the weights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.spatial.distance import squareform
+
+from rmgl.alternate import ViewProblem
+from rmgl.edges import AllPairs, Candidates, Vector
+from rmgl.edges.local_scaling import LISTED, LocalScaling
+from rmgl.embedding import Graph, smallest_eigenvectors, unit_rows, weighted_sum
+from rmgl.layer import Layer
+from rmgl.layer.learn import solve_for_edges
+from rmgl.layer.result import padded_graph
+from rmgl.number_of_clusters import NumberOfClusters, choose_number
+from rmgl.parallel import Check, Team
+from rmgl.views import Views, side_by_side, total_variance
+
+CONSENSUS = "consensus"
+PASSES = 2
+REFERENCES = ("consensus", "together")
+LEAST_ROUGHNESS = 0.005  # of a view that agrees perfectly
+VIEW_POWER = -2.0
+DISTANCE_POWER = -0.5
+GUIDANCE = (0.1, 0.3, 1.0)
+COUPLING = 0.01
+EIGEN_TOL = 1e-4
+OUT_OF_REACH = 10.0
+MOST_SHARED = 5000
+
+Search = Callable[[str, Any, Check], Candidates]
+"""search(name, X, check): the candidate pairs of a view, with locally scaled distances."""
+
+
+@dataclass(frozen=True)
+class Learned:
+    """A layer and the candidates it was chosen from."""
+
+    name: str
+    candidates: Candidates
+    layer: Layer
+    nodes: NDArray[np.intp] | None = None
+    """The entities it was learned on, if not all."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What was chosen: problems for Algorithm 1 (the consensus last, where there is one), and how much each view counts."""
+
+    problems: list[ViewProblem]
+    weights: Vector
+    roughness: Vector | None
+    number: NumberOfClusters | None
+    guide: NDArray[np.float64] | None
+    """The rows whose squared distances were added to all costs in the end."""
+    graph: Graph
+    """The weighted sum of the layers before any of them was guided: what evidence is taken from."""
+
+
+@dataclass(frozen=True)
+class Chooser:
+    """What all steps need to know."""
+
+    views: Views
+    n_clusters: int | None
+    """None to choose it, too."""
+    n_neighbors: float
+    search: Search
+    team: Team
+    random_state: np.random.RandomState
+    solver: str = "newton"
+
+    @property
+    def with_consensus(self) -> bool:
+        """A single view is its own consensus; entities that share no view cannot be compared in numbers too large for all pairs."""
+        return len(self.views.names) > 1 and (self.views.complete or self.views.n_rows <= MOST_SHARED)
+
+    def choose(self) -> Choice:
+        """All steps, one after the other."""
+        layers = self.team(self.learn_view, range(len(self.views.names)))
+        if self.n_clusters is None:
+            number = choose_number(self.equal_sum(layers), self.random_state)
+            return replace(self, n_clusters=number.chosen).choose_for(layers, number)
+        return self.choose_for(layers)
+
+    def choose_for(self, layers: list[Learned], number: NumberOfClusters | None = None) -> Choice:
+        """Weights, guidance and beta for a given number of clusters."""
+        assert self.n_clusters is not None
+        weights, roughness = np.ones(len(layers)) / len(layers), None
+        if self.with_consensus:
+            roughness, layers = self.weigh(layers)
+            weights = np.append(normalised(roughness**VIEW_POWER), 1.0)
+        graph = weighted_sum([self.among_all(item) for item in layers], np.asarray(weights).tolist())
+        rows = None
+        for guidance in GUIDANCE:
+            rows = self.embed(layers, weights) * np.sqrt(guidance / 2)
+            layers = self.guide(layers, rows)
+        beta = COUPLING * self.views.n_rows / (2 * self.n_clusters) * weights / weights.max()
+        problems = [
+            ViewProblem(item.name, item.candidates, item.layer.alpha, float(b), item.layer.potentials, item.nodes, self.views.n_rows)
+            for item, b in zip(layers, beta, strict=True)
+        ]
+        return Choice(problems, weights[: len(self.views.names)], roughness, number, rows, graph)
+
+    def equal_sum(self, layers: Sequence[Learned]) -> Graph:
+        """The common graph before anything is known about the views: all count alike, and the consensus as much as they together."""
+        adjacencies = [self.among_all(item) for item in layers]
+        shares = np.ones(len(layers)) / len(layers)
+        if not self.with_consensus:
+            return weighted_sum(adjacencies, shares.tolist())
+        return weighted_sum([*adjacencies, self.learn_consensus(shares).layer.adjacency], [*shares, 1.0])
+
+    def learn_view(self, view: int, check: Check) -> Learned:
+        """The layer of one view, alone."""
+        name = self.views.names[view]
+        return self.learn(name, self.search(name, self.views.own(view), check), self.views.rows(view), check)
+
+    def learn(self, name: str, candidates: Candidates, nodes: NDArray[np.intp] | None, check: Check = lambda: None) -> Learned:
+        return Learned(name, *solve_for_edges(name, candidates, self.n_neighbors, solver=self.solver, check=check), nodes)
+
+    def weigh(self, layers: Sequence[Learned]) -> tuple[Vector, list[Learned]]:
+        """The roughness of every view, and the layers with the consensus beside them."""
+        shares = np.ones(len(layers)) / len(layers)
+        for _ in range(PASSES):
+            consensus = self.learn_consensus(shares)
+            groups = {"consensus": [consensus], "together": [*layers, consensus]}
+            weights = {"consensus": [1.0], "together": [*np.ones(len(layers)) / len(layers), 1.0]}
+            embeddings = [self.embed(groups[name], weights[name]) for name in REFERENCES]
+            measured = np.array([[rough(U, self.among_all(item)) for item in layers] for U in embeddings])
+            roughness = np.exp(np.log(measured + LEAST_ROUGHNESS).mean(axis=0))
+            shares = normalised(roughness**DISTANCE_POWER)
+        return roughness, [*layers, self.learn_consensus(shares)]
+
+    def learn_consensus(self, shares: Vector) -> Learned:
+        """The layer of all views side by side, each divided by its spread and given its share of the squared distances."""
+        factors = [np.sqrt(share / total_variance(self.views.own(view))) for view, share in enumerate(shares)]
+        scaled = replace(self.views, matrices=tuple(X * factor for X, factor in zip(self.views.matrices, factors, strict=True)))
+        name = consensus_name(self.views.names)
+        if self.views.complete:
+            return self.learn(name, self.search(name, side_by_side(scaled), lambda: None), None)
+        return self.learn(name, shared_candidates(scaled, shares), None)
+
+    def guide(self, layers: Sequence[Learned], rows: NDArray[np.float64]) -> list[Learned]:
+        """The layers learned again with the squared distances of the rows of the embedding they have in common as part of their costs."""
+
+        def learn(item: Learned, check: Check) -> Learned:
+            guided = item.candidates.guided(rows if item.nodes is None else rows[item.nodes], check)
+            options: dict[str, Any] = {"last": item.layer, "solver": self.solver, "check": check}
+            return Learned(item.name, *solve_for_edges(item.name, guided, self.n_neighbors, **options), item.nodes)
+
+        return self.team(learn, layers)
+
+    def among_all(self, item: Learned) -> sparse.csr_array:
+        """The edge weights of a layer with all entities as nodes."""
+        return padded_graph(item.layer.adjacency, item.nodes, self.views.n_rows)
+
+    def embed(self, layers: Sequence[Learned], weights: Sequence[float] | Vector) -> NDArray[np.float64]:
+        """Unit rows of the common embedding."""
+        assert self.n_clusters is not None
+        graph = weighted_sum([self.among_all(item) for item in layers], np.asarray(weights).tolist())
+        options: dict[str, Any] = {"tol": EIGEN_TOL, "random_state": self.random_state, "rows": self.team.rows}
+        return unit_rows(smallest_eigenvectors(graph, self.n_clusters, **options).vectors)
+
+
+def consensus_name(names: Sequence[str]) -> str:
+    """ "consensus", with as many underscores as it takes to be no view's name."""
+    name = CONSENSUS
+    while name in names:
+        name += "_"
+    return name
+
+
+def shared_candidates(views: Views, shares: Vector) -> Candidates:
+    """All pairs, at the mean squared distance over the views that both entities have, by their shares, locally scaled.
+
+    Pairs without a common view are put out of reach.
+    """
+    n = views.n_rows
+    edges = AllPairs(n)
+    edges.require_memory(8, "entities that are missing from some views")
+    left, right = np.triu_indices(n, 1)
+    total, weight = np.zeros(edges.n_pairs), np.zeros(edges.n_pairs)
+    for view, share in enumerate(shares):
+        rows = views.rows(view)
+        present = np.ones(n, dtype=bool)
+        if rows is not None:
+            present[:] = False
+            present[rows] = True
+        both = present[left] & present[right]
+        total[both] += edges.measure(views.matrices[view])[both]
+        weight[both] += share
+    known = weight > 0
+    distances = np.full(edges.n_pairs, OUT_OF_REACH * (total[known] / weight[known]).max())
+    distances[known] = total[known] / weight[known]
+    square = squareform(distances)
+    np.fill_diagonal(square, np.inf)
+    nearest = np.argpartition(square, min(LISTED, n - 1) - 1, axis=1)[:, : min(LISTED, n - 1)]
+    scaling = LocalScaling.from_lists(nearest, np.take_along_axis(square, nearest, axis=1))
+    return Candidates(edges, scaling.costs(edges, distances), "all pairs")
+
+
+def normalised(values: Vector) -> Vector:
+    return values / values.sum()
+
+
+def rough(rows: NDArray[np.float64], adjacency: sparse.csr_array) -> float:
+    """The mean of |u_i - u_j|^2 over the edges, by weight, divided by that over all pairs of nodes."""
+    degrees = adjacency.sum(axis=1)
+    image = degrees[:, None] * rows - adjacency @ rows
+    unrelated = np.square(rows).sum() / len(rows) - np.square(rows.mean(axis=0)).sum()
+    return float(np.einsum("nk,nk->", rows, image) / degrees.sum() / unrelated) if unrelated > 0 else 0.0
