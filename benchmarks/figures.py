@@ -142,3 +142,19 @@ def tidy(ax: Axes) -> None:
     ax.set_axisbelow(True)
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
+
+
+def quality(by_name: dict[tuple, Row], methods: list[str], datasets: list[str], path: Path) -> None:
+    """One line per method, a dot per data set, the mean as a bar; the best mean on top."""
+    scores = {m: [row["nmi"] for d in datasets if (row := by_name.get((d, m))) and row["status"] == "ok"] for m in methods}
+    order = sorted((m for m in methods if scores[m]), key=lambda m: sum(scores[m]) / len(datasets))
+    figure = Figure(figsize=(7.5, 0.32 * len(order) + 1.2), layout="constrained", dpi=130)
+    ax = figure.add_subplot()
+    for place, method in enumerate(order):
+        ours = method.startswith("rmgl")
+        ax.barh(place, sum(scores[method]) / len(datasets), color="#0072B2" if ours else "#C8C8C8", height=0.7, zorder=1)
+        ax.scatter(scores[method], [place] * len(scores[method]), s=14, color="black", alpha=0.6, linewidth=0, zorder=2)
+    ax.set_yticks(range(len(order)), order, fontsize=8)
+    ax.set(xlim=(0, 1), xlabel="NMI (bar: mean over data sets, missing ones 0; dots: data sets)", title="Defaults, nothing tuned")
+    tidy(ax)
+    figure.savefig(path)

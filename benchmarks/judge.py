@@ -47,14 +47,14 @@ class Verdict:
         return self.row["status"] == "ok"
 
 
-def judge(method: Method, data: Path, arguments: dict[str, Any], settings: Settings) -> Verdict:
-    """Run `method` on the views stored in `data`."""
+def judge(method: Method, data: Path, arguments: dict[str, Any], settings: Settings, seeds: list[int] | None = None) -> Verdict:
+    """Run `method` on the views stored in `data`; with several seeds, the labels of each are a row of `labels`."""
     if not interpreter(method.environment).exists():
         return Verdict({"status": "not installed"})
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         job = {"method": str(method.path), "data": str(data.resolve()), "arguments": arguments}
-        job |= {"repeats": settings.repeats, "budget": settings.budget}
+        job |= {"repeats": settings.repeats, "budget": settings.budget, "seeds": seeds}
         (folder / "job.json").write_text(json.dumps(job))
         failure = start(interpreter(method.environment), folder, settings)
         verdict = Verdict({"status": failure}) if failure else read(folder)

@@ -1,12 +1,12 @@
 """Data sets as files that workers read: scaled views `view_0 ...` and the classes `target`, kept in the folder `data` of the results."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.datasets import load
+from benchmarks.datasets import Dataset, load
 
 
 @dataclass(frozen=True)
@@ -29,20 +29,35 @@ class Prepared:
             return stored["view_0"]
 
 
-def prepare(folder: Path, name: str, n_rows: int | None = None, view: str | None = None) -> Prepared | None:
-    """The data set `name`, or some of its rows, or one of its views, as a file; None, with the reason printed, if it is not there."""
+def prepare(folder: Path, name: str, n_rows: int | None = None, view: str | None = None, raw: bool = False) -> Prepared | None:
+    """The data set `name`, or some of its rows, or one of its views, as a file; None, with the reason printed, if it is not there.
+
+    Views are scaled, unless they are wanted as they are.
+    """
     title = name if n_rows is None else f"{name}-{n_rows}"
     path = folder / "data" / (title if view is None else f"{title}-{view}")
+    path = path.with_name(path.name + "-raw") if raw else path
     path = path.with_name(path.name + ".npz")
     if not path.exists():
         try:
-            data = load(name, n_rows).scaled()
+            data = load(name, n_rows) if raw else load(name, n_rows).scaled()
         except FileNotFoundError as error:
             print(f"{name} is left out: {error}")
             return None
-        views = data.views.values() if view is None else [data.views[view]]
-        path.parent.mkdir(parents=True, exist_ok=True)
-        partial = path.with_name("partial.npz")
-        np.savez(partial, target=data.target, **{f"view_{m}": X for m, X in enumerate(views)})
-        partial.replace(path)
+        store(path, data if view is None else replace(data, views={view: data.views[view]}))
     return Prepared(title, path)
+
+
+def keep(folder: Path, name: str, data: Dataset) -> Prepared:
+    """A data set that was made for a suite, as a file."""
+    path = folder / "data" / f"{name.replace(' ', '-')}.npz"
+    if not path.exists():
+        store(path, data)
+    return Prepared(name, path)
+
+
+def store(path: Path, data: Dataset) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name("partial.npz")
+    np.savez(partial, target=data.target, **{f"view_{m}": X for m, X in enumerate(data.views.values())})
+    partial.replace(path)

@@ -14,6 +14,7 @@ from rmgl import RMGL
 from rmgl.clustering import cluster_rows
 from rmgl.datasets import load_uci_digits
 from rmgl.datasets.uci_digits import PAPER_PARAMETERS
+from rmgl.embedding import unit_rows
 from rmgl.metrics import clustering_accuracy
 from rmgl.views import Views
 
@@ -28,7 +29,8 @@ def concatenated(views):
 
 def rmgl(views, **parameters):
     model = RMGL(10, random_state=0, n_jobs=-1, **parameters).fit(views)
-    return [cluster_rows(model.embedding_, 10, random_state=seed) for seed in SEEDS]
+    rows = unit_rows(model.embedding_) if model.automatic else model.embedding_
+    return [cluster_rows(rows, 10, random_state=seed) for seed in SEEDS]
 
 
 def spectral(views):

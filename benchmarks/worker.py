@@ -41,8 +41,10 @@ def run(job):
     warm_up_note = warm_up(call, views, getattr(method, "WARM_UP_ROWS", WARM_UP_ROWS))
     before = memory("VmRSS")
     with MemorySampler() as sampler:
-        answer, seconds = timed(call, views, job["repeats"], job["budget"])
-    extra, arrays = split(answer)
+        answers, seconds = timed(call, views, job["repeats"], job["budget"], job.get("seeds"))
+    extra, arrays = split(answers[-1])
+    if job.get("seeds"):
+        arrays["labels"] = np.stack([arrays["labels"] if answer is answers[-1] else split(answer)[1]["labels"] for answer in answers])
     result = {
         "seconds": seconds,
         "memory": {"before": before, "peak": memory("VmHWM"), "sampled": sampler.peak},
@@ -67,7 +69,7 @@ def load_method(path):
 def caller(method, arguments):
     """What is timed: `cluster` takes a list of views, `learn` a single array."""
     if hasattr(method, "cluster"):
-        return lambda views: method.cluster(views, **arguments)
+        return lambda views, **changed: method.cluster(views, **{**arguments, **changed})
     return lambda views: method.learn(views[0], **arguments)
 
 
@@ -84,15 +86,17 @@ def warm_up(call, views, n_rows):
     return f"{len(rows)} rows"
 
 
-def timed(call, views, repeats, budget):
-    """Call up to `repeats` times, and not again once `budget` seconds are spent."""
-    seconds = []
+def timed(call, views, repeats, budget, seeds=None):
+    """Call up to `repeats` times, with one seed after the other if there are several, and not again once `budget` seconds are spent."""
+    answers, seconds = [], []
     while len(seconds) < repeats and (not seconds or sum(seconds) < budget):
         given = [X.copy() for X in views] if repeats > 1 else views  # some methods write into their input
+        changed = {"seed": seeds[len(seconds)]} if seeds else {}
         start = time.perf_counter()
-        answer = call(given)
+        answer = call(given, **changed)
         seconds.append(time.perf_counter() - start)
-    return answer, seconds
+        answers = [*answers, answer] if seeds else [answer]
+    return answers, seconds
 
 
 def split(answer):

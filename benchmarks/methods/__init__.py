@@ -1,4 +1,4 @@
-"""Methods, one a file, found by listing the folders `fit`, `layer` and `scale`.
+"""Methods, one a file, found by listing the folders beside this file.
 
 A file says what it runs in its docstring and in constants (see `Method`), and holds one function:
 
@@ -15,6 +15,8 @@ import click
 
 from benchmarks.worker import load_method
 
+FLAGS = ("SLOW", "QUICK", "RAW", "ABLATION")
+
 
 @dataclass(frozen=True)
 class Method:
@@ -28,6 +30,10 @@ class Method:
     """SLOW: run only when asked for by name."""
     quick: bool
     """QUICK: part of `--quick`."""
+    raw: bool
+    """RAW: scales the views itself, so it gets them as they are."""
+    ablation: bool
+    """ABLATION: RMGL with one ingredient of its automatic choice switched off."""
 
 
 def find_methods(folder: str, only: tuple[str, ...] = (), quick: bool = False) -> list[Method]:
@@ -44,4 +50,4 @@ def find_methods(folder: str, only: tuple[str, ...] = (), quick: bool = False) -
 def _read(path: Path) -> Method:
     module = load_method(path)
     constant = vars(module).get
-    return Method(path.stem, path, module.ENVIRONMENT, constant("DATASETS"), constant("SLOW", False), constant("QUICK", False))
+    return Method(path.stem, path, module.ENVIRONMENT, constant("DATASETS"), *(constant(name, False) for name in FLAGS))

@@ -1,0 +1,12 @@
+"""RMGL without the passes in which the embedding guides the layers."""
+
+ENVIRONMENT = "main"
+PACKAGES = ["rmgl", "numba"]
+RAW = True
+ABLATION = True
+
+
+def cluster(views, n_clusters, seed, n_threads):
+    from ablation import fit_predict
+
+    return fit_predict(views, n_clusters, seed, n_threads, constants={"GUIDANCE": ()})

@@ -1,0 +1,12 @@
+"""RMGL with the same weight for every view."""
+
+ENVIRONMENT = "main"
+PACKAGES = ["rmgl", "numba"]
+RAW = True
+ABLATION = True
+
+
+def cluster(views, n_clusters, seed, n_threads):
+    from ablation import fit_predict
+
+    return fit_predict(views, n_clusters, seed, n_threads, constants={"VIEW_POWER": 0.0, "DISTANCE_POWER": 0.0})

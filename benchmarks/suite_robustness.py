@@ -1,0 +1,95 @@
+"""What a noise view, rows moved far out, repeated rows and empty rows cost, and how many clusters n_clusters="auto" finds."""
+
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.datasets import LOADERS, Dataset, load
+from benchmarks.judge import Settings, judge
+from benchmarks.methods import Method, find_methods
+from benchmarks.prepared import Prepared, keep
+from benchmarks.results import Results, Row
+from benchmarks.scores import score_labels
+
+DATASETS = ("mfeat", "msrcv1_5v")
+DRAWS = 3
+MANY_CLASSES = 20
+QUICK_ROWS = 150
+
+
+def run(results: Results, settings: Settings, quick: bool = False, only: tuple[str, ...] = (), datasets: tuple[str, ...] = ()) -> None:
+    methods = find_methods("fit", only or ("rmgl_defaults", "sklearn_spectral"))
+    for name in datasets or (("digits",) if quick else DATASETS):
+        data = found(name, quick)
+        if data is None:
+            continue
+        for change, make in CHANGES.items():
+            for draw in range(1 if quick else DRAWS):
+                changed = make(data, np.random.default_rng(draw))
+                for method in methods:
+                    views = changed if method.raw else changed.scaled()
+                    stored = keep(results.path.parent, f"{name}-{change}-{draw}{'-raw' if method.raw else ''}", views)
+                    results.add(partial(measure, method, stored, settings), dataset=name, change=change, draw=draw, method=method.name)
+    if only or datasets:
+        return
+    (counter,) = find_methods("robustness")
+    for name in ("digits",) if quick else [name for name in LOADERS if name != "digits"]:
+        data = found(name, quick)
+        if data is not None and data.n_clusters <= MANY_CLASSES:
+            stored = keep(results.path.parent, f"{name}{'-quick' if quick else ''}-raw", data)
+            results.add(partial(measure, counter, stored, settings), dataset=name, change="number", draw=0, method=counter.name)
+
+
+def found(name: str, quick: bool) -> Dataset | None:
+    try:
+        return load(name, QUICK_ROWS if quick else None)
+    except FileNotFoundError as error:
+        print(f"{name} is left out: {error}")
+        return None
+
+
+def measure(method: Method, data: Prepared, settings: Settings) -> Row:
+    arguments = {"n_clusters": data.n_clusters, "seed": 0, "n_threads": settings.n_threads}
+    verdict = judge(method, data.path, arguments, settings)
+    scores = score_labels(data.target, verdict.arrays["labels"]) if verdict.ok else {}
+    return {"n": len(data.target), "n_clusters": data.n_clusters, **verdict.row, **scores}
+
+
+def plain(data: Dataset, random: np.random.Generator) -> Dataset:
+    return data
+
+
+def noise_view(data: Dataset, random: np.random.Generator) -> Dataset:
+    """One more view of 50 columns that know nothing."""
+    return changed(data, {**data.views, "noise": random.normal(size=(len(data.target), 50))})
+
+
+def far_rows(data: Dataset, random: np.random.Generator) -> Dataset:
+    """One row in a hundred moved, in every view, by ten standard deviations of each column in a random direction."""
+    rows = random.permutation(len(data.target))[: max(1, len(data.target) // 100)]
+    return changed(data, {name: moved(X, rows, random) for name, X in data.views.items()})
+
+
+def moved(X: NDArray, rows: NDArray, random: np.random.Generator) -> NDArray:
+    X = X.copy()
+    X[rows] += 10 * X.std(axis=0) * random.normal(size=(len(rows), X.shape[1]))
+    return X
+
+
+def repeated_rows(data: Dataset, random: np.random.Generator) -> Dataset:
+    """One row in ten once more."""
+    rows = np.concatenate([np.arange(len(data.target)), random.permutation(len(data.target))[: len(data.target) // 10]])
+    return Dataset(data.name, {name: X[rows] for name, X in data.views.items()}, data.target[rows], data.scale)
+
+
+def empty_rows(data: Dataset, random: np.random.Generator) -> Dataset:
+    """In every view one row in five is zero."""
+    return changed(data, {name: X * (random.uniform(size=(len(X), 1)) > 0.2) for name, X in data.views.items()})
+
+
+def changed(data: Dataset, views: dict[str, NDArray]) -> Dataset:
+    return Dataset(data.name, views, data.target, data.scale)
+
+
+CHANGES = {"plain": plain, "noise view": noise_view, "far rows": far_rows, "repeated rows": repeated_rows, "empty rows": empty_rows}
