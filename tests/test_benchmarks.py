@@ -25,6 +25,8 @@ def measured(tmp_path_factory):
     bench("scale", "--quick", "--output", folder)
     bench("search", "--quick", "--output", folder, "--dataset", "left", "--only", "rmgl_tiles", "--only", "sklearn_brute")
     bench("eigen", "--quick", "--output", folder, "--only", "rmgl_filtered", "--only", "lapack")
+    bench("quality", "--quick", "--output", folder, "--only", "rmgl_defaults", "--only", "sklearn_spectral", "--only", "without_guidance")
+    bench("robustness", "--quick", "--output", folder)
     return folder / "quick"
 
 
@@ -71,6 +73,19 @@ def test_a_second_run_measures_nothing_again(measured):
     assert (measured / "scale.json").read_text() == before
 
 
+def test_quality_is_the_mean_over_seeds_and_knows_ablations(measured):
+    found = {row["method"]: row for row in rows(measured, "quality").values()}
+    assert set(found) == {"rmgl_defaults", "sklearn_spectral", "without_guidance"}
+    assert all(row["status"] == "ok" and 0 < row["nmi"] <= 1 and row["n_seeds"] == 1 for row in found.values())
+    assert [name for name, row in found.items() if row["ablation"]] == ["without_guidance"]
+
+
+def test_robustness_changes_the_data_and_counts_clusters(measured):
+    found = list(rows(measured, "robustness").values())
+    assert {row["change"] for row in found} == {"plain", "noise view", "far rows", "repeated rows", "empty rows", "number"}
+    assert all(row["status"] == "ok" for row in found)
+
+
 def test_the_report_shows_all_of_it(measured, tmp_path):
     bench("report", "--results", measured, "--output", tmp_path)
     page = (tmp_path / "performance.md").read_text()
@@ -83,6 +98,9 @@ def test_the_report_shows_all_of_it(measured, tmp_path):
         "## Memory bandwidth",
         "Geometric mean",
     ):
+        assert text in page
+    page = (tmp_path / "quality.md").read_text()
+    for text in ("## NMI", "## Ingredients", "## Robustness", "## Number of clusters"):
         assert text in page
     for name in ("layer", "fit", "scale"):
         assert (tmp_path / "images" / f"performance_{name}.png").stat().st_size > 1000

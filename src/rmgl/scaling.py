@@ -66,7 +66,7 @@ def choose_scale(X) -> tuple[str, str]:
     --------
     >>> import numpy as np
     >>> choose_scale(np.random.default_rng(0).poisson(0.1, size=(50, 200)))
-    ('hellinger', 'no negative entries, 91% zeros, 200 columns: counts')
+    ('hellinger', 'no negative entries, 90% zeros, 200 columns: counts')
     >>> choose_scale(np.random.default_rng(0).lognormal(size=(50, 3)))[0]
     'root'
     """
