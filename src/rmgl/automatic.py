@@ -8,8 +8,7 @@
 
    with u_i the rows of an embedding, of length one: 0 where neighbours sit in the same place, 1 where they are unrelated. It is measured
    on the embedding of the consensus alone and on that of consensus and views together, and the geometric mean is taken. The weight of
-   view m in the common graph is proportional to r_m^-2, and the weight of its squared distances in the consensus, which is learned
-   again, to r_m^-1/2.
+   view m in the common graph is proportional to r_m^-2; the consensus weighs as much as all views together.
 4. All layers are learned again with guidance / 2 |u_i - u_j|^2 added to their costs, for a guidance that rises pass by pass: an edge
    between rows that the common graph sets apart has to be worth it.
 5. What comes out is a problem for Algorithm 1: alpha_m, and beta_m proportional to the weights.
@@ -38,11 +37,9 @@ from rmgl.parallel import Check, Team
 from rmgl.views import Views, side_by_side, total_variance
 
 CONSENSUS = "consensus"
-PASSES = 2
 REFERENCES = ("consensus", "together")
 LEAST_ROUGHNESS = 0.005  # of a view that agrees perfectly
 VIEW_POWER = -2.0
-DISTANCE_POWER = -0.5
 GUIDANCE = (0.1, 0.3, 1.0)
 COUPLING = 0.01
 EIGEN_TOL = 1e-4
@@ -129,7 +126,7 @@ class Chooser:
         shares = np.ones(len(layers)) / len(layers)
         if not self.with_consensus:
             return weighted_sum(adjacencies, shares.tolist())
-        return weighted_sum([*adjacencies, self.learn_consensus(shares).layer.adjacency], [*shares, 1.0])
+        return weighted_sum([*adjacencies, self.learn_consensus().layer.adjacency], [*shares, 1.0])
 
     def learn_view(self, view: int, check: Check) -> Learned:
         """The layer of one view, alone."""
@@ -141,25 +138,20 @@ class Chooser:
 
     def weigh(self, layers: Sequence[Learned]) -> tuple[Vector, list[Learned]]:
         """The roughness of every view, and the layers with the consensus beside them."""
-        shares = np.ones(len(layers)) / len(layers)
-        for _ in range(PASSES):
-            consensus = self.learn_consensus(shares)
-            groups = {"consensus": [consensus], "together": [*layers, consensus]}
-            weights = {"consensus": [1.0], "together": [*np.ones(len(layers)) / len(layers), 1.0]}
-            embeddings = [self.embed(groups[name], weights[name]) for name in REFERENCES]
-            measured = np.array([[rough(U, self.among_all(item)) for item in layers] for U in embeddings])
-            roughness = np.exp(np.log(measured + LEAST_ROUGHNESS).mean(axis=0))
-            shares = normalised(roughness**DISTANCE_POWER)
-        return roughness, [*layers, self.learn_consensus(shares)]
+        together = [*layers, self.learn_consensus()]
+        shares = [*np.ones(len(layers)) / len(layers), 1.0]
+        embeddings = {"consensus": self.embed(together[-1:], [1.0]), "together": self.embed(together, shares)}
+        measured = np.array([[rough(embeddings[name], self.among_all(item)) for item in layers] for name in REFERENCES])
+        return np.exp(np.log(measured + LEAST_ROUGHNESS).mean(axis=0)), together
 
-    def learn_consensus(self, shares: Vector) -> Learned:
-        """The layer of all views side by side, each divided by its spread and given its share of the squared distances."""
-        factors = [np.sqrt(share / total_variance(self.views.own(view))) for view, share in enumerate(shares)]
+    def learn_consensus(self) -> Learned:
+        """The layer of all views side by side, each divided by its spread."""
+        factors = [1 / np.sqrt(total_variance(self.views.own(view))) for view in range(len(self.views.names))]
         scaled = replace(self.views, matrices=tuple(X * factor for X, factor in zip(self.views.matrices, factors, strict=True)))
         name = consensus_name(self.views.names)
         if self.views.complete:
             return self.learn(name, self.search(name, side_by_side(scaled), lambda: None), None)
-        return self.learn(name, shared_candidates(scaled, shares), None)
+        return self.learn(name, shared_candidates(scaled), None)
 
     def guide(self, layers: Sequence[Learned], rows: NDArray[np.float64]) -> list[Learned]:
         """The layers learned again with the squared distances of the rows of the embedding they have in common as part of their costs."""
@@ -191,8 +183,8 @@ def consensus_name(names: Sequence[str]) -> str:
     return name
 
 
-def shared_candidates(views: Views, shares: Vector) -> Candidates:
-    """All pairs, at the mean squared distance over the views that both entities have, by their shares, locally scaled.
+def shared_candidates(views: Views) -> Candidates:
+    """All pairs, at the mean squared distance over the views that both entities have, locally scaled.
 
     Pairs without a common view are put out of reach.
     """
@@ -201,15 +193,15 @@ def shared_candidates(views: Views, shares: Vector) -> Candidates:
     edges.require_memory(8, "entities that are missing from some views")
     left, right = np.triu_indices(n, 1)
     total, weight = np.zeros(edges.n_pairs), np.zeros(edges.n_pairs)
-    for view, share in enumerate(shares):
+    for view, X in enumerate(views.matrices):
         rows = views.rows(view)
         present = np.ones(n, dtype=bool)
         if rows is not None:
             present[:] = False
             present[rows] = True
         both = present[left] & present[right]
-        total[both] += edges.measure(views.matrices[view])[both]
-        weight[both] += share
+        total[both] += edges.measure(X)[both]
+        weight[both] += 1
     known = weight > 0
     distances = np.full(edges.n_pairs, OUT_OF_REACH * (total[known] / weight[known]).max())
     distances[known] = total[known] / weight[known]
