@@ -96,17 +96,19 @@ class Chooser:
     def choose(self) -> Choice:
         """All steps, one after the other."""
         layers = self.team(self.learn_view, range(len(self.views.names)))
+        layers += [self.learn_consensus()] if self.with_consensus else []
         if self.n_clusters is None:
-            number = choose_number(self.equal_sum(layers), self.random_state)
+            graph = weighted_sum([self.among_all(item) for item in layers], self.equal_weights())
+            number = choose_number(graph, self.random_state)
             return replace(self, n_clusters=number.chosen).choose_for(layers, number)
         return self.choose_for(layers)
 
     def choose_for(self, layers: list[Learned], number: NumberOfClusters | None = None) -> Choice:
         """Weights, guidance and beta for a given number of clusters."""
         assert self.n_clusters is not None
-        weights, roughness = np.ones(len(layers)) / len(layers), None
+        weights, roughness = np.array(self.equal_weights()), None
         if self.with_consensus:
-            roughness, layers = self.weigh(layers)
+            roughness = self.weigh(layers)
             weights = np.append(normalised(roughness**VIEW_POWER), 1.0)
         graph = weighted_sum([self.among_all(item) for item in layers], np.asarray(weights).tolist())
         rows = None
@@ -120,13 +122,10 @@ class Chooser:
         ]
         return Choice(problems, weights[: len(self.views.names)], roughness, number, rows, graph)
 
-    def equal_sum(self, layers: Sequence[Learned]) -> Graph:
-        """The common graph before anything is known about the views: all count alike, and the consensus as much as they together."""
-        adjacencies = [self.among_all(item) for item in layers]
-        shares = np.ones(len(layers)) / len(layers)
-        if not self.with_consensus:
-            return weighted_sum(adjacencies, shares.tolist())
-        return weighted_sum([*adjacencies, self.learn_consensus().layer.adjacency], [*shares, 1.0])
+    def equal_weights(self) -> list[float]:
+        """Before anything is known about the views: all count alike, and the consensus, if there is one, as much as they together."""
+        n_views = len(self.views.names)
+        return [1 / n_views] * n_views + [1.0] * self.with_consensus
 
     def learn_view(self, view: int, check: Check) -> Learned:
         """The layer of one view, alone."""
@@ -136,13 +135,11 @@ class Chooser:
     def learn(self, name: str, candidates: Candidates, nodes: NDArray[np.intp] | None, check: Check = lambda: None) -> Learned:
         return Learned(name, *solve_for_edges(name, candidates, self.n_neighbors, solver=self.solver, check=check), nodes)
 
-    def weigh(self, layers: Sequence[Learned]) -> tuple[Vector, list[Learned]]:
-        """The roughness of every view, and the layers with the consensus beside them."""
-        together = [*layers, self.learn_consensus()]
-        shares = [*np.ones(len(layers)) / len(layers), 1.0]
-        embeddings = {"consensus": self.embed(together[-1:], [1.0]), "together": self.embed(together, shares)}
-        measured = np.array([[rough(embeddings[name], self.among_all(item)) for item in layers] for name in REFERENCES])
-        return np.exp(np.log(measured + LEAST_ROUGHNESS).mean(axis=0)), together
+    def weigh(self, layers: Sequence[Learned]) -> Vector:
+        """The roughness of every view, given its layers and the consensus, which is the last one."""
+        embeddings = {"consensus": self.embed(layers[-1:], [1.0]), "together": self.embed(layers, self.equal_weights())}
+        measured = np.array([[rough(embeddings[name], self.among_all(item)) for item in layers[:-1]] for name in REFERENCES])
+        return np.exp(np.log(measured + LEAST_ROUGHNESS).mean(axis=0))
 
     def learn_consensus(self) -> Learned:
         """The layer of all views side by side, each divided by its spread."""
@@ -209,7 +206,7 @@ def shared_candidates(views: Views) -> Candidates:
     np.fill_diagonal(square, np.inf)
     nearest = np.argpartition(square, min(LISTED, n - 1) - 1, axis=1)[:, : min(LISTED, n - 1)]
     scaling = LocalScaling.from_lists(nearest, np.take_along_axis(square, nearest, axis=1))
-    return Candidates(edges, scaling.costs(edges, distances), "all pairs")
+    return Candidates(edges, scaling.costs(edges, distances), "all pairs", scaling=scaling)
 
 
 def normalised(values: Vector) -> Vector:

@@ -6,11 +6,7 @@ RAW = True
 
 
 def cluster(views, n_clusters, seed, n_threads):
-    import numpy as np
+    from concatenation import concatenated
     from sklearn.cluster import KMeans
 
-    from rmgl.views import Views
-
-    scaled = Views.of(views).scaled("auto").matrices
-    table = np.hstack([X / np.sqrt(X.var(axis=0).sum()) for X in scaled])
-    return KMeans(n_clusters, n_init=10, random_state=seed).fit_predict(table)
+    return KMeans(n_clusters, n_init=10, random_state=seed).fit_predict(concatenated(views))
