@@ -1,14 +1,17 @@
 """Everything a user would tune with labels, chosen without them: alpha, the weights of the views, beta.
 
 1. Every view gets the layer in which a node has `n_neighbors` edges on average: locally scaled distances, alpha solved for.
-2. The *consensus* is a layer learned in the same way from all views side by side, each divided by its spread.
+2. The *consensus* is a layer learned in the same way from all views side by side, each divided by its spread. Where entities are absent
+   from views, a view that one of two lacks counts as a distance between that of neighbours and that of strangers; where two entities
+   have fewer than two views, and less than three quarters of all, in common on average, there is no consensus.
 3. A view counts for more the better its layer agrees with the embedding of the consensus. Its *roughness* is
 
        r_m = sum_ij w_ij |u_i - u_j|^2 / sum_ij w_ij  divided by the mean of |u_i - u_j|^2 over all pairs
 
    with u_i the rows of an embedding, of length one: 0 where neighbours sit in the same place, 1 where they are unrelated. It is measured
    on the embedding of the consensus alone and on that of consensus and views together, and the geometric mean is taken. The weight of
-   view m in the common graph is proportional to r_m^-2; the consensus weighs as much as all views together.
+   view m in the common graph is proportional to r_m^-2; the consensus weighs as much as all views together. Without a consensus the
+   embedding of all views together is all there is to agree with, and weights are r_m^-1.5.
 4. All layers are learned again with guidance / 2 |u_i - u_j|^2 added to their costs, for a guidance that rises pass by pass: an edge
    between rows that the common graph sets apart has to be worth it.
 5. What comes out is a problem for Algorithm 1: alpha_m, and beta_m proportional to the weights.
@@ -40,10 +43,13 @@ CONSENSUS = "consensus"
 REFERENCES = ("consensus", "together")
 LEAST_ROUGHNESS = 0.005  # of a view that agrees perfectly
 VIEW_POWER = -2.0
+POWER_WITHOUT_CONSENSUS = -1.5
 GUIDANCE = (0.1, 0.3, 1.0)
 COUPLING = 0.01
 EIGEN_TOL = 1e-4
-OUT_OF_REACH = 10.0
+LEAST_IN_COMMON = 2.0  # views that two entities have in common on average
+LEAST_SHARE_IN_COMMON = 0.75  # or this share of all views
+UNKNOWN = 0.7  # of the mean squared distance: what a view counts that one of two lacks
 MOST_SHARED = 5000
 
 Search = Callable[[str, Any, Check], Candidates]
@@ -66,13 +72,14 @@ class Choice:
     """What was chosen: problems for Algorithm 1 (the consensus last, where there is one), and how much each view counts."""
 
     problems: list[ViewProblem]
+    n_clusters: int
     weights: Vector
-    roughness: Vector | None
-    number: NumberOfClusters | None
-    guide: NDArray[np.float64] | None
+    roughness: Vector | None = None
+    number: NumberOfClusters | None = None
+    guide: NDArray[np.float64] | None = None
     """The rows whose squared distances were added to all costs in the end."""
-    graph: Graph
-    """The weighted sum of the layers before any of them was guided: what evidence is taken from."""
+    graph: Graph | None = None
+    """The weighted sum of the layers before any of them was guided: what evidence is taken from, if not from the layers."""
 
 
 @dataclass(frozen=True)
@@ -90,8 +97,10 @@ class Chooser:
 
     @property
     def with_consensus(self) -> bool:
-        """A single view is its own consensus; entities that share no view cannot be compared in numbers too large for all pairs."""
-        return len(self.views.names) > 1 and (self.views.complete or self.views.n_rows <= MOST_SHARED)
+        """A single view is its own consensus; entities that have few views in common, or are too many for all pairs, have none."""
+        shares = [1.0 if rows is None else rows.size / self.views.n_rows for rows in self.views.present]
+        in_common = np.square(shares).sum() >= min(LEAST_IN_COMMON, LEAST_SHARE_IN_COMMON * len(shares))
+        return len(self.views.names) > 1 and (self.views.complete or bool(in_common and self.views.n_rows <= MOST_SHARED))
 
     def choose(self) -> Choice:
         """All steps, one after the other."""
@@ -107,9 +116,10 @@ class Chooser:
         """Weights, guidance and beta for a given number of clusters."""
         assert self.n_clusters is not None
         weights, roughness = np.array(self.equal_weights()), None
-        if self.with_consensus:
+        if len(self.views.names) > 1:
             roughness = self.weigh(layers)
-            weights = np.append(normalised(roughness**VIEW_POWER), 1.0)
+            weights = normalised(roughness ** (VIEW_POWER if self.with_consensus else POWER_WITHOUT_CONSENSUS))
+            weights = np.append(weights, [1.0] * self.with_consensus)
         graph = weighted_sum([self.among_all(item) for item in layers], np.asarray(weights).tolist())
         rows = None
         for guidance in GUIDANCE:
@@ -120,7 +130,7 @@ class Chooser:
             ViewProblem(item.name, item.candidates, item.layer.alpha, float(b), item.layer.potentials, item.nodes, self.views.n_rows)
             for item, b in zip(layers, beta, strict=True)
         ]
-        return Choice(problems, weights[: len(self.views.names)], roughness, number, rows, graph)
+        return Choice(problems, self.n_clusters, weights[: len(self.views.names)], roughness, number, rows, graph)
 
     def equal_weights(self) -> list[float]:
         """Before anything is known about the views: all count alike, and the consensus, if there is one, as much as they together."""
@@ -136,9 +146,12 @@ class Chooser:
         return Learned(name, *solve_for_edges(name, candidates, self.n_neighbors, solver=self.solver, check=check), nodes)
 
     def weigh(self, layers: Sequence[Learned]) -> Vector:
-        """The roughness of every view, given its layers and the consensus, which is the last one."""
-        embeddings = {"consensus": self.embed(layers[-1:], [1.0]), "together": self.embed(layers, self.equal_weights())}
-        measured = np.array([[rough(embeddings[name], self.among_all(item)) for item in layers[:-1]] for name in REFERENCES])
+        """The roughness of every view, given its layers and the consensus, which is the last one, if there is one."""
+        embeddings = {"together": self.embed(layers, self.equal_weights())}
+        if self.with_consensus:
+            embeddings["consensus"] = self.embed(layers[-1:], [1.0])
+        own = layers[: len(self.views.names)]
+        measured = np.array([[rough(embeddings[name], self.among_all(item)) for item in own] for name in REFERENCES if name in embeddings])
         return np.exp(np.log(measured + LEAST_ROUGHNESS).mean(axis=0))
 
     def learn_consensus(self) -> Learned:
@@ -181,30 +194,26 @@ def consensus_name(names: Sequence[str]) -> str:
 
 
 def shared_candidates(views: Views) -> Candidates:
-    """All pairs, at the mean squared distance over the views that both entities have, locally scaled.
+    """All pairs of entities that may be absent from views, at sum_m |x_i - x_j|^2, locally scaled.
 
-    Pairs without a common view are put out of reach.
+    The views have a total variance of 1, so 2 is the mean squared distance in each; where a view lacks one of two, it adds 1.4.
     """
     n = views.n_rows
     edges = AllPairs(n)
-    edges.require_memory(8, "entities that are missing from some views")
-    left, right = np.triu_indices(n, 1)
-    total, weight = np.zeros(edges.n_pairs), np.zeros(edges.n_pairs)
+    edges.require_memory(6, "entities that are missing from some views")
+    distances = np.zeros(edges.n_pairs)
     for view, X in enumerate(views.matrices):
         rows = views.rows(view)
-        present = np.ones(n, dtype=bool)
+        present = np.ones(n)
         if rows is not None:
-            present[:] = False
-            present[rows] = True
-        both = present[left] & present[right]
-        total[both] += edges.measure(X)[both]
-        weight[both] += 1
-    known = weight > 0
-    distances = np.full(edges.n_pairs, OUT_OF_REACH * (total[known] / weight[known]).max())
-    distances[known] = total[known] / weight[known]
+            present[:] = 0.0
+            present[rows] = 1.0
+        both = squareform(np.outer(present, present), checks=False) > 0
+        distances += np.where(both, edges.measure(X), 2 * UNKNOWN)
     square = squareform(distances)
     np.fill_diagonal(square, np.inf)
-    nearest = np.argpartition(square, min(LISTED, n - 1) - 1, axis=1)[:, : min(LISTED, n - 1)]
+    listed = min(LISTED, n - 1)
+    nearest = np.argpartition(square, listed - 1, axis=1)[:, :listed]
     scaling = LocalScaling.from_lists(nearest, np.take_along_axis(square, nearest, axis=1))
     return Candidates(edges, scaling.costs(edges, distances), "all pairs", scaling=scaling)
 

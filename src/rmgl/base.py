@@ -39,7 +39,20 @@ class ViewsClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
 
     def _check_views(self, X: Any) -> Views:
         """The checked views, and `n_features_in_` and `view_names_`."""
-        views = Views.of(X, self.views)
+        views = self._complete(Views.of(X, self.views))
+        self._note_views(X, views)
+        return views
+
+    def _complete(self, views: Views) -> Views:
+        for name, n_missing in zip(views.names, views.n_missing, strict=True):
+            if n_missing:
+                raise ValueError(
+                    f"view {name!r} is missing {n_missing} of the {views.n_rows} entities (rows of NaN): {type(self).__name__} needs all "
+                    "entities in every view; drop them, or use RMGL"
+                )
+        return views
+
+    def _note_views(self, X: Any, views: Views) -> None:
         if is_collection_of_views(X):
             self.n_features_in_ = views.n_features
             if hasattr(self, "feature_names_in_"):  # of an earlier fit on one table
@@ -48,7 +61,7 @@ class ViewsClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
             validate_data(self, X, skip_check_array=True)  # n_features_in_ and feature_names_in_
         self._check_n_rows(views.n_rows)
         self.view_names_ = list(views.names)
-        return views
+        self.index_ = views.index
 
     def _check_n_rows(self, n_rows: int) -> None:
         if not isinstance(self.n_clusters, str) and n_rows < self.n_clusters:

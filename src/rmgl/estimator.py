@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any
@@ -16,21 +15,17 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from rmgl.alternate import Outcome, ViewProblem, alternate
-from rmgl.automatic import Chooser, consensus_name
+from rmgl.automatic import Choice
 from rmgl.base import ViewsClusterer
 from rmgl.clustering import cluster_rows
-from rmgl.defaults import default_alpha, default_beta
-from rmgl.edges import AllPairs, Candidates, resolve, state_candidates
-from rmgl.edges.neighbours import require_list_memory
-from rmgl.embedding import Graph, components, unit_rows, weighted_sum
+from rmgl.embedding import components, unit_rows, weighted_sum
 from rmgl.layer import SOLVERS
-from rmgl.layer.learn import check_magnitudes
-from rmgl.number_of_clusters import NumberOfClusters
 from rmgl.outliers import mean_lengths, outlier_scores
-from rmgl.parallel import Check, Team, team_of
+from rmgl.parallel import Team, team_of
+from rmgl.problems import is_auto, state_problems
 from rmgl.progress import Stopwatch, half_step_progress
 from rmgl.report import make_report
-from rmgl.views import Views, per_view, positive_per_view
+from rmgl.views import Views
 
 EIGEN_TOL = 1e-6
 SEPARATION_FACTOR = 4.0
@@ -73,6 +68,9 @@ class RMGL(ViewsClusterer):
         The wanted mean number of edges a node, where alpha is "auto".
     components : bool
         Raise beta until every layer has exactly K components; the labels are then the components.
+    align : {"outer", "inner"}, optional
+        For DataFrames whose row labels differ: put their rows together by label, every entity of any view ("outer"; it is missing from
+        the other views) or those of all views ("inner"). `index_` holds the labels in the order of `labels_`.
     views : list or dict of column blocks, optional
         For *one* 2-D input: block sizes, slices, or lists of column names or positions.
     solver : {"newton", "dual-ascent"}
@@ -104,7 +102,8 @@ class RMGL(ViewsClusterer):
         Smallest eigenvalues of sum_m beta_m L_m.
     layers_ : list of Layer
         One per view, each with its adjacency, Laplacian and certificate; with automatic choices and several views also the one named
-        "consensus", last. A view that has empty rows (zeros only) is learned without them, and they have no edges there.
+        "consensus", last. The layer of a view is learned on the entities the view has (tr(L_m) is their number); the others have no
+        edges there. With automatic choices a view is taken as not having rows of zeros.
     alpha_, beta_ : arrays
         The values used, one per layer.
     view_weights_ : array of shape (M,)
@@ -118,6 +117,8 @@ class RMGL(ViewsClusterer):
         Rows whose squared distances are part of all costs.
     scale_ : list of (name, reason)
         What was done to each view.
+    index_ : array of shape (N,) or None
+        The labels of the rows, where the views are DataFrames that carry them.
     n_clusters_ : int
     number_ : NumberOfClusters or None
         For n_clusters="auto": the candidates and their scores.
@@ -156,6 +157,7 @@ class RMGL(ViewsClusterer):
         "alpha": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither"), "array-like", dict],
         "beta": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left"), "array-like", dict],
         "n_clusters": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
+        "align": [StrOptions({"outer", "inner"}), None],
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
         "components": ["boolean"],
         "solver": [StrOptions(set(SOLVERS))],
@@ -182,6 +184,7 @@ class RMGL(ViewsClusterer):
         scale="auto",
         n_neighbors=12,
         components=False,
+        align=None,
         views=None,
         solver="newton",
         candidates="auto",
@@ -198,6 +201,7 @@ class RMGL(ViewsClusterer):
         self.scale = scale
         self.n_neighbors = n_neighbors
         self.components = components
+        self.align = align
         self.views = views
         self.solver = solver
         self.candidates = candidates
@@ -208,38 +212,41 @@ class RMGL(ViewsClusterer):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any = None) -> RMGL:
+    def fit(self, X: Any, y: Any = None, *, observed: Any = None) -> RMGL:
         """Learn layers, embedding and labels.
 
         Parameters
         ----------
         X : list, tuple or dict of 2-D inputs with the same rows, or one 2-D input
-            Arrays, DataFrames or scipy sparse matrices. They are not modified.
+            Arrays, DataFrames or scipy sparse matrices. They are not modified. A row that is NaN throughout says that the entity is
+            missing from that view; every entity must be in at least one.
         y : ignored
+        observed : array of truth values of shape (N, M), or one mask of rows per view (list, or dict by view name), optional
+            Which entities each view has; the other rows are not looked at.
         """
         self._validate_params()
-        views = self._check_views(X)
-        if self.automatic and not _has_graphs(self.candidates):
+        views = Views.of(X, self.views, align=self.align, observed=observed)
+        self._note_views(X, views)
+        if self.automatic:
             views = views.without_empty_rows()
         self.scale_ = views.choose_scales(self.scale)
         views = views.scaled([how for how, _ in self.scale_])
         random_state = check_random_state(self.random_state)
-        n_threads, clock = effective_n_jobs(self.n_jobs), Stopwatch()
-        self.number_: NumberOfClusters | None = None
-        self.view_roughness_: NDArray[np.float64] | None = None
-        self.guide_: NDArray[np.float64] | None = None
-        with team_of(n_threads) as team:
+        clock = Stopwatch()
+        with team_of(effective_n_jobs(self.n_jobs)) as team:
             with clock("neighbours"):
-                problems, graph = self._state_problems(views, team, n_threads, random_state)
+                choice = state_problems(self, views, team, random_state)
+            problems, self.n_clusters_ = choice.problems, choice.n_clusters
             outcome = self._alternate(problems, team, random_state, clock)
             if self.components:
                 problems, outcome = self._separate(problems, outcome, team, random_state, clock)
+        self._keep_choice(choice)
         self._keep(problems, outcome)
         with clock("clustering"):
             self.labels_ = self._label(outcome, random_state)
             self.outlier_score_ = self._score_outliers(views, problems)
         self.seconds_ = clock.seconds
-        self.report_ = make_report(self, views, graph, outcome.state.embedding)
+        self.report_ = make_report(self, views, choice.graph, outcome.state.embedding)
         self._warn(outcome)
         return self
 
@@ -288,75 +295,16 @@ class RMGL(ViewsClusterer):
         ]
         return outlier_scores(layers, spreads, present, self.view_weights_)
 
-    def _state_problems(
-        self, views: Views, team: Team, n_threads: int, random_state: np.random.RandomState
-    ) -> tuple[list[ViewProblem], Graph | None]:
-        """Candidate edges, distances, alpha and beta of every view; and a graph to take evidence from, if not from the layers."""
-        names = views.names
-        alpha = None if _is_auto(self.alpha) else positive_per_view(self.alpha, names, "alpha")
-        beta = None if _is_auto(self.beta) else positive_per_view(self.beta, names, "beta", zero_allowed=True)
-        if beta is not None and not beta.any():
-            raise ValueError("beta is 0 for every view, so nothing defines the embedding: give at least one view a positive beta")
-        asked = per_view(self.candidates, names, "candidates")
-        if alpha is None and beta is None:
-            return self._choose_problems(views, asked, team, n_threads, random_state)
-        if _is_auto(self.n_clusters):
-            raise ValueError("n_clusters='auto' is part of the automatic choice: leave alpha and beta at 'auto', or give n_clusters")
-        self.n_clusters_ = self.n_clusters
-        if alpha is None:
-            alpha = np.array(team(lambda X, check: default_alpha(X, self.n_neighbors), views.matrices))
-        if beta is None:
-            beta = np.full(len(names), default_beta(alpha, views.n_rows, self.n_clusters_, self.n_neighbors))
-        wanted = [resolve(X, a, c) for X, a, c in zip(views.matrices, alpha, asked, strict=True)]
-        shared = self._require_memory(views.n_rows, wanted, team, n_threads)
-
-        def state(item: tuple, check: Check) -> ViewProblem:
-            name, X, a, b, wanted = item
-            pairs = state_candidates(name, X, a, wanted, shared=shared, rows=team.rows, check=check)
-            check_magnitudes(name, a, pairs.distances, b)
-            return ViewProblem(name, pairs, a, b)
-
-        self.view_weights_ = beta / beta.sum()
-        return team(state, list(zip(names, views.matrices, alpha.tolist(), beta.tolist(), wanted, strict=True))), None
-
-    def _choose_problems(
-        self, views: Views, asked: list[Any], team: Team, n_threads: int, random_state: np.random.RandomState
-    ) -> tuple[list[ViewProblem], Graph]:
-        """The same where nothing is given: see `rmgl.automatic`."""
-        everywhere = self.candidates if isinstance(self.candidates, str | Integral) else "auto"
-        wanted = {name: resolve(views.own(m), None, asked[m], self.n_neighbors) for m, name in enumerate(views.names)}
-        if len(views.names) > 1:
-            wanted[consensus_name(views.names)] = resolve(views.matrices[0], None, everywhere, self.n_neighbors)
-        shared = self._require_memory(views.n_rows, list(wanted.values()), team, n_threads, copies=2)
-
-        def search(name: str, X: Any, check: Check) -> Candidates:
-            options: dict[str, Any] = {"local": True, "n_neighbors": self.n_neighbors, "rows": team.rows}
-            options["shared"] = shared if X.shape[0] == views.n_rows else AllPairs(X.shape[0], team.rows)
-            return state_candidates(name, X, None, wanted[name], check=check, **options)
-
-        given = None if _is_auto(self.n_clusters) else self.n_clusters
-        choice = Chooser(views, given, self.n_neighbors, search, team, random_state, self.solver).choose()
-        self.view_weights_, self.view_roughness_, self.number_ = choice.weights, choice.roughness, choice.number
-        self.guide_ = choice.guide
-        self.n_clusters_ = self.n_clusters if choice.number is None else choice.number.chosen
-        return choice.problems, choice.graph
-
-    @staticmethod
-    def _require_memory(n_rows: int, wanted: Sequence[Any], team: Team, n_threads: int, copies: int = 1) -> AllPairs:
-        """The store of all pairs that views share; what would not fit, so many vectors of distances a view, is refused."""
-        shared = AllPairs(n_rows, team.rows)
-        n_dense = sum(isinstance(c, str) and c == "all" for c in wanted)
-        if n_dense:
-            shared.require_memory(copies * (n_dense + min(n_threads, n_dense)) + 2, f"{n_dense} view(s)")
-        lengths = [c for c in wanted if isinstance(c, int)]
-        if lengths:
-            require_list_memory(n_rows, sum(lengths), f"{len(lengths)} view(s)")
-        return shared
-
     @property
     def automatic(self) -> bool:
         """Whether alpha and beta are chosen from the data (`rmgl.automatic`)."""
-        return _is_auto(self.alpha) and _is_auto(self.beta)
+        return is_auto(self.alpha) and is_auto(self.beta)
+
+    def _keep_choice(self, choice: Choice) -> None:
+        self.view_weights_ = choice.weights
+        self.view_roughness_ = choice.roughness
+        self.number_ = choice.number
+        self.guide_ = choice.guide
 
     def _keep(self, problems: list[ViewProblem], outcome: Outcome) -> None:
         self._keep_embedding(outcome.state.embedding.vectors)
@@ -409,14 +357,3 @@ def _separated(outcome: Outcome, n_clusters: int) -> bool:
     """Whether every layer has exactly K components, and so has their sum."""
     state = outcome.state
     return state.embedding.n_components == n_clusters and all(layer.n_components == n_clusters for layer in state.layers)
-
-
-def _has_graphs(candidates: Any) -> bool:
-    """Whether candidate pairs are given, which are pairs of all rows."""
-    if isinstance(candidates, list | tuple | dict):
-        return any(map(_has_graphs, candidates.values() if isinstance(candidates, dict) else candidates))
-    return not isinstance(candidates, str | Integral)
-
-
-def _is_auto(value: Any) -> bool:
-    return isinstance(value, str) and value == "auto"

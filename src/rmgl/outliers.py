@@ -13,7 +13,7 @@ from rmgl.views import Matrix
 
 
 def outlier_scores(
-    layers: Sequence[sparse.csr_array], spreads: Sequence[Vector], present: Sequence[Any], weights: Sequence[float]
+    layers: Sequence[sparse.csr_array], spreads: Sequence[Vector], present: Sequence[Any], weights: Sequence[float] | Vector
 ) -> Vector:
     """The mean over the views that have the entity, by their weights, of (1 - r'_i / r_i)_+.
 

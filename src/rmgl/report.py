@@ -44,6 +44,8 @@ class ViewReport:
     weight: float
     roughness: float | None
     """Against the common embedding: 0 where neighbours sit in the same place, 1 where they are unrelated."""
+    n_missing: int
+    """Entities this view does not have."""
     n_empty: int
     """Rows of zeros, which this view is taken as not having."""
 
@@ -74,7 +76,8 @@ class Report:
     def __str__(self) -> str:
         lines = [f"{self.n_rows} entities, {len(self.views)} views, {self.n_clusters} clusters ({self.n_clusters_reason})."]
         for view in self.views:
-            without = f" Without its {view.n_empty} empty rows." if view.n_empty else ""
+            without = f" {view.n_missing} entities are missing from it." if view.n_missing else ""
+            without += f" Without its {view.n_empty} empty rows." if view.n_empty else ""
             lines.append(f"Scale: {view.name}: {view.scale} ({view.scale_reason}).{without}")
         if self.automatic:
             lines.append(
@@ -85,6 +88,11 @@ class Report:
                 lines.append(
                     "Weights: by how well the layer of a view agrees with the embedding of all views side by side (roughness 0: neighbours "
                     "sit in the same place, 1: they are unrelated). A consensus layer of all views side by side is learned beside them."
+                )
+            elif len(self.views) > 1:
+                lines.append(
+                    "Weights: by how well the layer of a view agrees with the embedding of all views together (roughness 0: neighbours sit "
+                    "in the same place, 1: they are unrelated). Too few entities have views in common for a consensus of them."
                 )
         else:
             lines.append(
@@ -121,8 +129,6 @@ def weak_points(report: Report, smallest: int) -> list[str]:
             for view in views
             if abs(view.edges_per_node / report.n_neighbors - 1) > OFF and report.n_rows > 3 * report.n_neighbors
         ]
-    if report.automatic and len(views) > 1 and not report.consensus:
-        found.append("too many entities are missing from some views for a consensus: all views count alike")
     if report.eigengap < SMALL_GAP:
         found.append(f"there is no gap after eigenvalue {k} ({report.eigengap:.2f}): another number of clusters fits about as well")
     if report.within < LOOSE:
@@ -150,7 +156,8 @@ def make_report(model: RMGL, views: Views, graph: Graph | None, embedding: Embed
             edges_per_node=2 * model.layers_[m].n_edges / views.own(m).shape[0],
             weight=float(model.view_weights_[m]),
             roughness=None if model.view_roughness_ is None else float(model.view_roughness_[m]),
-            n_empty=0 if (rows := views.rows(m)) is None else views.n_rows - rows.size,
+            n_missing=views.n_missing[m],
+            n_empty=views.n_empty[m] if views.n_empty else 0,
         )
         for m, name in enumerate(views.names)
     ]

@@ -1,9 +1,13 @@
-"""Views: what users have, checked, named and scaled. The caller's data are never written to."""
+"""Views: what users have, checked, named and scaled. The caller's data are never written to.
+
+An entity may be absent from some views. A view holds zeros in place of its row then, and `present` says so.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from numbers import Real
 from typing import Any, TypeAlias
 
@@ -13,7 +17,8 @@ from scipy import sparse
 from sklearn.utils import check_array
 
 from rmgl.column_blocks import split_columns
-from rmgl.scaling import SCALES, choose_scale
+from rmgl.incomplete import aligned, check_observed, named_rows, without_absent
+from rmgl.scaling import SCALES, Scaler, choose_scale, fit_scaler
 
 Matrix: TypeAlias = Any
 """A dense float64 array, or a float64 `scipy.sparse.csr_array`."""
@@ -42,10 +47,18 @@ class Views:
     matrices: tuple[Matrix, ...]
     present: tuple[NDArray[np.intp] | None, ...] = ()
     """For every view the rows it has something to say about, None for all; empty if that is so everywhere. Other rows are zero."""
+    index: NDArray | None = None
+    """The labels of the rows, where tables carry them."""
+    n_empty: tuple[int, ...] = ()
+    """How many rows of each view were set aside because they hold nothing but zeros; empty if none."""
 
     @classmethod
-    def of(cls, data: Any, blocks: Any = None) -> Views:
-        """Views from a list, tuple or dict of 2-D inputs, or from one 2-D input with its column `blocks`."""
+    def of(cls, data: Any, blocks: Any = None, *, align: str | None = None, observed: Any = None) -> Views:
+        """Views from a list, tuple or dict of 2-D inputs, or from one 2-D input with its column `blocks`.
+
+        Rows that are NaN throughout, or that the masks `observed` leave out, are absent from their view. `align` puts tables with
+        different row labels together: "outer" takes every entity of any table, "inner" those of all.
+        """
         if isinstance(data, Views):
             return data
         if is_collection_of_views(data):
@@ -62,9 +75,29 @@ class Views:
             raise ValueError("no views were given: pass at least one 2-D array")
         if len(set(names)) < len(names):
             raise ValueError(f"view names must differ, but they are {list(names)}: rename the repeated one")
-        matrices = tuple(check_view(name, X) for name, X in named)
+        if align is not None:
+            if observed is not None:
+                raise ValueError("observed= goes by the order of the rows, which align= changes: use one of the two")
+            named = aligned(named, align)
+        masks = check_observed(observed, names)
+        checked = [check_view(name, X, mask) for (name, X), mask in zip(named, masks, strict=True)]
+        matrices, present = tuple(X for X, _ in checked), tuple(rows for _, rows in checked)
         check_same_rows(named, matrices)
-        return cls(names, matrices)
+        views = cls(names, matrices, present if any(rows is not None for rows in present) else (), row_labels(named))
+        views.check_entities()
+        return views
+
+    def check_entities(self) -> None:
+        """Every entity is in some view, and every view has enough of them."""
+        somewhere = np.zeros(self.n_rows, dtype=bool)
+        for view, name in enumerate(self.names):
+            rows = self.rows(view)
+            if rows is not None and rows.size < 2:
+                raise ValueError(f"view {name!r} has {rows.size} row(s) that are not missing, and needs at least 2: leave it out")
+            somewhere[slice(None) if rows is None else rows] = True
+        nowhere = np.flatnonzero(~somewhere)
+        if nowhere.size:
+            raise ValueError(f"{named_rows(nowhere, self.index)} missing from every view: an entity needs at least one; drop it")
 
     @property
     def n_rows(self) -> int:
@@ -96,21 +129,39 @@ class Views:
         """
         filled = [np.asarray((X != 0).sum(axis=1)).ravel() > 0 for X in self.matrices]
         anywhere = np.any(filled, axis=0)
-        present = [
-            np.flatnonzero(rows | ~anywhere) if X.shape[1] >= EMPTY_COLUMNS and np.count_nonzero(~rows & anywhere) > 1 else None
-            for X, rows in zip(self.matrices, filled, strict=True)
-        ]
-        enough = tuple(rows if rows is not None and rows.size >= LEAST_PRESENT * self.n_rows else None for rows in present)
-        return replace(self, present=enough if any(rows is not None for rows in enough) else ())
+        present, n_empty = [], []
+        for view, (X, said) in enumerate(zip(self.matrices, filled, strict=True)):
+            given = self.rows(view)
+            rows = np.arange(self.n_rows) if given is None else given
+            left = rows[(said | ~anywhere)[rows]]
+            drop = X.shape[1] >= EMPTY_COLUMNS and rows.size - left.size > 1 and left.size >= max(2, LEAST_PRESENT * rows.size)
+            present.append(left if drop else given)
+            n_empty.append(rows.size - left.size if drop else 0)
+        if not any(n_empty):
+            return self
+        return replace(self, present=tuple(present), n_empty=tuple(n_empty))
+
+    @property
+    def n_missing(self) -> tuple[int, ...]:
+        """How many entities each view does not have, rows of zeros not counted."""
+        sizes = [self.n_rows if rows is None else rows.size for rows in map(self.rows, range(len(self.names)))]
+        return tuple(self.n_rows - size - empty for size, empty in zip(sizes, self.n_empty or [0] * len(sizes), strict=True))
 
     def scaled(self, scale: Any) -> Views:
         """The views after `scale`: "auto", or one of the names in `rmgl.scaling.SCALES`, or one of these per view."""
-        scales = [how for how, _ in self.choose_scales(scale)]
-        matrices = tuple(self._scaled_view(view, how) for view, how in enumerate(scales))
-        scaled = replace(self, matrices=matrices)
-        for view, (name, how) in enumerate(zip(self.names, scales, strict=True)):
-            check_spread(name, scaled.own(view), how)
-        return scaled
+        return self.scaled_by(self.fit_scalers([how for how, _ in self.choose_scales(scale)]))
+
+    def fit_scalers(self, scales: Sequence[str]) -> list[Scaler]:
+        """What each view's scale takes from its rows."""
+        return [self._naming(view, partial(fit_scaler, how)) for view, how in enumerate(scales)]
+
+    def scaled_by(self, scalers: Sequence[Scaler], check: bool = True) -> Views:
+        """The views after their scalers."""
+        matrices = tuple(self._naming(view, scaler) for view, scaler in enumerate(scalers))
+        if check:
+            for name, own, scaler in zip(self.names, matrices, scalers, strict=True):
+                check_spread(name, own, scaler.name)
+        return replace(self, matrices=tuple(self._padded(view, own) for view, own in enumerate(matrices)))
 
     def choose_scales(self, scale: Any) -> list[tuple[str, str]]:
         """The name of every view's scale, and why it was chosen."""
@@ -121,11 +172,15 @@ class Views:
                 raise ValueError(f"scale={how!r} for view {name!r} is not known: use one of {known}")
         return [choose_scale(self.own(view)) if how == "auto" else (how, "given") for view, how in enumerate(scales)]
 
-    def _scaled_view(self, view: int, how: str) -> Matrix:
+    def _naming(self, view: int, work: Callable[[Matrix], Any]) -> Any:
+        """The result of some work on the rows of a view; errors name the view."""
         try:
-            own = SCALES[how](self.own(view))
+            return work(self.own(view))
         except ValueError as error:
             raise ValueError(f"view {self.names[view]!r} {error}") from error
+
+    def _padded(self, view: int, own: Matrix) -> Matrix:
+        """The rows of a view among all, zeros in place of those it does not have."""
         rows = self.rows(view)
         if rows is None:
             return own
@@ -188,8 +243,11 @@ def _nesting(item: Any) -> int:
     return depth
 
 
-def check_view(name: str, X: Any) -> Matrix:
-    """One view as a dense float64 array or a CSR array with finite entries; errors name the view."""
+def check_view(name: str, X: Any, observed: NDArray[np.bool_] | None = None) -> tuple[Matrix, NDArray[np.intp] | None]:
+    """One view as a dense float64 array or a CSR array with finite entries, and the rows it has, None for all; errors name the view.
+
+    Rows that are not `observed`, or are NaN throughout, are not in the view: they are zero in what is returned.
+    """
     if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
         X = np.ma.filled(X.astype(np.float64), np.nan)
     if isinstance(X, np.ndarray) and X.dtype.kind in "USMm":
@@ -198,17 +256,11 @@ def check_view(name: str, X: Any) -> Matrix:
         checked = check_array(X, accept_sparse="csr", dtype=np.float64, ensure_all_finite=False, ensure_min_samples=2, input_name=name)
     except (ValueError, TypeError) as error:
         raise type(error)(f"view {name!r}: {error}{_text_columns(X)}") from error
-    values = checked.data if sparse.issparse(checked) else checked
-    if not np.isfinite(values).all():
-        bad = _rows_with_bad_values(checked)
-        raise ValueError(
-            f"view {name!r} has NaN or infinity in {bad.size} of {checked.shape[0]} rows (first: row {bad[0]}): "
-            "drop these rows from every view, or fill the missing values"
-        )
+    checked, present = without_absent(name, checked, observed)
     if sparse.issparse(checked):
         checked = sparse.csr_array(checked, dtype=np.float64, copy=True)
         checked.sum_duplicates()
-    return checked
+    return checked, present
 
 
 def _text_columns(X: Any) -> str:
@@ -219,12 +271,6 @@ def _text_columns(X: Any) -> str:
     return f" (columns that are not numbers: {text[:5]}; drop or encode them)" if text else ""
 
 
-def _rows_with_bad_values(X: Matrix) -> NDArray[np.intp]:
-    if sparse.issparse(X):
-        return np.unique(X.tocoo().row[~np.isfinite(X.tocoo().data)])
-    return np.flatnonzero(~np.isfinite(X).all(axis=1))
-
-
 def check_same_rows(named: list[tuple[str, Any]], matrices: tuple[Matrix, ...]) -> None:
     """All views have the same number of rows and, where tables carry row labels, the same labels in the same order."""
     first_name, first = named[0][0], matrices[0]
@@ -232,7 +278,8 @@ def check_same_rows(named: list[tuple[str, Any]], matrices: tuple[Matrix, ...]) 
         if X.shape[0] != first.shape[0]:
             raise ValueError(
                 f"view {name!r} has {X.shape[0]} rows but view {first_name!r} has {first.shape[0]}: "
-                "every view needs the same entities in the same order"
+                "every view needs the same entities in the same order (a missing entity is a row of NaN; tables with row labels are put "
+                "together by align='outer')"
             )
     labelled = [(name, X.index) for name, X in named if _has_row_labels(X)]
     for name, index in labelled[1:]:
@@ -244,8 +291,13 @@ def check_same_rows(named: list[tuple[str, Any]], matrices: tuple[Matrix, ...]) 
             row = differs[0]
             raise ValueError(
                 f"row {row} of view {name!r} is labelled {index[row]!r} but {reference[row]!r} in view {reference_name!r}: "
-                "put the rows in the same order (DataFrame.reindex), or drop the labels (reset_index) if they mean nothing"
+                "put the rows together by their labels (align='outer' or 'inner'), or drop the labels (reset_index) if they mean nothing"
             )
+
+
+def row_labels(named: Sequence[tuple[str, Any]]) -> NDArray | None:
+    """The row labels of the first table that carries any."""
+    return next((np.asarray(X.index, dtype=object) for _, X in named if _has_row_labels(X)), None)
 
 
 def _has_row_labels(X: Any) -> bool:

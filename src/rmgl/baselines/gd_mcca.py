@@ -20,7 +20,7 @@ from rmgl.clustering import cluster_rows
 from rmgl.embedding import smallest_beyond
 from rmgl.layer import Layer
 from rmgl.parallel import team_of
-from rmgl.scaling import SCALES
+from rmgl.scaling import fit_scaler
 from rmgl.subspace import Products
 from rmgl.views import Matrix, Views
 
@@ -143,7 +143,8 @@ def common_laplacian(graph: Any, views: Views) -> Penalty | None:
     if isinstance(graph, str):
         if graph not in views.names:
             raise ValueError(f"graph={graph!r} is not a view: the views are {list(views.names)}")
-        X = SCALES["minmax"](views.matrices[views.names.index(graph)])
+        X = views.matrices[views.names.index(graph)]
+        X = fit_scaler("minmax", X)(X)
         return affinity_laplacian(lambda V: X @ (X.T @ V), views.n_rows, graph)
     adjacency = graph.adjacency if isinstance(graph, Layer) else check_adjacencies(Views.of({"graph": graph})).adjacencies[0]
     if adjacency.shape[0] != views.n_rows:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from rmgl.edges.neighbours import centred
@@ -43,6 +44,13 @@ def given_pattern(name: str, graph: Any, n_nodes: int) -> sparse.csr_array:
     if pattern.nnz == 0:
         raise ValueError(f"candidates for view {name!r} is a graph without pairs")
     return pattern
+
+
+def pairs_among(candidates: Any, rows: NDArray[np.intp] | None, n_nodes: int) -> Any:
+    """A given graph of all entities as one of those a view has; anything else as it is."""
+    if rows is None or not sparse.issparse(candidates) or candidates.shape != (n_nodes, n_nodes):
+        return candidates
+    return sparse.csr_array(candidates)[rows][:, rows]
 
 
 def measured_recall(X: Any, union: sparse.csr_array, length: int) -> float:
