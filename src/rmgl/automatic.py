@@ -156,11 +156,11 @@ class Chooser:
 
     def learn_consensus(self) -> Learned:
         """The layer of all views side by side, each divided by its spread."""
-        factors = [1 / np.sqrt(total_variance(self.views.own(view))) for view in range(len(self.views.names))]
-        scaled = replace(self.views, matrices=tuple(X * factor for X, factor in zip(self.views.matrices, factors, strict=True)))
+        matrices = tuple(X * factor for X, factor in zip(self.views.matrices, consensus_factors(self.views), strict=True))
+        scaled = replace(self.views, matrices=matrices)
         name = consensus_name(self.views.names)
         if self.views.complete:
-            return self.learn(name, self.search(name, side_by_side(scaled), lambda: None), None)
+            return self.learn(name, self.search(name, side_by_side(matrices), lambda: None), None)
         return self.learn(name, shared_candidates(scaled), None)
 
     def guide(self, layers: Sequence[Learned], rows: NDArray[np.float64]) -> list[Learned]:
@@ -193,6 +193,11 @@ def consensus_name(names: Sequence[str]) -> str:
     return name
 
 
+def consensus_factors(views: Views) -> list[float]:
+    """What each view is multiplied by before it is put beside the others: its total variance is one then."""
+    return [1 / float(np.sqrt(total_variance(views.own(view)))) for view in range(len(views.names))]
+
+
 def shared_candidates(views: Views) -> Candidates:
     """All pairs of entities that may be absent from views, at sum_m |x_i - x_j|^2, locally scaled.
 
@@ -203,12 +208,8 @@ def shared_candidates(views: Views) -> Candidates:
     edges.require_memory(6, "entities that are missing from some views")
     distances = np.zeros(edges.n_pairs)
     for view, X in enumerate(views.matrices):
-        rows = views.rows(view)
-        present = np.ones(n)
-        if rows is not None:
-            present[:] = 0.0
-            present[rows] = 1.0
-        both = squareform(np.outer(present, present), checks=False) > 0
+        present = views.mask(view)
+        both = squareform(np.outer(present, present), checks=False)
         distances += np.where(both, edges.measure(X), 2 * UNKNOWN)
     square = squareform(distances)
     np.fill_diagonal(square, np.inf)

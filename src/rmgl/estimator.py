@@ -11,21 +11,23 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
+from sklearn.utils import ClassifierTags, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rmgl.alternate import Outcome, ViewProblem, alternate
-from rmgl.automatic import Choice
+from rmgl.automatic import Choice, consensus_factors
 from rmgl.base import ViewsClusterer
 from rmgl.clustering import cluster_rows
 from rmgl.embedding import components, unit_rows, weighted_sum
 from rmgl.layer import SOLVERS
+from rmgl.new_rows import FittedLayer, Placed, Placement, new_views
 from rmgl.outliers import mean_lengths, outlier_scores
-from rmgl.parallel import Team, team_of
+from rmgl.parallel import Team, single_threaded, team_of
 from rmgl.problems import is_auto, state_problems
 from rmgl.progress import Stopwatch, half_step_progress
 from rmgl.report import make_report
-from rmgl.views import Views
+from rmgl.views import Views, is_collection_of_views
 
 EIGEN_TOL = 1e-6
 SEPARATION_FACTOR = 4.0
@@ -230,7 +232,8 @@ class RMGL(ViewsClusterer):
         if self.automatic:
             views = views.without_empty_rows()
         self.scale_ = views.choose_scales(self.scale)
-        views = views.scaled([how for how, _ in self.scale_])
+        self._scalers = views.fit_scalers([how for how, _ in self.scale_])
+        views = views.scaled_by(self._scalers)
         random_state = check_random_state(self.random_state)
         clock = Stopwatch()
         with team_of(effective_n_jobs(self.n_jobs)) as team:
@@ -245,10 +248,74 @@ class RMGL(ViewsClusterer):
         with clock("clustering"):
             self.labels_ = self._label(outcome, random_state)
             self.outlier_score_ = self._score_outliers(views, problems)
+        self._placement = self._make_placement(views, outcome)
         self.seconds_ = clock.seconds
         self.report_ = make_report(self, views, choice.graph, outcome.state.embedding)
         self._warn(outcome)
         return self
+
+    def predict(self, X: Any, *, observed: Any = None) -> NDArray[np.intp]:
+        """The clusters of new rows: those with the most edge weight to them in the fitted layers (`predict_proba`).
+
+        Parameters
+        ----------
+        X : as for `fit`
+            New entities, each with any of the views: an absent row is NaN throughout, and a view that none of them has may be left out
+            of a dict, or be None in a list.
+        observed : as for `fit`
+        """
+        return self.predict_proba(X, observed=observed).argmax(axis=1)
+
+    def predict_proba(self, X: Any, *, observed: Any = None, by_view: bool = False) -> NDArray[np.float64]:
+        """The share of the edge weight of new rows that goes to each cluster, (n, K).
+
+        Every new row becomes a node of the layer of each view that it has, and of the consensus. All other nodes stay as they are, so its
+        weights follow from the KKT conditions of the layer problem (`rmgl.new_rows`). Layers count by `beta_`. With `by_view` the
+        shares come apart by layer, in the order of `layers_`: (n, layers, K), which sum to one for each row.
+
+        A new row is compared with all fitted ones up to 5000, else with the nearest ones.
+        """
+        votes = self._place(X, observed).votes
+        return votes if by_view else votes.sum(axis=1)
+
+    def transform(self, X: Any, *, observed: Any = None) -> NDArray[np.float64]:
+        """The places of new rows in the common embedding, (n, K), by the eigenvector equation with the fitted rows as they are."""
+        return self._place(X, observed).embedding
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags = ClassifierTags()  # scikit-learn's checks look here where there is a `predict_proba`
+        return tags
+
+    def _place(self, X: Any, observed: Any) -> Placed:
+        check_is_fitted(self)
+        if not is_collection_of_views(X) and not isinstance(X, Views) and np.ndim(X) == 2:
+            validate_data(self, X, reset=False, skip_check_array=True)
+        new = new_views(self._placement.views, X, self.views, align=self.align, observed=observed)
+        with single_threaded("blas"):
+            return self._placement.place(new.scaled_by(self._scalers, check=False))
+
+    def _make_placement(self, views: Views, outcome: Outcome) -> Placement:
+        factors = consensus_factors(views) if len(self.layers_) > len(views.names) else []
+        layers = []
+        for m, (problem, layer) in enumerate(zip(outcome.state.views, outcome.state.layers, strict=True)):
+            own = m < len(views.names)
+            layers.append(
+                FittedLayer(
+                    name=problem.name,
+                    members=(m,) if own else tuple(range(len(views.names))),
+                    factors=(1.0,) if own else tuple(factors),
+                    alpha=problem.alpha,
+                    beta=problem.beta,
+                    potentials=layer.potentials,
+                    nodes=problem.nodes,
+                    n_edges=layer.n_edges,
+                    scaling=problem.candidates.scaling,
+                )
+            )
+        ours = tuple(X.copy() if scaler.name == "none" else X for X, scaler in zip(views.matrices, self._scalers, strict=True))
+        views = replace(views, matrices=ours)
+        return Placement(views, tuple(layers), self.embedding_, self.eigenvalues_, self.guide_, self.labels_)
 
     def _alternate(self, problems: list[ViewProblem], team: Team, random_state: np.random.RandomState, clock: Stopwatch) -> Outcome:
         """Algorithm 1."""

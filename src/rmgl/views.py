@@ -49,15 +49,17 @@ class Views:
     """For every view the rows it has something to say about, None for all; empty if that is so everywhere. Other rows are zero."""
     index: NDArray | None = None
     """The labels of the rows, where tables carry them."""
+    columns: tuple[tuple[str, ...] | None, ...] = ()
+    """The names of the columns of every view, None where it has none; empty if none has."""
     n_empty: tuple[int, ...] = ()
     """How many rows of each view were set aside because they hold nothing but zeros; empty if none."""
 
     @classmethod
-    def of(cls, data: Any, blocks: Any = None, *, align: str | None = None, observed: Any = None) -> Views:
+    def of(cls, data: Any, blocks: Any = None, *, align: str | None = None, observed: Any = None, least: int = 2) -> Views:
         """Views from a list, tuple or dict of 2-D inputs, or from one 2-D input with its column `blocks`.
 
         Rows that are NaN throughout, or that the masks `observed` leave out, are absent from their view. `align` puts tables with
-        different row labels together: "outer" takes every entity of any table, "inner" those of all.
+        different row labels together: "outer" takes every entity of any table, "inner" those of all. A view needs `least` rows.
         """
         if isinstance(data, Views):
             return data
@@ -80,20 +82,20 @@ class Views:
                 raise ValueError("observed= goes by the order of the rows, which align= changes: use one of the two")
             named = aligned(named, align)
         masks = check_observed(observed, names)
-        checked = [check_view(name, X, mask) for (name, X), mask in zip(named, masks, strict=True)]
+        checked = [check_view(name, X, mask, least) for (name, X), mask in zip(named, masks, strict=True)]
         matrices, present = tuple(X for X, _ in checked), tuple(rows for _, rows in checked)
         check_same_rows(named, matrices)
-        views = cls(names, matrices, present if any(rows is not None for rows in present) else (), row_labels(named))
-        views.check_entities()
+        views = cls(names, matrices, present if any(rows is not None for rows in present) else (), row_labels(named), column_names(named))
+        views.check_entities(least)
         return views
 
-    def check_entities(self) -> None:
+    def check_entities(self, least: int = 2) -> None:
         """Every entity is in some view, and every view has enough of them."""
         somewhere = np.zeros(self.n_rows, dtype=bool)
         for view, name in enumerate(self.names):
             rows = self.rows(view)
-            if rows is not None and rows.size < 2:
-                raise ValueError(f"view {name!r} has {rows.size} row(s) that are not missing, and needs at least 2: leave it out")
+            if rows is not None and rows.size < least:
+                raise ValueError(f"view {name!r} has {rows.size} row(s) that are not missing, and needs at least {least}: leave it out")
             somewhere[slice(None) if rows is None else rows] = True
         nowhere = np.flatnonzero(~somewhere)
         if nowhere.size:
@@ -116,6 +118,13 @@ class Views:
     def rows(self, view: int) -> NDArray[np.intp] | None:
         """The rows that a view has; None for all."""
         return self.present[view] if self.present else None
+
+    def mask(self, view: int) -> NDArray[np.bool_]:
+        """The same as truth values."""
+        rows = self.rows(view)
+        present = np.full(self.n_rows, rows is None)
+        present[slice(0) if rows is None else rows] = True
+        return present
 
     def own(self, view: int) -> Matrix:
         """The rows that a view has, without the others."""
@@ -243,7 +252,7 @@ def _nesting(item: Any) -> int:
     return depth
 
 
-def check_view(name: str, X: Any, observed: NDArray[np.bool_] | None = None) -> tuple[Matrix, NDArray[np.intp] | None]:
+def check_view(name: str, X: Any, observed: NDArray[np.bool_] | None = None, least: int = 2) -> tuple[Matrix, NDArray[np.intp] | None]:
     """One view as a dense float64 array or a CSR array with finite entries, and the rows it has, None for all; errors name the view.
 
     Rows that are not `observed`, or are NaN throughout, are not in the view: they are zero in what is returned.
@@ -253,7 +262,7 @@ def check_view(name: str, X: Any, observed: NDArray[np.bool_] | None = None) -> 
     if isinstance(X, np.ndarray) and X.dtype.kind in "USMm":
         raise ValueError(f"view {name!r}: could not convert {X.dtype} values (text or dates) to numbers: encode them first")
     try:
-        checked = check_array(X, accept_sparse="csr", dtype=np.float64, ensure_all_finite=False, ensure_min_samples=2, input_name=name)
+        checked = check_array(X, accept_sparse="csr", dtype=np.float64, ensure_all_finite=False, ensure_min_samples=least, input_name=name)
     except (ValueError, TypeError) as error:
         raise type(error)(f"view {name!r}: {error}{_text_columns(X)}") from error
     checked, present = without_absent(name, checked, observed)
@@ -300,6 +309,12 @@ def row_labels(named: Sequence[tuple[str, Any]]) -> NDArray | None:
     return next((np.asarray(X.index, dtype=object) for _, X in named if _has_row_labels(X)), None)
 
 
+def column_names(named: Sequence[tuple[str, Any]]) -> tuple[tuple[str, ...] | None, ...]:
+    """The names of the columns of tables whose columns have names."""
+    names = [tuple(X.columns) if hasattr(X, "columns") and all(isinstance(c, str) for c in X.columns) else None for _, X in named]
+    return tuple(names) if any(names) else ()
+
+
 def _has_row_labels(X: Any) -> bool:
     """A DataFrame whose index is more than a count of its rows."""
     return hasattr(X, "iloc") and not (X.index.dtype.kind in "iu" and np.array_equal(X.index, np.arange(len(X.index))))
@@ -335,8 +350,8 @@ def total_variance(X: Matrix) -> float:
     return float(X.var(axis=0).sum())
 
 
-def side_by_side(views: Views) -> Matrix:
-    """All columns of all views in one matrix; sparse if one of them is."""
-    if any(sparse.issparse(X) for X in views.matrices):
-        return sparse.csr_array(sparse.hstack(views.matrices))
-    return np.hstack(views.matrices)
+def side_by_side(matrices: Sequence[Matrix]) -> Matrix:
+    """All columns of all matrices in one; sparse if one of them is."""
+    if any(sparse.issparse(X) for X in matrices):
+        return sparse.csr_array(sparse.hstack(matrices))
+    return np.hstack(matrices)

@@ -232,7 +232,7 @@ class GLSigRep(ViewsClusterer):
         random_state = check_random_state(self.random_state)
         with team_of(1):
             self.layer_ = learn_gl_sigrep(
-                side_by_side(views), self.alpha, self.beta, tol=self.tol, max_iter=self.max_iter, name=" + ".join(views.names)
+                side_by_side(views.matrices), self.alpha, self.beta, tol=self.tol, max_iter=self.max_iter, name=" + ".join(views.names)
             )
             self._keep_embedding(spectral_rows(self.layer_.adjacency, self.n_clusters, random_state))
         self.n_iter_ = self.layer_.n_rounds

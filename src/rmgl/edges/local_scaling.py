@@ -43,16 +43,28 @@ class LocalScaling:
         return cls.from_lists(neighbours, listed_distances(X, nodes, neighbours))
 
     @classmethod
-    def from_lists(cls, neighbours: Indices, distances: NDArray[np.float64]) -> LocalScaling:
-        """From lists of neighbours, in any order, and the squared distances of those listed."""
+    def from_lists(cls, neighbours: Indices, distances: NDArray[np.float64], among: LocalScaling | None = None) -> LocalScaling:
+        """From lists of neighbours, in any order, and the squared distances of those listed; of new nodes `among` others, if given."""
         apart = np.where(distances > 0, distances, np.inf)  # copies of a node say nothing about its surroundings
         nearest = placed(apart, SCALE_NEIGHBOUR)
-        typical = np.median(nearest[np.isfinite(nearest)]) if np.isfinite(nearest).any() else 1.0
+        known = nearest[np.isfinite(nearest)] if among is None else among.scales**2
+        typical = np.median(known) if known.size else 1.0
         scales = np.sqrt(np.where(np.isfinite(nearest), nearest, typical))
-        far = placed(apart / (scales[:, None] * scales[neighbours]), SCALE_NEIGHBOUR) / FAR
+        theirs = (scales if among is None else among.scales)[neighbours]
+        far = placed(apart / (scales[:, None] * theirs), SCALE_NEIGHBOUR) / FAR
         scales = scales * np.where(np.isfinite(far), np.maximum(far, 1.0), 1.0)
-        floors = placed(apart / (scales[:, None] * scales[neighbours]), FLOOR_NEIGHBOUR)
+        theirs = scales[neighbours] if among is None else theirs
+        floors = placed(apart / (scales[:, None] * theirs), FLOOR_NEIGHBOUR)
         return cls(scales, FLOOR_SHARE * np.where(np.isfinite(floors), floors, 1.0))
+
+    def costs_of_new(self, neighbours: Indices, distances: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The costs of new nodes from their squared distances to nodes of these scales and floors, the nearest among them."""
+        listed = min(LISTED, distances.shape[1])
+        nearest = np.argpartition(distances, listed - 1, axis=1)[:, :listed]
+        listed_distances = np.take_along_axis(distances, nearest, axis=1)
+        new = LocalScaling.from_lists(np.take_along_axis(neighbours, nearest, axis=1), listed_distances, among=self)
+        scaled = distances / (new.scales[:, None] * self.scales[neighbours])
+        return np.maximum(scaled, np.minimum(new.floors[:, None], self.floors[neighbours]))
 
     def costs(self, edges: Edges, distances: Vector) -> Vector:
         """The costs of candidate pairs from their squared distances."""

@@ -62,7 +62,7 @@ def listed_distances(X: Any, nodes: NDArray[np.intp], neighbours: Indices) -> ND
     from rmgl import kernels
 
     distances = np.empty(neighbours.shape)
-    kernels.distances_to(X, np.asarray(nodes), neighbours, distances)
+    kernels.distances_to(X if len(nodes) == X.shape[0] else X[nodes], X, neighbours, distances)
     return distances
 
 

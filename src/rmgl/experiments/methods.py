@@ -61,7 +61,7 @@ def gl_sigrep(problem: Problem, **parameters: Any) -> Embeddings:
 
 def gl_sigrep_c(problem: Problem, *, scale: str = "minmax", edges: float | str = "auto", smoothing: float = DEFAULT_ALPHA) -> Embeddings:
     """Spectral embedding of the GL-SigRep layer of the concatenated views."""
-    views = Views.of({"all": side_by_side(Views.of(problem.views).scaled(scale))})
+    views = Views.of({"all": side_by_side(Views.of(problem.views).scaled(scale).matrices)})
     (layer,) = learn_layers(views, edges, smoothing)
     return {"GL-SigRep(C)": spectral_rows(layer.adjacency, problem.n_clusters)}
 

@@ -89,9 +89,9 @@ def list_localise(indptr, indices, distances, scales, floors, first, stop, out):
 
 
 @compiled
-def distances_to(X, nodes, neighbours, out):
-    """Squared distances of the rows `nodes` of X from the rows listed for each of them, from differences."""
-    for a in range(nodes.size):
-        own = X[nodes[a]]
+def distances_to(rows, X, neighbours, out):
+    """Squared distances of some rows from the rows of X listed for each of them, from differences."""
+    for a in range(rows.shape[0]):
+        own = rows[a]
         for k in range(neighbours.shape[1]):
             out[a, k] = squared_difference(own, X[neighbours[a, k]])
