@@ -250,6 +250,37 @@ class RMGL(ViewsClusterer):
         self._warn(outcome)
         return self
 
+    def to_networkx(self):
+        """All layers as one `networkx.MultiGraph` whose nodes are the rows 0 to N-1 (needs networkx).
+
+        Edges have the attributes `layer` and `weight`, and the name of the layer as key. Nodes have `label`, `outlier_score` and, where
+        rows have labels, `name`.
+
+        Examples
+        --------
+        >>> from rmgl import RMGL
+        >>> model = RMGL(2, random_state=0).fit({"a": [[0.0], [0.1], [0.3], [5.0], [5.1], [5.3]]})
+        >>> model.to_networkx()[0][1]["a"]["layer"]
+        'a'
+        """
+        from rmgl.exchange.graphs import model_to_networkx
+
+        return model_to_networkx(self)
+
+    def to_igraph(self):
+        """All layers as one `igraph.Graph` with parallel edges, attributes as in `to_networkx` (needs igraph).
+
+        Examples
+        --------
+        >>> from rmgl import RMGL
+        >>> model = RMGL(2, random_state=0).fit({"a": [[0.0], [0.1], [0.3], [5.0], [5.1], [5.3]]})
+        >>> model.to_igraph().vs["label"] == model.labels_.tolist()
+        True
+        """
+        from rmgl.exchange.graphs import model_to_igraph
+
+        return model_to_igraph(self)
+
     def _alternate(self, problems: list[ViewProblem], team: Team, random_state: np.random.RandomState, clock: Stopwatch) -> Outcome:
         """Algorithm 1."""
         options: dict[str, Any] = {"solver": self.solver, "tol": self.tol, "max_iter": self.max_iter, "team": team, "clock": clock}
