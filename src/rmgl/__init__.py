@@ -5,12 +5,21 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rmgl.estimator import RMGL
+    from rmgl.exchange.scverse import from_anndata, from_mudata, to_anndata, to_mudata
     from rmgl.layer import Layer, learn_layer
 
-__all__ = ["RMGL", "Layer", "learn_layer"]
+__all__ = ["RMGL", "Layer", "from_anndata", "from_mudata", "learn_layer", "to_anndata", "to_mudata"]
 __version__ = _version("rmgl")
 
-_HOMES = {"RMGL": "rmgl.estimator", "Layer": "rmgl.layer", "learn_layer": "rmgl.layer"}
+_HOMES = {
+    "RMGL": "rmgl.estimator",
+    "Layer": "rmgl.layer",
+    "learn_layer": "rmgl.layer",
+    "from_mudata": "rmgl.exchange.scverse",
+    "from_anndata": "rmgl.exchange.scverse",
+    "to_mudata": "rmgl.exchange.scverse",
+    "to_anndata": "rmgl.exchange.scverse",
+}
 
 _ROOMS = ("baselines", "datasets", "metrics", "plots")
 

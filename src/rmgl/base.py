@@ -53,7 +53,7 @@ class ViewsClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
         return views
 
     def _note_views(self, X: Any, views: Views) -> None:
-        if is_collection_of_views(X):
+        if isinstance(X, Views) or is_collection_of_views(X):
             self.n_features_in_ = views.n_features
             if hasattr(self, "feature_names_in_"):  # of an earlier fit on one table
                 del self.feature_names_in_

@@ -18,6 +18,7 @@ from rmgl.files import read_views
 from rmgl.layer import SOLVERS
 from rmgl.output import check_folder, new_folder, write_results
 from rmgl.progress import cell_progress
+from rmgl.views import Views
 
 DEFAULTS = RMGL().get_params()
 
@@ -98,6 +99,7 @@ def cli() -> None:
 @click.option("--max-iter", type=int, default=DEFAULTS["max_iter"], show_default=True, help="Most rounds over layers and embedding.")
 @click.option("--jobs", type=int, default=-1, show_default=True, help="Threads over views; -1 for all cores.")
 @click.option("--no-plots", is_flag=True, help="Write no pictures.")
+@click.option("--graphml", is_flag=True, help="Also write all layers as one graph, layers.graphml (needs networkx).")
 @click.option("--force", is_flag=True, help="Replace an output folder that rmgl wrote before.")
 def cluster(
     inputs: tuple[Path, ...],
@@ -107,10 +109,14 @@ def cluster(
     seed: int,
     jobs: int,
     no_plots: bool,
+    graphml: bool,
     force: bool,
     **parameters: Any,
 ) -> None:
-    """Cluster the rows of one .npz file (its 2-D arrays are the views), or of one .npy, .csv, .tsv or .parquet file per view."""
+    """Cluster the rows of one .npz file (its 2-D arrays are the views) or .h5mu file (its modalities are), or of one .npy, .csv, .tsv,
+    .parquet, .feather or .arrow file per view."""
+    if graphml and find_spec("networkx") is None:
+        raise BadInput("--graphml needs networkx: pip install 'rmgl[networkx]'")
     pictures = not no_plots and pictures_possible()
     try:
         check_folder(output, force)
@@ -118,10 +124,10 @@ def cluster(
         model = RMGL(clusters, random_state=seed, n_jobs=jobs, verbose=int(sys.stderr.isatty()), **parameters)
         seconds = timed_fit(model, views)
         with new_folder(output, force) as draft:
-            write_results(draft, model, ids=ids, seconds=seconds, pictures=pictures)
+            write_results(draft, model, ids=ids, seconds=seconds, pictures=pictures, graphml=graphml)
     except (ValueError, TypeError, MemoryError, OSError) as error:
         raise BadInput(" ".join(str(error).split())) from error
-    click.echo(f"{len(model.labels_)} rows, {len(views)} views, {model.n_clusters_} clusters in {seconds:.1f} s")
+    click.echo(f"{len(model.labels_)} rows, {len(model.view_names_)} views, {model.n_clusters_} clusters in {seconds:.1f} s")
     click.echo(layer_table(model))
     for doubt in model.report_.warnings:
         click.echo(f"note: {doubt}", err=True)
@@ -200,7 +206,7 @@ def demo_scores(model: RMGL, target: np.ndarray, n_seeds: int = 20) -> dict[str,
     }
 
 
-def timed_fit(model: RMGL, views: dict[str, np.ndarray]) -> float:
+def timed_fit(model: RMGL, views: dict[str, np.ndarray] | Views) -> float:
     """Fit, pass warnings on as single lines, return the seconds it took."""
     began = perf_counter()
     with warnings.catch_warnings(record=True) as caught:

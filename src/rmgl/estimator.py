@@ -16,12 +16,12 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rmgl.alternate import Outcome, ViewProblem, alternate
-from rmgl.automatic import Choice, consensus_factors
+from rmgl.automatic import Choice
 from rmgl.base import ViewsClusterer
 from rmgl.clustering import cluster_rows
 from rmgl.embedding import components, unit_rows, weighted_sum
 from rmgl.layer import SOLVERS
-from rmgl.new_rows import FittedLayer, Placed, Placement, new_views
+from rmgl.new_rows import Placed, Placement, new_views
 from rmgl.outliers import mean_lengths, outlier_scores
 from rmgl.parallel import Team, single_threaded, team_of
 from rmgl.problems import is_auto, state_problems
@@ -232,8 +232,8 @@ class RMGL(ViewsClusterer):
         if self.automatic:
             views = views.without_empty_rows()
         self.scale_ = views.choose_scales(self.scale)
-        self._scalers = views.fit_scalers([how for how, _ in self.scale_])
-        views = views.scaled_by(self._scalers)
+        scalers = views.fit_scalers([how for how, _ in self.scale_])
+        views = views.scaled_by(scalers)
         random_state = check_random_state(self.random_state)
         clock = Stopwatch()
         with team_of(effective_n_jobs(self.n_jobs)) as team:
@@ -248,7 +248,7 @@ class RMGL(ViewsClusterer):
         with clock("clustering"):
             self.labels_ = self._label(outcome, random_state)
             self.outlier_score_ = self._score_outliers(views, problems)
-        self._placement = self._make_placement(views, outcome)
+        self._placement = Placement.of(self, views, scalers, outcome.state)
         self.seconds_ = clock.seconds
         self.report_ = make_report(self, views, choice.graph, outcome.state.embedding)
         self._warn(outcome)
@@ -289,33 +289,42 @@ class RMGL(ViewsClusterer):
 
     def _place(self, X: Any, observed: Any) -> Placed:
         check_is_fitted(self)
-        if not is_collection_of_views(X) and not isinstance(X, Views) and np.ndim(X) == 2:
+        if not is_collection_of_views(X) and not isinstance(X, Views) and getattr(X, "ndim", 2) == 2:
             validate_data(self, X, reset=False, skip_check_array=True)
         new = new_views(self._placement.views, X, self.views, align=self.align, observed=observed)
         with single_threaded("blas"):
-            return self._placement.place(new.scaled_by(self._scalers, check=False))
+            return self._placement.place(new.scaled_by(self._placement.scalers, check=False))
 
-    def _make_placement(self, views: Views, outcome: Outcome) -> Placement:
-        factors = consensus_factors(views) if len(self.layers_) > len(views.names) else []
-        layers = []
-        for m, (problem, layer) in enumerate(zip(outcome.state.views, outcome.state.layers, strict=True)):
-            own = m < len(views.names)
-            layers.append(
-                FittedLayer(
-                    name=problem.name,
-                    members=(m,) if own else tuple(range(len(views.names))),
-                    factors=(1.0,) if own else tuple(factors),
-                    alpha=problem.alpha,
-                    beta=problem.beta,
-                    potentials=layer.potentials,
-                    nodes=problem.nodes,
-                    n_edges=layer.n_edges,
-                    scaling=problem.candidates.scaling,
-                )
-            )
-        ours = tuple(X.copy() if scaler.name == "none" else X for X, scaler in zip(views.matrices, self._scalers, strict=True))
-        views = replace(views, matrices=ours)
-        return Placement(views, tuple(layers), self.embedding_, self.eigenvalues_, self.guide_, self.labels_)
+    def to_networkx(self):
+        """All layers as one `networkx.MultiGraph` whose nodes are the rows 0 to N-1 (needs networkx).
+
+        Edges have the attributes `layer` and `weight`, and the name of the layer as key. Nodes have `label`, `outlier_score` and, where
+        rows have labels, `name`.
+
+        Examples
+        --------
+        >>> from rmgl import RMGL
+        >>> model = RMGL(2, random_state=0).fit({"a": [[0.0], [0.1], [0.3], [5.0], [5.1], [5.3]]})
+        >>> model.to_networkx()[0][1]["a"]["layer"]
+        'a'
+        """
+        from rmgl.exchange.graphs import model_to_networkx
+
+        return model_to_networkx(self)
+
+    def to_igraph(self):
+        """All layers as one `igraph.Graph` with parallel edges, attributes as in `to_networkx` (needs igraph).
+
+        Examples
+        --------
+        >>> from rmgl import RMGL
+        >>> model = RMGL(2, random_state=0).fit({"a": [[0.0], [0.1], [0.3], [5.0], [5.1], [5.3]]})
+        >>> model.to_igraph().vs["label"] == model.labels_.tolist()
+        True
+        """
+        from rmgl.exchange.graphs import model_to_igraph
+
+        return model_to_igraph(self)
 
     def _alternate(self, problems: list[ViewProblem], team: Team, random_state: np.random.RandomState, clock: Stopwatch) -> Outcome:
         """Algorithm 1."""

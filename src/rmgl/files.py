@@ -1,9 +1,10 @@
-"""Views from files: one .npz with all of them, or one .npy, .csv, .tsv or .parquet file per view."""
+"""Views from files: one .npz or .h5mu with all of them, or one .npy, .csv, .tsv, .parquet, .feather or .arrow file per view."""
 
 from __future__ import annotations
 
 import csv
 import lzma
+import warnings
 import zipfile
 import zlib
 from collections import Counter
@@ -13,6 +14,9 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+
+from rmgl.exchange.scverse import from_mudata
+from rmgl.views import Views
 
 DAMAGED = (ValueError, OSError, EOFError, NotImplementedError, zipfile.BadZipFile, zlib.error, lzma.LZMAError)
 
@@ -26,17 +30,22 @@ class Table:
     ids: list[str] | None
 
 
-def read_views(paths: Sequence[Path], id_column: str | None = None) -> tuple[dict[str, NDArray], list[str] | None]:
+def read_views(paths: Sequence[Path], id_column: str | None = None) -> tuple[dict[str, NDArray] | Views, list[str] | None]:
     """Views by name and the ids of their rows; with an id column, rows are put in the order of the first file."""
     for path in paths:
         if not path.is_file():
             raise ValueError(f"{path}: no such file")
-    if any(path.suffix.lower() == ".npz" for path in paths):
-        if len(paths) > 1:
-            raise ValueError("give either one .npz file that holds all views, or one file of another kind per view")
+    kinds = {path.suffix.lower() for path in paths}
+    if kinds & {".npz", ".h5mu"} and len(paths) > 1:
+        raise ValueError("give either one .npz file or one .h5mu file that holds all views, or one file of another kind per view")
+    if ".npz" in kinds:
         if id_column is not None:
             raise ValueError(f"{paths[0]}: arrays of an .npz file have no id column; their rows must be in the same order already")
         return read_npz(paths[0]), None
+    if ".h5mu" in kinds:
+        if id_column is not None:
+            raise ValueError(f"{paths[0]}: the row ids of an .h5mu file are the names of its observations: leave out --id")
+        return read_h5mu(paths[0])
     tables = [read_table(path, id_column) for path in paths]
     names = [table.name for table in tables]
     if len(set(names)) < len(names):
@@ -61,10 +70,25 @@ def read_npz(path: Path) -> dict[str, NDArray]:
     return views
 
 
+def read_h5mu(path: Path) -> tuple[Views, list[str]]:
+    """The modalities of an .h5mu file, and the names of its observations."""
+    try:
+        import mudata
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what mudata will change in its next version
+            stored = mudata.read_h5mu(path)
+    except ImportError as error:
+        raise ValueError(f"{path}: .h5mu files need mudata: pip install 'rmgl[scverse]'") from error
+    except (*DAMAGED, KeyError, TypeError) as error:
+        raise ValueError(f"{path}: not a readable .h5mu file ({error})") from error
+    return from_mudata(stored), stored.obs_names.astype(str).tolist()
+
+
 def read_table(path: Path, id_column: str | None) -> Table:
     reader = READERS.get(path.suffix.lower())
     if reader is None:
-        raise ValueError(f"{path}: unknown kind of file; use one .npz, or .npy, .csv, .tsv or .parquet files")
+        raise ValueError(f"{path}: unknown kind of file; use one .npz or .h5mu, or .npy, .csv, .tsv, .parquet, .feather or .arrow files")
     try:
         values, ids = reader(path, id_column)
     except (*DAMAGED, ImportError, UnicodeDecodeError, csv.Error) as error:
@@ -108,13 +132,14 @@ def read_text(path: Path, id_column: str | None) -> tuple[NDArray, list[str] | N
     return values.reshape(len(rows), len(columns)), ids
 
 
-def read_parquet(path: Path, id_column: str | None) -> tuple[NDArray, list[str] | None]:
+def read_frame(path: Path, id_column: str | None) -> tuple[NDArray, list[str] | None]:
+    """A Parquet or Feather (Arrow) file."""
     try:
         import pandas as pd
         import pyarrow  # noqa: F401
     except ImportError as error:
-        raise ImportError("Parquet files need pandas and pyarrow: pip install 'rmgl[tables]'") from error
-    frame = pd.read_parquet(path)
+        raise ImportError("Parquet, Feather and Arrow files need pandas and pyarrow: pip install 'rmgl[tables]'") from error
+    frame = pd.read_parquet(path) if path.suffix.lower() == ".parquet" else pd.read_feather(path)
     if id_column is not None and id_column in frame.index.names:
         frame = frame.reset_index(level=id_column)
     place = find_id([str(column) for column in frame.columns], id_column)
@@ -130,7 +155,9 @@ READERS: dict[str, Callable[[Path, str | None], tuple[NDArray, list[str] | None]
     ".npy": read_npy,
     ".csv": read_text,
     ".tsv": read_text,
-    ".parquet": read_parquet,
+    ".parquet": read_frame,
+    ".feather": read_frame,
+    ".arrow": read_frame,
 }
 
 

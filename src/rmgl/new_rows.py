@@ -20,21 +20,26 @@ is equal to a fitted one has the place of that.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.neighbors import NearestNeighbors
 
-from rmgl.automatic import UNKNOWN
+from rmgl.alternate import State
+from rmgl.automatic import UNKNOWN, consensus_factors
 from rmgl.edges import Vector
 from rmgl.edges.local_scaling import LocalScaling
 from rmgl.edges.search import squared_lengths
 from rmgl.embedding import unit_rows
+from rmgl.scaling import Scaler
 from rmgl.views import Matrix, Views, is_collection_of_views, side_by_side
+
+if TYPE_CHECKING:
+    from rmgl.estimator import RMGL
 
 ALL_ROWS = 5000
 """Up to so many fitted rows a new one is compared with all of them; beyond, with the nearest."""
@@ -85,11 +90,36 @@ class Placement:
 
     views: Views
     """The fitted rows, scaled."""
+    scalers: tuple[Scaler, ...]
     layers: tuple[FittedLayer, ...]
     embedding: NDArray[np.float64]
     eigenvalues: Vector
     guide: NDArray[np.float64] | None
     labels: NDArray[np.intp]
+
+    @classmethod
+    def of(cls, model: RMGL, views: Views, scalers: Sequence[Scaler], state: State) -> Placement:
+        """From a model that has its other attributes, its scaled views and where Algorithm 1 ended."""
+        everyone = tuple(range(len(views.names)))
+        factors = tuple(consensus_factors(views)) if len(state.layers) > len(everyone) else ()
+        layers = tuple(
+            FittedLayer(
+                problem.name,
+                members=(m,) if m in everyone else everyone,
+                factors=(1.0,) if m in everyone else factors,
+                alpha=problem.alpha,
+                beta=problem.beta,
+                potentials=layer.potentials,
+                nodes=problem.nodes,
+                n_edges=layer.n_edges,
+                scaling=problem.candidates.scaling,
+            )
+            for m, (problem, layer) in enumerate(zip(state.views, state.layers, strict=True))
+        )
+        # what was not scaled may be the caller's own array
+        ours = tuple(X.copy() if scaler.name == "none" else X for X, scaler in zip(views.matrices, scalers, strict=True))
+        kept = replace(views, matrices=ours)
+        return cls(kept, tuple(scalers), layers, model.embedding_, model.eigenvalues_, model.guide_, model.labels_)
 
     @cached_property
     def clusters(self) -> sparse.csr_array:

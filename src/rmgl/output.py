@@ -17,8 +17,19 @@ import numpy as np
 from scipy import sparse
 
 from rmgl.estimator import RMGL
+from rmgl.exchange.graphs import write_graphml
 
-FILES = {"labels.csv", "embedding.npy", "layers", "summary.json", "report.txt", "embedding.png", "layers.png", "clusters.png"}
+FILES = {
+    "labels.csv",
+    "embedding.npy",
+    "layers",
+    "summary.json",
+    "report.txt",
+    "embedding.png",
+    "layers.png",
+    "clusters.png",
+    "layers.graphml",
+}
 
 
 def check_folder(folder: Path, force: bool) -> None:
@@ -66,8 +77,8 @@ def new_folder(folder: Path, force: bool) -> Iterator[Path]:
             raise
 
 
-def write_results(folder: Path, model: RMGL, *, ids: Sequence[str] | None, seconds: float, pictures: bool) -> None:
-    """Write labels.csv, embedding.npy, layers/NAME.npz, summary.json, report.txt and, if wanted, the pictures."""
+def write_results(folder: Path, model: RMGL, *, ids: Sequence[str] | None, seconds: float, pictures: bool, graphml: bool = False) -> None:
+    """Write labels.csv, embedding.npy, layers/NAME.npz, summary.json, report.txt and, if wanted, the pictures and layers.graphml."""
     with (folder / "labels.csv").open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(["row" if ids is None else "id", "label", "outlier_score"])
@@ -83,6 +94,8 @@ def write_results(folder: Path, model: RMGL, *, ids: Sequence[str] | None, secon
     (folder / "report.txt").write_text(f"{model.report_}\n", encoding="utf-8")
     if pictures:
         draw_pictures(folder, model)
+    if graphml:
+        write_graphml(model, folder / "layers.graphml", ids)
 
 
 def draw_pictures(folder: Path, model: RMGL) -> None:

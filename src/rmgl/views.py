@@ -62,6 +62,8 @@ class Views:
         different row labels together: "outer" takes every entity of any table, "inner" those of all. A view needs `least` rows.
         """
         if isinstance(data, Views):
+            if observed is not None:
+                raise ValueError("observed= is for arrays and tables, but these views know which rows they have: leave it out")
             return data
         if is_collection_of_views(data):
             if blocks is not None:
@@ -189,16 +191,18 @@ class Views:
             raise ValueError(f"view {self.names[view]!r} {error}") from error
 
     def _padded(self, view: int, own: Matrix) -> Matrix:
-        """The rows of a view among all, zeros in place of those it does not have."""
         rows = self.rows(view)
-        if rows is None:
-            return own
-        if sparse.issparse(own):
-            everyone = sparse.csr_array((np.ones(rows.size), (rows, np.arange(rows.size))), shape=(self.n_rows, rows.size))
-            return sparse.csr_array(everyone @ own)
-        X = np.zeros((self.n_rows, own.shape[1]))
-        X[rows] = own
-        return X
+        return own if rows is None else padded(own, rows, self.n_rows)
+
+
+def padded(own: Matrix, rows: NDArray[np.intp], n_rows: int) -> Matrix:
+    """The rows of a view among all, zeros in place of those it does not have."""
+    if sparse.issparse(own):
+        everyone = sparse.csr_array((np.ones(rows.size), (rows, np.arange(rows.size))), shape=(n_rows, rows.size))
+        return sparse.csr_array(everyone @ own)
+    X = np.zeros((n_rows, own.shape[1]))
+    X[rows] = own
+    return X
 
 
 def per_view(value: Any, names: Sequence[str], parameter: str) -> list[Any]:

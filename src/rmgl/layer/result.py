@@ -107,13 +107,15 @@ class Layer:
 
     def to_networkx(self):
         """The layer as a `networkx.Graph` with edge attribute `weight` (needs networkx)."""
-        try:
-            import networkx
-        except ImportError as error:
-            raise ImportError("Layer.to_networkx needs networkx: pip install 'rmgl[networkx]'") from error
-        graph = networkx.from_scipy_sparse_array(self.adjacency)
-        graph.name = self.name
-        return graph
+        from rmgl.exchange.graphs import layer_to_networkx
+
+        return layer_to_networkx(self)
+
+    def to_igraph(self):
+        """The layer as an `igraph.Graph` with edge attribute `weight` (needs igraph)."""
+        from rmgl.exchange.graphs import layer_to_igraph
+
+        return layer_to_igraph(self)
 
 
 def padded_graph(adjacency: sparse.csr_array, nodes: NDArray[np.intp] | None, n_nodes: int) -> sparse.csr_array:
