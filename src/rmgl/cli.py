@@ -1,4 +1,4 @@
-"""The command line: `rmgl cluster`, `rmgl demo` and `rmgl reproduce`."""
+"""The command line: `rmgl cluster`, `rmgl predict`, `rmgl demo` and `rmgl reproduce`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import numpy as np
 from rmgl.estimator import RMGL
 from rmgl.files import read_views
 from rmgl.layer import SOLVERS
-from rmgl.output import check_folder, new_folder, write_results
+from rmgl.output import check_file, check_folder, new_folder, write_predictions, write_results
 from rmgl.progress import cell_progress
 from rmgl.views import Views
 
@@ -93,6 +93,11 @@ def cli() -> None:
 )
 @click.option("--components", is_flag=True, help="Raise beta until every layer has exactly as many components as clusters.")
 @click.option("--id", "id_column", help="Column of row ids: aligns the rows of several files and labels the output.")
+@click.option(
+    "--align",
+    type=click.Choice(["outer", "inner"]),
+    help="With --id, where ids differ: all ids of any file (absent elsewhere), or those of all.",
+)
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of everything random.")
 @click.option("--solver", type=click.Choice(list(SOLVERS)), default=DEFAULTS["solver"], show_default=True)
 @click.option("--tol", type=float, default=DEFAULTS["tol"], show_default=True, help="Relative change of the objective at which to stop.")
@@ -100,16 +105,19 @@ def cli() -> None:
 @click.option("--jobs", type=int, default=-1, show_default=True, help="Threads over views; -1 for all cores.")
 @click.option("--no-plots", is_flag=True, help="Write no pictures.")
 @click.option("--graphml", is_flag=True, help="Also write all layers as one graph, layers.graphml (needs networkx).")
+@click.option("--save", type=click.Path(path_type=Path), help="Also save the model to this file, for `rmgl predict`.")
 @click.option("--force", is_flag=True, help="Replace an output folder that rmgl wrote before.")
 def cluster(
     inputs: tuple[Path, ...],
     clusters: int | str,
     output: Path,
     id_column: str | None,
+    align: str | None,
     seed: int,
     jobs: int,
     no_plots: bool,
     graphml: bool,
+    save: Path | None,
     force: bool,
     **parameters: Any,
 ) -> None:
@@ -120,17 +128,46 @@ def cluster(
     pictures = not no_plots and pictures_possible()
     try:
         check_folder(output, force)
-        views, ids = read_views(inputs, id_column)
+        if save is not None:
+            check_file(save, force)
+        if align is not None and id_column is None:
+            raise ValueError("--align goes by row ids: name their column with --id")
+        views, ids = read_views(inputs, id_column, align)
         model = RMGL(clusters, random_state=seed, n_jobs=jobs, verbose=int(sys.stderr.isatty()), **parameters)
         seconds = timed_fit(model, views)
         with new_folder(output, force) as draft:
             write_results(draft, model, ids=ids, seconds=seconds, pictures=pictures, graphml=graphml)
+        if save is not None:
+            model.save(save)
     except (ValueError, TypeError, MemoryError, OSError) as error:
         raise BadInput(" ".join(str(error).split())) from error
     click.echo(f"{len(model.labels_)} rows, {len(model.view_names_)} views, {model.n_clusters_} clusters in {seconds:.1f} s")
     click.echo(layer_table(model))
     for doubt in model.report_.warnings:
         click.echo(f"note: {doubt}", err=True)
+    click.echo(f"written: {output}" + ("" if save is None else f", {save}"))
+
+
+@cli.command()
+@click.argument("model", type=click.Path(path_type=Path))
+@click.argument("inputs", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="CSV file to write.")
+@click.option("--id", "id_column", help="Column of row ids; a row may be absent from some of the files then.")
+@click.option("--force", is_flag=True, help="Replace the output file if it exists.")
+def predict(model: Path, inputs: tuple[Path, ...], output: Path, id_column: str | None, force: bool) -> None:
+    """Label new rows by a saved MODEL. Files are as for `cluster`, and named after the views that the model was fitted on; new rows need
+    not have all of them."""
+    try:
+        check_file(output, force)
+        fitted = RMGL.load(model)
+        views, ids = read_views(inputs, id_column, "outer")
+        if not isinstance(views, Views) and len(fitted.view_names_) == 1 and len(views) == 1:
+            views = {fitted.view_names_[0]: next(iter(views.values()))}
+        shares = fitted.predict_proba(views)
+        write_predictions(output, shares, ids)
+    except (ValueError, TypeError, MemoryError, OSError) as error:
+        raise BadInput(" ".join(str(error).split())) from error
+    click.echo(f"{len(shares)} rows labelled; mean share of the edge weight inside the cluster: {shares.max(axis=1).mean():.3f}")
     click.echo(f"written: {output}")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from dataclasses import replace
 from numbers import Integral, Real
@@ -294,6 +295,23 @@ class RMGL(ViewsClusterer):
         new = new_views(self._placement.views, X, self.views, align=self.align, observed=observed)
         with single_threaded("blas"):
             return self._placement.place(new.scaled_by(self._placement.scalers, check=False))
+
+    def save(self, path: str | os.PathLike) -> None:
+        """Write the fitted model to one file of arrays and JSON (`rmgl.archive`), which `load` reads; by custom its name ends in .rmgl.
+
+        The file appears complete or not at all, in place of an earlier one of that name. A `random_state` that is not a number is not
+        kept, and row labels that are neither text nor numbers become text.
+        """
+        from rmgl.saving import save_model
+
+        save_model(self, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike) -> RMGL:
+        """The model that `save` wrote. Nothing in the file is executed; a file that is damaged, or is something else, is a ValueError."""
+        from rmgl.saving import load_model
+
+        return load_model(cls, path)
 
     def to_networkx(self):
         """All layers as one `networkx.MultiGraph` whose nodes are the rows 0 to N-1 (needs networkx).

@@ -30,7 +30,9 @@ class Table:
     ids: list[str] | None
 
 
-def read_views(paths: Sequence[Path], id_column: str | None = None) -> tuple[dict[str, NDArray] | Views, list[str] | None]:
+def read_views(
+    paths: Sequence[Path], id_column: str | None = None, how: str | None = None
+) -> tuple[dict[str, NDArray] | Views, list[str] | None]:
     """Views by name and the ids of their rows; with an id column, rows are put in the order of the first file."""
     for path in paths:
         if not path.is_file():
@@ -50,7 +52,7 @@ def read_views(paths: Sequence[Path], id_column: str | None = None) -> tuple[dic
     names = [table.name for table in tables]
     if len(set(names)) < len(names):
         raise ValueError(f"the file names give the view names {names}: rename a file so that they differ")
-    return align(tables) if id_column is not None else ({table.name: table.values for table in tables}, None)
+    return align(tables, how) if id_column is not None else ({table.name: table.values for table in tables}, None)
 
 
 def read_npz(path: Path) -> dict[str, NDArray]:
@@ -127,7 +129,7 @@ def read_text(path: Path, id_column: str | None) -> tuple[NDArray, list[str] | N
         if len(row) != len(first):
             raise ValueError(f"line {line} has {len(row)} fields but the first line has {len(first)}")
     columns = [place for place in range(len(first)) if place != id_place]
-    values = np.array([[to_number(row[place], line, place) for place in columns] for line, row in rows])
+    values = np.array([to_numbers(row, line, columns) for line, row in rows])
     ids = None if id_place is None else [row[id_place] for _, row in rows]
     return values.reshape(len(rows), len(columns)), ids
 
@@ -161,23 +163,37 @@ READERS: dict[str, Callable[[Path, str | None], tuple[NDArray, list[str] | None]
 }
 
 
-def align(tables: Sequence[Table]) -> tuple[dict[str, NDArray], list[str] | None]:
-    """Put the rows of every table in the order of the first."""
-    first_ids = tables[0].ids or []
-    place = {identifier: row for row, identifier in enumerate(first_ids)}
-    views = {}
+def align(tables: Sequence[Table], how: str | None = None) -> tuple[dict[str, NDArray], list[str]]:
+    """The rows of every table in one order of ids: that of the first, which all must have, or all ids of any table, with rows of NaN
+    where a table lacks one ("outer"), or those of all ("inner")."""
     for table in tables:
-        ids = table.ids or []
-        repeated = [identifier for identifier, count in Counter(ids).items() if count > 1]
+        repeated = [identifier for identifier, count in Counter(table.ids).items() if count > 1]
         if repeated:
             raise ValueError(f"view {table.name!r}: id {repeated[0]!r} stands more than once")
-        odd = sorted(set(ids) ^ place.keys())
+    ids = list(dict.fromkeys(identifier for table in tables for identifier in table.ids or []))
+    if how is None:
+        check_same_ids(tables)
+    elif how == "inner":
+        ids = [identifier for identifier in ids if all(identifier in set(table.ids or []) for table in tables)]
+    place = {identifier: row for row, identifier in enumerate(ids)}
+    views = {}
+    for table in tables:
+        known = [(place[identifier], row) for row, identifier in enumerate(table.ids or []) if identifier in place]
+        views[table.name] = np.full((len(ids), table.values.shape[1]), np.nan)
+        views[table.name][[to for to, _ in known]] = table.values[[row for _, row in known]]
+    return views, ids
+
+
+def check_same_ids(tables: Sequence[Table]) -> None:
+    first = set(tables[0].ids or [])
+    for table in tables[1:]:
+        odd = sorted(set(table.ids or []) ^ first)
         if odd:
-            holder, other = (table.name, tables[0].name) if odd[0] not in place else (tables[0].name, table.name)
+            holder, other = (table.name, tables[0].name) if odd[0] not in first else (tables[0].name, table.name)
             count = f"{len(odd)} such ids" if len(odd) > 1 else "one such id"
-            raise ValueError(f"id {odd[0]!r} is in view {holder!r} but not in view {other!r} ({count}): every view needs the same ids")
-        views[table.name] = table.values[np.argsort([place[identifier] for identifier in ids])]
-    return views, first_ids
+            raise ValueError(
+                f"id {odd[0]!r} is in view {holder!r} but not in view {other!r} ({count}): every view needs the same ids, or --align outer"
+            )
 
 
 def is_header(first: Sequence[str]) -> bool:
@@ -204,6 +220,13 @@ def is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def to_numbers(row: Sequence[str], line: int, columns: Sequence[int]) -> list[float]:
+    """The numbers of one line; a line without any is an entity that is missing."""
+    if len(columns) > 1 and not any(row[place].strip() for place in columns):
+        return [np.nan] * len(columns)
+    return [to_number(row[place], line, place) for place in columns]
 
 
 def to_number(text: str, line: int, place: int) -> float:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from rmgl.estimator import RMGL
@@ -45,6 +46,28 @@ def check_folder(folder: Path, force: bool) -> None:
     foreign = foreign_file(folder)
     if foreign is not None:
         raise ValueError(f"{folder} holds {foreign!r}, which rmgl did not write, so --force will not replace it: choose another name")
+
+
+def check_file(path: Path, force: bool) -> None:
+    """Refuse a file that exists, unless `force` is given."""
+    if not path.parent.is_dir():
+        raise ValueError(f"{path}: its parent folder does not exist")
+    if path.is_dir():
+        raise ValueError(f"{path} is a folder: choose another name")
+    if path.exists() and not force:
+        raise ValueError(f"{path} exists already: choose another name, or replace it with --force")
+
+
+def write_predictions(path: Path, shares: NDArray[np.float64], ids: Sequence[str] | None) -> None:
+    """Label, its share of the edge weight, and the shares of all clusters, row by row; the file appears complete or not at all."""
+    with tempfile.TemporaryDirectory(prefix=f".{path.name}-", dir=path.parent) as temporary:
+        draft = Path(temporary) / "new"
+        with draft.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file)
+            writer.writerow(["row" if ids is None else "id", "label", "share", *(f"cluster_{k}" for k in range(shares.shape[1]))])
+            for name, row in zip(range(len(shares)) if ids is None else ids, shares, strict=True):
+                writer.writerow([name, int(row.argmax()), f"{row.max():.4f}", *(f"{share:.4f}" for share in row)])
+        draft.replace(path)
 
 
 def foreign_file(folder: Path) -> str | None:
