@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from math import fsum
 from time import perf_counter
 from typing import Any
@@ -22,6 +23,7 @@ from rmgl.layer.problem import squared_norm
 from rmgl.layer.result import padded_graph
 from rmgl.parallel import Check, Team
 from rmgl.progress import Stopwatch
+from rmgl.run import Run
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,10 @@ class ViewProblem:
         """The rows of its entities."""
         return rows if self.nodes is None else rows[self.nodes]
 
+    def regrown(self, packed: dict[str, Any] | None, check: Check) -> ViewProblem:
+        """The same with candidates that had grown by the time they were packed."""
+        return replace(self, candidates=self.candidates.regrown(packed, self.candidates.guide, check)) if packed else self
+
     @property
     def edges(self) -> Edges:
         return self.candidates.edges
@@ -95,6 +101,8 @@ class Outcome:
     converged: bool
     n_iter: int
     history: list[dict[str, Any]] = field(default_factory=list)
+    stopped: bool = False
+    """Whether it was asked to stop before it had converged."""
 
 
 def alternate(
@@ -108,18 +116,29 @@ def alternate(
     random_state: np.random.RandomState,
     clock: Stopwatch | None = None,
     progress: Callable[[dict[str, Any]], None] = lambda row: None,
+    run: Run | None = None,
+    key: str = "rounds",
 ) -> Outcome:
     """Learn layers and embedding in turn until neither the objective nor the subspace changes.
 
     No half step raises the objective. The first layers are those of the data alone (Q = 0), on candidates that suffice for them. Half
     steps are rough until a round changes little, and tight, on candidates that suffice, from then on until a round changes nothing;
-    the last round is tight in any case. Before the end the embedding is searched for directions it may have lost.
+    the last round is tight in any case. Before the end the embedding is searched for directions it may have lost. Between rounds `run`
+    may ask to stop, and its checkpoint keeps the last one.
     """
-    log, clock = History(progress), clock or Stopwatch()
+    log, clock, run = History(progress), clock or Stopwatch(), run or Run()
     accuracy = ROUGH if max_iter > 1 else TIGHT
-    state = first_state(views, n_clusters, solver, accuracy, team, clock, random_state)
-    log.add("start", 0, state)
-    for iteration in range(1, max_iter + 1):
+    done = 0
+    kept = run.kept(key, random_state)
+    if kept is not None:
+        state, done, accuracy = unpacked_state(views, kept["state"], team), kept["done"], TIGHT if kept["tight"] else ROUGH
+        log.rows = kept["history"]
+    else:
+        state = first_state(views, n_clusters, solver, accuracy, team, clock, random_state)
+        log.add("start", 0, state)
+    for iteration in range(done + 1, max_iter + 1):
+        if run.over:
+            return Outcome(state, False, iteration - 1, log.rows, stopped=True)
         after_layers = update_layers(state, solver, accuracy, team, clock)  # problem (6), one per view
         log.add("layers", iteration, after_layers)
         after_embedding = update_embedding(after_layers, accuracy, team, clock, random_state)  # problem (10)
@@ -134,7 +153,22 @@ def alternate(
             log.add("embedding", iteration, state)
         if settled or iteration == max_iter - 1:
             accuracy = TIGHT
+        run.keep(key, partial(packed_round, iteration, accuracy, log.rows, state), random_state)
     return Outcome(state, False, max_iter, log.rows)
+
+
+def packed_round(iteration: int, accuracy: Accuracy, history: list[dict[str, Any]], state: State) -> dict[str, Any]:
+    """What a checkpoint keeps after a round."""
+    candidates = [view.candidates.pack() for view in state.views]
+    packed = {"candidates": candidates, "layers": state.layers, "embedding": state.embedding, "terms": state.terms}
+    return {"done": iteration, "tight": accuracy is TIGHT, "history": history, "state": packed}
+
+
+def unpacked_state(views: Sequence[ViewProblem], packed: dict[str, Any], team: Team) -> State:
+    """The state that was packed, of the same views."""
+    grown = team(lambda item, check: item[0].regrown(item[1], check), list(zip(views, packed["candidates"], strict=True)))
+    embedding = packed["embedding"]
+    return State(grown, packed["layers"], embedding, _spreads(grown, embedding, team), packed["terms"])
 
 
 def has_settled(old: State, new: State, tol: float) -> bool:

@@ -30,6 +30,7 @@ from numpy.lib import format as npy
 from scipy import sparse
 
 from rmgl.edges.local_scaling import LocalScaling
+from rmgl.embedding import Embedding
 from rmgl.layer import Layer
 from rmgl.new_rows import FittedLayer, Placement
 from rmgl.number_of_clusters import NumberOfClusters
@@ -39,9 +40,8 @@ from rmgl.views import Views
 
 VERSION = 1
 INDEX = "model.json"
-RECORDS = {
-    kind.__name__: kind for kind in (FittedLayer, Layer, LocalScaling, NumberOfClusters, Placement, Report, Scaler, ViewReport, Views)
-}
+KINDS = (Embedding, FittedLayer, Layer, LocalScaling, NumberOfClusters, Placement, Report, Scaler, ViewReport, Views)
+RECORDS: dict[str, Any] = {kind.__name__: kind for kind in KINDS}
 KEPT = ("n_components",)  # known of a layer beside its fields
 
 
@@ -160,8 +160,8 @@ def decode(value: Any, array: Callable[[Any], np.ndarray]) -> Any:
 
 
 def _record(kind: str, parts: dict[str, Any]) -> Any:
-    kept = {name: parts.pop(name) for name in KEPT if name in parts}
     names = {field.name for field in fields(RECORDS[kind])}
+    kept = {name: parts.pop(name) for name in KEPT if name in parts and name not in names}
     if set(parts) != names:
         raise NotReadable(f"a {kind} with the fields {sorted(parts)}, not {sorted(names)}")
     record = RECORDS[kind](**parts)

@@ -37,6 +37,7 @@ from rmgl.layer.learn import solve_for_edges
 from rmgl.layer.result import padded_graph
 from rmgl.number_of_clusters import NumberOfClusters, choose_number
 from rmgl.parallel import Check, Team
+from rmgl.run import Run
 from rmgl.views import Views, side_by_side, total_variance
 
 CONSENSUS = "consensus"
@@ -66,6 +67,14 @@ class Learned:
     nodes: NDArray[np.intp] | None = None
     """The entities it was learned on, if not all."""
 
+    def own(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The rows of its entities."""
+        return rows if self.nodes is None else rows[self.nodes]
+
+    def pack(self) -> dict[str, Any]:
+        """What a checkpoint keeps of it."""
+        return {"candidates": self.candidates.pack(), "layer": self.layer}
+
 
 @dataclass(frozen=True)
 class Choice:
@@ -93,6 +102,7 @@ class Chooser:
     search: Search
     team: Team
     random_state: np.random.RandomState
+    run: Run
     solver: str = "newton"
 
     @property
@@ -105,10 +115,14 @@ class Chooser:
     def choose(self) -> Choice:
         """All steps, one after the other."""
         layers = self.team(self.learn_view, range(len(self.views.names)))
-        layers += [self.learn_consensus()] if self.with_consensus else []
+        self.run.tell({"step": "views"})
+        if self.with_consensus:
+            layers = [*layers, self.learn_consensus()]
+            self.run.tell({"step": "consensus"})
         if self.n_clusters is None:
             graph = weighted_sum([self.among_all(item) for item in layers], self.equal_weights())
-            number = choose_number(graph, self.random_state)
+            number = self.run.step("number", lambda: choose_number(graph, self.random_state), random_state=self.random_state)
+            self.run.tell({"step": "number of clusters"})
             return replace(self, n_clusters=number.chosen).choose_for(layers, number)
         return self.choose_for(layers)
 
@@ -117,14 +131,16 @@ class Chooser:
         assert self.n_clusters is not None
         weights, roughness = np.array(self.equal_weights()), None
         if len(self.views.names) > 1:
-            roughness = self.weigh(layers)
+            roughness = self.run.step("roughness", lambda: self.weigh(layers), random_state=self.random_state)
             weights = normalised(roughness ** (VIEW_POWER if self.with_consensus else POWER_WITHOUT_CONSENSUS))
             weights = np.append(weights, [1.0] * self.with_consensus)
         graph = weighted_sum([self.among_all(item) for item in layers], np.asarray(weights).tolist())
         rows = None
-        for guidance in GUIDANCE:
-            rows = self.embed(layers, weights) * np.sqrt(guidance / 2)
-            layers = self.guide(layers, rows)
+        for place, guidance in enumerate(GUIDANCE):
+            if self.run.over:
+                break
+            rows, layers = self.guided_pass(place, guidance, layers, weights)
+            self.run.tell({"step": "guidance", "guidance": guidance})
         beta = COUPLING * self.views.n_rows / (2 * self.n_clusters) * weights / weights.max()
         problems = [
             ViewProblem(item.name, item.candidates, item.layer.alpha, float(b), item.layer.potentials, item.nodes, self.views.n_rows)
@@ -139,8 +155,23 @@ class Chooser:
 
     def learn_view(self, view: int, check: Check) -> Learned:
         """The layer of one view, alone."""
-        name = self.views.names[view]
-        return self.learn(name, self.search(name, self.views.own(view), check), self.views.rows(view), check)
+        name, X, nodes = self.views.names[view], self.views.own(view), self.views.rows(view)
+
+        def search() -> Candidates:
+            return self.search(name, X, check)
+
+        return self.step(f"view-{view}", name, X, nodes, search, check)
+
+    def step(self, key: str, name: str, X: Any, nodes: NDArray[np.intp] | None, search: Callable[[], Candidates], check: Check) -> Learned:
+        """A layer, learned or from the checkpoint."""
+
+        def unpack(kept: dict[str, Any]) -> Learned:
+            packed = kept["candidates"]
+            return Learned(
+                name, search() if packed is None else Candidates.unpacked(packed, X, self.team.rows, check), kept["layer"], nodes
+            )
+
+        return self.run.step(key, lambda: self.learn(name, search(), nodes, check), pack=Learned.pack, unpack=unpack)
 
     def learn(self, name: str, candidates: Candidates, nodes: NDArray[np.intp] | None, check: Check = lambda: None) -> Learned:
         return Learned(name, *solve_for_edges(name, candidates, self.n_neighbors, solver=self.solver, check=check), nodes)
@@ -158,16 +189,42 @@ class Chooser:
         """The layer of all views side by side, each divided by its spread."""
         matrices = tuple(X * factor for X, factor in zip(self.views.matrices, consensus_factors(self.views), strict=True))
         scaled = replace(self.views, matrices=matrices)
-        name = consensus_name(self.views.names)
-        if self.views.complete:
-            return self.learn(name, self.search(name, side_by_side(matrices), lambda: None), None)
-        return self.learn(name, shared_candidates(scaled), None)
+        name, X = consensus_name(self.views.names), side_by_side(matrices) if self.views.complete else None
+
+        def search() -> Candidates:
+            return shared_candidates(scaled) if X is None else self.search(name, X, lambda: None)
+
+        return self.step("consensus", name, X, None, search, lambda: None)
+
+    def guided_pass(
+        self, place: int, guidance: float, layers: Sequence[Learned], weights: Vector
+    ) -> tuple[NDArray[np.float64], list[Learned]]:
+        """The rows of the embedding that the layers have in common, and the layers learned again with them as guide."""
+
+        def work() -> tuple[NDArray[np.float64], list[Learned]]:
+            rows = self.embed(layers, weights) * np.sqrt(guidance / 2)
+            return rows, self.guide(layers, rows)
+
+        def unpack(kept: dict[str, Any]) -> tuple[NDArray[np.float64], list[Learned]]:
+            rows = kept["rows"]
+            return rows, [
+                Learned(item.name, item.candidates.regrown(part["candidates"], item.own(rows)), part["layer"], item.nodes)
+                for item, part in zip(layers, kept["layers"], strict=True)
+            ]
+
+        return self.run.step(
+            f"guidance-{place}",
+            work,
+            pack=lambda result: {"rows": result[0], "layers": [item.pack() for item in result[1]]},
+            unpack=unpack,
+            random_state=self.random_state,
+        )
 
     def guide(self, layers: Sequence[Learned], rows: NDArray[np.float64]) -> list[Learned]:
         """The layers learned again with the squared distances of the rows of the embedding they have in common as part of their costs."""
 
         def learn(item: Learned, check: Check) -> Learned:
-            guided = item.candidates.guided(rows if item.nodes is None else rows[item.nodes], check)
+            guided = item.candidates.guided(item.own(rows), check)
             options: dict[str, Any] = {"last": item.layer, "solver": self.solver, "check": check}
             return Learned(item.name, *solve_for_edges(item.name, guided, self.n_neighbors, **options), item.nodes)
 

@@ -18,6 +18,7 @@ from rmgl.files import read_views
 from rmgl.layer import SOLVERS
 from rmgl.output import check_file, check_folder, new_folder, write_predictions, write_results
 from rmgl.progress import cell_progress
+from rmgl.run import remove_checkpoint
 from rmgl.views import Views
 
 DEFAULTS = RMGL().get_params()
@@ -102,6 +103,12 @@ def cli() -> None:
 @click.option("--solver", type=click.Choice(list(SOLVERS)), default=DEFAULTS["solver"], show_default=True)
 @click.option("--tol", type=float, default=DEFAULTS["tol"], show_default=True, help="Relative change of the objective at which to stop.")
 @click.option("--max-iter", type=int, default=DEFAULTS["max_iter"], show_default=True, help="Most rounds over layers and embedding.")
+@click.option("--max-seconds", type=float, help="End with the best so far once they are over.")
+@click.option(
+    "--checkpoint",
+    type=click.Path(path_type=Path),
+    help="Folder for finished steps: the same command goes on from them if it was stopped. It is deleted in the end.",
+)
 @click.option("--jobs", type=int, default=-1, show_default=True, help="Threads over views; -1 for all cores.")
 @click.option("--no-plots", is_flag=True, help="Write no pictures.")
 @click.option("--graphml", is_flag=True, help="Also write all layers as one graph, layers.graphml (needs networkx).")
@@ -118,6 +125,7 @@ def cluster(
     no_plots: bool,
     graphml: bool,
     save: Path | None,
+    checkpoint: Path | None,
     force: bool,
     **parameters: Any,
 ) -> None:
@@ -134,11 +142,13 @@ def cluster(
             raise ValueError("--align goes by row ids: name their column with --id")
         views, ids = read_views(inputs, id_column, align)
         model = RMGL(clusters, random_state=seed, n_jobs=jobs, verbose=int(sys.stderr.isatty()), **parameters)
-        seconds = timed_fit(model, views)
+        seconds = timed_fit(model, views, checkpoint=checkpoint)
         with new_folder(output, force) as draft:
             write_results(draft, model, ids=ids, seconds=seconds, pictures=pictures, graphml=graphml)
         if save is not None:
             model.save(save)
+        if checkpoint is not None:
+            remove_checkpoint(checkpoint)
     except (ValueError, TypeError, MemoryError, OSError) as error:
         raise BadInput(" ".join(str(error).split())) from error
     click.echo(f"{len(model.labels_)} rows, {len(model.view_names_)} views, {model.n_clusters_} clusters in {seconds:.1f} s")
@@ -243,12 +253,12 @@ def demo_scores(model: RMGL, target: np.ndarray, n_seeds: int = 20) -> dict[str,
     }
 
 
-def timed_fit(model: RMGL, views: dict[str, np.ndarray] | Views) -> float:
+def timed_fit(model: RMGL, views: dict[str, np.ndarray] | Views, **options: Any) -> float:
     """Fit, pass warnings on as single lines, return the seconds it took."""
     began = perf_counter()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
-        model.fit(views)
+        model.fit(views, **options)
     for warning in caught:
         click.echo(f"warning: {warning.message}", err=True)
     return perf_counter() - began

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Callable
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any
@@ -28,11 +29,14 @@ from rmgl.parallel import Team, single_threaded, team_of
 from rmgl.problems import is_auto, state_problems
 from rmgl.progress import Stopwatch, half_step_progress
 from rmgl.report import make_report
+from rmgl.run import Run
 from rmgl.views import Views, is_collection_of_views
 
 EIGEN_TOL = 1e-6
 SEPARATION_FACTOR = 4.0
 SEPARATION_STEPS = 15
+UNESSENTIAL = ("n_jobs", "verbose", "max_seconds")
+"""Parameters that do not change the result of a finished fit."""
 
 
 class RMGL(ViewsClusterer):
@@ -87,6 +91,9 @@ class RMGL(ViewsClusterer):
         Stop when a round lowers the objective by at most this share and turns the subspace by at most sqrt(tol).
     max_iter : int
         Most rounds (one round: all layers, then the embedding).
+    max_seconds : float, optional
+        Once they are over, the fit ends at the next round with the best so far, and says so: `converged_` is False, and a
+        ConvergenceWarning. The layers of all views are learned in any case.
     n_init : int
         Starts of k-means.
     n_jobs : int, optional
@@ -174,6 +181,7 @@ class RMGL(ViewsClusterer):
         ],
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "max_seconds": [None, Interval(Real, 0, None, closed="left")],
         "n_jobs": [None, Integral],
         "verbose": ["verbose"],
     }
@@ -193,6 +201,7 @@ class RMGL(ViewsClusterer):
         candidates="auto",
         tol=1e-6,
         max_iter=100,
+        max_seconds=None,
         n_init=10,
         n_jobs=None,
         random_state=None,
@@ -210,12 +219,21 @@ class RMGL(ViewsClusterer):
         self.candidates = candidates
         self.tol = tol
         self.max_iter = max_iter
+        self.max_seconds = max_seconds
         self.n_init = n_init
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any = None, *, observed: Any = None) -> RMGL:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        observed: Any = None,
+        callback: Callable[[dict[str, Any]], Any] | None = None,
+        checkpoint: str | os.PathLike | None = None,
+    ) -> RMGL:
         """Learn layers, embedding and labels.
 
         Parameters
@@ -226,6 +244,12 @@ class RMGL(ViewsClusterer):
         y : ignored
         observed : array of truth values of shape (N, M), or one mask of rows per view (list, or dict by view name), optional
             Which entities each view has; the other rows are not looked at.
+        callback : function, optional
+            Called with a dict after every step: its name in "step", the "seconds" since the beginning and, for the half steps of the
+            alternation, the new row of `history_`. If it returns True, the fit ends with what it has, as after `max_seconds`.
+        checkpoint : folder, optional
+            Finished steps are kept there. A fit that was killed goes on from them if it is called again with the same data and
+            parameters, and ends with the same result. The folder is made if it does not exist, and left behind.
         """
         self._validate_params()
         views = Views.of(X, self.views, align=self.align, observed=observed)
@@ -236,14 +260,15 @@ class RMGL(ViewsClusterer):
         scalers = views.fit_scalers([how for how, _ in self.scale_])
         views = views.scaled_by(scalers)
         random_state = check_random_state(self.random_state)
-        clock = Stopwatch()
+        clock, run = Stopwatch(), Run(callback, self.max_seconds, checkpoint)
+        run.begin({name: value for name, value in self.get_params().items() if name not in UNESSENTIAL}, views, random_state)
         with team_of(effective_n_jobs(self.n_jobs)) as team:
             with clock("neighbours"):
-                choice = state_problems(self, views, team, random_state)
+                choice = state_problems(self, views, team, random_state, run)
             problems, self.n_clusters_ = choice.problems, choice.n_clusters
-            outcome = self._alternate(problems, team, random_state, clock)
+            outcome = self._alternate(problems, team, random_state, clock, run)
             if self.components:
-                problems, outcome = self._separate(problems, outcome, team, random_state, clock)
+                problems, outcome = self._separate(problems, outcome, team, random_state, clock, run)
         self._keep_choice(choice)
         self._keep(problems, outcome)
         with clock("clustering"):
@@ -344,23 +369,31 @@ class RMGL(ViewsClusterer):
 
         return model_to_igraph(self)
 
-    def _alternate(self, problems: list[ViewProblem], team: Team, random_state: np.random.RandomState, clock: Stopwatch) -> Outcome:
+    def _alternate(
+        self, problems: list[ViewProblem], team: Team, random_state: np.random.RandomState, clock: Stopwatch, run: Run, times: int = 0
+    ) -> Outcome:
         """Algorithm 1."""
         options: dict[str, Any] = {"solver": self.solver, "tol": self.tol, "max_iter": self.max_iter, "team": team, "clock": clock}
-        with half_step_progress(self.max_iter, self.verbose > 0) as progress:
-            return alternate(problems, self.n_clusters_, random_state=random_state, progress=progress, **options)
+        with half_step_progress(self.max_iter, self.verbose > 0) as show:
+
+            def progress(row: dict[str, Any]) -> None:
+                show(row)
+                run.tell(row)
+
+            key = f"rounds-{times}"
+            return alternate(problems, self.n_clusters_, random_state=random_state, progress=progress, run=run, key=key, **options)
 
     def _separate(
-        self, problems: list[ViewProblem], outcome: Outcome, team: Team, random_state: np.random.RandomState, clock: Stopwatch
+        self, problems: list[ViewProblem], outcome: Outcome, team: Team, random_state: np.random.RandomState, clock: Stopwatch, run: Run
     ) -> tuple[list[ViewProblem], Outcome]:
         """Raise beta until every layer has exactly K components, and the layers together have the same."""
-        for _ in range(SEPARATION_STEPS):
-            if _separated(outcome, self.n_clusters_):
+        for times in range(1, SEPARATION_STEPS + 1):
+            if _separated(outcome, self.n_clusters_) or outcome.stopped:
                 return problems, outcome
             if any(layer.n_components > self.n_clusters_ for layer in outcome.state.layers):
                 break  # a larger beta joins nothing
             problems = [replace(problem, beta=SEPARATION_FACTOR * problem.beta) for problem in problems]
-            outcome = self._alternate(problems, team, random_state, clock)
+            outcome = self._alternate(problems, team, random_state, clock, run, times)
         if not _separated(outcome, self.n_clusters_):
             counts = {layer.name: layer.n_components for layer in outcome.state.layers}
             warnings.warn(
@@ -413,7 +446,14 @@ class RMGL(ViewsClusterer):
         self.n_iter_ = outcome.n_iter
 
     def _warn(self, outcome: Outcome) -> None:
-        if not outcome.converged:
+        if outcome.stopped:
+            reason = f"max_seconds={self.max_seconds:g} were over" if self.max_seconds is not None else "the callback asked for it"
+            warnings.warn(
+                f"RMGL was stopped after {outcome.n_iter} rounds because {reason}; the result is the best so far",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        elif not outcome.converged:
             warnings.warn(
                 f"RMGL did not converge in max_iter={self.max_iter} rounds: "
                 f"raise max_iter, or accept it with a larger tol (now {self.tol:g})",

@@ -16,13 +16,14 @@ from rmgl.edges.approximate import pairs_among
 from rmgl.edges.neighbours import require_list_memory
 from rmgl.layer.learn import check_magnitudes
 from rmgl.parallel import Check, Team
+from rmgl.run import Run
 from rmgl.views import Views, per_view, positive_per_view
 
 if TYPE_CHECKING:
     from rmgl.estimator import RMGL
 
 
-def state_problems(model: RMGL, views: Views, team: Team, random_state: np.random.RandomState) -> Choice:
+def state_problems(model: RMGL, views: Views, team: Team, random_state: np.random.RandomState, run: Run) -> Choice:
     """The problems of all views at a model's parameters."""
     names = views.names
     alpha = None if is_auto(model.alpha) else positive_per_view(model.alpha, names, "alpha")
@@ -31,7 +32,7 @@ def state_problems(model: RMGL, views: Views, team: Team, random_state: np.rando
         raise ValueError("beta is 0 for every view, so nothing defines the embedding: give at least one view a positive beta")
     asked = [pairs_among(c, views.rows(m), views.n_rows) for m, c in enumerate(per_view(model.candidates, names, "candidates"))]
     if alpha is None and beta is None:
-        return choose_problems(model, views, asked, team, random_state)
+        return choose_problems(model, views, asked, team, random_state, run)
     if is_auto(model.n_clusters):
         raise ValueError("n_clusters='auto' is part of the automatic choice: leave alpha and beta at 'auto', or give n_clusters")
     own = [views.own(m) for m in range(len(names))]
@@ -44,14 +45,25 @@ def state_problems(model: RMGL, views: Views, team: Team, random_state: np.rando
 
     def state(m: int, check: Check) -> ViewProblem:
         name, a, b = names[m], float(alpha[m]), float(beta[m])
-        pairs = state_candidates(name, own[m], a, wanted[m], shared=stores.of(own[m].shape[0]), rows=team.rows, check=check)
+
+        def search() -> Candidates:
+            return state_candidates(name, own[m], a, wanted[m], shared=stores.of(own[m].shape[0]), rows=team.rows, check=check)
+
+        def unpack(packed: dict[str, Any]) -> Candidates:
+            return Candidates.unpacked(packed, own[m], team.rows, check)
+
+        pairs = (
+            search()
+            if isinstance(wanted[m], str) and wanted[m] == "all"
+            else run.step(f"pairs-{m}", search, pack=Candidates.pack, unpack=unpack)
+        )
         check_magnitudes(name, a, pairs.distances, b)
         return ViewProblem(name, pairs, a, b, None, views.rows(m), views.n_rows)
 
     return Choice(team(state, range(len(names))), model.n_clusters, beta / beta.sum())
 
 
-def choose_problems(model: RMGL, views: Views, asked: list[Any], team: Team, random_state: np.random.RandomState) -> Choice:
+def choose_problems(model: RMGL, views: Views, asked: list[Any], team: Team, random_state: np.random.RandomState, run: Run) -> Choice:
     """The same where nothing is given."""
     everywhere = model.candidates if isinstance(model.candidates, str | Integral) else "auto"
     wanted = {name: resolve(views.own(m), None, asked[m], model.n_neighbors) for m, name in enumerate(views.names)}
@@ -64,7 +76,7 @@ def choose_problems(model: RMGL, views: Views, asked: list[Any], team: Team, ran
         return state_candidates(name, X, None, wanted[name], shared=stores.of(X.shape[0]), check=check, **options)
 
     given = None if is_auto(model.n_clusters) else model.n_clusters
-    return Chooser(views, given, model.n_neighbors, search, team, random_state, model.solver).choose()
+    return Chooser(views, given, model.n_neighbors, search, team, random_state, run, model.solver).choose()
 
 
 class Stores:

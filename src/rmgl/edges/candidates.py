@@ -52,6 +52,31 @@ class Candidates:
         unguided = self.distances if self.unguided is None else self.unguided
         return replace(self, distances=unguided + self.edges.measure(guide, check), guide=guide, unguided=unguided)
 
+    def pack(self) -> dict[str, Any] | None:
+        """What it takes to make these again without a search; None for all pairs."""
+        if not isinstance(self.edges, PairList):
+            return None
+        known = {"reason": self.reason, "indptr": self.edges.indptr, "indices": self.edges.indices}
+        radii = None if self.neighbourhoods is None else self.neighbourhoods.radii
+        return {**known, "radii": radii, "scaling": self.scaling, "recall": self.recall}
+
+    @classmethod
+    def unpacked(cls, packed: dict[str, Any], X: Any, rows: Rows, check: Check = lambda: None) -> Candidates:
+        """The candidates of a view, without a guide, from what was packed."""
+        pattern, scaling = _packed_pattern(packed), packed["scaling"]
+        if packed["radii"] is not None:
+            return cls.certified(Neighbourhoods(centred(X), pattern, packed["radii"], rows, scaling), check)
+        edges = PairList(pattern, rows)
+        return cls(edges, measured(edges, X, scaling, check), packed["reason"], scaling=scaling, recall=packed["recall"])
+
+    def regrown(self, packed: dict[str, Any] | None, guide: NDArray[np.float64] | None, check: Check = lambda: None) -> Candidates:
+        """These as they were when they were packed: grown, and with a guide or without."""
+        grown = self
+        if packed is not None and self.neighbourhoods is not None:
+            found = replace(self.neighbourhoods, pattern=_packed_pattern(packed), radii=packed["radii"])
+            grown = Candidates.certified(found, check)
+        return grown if guide is None else grown.guided(guide, check)
+
     @classmethod
     def uncertain(cls, X: Any, pattern: sparse.csr_array, reason: str, local: bool, rows: Rows, check: Check = lambda: None) -> Candidates:
         union = sparse.csr_array(pattern + pattern.T)
@@ -69,6 +94,11 @@ class Candidates:
             return self
         wider = Candidates.certified(self.neighbourhoods.widened(nodes, potentials, check), check)
         return wider if self.guide is None else wider.guided(self.guide, check)
+
+
+def _packed_pattern(packed: dict[str, Any]) -> sparse.csr_array:
+    indptr, indices = packed["indptr"], packed["indices"]
+    return sparse.csr_array((np.ones(indices.size, dtype=bool), indices, indptr), shape=(indptr.size - 1,) * 2)
 
 
 def measured(edges: Edges, X: Any, scaling: LocalScaling | None, check: Check = lambda: None) -> Vector:
