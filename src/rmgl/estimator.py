@@ -22,13 +22,14 @@ from rmgl.automatic import Choice
 from rmgl.base import ViewsClusterer
 from rmgl.clustering import cluster_rows
 from rmgl.embedding import components, unit_rows, weighted_sum
+from rmgl.incomplete import named_rows
 from rmgl.layer import SOLVERS
 from rmgl.new_rows import Placed, Placement, new_views
 from rmgl.outliers import mean_lengths, outlier_scores
 from rmgl.parallel import Team, single_threaded, team_of
 from rmgl.problems import is_auto, state_problems
 from rmgl.progress import Stopwatch, half_step_progress
-from rmgl.report import make_report
+from rmgl.report import make_report, unconnected
 from rmgl.run import Run
 from rmgl.views import Views, is_collection_of_views
 
@@ -475,6 +476,13 @@ class RMGL(ViewsClusterer):
                 f"the eigenvectors of the embedding have a relative residual of {outcome.state.embedding.residual:.1e}: "
                 "their eigenvalues lie too close together; use a smaller n_clusters or a larger alpha",
                 ConvergenceWarning,
+                stacklevel=3,
+            )
+        alone = unconnected(self.layers_, self.beta_)
+        if alone.size:
+            warnings.warn(
+                f"{named_rows(alone, self.index_)} not connected to any other in any layer, so the label means nothing; raise alpha",
+                UserWarning,
                 stacklevel=3,
             )
         n_components = outcome.state.embedding.n_components

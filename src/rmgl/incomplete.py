@@ -21,7 +21,9 @@ def aligned(named: Sequence[tuple[str, Any]], how: str) -> list[tuple[str, Any]]
             raise ValueError(f"align={how!r} goes by row labels, but view {name!r} is a {type(X).__name__} without: pass DataFrames")
         repeated = X.index[X.index.duplicated()]
         if len(repeated):
-            raise ValueError(f"align={how!r}: view {name!r} has the row label {repeated[0]!r} more than once: make its row labels unique")
+            raise ValueError(
+                f"align={how!r}: view {name!r} has the row label {str(repeated[0])!r} more than once: make its row labels unique"
+            )
     together = named[0][1].index
     for name, X in named[1:]:
         together = together.append(X.index.difference(together, sort=False)) if how == "outer" else together[together.isin(X.index)]

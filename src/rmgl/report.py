@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from rmgl.embedding import Embedding, Graph, smallest_eigenvectors, weighted_sum
+from rmgl.incomplete import named_rows
+from rmgl.layer import Layer
 from rmgl.number_of_clusters import share_inside
 from rmgl.views import Views
 
@@ -177,9 +181,17 @@ def make_report(model: RMGL, views: Views, graph: Graph | None, embedding: Embed
         converged=model.converged_,
     )
     weak = weak_points(report, int(np.bincount(model.labels_, minlength=model.n_clusters_).min()))
+    alone = unconnected(model.layers_, model.beta_)
+    if alone.size:
+        weak.append(f"{named_rows(alone, model.index_)} not connected to any other in any layer, so the label means nothing; raise alpha")
     if number is not None and number.confidence == "low":
         weak.append(f"the number of clusters is uncertain: {number.rivals} do about as well as {number.chosen}")
     return replace(report, warnings=weak)
+
+
+def unconnected(layers: Sequence[Layer], beta: NDArray[np.float64]) -> NDArray[np.intp]:
+    """The entities without an edge in any layer that counts."""
+    return np.flatnonzero(np.sum([layer.degrees for layer, b in zip(layers, beta, strict=True) if b > 0], axis=0) == 0)
 
 
 def eigengap(graph: Graph, embedding: Embedding) -> float:

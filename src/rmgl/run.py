@@ -111,7 +111,7 @@ class Run:
 
 def remove_checkpoint(folder: Path) -> None:
     """Delete the steps of a finished run, and the folder if nothing else is in it."""
-    for path in folder.glob(f"*{SUFFIX}"):
+    for path in (*folder.glob(f"*{SUFFIX}"), *folder.glob(f".*{SUFFIX}-*")):  # and what a kill left half written
         path.unlink()
     if not any(folder.iterdir()):
         folder.rmdir()

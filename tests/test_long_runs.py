@@ -1,0 +1,176 @@
+"""Checkpoints, callbacks and time limits."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+from rmgl import RMGL
+from rmgl.datasets import load_uci_digits
+
+from .conftest import planted_views
+
+
+class Killed(Exception):
+    pass
+
+
+@pytest.fixture(scope="module")
+def views():
+    return planted_views(columns=(4, 5, 6))[0]
+
+
+def assert_same(one, other):
+    for name in ("labels_", "embedding_", "eigenvalues_", "alpha_", "beta_", "outlier_score_"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+    for ours, theirs in zip(one.layers_, other.layers_, strict=True):
+        assert (ours.adjacency != theirs.adjacency).nnz == 0
+        np.testing.assert_array_equal(ours.potentials, theirs.potentials)
+    assert str(one.report_) == str(other.report_)
+    assert [row["objective"] for row in one.history_] == [row["objective"] for row in other.history_]
+
+
+VARIANTS = {
+    "defaults": {},
+    "candidates": {"candidates": 12},
+    "auto": {"n_clusters": "auto"},
+    "numbers": {"alpha": 0.5, "beta": 2.0},
+    "numbers, candidates": {"alpha": 0.5, "beta": 2.0, "candidates": 10, "tol": 0, "max_iter": 6},
+    "components": {"alpha": 2.0, "beta": 1.0, "components": True},
+    "no seed": {"random_state": None},
+}
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("name", VARIANTS)
+def test_a_run_stopped_after_every_step_ends_the_same(name, views, tmp_path, monkeypatch):
+    from rmgl.run import Run
+
+    parameters = {"n_clusters": 3, "random_state": 0, "n_jobs": 1, **VARIANTS[name]}
+    observed = np.random.default_rng(0).random((90, 3)) < 0.9
+    observed[:, 0] |= ~observed.any(axis=1)
+    whole = None if parameters["random_state"] is None else RMGL(**parameters).fit(views, observed=observed)
+    keep, stops = Run.keep, 0
+
+    def keep_and_die(self, *arguments):
+        keep(self, *arguments)
+        raise Killed
+
+    monkeypatch.setattr(Run, "keep", keep_and_die)
+    while True:
+        try:
+            model = RMGL(**parameters).fit(views, observed=observed, checkpoint=tmp_path / "steps")
+            break
+        except Killed:
+            stops += 1
+            assert stops < 200
+    assert stops >= 2
+    if whole is not None:
+        assert_same(model, whole)
+
+
+def test_ten_kills_at_random_moments_and_the_same_result(tmp_path):
+    data = load_uci_digits()
+    np.savez(tmp_path / "digits.npz", **{name: X[::2] for name, X in data.views.items()})
+    environment = {**os.environ, "PYTHONWARNINGS": "ignore"}
+
+    def start(folder, *options):
+        command = [
+            sys.executable,
+            "-m",
+            "rmgl",
+            "cluster",
+            tmp_path / "digits.npz",
+            "-k",
+            "10",
+            "-o",
+            tmp_path / folder,
+            "--no-plots",
+            "--neighbors",
+            "10",
+        ]
+        return subprocess.Popen([*map(str, command), *options], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment)
+
+    began = time.perf_counter()
+    assert start("whole").wait(timeout=200) == 0
+    whole_seconds = time.perf_counter() - began
+    steps = str(tmp_path / "steps")
+    rng = np.random.default_rng()
+    kills, survived = 0, False
+    while kills < 10 and not survived:
+        process = start("pieces", "--checkpoint", steps)
+        try:
+            survived = process.wait(timeout=float(rng.uniform(0.3, 0.9) * whole_seconds)) == 0
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+            kills += 1
+    if not survived:
+        assert start("pieces", "--checkpoint", steps).wait(timeout=200) == 0
+    print(f"killed {kills} times")
+    assert kills >= 1
+    assert (tmp_path / "pieces" / "labels.csv").read_bytes() == (tmp_path / "whole" / "labels.csv").read_bytes()
+    np.testing.assert_array_equal(np.load(tmp_path / "pieces" / "embedding.npy"), np.load(tmp_path / "whole" / "embedding.npy"))
+    assert not (tmp_path / "steps").exists()
+    assert sorted(path.name for path in tmp_path.iterdir() if not path.name.startswith(".")) == ["digits.npz", "pieces", "whole"]
+
+
+def test_a_checkpoint_of_another_run_is_refused(views, tmp_path):
+    RMGL(3, random_state=0).fit(views, checkpoint=tmp_path / "steps")
+    RMGL(3, random_state=0, n_jobs=2, verbose=0).fit(views, checkpoint=tmp_path / "steps")  # the same run
+    with pytest.raises(ValueError, match="holds a run on other data or with other parameters"):
+        RMGL(4, random_state=0).fit(views, checkpoint=tmp_path / "steps")
+    changed = {name: X + (name == "view 1") * np.eye(*X.shape) for name, X in views.items()}
+    with pytest.raises(ValueError, match="holds a run on other data"):
+        RMGL(3, random_state=0).fit(changed, checkpoint=tmp_path / "steps")
+    (tmp_path / "thesis.txt").write_text("mine")
+    with pytest.raises(ValueError, match=r"holds '.*', which is no part of a checkpoint"):
+        RMGL(3, random_state=0).fit(views, checkpoint=tmp_path)
+
+
+def test_a_damaged_step_is_named(views, tmp_path):
+    RMGL(3, random_state=0).fit(views, checkpoint=tmp_path / "steps")
+    (tmp_path / "steps" / "consensus.step").write_bytes(b"nonsense")
+    with pytest.raises(ValueError, match=r"consensus\.step: not a readable rmgl checkpoint"):
+        RMGL(3, random_state=0).fit(views, checkpoint=tmp_path / "steps")
+
+
+def test_the_callback_hears_of_every_step(views):
+    rows = []
+    model = RMGL(3, random_state=0).fit(views, callback=rows.append)
+    steps = [row["step"] for row in rows]
+    assert steps[:5] == ["views", "consensus", "guidance", "guidance", "guidance"]
+    assert steps[5:] == [row["step"] for row in model.history_]
+    assert rows[-1]["objective"] == model.history_[-1]["objective"]
+    assert (np.diff([row["seconds"] for row in rows]) >= 0).all()
+
+
+def test_the_callback_may_stop_the_fit(views):
+    with pytest.warns(ConvergenceWarning, match="stopped after 1 rounds because the callback asked for it; the result is the best so far"):
+        model = RMGL(3, alpha=0.5, beta=5.0, random_state=0, tol=0).fit(views, callback=lambda row: row.get("iteration") == 1)
+    assert model.n_iter_ == 1
+    assert not model.converged_
+    assert model.labels_.shape == (90,)
+    np.testing.assert_allclose(model.embedding_.T @ model.embedding_, np.eye(3), atol=1e-8)
+
+
+def test_time_is_kept(views):
+    with pytest.warns(ConvergenceWarning, match="because max_seconds=0 were over"):
+        model = RMGL(3, max_seconds=0, random_state=0).fit(views)
+    assert model.n_iter_ == 0
+    assert "not converged" in str(model.report_)
+    assert len(set(model.labels_)) == 3
+    assert RMGL(3, max_seconds=1000, random_state=0).fit(views).converged_
+
+
+def test_an_error_in_the_callback_reaches_the_caller(views):
+    def broken(row):
+        raise Killed("mine")
+
+    with pytest.raises(Killed, match="mine"):
+        RMGL(3, random_state=0).fit(views, callback=broken)

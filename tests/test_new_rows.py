@@ -1,0 +1,222 @@
+"""New rows, placed by the fitted layers."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from scipy.optimize import brentq
+from sklearn.exceptions import NotFittedError
+from sklearn.metrics import adjusted_rand_score
+
+from rmgl import RMGL
+from rmgl.datasets import load_uci_digits
+from rmgl.metrics import normalized_mutual_info_score
+from rmgl.new_rows import dense_distances, one_node
+
+from .conftest import planted_views
+
+
+def split(seed=0, n_new=30, columns=(4, 5, 6)):
+    views, target = planted_views(columns=columns, seed=seed)
+    order = np.random.default_rng(seed).permutation(target.size)
+    old, new = order[n_new:], order[:n_new]
+    return {n: X[old] for n, X in views.items()}, target[old], {n: X[new] for n, X in views.items()}, target[new]
+
+
+# The one-node problem
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_one_node_solves_its_kkt_condition(seed):
+    rng = np.random.default_rng(seed)
+    thresholds, alpha, mean = rng.normal(size=(7, 12)), float(rng.uniform(0.01, 3)), float(rng.normal())
+
+    def gradient(u, t):
+        return np.maximum(u - t, 0).sum() / (4 * alpha) + (u - mean) / (2 * alpha) - 1
+
+    found = one_node(thresholds, alpha, mean)
+    for u, t in zip(found, thresholds, strict=True):
+        assert gradient(u, t) == pytest.approx(0, abs=1e-9)
+        assert u == pytest.approx(brentq(gradient, -50, 50, args=(t,)), abs=1e-9)
+
+
+def test_the_weights_of_a_new_row_are_those_of_the_layer_problem_with_the_others_fixed():
+    """The layer's own u, its own mean: written out slowly for a model without scaling or coupling."""
+    old, _, new, _ = split()
+    old, new = {"a": old["view 0"]}, {"a": new["view 0"]}
+    model = RMGL(3, alpha=2.0, beta=1e-12, scale="none", random_state=0).fit(old)
+    potentials = model.layers_[0].potentials
+    for row, votes in zip(new["a"], model.predict_proba(new), strict=True):
+        z = np.square(old["a"] - row).sum(axis=1)
+        u = brentq(lambda u, z=z: np.maximum(u + potentials - z, 0).sum() / 8 + (u - potentials.mean()) / 4 - 1, -1e4, 1e4)
+        weights = np.maximum(u + potentials - z, 0) / 8
+        expected = np.bincount(model.labels_, weights=weights, minlength=3) / weights.sum()
+        np.testing.assert_allclose(votes, expected, atol=1e-9)
+
+
+def test_distances_are_those_of_differences(rng):
+    X, asking = rng.normal(size=(40, 5)) + 1e3, rng.normal(size=(7, 5)) + 1e3
+    asking[2] = X[11]
+    expected = np.square(asking[:, None] - X).sum(axis=2)
+    np.testing.assert_allclose(dense_distances(asking, X), expected, rtol=1e-8, atol=1e-9)
+    assert dense_distances(asking, X)[2, 11] == 0
+    np.testing.assert_allclose(dense_distances(sparse.csr_array(asking - 1e3), sparse.csr_array(X - 1e3)), expected, atol=1e-9)
+
+
+# Labels
+
+
+@pytest.mark.parametrize("parameters", [{}, {"alpha": 1.0, "beta": 1.0}, {"candidates": 15}], ids=str)
+def test_new_rows_of_planted_clusters_get_their_labels(parameters):
+    old, target, new, wanted = split()
+    model = RMGL(3, random_state=0, **parameters).fit(old)
+    assert adjusted_rand_score(target, model.labels_) == 1.0
+    assert adjusted_rand_score(np.append(target, wanted), np.append(model.labels_, model.predict(new))) == 1.0
+    for name in new:  # with one view alone, or without it
+        assert adjusted_rand_score(wanted, model.predict({name: new[name]})) == 1.0
+        assert adjusted_rand_score(wanted, model.predict({other: X for other, X in new.items() if other != name})) == 1.0
+
+
+def test_fitted_rows_keep_label_and_place():
+    old, _, _, _ = split()
+    model = RMGL(3, random_state=0).fit(old)
+    np.testing.assert_array_equal(model.predict(old), model.labels_)
+    np.testing.assert_array_equal(model.transform(old), model.embedding_)
+    assert set(map(tuple, model.transform({n: X[:4] for n, X in old.items()}))) <= set(map(tuple, model.embedding_))
+
+
+def test_shares_sum_to_one_and_come_apart_by_layer():
+    old, _, new, _ = split()
+    model = RMGL(3, random_state=0).fit(old)
+    shares, by_view = model.predict_proba(new), model.predict_proba(new, by_view=True)
+    assert by_view.shape == (30, len(model.layers_), 3)
+    np.testing.assert_allclose(by_view.sum(axis=1), shares, atol=1e-12)
+    np.testing.assert_allclose(shares.sum(axis=1), 1.0)
+    np.testing.assert_array_equal(shares.argmax(axis=1), model.predict(new))
+    only = model.predict_proba({"view 1": new["view 1"]}, by_view=True)
+    assert (only[:, [0, 2]] == 0).all()  # views the rows do not have
+    assert (only[:, 1].sum(axis=1) > 0).all()
+
+
+def test_rows_are_placed_one_by_one(rng):
+    old, _, new, _ = split()
+    model = RMGL(3, random_state=0).fit(old)
+    observed = rng.random((30, 3)) < 0.6
+    observed[:, 0] |= ~observed.any(axis=1)
+    together = model.predict_proba(new, observed=observed)
+    one_by_one = [model.predict_proba({n: X[[row]] for n, X in new.items()}, observed=observed[[row]])[0] for row in range(30)]
+    np.testing.assert_allclose(together, one_by_one, atol=1e-9)
+    nan = {n: np.where(observed[:, [m]], X, np.nan) for m, (n, X) in enumerate(new.items())}
+    np.testing.assert_array_equal(together, model.predict_proba(nan))
+
+
+def test_lists_of_neighbours_find_the_same_labels(monkeypatch):
+    old, _, new, _ = split()
+    model = RMGL(3, random_state=0).fit(old)
+    everyone = model.predict(new)
+    monkeypatch.setattr("rmgl.new_rows.ALL_ROWS", 10)
+    monkeypatch.setattr("rmgl.new_rows.LEAST_LISTED", 8)
+    monkeypatch.setattr("rmgl.new_rows.SPARE", 1)
+    np.testing.assert_array_equal(model.predict(new), everyone)
+
+
+@pytest.mark.parametrize("candidates", ["all", 12])
+def test_a_model_of_incomplete_views_places_rows_too(candidates):
+    old, _, new, wanted = split()
+    observed = np.random.default_rng(1).random((60, 3)) < 0.8
+    observed[:, 0] |= ~observed.any(axis=1)
+    model = RMGL(3, random_state=0, candidates=candidates).fit(old, observed=observed)
+    assert adjusted_rand_score(wanted, model.predict(new)) == 1.0
+    assert (model.predict(old, observed=observed) == model.labels_).mean() >= 0.99
+
+
+def test_sparse_and_dense_rows_may_meet():
+    old, _, new, wanted = split()
+    model = RMGL(3, random_state=0, scale="none").fit({n: sparse.csr_array(X) for n, X in old.items()})
+    assert adjusted_rand_score(wanted, model.predict(new)) == 1.0
+    model = RMGL(3, random_state=0, scale="none").fit(old)
+    assert adjusted_rand_score(wanted, model.predict({n: sparse.csr_array(X) for n, X in new.items()})) == 1.0
+
+
+def test_a_row_far_from_all_gets_a_label_and_finite_numbers():
+    old, _, new, _ = split()
+    for parameters in ({}, {"alpha": 0.01, "beta": 1.0, "scale": "none"}):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # fragments
+            model = RMGL(3, random_state=0, **parameters).fit(old)
+        far = {n: np.full((2, X.shape[1]), 1e8) for n, X in new.items()}
+        assert np.isfinite(model.predict_proba(far)).all()
+        assert np.isfinite(model.transform(far)).all()
+        assert set(model.predict(far)) <= {0, 1, 2}
+
+
+def test_the_callers_arrays_are_not_kept():
+    old, _, new, _ = split()
+    model = RMGL(3, scale="none", random_state=0).fit(old)
+    before = model.predict_proba(new)
+    for X in old.values():
+        X[:] = 0.0
+    np.testing.assert_array_equal(model.predict_proba(new), before)
+
+
+def test_set_output_gives_tables():
+    old, _, new, _ = split()
+    model = RMGL(3, random_state=0).set_output(transform="pandas").fit(old)
+    table = model.transform(new)
+    assert list(table.columns) == ["rmgl0", "rmgl1", "rmgl2"]
+    assert table.shape == (30, 3)
+    assert isinstance(model.fit_transform(old), pd.DataFrame)
+
+
+OLD, _, NEW, _ = split()
+ERRORS = {
+    "unknown view": ({"third": NEW["view 0"]}, {}, r"the model has no views \['third'\]"),
+    "columns": ({"view 0": NEW["view 1"]}, {}, r"view 'view 0' has 5 columns, but the model was fitted on 4"),
+    "too few views": (list(NEW.values())[:2], {}, r"2 views are given, but the model was fitted on 3: put None for a view that is absent"),
+    "nowhere": ([None, None, np.full((2, 6), np.nan)], {}, r"rows 0, 1 are missing from every view"),
+    "an entry": ([None, None, np.where(np.eye(2, 6) > 0, np.nan, 1.0)], {}, r"view 'view 2' has NaN in 2 entries"),
+    "no views": ({}, {}, r"no views were given"),
+    "rows differ": ([NEW["view 0"], NEW["view 1"][:5], None], {}, r"view 'view 1' has 5 rows but view 'view 0' has 30"),
+}
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_error_names_the_culprit(name):
+    data, options, message = ERRORS[name]
+    model = RMGL(3, random_state=0).fit(OLD)
+    with pytest.raises(ValueError, match=message):
+        model.predict(data, **options)
+
+
+def test_columns_in_another_order_are_refused():
+    tables = {n: pd.DataFrame(X, columns=[f"c{k}" for k in range(X.shape[1])]) for n, X in OLD.items()}
+    model = RMGL(3, random_state=0).fit(tables)
+    turned = {n: table[table.columns[::-1]] for n, table in tables.items()}
+    with pytest.raises(ValueError, match=r"column 0 of view 'view 0' is 'c3', but 'c0' in the fitted one"):
+        model.predict(turned)
+
+
+def test_an_unfitted_model_says_so():
+    with pytest.raises(NotFittedError):
+        RMGL(3).predict(NEW)
+
+
+# The digits
+
+
+def test_digits():
+    data = load_uci_digits()
+    model = RMGL(10, random_state=0).fit(data.views)
+    assert (model.predict(data.views) == model.labels_).mean() >= 0.99
+    order = np.random.default_rng(0).permutation(2000)
+    old, new = order[:1600], order[1600:]
+    model = RMGL(10, random_state=0).fit({n: X[old] for n, X in data.views.items()})
+    fitted = normalized_mutual_info_score(data.target[old], model.labels_)
+    rows = {n: X[new] for n, X in data.views.items()}
+    half = np.argsort(np.random.default_rng(1).random((400, 6)), axis=1) < 3
+    scores = [normalized_mutual_info_score(data.target[new], model.predict(rows, observed=o)) for o in (None, half)]
+    print(f"fit {fitted:.4f}, new rows {scores[0]:.4f}, with half of the views {scores[1]:.4f}")
+    assert scores[0] >= fitted - 0.02
+    assert scores[1] >= fitted - 0.06

@@ -1,0 +1,237 @@
+"""Fitted models in files."""
+
+import json
+import pickle
+import subprocess
+import sys
+import zipfile
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+from rmgl import RMGL
+from rmgl.archive import read_archive, write_archive
+
+from .conftest import planted_views
+
+
+@pytest.fixture(scope="module")
+def views():
+    return planted_views()[0]
+
+
+@pytest.fixture(scope="module")
+def model(views):
+    return RMGL(3, random_state=0).fit(views)
+
+
+@pytest.fixture
+def path(model, tmp_path):
+    model.save(tmp_path / "model.rmgl")
+    return tmp_path / "model.rmgl"
+
+
+def assert_same(one, other):
+    assert one.get_params().keys() == other.get_params().keys()
+    assert sorted(vars(one)) == sorted(vars(other))
+    for name in ("labels_", "embedding_", "eigenvalues_", "alpha_", "beta_", "view_weights_", "outlier_score_", "guide_", "index_"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name), strict=True)
+    for ours, theirs in zip(one.layers_, other.layers_, strict=True):
+        assert (ours.adjacency != theirs.adjacency).nnz == 0
+        np.testing.assert_array_equal(ours.potentials, theirs.potentials)
+        assert (ours.name, ours.kkt_residual, ours.gap, ours.n_components) == (
+            theirs.name,
+            theirs.kkt_residual,
+            theirs.gap,
+            theirs.n_components,
+        )
+    assert str(one.report_) == str(other.report_)
+    assert one.history_ == other.history_
+
+
+VARIANTS = {
+    "defaults": (lambda v: v, {}),
+    "numbers": (lambda v: v, {"alpha": [1.0, 2.0], "beta": {"view 0": 1.0, "view 1": 2}, "scale": "none"}),
+    "auto": (lambda v: v, {"n_clusters": "auto"}),
+    "sparse": (lambda v: {n: sparse.csr_array(X) for n, X in v.items()}, {"scale": "unit", "candidates": 15}),
+    "one table": (lambda v: pd.DataFrame(np.hstack(list(v.values()))).rename(columns=str), {"views": [3, 5]}),
+    "slices": (lambda v: np.hstack(list(v.values())), {"views": {"a": slice(0, 3), "b": slice(3, None)}}),
+    "labelled": (
+        lambda v: {n: pd.DataFrame(X[m:], index=[f"é{r}" for r in range(m, len(X))]) for m, (n, X) in enumerate(v.items())},
+        {"align": "outer"},
+    ),
+    "generator": (lambda v: v, {"random_state": np.random.RandomState(0)}),
+}
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_a_loaded_model_is_the_same_bit_by_bit(name, views, tmp_path):
+    prepare, parameters = VARIANTS[name]
+    data = prepare(views)
+    model = RMGL(**{"n_clusters": 3, "random_state": 0, **parameters}).fit(data)
+    model.save(tmp_path / "m.rmgl")
+    loaded = RMGL.load(tmp_path / "m.rmgl")
+    assert_same(model, loaded)
+    np.testing.assert_array_equal(model.predict_proba(data), loaded.predict_proba(data))
+    np.testing.assert_array_equal(model.transform(data), loaded.transform(data))
+
+
+def test_a_new_process_predicts_the_same(model, path, views, tmp_path):
+    new = {name: X[::7] + 0.01 for name, X in views.items()}
+    np.savez(tmp_path / "new.npz", **new)
+    program = (
+        "import sys, numpy as np; from rmgl import RMGL; m = RMGL.load(sys.argv[1]); d = dict(np.load(sys.argv[2]));"
+        "np.savez(sys.argv[3], p=m.predict(d), s=m.predict_proba(d), q=m.transform(d), e=m.embedding_)"
+    )
+    subprocess.run([sys.executable, "-c", program, path, tmp_path / "new.npz", tmp_path / "out.npz"], check=True, timeout=120)
+    with np.load(tmp_path / "out.npz") as out:
+        np.testing.assert_array_equal(out["p"], model.predict(new))
+        np.testing.assert_array_equal(out["s"], model.predict_proba(new))
+        np.testing.assert_array_equal(out["q"], model.transform(new))
+        np.testing.assert_array_equal(out["e"], model.embedding_)
+
+
+def test_pickle_works_as_well(model, views):
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict(views), model.predict(views))
+
+
+def test_a_file_is_replaced_or_left_alone(model, path, monkeypatch):
+    before = path.read_bytes()
+    model.save(path)
+    assert path.read_bytes() == before
+    monkeypatch.setattr("rmgl.archive.npy.write_array", lambda *a, **k: (_ for _ in ()).throw(OSError("disk full")))
+    with pytest.raises(OSError, match="disk full"):
+        model.save(path)
+    assert path.read_bytes() == before
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_values_come_back(tmp_path):
+    values = {
+        "plain": [None, True, 3, -2.5, "text", [], {}],
+        "floats": [float("inf"), -float("inf"), 5e-324, 0.1 + 0.2],
+        "tuple": (1, (2, "b")),
+        "keys": {1: "a", "b": slice(1, None, 2)},
+        "array": np.arange(6, dtype=np.int32).reshape(2, 3),
+        "empty": np.empty((0, 4)),
+    }
+    write_archive(tmp_path / "x", values, format="test")
+    found = read_archive(tmp_path / "x", format="test")
+    for name in ("plain", "floats", "tuple", "keys"):
+        assert found[name] == values[name]
+    np.testing.assert_array_equal(found["array"], values["array"], strict=True)
+    np.testing.assert_array_equal(found["empty"], values["empty"], strict=True)
+
+
+def test_what_cannot_be_saved_is_refused_before_anything_is_written(tmp_path):
+    with pytest.raises(TypeError, match="a object cannot be saved"):
+        write_archive(tmp_path / "x", {"a": object()}, format="test")
+    assert not list(tmp_path.iterdir())
+
+
+# Files that are something else
+
+
+class Hostile:
+    def __reduce__(self):
+        return (pytest.fail, ("executed",))
+
+
+def rewritten(path, change):
+    """The same archive with its index changed."""
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    index = json.loads(members["model.json"])
+    members["model.json"] = json.dumps(change(index) or index).encode()
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+
+
+def attributes(index):
+    return dict(index["content"]["dict"])["attributes"]["dict"]
+
+
+def replace_attribute(name, value):
+    def change(index):
+        for item in attributes(index):
+            if item[0] == name:
+                item[1] = value
+
+    return change
+
+
+CHANGES = {
+    "newer": (lambda i: i.update(version=99), "written by a newer rmgl"),
+    "no version": (lambda i: i.pop("version") and None, "its version is None"),
+    "other format": (lambda i: i.update(format="cake"), "it is no rmgl model"),
+    "unknown kind": (replace_attribute("labels_", {"os.system": ["ls"]}), "'os.system', which is not known"),
+    "unknown record": (replace_attribute("report_", {"Popen": {"args": "ls"}}), "'Popen', which is not known"),
+    "other fields": (replace_attribute("report_", {"Report": {"n_rows": 3}}), "a Report with the fields"),
+    "array that is not there": (replace_attribute("labels_", {"array": 10**6}), "not a readable rmgl model"),
+    "two kinds": (replace_attribute("labels_", {"array": 0, "list": []}), "2 keys where one is expected"),
+    "no labels": (replace_attribute("labels_", None), "does not fit together"),
+    "other sizes": (replace_attribute("n_clusters_", 5), "does not fit together"),
+    "a method": (lambda i: attributes(i).append(["predict", 3]), "an attribute 'predict'"),
+    "no content": (lambda i: i.pop("content") and None, "does not fit together"),
+    "a list": (lambda i: [i], "it is no rmgl model"),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_changed_file_is_refused(name, path):
+    change, message = CHANGES[name]
+    rewritten(path, change)
+    with pytest.raises(ValueError, match=message):
+        RMGL.load(path)
+
+
+def test_pickles_are_not_opened(path, tmp_path):
+    other = tmp_path / "pickle.rmgl"
+    other.write_bytes(pickle.dumps(Hostile()))
+    with pytest.raises(ValueError, match="not a readable rmgl model"):
+        RMGL.load(other)
+    hostile = np.empty(1, dtype=object)
+    hostile[0] = Hostile()
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    np.save(tmp_path / "a.npy", hostile, allow_pickle=True)
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, data in members.items():
+            archive.writestr(name, (tmp_path / "a.npy").read_bytes() if name == "arrays/0.npy" else data)
+    with pytest.raises(ValueError, match="array 0 of object"):
+        RMGL.load(path)
+
+
+def test_every_truncation_and_many_flipped_bytes_are_refused(model, path, views):
+    """Or, where the byte is one of the archive's that nothing depends on, the model is the same."""
+    data, expected = path.read_bytes(), model.predict_proba(views)
+    rng = np.random.default_rng(0)
+    for length in [0, 1, *rng.integers(2, len(data), 60).tolist()]:
+        path.write_bytes(data[:length])
+        with pytest.raises(ValueError, match="not a readable rmgl model"):
+            RMGL.load(path)
+    for at in rng.integers(0, len(data), 150).tolist():
+        path.write_bytes(data[:at] + bytes([data[at] ^ (1 << int(rng.integers(8)))]) + data[at + 1 :])
+        try:
+            loaded = RMGL.load(path)
+        except ValueError:
+            continue
+        np.testing.assert_array_equal(loaded.predict_proba(views), expected)
+
+
+def test_compressed_members_are_refused(path):
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+    with pytest.raises(ValueError, match="is compressed"):
+        RMGL.load(path)
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"nothing\.rmgl: no such file"):
+        RMGL.load(tmp_path / "nothing.rmgl")
