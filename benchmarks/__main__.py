@@ -1,4 +1,4 @@
-"""python -m benchmarks environments | layer | fit | scale | quality | robustness | search | eigen | kernels | report"""
+"""python -m benchmarks environments | layer | fit | scale | quality | robustness | practice | search | eigen | kernels | report"""
 
 from pathlib import Path
 from types import ModuleType
@@ -12,6 +12,7 @@ from benchmarks import (
     suite_fit,
     suite_kernels,
     suite_layer,
+    suite_practice,
     suite_quality,
     suite_robustness,
     suite_scale,
@@ -51,6 +52,7 @@ add_suite("fit", suite_fit, repeats=5, budget=30, timeout=600)
 add_suite("scale", suite_scale, repeats=1, budget=0, timeout=7200)
 add_suite("quality", suite_quality, repeats=10, budget=45, timeout=240)
 add_suite("robustness", suite_robustness, repeats=1, budget=0, timeout=240)
+add_suite("practice", suite_practice, repeats=1, budget=0, timeout=600)
 add_suite("search", suite_search, repeats=3, budget=20, timeout=600)
 add_suite("eigen", suite_eigen, repeats=3, budget=20, timeout=600)
 add_suite("kernels", suite_kernels, repeats=15, budget=0, timeout=600)

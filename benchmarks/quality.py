@@ -95,3 +95,27 @@ def robustness_section(rows: list[Row], output: Path) -> Iterable[str]:
         cells = ("confidence", "rivals")
         lines = [[r["dataset"], r["n_clusters"], r["n_found"], *(r["extra"][c] for c in cells), f"{r['nmi']:.3f}"] for r in numbers]
         yield table(head, lines)
+
+
+def practice_section(rows: list[Row], output: Path) -> Iterable[str]:
+    yield "## Incomplete views"
+    yield "The digits without a share of the (row, view) pairs, removed at random; NMI, means over draws:"
+    lines = []
+    for share in dict.fromkeys(row["share"] for row in rows if row["what"] == "incomplete"):
+        scores = [row["nmi"] for row in rows if row["what"] == "incomplete" and row["share"] == share]
+        lines.append([f"{share:.0%}", f"{np.mean(scores):.3f}", f"{min(scores):.3f}", f"{max(scores):.3f}", len(scores)])
+    yield table(["removed", "NMI", "lowest", "highest", "draws"], lines)
+    new = [row for row in rows if row["what"] == "new rows"]
+    if new:
+        yield "## New rows"
+        mean = {name: np.mean([row[name] for row in new]) for name in ("fitted", "nmi", "half", "agreement")}
+        yield (
+            f"Digits, fitted on 80 % of the rows, {len(new)} draws: NMI of the fit {mean['fitted']:.3f}; of the labels of the other 20 % "
+            f"{mean['nmi']:.3f}, and {mean['half']:.3f} where each of them has three of the six views. The fitted rows, given again, get "
+            f"their own label in {mean['agreement']:.2%}."
+        )
+    for row in (row for row in rows if row["what"] == "many new rows"):
+        yield (
+            f"{row['n_new']:,} new rows of the mixture, labelled by a model of {row['n_fitted']:,}: {row['seconds']:.1f} s (the fit: "
+            f"{row['fit_seconds']:.0f} s), NMI {row['nmi']:.3f} (the fit: {row['fitted']:.3f})."
+        )

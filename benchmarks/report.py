@@ -21,8 +21,8 @@ of one machine: ratios within a table are the result. Rows are shown as they cam
 
 QUALITY = """# Quality
 
-What `python -m benchmarks quality` and `robustness` measured, written by `python -m benchmarks report --output docs`: every method at
-its defaults on every labelled data set, nothing tuned, labels used for scoring only.
+What `python -m benchmarks quality`, `robustness` and `practice` measured, written by `python -m benchmarks report --output docs`: every
+method at its defaults on every labelled data set, nothing tuned, labels used for scoring only.
 How the defaults of RMGL came about is in [defaults.md](defaults.md)."""
 
 Section = Callable[[list[Row], Path], Iterable[str]]
@@ -40,7 +40,11 @@ def write(results: Path, output: Path) -> Path:
         "kernels": kernel_section,
     }
     if (results / "quality.json").exists():
-        about_quality: dict[str, Section] = {"quality": quality.section, "robustness": quality.robustness_section}
+        about_quality: dict[str, Section] = {
+            "quality": quality.section,
+            "robustness": quality.robustness_section,
+            "practice": quality.practice_section,
+        }
         write_page(results, output, QUALITY, about_quality, "quality.md")
     return write_page(results, output, INTRODUCTION, sections, "performance.md")
 

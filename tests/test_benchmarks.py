@@ -27,6 +27,7 @@ def measured(tmp_path_factory):
     bench("eigen", "--quick", "--output", folder, "--only", "rmgl_filtered", "--only", "lapack")
     bench("quality", "--quick", "--output", folder, "--only", "rmgl_defaults", "--only", "sklearn_spectral", "--only", "without_guidance")
     bench("robustness", "--quick", "--output", folder)
+    bench("practice", "--quick", "--output", folder)
     return folder / "quick"
 
 
