@@ -115,6 +115,21 @@ def test_a_layer_is_that_of_the_entities_the_view_has(candidates):
         assert layer.n_components == alone.n_components
 
 
+def test_views_with_as_many_entities_have_their_own():
+    """Each view lacks thirty rows, other ones each."""
+    views, _, _ = planted()
+    observed = (np.random.default_rng(0).permutation(90) // 30)[:, None] != np.arange(3)
+    model = fit(views, observed=observed, alpha=1.0, beta=3.0, scale="none")
+    total = 0.0
+    for m, (X, layer) in enumerate(zip(views.values(), model.layers_, strict=True)):
+        L, rows = layer.laplacian.toarray(), observed[:, m]
+        total += (
+            np.trace(X[rows].T @ L[rows][:, rows] @ X[rows]) + np.square(L).sum() + 3 * np.trace(model.embedding_.T @ L @ model.embedding_)
+        )
+    assert model.history_[-1]["objective"] == pytest.approx(total, rel=1e-9)
+    assert model.converged_
+
+
 @pytest.mark.parametrize("parameters", [{}, {"alpha": 1.0, "beta": 1.0}, {"n_clusters": "auto"}, {"components": True, "alpha": 2.0}])
 def test_everything_works_with_missing_rows(parameters):
     views, _target, observed = planted(0.4)

@@ -303,11 +303,11 @@ def _graph(views: Sequence[ViewProblem], layers: Sequence[Layer]) -> Graph:
 
 
 def _spreads(views: Sequence[ViewProblem], embedding: Embedding, team: Team) -> list[Vector]:
-    """||q_i - q_j||^2 on the candidates of every view; views that share their candidates share the measuring."""
-    stores = {id(view.edges): view for view in views}
+    """||q_i - q_j||^2 on the candidates of every view; views with the same candidates and entities share the measuring."""
+    stores = {(id(view.edges), id(view.nodes)): view for view in views}
     spreads = team(lambda view, check: view.edges.measure(view.own(embedding.vectors), check), list(stores.values()))
     measured = dict(zip(stores, spreads, strict=True))
-    return [measured[id(view.edges)] for view in views]
+    return [measured[id(view.edges), id(view.nodes)] for view in views]
 
 
 def _view_terms(view: ViewProblem, layer: Layer, spread: Vector) -> NDArray[np.float64]:
