@@ -1,4 +1,4 @@
-"""RMGL without the consensus layer; views count alike."""
+"""RMGL without the consensus layer; views are weighed against what they have in common."""
 
 ENVIRONMENT = "main"
 PACKAGES = ["rmgl", "numba"]

@@ -17,15 +17,15 @@ def fit_predict(
     reference=None,
     unit_rows=True,
 ):
-    from rmgl import RMGL, automatic, estimator
+    from rmgl import RMGL, automatic, estimator, problems
     from rmgl.edges import local_scaling as scaling
 
     with ExitStack() as changed:
         for name, value in (constants or {}).items():
             changed.enter_context(patch.object(automatic, name, value))
         if not local_scaling:
-            plain = estimator.state_candidates
-            changed.enter_context(patch.object(estimator, "state_candidates", lambda *given, local, **more: plain(*given, **more)))
+            plain = problems.state_candidates
+            changed.enter_context(patch.object(problems, "state_candidates", lambda *given, local, **more: plain(*given, **more)))
         if floor is not None:
             changed.enter_context(patch.object(scaling, "FLOOR_SHARE", floor))
         if not consensus:
