@@ -96,7 +96,7 @@ class Report:
             elif len(self.views) > 1:
                 lines.append(
                     "Weights: by how well the layer of a view agrees with the embedding of all views together (roughness 0: neighbours sit "
-                    "in the same place, 1: they are unrelated). Too few entities have views in common for a consensus of them."
+                    "in the same place, 1: they are unrelated). Entities have too few views in common, or are too many, for a consensus."
                 )
         else:
             lines.append(
