@@ -35,7 +35,8 @@ def hide(share):
     """The views with NaN rows; every digit keeps at least one view."""
     random = np.random.default_rng(0)
     missing = random.random((target.size, len(views))) < share
-    missing[np.arange(target.size), random.integers(len(views), size=target.size)] = False
+    bare = np.flatnonzero(missing.all(axis=1))
+    missing[bare, random.integers(len(views), size=bare.size)] = False
     return {name: np.where(missing[:, [m]], np.nan, X) for m, (name, X) in enumerate(views.items())}
 
 
