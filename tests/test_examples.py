@@ -1,0 +1,55 @@
+"""Every script in `examples/` runs in its quick form, draws its picture and stays short."""
+
+import importlib.util
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("*.py"))
+NEEDS = {"multi_omics": ("mudata", "anndata")}
+MOST_LINES = 79
+
+
+def run(path, output, **environment):
+    """The script in a process of its own, with one thread for each library: others may run beside it."""
+    quiet = {"MPLBACKEND": "Agg", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONIOENCODING": "utf-8"}
+    command = [sys.executable, str(path), "--quick", "--output", str(output)]
+    return subprocess.run(command, capture_output=True, text=True, env=os.environ | quiet | environment, timeout=200)
+
+
+def test_there_are_examples():
+    assert len(EXAMPLES) >= 8
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_an_example_runs_and_draws(path, tmp_path):
+    for package in ("matplotlib", *NEEDS.get(path.stem, ())):
+        if importlib.util.find_spec(package) is None:
+            pytest.skip(f"{path.name} needs {package}, which is not installed")
+    done = run(path, tmp_path / "new" / "folder")
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr
+    picture = tmp_path / "new" / "folder" / f"{path.stem}.png"
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert [file.name for file in picture.parent.iterdir()] == [picture.name]
+    assert done.stdout.splitlines()[-1] == f"Picture: {picture}"
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_an_example_is_short_and_listed(path):
+    text = path.read_text(encoding="utf-8")
+    assert text.startswith('"""')
+    assert len(text.splitlines()) <= MOST_LINES
+    assert f"({path.name})" in (path.parent / "README.md").read_text(encoding="utf-8")
+
+
+def test_multi_omics_says_what_it_needs(tmp_path):
+    """Without MuData it ends with advice, not with a traceback."""
+    (tmp_path / "mudata.py").write_text("raise ImportError('No module named mudata')\n")
+    found = [str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])]
+    done = run(EXAMPLES[0].parent / "multi_omics.py", tmp_path, PYTHONPATH=os.pathsep.join(found))
+    assert "pip install 'rmgl[scverse]'" in done.stderr + done.stdout
+    assert "Traceback" not in done.stderr
