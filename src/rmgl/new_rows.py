@@ -406,8 +406,7 @@ def near(X: Matrix, asking: Matrix, length: int) -> tuple[NDArray[np.intp], NDAr
     """The `length` rows of X nearest to each asking row, in any order, and their squared distances."""
     found = NearestNeighbors(n_neighbors=length, algorithm="brute", metric="sqeuclidean").fit(X).kneighbors(asking, return_distance=False)
     if sparse.issparse(X):
-        gathered = [np.asarray((X[own] - asking[[row]].toarray()).power(2).sum(axis=1)).ravel() for row, own in enumerate(found)]
-        return found, np.array(gathered)
+        return found, np.column_stack([squared_lengths(X[column] - asking) for column in found.T])
     from rmgl import kernels
 
     distances = np.empty(found.shape)
