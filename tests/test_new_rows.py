@@ -13,7 +13,7 @@ from sklearn.metrics import adjusted_rand_score
 from rmgl import RMGL
 from rmgl.datasets import load_uci_digits
 from rmgl.metrics import normalized_mutual_info_score
-from rmgl.new_rows import dense_distances, one_node
+from rmgl.new_rows import dense_distances, near, one_node
 
 from .conftest import planted_views
 
@@ -65,6 +65,14 @@ def test_distances_are_those_of_differences(rng):
     np.testing.assert_allclose(dense_distances(sparse.csr_array(asking - 1e3), sparse.csr_array(X - 1e3)), expected, atol=1e-9)
 
 
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+def test_nearest_rows_are_those_of_all_distances(kind, rng):
+    X, asking = rng.normal(size=(300, 5)), rng.normal(size=(20, 5))
+    expected = np.sort(np.square(asking[:, None] - X).sum(axis=2), axis=1)[:, :9]
+    _, found = near(kind(X), kind(asking), 9)
+    np.testing.assert_allclose(np.sort(found, axis=1), expected, rtol=1e-12)
+
+
 # Labels
 
 
@@ -112,8 +120,9 @@ def test_rows_are_placed_one_by_one(rng):
     np.testing.assert_array_equal(together, model.predict_proba(nan))
 
 
-def test_lists_of_neighbours_find_the_same_labels(monkeypatch):
-    old, _, new, _ = split()
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+def test_lists_of_neighbours_find_the_same_labels(kind, monkeypatch):
+    old, _, new, _ = ({n: kind(X) for n, X in part.items()} if isinstance(part, dict) else part for part in split())
     model = RMGL(3, random_state=0).fit(old)
     everyone = model.predict(new)
     monkeypatch.setattr("rmgl.new_rows.ALL_ROWS", 10)

@@ -404,7 +404,7 @@ def one_node(thresholds: NDArray[np.float64], alpha: float, mean: float) -> Vect
 
 def near(X: Matrix, asking: Matrix, length: int) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
     """The `length` rows of X nearest to each asking row, in any order, and their squared distances."""
-    found = NearestNeighbors(n_neighbors=length, algorithm="brute", metric="sqeuclidean").fit(X).kneighbors(asking, return_distance=False)
+    found = NearestNeighbors(n_neighbors=length, algorithm="brute").fit(X).kneighbors(asking, return_distance=False)
     if sparse.issparse(X):
         return found, np.column_stack([squared_lengths(X[column] - asking) for column in found.T])
     from rmgl import kernels
