@@ -12,6 +12,7 @@ from rmgl import RMGL, from_anndata
 from rmgl.baselines import SCGED
 from rmgl.edges.local_scaling import LocalScaling
 from rmgl.incomplete import aligned
+from rmgl.outliers import outlier_scores
 from rmgl.views import Views
 
 
@@ -242,3 +243,8 @@ def test_models_that_do_not_fit_together_are_refused(name, tmp_path):
     model.save(tmp_path / "a.rmgl")
     with pytest.raises(ValueError, match=r"a.rmgl: not a readable rmgl model; what it holds does not fit together \("):
         RMGL.load(tmp_path / "a.rmgl")
+
+
+def test_outlier_scores_of_spreads_far_apart():
+    pair = sparse.csr_array(np.array([[0.0, 1.0], [1.0, 0.0]]))
+    assert outlier_scores([pair], [np.array([1e-300, 1e300])], [None], [1.0]).tolist() == [0.0, 1.0]
