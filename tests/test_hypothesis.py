@@ -13,7 +13,7 @@ from collections import Counter
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from scipy.linalg import LinAlgWarning
@@ -532,7 +532,14 @@ def try_property(name, n_examples, extra=()):
     check, strategies = PROPERTIES[name]
     TRIED.clear()
 
-    @settings(max_examples=n_examples, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+    @settings(
+        max_examples=n_examples,
+        deadline=None,
+        derandomize=True,
+        database=None,
+        suppress_health_check=list(HealthCheck),
+        phases=[Phase.generate],  # a smaller example takes minutes to find
+    )
     @given(st.tuples(*strategies))
     def every(drawn):
         check(*copy.deepcopy(drawn) if name == "save and load" else drawn, *extra)
