@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-slow lint pictures bench clean
+.PHONY: demo test test-slow fuzz lint pictures bench clean
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
@@ -20,6 +20,10 @@ test: .venv/installed-dev
 
 test-slow: .venv/installed-dev
 	$(BIN)/python -m pytest -m slow
+
+# About ten minutes; prints how many inputs were tried.
+fuzz: .venv/installed-dev
+	$(BIN)/python -m pytest -m slow -s tests/test_fuzz_cli.py tests/test_hypothesis.py
 
 lint: .venv/installed-dev
 	$(BIN)/ruff check .

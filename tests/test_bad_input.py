@@ -1,13 +1,19 @@
 """Bad and extreme input in one table: a right answer, or an error that names the view, row or parameter."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
 
-from rmgl import RMGL
+from rmgl import RMGL, from_anndata
+from rmgl.baselines import SCGED
+from rmgl.edges.local_scaling import LocalScaling
+from rmgl.incomplete import aligned
+from rmgl.outliers import outlier_scores
+from rmgl.views import Views
 
 
 def good(n=20, columns=3, seed=0):
@@ -179,3 +185,66 @@ def test_extreme_but_right(name):
     assert model.history_[-1]["eigen_residual"] <= 1e-9
     if k in (1, n):
         assert len(set(model.labels_)) == k
+
+
+def test_new_rows_far_out_are_refused():
+    model = RMGL(2, random_state=0).fit({"a": good(), "b": good(seed=1)})
+    with pytest.raises(ValueError, match=r"row 2 of view 'b' has values up to \d+e\+\d+ in units of the fitted ones, too large to square"):
+        model.predict({"a": good(4), "b": np.where(np.arange(4)[:, None] == 2, 1e300, good(4))})
+
+
+def test_tables_of_which_one_is_empty_are_put_together_without_a_warning():
+    filled = pd.DataFrame(good(8), index=pd.date_range("2020", periods=8))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        (_, first), (_, second) = aligned([("a", filled.iloc[:0]), ("b", filled)], "outer")
+    assert len(first) == len(second) == 8
+
+
+@pytest.mark.parametrize("blocks", [np.inf, 3, "ab"])
+def test_blocks_that_are_no_list(blocks):
+    with pytest.raises(ValueError, match=r"is no list or dict of column blocks: give block sizes"):
+        Views.of(A, blocks)
+
+
+@pytest.mark.parametrize("factor", [1e300, 5e-324])
+def test_given_layers_out_of_range(factor):
+    with pytest.raises(ValueError, match=r"layer 'view_0': the weights of node 0 add up to .*multiply the layer by a constant"):
+        SCGED(2, precomputed=True).fit([factor * np.ones((6, 6))])
+
+
+def test_parts_of_an_anndata_that_are_no_names():
+    with pytest.raises(TypeError, match=r"views=3 is no list of names"):
+        from_anndata(object(), 3)
+
+
+SPOILED = {
+    "NaN in the potentials": lambda p: replace(p, layers=(replace(p.layers[0], potentials=p.layers[0].potentials * np.nan), *p.layers[1:])),
+    "potentials as a matrix": lambda p: replace(
+        p, layers=(replace(p.layers[0], potentials=p.layers[0].potentials[:, None]), *p.layers[1:])
+    ),
+    "nodes as a mask": lambda p: replace(p, layers=(replace(p.layers[0], nodes=np.arange(20) > 0), *p.layers[1:])),
+    "labels as a matrix": lambda p: replace(p, labels=p.labels[:, None]),
+    "scale of zeros": lambda p: replace(p, scalers=(replace(p.scalers[0], span=np.zeros(3)), *p.scalers[1:])),
+    "scale of other columns": lambda p: replace(p, scalers=(replace(p.scalers[0], span=np.ones(2)), *p.scalers[1:])),
+    "huge scales": lambda p: replace(
+        p, layers=(replace(p.layers[0], scaling=LocalScaling(np.full(20, 1e300), np.ones(20))), *p.layers[1:])
+    ),
+    "view with NaN": lambda p: replace(p, views=replace(p.views, matrices=(np.full((20, 3), np.nan), *p.views.matrices[1:]))),
+    "guide of other rows": lambda p: replace(p, guide=np.ones((3, 2))),
+    "embedding with infinity": lambda p: replace(p, embedding=np.full((20, 2), np.inf)),
+}
+
+
+@pytest.mark.parametrize("name", SPOILED)
+def test_models_that_do_not_fit_together_are_refused(name, tmp_path):
+    model = RMGL(2, random_state=0).fit({"a": good(), "b": good(seed=1)})
+    model._placement = SPOILED[name](model._placement)
+    model.save(tmp_path / "a.rmgl")
+    with pytest.raises(ValueError, match=r"a.rmgl: not a readable rmgl model; what it holds does not fit together \("):
+        RMGL.load(tmp_path / "a.rmgl")
+
+
+def test_outlier_scores_of_spreads_far_apart():
+    pair = sparse.csr_array(np.array([[0.0, 1.0], [1.0, 0.0]]))
+    assert outlier_scores([pair], [np.array([1e-300, 1e300])], [None], [1.0]).tolist() == [0.0, 1.0]

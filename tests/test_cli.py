@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -162,7 +163,44 @@ def damaged_npz(folder):
     return [folder / "bad.npz"]
 
 
+def npz_with_text(folder):
+    with zipfile.ZipFile(folder / "text.npz", "w") as archive:
+        archive.writestr("a.npy", "not an array")
+    return [folder / "text.npz"]
+
+
+def npy_with_open_bracket(folder):
+    content = (folder / "first.npy").read_bytes()
+    (folder / "a.npy").write_bytes(content.replace(b"), }", b" , }", 1))
+    return [folder / "a.npy"]
+
+
+def feather_without_columns(folder):
+    pd.DataFrame(index=range(5)).to_feather(folder / "a.feather")
+    return [folder / "a.feather"]
+
+
+def h5mu_without_encoding(folder):
+    import h5py
+
+    with h5py.File(folder / "a.h5mu", "w") as file:
+        file.attrs["encoding-type"] = "MuData"
+        file.create_group("mod/first")["X"] = [1.0]
+        file["mod/first/X"].attrs.update({"encoding-type": "nonsense", "encoding-version": "0.1.0"})
+    return [folder / "a.h5mu"]
+
+
+def latin_csv(folder):
+    (folder / "a.csv").write_bytes("gr\u00f6\u00dfe\n1\n2\n".encode("latin-1"))
+    return [folder / "a.csv"]
+
+
 BAD = {
+    "npz with a text": (npz_with_text, r"text.npz: not a readable .npz file of plain arrays"),
+    "npy with a spoiled header": (npy_with_open_bracket, r"a.npy: not a readable .npy file of plain numbers"),
+    "feather without columns": (feather_without_columns, r"view 'a': Found array with 0 feature"),
+    "h5mu of unknown things": (h5mu_without_encoding, r"a.h5mu: not a readable .h5mu file"),
+    "csv in another encoding": (latin_csv, r"a.csv: byte 2 is not text in UTF-8: save the file in that encoding"),
     "no such file": (lambda d: [d / "none.npy"], r"none.npy: no such file"),
     "unknown kind": (lambda d: [write(d / "a.xlsx", "x")], r"a.xlsx: unknown kind of file"),
     "broken npz": (lambda d: [write(d / "a.npz", "not a zip")], r"a.npz: not a readable .npz file"),

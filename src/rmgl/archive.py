@@ -16,6 +16,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
+import tokenize
 import zipfile
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass
@@ -42,6 +43,10 @@ VERSION = 1
 INDEX = "model.json"
 KINDS = (Embedding, FittedLayer, Layer, LocalScaling, NumberOfClusters, Placement, Report, Scaler, ViewReport, Views)
 RECORDS: dict[str, Any] = {kind.__name__: kind for kind in KINDS}
+DAMAGED = (
+    *(zipfile.BadZipFile, EOFError, ValueError, TypeError, KeyError, NotImplementedError, OverflowError, RecursionError, RuntimeError),
+    tokenize.TokenError,
+)
 KEPT = ("n_components",)  # known of a layer beside its fields
 
 
@@ -90,9 +95,9 @@ def read_archive(path: str | os.PathLike, *, format: str, version: int = VERSION
         raise ValueError(f"{path}: {error}") from error
     except FileNotFoundError as error:
         raise FileNotFoundError(f"{path}: no such file") from error
-    except (zipfile.BadZipFile, EOFError, ValueError, TypeError, KeyError, NotImplementedError, OverflowError, RecursionError) as error:
-        detail = " ".join(str(error).split()) or type(error).__name__
-        raise ValueError(f"{path}: not a readable {format}; it is damaged or something else ({detail})") from error
+    except DAMAGED as error:
+        detail = "" if isinstance(error, TypeError | tokenize.TokenError) else " ".join(str(error).split())
+        raise ValueError(f"{path}: not a readable {format}; it is damaged or something else{detail and f' ({detail})'}") from error
 
 
 def encode(value: Any, arrays: list[np.ndarray]) -> Any:
@@ -149,7 +154,7 @@ def decode(value: Any, array: Callable[[Any], np.ndarray]) -> Any:
         items = [decode(item, array) for item in content]
         return _objects(items) if kind == "labels" else tuple(items) if kind == "tuple" else slice(*items)
     if kind == "dict" and isinstance(content, list):
-        return {decode(key, array): decode(item, array) for key, item in content}
+        return dict(_entry(entry, array) for entry in content)
     if isinstance(content, dict):
         parts = {name: decode(part, array) for name, part in content.items()}
         if kind == "sparse":
@@ -157,6 +162,16 @@ def decode(value: Any, array: Callable[[Any], np.ndarray]) -> Any:
         if kind in RECORDS:
             return _record(kind, parts)
     raise NotReadable(f"a {kind!r}, which is not known")
+
+
+def _entry(entry: Any, array: Callable[[Any], np.ndarray]) -> tuple[Any, Any]:
+    """One key and value of a dict."""
+    if not isinstance(entry, list) or len(entry) != 2:
+        raise NotReadable("a dict with an entry that is no key and value")
+    key = decode(entry[0], array)
+    if not isinstance(key, str | int | float | tuple | None):
+        raise NotReadable(f"a dict with a {type(key).__name__} as key")
+    return key, decode(entry[1], array)
 
 
 def _record(kind: str, parts: dict[str, Any]) -> Any:

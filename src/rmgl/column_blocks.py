@@ -13,6 +13,10 @@ from scipy import sparse
 
 def split_columns(data: Any, blocks: Any) -> list[tuple[str, Any]]:
     """The column blocks of one 2-D input: sizes, slices, or lists of column names or positions."""
+    if isinstance(blocks, str) or not isinstance(blocks, Mapping | Sequence | np.ndarray):
+        raise ValueError(
+            f"views={blocks!r} is no list or dict of column blocks: give block sizes, slices, or lists of column names or positions"
+        )
     names = list(map(str, blocks)) if isinstance(blocks, Mapping) else [f"view_{m}" for m in range(len(blocks))]
     parts = list(blocks.values()) if isinstance(blocks, Mapping) else list(blocks)
     columns = getattr(data, "columns", None)

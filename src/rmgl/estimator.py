@@ -24,7 +24,7 @@ from rmgl.clustering import cluster_rows
 from rmgl.embedding import components, unit_rows, weighted_sum
 from rmgl.incomplete import named_rows
 from rmgl.layer import SOLVERS
-from rmgl.new_rows import Placed, Placement, new_views
+from rmgl.new_rows import Placed, Placement, new_views, scaled_like
 from rmgl.outliers import mean_lengths, outlier_scores
 from rmgl.parallel import Team, single_threaded, team_of
 from rmgl.problems import is_auto, state_problems
@@ -320,7 +320,7 @@ class RMGL(ViewsClusterer):
             validate_data(self, X, reset=False, skip_check_array=True)
         new = new_views(self._placement.views, X, self.views, align=self.align, observed=observed)
         with single_threaded("blas"):
-            return self._placement.place(new.scaled_by(self._placement.scalers, check=False))
+            return self._placement.place(scaled_like(self._placement, new))
 
     def save(self, path: str | os.PathLike) -> None:
         """Write the fitted model to one file of arrays and JSON (`rmgl.archive`), which `load` reads; by custom its name ends in .rmgl.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import lzma
+import tokenize
 import warnings
 import zipfile
 import zlib
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 from rmgl.exchange.scverse import from_mudata
 from rmgl.views import Views
 
-DAMAGED = (ValueError, OSError, EOFError, NotImplementedError, zipfile.BadZipFile, zlib.error, lzma.LZMAError)
+DAMAGED = (ValueError, OSError, EOFError, NotImplementedError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, tokenize.TokenError)
 
 
 @dataclass(frozen=True)
@@ -63,8 +64,11 @@ def read_npz(path: Path) -> dict[str, NDArray]:
             if isinstance(stored, np.ndarray):
                 raise ValueError("it holds a single array: rename it to .npy")
             arrays = {name: stored[name] for name in stored.files}
+            foreign = [name for name, array in arrays.items() if not isinstance(array, np.ndarray)]
+            if foreign:
+                raise ValueError(f"its member {foreign[0]!r} is no array")
     except DAMAGED as error:
-        raise ValueError(f"{path}: not a readable .npz file of plain arrays ({error})") from error
+        raise ValueError(f"{path}: not a readable .npz file of plain arrays{_detail(error)}") from error
     views = {name: array for name, array in arrays.items() if array.ndim == 2}
     if not views:
         found = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
@@ -82,9 +86,14 @@ def read_h5mu(path: Path) -> tuple[Views, list[str]]:
             stored = mudata.read_h5mu(path)
     except ImportError as error:
         raise ValueError(f"{path}: .h5mu files need mudata: pip install 'rmgl[scverse]'") from error
-    except (*DAMAGED, KeyError, TypeError) as error:
-        raise ValueError(f"{path}: not a readable .h5mu file ({error})") from error
+    except Exception as error:  # mudata, anndata and h5py raise all sorts of things on a damaged file
+        raise ValueError(f"{path}: not a readable .h5mu file{_detail(error)}") from error
     return from_mudata(stored), stored.obs_names.astype(str).tolist()
+
+
+def _detail(error: Exception) -> str:
+    """What a library says of a file that it cannot read, where that is meant for users."""
+    return f" ({error})" if isinstance(error, DAMAGED) and not isinstance(error, tokenize.TokenError) else ""
 
 
 def read_table(path: Path, id_column: str | None) -> Table:
@@ -105,7 +114,7 @@ def read_npy(path: Path, id_column: str | None) -> tuple[NDArray, list[str] | No
         with path.open("rb") as file:
             stored = np.load(file, allow_pickle=False)
     except DAMAGED as error:
-        raise ValueError(f"not a readable .npy file of plain numbers ({error})") from error
+        raise ValueError(f"not a readable .npy file of plain numbers{_detail(error)}") from error
     if not isinstance(stored, np.ndarray):
         raise ValueError("it holds several arrays: rename it to .npz")
     return stored, None
@@ -114,9 +123,12 @@ def read_npy(path: Path, id_column: str | None) -> tuple[NDArray, list[str] | No
 def read_text(path: Path, id_column: str | None) -> tuple[NDArray, list[str] | None]:
     """Numbers separated by commas or tabs, with or without a line of column names."""
     delimiter = "\t" if path.suffix.lower() == ".tsv" else ","
-    with path.open(newline="", encoding="utf-8-sig") as file:
-        reader = csv.reader(file, delimiter=delimiter)
-        lines = [(reader.line_num, row) for row in reader]
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            reader = csv.reader(file, delimiter=delimiter)
+            lines = [(reader.line_num, row) for row in reader]
+    except UnicodeDecodeError as error:
+        raise ValueError(f"byte {error.start} is not text in UTF-8: save the file in that encoding") from error
     while lines and not lines[-1][1]:
         lines.pop()
     if not lines:
@@ -141,7 +153,10 @@ def read_frame(path: Path, id_column: str | None) -> tuple[NDArray, list[str] | 
         import pyarrow  # noqa: F401
     except ImportError as error:
         raise ImportError("Parquet, Feather and Arrow files need pandas and pyarrow: pip install 'rmgl[tables]'") from error
-    frame = pd.read_parquet(path) if path.suffix.lower() == ".parquet" else pd.read_feather(path)
+    try:
+        frame = pd.read_parquet(path) if path.suffix.lower() == ".parquet" else pd.read_feather(path)
+    except Exception as error:  # pandas and pyarrow raise all sorts of things on a damaged file
+        raise ValueError(f"not a readable {path.suffix.lower()} file{_detail(error)}") from error
     if id_column is not None and id_column in frame.index.names:
         frame = frame.reset_index(level=id_column)
     place = find_id([str(column) for column in frame.columns], id_column)
@@ -209,7 +224,7 @@ def find_id(header: Sequence[str] | None, id_column: str | None) -> int | None:
         if id_column not in header:
             raise ValueError(f"no column {id_column!r} (columns: {', '.join(header[:8])}{', ...' if len(header) > 8 else ''})")
         return list(header).index(id_column)
-    if header is not None and not header[0].strip():
+    if header and not header[0].strip():
         raise ValueError("the first column has no name and looks like a row index: leave it out (index=False), or name it and use --id")
     return None
 

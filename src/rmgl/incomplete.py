@@ -26,10 +26,16 @@ def aligned(named: Sequence[tuple[str, Any]], how: str) -> list[tuple[str, Any]]
             )
     together = named[0][1].index
     for name, X in named[1:]:
-        together = together.append(X.index.difference(together, sort=False)) if how == "outer" else together[together.isin(X.index)]
+        together = _union(together, X.index) if how == "outer" else together[together.isin(X.index)]
         if len(together) == 0:
             raise ValueError(f"align='inner': view {name!r} has no row label in common with those before it")
     return [(name, X.reindex(together)) for name, X in named]
+
+
+def _union(first: Any, second: Any) -> Any:
+    """All labels of the first index, then those that only the second has."""
+    more = second.difference(first, sort=False)
+    return second if len(first) == 0 else first if len(more) == 0 else first.append(more)
 
 
 def check_observed(observed: Any, names: Sequence[str]) -> list[NDArray[np.bool_] | None]:

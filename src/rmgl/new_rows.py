@@ -36,7 +36,7 @@ from rmgl.edges.local_scaling import LocalScaling
 from rmgl.edges.search import squared_lengths
 from rmgl.embedding import unit_rows
 from rmgl.scaling import Scaler
-from rmgl.views import Matrix, Views, is_collection_of_views, side_by_side
+from rmgl.views import LARGEST_VALUE, Matrix, Views, is_collection_of_views, side_by_side
 
 if TYPE_CHECKING:
     from rmgl.estimator import RMGL
@@ -365,6 +365,21 @@ def new_views(fitted: Views, data: Any, blocks: Any = None, *, align: str | None
         matrices.append(_rows_like(fitted, view, new, given.get(name)))
         present.append(np.flatnonzero(new.mask(given[name])) if name in given else np.arange(0))
     return Views(fitted.names, tuple(matrices), tuple(present), new.index)
+
+
+def scaled_like(fitted: Placement, new: Views) -> Views:
+    """New rows after the scalers of the fit; refused where they lie so far out that distances leave the range of doubles."""
+    with np.errstate(over="ignore"):
+        scaled = new.scaled_by(fitted.scalers, check=False)
+    for name, X in zip(scaled.names, scaled.matrices, strict=True):
+        entries = sparse.coo_array(X)
+        beyond = ~(np.abs(entries.data) <= LARGEST_VALUE)
+        if beyond.any():
+            raise ValueError(
+                f"row {entries.coords[0][beyond].min()} of view {name!r} has values up to {np.abs(entries.data).max():.0e} in units of the "
+                "fitted ones, too large to square in double precision: leave it out, or make it NaN throughout if it is missing"
+            )
+    return scaled
 
 
 def _rows_like(fitted: Views, view: int, new: Views, place: int | None) -> Matrix:

@@ -54,6 +54,6 @@ def _scores(adjacency: sparse.csr_array, spread: Vector) -> Vector:
     degrees = adjacency.sum(axis=1)
     connected = degrees > 0
     around = (adjacency @ spread) / np.where(connected, degrees, 1.0)
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         score = np.where(spread > 0, 1 - around / spread, 0.0)
     return np.where(connected, np.clip(score, 0.0, 1.0), 1.0)

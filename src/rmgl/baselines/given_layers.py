@@ -16,7 +16,7 @@ from rmgl.base import ViewsClusterer
 from rmgl.baselines.gl_sigrep import learn_gl_sigrep
 from rmgl.layer import Layer
 from rmgl.parallel import Team
-from rmgl.views import Views
+from rmgl.views import LARGEST_VALUE, SMALLEST_SPREAD, Views
 
 
 @dataclass(frozen=True)
@@ -105,5 +105,17 @@ def check_adjacencies(views: Views) -> GivenLayers:
             raise ValueError(f"layer {name!r} is not symmetric (entries ({i}, {j}) and ({j}, {i}) differ): use (A + A.T) / 2")
         adjacency.setdiag(0.0)
         adjacency.eliminate_zeros()
+        check_degrees(name, adjacency)
         adjacencies.append(adjacency)
     return GivenLayers(views.names, tuple(adjacencies))
+
+
+def check_degrees(name: str, adjacency: sparse.csr_array) -> None:
+    """Refuse weights whose sums cannot be divided by in double precision."""
+    degrees = adjacency.sum(axis=1)
+    odd = np.flatnonzero((degrees > LARGEST_VALUE) | ((degrees > 0) & (degrees < SMALLEST_SPREAD)))
+    if odd.size:
+        raise ValueError(
+            f"layer {name!r}: the weights of node {odd[0]} add up to {degrees[odd[0]]:.0e}, which is beyond the range from "
+            f"{SMALLEST_SPREAD:.0e} to {LARGEST_VALUE:.0e}: multiply the layer by a constant, or set negligible weights to zero"
+        )

@@ -90,6 +90,8 @@ def from_anndata(adata: Any, views: Sequence[str] | Mapping[str, str]) -> Views:
         raise TypeError("from_anndata takes an AnnData, but this is a MuData: use rmgl.from_mudata")
     if isinstance(views, str):
         raise TypeError(f"views={views!r} is one name: give a list of names, or a dict of view name to name")
+    if not isinstance(views, Mapping | Sequence):
+        raise TypeError(f"views={views!r} is no list of names, and no dict of view name to name: name parts of the AnnData, such as ['X']")
     named = list(views.items()) if isinstance(views, Mapping) else [(name, name) for name in views]
     names = [name for name, _ in named]
     if len(set(names)) < len(names):
