@@ -419,3 +419,37 @@ def test_views_are_taken_as_they_are(views):
     model = RMGL(3, random_state=0).fit(given)
     assert model.n_features_in_ == given.n_features
     assert model.labels_.tolist() == RMGL(3, random_state=0).fit(views).labels_.tolist()
+
+
+def test_a_mudata_itself_is_no_table():
+    mudata, anndata = pytest.importorskip("mudata"), pytest.importorskip("anndata")
+    adata = anndata.AnnData(np.eye(5))
+    with pytest.raises(TypeError, match=r"use rmgl\.from_anndata"):
+        RMGL(2).fit(adata)
+    with pytest.raises(TypeError, match=r"use rmgl\.from_mudata"):
+        RMGL(2).fit(mudata.MuData({"a": adata}))
+
+
+def test_new_files_with_columns_in_another_order_are_refused(tmp_path, monkeypatch):
+    pytest.importorskip("pandas")
+    import pandas as pd
+    from click.testing import CliRunner
+
+    from rmgl.cli import cli
+
+    monkeypatch.chdir(tmp_path)
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(30, 3)), columns=["a", "b", "c"])
+    frame.to_csv("x.csv", index=False)
+    run = CliRunner().invoke
+    assert run(cli, ["cluster", "x.csv", "-k", "2", "-o", "out", "--no-plots", "--save", "m.rmgl"]).exit_code == 0
+    assert run(cli, ["predict", "m.rmgl", "x.csv", "-o", "p.csv"]).exit_code == 0
+    assert list(pd.read_csv("p.csv").label) == list(pd.read_csv("out/labels.csv").label)
+    frame[["c", "b", "a"]].to_csv("x.csv", index=False)
+    refused = run(cli, ["predict", "m.rmgl", "x.csv", "-o", "q.csv"])
+    assert refused.exit_code == 2
+    assert "column 0 of view 'x' is 'c', but 'a' in the fitted one" in refused.output
+    frame.set_index(pd.Index(range(30, 60), name="cell")).to_parquet("y.parquet")
+    refused = run(cli, ["cluster", "y.parquet", "-k", "2", "-o", "out2", "--no-plots"])
+    assert refused.exit_code == 2
+    assert "its rows have labels: use --id cell" in refused.output
+    assert run(cli, ["cluster", "y.parquet", "-k", "2", "-o", "out2", "--no-plots", "--id", "cell"]).exit_code == 0

@@ -208,6 +208,22 @@ def test_error_names_the_culprit(name):
         RMGL(3, **parameters).fit(data, **options)
 
 
+def test_labels_that_tie_nothing_together_are_refused():
+    tables = {"a": pd.DataFrame(A, index=range(100, 120)), "b": pd.DataFrame(A, index=map(str, range(100, 120)))}
+    with pytest.raises(ValueError, match="view 'a' has no row label in common with any other view"):
+        RMGL(3, align="outer").fit(tables)
+    labels = [f"c{row}" for row in range(20)]
+    tables = {"a": pd.DataFrame(A, index=labels), "b": pd.DataFrame(A, index=labels)}
+    observed = pd.DataFrame(np.ones((20, 2), dtype=bool), index=labels[::-1], columns=["a", "b"])
+    with pytest.raises(ValueError, match="observed has other row labels than the views"):
+        RMGL(3).fit(tables, observed=observed)
+
+
+def test_fit_transform_takes_masks():
+    views, _, observed = planted()
+    np.testing.assert_array_equal(RMGL(3, random_state=0).fit_transform(views, observed=observed), fit(views, observed=observed).embedding_)
+
+
 def test_methods_that_need_all_rows_say_so():
     with pytest.raises(ValueError, match=r"view 'b' is missing 2 of the 20 entities .*SCML needs all entities"):
         SCML(2).fit({"a": A, "b": missing([3, 4])})

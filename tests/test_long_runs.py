@@ -168,6 +168,14 @@ def test_time_is_kept(views):
     assert RMGL(3, max_seconds=1000, random_state=0).fit(views).converged_
 
 
+def test_a_finished_run_read_with_no_time_left_is_the_same(views, tmp_path):
+    whole = RMGL(3, random_state=0).fit(views, checkpoint=tmp_path / "steps")
+    with pytest.warns(ConvergenceWarning, match="max_seconds=0"):
+        short = RMGL(3, random_state=0, max_seconds=0).fit(views, checkpoint=tmp_path / "steps")
+    np.testing.assert_array_equal(short.guide_, whole.guide_)
+    np.testing.assert_array_equal(short.alpha_, [layer.alpha for layer in short.layers_])
+
+
 def test_an_error_in_the_callback_reaches_the_caller(views):
     def broken(row):
         raise Killed("mine")

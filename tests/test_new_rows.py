@@ -161,6 +161,33 @@ def test_a_row_far_from_all_gets_a_label_and_finite_numbers():
         assert set(model.predict(far)) <= {0, 1, 2}
 
 
+def test_rows_of_zeros_are_as_absent_as_in_the_fit():
+    rng = np.random.default_rng(0)
+    views, _ = planted_views(columns=(12, 15), seed=0)
+    views["view 1"][rng.permutation(90)[:25]] = 0.0
+    model = RMGL(3, random_state=0).fit(views)
+    assert model.report_.views[1].n_empty == 25
+    empty = ~views["view 1"].any(axis=1)
+    votes = model.predict_proba(views, by_view=True)
+    assert (votes[empty, 1] == 0).all()
+    np.testing.assert_allclose(votes, model.predict_proba(views, observed=np.column_stack([np.ones(90, bool), ~empty]), by_view=True))
+
+
+def test_forms_of_new_rows():
+    old, _, new, _ = split()
+    labels = [f"cell {row}" for row in range(60)]
+    model = RMGL(3, random_state=0, align="outer").fit({n: pd.DataFrame(X, index=labels) for n, X in old.items()})
+    expected = model.predict_proba(new)  # arrays have no labels to go by
+    tables = {n: pd.DataFrame(X, index=[f"new {row}" for row in range(30)]) for n, X in new.items()}
+    np.testing.assert_array_equal(model.predict_proba(tables), expected)
+    assert model.predict({n: X[:0] for n, X in new.items()}).shape == (0,)
+    assert model.transform({n: X[:0] for n, X in new.items()}).shape == (0, 3)
+    observed = np.ones((30, 3), dtype=bool)
+    np.testing.assert_array_equal(model.predict([new["view 0"], None, None], observed=observed), model.predict({"view 0": new["view 0"]}))
+    blocks = RMGL(3, random_state=0, views={"a": [0, 1, 2, 3], "b": [4, 5, 6, 7, 8]}).fit(np.hstack([old["view 0"], old["view 1"]]))
+    assert blocks.predict({"a": new["view 0"]}).shape == (30,)
+
+
 def test_the_callers_arrays_are_not_kept():
     old, _, new, _ = split()
     model = RMGL(3, scale="none", random_state=0).fit(old)

@@ -62,6 +62,7 @@ VARIANTS = {
         lambda v: {n: pd.DataFrame(X[m:], index=[f"é{r}" for r in range(m, len(X))]) for m, (n, X) in enumerate(v.items())},
         {"align": "outer"},
     ),
+    "ranges": (lambda v: np.hstack(list(v.values())), {"views": [range(3), range(3, 8)], "alpha": pd.Series([1.0, 2.0])}),
     "generator": (lambda v: v, {"random_state": np.random.RandomState(0)}),
 }
 

@@ -13,6 +13,7 @@ bit by bit. Whatever the file holds, loading makes values of these kinds and not
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import tempfile
@@ -20,6 +21,7 @@ import tokenize
 import zipfile
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass
+from functools import cache
 from io import BytesIO
 from math import prod
 from numbers import Integral, Real
@@ -47,6 +49,8 @@ DAMAGED = (
     *(zipfile.BadZipFile, EOFError, ValueError, TypeError, KeyError, NotImplementedError, OverflowError, RecursionError, RuntimeError),
     tokenize.TokenError,
 )
+UMASK = os.umask(0o077)
+os.umask(UMASK)
 KEPT = ("n_components",)  # known of a layer beside its fields
 
 
@@ -57,6 +61,8 @@ class NotReadable(ValueError):
 def write_archive(path: str | os.PathLike, content: Any, *, format: str, version: int = VERSION) -> None:
     """Write content to a file, which appears complete or not at all."""
     target = Path(path)
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"{target}: its folder does not exist")
     arrays: list[np.ndarray] = []
     index = {"format": format, "version": version, "rmgl": _rmgl_version(), "content": encode(content, arrays)}
     handle, draft = tempfile.mkstemp(prefix=f".{target.name}-", dir=target.parent)
@@ -69,7 +75,7 @@ def write_archive(path: str | os.PathLike, content: Any, *, format: str, version
                         npy.write_array(member, array, allow_pickle=False)
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(draft, 0o666 & ~_umask())
+        os.chmod(draft, 0o666 & ~UMASK)
         os.replace(draft, target)
     except BaseException:
         Path(draft).unlink(missing_ok=True)
@@ -90,11 +96,15 @@ def read_archive(path: str | os.PathLike, *, format: str, version: int = VERSION
                 raise NotReadable(
                     f"it was written by a newer rmgl (version {found} of the format; this one reads up to {version}): upgrade rmgl"
                 )
-            return decode(index.get("content"), lambda number: _array(archive, number))
+            return decode(index.get("content"), cache(lambda number: _array(archive, number)))
     except NotReadable as error:
         raise ValueError(f"{path}: {error}") from error
     except FileNotFoundError as error:
         raise FileNotFoundError(f"{path}: no such file") from error
+    except OSError as error:
+        if error.errno != errno.EINVAL:  # a seek to nowhere
+            raise
+        raise ValueError(f"{path}: not a readable {format}; it is damaged or something else") from error
     except DAMAGED as error:
         detail = "" if isinstance(error, TypeError | tokenize.TokenError) else " ".join(str(error).split())
         raise ValueError(f"{path}: not a readable {format}; it is damaged or something else{detail and f' ({detail})'}") from error
@@ -126,6 +136,10 @@ def encode(value: Any, arrays: list[np.ndarray]) -> Any:
         return {"tuple": [encode(item, arrays) for item in value]}
     if isinstance(value, dict):
         return {"dict": [[encode(key, arrays), encode(item, arrays)] for key, item in value.items()]}
+    if isinstance(value, range):
+        return [int(item) for item in value]
+    if hasattr(value, "to_numpy"):  # pandas Series and indexes
+        return encode(value.to_numpy(), arrays)
     if isinstance(value, slice):
         return {"slice": [encode(end, arrays) for end in (value.start, value.stop, value.step)]}
     if is_dataclass(value) and type(value).__name__ in RECORDS:
@@ -221,12 +235,6 @@ def _array(archive: zipfile.ZipFile, number: Any) -> np.ndarray:
         raise NotReadable(f"array {number} of {dtype} and shape {shape} does not fit into its {len(data)} bytes")
     stream.seek(0)
     return npy.read_array(stream, allow_pickle=False)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def _rmgl_version() -> str:

@@ -137,7 +137,7 @@ class Chooser:
         graph = weighted_sum([self.among_all(item) for item in layers], np.asarray(weights).tolist())
         rows = None
         for place, guidance in enumerate(GUIDANCE):
-            if self.run.over:
+            if self.run.over and not self.run.has(f"guidance-{place}"):
                 break
             rows, layers = self.guided_pass(place, guidance, layers, weights)
             self.run.tell({"step": "guidance", "guidance": guidance})

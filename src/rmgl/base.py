@@ -33,9 +33,9 @@ class ViewsClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
     views: Any
     embedding_: NDArray[np.float64]
 
-    def fit_transform(self, X: Any, y: Any = None) -> NDArray[np.float64]:
+    def fit_transform(self, X: Any, y: Any = None, **options: Any) -> NDArray[np.float64]:
         """Fit and return the common embedding, (N, K)."""
-        return self.fit(X).embedding_
+        return self.fit(X, **options).embedding_
 
     def _check_views(self, X: Any) -> Views:
         """The checked views, and `n_features_in_` and `view_names_`."""

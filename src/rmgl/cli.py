@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 import zipfile
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from time import perf_counter
@@ -138,16 +139,18 @@ def cluster(
         check_folder(output, force)
         if save is not None:
             check_file(save, force)
+        if checkpoint is not None and checkpoint.absolute() == output.absolute():
+            raise ValueError(f"{checkpoint} cannot be both the checkpoint and the output: choose another name for one of them")
         if align is not None and id_column is None:
             raise ValueError("--align goes by row ids: name their column with --id")
         views, ids = read_views(inputs, id_column, align)
         model = RMGL(clusters, random_state=seed, n_jobs=jobs, verbose=int(sys.stderr.isatty()), **parameters)
-        seconds = timed_fit(model, views, checkpoint=checkpoint)
+        seconds = timed_fit(model, views if isinstance(views, Views) else views.views(), checkpoint=checkpoint)
         with new_folder(output, force) as draft:
             write_results(draft, model, ids=ids, seconds=seconds, pictures=pictures, graphml=graphml)
         if save is not None:
             model.save(save)
-        if checkpoint is not None:
+        if checkpoint is not None and (model.converged_ or model.n_iter_ == model.max_iter):
             remove_checkpoint(checkpoint)
     except (ValueError, TypeError, MemoryError, OSError) as error:
         raise BadInput(" ".join(str(error).split())) from error
@@ -171,9 +174,10 @@ def predict(model: Path, inputs: tuple[Path, ...], output: Path, id_column: str 
         check_file(output, force)
         fitted = RMGL.load(model)
         views, ids = read_views(inputs, id_column, "outer")
-        if not isinstance(views, Views) and len(fitted.view_names_) == 1 and len(views) == 1:
-            views = {fitted.view_names_[0]: next(iter(views.values()))}
-        shares = fitted.predict_proba(views)
+        new = views if isinstance(views, Views) else views.views(least=0)
+        if len(fitted.view_names_) == len(new.names) == 1:
+            new = replace(new, names=tuple(fitted.view_names_))  # whatever the name of the file
+        shares = fitted.predict_proba(new)
         write_predictions(output, shares, ids)
     except (ValueError, TypeError, MemoryError, OSError) as error:
         raise BadInput(" ".join(str(error).split())) from error

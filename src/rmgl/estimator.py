@@ -278,7 +278,7 @@ class RMGL(ViewsClusterer):
         self._placement = Placement.of(self, views, scalers, outcome.state)
         self.seconds_ = clock.seconds
         self.report_ = make_report(self, views, choice.graph, outcome.state.embedding)
-        self._warn(outcome)
+        self._warn(outcome, run)
         return self
 
     def predict(self, X: Any, *, observed: Any = None) -> NDArray[np.intp]:
@@ -446,9 +446,9 @@ class RMGL(ViewsClusterer):
         self.converged_ = outcome.converged and outcome.state.embedding.residual <= EIGEN_TOL
         self.n_iter_ = outcome.n_iter
 
-    def _warn(self, outcome: Outcome) -> None:
+    def _warn(self, outcome: Outcome, run: Run) -> None:
         if outcome.stopped:
-            reason = f"max_seconds={self.max_seconds:g} were over" if self.max_seconds is not None else "the callback asked for it"
+            reason = "the callback asked for it" if run.asked_to_stop else f"max_seconds={self.max_seconds:g} were over"
             warnings.warn(
                 f"RMGL was stopped after {outcome.n_iter} rounds because {reason}; the result is the best so far",
                 ConvergenceWarning,
@@ -471,7 +471,7 @@ class RMGL(ViewsClusterer):
                     UserWarning,
                     stacklevel=3,
                 )
-        if outcome.state.embedding.residual > EIGEN_TOL:
+        if outcome.state.embedding.residual > EIGEN_TOL and not outcome.stopped:
             warnings.warn(
                 f"the eigenvectors of the embedding have a relative residual of {outcome.state.embedding.residual:.1e}: "
                 "their eigenvalues lie too close together; use a smaller n_clusters or a larger alpha",

@@ -10,7 +10,7 @@ import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -22,18 +22,33 @@ from rmgl.views import Views
 DAMAGED = (ValueError, OSError, EOFError, NotImplementedError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, tokenize.TokenError)
 
 
+Parts = tuple[NDArray, list[str] | None, tuple[str, ...] | None]
+"""Values, ids and column names of a file."""
+
+
 @dataclass(frozen=True)
 class Table:
-    """The numbers of one file and, if an id column was asked for, the id of every row."""
+    """The numbers of one file, the names of their columns and, if an id column was asked for, the id of every row."""
 
     name: str
     values: NDArray
     ids: list[str] | None
+    columns: tuple[str, ...] | None
 
 
-def read_views(
-    paths: Sequence[Path], id_column: str | None = None, how: str | None = None
-) -> tuple[dict[str, NDArray] | Views, list[str] | None]:
+class Tables(dict[str, NDArray]):
+    """Arrays by view name, with the names of their columns, None where a file has none."""
+
+    def __init__(self, arrays: dict[str, NDArray], tables: Sequence[Table]) -> None:
+        super().__init__(arrays)
+        self.columns = tuple(table.columns for table in tables)
+
+    def views(self, least: int = 2) -> Views:
+        """The same as checked views that know the names of their columns."""
+        return replace(Views.of(dict(self), least=least), columns=self.columns if any(self.columns) else ())
+
+
+def read_views(paths: Sequence[Path], id_column: str | None = None, how: str | None = None) -> tuple[Tables | Views, list[str] | None]:
     """Views by name and the ids of their rows; with an id column, rows are put in the order of the first file."""
     for path in paths:
         if not path.is_file():
@@ -44,7 +59,7 @@ def read_views(
     if ".npz" in kinds:
         if id_column is not None:
             raise ValueError(f"{paths[0]}: arrays of an .npz file have no id column; their rows must be in the same order already")
-        return read_npz(paths[0]), None
+        return Tables(read_npz(paths[0]), []), None
     if ".h5mu" in kinds:
         if id_column is not None:
             raise ValueError(f"{paths[0]}: the row ids of an .h5mu file are the names of its observations: leave out --id")
@@ -53,7 +68,8 @@ def read_views(
     names = [table.name for table in tables]
     if len(set(names)) < len(names):
         raise ValueError(f"the file names give the view names {names}: rename a file so that they differ")
-    return align(tables, how) if id_column is not None else ({table.name: table.values for table in tables}, None)
+    arrays, ids = align(tables, how) if id_column is not None else ({table.name: table.values for table in tables}, None)
+    return Tables(arrays, tables), ids
 
 
 def read_npz(path: Path) -> dict[str, NDArray]:
@@ -101,13 +117,13 @@ def read_table(path: Path, id_column: str | None) -> Table:
     if reader is None:
         raise ValueError(f"{path}: unknown kind of file; use one .npz or .h5mu, or .npy, .csv, .tsv, .parquet, .feather or .arrow files")
     try:
-        values, ids = reader(path, id_column)
+        values, ids, columns = reader(path, id_column)
     except (*DAMAGED, ImportError, UnicodeDecodeError, csv.Error) as error:
         raise ValueError(f"{path}: {error}") from error
-    return Table(path.stem, values, ids)
+    return Table(path.stem, values, ids, columns)
 
 
-def read_npy(path: Path, id_column: str | None) -> tuple[NDArray, list[str] | None]:
+def read_npy(path: Path, id_column: str | None) -> Parts:
     if id_column is not None:
         raise ValueError(f"an .npy file has no id column {id_column!r}, so its rows cannot be aligned")
     try:
@@ -117,10 +133,10 @@ def read_npy(path: Path, id_column: str | None) -> tuple[NDArray, list[str] | No
         raise ValueError(f"not a readable .npy file of plain numbers{_detail(error)}") from error
     if not isinstance(stored, np.ndarray):
         raise ValueError("it holds several arrays: rename it to .npz")
-    return stored, None
+    return stored, None, None
 
 
-def read_text(path: Path, id_column: str | None) -> tuple[NDArray, list[str] | None]:
+def read_text(path: Path, id_column: str | None) -> Parts:
     """Numbers separated by commas or tabs, with or without a line of column names."""
     delimiter = "\t" if path.suffix.lower() == ".tsv" else ","
     try:
@@ -143,10 +159,11 @@ def read_text(path: Path, id_column: str | None) -> tuple[NDArray, list[str] | N
     columns = [place for place in range(len(first)) if place != id_place]
     values = np.array([to_numbers(row, line, columns) for line, row in rows])
     ids = None if id_place is None else [row[id_place] for _, row in rows]
-    return values.reshape(len(rows), len(columns)), ids
+    names = None if header is None else tuple(header[place] for place in columns)
+    return values.reshape(len(rows), len(columns)), ids, names
 
 
-def read_frame(path: Path, id_column: str | None) -> tuple[NDArray, list[str] | None]:
+def read_frame(path: Path, id_column: str | None) -> Parts:
     """A Parquet or Feather (Arrow) file."""
     try:
         import pandas as pd
@@ -159,16 +176,19 @@ def read_frame(path: Path, id_column: str | None) -> tuple[NDArray, list[str] | 
         raise ValueError(f"not a readable {path.suffix.lower()} file{_detail(error)}") from error
     if id_column is not None and id_column in frame.index.names:
         frame = frame.reset_index(level=id_column)
+    elif id_column is None and not (frame.index.dtype.kind in "iu" and np.array_equal(frame.index, np.arange(len(frame)))):
+        named = f"--id {frame.index.name}" if frame.index.name else "a name and --id"
+        raise ValueError(f"its rows have labels: use {named}, or leave them out (reset_index(drop=True))")
     place = find_id([str(column) for column in frame.columns], id_column)
     ids = None if place is None else frame.iloc[:, place].astype(str).tolist()
     numbers = frame if place is None else frame.drop(columns=frame.columns[place])
     text = list(numbers.select_dtypes(exclude=["number", "bool"]).columns)
     if text:
         raise ValueError(f"columns {text[:5]} are not numbers: drop them, or name the one with the row ids with --id")
-    return numbers.to_numpy(dtype=np.float64, na_value=np.nan), ids
+    return numbers.to_numpy(dtype=np.float64, na_value=np.nan), ids, tuple(map(str, numbers.columns))
 
 
-READERS: dict[str, Callable[[Path, str | None], tuple[NDArray, list[str] | None]]] = {
+READERS: dict[str, Callable[[Path, str | None], Parts]] = {
     ".npy": read_npy,
     ".csv": read_text,
     ".tsv": read_text,
@@ -189,7 +209,8 @@ def align(tables: Sequence[Table], how: str | None = None) -> tuple[dict[str, ND
     if how is None:
         check_same_ids(tables)
     elif how == "inner":
-        ids = [identifier for identifier in ids if all(identifier in set(table.ids or []) for table in tables)]
+        known_ids = [set(table.ids or []) for table in tables]
+        ids = [identifier for identifier in ids if all(identifier in known for known in known_ids)]
     place = {identifier: row for row, identifier in enumerate(ids)}
     views = {}
     for table in tables:

@@ -29,6 +29,13 @@ def aligned(named: Sequence[tuple[str, Any]], how: str) -> list[tuple[str, Any]]
         together = _union(together, X.index) if how == "outer" else together[together.isin(X.index)]
         if len(together) == 0:
             raise ValueError(f"align='inner': view {name!r} has no row label in common with those before it")
+    if how == "outer" and len(named) > 1:
+        for name, X in named:
+            if not any(X.index.isin(other.index).any() for other_name, other in named if other_name != name):
+                raise ValueError(
+                    f"align='outer': view {name!r} has no row label in common with any other view, so nothing ties them together: check "
+                    "that the labels are of the same kind"
+                )
     return [(name, X.reindex(together)) for name, X in named]
 
 
@@ -38,13 +45,16 @@ def _union(first: Any, second: Any) -> Any:
     return second if len(first) == 0 else first if len(more) == 0 else first.append(more)
 
 
-def check_observed(observed: Any, names: Sequence[str]) -> list[NDArray[np.bool_] | None]:
+def check_observed(observed: Any, names: Sequence[str], index: Any = None) -> list[NDArray[np.bool_] | None]:
     """One mask of rows for each view, None where all are observed.
 
-    Given as a table of truth values with a column for each view, or as a list or dict with one mask for each view.
+    Given as a table of truth values with a column for each view, or as a list or dict with one mask for each view. A table whose rows
+    are labelled must have the labels `index` of the views, where they have any.
     """
     if observed is None:
         return [None] * len(names)
+    if hasattr(observed, "index") and hasattr(observed, "iloc") and index is not None and not observed.index.equals(index):
+        raise ValueError("observed has other row labels than the views: put its rows in the same order (observed.loc[view.index])")
     if hasattr(observed, "columns") and set(map(str, observed.columns)) == set(names):
         observed = {str(column): observed[column] for column in observed.columns}
     if isinstance(observed, Mapping):

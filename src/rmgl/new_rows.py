@@ -14,7 +14,7 @@ of the new node follows from its weights by the eigenvector equation,
     q = sum_m beta_m sum_j w_mj q_j / (sum_m beta_m d_m - lambda)
 
 and g, a row of the guide, as their mean; so weights and places are found in turn, at first without the terms of the embedding. A row that
-is equal to a fitted one has the place of that.
+is equal to a fitted one in all layers it is in has the place of that.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from rmgl.edges import Vector
 from rmgl.edges.local_scaling import LocalScaling
 from rmgl.edges.search import squared_lengths
 from rmgl.embedding import unit_rows
+from rmgl.incomplete import check_observed
 from rmgl.scaling import Scaler
 from rmgl.views import LARGEST_VALUE, Matrix, Views, is_collection_of_views, side_by_side
 
@@ -129,7 +130,10 @@ class Placement:
 
     def place(self, new: Views) -> Placed:
         """Votes and places of new rows, which are scaled like the fitted ones."""
-        step = max(1, BATCH_ENTRIES // max(self._width(layer) for layer in self.layers))
+        n_clusters = self.embedding.shape[1]
+        if new.n_rows == 0:
+            return Placed(np.empty((0, len(self.layers), n_clusters)), np.empty((0, n_clusters)))
+        step = max(1, BATCH_ENTRIES // max(max(self._width(layer), layer.n_listed * n_clusters) for layer in self.layers))
         parts = [self._place_batch(new, np.arange(at, min(at + step, new.n_rows))) for at in range(0, new.n_rows, step)]
         return Placed(np.concatenate([part.votes for part in parts]), np.concatenate([part.embedding for part in parts]))
 
@@ -352,10 +356,19 @@ def new_views(fitted: Views, data: Any, blocks: Any = None, *, align: str | None
     elif not is_collection_of_views(data) and not isinstance(data, Views) and blocks is None:
         data = {fitted.names[0]: data}
     if isinstance(data, Mapping):
+        blocks = None
+        if observed is not None and not isinstance(observed, Mapping) and len(data) == len(fitted.names):
+            observed = dict(zip(data, check_observed(observed, list(map(str, data))), strict=True))
         data = {str(name): X for name, X in data.items() if X is not None}
         if isinstance(observed, Mapping):
             observed = {str(name): mask for name, mask in observed.items() if str(name) in data}
-    new = Views.of(data, blocks, align=align, observed=observed, least=0)
+        if not all(hasattr(X, "reindex") for X in data.values()):
+            align = None  # rows without labels are in the same order already
+    if isinstance(data, Views):
+        new = data
+        new.check_entities(0)
+    else:
+        new = Views.of(data, blocks, align=align, observed=observed, least=0)
     unknown = [name for name in new.names if name not in fitted.names]
     if unknown:
         raise ValueError(f"the model has no views {unknown}: it was fitted on {list(fitted.names)}")
@@ -363,8 +376,18 @@ def new_views(fitted: Views, data: Any, blocks: Any = None, *, align: str | None
     matrices, present = [], []
     for view, name in enumerate(fitted.names):
         matrices.append(_rows_like(fitted, view, new, given.get(name)))
-        present.append(np.flatnonzero(new.mask(given[name])) if name in given else np.arange(0))
-    return Views(fitted.names, tuple(matrices), tuple(present), new.index)
+        present.append(new.mask(given[name]) if name in given else np.zeros(new.n_rows, dtype=bool))
+    _leave_out_empty(fitted, matrices, present)
+    return Views(fitted.names, tuple(matrices), tuple(map(np.flatnonzero, present)), new.index)
+
+
+def _leave_out_empty(fitted: Views, matrices: Sequence[Matrix], present: Sequence[NDArray[np.bool_]]) -> None:
+    """Rows of zeros are absent from the views from which they were in the fit, unless they have no other."""
+    filled = [np.asarray((X != 0).sum(axis=1)).ravel() > 0 for X in matrices]
+    elsewhere = np.any([own & said for own, said in zip(present, filled, strict=True)], axis=0)
+    for view, n_empty in enumerate(fitted.n_empty):
+        if n_empty:
+            present[view][~filled[view] & elsewhere] = False
 
 
 def scaled_like(fitted: Placement, new: Views) -> Views:

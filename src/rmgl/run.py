@@ -53,7 +53,8 @@ class Run:
         own = fingerprint(parameters, views)
         if self.step("run", lambda: own, random_state=random_state) != own:
             raise ValueError(
-                f"checkpoint={str(self.folder)!r} holds a run on other data or with other parameters: choose another folder, or delete it"
+                f"checkpoint={str(self.folder)!r} holds a run on other data or with other parameters or versions: "
+                "choose another folder, or delete it"
             )
 
     def step(
@@ -73,14 +74,17 @@ class Run:
         self.keep(name, lambda: pack(result), random_state)
         return result
 
+    def has(self, name: str) -> bool:
+        """Whether the checkpoint has a step."""
+        return self.folder is not None and (self.folder / f"{name}{SUFFIX}").exists()
+
     def kept(self, name: str, random_state: np.random.RandomState | None = None) -> Any:
         """What was kept under a name, None if there is nothing."""
-        path = None if self.folder is None else self.folder / f"{name}{SUFFIX}"
-        if path is None or not path.exists():
+        if self.folder is None or not self.has(name):
             return None
         from rmgl.archive import read_archive
 
-        content = read_archive(path, format=FORMAT)
+        content = read_archive(self.folder / f"{name}{SUFFIX}", format=FORMAT)
         if random_state is not None:
             random_state.set_state(content["random_state"])
         return content["result"]
@@ -96,8 +100,9 @@ class Run:
 
     def tell(self, row: dict[str, Any]) -> None:
         """Tell the callback what is done; it may ask to stop by returning True."""
-        if self.callback is not None and self.callback({**row, "seconds": self.seconds}) is True:
-            self.asked_to_stop = True
+        if self.callback is not None:
+            answer = self.callback({**row, "seconds": self.seconds})
+            self.asked_to_stop |= isinstance(answer, bool | np.bool_) and bool(answer)
 
     @property
     def seconds(self) -> float:
@@ -126,5 +131,6 @@ def fingerprint(parameters: dict[str, Any], views: Views) -> str:
     described = encode({**parameters, "views": views, "versions": [__version__, np.__version__]}, arrays)
     digest = hashlib.sha256(json.dumps(described).encode())
     for array in arrays:
+        digest.update(f"{array.shape} {array.dtype.str}".encode())
         digest.update(np.ascontiguousarray(array).data)
     return digest.hexdigest()

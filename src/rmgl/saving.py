@@ -12,10 +12,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from rmgl.archive import read_archive, write_archive
 from rmgl.estimator import RMGL
+from rmgl.report import Report
 from rmgl.scaling import SCALES, Scaler
 from rmgl.views import LARGEST_VALUE, Views
 
 FORMAT = "rmgl model"
+FITTED = ("alpha_", "beta_", "converged_", "eigenvalues_", "history_", "n_features_in_", "n_iter_", "report_", "scale_", "view_weights_")
 PRIVATE = ("_placement", "_n_features_out")
 LARGEST_NUMBER = LARGEST_VALUE**2
 """Squared distances are no larger."""
@@ -49,6 +51,9 @@ def load_model(kind: type[RMGL], path: str | os.PathLike) -> RMGL:
 def check_loaded(model: RMGL) -> None:
     """Whether what came from a file is a fitted model: every part of the size that the others ask for."""
     placement, views = model._placement, model._placement.views
+    missing = [name for name in FITTED if not hasattr(model, name)]
+    if missing or not isinstance(model.report_, Report) or not isinstance(model.history_, list):
+        raise ValueError(f"without {missing}" if missing else "a report or history of another kind")
     if model.embedding_.ndim != 2:
         raise ValueError("an embedding that is no matrix")
     n, k = model.embedding_.shape

@@ -62,9 +62,14 @@ class Views:
         different row labels together: "outer" takes every entity of any table, "inner" those of all. A view needs `least` rows.
         """
         if isinstance(data, Views):
-            if observed is not None:
-                raise ValueError("observed= is for arrays and tables, but these views know which rows they have: leave it out")
+            given = [f"{name}=" for name, value in (("observed", observed), ("align", align), ("views", blocks)) if value is not None]
+            if given:
+                raise ValueError(f"{given[0]} is for arrays and tables, but these views know which rows they have: leave it out")
+            data.check_entities(least)
             return data
+        if hasattr(data, "obs_names"):
+            kind = "mudata(mdata)" if hasattr(data, "mod") else "anndata(adata, ['X', ...])"
+            raise TypeError(f"a {type(data).__name__} is not one table: use rmgl.from_{kind}")
         if is_collection_of_views(data):
             if blocks is not None:
                 raise ValueError("views= describes the column blocks of one 2-D input, but several views were given: leave views=None")
@@ -83,7 +88,7 @@ class Views:
             if observed is not None:
                 raise ValueError("observed= goes by the order of the rows, which align= changes: use one of the two")
             named = aligned(named, align)
-        masks = check_observed(observed, names)
+        masks = check_observed(observed, names, next((X.index for _, X in named if _has_row_labels(X)), None))
         checked = [check_view(name, X, mask, least) for (name, X), mask in zip(named, masks, strict=True)]
         matrices, present = tuple(X for X, _ in checked), tuple(rows for _, rows in checked)
         check_same_rows(named, matrices)

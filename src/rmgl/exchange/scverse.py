@@ -62,8 +62,10 @@ def from_mudata(mdata: Any, *, rep: str | Mapping[str, str] | None = None, layer
         matrices.append(X)
         present.append(rows)
     known = tuple(present) if any(rows is not None for rows in present) else ()
-    views = Views(tuple(modalities), tuple(matrices), known, np.asarray(mdata.obs_names, dtype=object))
-    views.check_entities()
+    columns = tuple(column_names(adata, sources[name]) for name, adata in modalities.items())
+    index = np.asarray(mdata.obs_names, dtype=object)
+    views = Views(tuple(modalities), tuple(matrices), known, index, columns if any(columns) else ())
+    views.check_entities(least=0)
     return views
 
 
@@ -96,8 +98,10 @@ def from_anndata(adata: Any, views: Sequence[str] | Mapping[str, str]) -> Views:
     names = [name for name, _ in named]
     if len(set(names)) < len(names):
         raise ValueError(f"view names must differ, but they are {names}: name each part once, or give a dict of view name to name")
-    found = Views.of({name: stored(adata, *find_source(adata, key), "this AnnData") for name, key in named})
-    return replace(found, index=np.asarray(adata.obs_names, dtype=object))
+    sources = {name: find_source(adata, key) for name, key in named}
+    found = Views.of({name: stored(adata, *source, "this AnnData") for name, source in sources.items()}, least=0)
+    columns = tuple(column_names(adata, source) for source in sources.values())
+    return replace(found, index=np.asarray(adata.obs_names, dtype=object), columns=columns if any(columns) else ())
 
 
 def to_mudata(model: RMGL, mdata: Any, *, key: str = "rmgl") -> None:
@@ -204,6 +208,11 @@ def stored(adata: Any, place: str, key: str | None, owner: str) -> Any:
     return X.to_memory() if hasattr(X, "to_memory") else X
 
 
+def column_names(adata: Any, source: tuple[str, str | None]) -> tuple[str, ...] | None:
+    """The names of the variables, where they are the columns of a source."""
+    return None if source[0] == "obsm" else tuple(map(str, adata.var_names))
+
+
 def positions(everyone: Any, own: Any, name: str) -> NDArray[np.intp]:
     """The places of a modality's observations among all."""
     for names, owner in ((everyone, "the MuData"), (own, f"modality {name!r}")):
@@ -218,7 +227,7 @@ def positions(everyone: Any, own: Any, name: str) -> NDArray[np.intp]:
 
 def modality_view(name: str, X: Any, places: NDArray[np.intp], n_rows: int) -> tuple[Matrix, NDArray[np.intp] | None]:
     """The matrix of a modality among all observations, and the rows it has, None for all."""
-    checked, given = check_view(name, X)
+    checked, given = check_view(name, X, least=0)
     if given is None and np.array_equal(places, np.arange(n_rows)):
         return checked, None
     own = np.arange(places.size) if given is None else given
