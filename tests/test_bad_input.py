@@ -207,7 +207,7 @@ def test_blocks_that_are_no_list(blocks):
         Views.of(A, blocks)
 
 
-@pytest.mark.parametrize("factor", [1e300, 5e-324])
+@pytest.mark.parametrize("factor", [1.7e308, 1e300, 5e-324])
 def test_given_layers_out_of_range(factor):
     with pytest.raises(ValueError, match=r"layer 'view_0': the weights of node 0 add up to .*multiply the layer by a constant"):
         SCGED(2, precomputed=True).fit([factor * np.ones((6, 6))])

@@ -112,7 +112,8 @@ def check_adjacencies(views: Views) -> GivenLayers:
 
 def check_degrees(name: str, adjacency: sparse.csr_array) -> None:
     """Refuse weights whose sums cannot be divided by in double precision."""
-    degrees = adjacency.sum(axis=1)
+    with np.errstate(over="ignore"):
+        degrees = adjacency.sum(axis=1)
     odd = np.flatnonzero((degrees > LARGEST_VALUE) | ((degrees > 0) & (degrees < SMALLEST_SPREAD)))
     if odd.size:
         raise ValueError(
