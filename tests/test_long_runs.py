@@ -110,14 +110,16 @@ def test_ten_kills_at_random_moments_and_the_same_result(tmp_path):
             process.send_signal(signal.SIGKILL)
             process.wait()
             kills += 1
+            survived = (tmp_path / "pieces").exists()  # killed when all was written
     if not survived:
         assert start("pieces", "--checkpoint", steps).wait(timeout=200) == 0
     print(f"killed {kills} times")
     assert kills >= 1
     assert (tmp_path / "pieces" / "labels.csv").read_bytes() == (tmp_path / "whole" / "labels.csv").read_bytes()
     np.testing.assert_array_equal(np.load(tmp_path / "pieces" / "embedding.npy"), np.load(tmp_path / "whole" / "embedding.npy"))
-    assert not (tmp_path / "steps").exists()
-    assert sorted(path.name for path in tmp_path.iterdir() if not path.name.startswith(".")) == ["digits.npz", "pieces", "whole"]
+    left = {path.name for path in tmp_path.iterdir() if not path.name.startswith(".")}
+    assert left - {"steps"} == {"digits.npz", "pieces", "whole"}
+    assert survived or "steps" not in left
 
 
 def test_a_checkpoint_of_another_run_is_refused(views, tmp_path):

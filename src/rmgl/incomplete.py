@@ -31,7 +31,7 @@ def aligned(named: Sequence[tuple[str, Any]], how: str) -> list[tuple[str, Any]]
             raise ValueError(f"align='inner': view {name!r} has no row label in common with those before it")
     if how == "outer" and len(named) > 1:
         for name, X in named:
-            if not any(X.index.isin(other.index).any() for other_name, other in named if other_name != name):
+            if len(X) and not any(X.index.isin(other.index).any() for other_name, other in named if other_name != name):
                 raise ValueError(
                     f"align='outer': view {name!r} has no row label in common with any other view, so nothing ties them together: check "
                     "that the labels are of the same kind"
