@@ -29,13 +29,8 @@ def aligned(named: Sequence[tuple[str, Any]], how: str) -> list[tuple[str, Any]]
         together = _union(together, X.index) if how == "outer" else together[together.isin(X.index)]
         if len(together) == 0:
             raise ValueError(f"align='inner': view {name!r} has no row label in common with those before it")
-    if how == "outer" and len(named) > 1:
-        for name, X in named:
-            if len(X) and not any(X.index.isin(other.index).any() for other_name, other in named if other_name != name):
-                raise ValueError(
-                    f"align='outer': view {name!r} has no row label in common with any other view, so nothing ties them together: check "
-                    "that the labels are of the same kind"
-                )
+    if how == "outer":
+        check_ties([(name, X.index) for name, X in named if len(X)])
     return [(name, X.reindex(together)) for name, X in named]
 
 
@@ -43,6 +38,16 @@ def _union(first: Any, second: Any) -> Any:
     """All labels of the first index, then those that only the second has."""
     more = second.difference(first, sort=False)
     return second if len(first) == 0 else first if len(more) == 0 else first.append(more)
+
+
+def check_ties(labels: Sequence[tuple[str, Any]]) -> None:
+    """Every table shares some entity with another one."""
+    for name, own in labels if len(labels) > 1 else ():
+        if not any(own.isin(other).any() for other_name, other in labels if other_name != name):
+            raise ValueError(
+                f"align='outer': view {name!r} has no row label in common with any other view, so nothing ties them together: check that "
+                "the labels are of the same kind"
+            )
 
 
 def check_observed(observed: Any, names: Sequence[str], index: Any = None) -> list[NDArray[np.bool_] | None]:
