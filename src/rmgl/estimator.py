@@ -22,14 +22,13 @@ from rmgl.automatic import Choice
 from rmgl.base import ViewsClusterer
 from rmgl.clustering import cluster_rows
 from rmgl.embedding import components, unit_rows, weighted_sum
-from rmgl.incomplete import named_rows
 from rmgl.layer import SOLVERS
 from rmgl.new_rows import Placed, Placement, new_views, scaled_like
 from rmgl.outliers import mean_lengths, outlier_scores
 from rmgl.parallel import Team, single_threaded, team_of
 from rmgl.problems import is_auto, state_problems
 from rmgl.progress import Stopwatch, half_step_progress
-from rmgl.report import make_report, unconnected
+from rmgl.report import about_unconnected, make_report, unconnected
 from rmgl.run import Run
 from rmgl.views import Views, is_collection_of_views
 
@@ -480,11 +479,7 @@ class RMGL(ViewsClusterer):
             )
         alone = unconnected(self.layers_, self.beta_)
         if alone.size:
-            warnings.warn(
-                f"{named_rows(alone, self.index_)} not connected to any other in any layer, so the label means nothing; raise alpha",
-                UserWarning,
-                stacklevel=3,
-            )
+            warnings.warn(about_unconnected(alone, self.index_), UserWarning, stacklevel=3)
         n_components = outcome.state.embedding.n_components
         if n_components > self.n_clusters_:
             warnings.warn(

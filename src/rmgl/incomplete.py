@@ -99,7 +99,9 @@ def without_absent(name: str, X: Any, observed: NDArray[np.bool_] | None) -> tup
     absent = n_unknown == X.shape[1] if observed is None else ~observed
     if observed is not None and (observed & (n_unknown == X.shape[1])).any():
         rows = np.flatnonzero(observed & (n_unknown == X.shape[1]))
-        raise ValueError(f"view {name!r} is NaN throughout in {rows.size} row(s) that observed= says are there (first: row {rows[0]})")
+        raise ValueError(
+            f"view {name!r} is NaN throughout in {rows.size} row(s) that observed= says are there (first: row {rows[0]}): say False there"
+        )
     if absent.any():
         X = _with_zeros(X, absent)
     _check_finite(name, X)

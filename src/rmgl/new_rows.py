@@ -142,21 +142,22 @@ class Placement:
         q, g = None, None
         for _ in range(ROUNDS):
             weights = [meeting.weights(q, self.embedding, g, self.guide) for meeting in meetings]
-            doubted = np.unique(np.concatenate([meeting.rows[found.doubted] for meeting, found in zip(meetings, weights, strict=True)]))
             graphs = self._connected(meetings, [found.graph for found in weights])
-            q, g = self._middle(graphs), self._guide_rows(graphs)
+            total = sum(graphs[1:], start=graphs[0])
+            q, g = self._middle(total), self._guide_rows(total)
+        assert q is not None
+        doubted = np.unique(np.concatenate([meeting.rows[found.doubted] for meeting, found in zip(meetings, weights, strict=True)]))
         votes = np.zeros((rows.size, len(self.layers), self.embedding.shape[1]))
         for meeting, graph in zip(meetings, graphs, strict=True):
             votes[:, self.layers.index(meeting.layer)] += (graph @ self.clusters).toarray()
-        placed = Placed(votes / votes.sum(axis=(1, 2), keepdims=True), self._with_copies(meetings, self._middle(graphs)))
+        placed = Placed(votes / votes.sum(axis=(1, 2), keepdims=True), self._with_copies(meetings, q))
         if doubted.size:
             again = self._place_batch(new, rows[doubted], everyone=True)
             placed.votes[doubted], placed.embedding[doubted] = again.votes, again.embedding
         return placed
 
-    def _middle(self, weights: Sequence[sparse.csr_array]) -> NDArray[np.float64]:
-        """sum_j w_j q_j / (d - lambda); weights contain beta."""
-        total = sum(weights[1:], start=weights[0])
+    def _middle(self, total: sparse.csr_array) -> NDArray[np.float64]:
+        """sum_j w_j q_j / (d - lambda), with the weights of all layers together, which contain beta."""
         degrees = np.asarray(total.sum(axis=1)).ravel()[:, None]
         return (total @ self.embedding) / np.maximum(degrees - self.eigenvalues, 0.5 * degrees)
 
@@ -168,11 +169,10 @@ class Placement:
         q[total.row[same]] = self.embedding[total.col[same]]
         return q
 
-    def _guide_rows(self, weights: Sequence[sparse.csr_array]) -> NDArray[np.float64] | None:
+    def _guide_rows(self, total: sparse.csr_array) -> NDArray[np.float64] | None:
         """Means of the rows of the guide, of the same length as those."""
         if self.guide is None:
             return None
-        total = sum(weights[1:], start=weights[0])
         return unit_rows(total @ self.guide) * float(np.sqrt(np.square(self.guide).sum(axis=1).max()))
 
     @staticmethod

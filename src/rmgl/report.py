@@ -183,7 +183,7 @@ def make_report(model: RMGL, views: Views, graph: Graph | None, embedding: Embed
     weak = weak_points(report, int(np.bincount(model.labels_, minlength=model.n_clusters_).min()))
     alone = unconnected(model.layers_, model.beta_)
     if alone.size:
-        weak.append(f"{named_rows(alone, model.index_)} not connected to any other in any layer, so the label means nothing; raise alpha")
+        weak.append(about_unconnected(alone, model.index_))
     if number is not None and number.confidence == "low":
         weak.append(f"the number of clusters is uncertain: {number.rivals} do about as well as {number.chosen}")
     return replace(report, warnings=weak)
@@ -192,6 +192,10 @@ def make_report(model: RMGL, views: Views, graph: Graph | None, embedding: Embed
 def unconnected(layers: Sequence[Layer], beta: NDArray[np.float64]) -> NDArray[np.intp]:
     """The entities without an edge in any layer that counts."""
     return np.flatnonzero(np.sum([layer.degrees for layer, b in zip(layers, beta, strict=True) if b > 0], axis=0) == 0)
+
+
+def about_unconnected(alone: NDArray[np.intp], index: NDArray | None) -> str:
+    return f"{named_rows(alone, index)} not connected to any other in any layer, so the label means nothing; raise alpha"
 
 
 def eigengap(graph: Graph, embedding: Embedding) -> float:

@@ -84,7 +84,10 @@ class Run:
             return None
         from rmgl.archive import read_archive
 
-        content = read_archive(self.folder / f"{name}{SUFFIX}", format=FORMAT)
+        try:
+            content = read_archive(self.folder / f"{name}{SUFFIX}", format=FORMAT)
+        except ValueError as error:
+            raise ValueError(f"{error}; delete the file, and the step is done again") from error
         if random_state is not None:
             random_state.set_state(content["random_state"])
         return content["result"]
