@@ -26,12 +26,13 @@ from io import BytesIO
 from math import prod
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import numpy as np
 from numpy.lib import format as npy
 from scipy import sparse
 
+from rmgl.checks import conforms, sound_sparse
 from rmgl.edges.local_scaling import LocalScaling
 from rmgl.embedding import Embedding
 from rmgl.layer import Layer
@@ -58,8 +59,8 @@ class NotReadable(ValueError):
     """The file is not what it should be."""
 
 
-def write_archive(path: str | os.PathLike, content: Any, *, format: str, version: int = VERSION) -> None:
-    """Write content to a file, which appears complete or not at all."""
+def write_archive(path: str | os.PathLike, content: Any, *, format: str, version: int = VERSION, exclusive: bool = False) -> None:
+    """Write content to a file, which appears complete or not at all; with `exclusive` only if there is none."""
     target = Path(path)
     if not target.parent.is_dir():
         raise FileNotFoundError(f"{target}: its folder does not exist")
@@ -76,10 +77,16 @@ def write_archive(path: str | os.PathLike, content: Any, *, format: str, version
             file.flush()
             os.fsync(file.fileno())
         os.chmod(draft, 0o666 & ~UMASK)
-        os.replace(draft, target)
+        (_rename_exclusively if exclusive else os.replace)(draft, target)
     except BaseException:
         Path(draft).unlink(missing_ok=True)
         raise
+
+
+def _rename_exclusively(draft: str, target: Path) -> None:
+    """Give a file its name, unless that is taken: then a FileExistsError."""
+    os.link(draft, target)
+    os.unlink(draft)
 
 
 def read_archive(path: str | os.PathLike, *, format: str, version: int = VERSION) -> Any:
@@ -98,7 +105,7 @@ def read_archive(path: str | os.PathLike, *, format: str, version: int = VERSION
                 )
             return decode(index.get("content"), cache(lambda number: _array(archive, number)))
     except NotReadable as error:
-        raise ValueError(f"{path}: {error}") from error
+        raise ValueError(f"{path}: not a readable {format}; {error}") from error
     except FileNotFoundError as error:
         raise FileNotFoundError(f"{path}: no such file") from error
     except OSError as error:
@@ -193,15 +200,24 @@ def _record(kind: str, parts: dict[str, Any]) -> Any:
     kept = {name: parts.pop(name) for name in KEPT if name in parts and name not in names}
     if set(parts) != names:
         raise NotReadable(f"a {kind} with the fields {sorted(parts)}, not {sorted(names)}")
+    for name, hint in {**_field_types(RECORDS[kind]), **dict.fromkeys(kept, int)}.items():
+        if not conforms({**parts, **kept}[name], hint):
+            raise NotReadable(f"what it holds does not fit together (the {name} of a {kind} is of another type)")
     record = RECORDS[kind](**parts)
     record.__dict__.update(kept)
     return record
 
 
+@cache
+def _field_types(record: type) -> dict[str, Any]:
+    """The declared type of every field of a record."""
+    hints = get_type_hints(record)
+    return {field.name: hints[field.name] for field in fields(record)}
+
+
 def _checked_sparse(parts: dict[str, Any]) -> sparse.csr_array:
     matrix = sparse.csr_array((parts["data"], parts["indices"], parts["indptr"]), shape=tuple(parts["shape"]))
-    matrix.check_format(full_check=True)
-    return matrix
+    return sound_sparse("a sparse matrix", matrix)
 
 
 def _objects(items: list[Any]) -> np.ndarray:
