@@ -312,11 +312,19 @@ def far_pointers(S):
     S.indptr[10:-1] = 2**28
 
 
+def falling_pointers(S):
+    S.indptr[-1] = -1  # scipy's check of the format passes over this
+
+
+def overflowing_pointers(S):
+    S.indptr[10:-1] = -(2**31)
+
+
 def short_data(S):
     S.data = S.data[:-3]
 
 
-DAMAGE = [far_index, huge_index, negative_index, far_pointers, short_data]
+DAMAGE = [far_index, huge_index, negative_index, far_pointers, falling_pointers, overflowing_pointers, short_data]
 
 
 def spoiled(S, damage):

@@ -73,7 +73,8 @@ def assert_unbroken(outcomes, count):
         f"{count} edits of arrays: " + ", ".join(f"{kinds[kind]} {kind}" for kind in ("refused", "right", "changed", "failed", "crashed"))
     )
     bad = {number: told for number, told in outcomes.items() if told.startswith(("failed", "crashed"))}
-    assert not bad, bad
+    print(*(f"{number}: {told}" for number, told in bad.items()), sep="\n")
+    assert not bad
     assert len(outcomes) == count
     assert kinds["refused"] > 0.25 * count  # not everything is let through,
     assert kinds["right"] > 0.05 * count  # and not everything is refused

@@ -32,7 +32,7 @@ import numpy as np
 from numpy.lib import format as npy
 from scipy import sparse
 
-from rmgl.checks import conforms, sound_sparse
+from rmgl.checks import conforms, sound_csr
 from rmgl.edges.local_scaling import LocalScaling
 from rmgl.embedding import Embedding
 from rmgl.layer import Layer
@@ -216,8 +216,7 @@ def _field_types(record: type) -> dict[str, Any]:
 
 
 def _checked_sparse(parts: dict[str, Any]) -> sparse.csr_array:
-    matrix = sparse.csr_array((parts["data"], parts["indices"], parts["indptr"]), shape=tuple(parts["shape"]))
-    return sound_sparse("a sparse matrix", matrix)
+    return sound_csr("a sparse matrix", parts["data"], parts["indices"], parts["indptr"], tuple(parts["shape"]))
 
 
 def _objects(items: list[Any]) -> np.ndarray:

@@ -34,7 +34,7 @@ def sound_sparse(what: str, matrix: Any, shape: tuple[int, int] | None = None) -
         if len(matrix.shape) != 2:
             raise ValueError(f"it has {len(matrix.shape)} dimension(s), not 2")
         if matrix.format in ("csr", "csc", "bsr"):
-            _check_whole("its row pointers or indices", matrix.indptr, matrix.indices)
+            _check_pointers(matrix.indptr, matrix.indices)
             matrix = type(matrix)((matrix.data, matrix.indices, matrix.indptr), shape=matrix.shape)  # checks sizes
             matrix.check_format(full_check=True)
         else:
@@ -48,6 +48,15 @@ def sound_sparse(what: str, matrix: Any, shape: tuple[int, int] | None = None) -
     if shape is not None and found.shape != shape:
         raise Unsound(f"{what} has shape {found.shape} where {shape} is expected")
     return found
+
+
+def sound_csr(what: str, data: Any, indices: Any, indptr: Any, shape: tuple[int, int]) -> sparse.csr_array:
+    """A CSR array from its parts, which come from a file."""
+    try:
+        _check_pointers(indptr, indices)
+        return sound_sparse(what, sparse.csr_array((data, indices, indptr), shape=shape))
+    except (ValueError, TypeError, IndexError, OverflowError, AttributeError) as error:
+        raise error if isinstance(error, Unsound) else Unsound(f"{what} is not a sound sparse matrix ({error})") from error
 
 
 def sound_indices(what: str, places: Any, below: int, *, size: int | None = None) -> NDArray[np.intp]:
@@ -148,6 +157,13 @@ def _entries(matrix: Any) -> Any:
     elif matrix.format == "lil" and any(len(columns) != len(values) for columns, values in zip(matrix.rows, matrix.data, strict=True)):
         raise ValueError("a row holds more columns than values, or fewer")
     return matrix.tocoo()
+
+
+def _check_pointers(indptr: Any, indices: Any) -> None:
+    """Refuse row pointers that leave the entries. scipy's own check passes over those that end below zero."""
+    _check_whole("its row pointers or indices", indptr, indices)
+    if indptr.size == 0 or indptr[0] != 0 or indptr[-1] > indices.size or (indptr[1:] < indptr[:-1]).any():
+        raise Unsound("its row pointers do not rise from 0 to the number of its entries")
 
 
 def _check_whole(what: str, *arrays: Any) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from rmgl.checks import Unsound, expect, sound_numbers, sound_sparse
+from rmgl.checks import Unsound, expect, sound_csr, sound_numbers
 from rmgl.edges.all_pairs import AllPairs
 from rmgl.edges.approximate import KINDS, approximate_pattern, given_pattern, measured_recall
 from rmgl.edges.interface import Edges, Vector
@@ -110,9 +110,8 @@ class Candidates:
 def sound_packed(packed: dict[str, Any], n_nodes: int) -> tuple[sparse.csr_array, Vector | None, LocalScaling | None]:
     """The pattern, radii and scaling of packed candidates, if they can be those of so many nodes."""
     reason, recall, radii, scaling = packed["reason"], packed["recall"], packed["radii"], packed["scaling"]
-    indptr, indices = packed["indptr"], packed["indices"]
-    pattern = sparse.csr_array((np.ones(indices.size, dtype=bool), indices, indptr), shape=(n_nodes, n_nodes))
-    pattern = sound_sparse("the pattern of candidate pairs", pattern)
+    present = np.ones(np.shape(packed["indices"]), dtype=bool)
+    pattern = sound_csr("the pattern of candidate pairs", present, packed["indices"], packed["indptr"], (n_nodes, n_nodes))
     if (pattern != pattern.T).nnz or pattern.diagonal().any():
         raise Unsound("the pattern of candidate pairs is not symmetric, or pairs a node with itself")
     if reason not in REASONS or not (recall is None or isinstance(recall, float)):
