@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from benchmarks import ROOT
 from benchmarks.oriented_gradients import oriented_gradients
 from rmgl.datasets import fetch_coil20, load_uci_digits
-from rmgl.views import Views
+from rmgl.views.views import Views
 
 WORD_COUNTS = ("3sources", "ngs")
 FILES = ("100leaves", "3sources", "aloi10", "mfeat", "msrcv1_5v", "ngs", "orl_4v", "scene15", "snareseq")

@@ -20,7 +20,7 @@ from scipy import sparse
 from benchmarks.judge import Settings
 from benchmarks.results import Results, Row
 from rmgl.edges import AllPairs, PairList
-from rmgl.parallel import Team, team_of
+from rmgl.running.threads import Team, team_of
 
 FIRST_FIT = """
 import time

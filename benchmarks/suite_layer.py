@@ -20,7 +20,7 @@ from benchmarks.results import Results, Row
 from benchmarks.scores import score_layer, score_log_degree
 from rmgl import learn_layer
 from rmgl.datasets.uci_digits import PAPER_PARAMETERS, VIEW_NAMES
-from rmgl.defaults import default_alpha
+from rmgl.model.defaults import default_alpha
 
 TOL = 1e-6
 EDGES_PER_NODE = 15

@@ -11,12 +11,12 @@ from sklearn.cluster import KMeans, SpectralClustering
 from sklearn.metrics import normalized_mutual_info_score
 
 from rmgl import RMGL
-from rmgl.clustering import cluster_rows
 from rmgl.datasets import load_uci_digits
 from rmgl.datasets.uci_digits import PAPER_PARAMETERS
-from rmgl.embedding import unit_rows
+from rmgl.embedding.eigenvectors import unit_rows
+from rmgl.embedding.labels import cluster_rows
 from rmgl.metrics import clustering_accuracy
-from rmgl.views import Views
+from rmgl.views.views import Views
 
 SEEDS = range(20)
 

@@ -9,13 +9,13 @@ from scipy import sparse
 from sklearn.metrics import adjusted_rand_score
 
 from rmgl import RMGL, learn_layer
-from rmgl.automatic import rough
+from rmgl.automatic.choose import rough
+from rmgl.automatic.number_of_clusters import choose_number, modularity
 from rmgl.edges import state_candidates
-from rmgl.embedding import components
+from rmgl.embedding.eigenvectors import components
 from rmgl.layer.learn import EDGE_TOL, solve_for_edges
-from rmgl.number_of_clusters import choose_number, modularity
-from rmgl.output import plain
-from rmgl.views import Views
+from rmgl.storage.output import plain
+from rmgl.views.views import Views
 
 from .conftest import planted_views
 

@@ -11,9 +11,9 @@ from scipy import sparse
 from rmgl import RMGL, from_anndata
 from rmgl.baselines import SCGED
 from rmgl.edges.local_scaling import LocalScaling
-from rmgl.incomplete import aligned
-from rmgl.outliers import outlier_scores
-from rmgl.views import Views
+from rmgl.results.outliers import outlier_scores
+from rmgl.views.incomplete import aligned
+from rmgl.views.views import Views
 
 
 def good(n=20, columns=3, seed=0):

@@ -18,7 +18,7 @@ from rmgl.baselines.gd_mcca import affinity_laplacian, common_directions, negate
 from rmgl.baselines.sc_ged import JointProblem, joint_spectrum, most_informative, random_walk_eigenvectors, random_walk_spectrum
 from rmgl.baselines.sc_ml import merge_subspaces, merged_operator
 from rmgl.baselines.spectral import spectral_rows
-from rmgl.embedding import normalized_laplacian, smallest_eigenvectors
+from rmgl.embedding.eigenvectors import normalized_laplacian, smallest_eigenvectors
 
 from .test_embedding import random_graph
 
@@ -136,7 +136,7 @@ def test_scml_with_one_layer_is_spectral_clustering(three_layers):
     own = smallest_eigenvectors(layer, 4, normalized=True).vectors
     np.testing.assert_allclose(projector(merged), projector(own), atol=1e-8)
     labels = SCML(4, precomputed=True, random_state=0).fit_predict([layer])
-    from rmgl.clustering import cluster_rows
+    from rmgl.embedding.labels import cluster_rows
 
     wanted = cluster_rows(spectral_rows(layer, 4), 4, random_state=0)
     assert adjusted_rand_score(labels, wanted) == 1.0

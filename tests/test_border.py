@@ -19,10 +19,10 @@ import pytest
 from scipy import sparse
 
 from rmgl import RMGL, from_mudata, kernels, learn_layer
-from rmgl.archive import read_archive, write_archive
+from rmgl.archive.archive import read_archive, write_archive
 from rmgl.baselines import GDMCCA, SCML
 from rmgl.checks import Unsound, conforms, sound_generator_state, sound_sparse
-from rmgl.views import Views
+from rmgl.views.views import Views
 
 from .conftest import planted_views
 
@@ -161,7 +161,7 @@ def test_every_kernel_has_a_guard_and_is_reached(guarded):
     learn_layer(large["view 0"], 0.01, candidates="all")  # few of all pairs are active
     wide = sparse.random(700, 50, 0.2, format="csr", random_state=0)
     RMGL(3, random_state=0, candidates=8, scale="none").fit(wide)
-    from rmgl import new_rows
+    from rmgl.placing import placement as new_rows
 
     new_rows.near(model._placement.views.matrices[0], model._placement.views.matrices[0][:5], 7)
     assert guarded == set(kernels.__all__), set(kernels.__all__) - guarded
@@ -521,7 +521,7 @@ def test_a_lock_ends_with_its_process(tmp_path):
     """A process that was killed leaves its lock file behind, and nobody in the way."""
     code = f"""
     import os, signal
-    from rmgl.run import FolderLock
+    from rmgl.running.checkpoint import FolderLock
     from pathlib import Path
     FolderLock(Path({str(tmp_path)!r})).acquire()
     os.kill(os.getpid(), signal.SIGKILL)

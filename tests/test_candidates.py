@@ -9,7 +9,7 @@ from rmgl import RMGL, learn_layer
 from rmgl.edges import Neighbourhoods, PairList, resolve, state_candidates
 from rmgl.edges.candidates import expected_neighbours
 from rmgl.edges.local_scaling import LocalScaling
-from rmgl.edges.search import TILE, Pairs, nearest_distances, nearest_rows, pairs_within
+from rmgl.edges.tiles import TILE, Pairs, nearest_distances, nearest_rows, pairs_within
 from rmgl.layer.learn import solve_certified, solve_for_edges
 
 from .conftest import planted_views
@@ -70,7 +70,7 @@ def test_certified_layers_of_several_tiles(name, kind):
 
 
 def test_pairs_beyond_memory_are_refused(monkeypatch):
-    from rmgl import memory
+    from rmgl.running import memory
 
     pairs = Pairs()
     pairs._add(1000)
@@ -80,7 +80,7 @@ def test_pairs_beyond_memory_are_refused(monkeypatch):
 
 
 def test_lists_of_all_views_are_asked_for_together(rng, monkeypatch):
-    from rmgl import memory
+    from rmgl.running import memory
 
     views = [rng.normal(size=(100, 3)) for _ in range(3)]
     monkeypatch.setattr(memory, "available_memory", lambda: 150 * 100 * 10)  # enough for one view
@@ -400,7 +400,7 @@ def test_bad_graphs(rng, graph, message):
 
 
 def test_lists_that_would_not_fit_are_refused(rng, monkeypatch):
-    from rmgl import memory
+    from rmgl.running import memory
 
     monkeypatch.setattr(memory, "available_memory", lambda: 1000)
     with pytest.raises(MemoryError, match=r"view 'layer': 350 listed neighbours need at least .* use fewer neighbours"):

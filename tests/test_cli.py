@@ -14,7 +14,7 @@ import pytest
 from scipy import sparse
 
 from rmgl.__main__ import main
-from rmgl.output import layer_file_names, new_folder
+from rmgl.storage.output import layer_file_names, new_folder
 
 from .conftest import planted_views
 

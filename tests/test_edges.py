@@ -3,8 +3,8 @@ import pytest
 from scipy import sparse
 from scipy.spatial.distance import pdist, squareform
 
-from rmgl import memory
 from rmgl.edges import AllPairs, all_pairs
+from rmgl.running import memory
 
 
 def test_measure_equals_pdist(rng):

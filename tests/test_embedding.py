@@ -5,10 +5,10 @@ import pytest
 from scipy import sparse
 from scipy.linalg import block_diag, eigh
 
-from rmgl import embedding as module
-from rmgl.embedding import components, judged, smallest_eigenvectors, weighted_sum
-from rmgl.parallel import team_of
-from rmgl.subspace import DenseSymmetric, Products, SparseLaplacian
+from rmgl.embedding import eigenvectors as module
+from rmgl.embedding.eigenvectors import components, judged, smallest_eigenvectors, weighted_sum
+from rmgl.embedding.subspace import DenseSymmetric, Products, SparseLaplacian
+from rmgl.running.threads import team_of
 
 
 def random_graph(rng, n, density=0.3):

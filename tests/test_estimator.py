@@ -243,7 +243,7 @@ def test_too_few_rounds_warn_and_say_what_to_change(rng):
 
 
 def test_inaccurate_eigenvectors_are_told(rng, monkeypatch):
-    from rmgl import embedding
+    from rmgl.embedding import eigenvectors as embedding
 
     monkeypatch.setattr(embedding, "DENSE_NODES", 0)
     monkeypatch.setattr(embedding, "DENSE_RESCUE_NODES", 0)
@@ -268,7 +268,7 @@ def test_verbose_shows_a_bar(planted, capsys):
 
 
 def test_memory_is_checked_before_distances_are_allocated(planted, monkeypatch):
-    from rmgl import memory
+    from rmgl.running import memory
 
     monkeypatch.setattr(memory, "available_memory", lambda: 1000)
     with pytest.raises(MemoryError, match=r"2 view\(s\): all 4,005 pairs of 90 rows need at least .*candidates=20"):
@@ -292,7 +292,7 @@ def test_the_last_round_is_tight_however_few_there_are(max_iter, rng):
 
 
 def test_small_clusters_survive_the_sample_of_many_rows(rng, monkeypatch):
-    from rmgl import clustering
+    from rmgl.embedding import labels as clustering
 
     monkeypatch.setattr(clustering, "SAMPLE", 500)
     sizes = (3000, 2990, 10)

@@ -12,8 +12,8 @@ from sklearn.exceptions import NotFittedError
 
 import rmgl
 from rmgl import RMGL, learn_layer
-from rmgl.exchange import graphs
-from rmgl.views import Views
+from rmgl.storage import graphs
+from rmgl.views.views import Views
 
 from .conftest import planted_views
 from .test_cli import labels, run
@@ -395,7 +395,7 @@ def test_h5mu_without_mudata_names_the_extra(tmp_path, monkeypatch, capsys):
 def test_feather_is_parquet_is_csv(views, tmp_path):
     if importlib.util.find_spec("pyarrow") is None:
         pytest.skip("needs pyarrow")
-    from rmgl.files import read_views
+    from rmgl.storage.readers import read_views
 
     table = pd.DataFrame(views["rna"], columns=list("xyz"))
     table.insert(0, "cell", NAMES)

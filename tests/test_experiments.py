@@ -112,8 +112,8 @@ def test_knn_spectral_is_scikit_learns_spectral_clustering():
     from sklearn.cluster import SpectralClustering
     from sklearn.metrics import adjusted_rand_score
 
-    from rmgl.clustering import cluster_rows
-    from rmgl.views import Views
+    from rmgl.embedding.labels import cluster_rows
+    from rmgl.views.views import Views
 
     problem = data.uci(quick=True)
     rows = methods.knn_spectral(problem)["kNN spectral"]

@@ -21,7 +21,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from rmgl import RMGL, from_anndata, learn_layer, to_anndata
 from rmgl.baselines import GDMCCA, SCGED, SCML, GLSigRep, learn_gl_sigrep
-from rmgl.views import Views
+from rmgl.views.views import Views
 
 FEW = int(os.environ.get("RMGL_FUZZ_EXAMPLES", 25))
 MANY = int(os.environ.get("RMGL_FUZZ_EXAMPLES", 400))

@@ -12,7 +12,7 @@ from rmgl import RMGL, learn_layer
 from rmgl.baselines import SCML
 from rmgl.datasets import load_uci_digits
 from rmgl.metrics import normalized_mutual_info_score
-from rmgl.views import Views
+from rmgl.views.views import Views
 
 from .conftest import planted_views
 

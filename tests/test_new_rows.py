@@ -13,7 +13,7 @@ from sklearn.metrics import adjusted_rand_score
 from rmgl import RMGL
 from rmgl.datasets import load_uci_digits
 from rmgl.metrics import normalized_mutual_info_score
-from rmgl.new_rows import dense_distances, near, one_node
+from rmgl.placing.placement import dense_distances, near, one_node
 
 from .conftest import planted_views
 
@@ -125,9 +125,9 @@ def test_lists_of_neighbours_find_the_same_labels(kind, monkeypatch):
     old, _, new, _ = ({n: kind(X) for n, X in part.items()} if isinstance(part, dict) else part for part in split())
     model = RMGL(3, random_state=0).fit(old)
     everyone = model.predict(new)
-    monkeypatch.setattr("rmgl.new_rows.ALL_ROWS", 10)
-    monkeypatch.setattr("rmgl.new_rows.LEAST_LISTED", 8)
-    monkeypatch.setattr("rmgl.new_rows.SPARE", 1)
+    monkeypatch.setattr("rmgl.placing.placement.ALL_ROWS", 10)
+    monkeypatch.setattr("rmgl.placing.placement.LEAST_LISTED", 8)
+    monkeypatch.setattr("rmgl.placing.placement.SPARE", 1)
     np.testing.assert_array_equal(model.predict(new), everyone)
 
 

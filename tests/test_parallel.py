@@ -5,11 +5,12 @@ from time import perf_counter
 import numpy as np
 import pytest
 
-from rmgl import RMGL, learn_layer, subspace
+from rmgl import RMGL, learn_layer
 from rmgl.edges import AllPairs, pair_list
 from rmgl.edges import all_pairs as module
-from rmgl.parallel import Interrupted, team_of
-from rmgl.progress import Stopwatch
+from rmgl.embedding import subspace
+from rmgl.running.progress import Stopwatch
+from rmgl.running.threads import Interrupted, team_of
 
 
 def test_rows_cover_everything_once_in_order():

@@ -13,7 +13,7 @@ import pytest
 from scipy import sparse
 
 from rmgl import RMGL
-from rmgl.archive import read_archive, write_archive
+from rmgl.archive.archive import read_archive, write_archive
 
 from .conftest import planted_views
 
@@ -103,7 +103,7 @@ def test_a_file_is_replaced_or_left_alone(model, path, monkeypatch):
     before = path.read_bytes()
     model.save(path)
     assert path.read_bytes() == before
-    monkeypatch.setattr("rmgl.archive.npy.write_array", lambda *a, **k: (_ for _ in ()).throw(OSError("disk full")))
+    monkeypatch.setattr("rmgl.archive.archive.npy.write_array", lambda *a, **k: (_ for _ in ()).throw(OSError("disk full")))
     with pytest.raises(OSError, match="disk full"):
         model.save(path)
     assert path.read_bytes() == before

@@ -4,21 +4,21 @@ from importlib.metadata import version as _version
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from rmgl.estimator import RMGL
-    from rmgl.exchange.scverse import from_anndata, from_mudata, to_anndata, to_mudata
+    from rmgl.estimators.rmgl import RMGL
     from rmgl.layer import Layer, learn_layer
+    from rmgl.storage.scverse import from_anndata, from_mudata, to_anndata, to_mudata
 
 __all__ = ["RMGL", "Layer", "from_anndata", "from_mudata", "learn_layer", "to_anndata", "to_mudata"]
 __version__ = _version("rmgl")
 
 _HOMES = {
-    "RMGL": "rmgl.estimator",
+    "RMGL": "rmgl.estimators.rmgl",
     "Layer": "rmgl.layer",
     "learn_layer": "rmgl.layer",
-    "from_mudata": "rmgl.exchange.scverse",
-    "from_anndata": "rmgl.exchange.scverse",
-    "to_mudata": "rmgl.exchange.scverse",
-    "to_anndata": "rmgl.exchange.scverse",
+    "from_mudata": "rmgl.storage.scverse",
+    "from_anndata": "rmgl.storage.scverse",
+    "to_mudata": "rmgl.storage.scverse",
+    "to_anndata": "rmgl.storage.scverse",
 }
 
 _ROOMS = ("baselines", "datasets", "metrics", "plots")

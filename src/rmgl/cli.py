@@ -14,13 +14,13 @@ from typing import Any
 import click
 import numpy as np
 
-from rmgl.estimator import RMGL
-from rmgl.files import read_views
+from rmgl.estimators.rmgl import RMGL
 from rmgl.layer import SOLVERS
-from rmgl.output import check_file, check_folder, new_folder, write_predictions, write_results
-from rmgl.progress import cell_progress
-from rmgl.run import remove_checkpoint
-from rmgl.views import Views
+from rmgl.running.checkpoint import remove_checkpoint
+from rmgl.running.progress import cell_progress
+from rmgl.storage.output import check_file, check_folder, new_folder, write_predictions, write_results
+from rmgl.storage.readers import read_views
+from rmgl.views.views import Views
 
 DEFAULTS = RMGL().get_params()
 
@@ -247,7 +247,7 @@ def reproduce(experiment: str, output: Path, runs: int, quick: bool, redraw: boo
 
 def demo_scores(model: RMGL, target: np.ndarray, n_seeds: int = 20) -> dict[str, list[float]]:
     """NMI and accuracy of k-means on the embedding, for several seeds of k-means."""
-    from rmgl.clustering import cluster_rows
+    from rmgl.embedding.labels import cluster_rows
     from rmgl.metrics import clustering_accuracy, normalized_mutual_info_score
 
     labels = [cluster_rows(model.embedding_, model.n_clusters, n_init=model.n_init, random_state=seed) for seed in range(n_seeds)]

@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.decomposition import PCA
 from sklearn.manifold import TSNE
 
+from rmgl.automatic.number_of_clusters import NumberOfClusters
 from rmgl.layer import Layer
-from rmgl.number_of_clusters import NumberOfClusters
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,8 +9,8 @@ def learn(edges, k, n_threads):
     import numpy as np
     from edge_lists import adjacency
 
-    from rmgl.embedding import smallest_eigenvectors
-    from rmgl.parallel import team_of
+    from rmgl.embedding.eigenvectors import smallest_eigenvectors
+    from rmgl.running.threads import team_of
 
     with team_of(n_threads) as team:
         found = smallest_eigenvectors(adjacency(edges), k, random_state=np.random.RandomState(0), rows=team.rows)

@@ -13,7 +13,7 @@ def cluster(views, n_clusters, seed, n_threads):
     import numpy as np
 
     from rmgl import RMGL
-    from rmgl.defaults import default_alpha, default_beta
+    from rmgl.model.defaults import default_alpha, default_beta
 
     with MemoryTrace() as trace:
         alpha = np.array([default_alpha(X) for X in views])

@@ -17,8 +17,11 @@ def fit_predict(
     reference=None,
     unit_rows=True,
 ):
-    from rmgl import RMGL, automatic, estimator, problems
+    from rmgl import RMGL
+    from rmgl.automatic import choose as automatic
     from rmgl.edges import local_scaling as scaling
+    from rmgl.estimators import rmgl as estimator
+    from rmgl.model import problems
 
     with ExitStack() as changed:
         for name, value in (constants or {}).items():

@@ -4,6 +4,6 @@
 def concatenated(views):
     import numpy as np
 
-    from rmgl.views import Views
+    from rmgl.views.views import Views
 
     return np.hstack([X / np.sqrt(X.var(axis=0).sum()) for X in Views.of(views).scaled("auto").matrices])

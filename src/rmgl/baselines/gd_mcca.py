@@ -14,15 +14,15 @@ from scipy.sparse.linalg import LinearOperator
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 
-from rmgl.base import ViewsClusterer
 from rmgl.baselines.given_layers import check_adjacencies
-from rmgl.clustering import cluster_rows
-from rmgl.embedding import smallest_beyond
+from rmgl.embedding.eigenvectors import smallest_beyond
+from rmgl.embedding.labels import cluster_rows
+from rmgl.embedding.subspace import Products
+from rmgl.estimators.base import ViewsClusterer
 from rmgl.layer import Layer
-from rmgl.parallel import team_of
-from rmgl.scaling import fit_scaler
-from rmgl.subspace import Products
-from rmgl.views import Matrix, Views
+from rmgl.running.threads import team_of
+from rmgl.views.scaling import fit_scaler
+from rmgl.views.views import Matrix, Views
 
 
 class GDMCCA(ViewsClusterer):

@@ -12,11 +12,11 @@ from joblib import effective_n_jobs
 from scipy import sparse
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from rmgl.base import ViewsClusterer
 from rmgl.baselines.gl_sigrep import learn_gl_sigrep
+from rmgl.estimators.base import ViewsClusterer
 from rmgl.layer import Layer
-from rmgl.parallel import Team
-from rmgl.views import LARGEST_VALUE, SMALLEST_SPREAD, Views
+from rmgl.running.threads import Team
+from rmgl.views.views import LARGEST_VALUE, SMALLEST_SPREAD, Views
 
 
 @dataclass(frozen=True)

@@ -21,16 +21,16 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from rmgl.base import ViewsClusterer
 from rmgl.baselines.spectral import spectral_rows
-from rmgl.clustering import cluster_rows
-from rmgl.defaults import default_alpha
 from rmgl.edges import AllPairs
+from rmgl.embedding.labels import cluster_rows
+from rmgl.estimators.base import ViewsClusterer
 from rmgl.layer import Layer, LayerProblem, solve_layer
 from rmgl.layer.learn import check_magnitudes
 from rmgl.layer.problem import squared_norm
-from rmgl.parallel import team_of
-from rmgl.views import Matrix, Views, positive_per_view, side_by_side
+from rmgl.model.defaults import default_alpha
+from rmgl.running.threads import team_of
+from rmgl.views.views import Matrix, Views, positive_per_view, side_by_side
 
 DENSE_NODES = 4000  # up to here (I + alpha L)^-1 X by a dense Cholesky factorisation
 DEFAULT_ALPHA = 0.1

@@ -30,10 +30,10 @@ from sklearn.utils._param_validation import Interval
 from rmgl.baselines.given_layers import LayersClusterer
 from rmgl.baselines.gl_sigrep import DEFAULT_ALPHA
 from rmgl.baselines.spectral import spectral_rows
-from rmgl.clustering import cluster_rows
-from rmgl.embedding import normalized_laplacian, smallest_eigenvectors
-from rmgl.memory import require_memory
-from rmgl.parallel import team_of
+from rmgl.embedding.eigenvectors import normalized_laplacian, smallest_eigenvectors
+from rmgl.embedding.labels import cluster_rows
+from rmgl.running.memory import require_memory
+from rmgl.running.threads import team_of
 
 
 class SCGED(LayersClusterer):

@@ -15,10 +15,10 @@ from sklearn.utils._param_validation import Interval
 
 from rmgl.baselines.given_layers import LayersClusterer
 from rmgl.baselines.gl_sigrep import DEFAULT_ALPHA
-from rmgl.clustering import cluster_rows
-from rmgl.embedding import normalized_laplacian, smallest_beyond, smallest_eigenvectors, unit_rows
-from rmgl.parallel import team_of
-from rmgl.subspace import Products
+from rmgl.embedding.eigenvectors import normalized_laplacian, smallest_beyond, smallest_eigenvectors, unit_rows
+from rmgl.embedding.labels import cluster_rows
+from rmgl.embedding.subspace import Products
+from rmgl.running.threads import team_of
 
 
 class SCML(LayersClusterer):

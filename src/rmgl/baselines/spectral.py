@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from rmgl.embedding import smallest_eigenvectors, unit_rows
+from rmgl.embedding.eigenvectors import smallest_eigenvectors, unit_rows
 
 
 def spectral_rows(adjacency: sparse.csr_array, n_clusters: int, random_state: np.random.RandomState | None = None) -> NDArray[np.float64]:

@@ -11,7 +11,7 @@ from scipy import sparse
 from scipy.sparse import csgraph
 from sklearn.utils import Bunch, check_random_state
 
-from rmgl.embedding import smallest_eigenvectors
+from rmgl.embedding.eigenvectors import smallest_eigenvectors
 
 
 def make_complementary_layers(

@@ -3,7 +3,7 @@
 from rmgl.edges.all_pairs import AllPairs
 from rmgl.edges.candidates import Candidates, resolve, state_candidates
 from rmgl.edges.interface import ActivePairs, Edges, Evaluation, Vector
-from rmgl.edges.neighbours import Neighbourhoods
+from rmgl.edges.neighborhoods import Neighbourhoods
 from rmgl.edges.pair_list import PairList
 
 __all__ = [

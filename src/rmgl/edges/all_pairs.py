@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rmgl.edges.interface import ActivePairs, Evaluation, Vector
-from rmgl.memory import require_memory
-from rmgl.parallel import Check, Rows, one_part
+from rmgl.running.memory import require_memory
+from rmgl.running.threads import Check, Rows, one_part
 
 # Below this share of |x_i|^2 + |x_j|^2 the formula |x|^2 + |y|^2 - 2x'y has lost more than six of its
 # sixteen digits, and the distance is taken from the difference of the rows instead.

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rmgl.checks import sound_sparse
-from rmgl.edges.neighbours import centred
-from rmgl.edges.search import nearest_rows
+from rmgl.edges.neighborhoods import centred
+from rmgl.edges.tiles import nearest_rows
 
 SAMPLE = 500
 KINDS = "'auto', 'all', 'approximate', a number of neighbours or a sparse graph"

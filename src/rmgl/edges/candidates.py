@@ -15,10 +15,10 @@ from rmgl.edges.all_pairs import AllPairs
 from rmgl.edges.approximate import KINDS, approximate_pattern, given_pattern, measured_recall
 from rmgl.edges.interface import Edges, Vector
 from rmgl.edges.local_scaling import LocalScaling
-from rmgl.edges.neighbours import Neighbourhoods, centred, require_list_memory
+from rmgl.edges.neighborhoods import Neighbourhoods, centred, require_list_memory
 from rmgl.edges.pair_list import PairList
-from rmgl.edges.search import squared_lengths
-from rmgl.parallel import Check, Rows, one_part
+from rmgl.edges.tiles import squared_lengths
+from rmgl.running.threads import Check, Rows, one_part
 
 SMALL = 1500  # rows up to which all pairs are no slower than lists of neighbours, even for sparse layers
 LARGE = 10_000  # rows beyond which the memory of all pairs counts, too

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from rmgl.parallel import Check
+from rmgl.running.threads import Check
 
 Vector = NDArray[np.float64]
 

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from rmgl.checks import sound_numbers
 from rmgl.edges.interface import Edges, Vector
-from rmgl.edges.search import Indices, listed_distances, nearest_rows
-from rmgl.parallel import Check
+from rmgl.edges.tiles import Indices, listed_distances, nearest_rows
+from rmgl.running.threads import Check
 
 LISTED = 30
 SCALE_NEIGHBOUR = 7

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rmgl.edges.interface import ActivePairs, Evaluation, Vector
-from rmgl.parallel import Check, Rows, one_part
+from rmgl.running.threads import Check, Rows, one_part
 
 BLOCK_ENTRIES = 1 << 22
 PARALLEL_ENTRIES = 1 << 18  # below it a pass is over before threads have started

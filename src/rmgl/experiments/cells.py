@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from rmgl import __version__
-from rmgl.clustering import cluster_rows
+from rmgl.embedding.labels import cluster_rows
 from rmgl.experiments.data import Problem
 from rmgl.experiments.grids import Setting
 from rmgl.experiments.methods import METHODS

@@ -17,10 +17,10 @@ from sklearn.neighbors import kneighbors_graph
 from rmgl.baselines import GDMCCA, SCGED, SCML, learn_gl_sigrep
 from rmgl.baselines.gl_sigrep import DEFAULT_ALPHA, SigRepLayer
 from rmgl.baselines.spectral import spectral_rows
-from rmgl.defaults import default_alpha, default_beta
-from rmgl.estimator import RMGL
+from rmgl.estimators.rmgl import RMGL
 from rmgl.experiments.data import Problem
-from rmgl.views import Views, side_by_side
+from rmgl.model.defaults import default_alpha, default_beta
+from rmgl.views.views import Views, side_by_side
 
 Embeddings = dict[str, NDArray[np.float64]]
 
@@ -38,7 +38,7 @@ def fit_rmgl(
 ) -> RMGL:
     """`weights` is "paper" (the paper's beta) or "equal" (their mean for every view); they are given for alpha = 100 and scaled with alpha,
     as the scale law asks, and by `strength`. `edges="auto"` is the light coupling of
-    `rmgl.defaults`, equal for all views.
+    `rmgl.model.defaults`, equal for all views.
     """
     views = Views.of(problem.views).scaled(scale)
     if edges == "auto":

@@ -23,7 +23,7 @@ import numpy as np
 from rmgl.edges import Vector
 from rmgl.layer.problem import LayerProblem
 from rmgl.layer.solution import DualSolution, starting_point
-from rmgl.parallel import Check
+from rmgl.running.threads import Check
 
 MAX_ITER = 100_000
 STEP_SHARE = 1.5  # of 1 / Lipschitz constant; below 2 it converges

@@ -17,9 +17,9 @@ from rmgl.layer.dual_ascent import solve_dual_ascent
 from rmgl.layer.newton import solve_newton
 from rmgl.layer.problem import LayerProblem
 from rmgl.layer.result import Layer, make_layer
-from rmgl.parallel import Check, team_of
-from rmgl.progress import Stopwatch
-from rmgl.views import Views, is_collection_of_views, positive_per_view
+from rmgl.running.progress import Stopwatch
+from rmgl.running.threads import Check, team_of
+from rmgl.views.views import Views, is_collection_of_views, positive_per_view
 
 EPSILON = float(np.finfo(np.float64).eps)
 MOST_OF_ALL = 0.5  # of the other nodes: more edges are no neighbourhood

@@ -11,7 +11,7 @@ from scipy.sparse.linalg import LinearOperator, cg
 from rmgl.edges import Vector
 from rmgl.layer.problem import DualPoint, LayerProblem
 from rmgl.layer.solution import DualSolution, starting_point
-from rmgl.parallel import Check
+from rmgl.running.threads import Check
 
 MAX_ITER = 200
 SUFFICIENT_DECREASE = 1e-4

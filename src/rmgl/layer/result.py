@@ -118,13 +118,13 @@ class Layer:
 
     def to_networkx(self):
         """The layer as a `networkx.Graph` with edge attribute `weight` (needs networkx)."""
-        from rmgl.exchange.graphs import layer_to_networkx
+        from rmgl.storage.graphs import layer_to_networkx
 
         return layer_to_networkx(self)
 
     def to_igraph(self):
         """The layer as an `igraph.Graph` with edge attribute `weight` (needs igraph)."""
-        from rmgl.exchange.graphs import layer_to_igraph
+        from rmgl.storage.graphs import layer_to_igraph
 
         return layer_to_igraph(self)
 

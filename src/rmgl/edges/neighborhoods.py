@@ -1,0 +1,94 @@
+"""Candidate pairs with a certificate that no other pair can matter.
+
+A pair can carry weight only if its cost is below u_i + u_j, and costs are squared distances, or no less than locally scaled ones
+z_ij / (s_i s_j). Let every node have a radius such that all pairs with z_ij < s_i s_j (radius_i + radius_j) are candidates (s = 1 without
+scaling). If u_i <= radius_i for all i, a pair that is no candidate has
+
+    u_i + u_j <= radius_i + radius_j <= z_ij / (s_i s_j)
+
+so it carries no weight, whatever the embedding adds to the costs: the solution over the candidates *is* the solution over all pairs.
+
+Lists of nearest neighbours, to the distance rho_i of the last one, have radius_i = a_i min(a) / 2 with a_i = sqrt(rho_i) / s_i, for a pair
+in no list has z_ij >= sqrt(rho_i rho_j) = s_i s_j a_i a_j; without scaling radius_i = rho_i / 2, for z_ij >= (rho_i + rho_j) / 2. Where a
+node's u exceeds its radius, the radius is raised a little beyond u, the pairs this asks for are added, and the solve goes on from where it
+was.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from rmgl.edges.interface import Vector
+from rmgl.edges.local_scaling import LISTED, LocalScaling
+from rmgl.edges.pair_list import PairList
+from rmgl.edges.tiles import listed_distances, nearest_rows, pairs_within
+from rmgl.running.memory import require_memory
+from rmgl.running.threads import Check, Rows, one_part
+
+BYTES_PER_LISTED = 100
+MARGIN = 0.05  # by which a radius is raised beyond u: fewer searches against more candidates
+
+
+@dataclass(frozen=True)
+class Neighbourhoods:
+    """Candidate pairs of the rows of X, as a symmetric CSR pattern that holds all within their radii."""
+
+    X: Any
+    pattern: sparse.csr_array
+    radii: Vector
+    rows: Rows = one_part
+    scaling: LocalScaling | None = None
+
+    @classmethod
+    def search(cls, X: Any, length: int, rows: Rows = one_part, check: Check = lambda: None, local: bool = False) -> Neighbourhoods:
+        """Lists of the `length` nearest rows, found exactly; with local scaling of at least as many as that asks for."""
+        X, nodes = centred(X), np.arange(X.shape[0])
+        neighbours, reach = nearest_rows(X, nodes, max(length, LISTED) if local else length, check)
+        pattern = union_of(np.repeat(nodes, neighbours.shape[1]), neighbours.ravel(), nodes.size)
+        if not local:
+            return cls(X, pattern, reach / 2, rows)
+        if neighbours.shape[1] > LISTED:  # scales are the same whatever the lists
+            scaling = LocalScaling.of(X, check)
+        else:
+            scaling = LocalScaling.from_lists(neighbours, listed_distances(X, nodes, neighbours))
+        relative = np.sqrt(np.maximum(reach, 0.0)) / scaling.scales
+        return cls(X, pattern, relative * relative.min() / 2, rows, scaling)
+
+    @cached_property
+    def edges(self) -> PairList:
+        return PairList(self.pattern, self.rows)
+
+    def too_small(self, potentials: Vector) -> NDArray[np.intp]:
+        """The nodes whose radii do not prove that nothing was left out."""
+        return np.flatnonzero(potentials > self.radii)
+
+    def widened(self, nodes: NDArray[np.intp], potentials: Vector, check: Check = lambda: None) -> Neighbourhoods:
+        """The same with radii beyond u at the given nodes."""
+        n, radii = self.X.shape[0], self.radii.copy()
+        radii[nodes] = potentials[nodes] + MARGIN * np.abs(potentials[nodes])
+        scales = None if self.scaling is None else self.scaling.scales
+        added = union_of(*pairs_within(self.X, nodes, radii, scales, check), n)
+        return replace(self, pattern=sparse.csr_array(self.pattern + added), radii=radii)
+
+
+def require_list_memory(n_nodes: int, length: int, purpose: str) -> None:
+    """Refuse lists that would not fit: pattern, its transpose and union, distances and costs."""
+    advice = "use fewer neighbours (a smaller alpha) or fewer rows"
+    require_memory(BYTES_PER_LISTED * n_nodes * length, f"{purpose}: {n_nodes * length:,} listed neighbours", advice)
+
+
+def centred(X: Any) -> Any:
+    """Dense rows without their mean, so that |x|^2 + |y|^2 - 2x'y keeps its digits."""
+    return X if sparse.issparse(X) else X - X.mean(axis=0)
+
+
+def union_of(left: NDArray, right: NDArray, n: int) -> sparse.csr_array:
+    """Pairs, given in either direction or both, as a symmetric n x n pattern."""
+    pattern = sparse.csr_array((np.ones(left.size, dtype=bool), (left, right)), shape=(n, n))
+    return sparse.csr_array(pattern + pattern.T)

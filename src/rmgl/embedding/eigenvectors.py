@@ -1,0 +1,288 @@
+"""The common embedding: eigenvectors of the K smallest eigenvalues of a weighted sum of layers.
+
+    minimise   tr(Q' L Q)   subject to   Q'Q = I_K,       L = sum_m beta_m L_m
+
+A graph with C components has the eigenvalue 0 exactly C times, with the component indicators as eigenvectors. They are
+put in from the components themselves (counted on the graph, not by a threshold on eigenvalues), and only the rest is
+computed, orthogonal to them: an iterative solver would miss copies of a repeated eigenvalue. With more than K
+components every choice of K null vectors is optimal; the indicators of the K largest components are taken, so that
+nodes outside them sit at the origin.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg, sparse
+from scipy.sparse import csgraph
+from sklearn.exceptions import ConvergenceWarning
+
+from rmgl.checks import Unsound, sound_numbers
+from rmgl.embedding.subspace import DenseSymmetric, SparseLaplacian, Symmetric, filtered_subspace
+from rmgl.running.threads import Rows, one_part
+
+DENSE_NODES = 500  # up to here LAPACK is faster than any iteration
+DENSE_SUM_NODES = 10_000  # up to here a dense matrix is small beside the distances of all pairs
+DENSE_SHARE = 0.1  # of all pairs: beyond it products with a dense matrix are faster
+DENSE_RESCUE_NODES = 6000  # up to here it takes over where the iteration does not arrive
+GUARD_VECTORS = 4
+MAX_PRODUCTS = 3000
+TIGHT = 1e-8  # relative to a bound of the spectrum
+
+
+@dataclass(frozen=True)
+class Embedding:
+    """K orthonormal columns and how well they solve the eigenvalue problem."""
+
+    vectors: NDArray[np.float64]
+    """(N, K), eigenvalues ascending."""
+    values: NDArray[np.float64]
+    residual: float
+    """max_k ||L q_k - lambda_k q_k|| divided by the bound 2 max_i L_ii of the spectrum."""
+    n_components: int
+    """Connected components of the summed graph."""
+    block: NDArray[np.float64]
+    """The vectors and a few beyond them: where the next solve starts."""
+
+    def check(self, n_nodes: int, n_vectors: int) -> None:
+        """Refuse an embedding from a file that cannot be one of so many nodes in so many columns."""
+        sound_numbers("the embedding", self.vectors, (n_nodes, n_vectors))
+        sound_numbers("the eigenvalues", self.values, (n_vectors,))
+        sound_numbers("the eigenvectors to start from", self.block, (n_nodes, None))
+        if self.block.shape[1] < n_vectors or not np.isfinite(self.residual) or not 1 <= self.n_components <= n_nodes:
+            raise Unsound("the embedding has too few columns, or a residual or number of components that it cannot have")
+
+
+Graph: TypeAlias = sparse.csr_array | NDArray[np.float64]
+"""Symmetric edge weights; dense where so many are present that products with a dense matrix are faster."""
+
+
+def weighted_sum(adjacencies: Sequence[sparse.csr_array], weights: Sequence[float]) -> Graph:
+    """sum_m beta_m W_m, without the views of weight zero."""
+    used = [(adjacency, weight) for adjacency, weight in zip(adjacencies, weights, strict=True) if weight > 0]
+    n = adjacencies[0].shape[0]
+    if n <= DENSE_SUM_NODES and sum(adjacency.nnz for adjacency, _ in used) > DENSE_SHARE * n * n:
+        return _dense_sum(used, n)
+    return _sparse_sum(used, n)
+
+
+def _sparse_sum(used: Sequence[tuple[sparse.csr_array, float]], n: int) -> sparse.csr_array:
+    from rmgl import kernels
+
+    sizes = np.cumsum([0, *(adjacency.nnz for adjacency, _ in used)])
+    starts = np.array([size + adjacency.indptr.astype(np.int64) for (adjacency, _), size in zip(used, sizes, strict=False)])
+    indices = np.concatenate([adjacency.indices for adjacency, _ in used])
+    data = np.concatenate([adjacency.data for adjacency, _ in used])
+    indptr, found, totals = np.zeros(n + 1, dtype=np.int64), np.empty_like(indices), np.empty_like(data)
+    count = kernels.sum_rows(starts, indices, data, np.array([weight for _, weight in used]), indptr, found, totals)
+    indptr = indptr.astype(indices.dtype) if count <= np.iinfo(indices.dtype).max else indptr
+    return sparse.csr_array((totals[:count], found[:count], indptr), shape=(n, n))
+
+
+def _dense_sum(used: Sequence[tuple[sparse.csr_array, float]], n: int) -> NDArray[np.float64]:
+    from rmgl import kernels
+
+    total = np.zeros((n, n))
+    for adjacency, weight in used:
+        kernels.add_to_dense(adjacency.indptr, adjacency.indices, adjacency.data, weight, total)
+    return total
+
+
+def smallest_eigenvectors(
+    adjacency: Graph,
+    n_vectors: int,
+    *,
+    normalized: bool = False,
+    tol: float = TIGHT,
+    start: NDArray | None = None,
+    explore: bool = True,
+    random_state: np.random.RandomState | None = None,
+    rows: Rows = one_part,
+) -> Embedding:
+    """Eigenvectors of the `n_vectors` smallest eigenvalues of the Laplacian of a weighted graph.
+
+    `start` is the block of an embedding of a similar graph; `explore` looks beyond it even where it solves the problem, for it may have
+    lost a smaller eigenvalue.
+    `normalized` takes I - D^-1/2 W D^-1/2 in place of D - W; a node without edges then has eigenvalue 0, too.
+
+    Examples
+    --------
+    Two pairs of nodes, not connected: the two eigenvectors of eigenvalue 0 are their indicators.
+
+    >>> import numpy as np
+    >>> from scipy import sparse
+    >>> graph = sparse.csr_array(np.kron(np.eye(2), [[0.0, 1.0], [1.0, 0.0]]))
+    >>> embedding = smallest_eigenvectors(graph, 2)
+    >>> embedding.n_components, embedding.values.tolist()
+    (2, [0.0, 0.0])
+    """
+    degrees = adjacency.sum(axis=1)
+    n_components, component = components(adjacency)
+    null = _null_vectors(component, np.sqrt(degrees) if normalized else np.ones_like(degrees), min(n_components, n_vectors))
+    if normalized:
+        adjacency, degrees = _normalize(adjacency, degrees)
+    laplacian = _laplacian(adjacency, degrees, rows)
+    bound = 2 * float(degrees.max(initial=0.0))
+    block = null
+    if null.shape[1] < n_vectors:
+        missing = n_vectors - null.shape[1]
+        spectrum = (0.0, bound if normalized else _largest_eigenvalue_bound(adjacency, degrees))
+        guess: dict[str, Any] = {"start": start, "explore": explore, "random_state": random_state}
+        rest = smallest_beyond(laplacian, null, missing, spectrum=spectrum, tol=tol * bound, **guess)
+        block = np.hstack([null, rest])
+    return _judged(laplacian, block, n_vectors, null.shape[1], bound, n_components)
+
+
+def smallest_beyond(
+    matrix: Symmetric,
+    null: NDArray[np.float64],
+    count: int,
+    *,
+    spectrum: tuple[float, float],
+    tol: float | None = None,
+    start: NDArray | None = None,
+    explore: bool = True,
+    random_state: np.random.RandomState | None = None,
+) -> NDArray[np.float64]:
+    """Eigenvectors of the `count` smallest eigenvalues of a symmetric matrix, orthogonal to the known
+    eigenvectors `null`, and a few more columns to start the next solve from.
+
+    All eigenvalues lie in the interval `spectrum`; `tol` is the residual to reach, by default 1e-8 times its length.
+    """
+    n = null.shape[0]
+    if n <= min(max(DENSE_NODES, 10 * (count + null.shape[1])), DENSE_RESCUE_NODES):
+        return _dense_rest(matrix, null, count, spectrum)
+    if tol is None:
+        tol = TIGHT * (spectrum[1] - spectrum[0])
+    guess = _starting_block(null, count, start, random_state)
+    explore = explore and start is not None  # a block of random columns explores anyway
+    found = filtered_subspace(matrix, spectrum, null, guess, count, tol=tol, max_products=MAX_PRODUCTS, explore=explore)
+    if not found.residuals[:count].max() <= tol:
+        if n <= DENSE_RESCUE_NODES:
+            return _dense_rest(matrix, null, count, spectrum)
+        warnings.warn(f"eigenvectors missed their tolerance in {MAX_PRODUCTS} products", ConvergenceWarning, stacklevel=2)
+    return found.vectors
+
+
+def unit_rows(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Rows of length one; a row of zeros stays zero."""
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return vectors / np.where(lengths > 0, lengths, 1.0)
+
+
+def components(adjacency: Graph) -> tuple[int, NDArray[np.intp]]:
+    """The number of connected components, and for every node which of them it is in; in the order of their first nodes."""
+    if sparse.issparse(adjacency):
+        # the graph is symmetric: strongly connected is connected, and takes no copy of it
+        count, labels = csgraph.connected_components(adjacency, directed=True, connection="strong")
+        firsts = np.full(count, labels.size)
+        np.minimum.at(firsts, labels, np.arange(labels.size))
+        return int(count), np.argsort(np.argsort(firsts))[labels]
+    labels = np.full(adjacency.shape[0], -1)
+    count = 0
+    for node in range(labels.size):
+        if labels[node] < 0:
+            frontier = np.array([node])
+            while frontier.size:
+                labels[frontier] = count
+                reached = np.logical_or.reduce([adjacency[node] > 0 for node in frontier])
+                frontier = np.flatnonzero(reached & (labels < 0))
+            count += 1
+    return count, labels
+
+
+def _null_vectors(component: NDArray[np.intp], profile: NDArray[np.float64], count: int) -> NDArray[np.float64]:
+    """The profile cut to each of the `count` largest components, of length one; the largest first, ties by first node."""
+    sizes = np.bincount(component)
+    vectors = np.zeros((component.size, count))
+    for column, label in enumerate(np.argsort(-sizes, kind="stable")[:count]):
+        inside = component == label
+        values = profile[inside] if profile[inside].any() else np.ones(sizes[label])
+        vectors[inside, column] = values / np.linalg.norm(values)
+    return vectors
+
+
+def normalized_laplacian(adjacency: sparse.csr_array) -> sparse.csr_array:
+    """I - D^-1/2 W D^-1/2; the row of a node without edges is zero."""
+    scaled, diagonal = _normalize(adjacency, adjacency.sum(axis=1))
+    return sparse.csr_array(sparse.diags_array(diagonal) - scaled)
+
+
+def _normalize(adjacency: sparse.csr_array, degrees: NDArray) -> tuple[sparse.csr_array, NDArray]:
+    """D^-1/2 W D^-1/2, and the diagonal that goes with it: 1, or 0 for a node without edges."""
+    root = np.zeros_like(degrees)
+    root[degrees > 0] = 1 / np.sqrt(degrees[degrees > 0])
+    scaling = sparse.diags_array(root)
+    return sparse.csr_array(scaling @ adjacency @ scaling), (degrees > 0).astype(np.float64)
+
+
+def _laplacian(adjacency: Graph, diagonal: NDArray, rows: Rows) -> Symmetric:
+    """diag - W: a dense array where that is small or W is dense."""
+    n = adjacency.shape[0]
+    if isinstance(adjacency, np.ndarray):
+        laplacian = np.negative(adjacency)
+    elif n > DENSE_SUM_NODES or (n > DENSE_NODES and adjacency.nnz <= DENSE_SHARE * n * n):
+        return SparseLaplacian(adjacency, diagonal, rows)
+    else:
+        laplacian = -adjacency.toarray()
+    laplacian[np.diag_indices(n)] += diagonal
+    return DenseSymmetric(laplacian, rows)
+
+
+def _largest_eigenvalue_bound(adjacency: Graph, degrees: NDArray) -> float:
+    """max_i d_i + (mean degree of i's neighbours): Gershgorin's discs of D^-1 (D - W) D."""
+    connected = degrees > 0
+    return float((degrees + (adjacency @ degrees) / np.where(connected, degrees, 1.0)).max(initial=0.0))
+
+
+def judged(adjacency: Graph, embedding: Embedding, rows: Rows = one_part) -> Embedding:
+    """The same vectors, with what they are on another graph."""
+    degrees = adjacency.sum(axis=1)
+    n_components, _ = components(adjacency)
+    bound = 2 * float(degrees.max(initial=0.0))
+    found = _judged(_laplacian(adjacency, degrees, rows), embedding.block, embedding.vectors.shape[1], 0, bound, n_components)
+    return replace(found, values=np.maximum(found.values, 0.0))
+
+
+def _judged(laplacian: Symmetric, block: NDArray, n_vectors: int, n_null: int, bound: float, n_components: int) -> Embedding:
+    vectors = block[:, :n_vectors]
+    image = laplacian.times(vectors)
+    values = np.einsum("nk,nk->k", vectors, image)
+    values[:n_null] = 0.0
+    residual = np.linalg.norm(image - vectors * values, axis=0).max() / max(bound, np.finfo(float).tiny)
+    return Embedding(vectors, values, float(residual), n_components, block)
+
+
+def _dense_rest(matrix: Symmetric, null: NDArray, count: int, spectrum: tuple[float, float]) -> NDArray[np.float64]:
+    """LAPACK, with the known eigenvectors moved above the spectrum."""
+    n = null.shape[0]
+    dense = matrix.times(np.eye(n))
+    last = min(count + GUARD_VECTORS, n - null.shape[1]) - 1
+    beyond = 2 * max(map(abs, spectrum)) or 1.0
+    shifted = dense + beyond * null @ null.T
+    try:
+        return linalg.eigh(shifted, subset_by_index=[0, last])[1]
+    except linalg.LinAlgError:  # the subset driver can fail on many equal eigenvalues; all of them always come out
+        return linalg.eigh(shifted, driver="evd")[1][:, : last + 1]
+
+
+def _starting_block(null: NDArray, count: int, start: NDArray | None, random_state: np.random.RandomState | None) -> NDArray[np.float64]:
+    """The last block, without its last column and its part along the known eigenvectors, filled up with random columns.
+
+    One of them is random in any case: a direction the last block has lost can come back.
+    """
+    n, width = null.shape[0], count + GUARD_VECTORS
+    if start is None:
+        start = np.empty((n, 0))
+    left = start[:, : null.shape[1] + width - 1]
+    if left.shape[1]:
+        left, strength, _ = linalg.svd(left - null @ (null.T @ left), full_matrices=False)
+        left = left[:, strength > 0.1][:, : width - 1]
+    generator = random_state if random_state is not None else np.random.RandomState(0)
+    filler = generator.standard_normal((n, width - left.shape[1]))
+    return np.hstack([left, filler / np.sqrt(n)])

@@ -1,0 +1,1 @@
+"""The scikit-learn estimator `RMGL`, and what it shares with the baselines."""

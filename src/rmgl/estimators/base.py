@@ -1,0 +1,79 @@
+"""What every clusterer of views has in common."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import validate_data
+
+from rmgl.views.scaling import SCALES
+from rmgl.views.views import Views, is_collection_of_views
+
+
+class ViewsClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
+    """A scikit-learn clusterer that takes several views, or one table with its column blocks in `views`.
+
+    Subclasses have the parameters constrained here, and set `labels_` and `embedding_` in `fit`.
+    """
+
+    _parameter_constraints: dict[str, list[Any]] = {
+        "n_clusters": [Interval(Integral, 1, None, closed="left")],
+        "scale": [StrOptions({"auto", *SCALES}), "array-like", dict],
+        "views": ["array-like", dict, None],
+        "n_init": [Interval(Integral, 1, None, closed="left")],
+        "random_state": ["random_state"],
+    }
+
+    n_clusters: int
+    views: Any
+    embedding_: NDArray[np.float64]
+
+    def fit_transform(self, X: Any, y: Any = None, **options: Any) -> NDArray[np.float64]:
+        """Fit and return the common embedding, (N, K)."""
+        return self.fit(X, **options).embedding_
+
+    def _check_views(self, X: Any) -> Views:
+        """The checked views, and `n_features_in_` and `view_names_`."""
+        views = self._complete(Views.of(X, self.views))
+        self._note_views(X, views)
+        return views
+
+    def _complete(self, views: Views) -> Views:
+        for name, n_missing in zip(views.names, views.n_missing, strict=True):
+            if n_missing:
+                raise ValueError(
+                    f"view {name!r} is missing {n_missing} of the {views.n_rows} entities (rows of NaN): {type(self).__name__} needs all "
+                    "entities in every view; drop them, or use RMGL"
+                )
+        return views
+
+    def _note_views(self, X: Any, views: Views) -> None:
+        if isinstance(X, Views) or is_collection_of_views(X):
+            self.n_features_in_ = views.n_features
+            if hasattr(self, "feature_names_in_"):  # of an earlier fit on one table
+                del self.feature_names_in_
+        else:
+            validate_data(self, X, skip_check_array=True)  # n_features_in_ and feature_names_in_
+        self._check_n_rows(views.n_rows)
+        self.view_names_ = list(views.names)
+        self.index_ = views.index
+
+    def _check_n_rows(self, n_rows: int) -> None:
+        if not isinstance(self.n_clusters, str) and n_rows < self.n_clusters:
+            raise ValueError(f"n_clusters={self.n_clusters} is more than the n_samples={n_rows} rows of the views: ask for fewer clusters")
+
+    def _keep_embedding(self, vectors: NDArray[np.float64]) -> None:
+        """Store the embedding; the largest entry of every column is made positive, so that pictures are repeatable."""
+        largest = vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])]
+        self.embedding_ = vectors * np.where(largest < 0, -1.0, 1.0)
+        self._n_features_out = vectors.shape[1]
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags

@@ -1,0 +1,496 @@
+"""`RMGL`: the scikit-learn estimator."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import ClassifierTags, check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from rmgl.automatic.choose import Choice
+from rmgl.embedding.eigenvectors import components, unit_rows, weighted_sum
+from rmgl.embedding.labels import cluster_rows
+from rmgl.estimators.base import ViewsClusterer
+from rmgl.layer import SOLVERS
+from rmgl.model.alternate import Outcome, ViewProblem, alternate
+from rmgl.model.problems import is_auto, state_problems
+from rmgl.placing.placement import Placed, Placement, new_views, scaled_like
+from rmgl.results.outliers import mean_lengths, outlier_scores
+from rmgl.results.report import about_unconnected, make_report, unconnected
+from rmgl.running.checkpoint import Run
+from rmgl.running.progress import Stopwatch, half_step_progress
+from rmgl.running.threads import Team, single_threaded, team_of
+from rmgl.views.views import Views, is_collection_of_views
+
+EIGEN_TOL = 1e-6
+SEPARATION_FACTOR = 4.0
+SEPARATION_STEPS = 15
+UNESSENTIAL = ("n_jobs", "verbose", "max_seconds")
+"""Parameters that do not change the result of a finished fit."""
+
+
+class RMGL(ViewsClusterer):
+    """Rank-constrained multi-layer graph learning: one graph layer per view, one common embedding, clusters.
+
+    From views X_m (N rows each, the same N entities) with S_m = X_m X_m', solves
+
+        minimise   sum_m  tr(L_m S_m) + alpha_m ||L_m||_F^2 + beta_m tr(Q' L_m Q)
+        subject to L_m a graph Laplacian, tr(L_m) = N, Q'Q = I_K
+
+    by exact minimisation over the layers and over Q in turn, then runs k-means on the rows of Q. A large beta makes
+    every layer fall into K components. Multiplying squared distances, alpha and beta by one number changes nothing.
+
+    With alpha and beta left at "auto" nothing has to be tuned: squared distances are taken in units of the distances to the 7th
+    neighbours, a *consensus* layer of all views side by side is learned beside the others, views count by how well their layers agree with
+    its embedding, and the embedding guides the layers; `print(model.report_)` says what was chosen and why. The layers still solve the
+    problem above at the alpha_ and beta_ reported, with z_ij = max(|x_i - x_j|^2 / (s_i s_j), min(f_i, f_j)) + |g_i - g_j|^2 in place of
+    squared distances; s and f are in `local_scaling_`, the rows g in `guide_`. Numbers for alpha and beta give the paper's model as it is.
+
+    Parameters
+    ----------
+    n_clusters : int or "auto"
+        K, the number of clusters and of columns of the embedding. "auto" takes the smallest number with nearly the largest modularity in
+        the common graph (`number_` holds the evidence); it needs alpha and beta at "auto".
+    alpha : "auto", float > 0, or one per view (list, or dict by view name)
+        Weight of ||L_m||_F^2: a larger one gives more edges. "auto" solves, for each layer, for `n_neighbors` edges a node on average
+        (with a number for beta: what gives a node with typical distances that many).
+    beta : "auto", float >= 0, or one per view (list, or dict by view name)
+        Weight of view m in the embedding, and of the embedding in layer m. "auto" gives each view a weight by its agreement with the
+        others, and couples the layers lightly (with a number for alpha: the same weight for all).
+    scale : "auto", {"minmax", "root", "hellinger", "unit", "standard", "none"}, or one per view (list, or dict by view name)
+        What is done to each view first: columns to [0, 1]; the same after square roots (histograms); square roots, then rows to length one
+        (counts); rows to length one (tf-idf); columns to variance 1; nothing. "auto" chooses among the first three by signs, zeros and
+        skewness.
+    n_neighbors : int
+        The wanted mean number of edges a node, where alpha is "auto".
+    components : bool
+        Raise beta until every layer has exactly K components; the labels are then the components.
+    align : {"outer", "inner"}, optional
+        For DataFrames whose row labels differ: put their rows together by label, every entity of any view ("outer"; it is missing from
+        the other views) or those of all views ("inner"). `index_` holds the labels in the order of `labels_`.
+    views : list or dict of column blocks, optional
+        For *one* 2-D input: block sizes, slices, or lists of column names or positions.
+    solver : {"newton", "dual-ascent"}
+        How layers are solved; the answer is the same. "dual-ascent" is the paper's iteration.
+    candidates : "auto", "all", int, "approximate", sparse graph, or one per view (list, or dict by view name)
+        The pairs that may carry an edge. A number asks for lists of that many nearest neighbours, which are widened until they
+        prove that no other pair can carry weight, so the answer is the same (`layer.exact`); "auto" takes all pairs where they are
+        cheaper. "approximate" neighbours (pynndescent) and a graph of your own (`KNeighborsTransformer`) prove nothing: `layer.exact` is
+        False, and `layer.recall` says how many true neighbours of a sample of rows they hold.
+    tol : float
+        Stop when a round lowers the objective by at most this share and turns the subspace by at most sqrt(tol).
+    max_iter : int
+        Most rounds (one round: all layers, then the embedding).
+    max_seconds : float, optional
+        Once they are over, the fit ends at the next round with the best so far, and says so: `converged_` is False, and a
+        ConvergenceWarning. The layers of all views are learned in any case.
+    n_init : int
+        Starts of k-means.
+    n_jobs : int, optional
+        Threads that share views, and the rows of long loops; -1 for all cores. The result does not depend on it.
+    random_state : int, RandomState or None
+        Seed of k-means and of the first guess of the eigen-solver.
+    verbose : int
+        1 shows a progress bar.
+
+    Attributes
+    ----------
+    labels_ : array of shape (N,)
+    embedding_ : array of shape (N, K)
+        Q: orthonormal columns, the smallest eigenvalue first.
+    eigenvalues_ : array of shape (K,)
+        Smallest eigenvalues of sum_m beta_m L_m.
+    layers_ : list of Layer
+        One per view, each with its adjacency, Laplacian and certificate; with automatic choices and several views also the one named
+        "consensus", last. The layer of a view is learned on the entities the view has (tr(L_m) is their number); the others have no
+        edges there. With automatic choices a view is taken as not having rows of zeros.
+    alpha_, beta_ : arrays
+        The values used, one per layer.
+    view_weights_ : array of shape (M,)
+        How much each view counts; they sum to one.
+    view_roughness_ : array of shape (M,) or None
+        How badly the layer of each view agrees with the common embedding: 0 where neighbours sit in the same place, 1 where they are
+        unrelated. None unless views were weighed.
+    local_scaling_ : list of LocalScaling or None
+        The scales s and floors f of the nodes, for each layer; None where distances are taken as they are.
+    guide_ : array of shape (N, K) or None
+        Rows whose squared distances are part of all costs.
+    scale_ : list of (name, reason)
+        What was done to each view.
+    index_ : array of shape (N,) or None
+        The labels of the rows, where the views are DataFrames that carry them.
+    n_clusters_ : int
+    number_ : NumberOfClusters or None
+        For n_clusters="auto": the candidates and their scores.
+    outlier_score_ : array of shape (N,)
+        0 for an entity that is no farther from its neighbours than they are from theirs, near 1 far out. A group of several far out
+        together has small scores: they have one another.
+    report_ : Report
+        What was chosen, on what evidence, and where that is weak; print it.
+    history_ : list of dict
+        One row for the start and one per half step: objective, its terms smoothness, ridge and coupling, residuals, seconds.
+    seconds_ : dict
+        Seconds spent on "neighbours" (parameters, distances and candidate edges), "layers", "embedding" and "clustering".
+    converged_, n_iter_, view_names_, n_features_in_
+
+    References
+    ----------
+    S. Gurugubelli and S. P. Chepuri, "Learning Multi-layer Graphs and a Common Representation for Clustering",
+    EUSIPCO 2021.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rmgl import RMGL
+    >>> rng = np.random.default_rng(0)
+    >>> centres = np.repeat([0.0, 5.0, 10.0], 20)[:, None]
+    >>> views = {"left": centres + rng.normal(size=(60, 2)), "right": -centres + rng.normal(size=(60, 3))}
+    >>> model = RMGL(n_clusters=3, random_state=0).fit(views)
+    >>> np.bincount(model.labels_).tolist()
+    [20, 20, 20]
+    >>> [layer.name for layer in model.layers_]
+    ['left', 'right', 'consensus']
+    """
+
+    _parameter_constraints = {
+        **ViewsClusterer._parameter_constraints,
+        "alpha": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither"), "array-like", dict],
+        "beta": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left"), "array-like", dict],
+        "n_clusters": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
+        "align": [StrOptions({"outer", "inner"}), None],
+        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "components": ["boolean"],
+        "solver": [StrOptions(set(SOLVERS))],
+        "candidates": [
+            StrOptions({"auto", "all", "approximate"}),
+            Interval(Integral, 1, None, closed="left"),
+            list,
+            tuple,
+            dict,
+            "sparse matrix",
+        ],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "max_seconds": [None, Interval(Real, 0, None, closed="left")],
+        "n_jobs": [None, Integral],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        n_clusters=8,
+        *,
+        alpha="auto",
+        beta="auto",
+        scale="auto",
+        n_neighbors=12,
+        components=False,
+        align=None,
+        views=None,
+        solver="newton",
+        candidates="auto",
+        tol=1e-6,
+        max_iter=100,
+        max_seconds=None,
+        n_init=10,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+    ):
+        self.n_clusters = n_clusters
+        self.alpha = alpha
+        self.beta = beta
+        self.scale = scale
+        self.n_neighbors = n_neighbors
+        self.components = components
+        self.align = align
+        self.views = views
+        self.solver = solver
+        self.candidates = candidates
+        self.tol = tol
+        self.max_iter = max_iter
+        self.max_seconds = max_seconds
+        self.n_init = n_init
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        observed: Any = None,
+        callback: Callable[[dict[str, Any]], Any] | None = None,
+        checkpoint: str | os.PathLike | None = None,
+    ) -> RMGL:
+        """Learn layers, embedding and labels.
+
+        Parameters
+        ----------
+        X : list, tuple or dict of 2-D inputs with the same rows, or one 2-D input
+            Arrays, DataFrames or scipy sparse matrices. They are not modified. A row that is NaN throughout says that the entity is
+            missing from that view; every entity must be in at least one.
+        y : ignored
+        observed : array of truth values of shape (N, M), or one mask of rows per view (list, or dict by view name), optional
+            Which entities each view has; the other rows are not looked at.
+        callback : function, optional
+            Called with a dict after every step: its name in "step", the "seconds" since the beginning and, for the half steps of the
+            alternation, the new row of `history_`. If it returns True, the fit ends with what it has, as after `max_seconds`.
+        checkpoint : folder, optional
+            Finished steps are kept there. A fit that was killed goes on from them if it is called again with the same data and
+            parameters, and ends with the same result. The folder is made if it does not exist, and left behind.
+        """
+        self._validate_params()
+        views = Views.of(X, self.views, align=self.align, observed=observed)
+        self._note_views(X, views)
+        if self.automatic:
+            views = views.without_empty_rows()
+        self.scale_ = views.choose_scales(self.scale)
+        scalers = views.fit_scalers([how for how, _ in self.scale_])
+        views = views.scaled_by(scalers)
+        random_state = check_random_state(self.random_state)
+        clock, run = Stopwatch(), Run(callback, self.max_seconds, checkpoint)
+        with run, team_of(effective_n_jobs(self.n_jobs)) as team:
+            run.begin({name: value for name, value in self.get_params().items() if name not in UNESSENTIAL}, views, random_state)
+            with clock("neighbours"):
+                choice = state_problems(self, views, team, random_state, run)
+            problems, self.n_clusters_ = choice.problems, choice.n_clusters
+            outcome = self._alternate(problems, team, random_state, clock, run)
+            if self.components:
+                problems, outcome = self._separate(problems, outcome, team, random_state, clock, run)
+        self._keep_choice(choice)
+        self._keep(problems, outcome)
+        with clock("clustering"):
+            self.labels_ = self._label(outcome, random_state)
+            self.outlier_score_ = self._score_outliers(views, problems)
+        self._placement = Placement.of(self, views, scalers, outcome.state)
+        self.seconds_ = clock.seconds
+        self.report_ = make_report(self, views, choice.graph, outcome.state.embedding)
+        self._warn(outcome, run)
+        return self
+
+    def predict(self, X: Any, *, observed: Any = None) -> NDArray[np.intp]:
+        """The clusters of new rows: those with the most edge weight to them in the fitted layers (`predict_proba`).
+
+        Parameters
+        ----------
+        X : as for `fit`
+            New entities, each with any of the views: an absent row is NaN throughout, and a view that none of them has may be left out
+            of a dict, or be None in a list.
+        observed : as for `fit`
+        """
+        return self.predict_proba(X, observed=observed).argmax(axis=1)
+
+    def predict_proba(self, X: Any, *, observed: Any = None, by_view: bool = False) -> NDArray[np.float64]:
+        """The share of the edge weight of new rows that goes to each cluster, (n, K).
+
+        Every new row becomes a node of the layer of each view that it has, and of the consensus. All other nodes stay as they are, so its
+        weights follow from the KKT conditions of the layer problem (`rmgl.placing.placement`). Layers count by `beta_`. With `by_view` the
+        shares come apart by layer, in the order of `layers_`: (n, layers, K), which sum to one for each row.
+
+        A new row is compared with all fitted ones up to 5000, else with the nearest ones.
+        """
+        votes = self._place(X, observed).votes
+        return votes if by_view else votes.sum(axis=1)
+
+    def transform(self, X: Any, *, observed: Any = None) -> NDArray[np.float64]:
+        """The places of new rows in the common embedding, (n, K), by the eigenvector equation with the fitted rows as they are."""
+        return self._place(X, observed).embedding
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags = ClassifierTags()  # scikit-learn's checks look here where there is a `predict_proba`
+        return tags
+
+    def _place(self, X: Any, observed: Any) -> Placed:
+        check_is_fitted(self)
+        if not is_collection_of_views(X) and not isinstance(X, Views) and getattr(X, "ndim", 2) == 2:
+            validate_data(self, X, reset=False, skip_check_array=True)
+        new = new_views(self._placement.views, X, self.views, align=self.align, observed=observed)
+        with single_threaded("blas"):
+            return self._placement.place(scaled_like(self._placement, new))
+
+    def save(self, path: str | os.PathLike) -> None:
+        """Write the fitted model to one file of arrays and JSON, which `load` reads; by custom its name ends in .rmgl.
+
+        The file appears complete or not at all, in place of an earlier one of that name. A `random_state` that is not a number is not
+        kept, and row labels that are neither text nor numbers become text.
+        """
+        from rmgl.storage.saved_models import save_model
+
+        save_model(self, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike) -> RMGL:
+        """The model that `save` wrote. Nothing in the file is executed; a file that is damaged, or is something else, is a ValueError."""
+        from rmgl.storage.saved_models import load_model
+
+        return load_model(cls, path)
+
+    def to_networkx(self):
+        """All layers as one `networkx.MultiGraph` whose nodes are the rows 0 to N-1 (needs networkx).
+
+        Edges have the attributes `layer` and `weight`, and the name of the layer as key. Nodes have `label`, `outlier_score` and, where
+        rows have labels, `name`.
+
+        Examples
+        --------
+        >>> from rmgl import RMGL
+        >>> model = RMGL(2, random_state=0).fit({"a": [[0.0], [0.1], [0.3], [5.0], [5.1], [5.3]]})
+        >>> model.to_networkx()[0][1]["a"]["layer"]
+        'a'
+        """
+        from rmgl.storage.graphs import model_to_networkx
+
+        return model_to_networkx(self)
+
+    def to_igraph(self):
+        """All layers as one `igraph.Graph` with parallel edges, attributes as in `to_networkx` (needs igraph).
+
+        Examples
+        --------
+        >>> from rmgl import RMGL
+        >>> model = RMGL(2, random_state=0).fit({"a": [[0.0], [0.1], [0.3], [5.0], [5.1], [5.3]]})
+        >>> model.to_igraph().vs["label"] == model.labels_.tolist()
+        True
+        """
+        from rmgl.storage.graphs import model_to_igraph
+
+        return model_to_igraph(self)
+
+    def _alternate(
+        self, problems: list[ViewProblem], team: Team, random_state: np.random.RandomState, clock: Stopwatch, run: Run, times: int = 0
+    ) -> Outcome:
+        """Algorithm 1."""
+        options: dict[str, Any] = {"solver": self.solver, "tol": self.tol, "max_iter": self.max_iter, "team": team, "clock": clock}
+        with half_step_progress(self.max_iter, self.verbose > 0) as show:
+
+            def progress(row: dict[str, Any]) -> None:
+                show(row)
+                run.tell(row)
+
+            key = f"rounds-{times}"
+            return alternate(problems, self.n_clusters_, random_state=random_state, progress=progress, run=run, key=key, **options)
+
+    def _separate(
+        self, problems: list[ViewProblem], outcome: Outcome, team: Team, random_state: np.random.RandomState, clock: Stopwatch, run: Run
+    ) -> tuple[list[ViewProblem], Outcome]:
+        """Raise beta until every layer has exactly K components, and the layers together have the same."""
+        for times in range(1, SEPARATION_STEPS + 1):
+            if _separated(outcome, self.n_clusters_) or outcome.stopped:
+                return problems, outcome
+            if any(layer.n_components > self.n_clusters_ for layer in outcome.state.layers):
+                break  # a larger beta joins nothing
+            problems = [replace(problem, beta=SEPARATION_FACTOR * problem.beta) for problem in problems]
+            outcome = self._alternate(problems, team, random_state, clock, run, times)
+        if not _separated(outcome, self.n_clusters_):
+            counts = {layer.name: layer.n_components for layer in outcome.state.layers}
+            warnings.warn(
+                f"components=True, but no beta gives every layer exactly {self.n_clusters_} components (now {counts}): "
+                "raise n_neighbors or alpha to keep clusters connected, or ask for another number",
+                UserWarning,
+                stacklevel=3,
+            )
+        return problems, outcome
+
+    def _label(self, outcome: Outcome, random_state: np.random.RandomState) -> NDArray[np.intp]:
+        """The components if they were asked for and are there, else k-means on the rows of the embedding."""
+        if self.components and _separated(outcome, self.n_clusters_):
+            return components(weighted_sum([layer.adjacency for layer in self.layers_], self.beta_.tolist()))[1]
+        rows = unit_rows(self.embedding_) if self.automatic else self.embedding_
+        return cluster_rows(rows, self.n_clusters_, n_init=self.n_init, random_state=random_state)
+
+    def _score_outliers(self, views: Views, problems: list[ViewProblem]) -> NDArray[np.float64]:
+        """By the scales of the nodes where there are any, else by the mean distances along the edges."""
+        layers = [layer.adjacency for layer in self.layers_[: len(views.names)]]
+        scalings = [problem.candidates.scaling for problem in problems[: len(layers)]]
+        present = [views.rows(m) for m in range(len(layers))]
+        spreads = [
+            mean_lengths(X, adjacency)[slice(None) if rows is None else rows] if scaling is None else scaling.scales**2
+            for X, adjacency, scaling, rows in zip(views.matrices, layers, scalings, present, strict=True)
+        ]
+        return outlier_scores(layers, spreads, present, self.view_weights_)
+
+    @property
+    def automatic(self) -> bool:
+        """Whether alpha and beta are chosen from the data (`rmgl.automatic.choose`)."""
+        return is_auto(self.alpha) and is_auto(self.beta)
+
+    def _keep_choice(self, choice: Choice) -> None:
+        self.view_weights_ = choice.weights
+        self.view_roughness_ = choice.roughness
+        self.number_ = choice.number
+        self.guide_ = choice.guide
+
+    def _keep(self, problems: list[ViewProblem], outcome: Outcome) -> None:
+        self._keep_embedding(outcome.state.embedding.vectors)
+        self.eigenvalues_ = outcome.state.embedding.values
+        n_rows = len(self.embedding_)
+        self.layers_ = [layer.padded(view.nodes, n_rows) for view, layer in zip(outcome.state.views, outcome.state.layers, strict=True)]
+        self.local_scaling_ = [problem.candidates.scaling for problem in problems]
+        self.alpha_ = np.array([problem.alpha for problem in problems])
+        self.beta_ = np.array([problem.beta for problem in problems])
+        self.history_ = outcome.history
+        self.converged_ = outcome.converged and outcome.state.embedding.residual <= EIGEN_TOL
+        self.n_iter_ = outcome.n_iter
+
+    def _warn(self, outcome: Outcome, run: Run) -> None:
+        if outcome.stopped:
+            reason = "the callback asked for it" if run.asked_to_stop else f"max_seconds={self.max_seconds:g} were over"
+            warnings.warn(
+                f"RMGL was stopped after {outcome.n_iter} rounds because {reason}; the result is the best so far",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        elif not outcome.converged:
+            warnings.warn(
+                f"RMGL did not converge in max_iter={self.max_iter} rounds: "
+                f"raise max_iter, or accept it with a larger tol (now {self.tol:g})",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        for layer in self.layers_:
+            if layer.status != "converged":
+                warnings.warn(layer.message, ConvergenceWarning, stacklevel=3)
+            if not layer.exact:
+                warnings.warn(
+                    f"layer {layer.name!r} is exact among its {layer.candidates} candidates only; "
+                    f"they hold {layer.recall:.1%} of the nearest neighbours of a sample of rows",
+                    UserWarning,
+                    stacklevel=3,
+                )
+        if outcome.state.embedding.residual > EIGEN_TOL and not outcome.stopped:
+            warnings.warn(
+                f"the eigenvectors of the embedding have a relative residual of {outcome.state.embedding.residual:.1e}: "
+                "their eigenvalues lie too close together; use a smaller n_clusters or a larger alpha",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        alone = unconnected(self.layers_, self.beta_)
+        if alone.size:
+            warnings.warn(about_unconnected(alone, self.index_), UserWarning, stacklevel=3)
+        n_components = outcome.state.embedding.n_components
+        if n_components > self.n_clusters_:
+            warnings.warn(
+                f"the layers together fall into {n_components} components, more than n_clusters={self.n_clusters_}: "
+                "isolated nodes and small fragments share a label; raise alpha to connect them",
+                UserWarning,
+                stacklevel=3,
+            )
+
+
+def _separated(outcome: Outcome, n_clusters: int) -> bool:
+    """Whether every layer has exactly K components, and so has their sum."""
+    state = outcome.state
+    return state.embedding.n_components == n_clusters and all(layer.n_components == n_clusters for layer in state.layers)

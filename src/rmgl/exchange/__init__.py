@@ -1,1 +1,0 @@
-"""Data and results to and from other libraries: networkx, igraph, MuData and AnnData. Each is imported when it is first needed."""

@@ -1,0 +1,1 @@
+"""Algorithm 1, and the problem that it solves for given parameters."""

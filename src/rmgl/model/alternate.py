@@ -1,0 +1,344 @@
+"""Algorithm 1: the only loop over both layers and embedding.
+
+minimise   sum_m  tr(L_m S_m) + alpha_m ||L_m||_F^2 + beta_m tr(Q' L_m Q)
+subject to L_m a graph Laplacian, tr(L_m) = N, Q'Q = I_K
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from math import fsum
+from time import perf_counter
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rmgl.checks import Unsound, expect, sound_numbers
+from rmgl.edges import Candidates, Edges, Vector
+from rmgl.embedding.eigenvectors import Embedding, Graph, judged, smallest_eigenvectors, weighted_sum
+from rmgl.layer import Layer, solve_certified
+from rmgl.layer.problem import squared_norm
+from rmgl.layer.result import padded_graph
+from rmgl.running.checkpoint import Run
+from rmgl.running.progress import Stopwatch
+from rmgl.running.threads import Check, Team
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """How exactly a round solves its half steps: KKT residual of the layers, relative residual of the eigenvectors."""
+
+    layer: float
+    eigen: float
+    certified: bool
+    """Whether candidates are widened until they prove that no other pair can carry weight."""
+    settled: float
+    """Rounds of this accuracy end at this tolerance, if it is larger than the wanted one."""
+
+
+ROUGH = Accuracy(layer=1e-4, eigen=1e-4, certified=False, settled=1e-2)
+TIGHT = Accuracy(layer=1e-8, eigen=1e-8, certified=True, settled=0.0)
+
+
+@dataclass(frozen=True)
+class ViewProblem:
+    """One view as Algorithm 1 sees it: candidate edges with the data distances on them, and its two parameters."""
+
+    name: str
+    candidates: Candidates
+    alpha: float
+    beta: float
+    start: Vector | None = None
+    """Potentials to start the first layer from."""
+    nodes: NDArray[np.intp] | None = None
+    """The entities this view has, if not all; they are the nodes of its edges."""
+
+    n_entities: int = 0
+    """Their number in all views together, where this one has not all."""
+
+    def own(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The rows of its entities."""
+        return rows if self.nodes is None else rows[self.nodes]
+
+    def regrown(self, packed: dict[str, Any] | None, check: Check) -> ViewProblem:
+        """The same with candidates that had grown by the time they were packed."""
+        return replace(self, candidates=self.candidates.regrown(packed, self.candidates.guide, check)) if packed else self
+
+    @property
+    def edges(self) -> Edges:
+        return self.candidates.edges
+
+    @property
+    def distances(self) -> Vector:
+        return self.candidates.distances
+
+
+@dataclass(frozen=True)
+class State:
+    """Layers and embedding, with what follows from them. Views are part of it because their candidates may grow."""
+
+    views: list[ViewProblem]
+    layers: list[Layer]
+    embedding: Embedding
+    spreads: list[Vector]
+    """||q_i - q_j||^2 on the candidate edges of every view."""
+    terms: NDArray[np.float64]
+    """The three terms of the objective for every view: (M, 3)."""
+
+    @property
+    def objective(self) -> float:
+        """Their sum, correctly rounded: what falls exactly falls here too."""
+        return fsum(self.terms.flat)
+
+
+@dataclass
+class Outcome:
+    """Where Algorithm 1 ended and how it got there."""
+
+    state: State
+    converged: bool
+    n_iter: int
+    history: list[dict[str, Any]] = field(default_factory=list)
+    stopped: bool = False
+    """Whether it was asked to stop before it had converged."""
+
+
+def alternate(
+    views: Sequence[ViewProblem],
+    n_clusters: int,
+    *,
+    solver: str = "newton",
+    tol: float = 1e-6,
+    max_iter: int = 100,
+    team: Team,
+    random_state: np.random.RandomState,
+    clock: Stopwatch | None = None,
+    progress: Callable[[dict[str, Any]], None] = lambda row: None,
+    run: Run | None = None,
+    key: str = "rounds",
+) -> Outcome:
+    """Learn layers and embedding in turn until neither the objective nor the subspace changes.
+
+    No half step raises the objective. The first layers are those of the data alone (Q = 0), on candidates that suffice for them. Half
+    steps are rough until a round changes little, and tight, on candidates that suffice, from then on until a round changes nothing;
+    the last round is tight in any case. Before the end the embedding is searched for directions it may have lost. Between rounds `run`
+    may ask to stop, and its checkpoint keeps the last one.
+    """
+    log, clock, run = History(progress), clock or Stopwatch(), run or Run()
+    accuracy = ROUGH if max_iter > 1 else TIGHT
+    done = 0
+    if run.has(key):
+        state, done, tight, log.rows = run.kept(key, random_state, lambda packed: unpacked_round(views, n_clusters, packed, team))
+        accuracy = TIGHT if tight else ROUGH
+    else:
+        state = first_state(views, n_clusters, solver, accuracy, team, clock, random_state)
+        log.add("start", 0, state)
+    for iteration in range(done + 1, max_iter + 1):
+        if run.over:
+            return Outcome(state, False, iteration - 1, log.rows, stopped=True)
+        after_layers = update_layers(state, solver, accuracy, team, clock)  # problem (6), one per view
+        log.add("layers", iteration, after_layers)
+        after_embedding = update_embedding(after_layers, accuracy, team, clock, random_state)  # problem (10)
+        log.add("embedding", iteration, after_embedding)
+        settled = has_settled(state, after_embedding, max(tol, accuracy.settled))
+        state = after_embedding
+        if settled and accuracy is TIGHT:
+            explored = update_embedding(state, accuracy, team, clock, random_state, explore=True)
+            if has_settled(state, explored, tol):
+                return Outcome(state, True, iteration, log.rows)
+            state = explored
+            log.add("embedding", iteration, state)
+        if settled or iteration == max_iter - 1:
+            accuracy = TIGHT
+        run.keep(key, partial(packed_round, iteration, accuracy, log.rows, state), random_state)
+    return Outcome(state, False, max_iter, log.rows)
+
+
+def packed_round(iteration: int, accuracy: Accuracy, history: list[dict[str, Any]], state: State) -> dict[str, Any]:
+    """What a checkpoint keeps after a round."""
+    candidates = [view.candidates.pack() for view in state.views]
+    packed = {"candidates": candidates, "layers": state.layers, "embedding": state.embedding, "terms": state.terms}
+    return {"done": iteration, "tight": accuracy is TIGHT, "history": history, "state": packed}
+
+
+def unpacked_round(
+    views: Sequence[ViewProblem], n_clusters: int, packed: dict[str, Any], team: Team
+) -> tuple[State, int, bool, list[dict[str, Any]]]:
+    """The state, the number of rounds, whether the next one is tight, and the history that were packed, of the same views."""
+    done, tight = expect("the number of rounds", packed["done"], int), expect("the accuracy", packed["tight"], bool)
+    history = expect("the history", packed["history"], list[HistoryRow])
+    if done < 1 or not history or any(set(row) != HISTORY for row in history):
+        raise Unsound("the history does not have one row for every half step")
+    layers = expect("the layers", packed["state"]["layers"], list[Layer])
+    embedding = expect("the embedding", packed["state"]["embedding"], Embedding)
+    terms = sound_numbers("the terms of the objective", packed["state"]["terms"], (len(views), 3))
+    embedding.check(number_of_entities(views), n_clusters)
+    packed_candidates = packed["state"]["candidates"]
+    grown = team(lambda item, check: item[0].regrown(item[1], check), list(zip(views, packed_candidates, strict=True)))
+    for view, layer in zip(grown, layers, strict=True):
+        layer.check(view.edges.n_nodes)
+        view.candidates.check_support(layer.adjacency)
+    return State(grown, layers, embedding, _spreads(grown, embedding, team), terms), done, tight, history
+
+
+def has_settled(old: State, new: State, tol: float) -> bool:
+    """Whether a round lowered the objective by at most the share `tol` and turned the subspace by at most its root."""
+    fall = (old.objective - new.objective) / abs(old.objective)
+    return fall <= tol and subspace_change(old.embedding.vectors, new.embedding.vectors) <= np.sqrt(tol)
+
+
+def first_state(
+    views: Sequence[ViewProblem],
+    n_clusters: int,
+    solver: str,
+    accuracy: Accuracy,
+    team: Team,
+    clock: Stopwatch,
+    random_state: np.random.RandomState,
+) -> State:
+    """Layers of the data alone and the embedding they have in common."""
+
+    def learn(view: ViewProblem, check: Check) -> tuple[ViewProblem, Layer]:
+        options: dict[str, Any] = {"solver": solver, "tol": accuracy.layer, "start": view.start, "check": check}
+        candidates, layer = solve_certified(view.name, view.candidates, view.alpha, **options)
+        return replace(view, candidates=candidates), layer
+
+    with clock.shared() as spent:
+        learned = team(learn, views)
+        views, layers = [view for view, _ in learned], [layer for _, layer in learned]
+        spent += [layer.seconds for layer in layers]
+    with clock("embedding"):
+        embedding = _embed(views, layers, n_clusters, accuracy, team, random_state, start=None)
+        spreads = _spreads(views, embedding, team)
+        terms = [_view_terms(*item) for item in zip(views, layers, spreads, strict=True)]
+        return State(views, layers, embedding, spreads, np.array(terms))
+
+
+def update_layers(state: State, solver: str, accuracy: Accuracy, team: Team, clock: Stopwatch) -> State:
+    """Every layer given the embedding, from its last potentials; the layer is kept where it is the best already."""
+
+    def update(item: tuple[ViewProblem, Layer, Vector, NDArray], check: Check) -> tuple[ViewProblem, Layer, NDArray]:
+        view, layer, spread, terms = item
+
+        def spread_on(edges: Edges) -> Vector:
+            return spread if edges is view.edges else edges.measure(view.own(state.embedding.vectors), check)
+
+        candidates, found = solve_certified(
+            view.name,
+            view.candidates,
+            view.alpha,
+            added=lambda edges: view.beta * spread_on(edges),
+            solver=solver,
+            tol=accuracy.layer,
+            start=layer.potentials,
+            certified=accuracy.certified,
+            check=check,
+        )
+        grown = replace(view, candidates=candidates)
+        new_terms = _view_terms(grown, found, spread_on(candidates.edges))
+        if fsum([*new_terms, *-terms]) <= 0:
+            return grown, found, new_terms
+        return grown, replace(found, adjacency=layer.adjacency, objective=fsum(terms)), terms
+
+    with clock.shared() as spent:
+        updated = team(update, list(zip(state.views, state.layers, state.spreads, state.terms, strict=True)))
+        views, layers, terms = ([item[place] for item in updated] for place in range(3))
+        spent += [layer.seconds for layer in layers]
+    return replace(state, views=views, layers=layers, terms=np.array(terms))
+
+
+def update_embedding(
+    state: State, accuracy: Accuracy, team: Team, clock: Stopwatch, random_state: np.random.RandomState, explore: bool = False
+) -> State:
+    """The embedding given the layers, from the last one; kept where it is the best already.
+
+    The last one may solve the problem and yet have lost a smaller eigenvalue: `explore` looks for it.
+    """
+    n_clusters = state.embedding.vectors.shape[1]
+    with clock("embedding"):
+        embedding = _embed(
+            state.views, state.layers, n_clusters, accuracy, team, random_state, start=state.embedding.block, explore=explore
+        )
+        spreads = _spreads(state.views, embedding, team)
+        terms = state.terms.copy()  # the first two do not depend on the embedding
+        terms[:, 2] = [_coupling(*item) for item in zip(state.views, state.layers, spreads, strict=True)]
+        candidate = replace(state, embedding=embedding, spreads=spreads, terms=terms)
+        if candidate.objective <= state.objective:
+            return candidate
+        kept = judged(_graph(state.views, state.layers), state.embedding, team.rows)
+        return replace(state, embedding=kept, spreads=_spreads(state.views, kept, team))  # on candidates that may have grown
+
+
+def subspace_change(old: NDArray, new: NDArray) -> float:
+    """||(I - Q Q') Q_old||_F / sqrt(K): 0 for the same subspace, 1 for an orthogonal one."""
+    return float(np.linalg.norm(old - new @ (new.T @ old)) / np.sqrt(old.shape[1]))
+
+
+HistoryRow: TypeAlias = dict[str, float | str]
+HISTORY = {
+    *("iteration", "step", "objective", "smoothness", "ridge", "coupling", "kkt_residual", "eigen_residual", "seconds"),
+}
+
+
+class History:
+    """One row per half step."""
+
+    def __init__(self, progress: Callable[[dict[str, Any]], None]) -> None:
+        self.rows: list[dict[str, Any]] = []
+        self.progress = progress
+        self.began = perf_counter()
+
+    def add(self, step: str, iteration: int, state: State) -> None:
+        smoothness, ridge, coupling = state.terms.sum(axis=0)
+        row = {
+            "iteration": iteration,
+            "step": step,
+            "objective": state.objective,
+            "smoothness": float(smoothness),
+            "ridge": float(ridge),
+            "coupling": float(coupling),
+            "kkt_residual": max(layer.kkt_residual for layer in state.layers),
+            "eigen_residual": state.embedding.residual,
+            "seconds": perf_counter() - self.began,
+        }
+        self.rows.append(row)
+        self.progress(row)
+
+
+def _embed(
+    views, layers: Sequence[Layer], n_clusters: int, accuracy: Accuracy, team: Team, random_state, start: NDArray | None, explore=False
+) -> Embedding:
+    options = {"tol": accuracy.eigen, "start": start, "explore": explore, "random_state": random_state, "rows": team.rows}
+    return smallest_eigenvectors(_graph(views, layers), n_clusters, **options)
+
+
+def _graph(views: Sequence[ViewProblem], layers: Sequence[Layer]) -> Graph:
+    n_nodes = number_of_entities(views)
+    adjacencies = [padded_graph(layer.adjacency, view.nodes, n_nodes) for view, layer in zip(views, layers, strict=True)]
+    return weighted_sum(adjacencies, [view.beta for view in views])
+
+
+def number_of_entities(views: Sequence[ViewProblem]) -> int:
+    """How many entities there are in all views together."""
+    return max(view.edges.n_nodes if view.nodes is None else view.n_entities for view in views)
+
+
+def _spreads(views: Sequence[ViewProblem], embedding: Embedding, team: Team) -> list[Vector]:
+    """||q_i - q_j||^2 on the candidates of every view; views with the same candidates and entities share the measuring."""
+    stores = {(id(view.edges), id(view.nodes)): view for view in views}
+    spreads = team(lambda view, check: view.edges.measure(view.own(embedding.vectors), check), list(stores.values()))
+    measured = dict(zip(stores, spreads, strict=True))
+    return [measured[id(view.edges), id(view.nodes)] for view in views]
+
+
+def _view_terms(view: ViewProblem, layer: Layer, spread: Vector) -> NDArray[np.float64]:
+    """tr(L S), alpha ||L||_F^2 and beta tr(Q'LQ) of one view; `spread` holds ||q_i - q_j||^2."""
+    smoothness = view.edges.inner(view.distances, layer.adjacency)
+    return np.array([smoothness, view.alpha * squared_norm(layer.adjacency), _coupling(view, layer, spread)])
+
+
+def _coupling(view: ViewProblem, layer: Layer, spread: Vector) -> float:
+    return view.beta * view.edges.inner(spread, layer.adjacency)

@@ -1,0 +1,1 @@
+"""New rows, placed by the fitted layers."""

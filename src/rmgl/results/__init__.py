@@ -1,0 +1,1 @@
+"""A fitted model, told in words and numbers."""

@@ -1,0 +1,207 @@
+"""What a fit chose, on what evidence, and where that evidence is weak: `print(model.report_)`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from rmgl.automatic.number_of_clusters import share_inside
+from rmgl.embedding.eigenvectors import Embedding, Graph, smallest_eigenvectors, weighted_sum
+from rmgl.layer import Layer
+from rmgl.views.incomplete import named_rows
+from rmgl.views.views import Views
+
+if TYPE_CHECKING:
+    from rmgl.estimators.rmgl import RMGL
+
+GAP_TOL = 1e-5
+
+NOISE = 0.65
+"""Roughness of a view (0 same place, 1 unrelated) beyond which it is called noise."""
+AGREEING = 0.35
+"""Roughness that at least one view should stay below."""
+FRAGMENT = 0.2
+"""Share of a mean cluster below which one is called small."""
+OFF = 0.25
+"""Share by which the number of edges may miss the wanted one."""
+SMALL_GAP = 0.05
+"""Relative gap after the last eigenvalue below which it is called missing."""
+LOOSE = 0.7
+"""Share of edge weight inside clusters below which they are called weakly separated."""
+
+
+@dataclass(frozen=True)
+class ViewReport:
+    """One view: what was done to it and how much it counts."""
+
+    name: str
+    scale: str
+    scale_reason: str
+    alpha: float
+    beta: float
+    edges_per_node: float
+    weight: float
+    roughness: float | None
+    """Against the common embedding: 0 where neighbours sit in the same place, 1 where they are unrelated."""
+    n_missing: int
+    """Entities this view does not have."""
+    n_empty: int
+    """Rows of zeros, which this view is taken as not having."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """What was chosen for scale, alpha, beta, weights and K, and why. `str` gives sentences, `as_dict` plain data."""
+
+    n_rows: int
+    n_clusters: int
+    n_clusters_reason: str
+    automatic: bool
+    n_neighbors: int
+    consensus: bool
+    views: list[ViewReport]
+    eigengap: float
+    """(next eigenvalue - last one used) / next eigenvalue, of the common graph."""
+    within: float
+    """The share of the common graph's edge weight that lies inside clusters."""
+    exact: bool
+    kkt_residual: float
+    converged: bool
+    warnings: list[str] = field(default_factory=list)
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    def __str__(self) -> str:
+        lines = [f"{self.n_rows} entities, {len(self.views)} views, {self.n_clusters} clusters ({self.n_clusters_reason})."]
+        for view in self.views:
+            without = f" {view.n_missing} entities are missing from it." if view.n_missing else ""
+            without += f" Without its {view.n_empty} empty rows." if view.n_empty else ""
+            lines.append(f"Scale: {view.name}: {view.scale} ({view.scale_reason}).{without}")
+        if self.automatic:
+            lines.append(
+                f"alpha: solved for {self.n_neighbors} edges a node on average, on squared distances in units of the distances to the 7th "
+                "neighbours."
+            )
+            if self.consensus:
+                lines.append(
+                    "Weights: by how well the layer of a view agrees with the embedding of all views side by side (roughness 0: neighbours "
+                    "sit in the same place, 1: they are unrelated). A consensus layer of all views side by side is learned beside them."
+                )
+            elif len(self.views) > 1:
+                lines.append(
+                    "Weights: by how well the layer of a view agrees with the embedding of all views together (roughness 0: neighbours sit "
+                    "in the same place, 1: they are unrelated). Entities have too few views in common, or are too many, for a consensus."
+                )
+        else:
+            lines.append(
+                "alpha, beta: given where numbers were, else a guess for typical distances and a light coupling of all views alike."
+            )
+        lines.append(f"{'view':12s} {'alpha':>9s} {'beta':>9s} {'edges/node':>10s} {'weight':>7s} {'roughness':>9s}")
+        for view in self.views:
+            rough = "" if view.roughness is None else f"{view.roughness:.3f}"
+            lines.append(f"{view.name:12s} {view.alpha:9.4g} {view.beta:9.4g} {view.edges_per_node:10.1f} {view.weight:7.3f} {rough:>9s}")
+        proof = "the exact solutions over all pairs" if self.exact else "exact among approximate or given candidates only"
+        lines.append(f"Layers: {proof}, KKT residual {self.kkt_residual:.0e}; alternation {'' if self.converged else 'not '}converged.")
+        lines.append(
+            f"Evidence in the common graph: relative gap after eigenvalue {self.n_clusters}: {self.eigengap:.2f}; "
+            f"edge weight inside clusters: {self.within:.0%}."
+        )
+        lines += [f"Warning: {warning}" for warning in self.warnings]
+        return "\n".join(lines)
+
+
+def weak_points(report: Report, smallest: int) -> list[str]:
+    """Sentences about what a reader should doubt."""
+    views, k = report.views, report.n_clusters
+    found = [
+        f"view {view.name!r} looks like noise (roughness {view.roughness:.2f}, 1 is unrelated): it counts for {view.weight:.1%}; "
+        "leave it out if it should not count at all"
+        for view in views
+        if view.roughness is not None and view.roughness > NOISE
+    ]
+    if all(view.roughness is not None and view.roughness > AGREEING for view in views):
+        found.append("no view agrees well with the common embedding: the views may not share clusters")
+    if report.automatic:
+        found += [
+            f"view {view.name!r} has {view.edges_per_node:.1f} edges a node, not {report.n_neighbors}: no alpha gives as many"
+            for view in views
+            if abs(view.edges_per_node / report.n_neighbors - 1) > OFF and report.n_rows > 3 * report.n_neighbors
+        ]
+    if report.eigengap < SMALL_GAP:
+        found.append(f"there is no gap after eigenvalue {k} ({report.eigengap:.2f}): another number of clusters fits about as well")
+    if report.within < LOOSE:
+        found.append(f"only {report.within:.0%} of the edge weight lies inside clusters: they are weakly separated")
+    if smallest < max(3, FRAGMENT * report.n_rows / k):
+        found.append(f"the smallest cluster has {smallest} member(s): it may be a fragment, or a group of outliers")
+    if not report.converged:
+        found.append("the alternation did not converge")
+    if not report.exact:
+        found.append("the layers are exact among their candidates only")
+    return found
+
+
+def make_report(model: RMGL, views: Views, graph: Graph | None, embedding: Embedding) -> Report:
+    """The report of a model that has everything else. Evidence is taken from `graph`, or else from the layers themselves."""
+    if graph is None:
+        graph = weighted_sum([layer.adjacency for layer in model.layers_], model.beta_.tolist())
+    gap, within = eigengap(graph, embedding), share_inside(sparse.csr_array(graph), model.labels_)
+    reports = [
+        ViewReport(
+            name,
+            *model.scale_[m],
+            alpha=float(model.alpha_[m]),
+            beta=float(model.beta_[m]),
+            edges_per_node=2 * model.layers_[m].n_edges / views.own(m).shape[0],
+            weight=float(model.view_weights_[m]),
+            roughness=None if model.view_roughness_ is None else float(model.view_roughness_[m]),
+            n_missing=views.n_missing[m],
+            n_empty=views.n_empty[m] if views.n_empty else 0,
+        )
+        for m, name in enumerate(views.names)
+    ]
+    number = model.number_
+    report = Report(
+        n_rows=views.n_rows,
+        n_clusters=model.n_clusters_,
+        n_clusters_reason="given" if number is None else number.reason,
+        automatic=model.automatic,
+        n_neighbors=model.n_neighbors,
+        consensus=len(model.layers_) > len(views.names),
+        views=reports,
+        eigengap=gap,
+        within=within,
+        exact=all(layer.exact for layer in model.layers_),
+        kkt_residual=max(layer.kkt_residual for layer in model.layers_),
+        converged=model.converged_,
+    )
+    weak = weak_points(report, int(np.bincount(model.labels_, minlength=model.n_clusters_).min()))
+    alone = unconnected(model.layers_, model.beta_)
+    if alone.size:
+        weak.append(about_unconnected(alone, model.index_))
+    if number is not None and number.confidence == "low":
+        weak.append(f"the number of clusters is uncertain: {number.rivals} do about as well as {number.chosen}")
+    return replace(report, warnings=weak)
+
+
+def unconnected(layers: Sequence[Layer], beta: NDArray[np.float64]) -> NDArray[np.intp]:
+    """The entities without an edge in any layer that counts."""
+    return np.flatnonzero(np.sum([layer.degrees for layer, b in zip(layers, beta, strict=True) if b > 0], axis=0) == 0)
+
+
+def about_unconnected(alone: NDArray[np.intp], index: NDArray | None) -> str:
+    return f"{named_rows(alone, index)} not connected to any other in any layer, so the label means nothing; raise alpha"
+
+
+def eigengap(graph: Graph, embedding: Embedding) -> float:
+    """(lambda_K+1 - lambda_K) / lambda_K+1 of a graph near that of the embedding; 0 where no eigenvalue above zero comes next."""
+    n_clusters = embedding.vectors.shape[1]
+    if n_clusters >= graph.shape[0]:
+        return 0.0
+    values = smallest_eigenvectors(graph, n_clusters + 1, tol=GAP_TOL, start=embedding.block).values
+    return float((values[-1] - values[-2]) / values[-1]) if values[-1] > 0 else 0.0

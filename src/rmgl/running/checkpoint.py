@@ -1,0 +1,220 @@
+"""What a fit has to do with the world while it runs: a callback, a time limit, and a folder of finished steps to go on from."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from rmgl.checks import expect, sound_generator_state
+
+if TYPE_CHECKING:
+    from rmgl.views.views import Views
+
+FORMAT = "rmgl checkpoint"
+SUFFIX = ".step"
+LOCK, HOLDER = ".lock", ".holder"
+Result = TypeVar("Result")
+
+
+class OtherRun(ValueError):
+    """The checkpoint is that of another run."""
+
+
+def as_it_is(value: Any) -> Any:
+    return value
+
+
+class Run:
+    """One fit. Steps with a checkpoint folder are written when they are done, and read in place of being done again.
+
+    Steps are deterministic, and those that draw random numbers keep where the generator stood after them, so a run that resumes from
+    any finished steps ends with the same numbers as one that was never stopped. Every step carries the fingerprint of its run, and a lock
+    keeps a second process out of the folder as long as the run lasts: use it in a `with` block.
+    """
+
+    def __init__(
+        self, callback: Callable[[dict[str, Any]], Any] | None = None, max_seconds: float | None = None, checkpoint: Any = None
+    ) -> None:
+        self.callback = callback
+        self.max_seconds = max_seconds
+        self.folder = None if checkpoint is None else Path(checkpoint)
+        self.began = perf_counter()
+        self.asked_to_stop = False
+        self.fingerprint = ""
+        self._lock: FolderLock | None = None
+
+    def __enter__(self) -> Run:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._lock is not None:
+            self._lock.release()
+
+    def begin(self, parameters: dict[str, Any], views: Views, random_state: np.random.RandomState) -> None:
+        """Open the checkpoint; refuse one of another run. A generator without a seed resumes where it stood."""
+        if self.folder is None:
+            return
+        self.folder.mkdir(exist_ok=True)
+        found = sorted(path.name for path in self.folder.iterdir() if not path.name.startswith("."))
+        foreign = [name for name in found if not name.endswith(SUFFIX)]
+        if foreign:
+            raise ValueError(
+                f"checkpoint={str(self.folder)!r} holds {foreign[0]!r}, which is no part of a checkpoint: choose another folder"
+            )
+        self._lock = FolderLock(self.folder)
+        self._lock.acquire()
+        self.fingerprint = fingerprint(parameters, views)
+        if not self.has("run"):
+            with suppress(FileExistsError):  # another run was faster where locks do not work
+                self.keep("run", lambda: None, random_state, exclusive=True)
+        self.kept("run", random_state)
+
+    def step(
+        self,
+        name: str,
+        work: Callable[[], Result],
+        *,
+        pack: Callable[[Result], Any] = as_it_is,
+        unpack: Callable[[Any], Result] = as_it_is,
+        random_state: np.random.RandomState | None = None,
+    ) -> Result:
+        """The result of some work, from the checkpoint if it is there. `unpack` refuses what `pack` cannot have written."""
+        if self.has(name):
+            return self.kept(name, random_state, unpack)
+        result = work()
+        self.keep(name, lambda: pack(result), random_state)
+        return result
+
+    def has(self, name: str) -> bool:
+        """Whether the checkpoint has a step."""
+        return self.folder is not None and self._path(name).exists()
+
+    def kept(self, name: str, random_state: np.random.RandomState | None = None, unpack: Callable[[Any], Result] = as_it_is) -> Result:
+        """What was kept under a name. The files come from outside: what they hold is checked before it is used."""
+        from rmgl.archive.archive import read_archive
+
+        path = self._path(name)
+        try:
+            content = expect("the content", read_archive(path, format=FORMAT), dict[str, Any])
+            if content["run"] != self.fingerprint:
+                raise OtherRun(
+                    f"checkpoint={str(self.folder)!r} holds a run on other data or with other parameters or versions "
+                    f"({path.name}): choose another folder, or delete it"
+                )
+            if random_state is not None:
+                random_state.set_state(sound_generator_state("the random generator", content["random_state"]))
+            return unpack(content["result"])
+        except OtherRun:
+            raise
+        except (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError) as error:
+            told = str(error) if str(path) in str(error) else f"{path}: what it holds does not fit together ({error})"
+            raise ValueError(f"{told}; delete the file, and the step is done again") from error
+
+    def keep(
+        self, name: str, packed: Callable[[], Any], random_state: np.random.RandomState | None = None, *, exclusive: bool = False
+    ) -> None:
+        """Keep something under a name, in place of what was there; with `exclusive` only if nothing is there."""
+        if self.folder is None:
+            return
+        from rmgl.archive.archive import write_archive
+
+        state = None if random_state is None else random_state.get_state()
+        content = {"run": self.fingerprint, "result": packed(), "random_state": state}
+        write_archive(self._path(name), content, format=FORMAT, exclusive=exclusive)
+
+    def _path(self, name: str) -> Path:
+        assert self.folder is not None
+        return self.folder / f"{name}{SUFFIX}"
+
+    def tell(self, row: dict[str, Any]) -> None:
+        """Tell the callback what is done; it may ask to stop by returning True."""
+        if self.callback is not None:
+            answer = self.callback({**row, "seconds": self.seconds})
+            self.asked_to_stop |= isinstance(answer, bool | np.bool_) and bool(answer)
+
+    @property
+    def seconds(self) -> float:
+        return perf_counter() - self.began
+
+    @property
+    def over(self) -> bool:
+        """Whether to come to an end with what there is."""
+        return self.asked_to_stop or (self.max_seconds is not None and self.seconds >= self.max_seconds)
+
+
+class FolderLock:
+    """A lock on a checkpoint folder, held by one run at a time and released when its process ends, however it ends.
+
+    The file says which process holds it.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        from filelock import FileLock
+
+        self.folder = folder
+        self.path = folder / LOCK
+        self._lock = FileLock(self.path, thread_local=False)
+
+    def acquire(self) -> None:
+        """Take the lock, or raise a ValueError that names the process that has it."""
+        from filelock import Timeout
+
+        try:
+            self._lock.acquire(timeout=0)
+        except Timeout:
+            raise ValueError(
+                f"checkpoint={str(self.folder)!r} is in use by another run ({self._holder()}): wait until it ends, or choose another folder"
+            ) from None
+        (self.folder / HOLDER).write_text(f"process {os.getpid()} on {platform.node()}", encoding="utf-8")
+
+    def release(self) -> None:
+        self._lock.release()
+
+    def _holder(self) -> str:
+        try:
+            return (self.folder / HOLDER).read_text(encoding="utf-8")[:200] or "another process"
+        except (OSError, ValueError):
+            return "another process"
+
+
+def remove_checkpoint(folder: Path) -> None:
+    """Delete the steps of a finished run, and the folder if nothing else is in it; leave all of it to a run that has begun there since."""
+    if not folder.is_dir():
+        return
+    lock = FolderLock(folder)
+    try:
+        lock.acquire()
+    except ValueError:
+        return
+    try:
+        half_written = folder.glob(f".*{SUFFIX}-*")  # by a process that was killed
+        for path in (*folder.glob(f"*{SUFFIX}"), *half_written, folder / HOLDER):
+            path.unlink(missing_ok=True)
+    finally:
+        lock.path.unlink(missing_ok=True)
+        lock.release()
+    with suppress(OSError):  # something else is in it
+        folder.rmdir()
+
+
+def fingerprint(parameters: dict[str, Any], views: Views) -> str:
+    """A number that differs for other parameters, data or versions."""
+    from rmgl import __version__
+    from rmgl.archive.archive import encode
+
+    arrays: list[np.ndarray] = []
+    described = encode({**parameters, "views": views, "versions": [__version__, np.__version__]}, arrays)
+    digest = hashlib.sha256(json.dumps(described).encode())
+    for array in arrays:
+        digest.update(f"{array.shape} {array.dtype.str}".encode())
+        digest.update(np.ascontiguousarray(array).data)
+    return digest.hexdigest()

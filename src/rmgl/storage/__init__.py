@@ -1,0 +1,1 @@
+"""Files in and out: views, fitted models, results, and exchange with other libraries."""

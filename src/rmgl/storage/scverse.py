@@ -1,0 +1,291 @@
+"""Views from MuData and AnnData, and the result of a fit written back into them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
+
+from rmgl.views.views import Matrix, Views, check_view, padded
+
+if TYPE_CHECKING:
+    from rmgl.estimators.rmgl import RMGL
+
+SHARED_VARIABLES = 1
+"""`MuData.axis` where the modalities have variables in common, not observations."""
+
+
+def from_mudata(mdata: Any, *, rep: str | Mapping[str, str] | None = None, layer: str | Mapping[str, str] | None = None) -> Views:
+    """The modalities of a MuData as views, for `RMGL.fit`.
+
+    Observations that a modality does not have are missing from its view.
+
+    Parameters
+    ----------
+    mdata : MuData
+        It is not modified.
+    rep : str, or dict by modality, optional
+        A name in `obsm` to take in place of `X`, such as "X_pca". Modalities that a dict leaves out give their `X`.
+    layer : str, or dict by modality, optional
+        A name in `layers` to take in place of `X`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> from anndata import AnnData
+    >>> from mudata import MuData
+    >>> from rmgl import from_mudata
+    >>> rna = AnnData(np.eye(4), obs=pd.DataFrame(index=["a", "b", "c", "d"]))
+    >>> protein = AnnData(np.ones((3, 2)), obs=pd.DataFrame(index=["d", "a", "b"]))
+    >>> views = from_mudata(MuData({"rna": rna, "protein": protein}))
+    >>> views.names, views.n_missing
+    (('rna', 'protein'), (0, 1))
+    """
+    if not hasattr(mdata, "mod"):
+        raise TypeError(f"from_mudata takes a MuData, but this is a {type(mdata).__name__}: use rmgl.from_anndata for an AnnData")
+    if getattr(mdata, "axis", 0) == SHARED_VARIABLES:
+        raise ValueError("the modalities of this MuData share variables (axis=1), but views need observations in common (axis=0)")
+    modalities = dict(mdata.mod.items())
+    if not modalities:
+        raise ValueError("this MuData has no modality: views need at least one")
+    sources = choose_sources(list(modalities), rep, layer)
+    matrices, present = [], []
+    for name, adata in modalities.items():
+        X = stored(adata, *sources[name], f"modality {name!r}")
+        X, rows = modality_view(name, X, positions(mdata.obs_names, adata.obs_names, name), mdata.n_obs)
+        matrices.append(X)
+        present.append(rows)
+    known = tuple(present) if any(rows is not None for rows in present) else ()
+    columns = tuple(column_names(adata, sources[name]) for name, adata in modalities.items())
+    index = np.asarray(mdata.obs_names, dtype=object)
+    views = Views(tuple(modalities), tuple(matrices), known, index, columns if any(columns) else ())
+    views.check_entities(least=0)
+    return views
+
+
+def from_anndata(adata: Any, views: Sequence[str] | Mapping[str, str]) -> Views:
+    """Parts of one AnnData as views, for `RMGL.fit`.
+
+    Parameters
+    ----------
+    adata : AnnData
+        It is not modified.
+    views : list of str, or dict of view name to str
+        What to take: "X", or names in `obsm` or `layers`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from anndata import AnnData
+    >>> from rmgl import from_anndata
+    >>> adata = AnnData(np.eye(4), obsm={"protein": np.ones((4, 2))})
+    >>> from_anndata(adata, {"rna": "X", "protein": "protein"}).names
+    ('rna', 'protein')
+    """
+    if hasattr(adata, "mod"):
+        raise TypeError("from_anndata takes an AnnData, but this is a MuData: use rmgl.from_mudata")
+    if isinstance(views, str):
+        raise TypeError(f"views={views!r} is one name: give a list of names, or a dict of view name to name")
+    if not isinstance(views, Mapping | Sequence):
+        raise TypeError(f"views={views!r} is no list of names, and no dict of view name to name: name parts of the AnnData, such as ['X']")
+    named = list(views.items()) if isinstance(views, Mapping) else [(name, name) for name in views]
+    names = [name for name, _ in named]
+    if len(set(names)) < len(names):
+        raise ValueError(f"view names must differ, but they are {names}: name each part once, or give a dict of view name to name")
+    sources = {name: find_source(adata, key) for name, key in named}
+    found = Views.of({name: stored(adata, *source, "this AnnData") for name, source in sources.items()}, least=0)
+    columns = tuple(column_names(adata, source) for source in sources.values())
+    return replace(found, index=np.asarray(adata.obs_names, dtype=object), columns=columns if any(columns) else ())
+
+
+def to_mudata(model: RMGL, mdata: Any, *, key: str = "rmgl") -> None:
+    """Write the result of a fit into a MuData, in place.
+
+    `obs[key]` gets the labels, `obs[f"{key}_outlier_score"]` the outlier scores, `obsm[f"X_{key}"]` the embedding,
+    `obsp[f"{key}_{layer}"]` every layer, and `uns[key]` the parameters, the weights of the views and the report.
+
+    Parameters
+    ----------
+    model : RMGL
+        A fitted model.
+    mdata : MuData
+        The one whose observations were clustered, in the same order.
+    key : str
+        What the names of all entries begin with.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from anndata import AnnData
+    >>> from mudata import MuData
+    >>> from rmgl import RMGL, from_mudata, to_mudata
+    >>> mdata = MuData({"rna": AnnData(np.array([[0.0], [0.1], [0.3], [5.0], [5.1], [5.3]]))})
+    >>> to_mudata(RMGL(2, random_state=0).fit(from_mudata(mdata)), mdata)
+    >>> mdata.obs["rmgl"].value_counts().tolist()
+    [3, 3]
+    """
+    _write_into(model, mdata, key)
+
+
+def to_anndata(model: RMGL, adata: Any, *, key: str = "rmgl") -> None:
+    """Write the result of a fit into an AnnData, in place; the entries are those of `to_mudata`.
+
+    Parameters
+    ----------
+    model : RMGL
+        A fitted model.
+    adata : AnnData
+        The one whose observations were clustered, in the same order.
+    key : str
+        What the names of all entries begin with.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from anndata import AnnData
+    >>> from rmgl import RMGL, from_anndata, to_anndata
+    >>> adata = AnnData(np.array([[0.0], [0.1], [0.3], [5.0], [5.1], [5.3]]))
+    >>> to_anndata(RMGL(2, random_state=0).fit(from_anndata(adata, ["X"])), adata)
+    >>> adata.obsm["X_rmgl"].shape
+    (6, 2)
+    """
+    _write_into(model, adata, key)
+
+
+def choose_sources(names: Sequence[str], rep: Any, layer: Any) -> dict[str, tuple[str, str | None]]:
+    """For every modality the place to look in, and the name there."""
+    reps, layers = by_modality(rep, names, "rep"), by_modality(layer, names, "layer")
+    both = [name for name in names if name in reps and name in layers]
+    if both:
+        raise ValueError(f"rep={reps[both[0]]!r} and layer={layers[both[0]]!r} are both given for modality {both[0]!r}: use one of the two")
+    return {name: ("obsm", reps[name]) if name in reps else ("layers", layers[name]) if name in layers else ("X", None) for name in names}
+
+
+def by_modality(value: Any, names: Sequence[str], parameter: str) -> dict[str, str]:
+    """The values given for modalities: one for all, or a dict with some of them."""
+    if value is None:
+        return {}
+    if isinstance(value, str):
+        return dict.fromkeys(names, value)
+    if not isinstance(value, Mapping):
+        raise TypeError(f"{parameter} is a {type(value).__name__}: give one name, or a dict by modality")
+    unknown = [name for name in value if name not in names]
+    if unknown:
+        raise ValueError(f"{parameter} names unknown modalities {unknown}: the modalities are {list(names)}")
+    return {name: key for name, key in value.items() if key is not None}
+
+
+def find_source(adata: Any, key: str) -> tuple[str, str | None]:
+    """Where an AnnData has something of this name."""
+    if key == "X":
+        return "X", None
+    places = [place for place in ("obsm", "layers") if key in getattr(adata, place)]
+    if len(places) == 1:
+        return places[0], key
+    if places:
+        raise ValueError(f"{key!r} is a name in both obsm and layers of this AnnData: rename one of them")
+    known = ["X", *adata.obsm.keys(), *adata.layers.keys()]
+    raise ValueError(f"this AnnData has no {key!r} in obsm or layers: use one of {known}")
+
+
+def stored(adata: Any, place: str, key: str | None, owner: str) -> Any:
+    """`X`, or what `obsm` or `layers` have under the name, read into memory."""
+    if key is None:
+        X = adata.X
+        if X is None:
+            raise ValueError(f"{owner} has no X: name something in its obsm or layers")
+    else:
+        shelf = getattr(adata, place)
+        if key not in shelf:
+            raise ValueError(f"{owner} has no {key!r} in {place}: it has {list(shelf.keys())} there")
+        X = shelf[key]
+    return X.to_memory() if hasattr(X, "to_memory") else X
+
+
+def column_names(adata: Any, source: tuple[str, str | None]) -> tuple[str, ...] | None:
+    """The names of the variables, where they are the columns of a source."""
+    return None if source[0] == "obsm" else tuple(map(str, adata.var_names))
+
+
+def positions(everyone: Any, own: Any, name: str) -> NDArray[np.intp]:
+    """The places of a modality's observations among all."""
+    for names, owner in ((everyone, "the MuData"), (own, f"modality {name!r}")):
+        repeated = names[names.duplicated()]
+        if len(repeated):
+            raise ValueError(f"{owner} has the observation {repeated[0]!r} more than once: call obs_names_make_unique()")
+    found = everyone.get_indexer(own)
+    if (found < 0).any():
+        raise ValueError(f"observation {own[found < 0][0]!r} of modality {name!r} is not in the MuData: call update() on it")
+    return found
+
+
+def modality_view(name: str, X: Any, places: NDArray[np.intp], n_rows: int) -> tuple[Matrix, NDArray[np.intp] | None]:
+    """The matrix of a modality among all observations, and the rows it has, None for all."""
+    checked, given = check_view(name, X, least=0)
+    if given is None and np.array_equal(places, np.arange(n_rows)):
+        return checked, None
+    own = np.arange(places.size) if given is None else given
+    own = own[np.argsort(places[own])]
+    rows = places[own]
+    return padded(checked[own], rows, n_rows), None if rows.size == n_rows else rows
+
+
+def _write_into(model: RMGL, data: Any, key: str) -> None:
+    import pandas as pd
+
+    check_is_fitted(model)
+    check_observations(model, data.obs_names)
+    names = [str(label) for label in np.unique(model.labels_)]
+    data.obs[key] = pd.Categorical(model.labels_.astype(str), categories=names)
+    data.obs[f"{key}_outlier_score"] = model.outlier_score_.copy()
+    data.obsm[f"X_{key}"] = model.embedding_.copy()
+    for layer in model.layers_:
+        data.obsp[f"{key}_{layer.name}"] = sparse.csr_matrix(layer.adjacency, copy=True)
+    data.uns[key] = describe(model)
+
+
+def check_observations(model: RMGL, obs_names: Any) -> None:
+    """The rows of the model are the observations, in the same order."""
+    if len(model.labels_) != len(obs_names):
+        raise ValueError(f"the model was fitted on {len(model.labels_)} rows, but there are {len(obs_names)} observations: fit it on these")
+    if model.index_ is None:
+        return
+    ours, theirs = np.asarray(model.index_).astype(str), np.asarray(obs_names).astype(str)
+    differs = np.flatnonzero(ours != theirs)
+    if differs.size:
+        row = differs[0]
+        raise ValueError(
+            f"row {row} of the model is {str(ours[row])!r}, but observation {row} is {str(theirs[row])!r}: "
+            "fit the model on these observations, or put them in the order of model.index_"
+        )
+
+
+def describe(model: RMGL) -> dict[str, Any]:
+    """Parameters, weights and report, in types that .h5ad and .h5mu files have."""
+    layers = [layer.name for layer in model.layers_]
+    return {
+        "params": writable(model.get_params()),
+        "n_clusters": int(model.n_clusters_),
+        "view_weights": dict(zip(model.view_names_, model.view_weights_.tolist(), strict=True)),
+        "alpha": dict(zip(layers, model.alpha_.tolist(), strict=True)),
+        "beta": dict(zip(layers, model.beta_.tolist(), strict=True)),
+        "report": str(model.report_),
+    }
+
+
+def writable(value: Any) -> Any:
+    """The same in text, numbers, arrays of these and dicts; None is left out of dicts, other things are told in words."""
+    if isinstance(value, Mapping):
+        return {str(name): writable(entry) for name, entry in value.items() if entry is not None}
+    if isinstance(value, str | bool | int | float | np.number):
+        return value
+    if isinstance(value, list | tuple | np.ndarray) and all(isinstance(entry, str | int | float | np.number) for entry in value):
+        array = np.asarray(value)
+        return array if array.dtype.kind in "biuf" else array.astype(str)
+    return repr(value)

@@ -1,0 +1,1 @@
+"""What users have, as checked, named, aligned and scaled `Views`."""
