@@ -8,10 +8,13 @@ import textwrap
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
+from scipy import sparse
 
 import rmgl
 from rmgl.kernels.cache import CheckedFiles, Damaged, keep_on_disk
+from rmgl.new_rows import near
 
 LONG = 240  # seconds: only against hangs
 
@@ -134,3 +137,55 @@ def test_loops_are_compiled_anew_when_another_file_of_loops_changes(tmp_path):
         file.write("# changed\n")
     found += [python(CALL_A_LOOP, environment=environment).stdout.strip() for _ in range(2)]
     assert found == ["compiled", "loaded", "compiled", "loaded"]
+
+
+# Forks
+
+FORK = """
+import os, signal, sys
+import numpy as np
+from sklearn.cluster import KMeans
+from rmgl import RMGL
+
+def in_a_child(work):
+    child = os.fork()
+    if child == 0:
+        signal.alarm(100)  # ends the child if it hangs
+        np.testing.assert_array_equal(*work())
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0, "the child did not end as it should"
+
+def fitted():
+    return RMGL(3, alpha=1.0, beta=1.0, scale="none", candidates=10, max_iter=1, tol=1.0, random_state=0).fit(X)
+
+rng = np.random.default_rng(0)
+centers = 20 * rng.normal(size=(3, 2))
+X = centers[rng.integers(3, size=6000)] + rng.normal(size=(6000, 2))
+new = centers[rng.integers(3, size=100)] + rng.normal(size=(100, 2))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+@pytest.mark.parametrize(
+    "work",
+    [
+        "model = fitted(); known = model.predict(new); in_a_child(lambda: (model.predict(new), known))",
+        "KMeans(3, n_init=1).fit(X); known = fitted().labels_; in_a_child(lambda: (fitted().labels_, known))",
+    ],
+    ids=["predict", "fit"],
+)
+def test_a_forked_process_goes_on(work):
+    """OpenMP, once it has been used with several threads, hangs in a child."""
+    python(FORK + work, environment={"OMP_NUM_THREADS": "2"})
+
+
+def test_nearest_rows_of_others_are_the_nearest(rng):
+    X, asking = rng.normal(size=(1300, 3)), rng.normal(size=(600, 3))
+    X[7], asking[:5] = X[8], X[5:10]
+    distances = np.square(asking[:, None] - X).sum(axis=2)
+    for left, right in ((X, asking), (sparse.csr_array(X), sparse.csr_array(asking))):
+        for length in (1, 40, 1300):
+            found, squares = near(left, right, length)
+            assert all(len(set(row)) == length for row in found.tolist())
+            np.testing.assert_allclose(np.sort(squares, axis=1), np.sort(distances, axis=1)[:, :length], atol=1e-14)
+            np.testing.assert_allclose(squares, np.take_along_axis(distances, found, axis=1), atol=1e-14)

@@ -27,13 +27,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.neighbors import NearestNeighbors
 
 from rmgl.alternate import State
 from rmgl.automatic import UNKNOWN, consensus_factors
 from rmgl.edges import Vector
 from rmgl.edges.local_scaling import LocalScaling
-from rmgl.edges.search import squared_lengths
+from rmgl.edges.search import nearest_to, squared_lengths
 from rmgl.embedding import unit_rows
 from rmgl.incomplete import check_observed
 from rmgl.scaling import Scaler
@@ -442,7 +441,7 @@ def one_node(thresholds: NDArray[np.float64], alpha: float, mean: float) -> Vect
 
 def near(X: Matrix, asking: Matrix, length: int) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
     """The `length` rows of X nearest to each asking row, in any order, and their squared distances."""
-    found = NearestNeighbors(n_neighbors=length, algorithm="brute").fit(X).kneighbors(asking, return_distance=False)
+    found = nearest_to(X, asking, length)
     if sparse.issparse(X):
         return found, np.column_stack([squared_lengths(X[column] - asking) for column in found.T])
     from rmgl import kernels
