@@ -9,6 +9,7 @@ from rmgl import RMGL, learn_layer
 from rmgl.edges import AllPairs, pair_list
 from rmgl.edges import all_pairs as module
 from rmgl.embedding import subspace
+from rmgl.running import threads as parallel
 from rmgl.running.progress import Stopwatch
 from rmgl.running.threads import Interrupted, team_of
 
@@ -64,6 +65,7 @@ def test_blocks_of_all_pairs_do_not_depend_on_threads(rng, monkeypatch):
 def test_a_fit_is_the_same_for_any_number_of_threads(candidates, rng, monkeypatch):
     monkeypatch.setattr(module, "PARALLEL_PAIRS", 1)
     monkeypatch.setattr(pair_list, "PARALLEL_ENTRIES", 1)
+    monkeypatch.setattr(parallel, "cpu_count", lambda: 8)
     monkeypatch.setattr(subspace, "PARALLEL_PRODUCTS", 1)
     centres = 2.0 * rng.normal(size=(5, 6))
     y = rng.integers(5, size=700)
@@ -80,6 +82,7 @@ def test_a_fit_is_the_same_for_any_number_of_threads(candidates, rng, monkeypatc
 def test_a_layer_is_the_same_for_any_number_of_threads(candidates, rng, monkeypatch):
     monkeypatch.setattr(module, "PARALLEL_PAIRS", 1)
     monkeypatch.setattr(pair_list, "PARALLEL_ENTRIES", 1)
+    monkeypatch.setattr(parallel, "cpu_count", lambda: 8)
     X = rng.normal(size=(300, 4))
     one, three = (learn_layer(X, 0.5, candidates=candidates, n_jobs=n_jobs) for n_jobs in (1, 3))
     np.testing.assert_array_equal(one.adjacency.toarray(), three.adjacency.toarray())

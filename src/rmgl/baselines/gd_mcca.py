@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg, sparse
+from scipy import sparse
 from scipy.sparse.linalg import LinearOperator
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 
 from rmgl.baselines.given_layers import check_adjacencies
-from rmgl.embedding.eigenvectors import smallest_beyond
+from rmgl.embedding.eigenvectors import left_singular, smallest_beyond
 from rmgl.embedding.labels import cluster_rows
 from rmgl.embedding.subspace import Products
 from rmgl.estimators.base import ViewsClusterer
@@ -129,7 +129,7 @@ def negated_operator(matrices: Sequence[Matrix], gamma: float, epsilon: float, p
 def shrunk_basis(X: Matrix, epsilon: float) -> NDArray[np.float64]:
     """V diag(s / sqrt(s^2 + e)) from the thin SVD of the centred view; e = epsilon times the mean s^2 over the rank."""
     dense = X.toarray() if sparse.issparse(X) else X
-    left, s, _ = linalg.svd(dense - dense.mean(axis=0), full_matrices=False)
+    left, s = left_singular(dense - dense.mean(axis=0))
     kept = s > s.max(initial=0.0) * 1e-12
     left, s = left[:, kept], s[kept]
     ridge = epsilon * np.square(s).mean()

@@ -8,14 +8,13 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from joblib import effective_n_jobs
 from scipy import sparse
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from rmgl.baselines.gl_sigrep import learn_gl_sigrep
 from rmgl.estimators.base import ViewsClusterer
 from rmgl.layer import Layer
-from rmgl.running.threads import Team
+from rmgl.running.threads import Team, number_of_workers
 from rmgl.views.views import LARGEST_VALUE, SMALLEST_SPREAD, Views
 
 
@@ -54,7 +53,7 @@ class LayersClusterer(ViewsClusterer):
 
     def _n_threads(self, X: Any) -> int:
         given = X if isinstance(X, list | tuple | Mapping) else self.views or [X]
-        return max(1, min(effective_n_jobs(self.n_jobs), len(given)))
+        return max(1, min(number_of_workers(self.n_jobs), len(given)))
 
     def _check_layers(self, X: Any, team: Team) -> GivenLayers:
         for stale in ("layers_", "feature_names_in_"):  # of an earlier fit on other input

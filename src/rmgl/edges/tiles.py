@@ -50,6 +50,27 @@ def nearest_rows(X: Any, nodes: NDArray[np.intp], length: int, check: Check = la
     return neighbours, reach
 
 
+def nearest_to(X: Any, asking: Any, length: int) -> Indices:
+    """The `length` rows of X nearest to each of some rows that need not be among them, in any order, up to rounding.
+
+    There is no OpenMP in it, unlike in scikit-learn's search: a process that was forked from one that has used OpenMP may go on with it.
+    """
+    middle = None if sparse.issparse(X) else X.mean(axis=0)
+    asking = asking if middle is None else asking - middle
+    lists = Lists(np.full(asking.shape[0], -1), length, np.dtype(np.float64))
+    starts = np.random.RandomState(0).permutation(np.arange(0, X.shape[0], TILE))  # of sorted rows, ever nearer ones, all would enter
+    for start in starts.tolist():
+        rows = X[start : start + TILE]
+        rows = rows if middle is None else rows - middle
+        halves = squared_lengths(rows) / 2
+        for first in range(0, asking.shape[0], TILE):
+            group = slice(first, min(first + TILE, asking.shape[0]))
+            products = asking[group] @ rows.T
+            products = products.toarray() if sparse.issparse(products) else products
+            lists.offer(np.subtract(products, halves, out=products), group, start, None)
+    return lists.found.astype(np.int64)
+
+
 def nearest_distances(X: Any, nodes: NDArray[np.intp], length: int, check: Check = lambda: None) -> NDArray[np.float64]:
     """Squared distances of the `length` nearest other rows of each node, ascending."""
     return np.sort(listed_distances(X, nodes, nearest_rows(X, nodes, length, check)[0]), axis=1)

@@ -24,6 +24,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from rmgl.checks import Unsound, sound_numbers
 from rmgl.embedding.subspace import DenseSymmetric, SparseLaplacian, Symmetric, filtered_subspace
+from rmgl.running.memory import require_memory
 from rmgl.running.threads import Rows, one_part
 
 DENSE_NODES = 500  # up to here LAPACK is faster than any iteration
@@ -87,6 +88,7 @@ def _sparse_sum(used: Sequence[tuple[sparse.csr_array, float]], n: int) -> spars
 def _dense_sum(used: Sequence[tuple[sparse.csr_array, float]], n: int) -> NDArray[np.float64]:
     from rmgl import kernels
 
+    require_memory(2 * 8 * n * n, f"layers of {n:,} nodes with edges between over {DENSE_SHARE:.0%} of all pairs", "use a smaller alpha")
     total = np.zeros((n, n))
     for adjacency, weight in used:
         kernels.add_to_dense(adjacency.indptr, adjacency.indices, adjacency.data, weight, total)
@@ -261,6 +263,8 @@ def _judged(laplacian: Symmetric, block: NDArray, n_vectors: int, n_null: int, b
 def _dense_rest(matrix: Symmetric, null: NDArray, count: int, spectrum: tuple[float, float]) -> NDArray[np.float64]:
     """LAPACK, with the known eigenvectors moved above the spectrum."""
     n = null.shape[0]
+    if n > DENSE_NODES:
+        require_memory(5 * 8 * n * n, f"eigenvectors of a graph of {n:,} nodes", "use fewer clusters or fewer rows")
     dense = matrix.times(np.eye(n))
     last = min(count + GUARD_VECTORS, n - null.shape[1]) - 1
     beyond = 2 * max(map(abs, spectrum)) or 1.0
@@ -281,8 +285,16 @@ def _starting_block(null: NDArray, count: int, start: NDArray | None, random_sta
         start = np.empty((n, 0))
     left = start[:, : null.shape[1] + width - 1]
     if left.shape[1]:
-        left, strength, _ = linalg.svd(left - null @ (null.T @ left), full_matrices=False)
+        left, strength = left_singular(left - null @ (null.T @ left))
         left = left[:, strength > 0.1][:, : width - 1]
     generator = random_state if random_state is not None else np.random.RandomState(0)
     filler = generator.standard_normal((n, width - left.shape[1]))
     return np.hstack([left, filler / np.sqrt(n)])
+
+
+def left_singular(block: NDArray) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Left singular vectors and singular values of a block of columns."""
+    try:
+        return linalg.svd(block, full_matrices=False)[:2]
+    except linalg.LinAlgError:  # the faster driver of LAPACK does not converge for every block; the other one does
+        return linalg.svd(block, full_matrices=False, lapack_driver="gesvd")[:2]

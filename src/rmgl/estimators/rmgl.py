@@ -10,7 +10,6 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import ClassifierTags, check_random_state
@@ -29,7 +28,7 @@ from rmgl.results.outliers import mean_lengths, outlier_scores
 from rmgl.results.report import about_unconnected, make_report, unconnected
 from rmgl.running.checkpoint import Run
 from rmgl.running.progress import Stopwatch, half_step_progress
-from rmgl.running.threads import Team, single_threaded, team_of
+from rmgl.running.threads import Team, number_of_workers, single_threaded, team_of
 from rmgl.views.views import Views, is_collection_of_views
 
 EIGEN_TOL = 1e-6
@@ -97,7 +96,8 @@ class RMGL(ViewsClusterer):
     n_init : int
         Starts of k-means.
     n_jobs : int, optional
-        Threads that share views, and the rows of long loops; -1 for all cores. The result does not depend on it.
+        Threads that share views, and the rows of long loops; -1 for all cores. No more threads are used than there are cores. The result
+        does not depend on it.
     random_state : int, RandomState or None
         Seed of k-means and of the first guess of the eigen-solver.
     verbose : int
@@ -252,6 +252,7 @@ class RMGL(ViewsClusterer):
             parameters, and ends with the same result. The folder is made if it does not exist, and left behind.
         """
         self._validate_params()
+        n_threads = number_of_workers(self.n_jobs)
         views = Views.of(X, self.views, align=self.align, observed=observed)
         self._note_views(X, views)
         if self.automatic:
@@ -261,7 +262,7 @@ class RMGL(ViewsClusterer):
         views = views.scaled_by(scalers)
         random_state = check_random_state(self.random_state)
         clock, run = Stopwatch(), Run(callback, self.max_seconds, checkpoint)
-        with run, team_of(effective_n_jobs(self.n_jobs)) as team:
+        with run, team_of(n_threads) as team:
             run.begin({name: value for name, value in self.get_params().items() if name not in UNESSENTIAL}, views, random_state)
             with clock("neighbours"):
                 choice = state_problems(self, views, team, random_state, run)

@@ -26,6 +26,7 @@ from rmgl.experiments.data import Problem
 from rmgl.experiments.grids import Setting
 from rmgl.experiments.methods import METHODS
 from rmgl.metrics import clustering_accuracy, normalized_mutual_info_score
+from rmgl.running.threads import number_of_workers
 
 RECIPE = 2  # raised when a method's computation changes, so that kept cells are computed anew
 
@@ -53,7 +54,8 @@ def compute(cells: Sequence[Cell], folder: Path, n_jobs: int, progress: Callable
     """Compute the cells that are not there yet, on `n_jobs` processes."""
     folder.mkdir(parents=True, exist_ok=True)
     missing = list({cell.path(folder): cell for cell in cells if not readable(cell.path(folder))}.values())
-    finished = Parallel(n_jobs=n_jobs, return_as="generator_unordered")(delayed(compute_one)(cell, folder) for cell in missing)
+    parallel = Parallel(n_jobs=number_of_workers(n_jobs), return_as="generator_unordered")
+    finished = parallel(delayed(compute_one)(cell, folder) for cell in missing)
     progress(0, len(missing), "")
     for done, label in enumerate(finished, start=1):
         progress(done, len(missing), label)

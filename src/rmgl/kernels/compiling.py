@@ -1,9 +1,20 @@
 """How loops are compiled, and the one number they must all agree on."""
 
+from collections.abc import Callable
+from typing import Any
+
 from numba import njit
 
-compiled = njit(cache=True, nogil=True, fastmath=True)
+from rmgl.kernels.cache import keep_on_disk
+
 inlined = njit(inline="always")
+
+
+def compiled(loop: Callable) -> Any:
+    """A loop that releases the GIL, compiled at its first call, or loaded from disk if that was done before."""
+    dispatcher = njit(nogil=True, fastmath=True)(loop)
+    keep_on_disk(dispatcher)
+    return dispatcher
 
 
 @njit

@@ -9,7 +9,6 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from joblib import effective_n_jobs
 from sklearn.exceptions import ConvergenceWarning
 
 from rmgl.edges import Candidates, Edges, Vector, resolve, state_candidates
@@ -18,7 +17,7 @@ from rmgl.layer.newton import solve_newton
 from rmgl.layer.problem import LayerProblem
 from rmgl.layer.result import Layer, make_layer
 from rmgl.running.progress import Stopwatch
-from rmgl.running.threads import Check, team_of
+from rmgl.running.threads import Check, number_of_workers, team_of
 from rmgl.views.views import Views, is_collection_of_views, positive_per_view
 
 EPSILON = float(np.finfo(np.float64).eps)
@@ -74,7 +73,8 @@ def learn_layer(
         cheaper. "approximate" neighbours (pynndescent) and a graph of your own (`KNeighborsTransformer`) prove nothing: `layer.exact` is
         False, and `layer.recall` says how many true neighbours of a sample of rows they hold.
     n_jobs : int, optional
-        Threads that share the passes over the pairs; -1 for all cores. The result does not depend on it.
+        Threads that share the passes over the pairs; -1 for all cores. No more threads are used than there are cores. The result does
+        not depend on it.
     name : str
         The name the layer carries.
 
@@ -111,7 +111,7 @@ def learn_layer(
     if start is not None and (np.shape(start) != (views.n_rows,) or not np.isfinite(start).all()):
         raise ValueError(f"start must hold {views.n_rows} finite numbers, one for each row of the view")
     alpha = float(positive_per_view(alpha, views.names, "alpha")[0])
-    with team_of(effective_n_jobs(n_jobs)) as team:
+    with team_of(number_of_workers(n_jobs)) as team:
         wanted = resolve(views.matrices[0], alpha, candidates)
         pairs = state_candidates(name, views.matrices[0], alpha, wanted, rows=team.rows)
         check_magnitudes(name, alpha, pairs.distances)

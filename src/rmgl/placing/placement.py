@@ -27,12 +27,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.neighbors import NearestNeighbors
 
 from rmgl.automatic.choose import UNKNOWN, consensus_factors
 from rmgl.edges import Vector
 from rmgl.edges.local_scaling import LocalScaling
-from rmgl.edges.tiles import squared_lengths
+from rmgl.edges.tiles import nearest_to, squared_lengths
 from rmgl.embedding.eigenvectors import unit_rows
 from rmgl.model.alternate import State
 from rmgl.views.incomplete import check_observed
@@ -440,7 +439,7 @@ def one_node(thresholds: NDArray[np.float64], alpha: float, mean: float) -> Vect
 
 def near(X: Matrix, asking: Matrix, length: int) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
     """The `length` rows of X nearest to each asking row, in any order, and their squared distances."""
-    found = NearestNeighbors(n_neighbors=length, algorithm="brute").fit(X).kneighbors(asking, return_distance=False)
+    found = nearest_to(X, asking, length)
     if sparse.issparse(X):
         return found, np.column_stack([squared_lengths(X[column] - asking) for column in found.T])
     from rmgl import kernels

@@ -6,14 +6,19 @@ not depend on the number of threads, so that the same numbers come out for any n
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from functools import cache
+from numbers import Integral
 from typing import Any
 
+from joblib import cpu_count, effective_n_jobs
 from threadpoolctl import ThreadpoolController
+
+from rmgl.running.memory import room_for_threads, take_buffers
 
 Check = Callable[[], None]
 Rows = Callable[[Callable[[int, int], Any], int], list[Any]]
@@ -26,14 +31,68 @@ def one_part(work: Callable[[int, int], Any], n_rows: int) -> list[Any]:
 
 
 @cache
-def _controller() -> ThreadpoolController:
-    """The thread pools of the libraries in this process; looking for them takes milliseconds."""
-    return ThreadpoolController()
+def _controller(user_api: str) -> ThreadpoolController:
+    """The thread pools of the "blas" or "openmp" libraries in this process; looking for them takes milliseconds."""
+    return ThreadpoolController().select(user_api=user_api)
+
+
+def number_of_workers(n_jobs: int | None) -> int:
+    """The threads or processes that `n_jobs` asks for, as joblib counts them: None for one, -1 for all cores, -2 for all but one.
+
+    More than there are cores would wait for one another, and are not used; nor are more than a limit on the address space (ulimit -v)
+    has room for.
+    """
+    if n_jobs is not None and (not isinstance(n_jobs, Integral) or n_jobs == 0):
+        raise ValueError(f"n_jobs={n_jobs!r} must be a whole number other than 0, or None: use 1 for one thread and -1 for all cores")
+    most = (cpu_count(), room_for_threads())
+    return min(effective_n_jobs(n_jobs), *(number for number in most if number is not None))
+
+
+class _OneBlasThread:
+    """The block in which BLAS uses one thread. It has one number of threads for the whole process.
+
+    Blocks of several Python threads overlap in any order: the first one to be entered sets the number, the last one to be left restores
+    what was before.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._n_inside = 0
+        self._limit: Any = None
+        if hasattr(os, "register_at_fork"):  # a child must not find the lock held by a thread that it does not have
+            release = self._lock.release
+            os.register_at_fork(before=self._lock.acquire, after_in_parent=release, after_in_child=release)
+
+    def __enter__(self) -> None:
+        take_buffers()
+        with self._lock:
+            if self._n_inside == 0:
+                _let_any_thread_decide()
+                self._limit = _controller("blas").limit(limits=1)
+            self._n_inside += 1
+
+    def __exit__(self, *error: Any) -> None:
+        with self._lock:
+            self._n_inside -= 1
+            if self._n_inside == 0:
+                _let_any_thread_decide()
+                self._limit.restore_original_limits()
+                _let_any_thread_decide()
+
+
+def _let_any_thread_decide() -> None:
+    """From version 3.8 on threadpoolctl obeys one thread alone, the first that asked, and ignores the others."""
+    for library in _controller("blas").lib_controllers:
+        if hasattr(library, "clear_controlling_thread"):
+            library.clear_controlling_thread(force=True)
+
+
+_one_blas_thread = _OneBlasThread()
 
 
 def single_threaded(user_api: str) -> AbstractContextManager[Any]:
-    """Keep "blas" or "openmp" to one thread in a block."""
-    return _controller().limit(limits=1, user_api=user_api)
+    """Keep "blas" or "openmp" to one thread in a block. OpenMP has a number of threads for each thread that uses it."""
+    return _one_blas_thread if user_api == "blas" else _controller(user_api).limit(limits=1)
 
 
 class Interrupted(Exception):

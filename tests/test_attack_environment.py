@@ -1,0 +1,448 @@
+"""Hostile surroundings: folders that cannot be written, damaged caches, forks, limits of memory, many threads."""
+
+import os
+import shutil
+import subprocess
+import sys
+import textwrap
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from joblib import cpu_count
+from scipy import sparse
+from threadpoolctl import threadpool_info, threadpool_limits
+
+import rmgl
+from rmgl import RMGL, learn_layer
+from rmgl.baselines import SCML
+from rmgl.embedding.eigenvectors import smallest_eigenvectors, weighted_sum
+from rmgl.kernels.cache import CheckedFiles, Damaged, keep_on_disk
+from rmgl.placing.placement import near
+from rmgl.running import memory
+from rmgl.running import threads as parallel
+from rmgl.running.threads import single_threaded, team_of
+
+LONG = 240  # seconds: only against hangs
+
+
+def python(code, *, environment=None, timeout=LONG, check=True):
+    """Run some code in a process of its own, in which all warnings are shown."""
+    command = [sys.executable, "-W", "always::UserWarning", "-c", textwrap.dedent(code)]
+    return subprocess.run(command, capture_output=True, text=True, check=check, timeout=timeout, env={**os.environ, **(environment or {})})
+
+
+# The cache of compiled loops
+
+CALL_A_LOOP = """
+import numpy as np
+from rmgl import kernels
+
+counts = np.empty(2, dtype=np.int64)
+assert kernels.count_positive(np.array([[1.0, -1.0, 2.0], [-1.0, 0.0, 3.0]]), counts) == 3
+assert counts.tolist() == [2, 1]
+statistics = kernels.count_positive.stats
+print("loaded" if sum(statistics.cache_hits.values()) else "compiled")
+"""
+
+
+def call_a_loop(folder):
+    done = python(CALL_A_LOOP, environment={"NUMBA_CACHE_DIR": str(folder)})
+    return done.stdout.strip(), done.stderr
+
+
+def test_loops_are_loaded_from_disk(tmp_path):
+    assert call_a_loop(tmp_path) == ("compiled", "")
+    assert call_a_loop(tmp_path) == ("loaded", "")
+
+
+def test_no_folder_can_be_written(tmp_path):
+    """Loops are compiled in memory, and one warning says which folders were tried and what to do."""
+    package = tmp_path / "rmgl"
+    shutil.copytree(Path(rmgl.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
+    (package / "kernels" / "__pycache__").write_text("not a folder")
+    nowhere = os.devnull + "/nowhere"
+    environment = {"PYTHONPATH": str(tmp_path), "NUMBA_CACHE_DIR": nowhere, "XDG_CACHE_HOME": nowhere, "HOME": nowhere}
+    environment |= {"PYTHONDONTWRITEBYTECODE": "1", "LOCALAPPDATA": nowhere}
+    done = python(CALL_A_LOOP, environment=environment)
+    assert done.stdout.strip() == "compiled"
+    assert done.stderr.count("Warning") == 1
+    assert f"neither {nowhere} nor {package / 'kernels' / '__pycache__'} nor the user's cache folder can be written" in done.stderr
+    assert "some seconds" in done.stderr
+    assert "NUMBA_CACHE_DIR to a folder that can be written" in done.stderr
+
+
+@pytest.mark.parametrize("kept", [0.0, 0.5, 1.0])
+def test_damaged_files_are_compiled_anew(tmp_path, kept):
+    """Empty files, half of them, and one changed bit of the machine code, which would be executed as it is."""
+    call_a_loop(tmp_path)
+    files = [path for path in tmp_path.rglob("*") if path.suffix in (".nbi", ".nbc")]
+    assert files
+    for path in files:
+        contents = path.read_bytes()
+        middle = len(contents) // 2
+        changed = contents[:middle] + bytes([contents[middle] ^ 1]) + contents[middle + 1 :]
+        path.write_bytes(changed[: int(kept * len(contents))])
+    found, errors = call_a_loop(tmp_path)
+    assert found == "compiled"
+    assert errors.count("Warning") == 1
+    assert str(tmp_path) in errors
+    assert "compiled anew" in errors
+    assert call_a_loop(tmp_path) == ("loaded", "")
+
+
+def test_no_changed_byte_of_a_compiled_loop_goes_unseen(tmp_path):
+    files = CheckedFiles(tmp_path, "loop", ("sources", 1))
+    files.save("key", [1.0, "machine code"])
+    assert files.load("key") == [1.0, "machine code"]
+    assert files.load("another key") is None
+    assert CheckedFiles(tmp_path, "loop", ("sources", 2)).load("key") is None
+    path = files.path("key")
+    contents = path.read_bytes()
+    for place in range(len(contents)):
+        path.write_bytes(contents[:place] + bytes([contents[place] ^ 4]) + contents[place + 1 :])
+        if place < 32:  # of unknown origin
+            assert files.load("key") is None
+        else:
+            with pytest.raises(Damaged, match=path.name):
+                files.load("key")
+        path.write_bytes(contents[:place])
+        with pytest.raises(Damaged, match=path.name):
+            files.load("key")
+    files.save("key", 2.0)
+    assert files.load("key") == 2.0
+    files.flush()
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_cache_of_another_build_is_used_as_it_is():
+    """A later numba may keep its files in another way."""
+    dispatcher = SimpleNamespace(_cache=None)
+    dispatcher.enable_caching = lambda: setattr(dispatcher, "_cache", "of another build")
+    keep_on_disk(dispatcher)
+    assert dispatcher._cache == "of another build"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="limits the size of files")
+def test_a_disk_without_room_for_compiled_loops(tmp_path):
+    limit = "import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))\n"
+    done = python(limit + CALL_A_LOOP, environment={"NUMBA_CACHE_DIR": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"})
+    assert done.stdout.strip() == "compiled"
+    assert done.stderr.count("Warning") == 1
+    assert str(tmp_path) in done.stderr
+    assert "make room there" in done.stderr
+    assert not [path for path in tmp_path.rglob("*") if path.is_file()]
+
+
+def test_loops_are_compiled_anew_when_another_file_of_loops_changes(tmp_path):
+    """Loops are compiled into one another, and the cache of numba looks at one file alone."""
+    package = tmp_path / "rmgl"
+    shutil.copytree(Path(rmgl.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
+    environment = {"PYTHONPATH": str(tmp_path), "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    found = [python(CALL_A_LOOP, environment=environment).stdout.strip() for _ in range(2)]
+    with open(package / "kernels" / "compiling.py", "a") as file:
+        file.write("# changed\n")
+    found += [python(CALL_A_LOOP, environment=environment).stdout.strip() for _ in range(2)]
+    assert found == ["compiled", "loaded", "compiled", "loaded"]
+
+
+# Forks
+
+FORK = """
+import os, signal, sys
+import numpy as np
+from sklearn.cluster import KMeans
+from rmgl import RMGL
+
+def in_a_child(work):
+    child = os.fork()
+    if child == 0:
+        signal.alarm(100)  # ends the child if it hangs
+        np.testing.assert_array_equal(*work())
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0, "the child did not end as it should"
+
+def fitted():
+    return RMGL(3, alpha=1.0, beta=1.0, scale="none", candidates=10, max_iter=1, tol=1.0, random_state=0).fit(X)
+
+rng = np.random.default_rng(0)
+centers = 20 * rng.normal(size=(3, 2))
+X = centers[rng.integers(3, size=6000)] + rng.normal(size=(6000, 2))
+new = centers[rng.integers(3, size=100)] + rng.normal(size=(100, 2))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+@pytest.mark.parametrize(
+    "work",
+    [
+        "model = fitted(); known = model.predict(new); in_a_child(lambda: (model.predict(new), known))",
+        "KMeans(3, n_init=1).fit(X); known = fitted().labels_; in_a_child(lambda: (fitted().labels_, known))",
+    ],
+    ids=["predict", "fit"],
+)
+def test_a_forked_process_goes_on(work):
+    """OpenMP, once it has been used with several threads, hangs in a child."""
+    python(FORK + work, environment={"OMP_NUM_THREADS": "2"})
+
+
+def test_nearest_rows_of_others_are_the_nearest(rng):
+    X, asking = rng.normal(size=(1300, 3)), rng.normal(size=(600, 3))
+    X[7], asking[:5] = X[8], X[5:10]
+    distances = np.square(asking[:, None] - X).sum(axis=2)
+    for left, right in ((X, asking), (sparse.csr_array(X), sparse.csr_array(asking))):
+        for length in (1, 40, 1300):
+            found, squares = near(left, right, length)
+            assert all(len(set(row)) == length for row in found.tolist())
+            np.testing.assert_allclose(np.sort(squares, axis=1), np.sort(distances, axis=1)[:, :length], atol=1e-14)
+            np.testing.assert_allclose(squares, np.take_along_axis(distances, found, axis=1), atol=1e-14)
+
+
+# Limits of memory
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits and counts address space as Linux does")
+@pytest.mark.parametrize("room", [40, 90])
+@pytest.mark.parametrize("work", ["RMGL(3, random_state=0).fit(X)", "learn_layer(X, 1.0)"])
+def test_a_limit_on_the_address_space_is_an_error_and_no_hang(room, work):
+    """OpenBLAS ends the process, or never returns, where it does not get its buffers."""
+    python(
+        f"""
+        import resource
+        import numpy as np
+        from rmgl import RMGL, kernels, learn_layer
+        from rmgl.running import memory
+
+        X = np.random.default_rng(0).normal(size=(300, 5))
+        pages = int(open("/proc/self/statm").read().split()[0])
+        resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + ({room} << 20), resource.RLIM_INFINITY))
+        assert 0 < memory.available_memory() <= {room} << 20
+        try:
+            {work}
+        except MemoryError as error:
+            assert "address space" in str(error) and "ulimit -v" in str(error), error
+        else:
+            raise AssertionError("no error")
+        """,
+        timeout=100,
+    )
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits and counts address space as Linux does")
+def test_limits_of_the_process_count(tmp_path, monkeypatch):
+    import resource
+
+    page = resource.getpagesize()
+    (tmp_path / "statm").write_text("1000 500 100 10 0 300 0\n")
+    monkeypatch.setattr(memory, "PROCESS", tmp_path)
+    limits = {resource.RLIMIT_AS: resource.RLIM_INFINITY, resource.RLIMIT_DATA: resource.RLIM_INFINITY}
+    monkeypatch.setattr(resource, "getrlimit", lambda kind: (limits[kind], resource.RLIM_INFINITY))
+    assert memory.address_space() is None
+    assert memory.room_for_threads() is None
+    limits[resource.RLIMIT_AS] = 1500 * page
+    assert memory.address_space() == 500 * page
+    limits[resource.RLIMIT_DATA] = 400 * page
+    assert memory.address_space() == 100 * page
+    assert memory.available_memory() <= 100 * page
+    assert memory.room_for_threads() == 1
+    limits[resource.RLIMIT_DATA] = limits[resource.RLIMIT_AS] = 10 * 2**30 + 1000 * page
+    assert memory.room_for_threads() == 10 * 2**30 // 2 // (memory.BUFFERS + memory.THREAD)
+    (tmp_path / "statm").unlink()
+    assert memory.address_space() is None
+
+
+GROUPS = {
+    "0::/": {"": ("memory.max", "memory.current")},
+    "0::/slurm/job": {"slurm/job": ("memory.max", "memory.current")},
+    "0::/slurm/job/step": {"slurm/job": ("memory.max", "memory.current")},
+    "0::/../elsewhere": {"": ("memory.max", "memory.current")},
+    "0::/in/hybrid": {"unified/in": ("memory.max", "memory.current")},
+    "4:memory:/docker/name\n0::/": {"memory/docker/name": ("memory.limit_in_bytes", "memory.usage_in_bytes")},
+    "5:cpu,cpuacct:/cpu\n4:hugetlb,memory:/docker/name\n": {"memory": ("memory.limit_in_bytes", "memory.usage_in_bytes")},
+}
+
+
+@pytest.mark.parametrize("where", GROUPS)
+def test_control_groups_around_the_process_count(where, tmp_path, monkeypatch):
+    """The group of the process may be deep in a tree, any of them may have a limit, and a container may see its own group as the root."""
+    monkeypatch.setattr(memory, "PROCESS", tmp_path)
+    monkeypatch.setattr(memory, "CONTROL_GROUPS", tmp_path / "groups")
+    (tmp_path / "cgroup").write_text(where)
+    assert memory._control_group_memory() is None
+    (folder, (limit, used)) = next(iter(GROUPS[where].items()))
+    group = tmp_path / "groups" / folder
+    group.mkdir(parents=True)
+    (group / used).write_text("700\n")
+    (group / "memory.stat").write_text("anon 600\ninactive_file 50\ntotal_inactive_file 50\n")
+    (group / limit).write_text("max\n")
+    assert memory._control_group_memory() is None
+    (group / limit).write_text("1000\n")
+    assert memory._control_group_memory() == 350
+
+
+def test_the_smallest_of_several_limits_counts(tmp_path, monkeypatch):
+    monkeypatch.setattr(memory, "PROCESS", tmp_path)
+    monkeypatch.setattr(memory, "CONTROL_GROUPS", tmp_path)
+    (tmp_path / "cgroup").write_text("0::/outer/inner\n")
+    for name, limit in (("outer", 500), ("outer/inner", 900)):
+        (tmp_path / name).mkdir()
+        for file, text in (("memory.max", limit), ("memory.current", 100), ("memory.stat", "inactive_file 0")):
+            (tmp_path / name / file).write_text(f"{text}\n")
+    assert memory._control_group_memory() == 400
+    monkeypatch.setattr(memory, "_system_memory", lambda: None)
+    assert memory.available_memory() == 400
+
+
+def test_dense_sums_and_eigenvectors_beyond_memory_are_refused(monkeypatch):
+    layer = sparse.csr_array(np.ones((600, 600)) - np.eye(600))
+    monkeypatch.setattr(memory, "available_memory", lambda: 10**6)
+    with pytest.raises(MemoryError, match=r"layers of 600 nodes .* need at least 5.5 MiB of memory and 1.0 MiB are available"):
+        weighted_sum([layer, layer], [1.0, 1.0])
+    with pytest.raises(MemoryError, match=r"eigenvectors of a graph of 600 nodes need at least 13.7 MiB"):
+        smallest_eigenvectors(layer, 100)
+
+
+# Threads
+
+
+def numbers_of_blas_threads():
+    return [library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"]
+
+
+@pytest.fixture
+def two_blas_threads():
+    with threadpool_limits(limits=2, user_api="blas"):
+        if set(numbers_of_blas_threads()) != {2}:
+            pytest.skip("the linear algebra library has one thread only")
+        yield
+
+
+def test_blas_has_its_threads_back_after_blocks_that_overlap(two_blas_threads):
+    """Entered first and left first: each one would restore what it found."""
+    first_is_in, second_is_in, first_is_out = (threading.Event() for _ in range(3))
+    seen = []
+
+    def second():
+        first_is_in.wait(LONG)
+        with team_of(1):
+            second_is_in.set()
+            first_is_out.wait(LONG)
+            seen.append(numbers_of_blas_threads())
+
+    thread = threading.Thread(target=second)
+    thread.start()
+    with team_of(1):
+        first_is_in.set()
+        second_is_in.wait(LONG)
+        seen.append(numbers_of_blas_threads())
+    first_is_out.set()
+    thread.join()
+    assert [set(numbers) for numbers in seen] == [{1}, {1}]
+    assert set(numbers_of_blas_threads()) == {2}
+
+
+def test_blas_has_its_threads_back_after_fits_in_several_threads(two_blas_threads, rng):
+    views = [rng.normal(size=(60, 3)), rng.normal(size=(60, 2))]
+    model = RMGL(2, random_state=0).fit(views)
+    with ThreadPoolExecutor(4) as threads:
+        works = [lambda: RMGL(2, random_state=0).fit(views).labels_, lambda: model.predict(views)]
+        labels = list(threads.map(lambda number: works[number % 2](), range(12)))
+    assert set(numbers_of_blas_threads()) == {2}
+    for own in labels[::2]:
+        np.testing.assert_array_equal(own, model.labels_)
+
+
+def test_leaving_an_openmp_block_does_not_touch_blas(two_blas_threads):
+    """k-means may begin while another thread has BLAS kept to one thread, and end after that."""
+    with ThreadPoolExecutor(1) as other:
+        block = single_threaded("blas")
+        other.submit(block.__enter__).result(LONG)
+        with single_threaded("openmp"):
+            other.submit(block.__exit__, None, None, None).result(LONG)
+    assert set(numbers_of_blas_threads()) == {2}
+
+
+def test_blas_has_its_threads_back_after_an_error(two_blas_threads):
+    with pytest.raises(KeyError), single_threaded("blas"), single_threaded("blas"):
+        raise KeyError
+    assert set(numbers_of_blas_threads()) == {2}
+
+
+def test_openmp_is_kept_to_one_thread_in_every_thread():
+    """It has a number of threads for each thread: what another one has set does not count."""
+
+    def inside(_):
+        with single_threaded("openmp"):
+            barrier.wait(LONG)
+            return [library["num_threads"] for library in threadpool_info() if library["user_api"] == "openmp"]
+
+    barrier = threading.Barrier(2)
+    with ThreadPoolExecutor(2) as threads:
+        assert all(set(numbers) <= {1} for numbers in threads.map(inside, range(2)))
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+def test_a_fork_in_the_middle_of_fits_in_other_threads():
+    """A child must not find a lock held by a thread that it does not have."""
+    python(
+        """
+        import os, signal, threading
+        from rmgl.running.threads import single_threaded
+
+        def enter_and_leave():
+            while not over.is_set():
+                with single_threaded("blas"):
+                    pass
+
+        over = threading.Event()
+        with single_threaded("blas"):
+            pass
+        threads = [threading.Thread(target=enter_and_leave) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        try:
+            for _ in range(40):
+                child = os.fork()
+                if child == 0:
+                    signal.alarm(60)
+                    with single_threaded("blas"):
+                        os._exit(0)
+                assert os.waitpid(child, 0)[1] == 0
+        finally:
+            over.set()
+        """
+    )
+
+
+# Parameters and data
+
+
+def test_the_number_of_threads_is_bounded(monkeypatch):
+    monkeypatch.setattr(parallel, "cpu_count", lambda: 3)
+    wanted = {None: 1, 1: 1, 2: 2, 3: 3, 4: 3, 10**6: 3, 2**70: 3, -(10**6): 1, np.int64(2): 2}
+    assert {n_jobs: parallel.number_of_workers(n_jobs) for n_jobs in wanted} == wanted
+    assert parallel.number_of_workers(-1) <= 3
+    monkeypatch.setattr(parallel, "room_for_threads", lambda: 2)
+    assert parallel.number_of_workers(10**6) == 2
+    for wrong in (0, 1.5, "two"):
+        with pytest.raises(ValueError, match="n_jobs="):
+            parallel.number_of_workers(wrong)
+
+
+def test_a_million_jobs_and_none(rng, tmp_path):
+    views = [rng.normal(size=(40, 3)), rng.normal(size=(40, 2))]
+    before = threading.active_count()
+    most = []
+    with pytest.raises(ValueError, match="n_jobs=0 must be"):
+        RMGL(2, n_jobs=0).fit(views, checkpoint=tmp_path / "steps")
+    assert not (tmp_path / "steps").exists()
+    with pytest.raises(ValueError, match="n_jobs=0 must be"):
+        learn_layer(views[0], 1.0, n_jobs=0)
+    with pytest.raises(ValueError, match="n_jobs=0 must be"):
+        SCML(2, n_jobs=0).fit(views)
+    model = RMGL(2, n_jobs=10**6, random_state=0).fit(views, callback=lambda step: most.append(threading.active_count()))
+    assert max(most) - before <= 2 * cpu_count()
+    np.testing.assert_array_equal(model.labels_, RMGL(2, n_jobs=-(10**6), random_state=0).fit(views).labels_)
