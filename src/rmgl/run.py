@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from rmgl.atomic import clear_leftovers_in
+
 if TYPE_CHECKING:
     from rmgl.views import Views
 
@@ -119,7 +121,8 @@ class Run:
 
 def remove_checkpoint(folder: Path) -> None:
     """Delete the steps of a finished run, and the folder if nothing else is in it."""
-    for path in (*folder.glob(f"*{SUFFIX}"), *folder.glob(f".*{SUFFIX}-*")):  # and what a kill left half written
+    clear_leftovers_in(folder)  # of a process that was killed
+    for path in folder.glob(f"*{SUFFIX}"):
         path.unlink()
     if not any(folder.iterdir()):
         folder.rmdir()
