@@ -55,6 +55,8 @@ def read_header(stream: IO[bytes]) -> Header:
     if (major, minor) not in ((1, 0), (2, 0)):
         raise ValueError(f"version {major}.{minor} of NumPy's format is not read")
     shape, _, dtype = npy.read_array_header_1_0(stream) if major == 1 else npy.read_array_header_2_0(stream)
+    if any(length < 0 for length in shape):
+        raise ValueError(f"shape {shape} is negative")
     return Header(shape, dtype)
 
 

@@ -12,6 +12,7 @@ killed process had moved away, and deletes the rest. Files get the permissions t
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import re
@@ -21,7 +22,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from filelock import FileLock, Timeout
+from rmgl.locks import Lock, NoLocks, take_lock
 
 LONGEST_NAME = 200
 """Bytes of a name that a draft repeats; names have at most 255 on most systems, and a draft adds 23."""
@@ -35,7 +36,7 @@ def new_file(path: str | os.PathLike, *, exclusive: bool = False) -> Iterator[Pa
 
     It replaces a file of that name; with `exclusive` it raises a FileExistsError instead.
     """
-    target = Path(path)
+    target = _named(path)
     with _draft(target) as draft:
         new = draft / "new"
         yield new
@@ -52,22 +53,20 @@ def new_folder(path: str | os.PathLike, *, replace: bool = False) -> Iterator[Pa
 
     With `replace` it takes the place of a folder of that name, which comes back if the second of the two renames fails.
     """
-    target = Path(path)
+    target = _named(path)
     with _draft(target) as draft:
         new = draft / "new"
         new.mkdir()
         yield new
-        if os.path.lexists(target):
-            if not replace:
-                raise FileExistsError(f"{target} exists already")
-            (draft / "old").mkdir()
-            target.rename(draft / "old" / target.name)
-        new.rename(target)
+        if not replace and (os.path.lexists(target) or not _moved(new, target)):
+            raise FileExistsError(f"{target} exists already")
+        while replace and not _exchanged(new, target, draft / "old"):
+            pass  # another process has put a folder there in between
 
 
 def check_writable(path: str | os.PathLike) -> None:
     """Try to write beside a path; raise a ValueError that says why nothing can be written there."""
-    target = Path(path)
+    target = _named(path)
     try:
         with suppress(FileNotFoundError):
             os.lstat(target)  # a name that is too long
@@ -79,7 +78,7 @@ def check_writable(path: str | os.PathLike) -> None:
 
 def clear_leftovers(path: str | os.PathLike) -> None:
     """Finish what killed processes left of a file or folder: put back what they had moved away, and delete their drafts."""
-    target = Path(path)
+    target = _named(path)
     prefix = _prefix(target)
     for draft in _drafts(target.parent):
         if draft.name.startswith(prefix):
@@ -103,16 +102,42 @@ def _draft(target: Path) -> Iterator[Path]:
         _clear(draft, lock)
 
 
-def _locked_draft(target: Path) -> tuple[Path, FileLock]:
+def _locked_draft(target: Path) -> tuple[Path, Lock | None]:
+    """A new draft and its lock; None on a file system without locks, where nobody takes a draft for a leftover."""
     while True:
         draft = target.parent / f"{_prefix(target)}{secrets.token_hex(8)}"
         draft.mkdir(mode=0o700)
-        lock = FileLock(draft / "lock")
-        with suppress(Timeout, FileNotFoundError):  # another process took it for a leftover before it was locked
-            lock.acquire(timeout=0)
-            if (draft / "lock").exists():
-                return draft, lock
-            lock.release()
+        try:
+            lock = take_lock(draft / "lock")
+        except NoLocks:
+            return draft, None
+        except FileNotFoundError:  # somebody has taken it for a leftover, and deleted it
+            continue
+        if lock is not None:
+            return draft, lock
+
+
+def _exchanged(new: Path, target: Path, old: Path) -> bool:
+    """Move the target away and the new folder to its place; False if something else got there first."""
+    shutil.rmtree(old, ignore_errors=True)
+    old.mkdir()
+    with suppress(FileNotFoundError):
+        target.rename(old / target.name)
+    if not _moved(new, target):
+        return False
+    shutil.rmtree(old, ignore_errors=True)
+    return True
+
+
+def _moved(path: Path, target: Path) -> bool:
+    """Rename a folder; False if something else is there."""
+    try:
+        path.rename(target)
+    except OSError as error:
+        if error.errno in (errno.ENOTEMPTY, errno.EEXIST):
+            return False
+        raise
+    return True
 
 
 def _claim(new: Path, target: Path) -> None:
@@ -123,6 +148,12 @@ def _claim(new: Path, target: Path) -> None:
         raise
     except OSError:  # a file system without links
         target.touch(exist_ok=False)
+
+
+def _named(path: str | os.PathLike) -> Path:
+    """The path with a name at its end, which "." and ".." do not have."""
+    target = Path(path)
+    return target if target.name not in ("", "..") else Path(os.path.realpath(target))
 
 
 def _prefix(target: Path) -> str:
@@ -142,22 +173,23 @@ def _drafts(folder: Path) -> list[Path]:
 
 def _clear_dead(draft: Path) -> None:
     """Clear a draft, unless it belongs to a live process or holds what no draft of ours does."""
-    with suppress(Timeout, OSError):
-        present = {path.name for path in draft.iterdir()}
-        if present <= PARTS:
-            lock = FileLock(draft / "lock")
-            lock.acquire(timeout=0)
-            _clear(draft, lock)
+    with suppress(OSError):
+        if {path.name for path in draft.iterdir()} <= PARTS:
+            lock = take_lock(draft / "lock")
+            if lock is not None:
+                _clear(draft, lock)
 
 
-def _clear(draft: Path, lock: FileLock) -> None:
+def _clear(draft: Path, lock: Lock | None) -> None:
     """Put back what was moved away if nothing has taken its place, and delete the draft. Whatever is interrupted here can be repeated."""
     try:
         old = draft / "old"
         for moved in old.iterdir() if old.is_dir() else ():
             if not os.path.lexists(draft.parent / moved.name):
-                moved.rename(draft.parent / moved.name)
+                _moved(moved, draft.parent / moved.name)
         shutil.rmtree(draft, ignore_errors=True)
     finally:
-        lock.release()
-    shutil.rmtree(draft, ignore_errors=True)  # where an open file cannot be deleted
+        if lock is not None:
+            lock.release()
+    if os.name == "nt":  # where an open file cannot be deleted; elsewhere somebody may be about to use the folder
+        shutil.rmtree(draft, ignore_errors=True)

@@ -124,7 +124,7 @@ def declared_sizes(group: Any, depth: int = 0) -> Iterator[int]:
         if hasattr(item, "keys"):
             yield 0
             yield from declared_sizes(item, depth + 1)
-        elif item is not None:
+        elif hasattr(item, "chunks"):
             yield item.dtype.itemsize * max(prod(item.shape or ()), prod(item.chunks or ()))
 
 
