@@ -18,12 +18,14 @@ demo: .venv/installed-plot
 test: .venv/installed-dev
 	$(BIN)/python -m pytest
 
+# The longer tests, then all others with bounds checks compiled into the loops (a cache of their own).
 test-slow: .venv/installed-dev
 	$(BIN)/python -m pytest -m slow
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=.venv/bounds-checked $(BIN)/python -m pytest
 
 # About ten minutes; prints how many inputs were tried.
 fuzz: .venv/installed-dev
-	$(BIN)/python -m pytest -m slow -s tests/test_fuzz_cli.py tests/test_hypothesis.py
+	$(BIN)/python -m pytest -m slow -s tests/test_fuzz_cli.py tests/test_hypothesis.py tests/test_fuzz_arrays.py
 
 lint: .venv/installed-dev
 	$(BIN)/ruff check .

@@ -57,8 +57,8 @@ def test_a_run_stopped_after_every_step_ends_the_same(name, views, tmp_path, mon
     whole = None if parameters["random_state"] is None else RMGL(**parameters).fit(views, observed=observed)
     keep, stops = Run.keep, 0
 
-    def keep_and_die(self, *arguments):
-        keep(self, *arguments)
+    def keep_and_die(self, *arguments, **options):
+        keep(self, *arguments, **options)
         raise Killed
 
     monkeypatch.setattr(Run, "keep", keep_and_die)

@@ -5,6 +5,7 @@ import pickle
 import subprocess
 import sys
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -236,3 +237,18 @@ def test_compressed_members_are_refused(path):
 def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"nothing\.rmgl: no such file"):
         RMGL.load(tmp_path / "nothing.rmgl")
+
+
+def test_a_model_of_version_0_1_0_still_loads():
+    """A file that the first release wrote: it loads, predicts the same and can be saved again."""
+    model = RMGL.load(Path(__file__).parent / "data" / "model-0.1.0.rmgl")
+    assert model.labels_.tolist() == [0] * 12 + [1] * 12 + [2] * 12
+    assert [layer.name for layer in model.layers_] == ["rna", "protein", "consensus"]
+    assert model.index_[:2].tolist() == ["e0", "e1"]
+    assert model.number_.chosen == model.n_clusters_ == 3
+    y = np.repeat(np.arange(3), 12)
+    rna = 5 * np.eye(3)[y] + np.random.default_rng(0).normal(size=(36, 3))
+    expected = [[0.986405314587, 0.010118999547, 0.003475685867], [0.059794836205, 0.823499408228, 0.116705755567]]
+    np.testing.assert_allclose(model.predict_proba({"rna": rna[[0, 20]] + 0.1}), expected, atol=1e-9)
+    assert "3 clusters" in str(model.report_)
+    assert model.to_networkx().number_of_nodes() == 36

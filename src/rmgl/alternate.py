@@ -11,11 +11,12 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from math import fsum
 from time import perf_counter
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rmgl.checks import Unsound, expect, sound_numbers
 from rmgl.edges import Candidates, Edges, Vector
 from rmgl.embedding import Embedding, Graph, judged, smallest_eigenvectors, weighted_sum
 from rmgl.layer import Layer, solve_certified
@@ -129,10 +130,9 @@ def alternate(
     log, clock, run = History(progress), clock or Stopwatch(), run or Run()
     accuracy = ROUGH if max_iter > 1 else TIGHT
     done = 0
-    kept = run.kept(key, random_state)
-    if kept is not None:
-        state, done, accuracy = unpacked_state(views, kept["state"], team), kept["done"], TIGHT if kept["tight"] else ROUGH
-        log.rows = kept["history"]
+    if run.has(key):
+        state, done, tight, log.rows = run.kept(key, random_state, lambda packed: unpacked_round(views, n_clusters, packed, team))
+        accuracy = TIGHT if tight else ROUGH
     else:
         state = first_state(views, n_clusters, solver, accuracy, team, clock, random_state)
         log.add("start", 0, state)
@@ -164,11 +164,24 @@ def packed_round(iteration: int, accuracy: Accuracy, history: list[dict[str, Any
     return {"done": iteration, "tight": accuracy is TIGHT, "history": history, "state": packed}
 
 
-def unpacked_state(views: Sequence[ViewProblem], packed: dict[str, Any], team: Team) -> State:
-    """The state that was packed, of the same views."""
-    grown = team(lambda item, check: item[0].regrown(item[1], check), list(zip(views, packed["candidates"], strict=True)))
-    embedding = packed["embedding"]
-    return State(grown, packed["layers"], embedding, _spreads(grown, embedding, team), packed["terms"])
+def unpacked_round(
+    views: Sequence[ViewProblem], n_clusters: int, packed: dict[str, Any], team: Team
+) -> tuple[State, int, bool, list[dict[str, Any]]]:
+    """The state, the number of rounds, whether the next one is tight, and the history that were packed, of the same views."""
+    done, tight = expect("the number of rounds", packed["done"], int), expect("the accuracy", packed["tight"], bool)
+    history = expect("the history", packed["history"], list[HistoryRow])
+    if done < 1 or not history or any(set(row) != HISTORY for row in history):
+        raise Unsound("the history does not have one row for every half step")
+    layers = expect("the layers", packed["state"]["layers"], list[Layer])
+    embedding = expect("the embedding", packed["state"]["embedding"], Embedding)
+    terms = sound_numbers("the terms of the objective", packed["state"]["terms"], (len(views), 3))
+    embedding.check(number_of_entities(views), n_clusters)
+    packed_candidates = packed["state"]["candidates"]
+    grown = team(lambda item, check: item[0].regrown(item[1], check), list(zip(views, packed_candidates, strict=True)))
+    for view, layer in zip(grown, layers, strict=True):
+        layer.check(view.edges.n_nodes)
+        view.candidates.check_support(layer.adjacency)
+    return State(grown, layers, embedding, _spreads(grown, embedding, team), terms), done, tight, history
 
 
 def has_settled(old: State, new: State, tol: float) -> bool:
@@ -264,6 +277,12 @@ def subspace_change(old: NDArray, new: NDArray) -> float:
     return float(np.linalg.norm(old - new @ (new.T @ old)) / np.sqrt(old.shape[1]))
 
 
+HistoryRow: TypeAlias = dict[str, float | str]
+HISTORY = {
+    *("iteration", "step", "objective", "smoothness", "ridge", "coupling", "kkt_residual", "eigen_residual", "seconds"),
+}
+
+
 class History:
     """One row per half step."""
 
@@ -297,9 +316,14 @@ def _embed(
 
 
 def _graph(views: Sequence[ViewProblem], layers: Sequence[Layer]) -> Graph:
-    n_nodes = max(layer.n_nodes if view.nodes is None else view.n_entities for view, layer in zip(views, layers, strict=True))
+    n_nodes = number_of_entities(views)
     adjacencies = [padded_graph(layer.adjacency, view.nodes, n_nodes) for view, layer in zip(views, layers, strict=True)]
     return weighted_sum(adjacencies, [view.beta for view in views])
+
+
+def number_of_entities(views: Sequence[ViewProblem]) -> int:
+    """How many entities there are in all views together."""
+    return max(view.edges.n_nodes if view.nodes is None else view.n_entities for view in views)
 
 
 def _spreads(views: Sequence[ViewProblem], embedding: Embedding, team: Team) -> list[Vector]:

@@ -24,7 +24,7 @@ from functools import cache
 from io import BytesIO
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import numpy as np
 from numpy.lib import format as npy
@@ -32,6 +32,7 @@ from scipy import sparse
 
 from rmgl.array_file import read_header
 from rmgl.atomic import new_file
+from rmgl.checks import conforms, sound_sparse
 from rmgl.edges.local_scaling import LocalScaling
 from rmgl.embedding import Embedding
 from rmgl.layer import Layer
@@ -86,7 +87,7 @@ def read_archive(path: str | os.PathLike, *, format: str, version: int = VERSION
                 )
             return decode(index.get("content"), cache(lambda number: _array(archive, number)))
     except NotReadable as error:
-        raise ValueError(f"{path}: {error}") from error
+        raise ValueError(f"{path}: not a readable {format}; {error}") from error
     except FileNotFoundError as error:
         raise FileNotFoundError(f"{path}: no such file") from error
     except OSError as error:
@@ -181,15 +182,24 @@ def _record(kind: str, parts: dict[str, Any]) -> Any:
     kept = {name: parts.pop(name) for name in KEPT if name in parts and name not in names}
     if set(parts) != names:
         raise NotReadable(f"a {kind} with the fields {sorted(parts)}, not {sorted(names)}")
+    for name, hint in {**_field_types(RECORDS[kind]), **dict.fromkeys(kept, int)}.items():
+        if not conforms({**parts, **kept}[name], hint):
+            raise NotReadable(f"what it holds does not fit together (the {name} of a {kind} is of another type)")
     record = RECORDS[kind](**parts)
     record.__dict__.update(kept)
     return record
 
 
+@cache
+def _field_types(record: type) -> dict[str, Any]:
+    """The declared type of every field of a record."""
+    hints = get_type_hints(record)
+    return {field.name: hints[field.name] for field in fields(record)}
+
+
 def _checked_sparse(parts: dict[str, Any]) -> sparse.csr_array:
     matrix = sparse.csr_array((parts["data"], parts["indices"], parts["indptr"]), shape=tuple(parts["shape"]))
-    matrix.check_format(full_check=True)
-    return matrix
+    return sound_sparse("a sparse matrix", matrix)
 
 
 def _objects(items: list[Any]) -> np.ndarray:

@@ -29,6 +29,7 @@ from scipy import sparse
 from scipy.spatial.distance import squareform
 
 from rmgl.alternate import ViewProblem
+from rmgl.checks import Unsound, expect, sound_numbers
 from rmgl.edges import AllPairs, Candidates, Vector
 from rmgl.edges.local_scaling import LISTED, LocalScaling
 from rmgl.embedding import Graph, smallest_eigenvectors, unit_rows, weighted_sum
@@ -121,7 +122,9 @@ class Chooser:
             self.run.tell({"step": "consensus"})
         if self.n_clusters is None:
             graph = weighted_sum([self.among_all(item) for item in layers], self.equal_weights())
-            number = self.run.step("number", lambda: choose_number(graph, self.random_state), random_state=self.random_state)
+            number = self.run.step(
+                "number", lambda: choose_number(graph, self.random_state), unpack=self.unpack_number, random_state=self.random_state
+            )
             self.run.tell({"step": "number of clusters"})
             return replace(self, n_clusters=number.chosen).choose_for(layers, number)
         return self.choose_for(layers)
@@ -131,7 +134,7 @@ class Chooser:
         assert self.n_clusters is not None
         weights, roughness = np.array(self.equal_weights()), None
         if len(self.views.names) > 1:
-            roughness = self.run.step("roughness", lambda: self.weigh(layers), random_state=self.random_state)
+            roughness = self.run.step("roughness", lambda: self.weigh(layers), unpack=self.unpack_roughness, random_state=self.random_state)
             weights = normalised(roughness ** (VIEW_POWER if self.with_consensus else POWER_WITHOUT_CONSENSUS))
             weights = np.append(weights, [1.0] * self.with_consensus)
         graph = weighted_sum([self.among_all(item) for item in layers], np.asarray(weights).tolist())
@@ -166,10 +169,11 @@ class Chooser:
         """A layer, learned or from the checkpoint."""
 
         def unpack(kept: dict[str, Any]) -> Learned:
-            packed = kept["candidates"]
-            return Learned(
-                name, search() if packed is None else Candidates.unpacked(packed, X, self.team.rows, check), kept["layer"], nodes
-            )
+            packed = expect("the candidate pairs", kept["candidates"], dict[str, Any] | None)
+            if packed is not None and X is None:
+                raise Unsound("candidate pairs are listed where all pairs were used")
+            candidates = search() if packed is None else Candidates.unpacked(packed, X, self.team.rows, check)
+            return unpacked_layer(name, candidates, kept["layer"], nodes)
 
         return self.run.step(key, lambda: self.learn(name, search(), nodes, check), pack=Learned.pack, unpack=unpack)
 
@@ -206,9 +210,9 @@ class Chooser:
             return rows, self.guide(layers, rows)
 
         def unpack(kept: dict[str, Any]) -> tuple[NDArray[np.float64], list[Learned]]:
-            rows = kept["rows"]
+            rows = sound_numbers("the guide", kept["rows"], (self.views.n_rows, self.n_clusters))
             return rows, [
-                Learned(item.name, item.candidates.regrown(part["candidates"], item.own(rows)), part["layer"], item.nodes)
+                unpacked_layer(item.name, item.candidates.regrown(part["candidates"], item.own(rows)), part["layer"], item.nodes)
                 for item, part in zip(layers, kept["layers"], strict=True)
             ]
 
@@ -219,6 +223,14 @@ class Chooser:
             unpack=unpack,
             random_state=self.random_state,
         )
+
+    def unpack_number(self, kept: Any) -> NumberOfClusters:
+        number = expect("the number of clusters", kept, NumberOfClusters)
+        number.check(self.views.n_rows)
+        return number
+
+    def unpack_roughness(self, kept: Any) -> Vector:
+        return sound_numbers("the roughness of the views", kept, (len(self.views.names),), least=LEAST_ROUGHNESS / 2)
 
     def guide(self, layers: Sequence[Learned], rows: NDArray[np.float64]) -> list[Learned]:
         """The layers learned again with the squared distances of the rows of the embedding they have in common as part of their costs."""
@@ -240,6 +252,13 @@ class Chooser:
         graph = weighted_sum([self.among_all(item) for item in layers], np.asarray(weights).tolist())
         options: dict[str, Any] = {"tol": EIGEN_TOL, "random_state": self.random_state, "rows": self.team.rows}
         return unit_rows(smallest_eigenvectors(graph, self.n_clusters, **options).vectors)
+
+
+def unpacked_layer(name: str, candidates: Candidates, layer: Any, nodes: NDArray[np.intp] | None) -> Learned:
+    """A layer from a checkpoint on its candidates, if it can be one."""
+    expect("the layer", layer, Layer).check(candidates.edges.n_nodes)
+    candidates.check_support(layer.adjacency)
+    return Learned(name, candidates, layer, nodes)
 
 
 def consensus_name(names: Sequence[str]) -> str:

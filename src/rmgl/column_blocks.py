@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from rmgl.checks import sound_sparse
+
 
 def split_columns(data: Any, blocks: Any) -> list[tuple[str, Any]]:
     """The column blocks of one 2-D input: sizes, slices, or lists of column names or positions."""
@@ -32,7 +34,7 @@ def split_columns(data: Any, blocks: Any) -> list[tuple[str, Any]]:
         ends = np.cumsum(parts)
         parts = [slice(int(end - size), int(end)) for end, size in zip(ends, parts, strict=True)]
     positions = [_positions(name, part, data.shape[1], columns) for name, part in zip(names, parts, strict=True)]
-    table = data.iloc if hasattr(data, "iloc") else sparse.csr_array(data) if sparse.issparse(data) else data
+    table = data.iloc if hasattr(data, "iloc") else sound_sparse("the input", data) if sparse.issparse(data) else data
     return [(name, table[:, where]) for name, where in zip(names, positions, strict=True)]
 
 

@@ -22,6 +22,7 @@ from scipy import linalg, sparse
 from scipy.sparse import csgraph
 from sklearn.exceptions import ConvergenceWarning
 
+from rmgl.checks import Unsound, sound_numbers
 from rmgl.parallel import Rows, one_part
 from rmgl.subspace import DenseSymmetric, SparseLaplacian, Symmetric, filtered_subspace
 
@@ -47,6 +48,14 @@ class Embedding:
     """Connected components of the summed graph."""
     block: NDArray[np.float64]
     """The vectors and a few beyond them: where the next solve starts."""
+
+    def check(self, n_nodes: int, n_vectors: int) -> None:
+        """Refuse an embedding from a file that cannot be one of so many nodes in so many columns."""
+        sound_numbers("the embedding", self.vectors, (n_nodes, n_vectors))
+        sound_numbers("the eigenvalues", self.values, (n_vectors,))
+        sound_numbers("the eigenvectors to start from", self.block, (n_nodes, None))
+        if self.block.shape[1] < n_vectors or not np.isfinite(self.residual) or not 1 <= self.n_components <= n_nodes:
+            raise Unsound("the embedding has too few columns, or a residual or number of components that it cannot have")
 
 
 Graph: TypeAlias = sparse.csr_array | NDArray[np.float64]

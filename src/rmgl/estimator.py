@@ -261,8 +261,8 @@ class RMGL(ViewsClusterer):
         views = views.scaled_by(scalers)
         random_state = check_random_state(self.random_state)
         clock, run = Stopwatch(), Run(callback, self.max_seconds, checkpoint)
-        run.begin({name: value for name, value in self.get_params().items() if name not in UNESSENTIAL}, views, random_state)
-        with team_of(effective_n_jobs(self.n_jobs)) as team:
+        with run, team_of(effective_n_jobs(self.n_jobs)) as team:
+            run.begin({name: value for name, value in self.get_params().items() if name not in UNESSENTIAL}, views, random_state)
             with clock("neighbours"):
                 choice = state_problems(self, views, team, random_state, run)
             problems, self.n_clusters_ = choice.problems, choice.n_clusters

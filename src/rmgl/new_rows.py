@@ -365,10 +365,8 @@ def new_views(fitted: Views, data: Any, blocks: Any = None, *, align: str | None
         if not all(hasattr(X, "reindex") for X in data.values()):
             align = None  # rows without labels are in the same order already
     if isinstance(data, Views):
-        new = data
-        new.check_entities(0)
-    else:
-        new = Views.of(data, blocks, align=align, observed=observed, least=0)
+        blocks = align = observed = None
+    new = Views.of(data, blocks, align=align, observed=observed, least=0)
     unknown = [name for name in new.names if name not in fitted.names]
     if unknown:
         raise ValueError(f"the model has no views {unknown}: it was fitted on {list(fitted.names)}")

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.metrics import adjusted_rand_score
 
+from rmgl.checks import Unsound, sound_indices, sound_numbers
 from rmgl.clustering import cluster_rows
 from rmgl.embedding import Graph, smallest_eigenvectors, unit_rows
 
@@ -41,6 +42,15 @@ class NumberOfClusters:
     eigengap: NDArray[np.float64]
     stability: NDArray[np.float64]
     """NaN where it was not measured."""
+
+    def check(self, n_nodes: int) -> None:
+        """Refuse evidence from a file that cannot be about so many nodes."""
+        sound_indices("the candidate numbers of clusters", self.candidates, n_nodes + 1)
+        for name in ("modularity", "eigengap", "stability"):
+            values = getattr(self, name)
+            sound_numbers(f"the {name} of numbers of clusters", np.nan_to_num(values), self.candidates.shape)
+        if self.chosen not in self.candidates or self.chosen < 1:
+            raise Unsound(f"{self.chosen} clusters were chosen, which is not among the candidates")
 
     @property
     def rivals(self) -> list[int]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from rmgl.alternate import ViewProblem
 from rmgl.automatic import Choice, Chooser, consensus_name
+from rmgl.checks import expect
 from rmgl.defaults import default_alpha, default_beta
 from rmgl.edges import AllPairs, Candidates, resolve, state_candidates
 from rmgl.edges.approximate import pairs_among
@@ -30,7 +31,8 @@ def state_problems(model: RMGL, views: Views, team: Team, random_state: np.rando
     beta = None if is_auto(model.beta) else positive_per_view(model.beta, names, "beta", zero_allowed=True)
     if beta is not None and not beta.any():
         raise ValueError("beta is 0 for every view, so nothing defines the embedding: give at least one view a positive beta")
-    asked = [pairs_among(c, views.rows(m), views.n_rows) for m, c in enumerate(per_view(model.candidates, names, "candidates"))]
+    given = zip(names, per_view(model.candidates, names, "candidates"), strict=True)
+    asked = [pairs_among(name, c, views.rows(m), views.n_rows) for m, (name, c) in enumerate(given)]
     if alpha is None and beta is None:
         return choose_problems(model, views, asked, team, random_state, run)
     if is_auto(model.n_clusters):
@@ -49,7 +51,8 @@ def state_problems(model: RMGL, views: Views, team: Team, random_state: np.rando
         def search() -> Candidates:
             return state_candidates(name, own[m], a, wanted[m], shared=stores.of(own[m].shape[0]), rows=team.rows, check=check)
 
-        def unpack(packed: dict[str, Any]) -> Candidates:
+        def unpack(packed: Any) -> Candidates:
+            expect("the candidate pairs", packed, dict[str, Any])
             return Candidates.unpacked(packed, own[m], team.rows, check)
 
         pairs = (

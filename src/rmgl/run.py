@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import platform
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -12,13 +15,19 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from rmgl.atomic import clear_leftovers_in
+from rmgl.checks import expect, sound_generator_state
 
 if TYPE_CHECKING:
     from rmgl.views import Views
 
 FORMAT = "rmgl checkpoint"
 SUFFIX = ".step"
+LOCK, HOLDER = ".lock", ".holder"
 Result = TypeVar("Result")
+
+
+class OtherRun(ValueError):
+    """The checkpoint is that of another run."""
 
 
 def as_it_is(value: Any) -> Any:
@@ -28,8 +37,9 @@ def as_it_is(value: Any) -> Any:
 class Run:
     """One fit. Steps with a checkpoint folder are written when they are done, and read in place of being done again.
 
-    Steps are deterministic, and those that draw random numbers keep where the generator stood after them, so a run that goes on from
-    any finished steps ends with the same numbers as one that was never stopped.
+    Steps are deterministic, and those that draw random numbers keep where the generator stood after them, so a run that resumes from
+    any finished steps ends with the same numbers as one that was never stopped. Every step carries the fingerprint of its run, and a lock
+    keeps a second process out of the folder as long as the run lasts: use it in a `with` block.
     """
 
     def __init__(
@@ -40,9 +50,18 @@ class Run:
         self.folder = None if checkpoint is None else Path(checkpoint)
         self.began = perf_counter()
         self.asked_to_stop = False
+        self.fingerprint = ""
+        self._lock: FolderLock | None = None
+
+    def __enter__(self) -> Run:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._lock is not None:
+            self._lock.release()
 
     def begin(self, parameters: dict[str, Any], views: Views, random_state: np.random.RandomState) -> None:
-        """Open the checkpoint; refuse one of another run. A generator without a seed goes on where it stood."""
+        """Open the checkpoint; refuse one of another run. A generator without a seed resumes where it stood."""
         if self.folder is None:
             return
         self.folder.mkdir(exist_ok=True)
@@ -52,12 +71,13 @@ class Run:
             raise ValueError(
                 f"checkpoint={str(self.folder)!r} holds {foreign[0]!r}, which is no part of a checkpoint: choose another folder"
             )
-        own = fingerprint(parameters, views)
-        if self.step("run", lambda: own, random_state=random_state) != own:
-            raise ValueError(
-                f"checkpoint={str(self.folder)!r} holds a run on other data or with other parameters or versions: "
-                "choose another folder, or delete it"
-            )
+        self._lock = FolderLock(self.folder)
+        self._lock.acquire()
+        self.fingerprint = fingerprint(parameters, views)
+        if not self.has("run"):
+            with suppress(FileExistsError):  # another run was faster where locks do not work
+                self.keep("run", lambda: None, random_state, exclusive=True)
+        self.kept("run", random_state)
 
     def step(
         self,
@@ -68,40 +88,53 @@ class Run:
         unpack: Callable[[Any], Result] = as_it_is,
         random_state: np.random.RandomState | None = None,
     ) -> Result:
-        """The result of some work, from the checkpoint if it is there."""
-        kept = self.kept(name, random_state)
-        if kept is not None:
-            return unpack(kept)
+        """The result of some work, from the checkpoint if it is there. `unpack` refuses what `pack` cannot have written."""
+        if self.has(name):
+            return self.kept(name, random_state, unpack)
         result = work()
         self.keep(name, lambda: pack(result), random_state)
         return result
 
     def has(self, name: str) -> bool:
         """Whether the checkpoint has a step."""
-        return self.folder is not None and (self.folder / f"{name}{SUFFIX}").exists()
+        return self.folder is not None and self._path(name).exists()
 
-    def kept(self, name: str, random_state: np.random.RandomState | None = None) -> Any:
-        """What was kept under a name, None if there is nothing."""
-        if self.folder is None or not self.has(name):
-            return None
+    def kept(self, name: str, random_state: np.random.RandomState | None = None, unpack: Callable[[Any], Result] = as_it_is) -> Result:
+        """What was kept under a name. The files come from outside: what they hold is checked before it is used."""
         from rmgl.archive import read_archive
 
+        path = self._path(name)
         try:
-            content = read_archive(self.folder / f"{name}{SUFFIX}", format=FORMAT)
-        except ValueError as error:
-            raise ValueError(f"{error}; delete the file, and the step is done again") from error
-        if random_state is not None:
-            random_state.set_state(content["random_state"])
-        return content["result"]
+            content = expect("the content", read_archive(path, format=FORMAT), dict[str, Any])
+            if content["run"] != self.fingerprint:
+                raise OtherRun(
+                    f"checkpoint={str(self.folder)!r} holds a run on other data or with other parameters or versions "
+                    f"({path.name}): choose another folder, or delete it"
+                )
+            if random_state is not None:
+                random_state.set_state(sound_generator_state("the random generator", content["random_state"]))
+            return unpack(content["result"])
+        except OtherRun:
+            raise
+        except (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError) as error:
+            told = str(error) if str(path) in str(error) else f"{path}: what it holds does not fit together ({error})"
+            raise ValueError(f"{told}; delete the file, and the step is done again") from error
 
-    def keep(self, name: str, packed: Callable[[], Any], random_state: np.random.RandomState | None = None) -> None:
-        """Keep something under a name, in place of what was there."""
+    def keep(
+        self, name: str, packed: Callable[[], Any], random_state: np.random.RandomState | None = None, *, exclusive: bool = False
+    ) -> None:
+        """Keep something under a name, in place of what was there; with `exclusive` only if nothing is there."""
         if self.folder is None:
             return
         from rmgl.archive import write_archive
 
         state = None if random_state is None else random_state.get_state()
-        write_archive(self.folder / f"{name}{SUFFIX}", {"result": packed(), "random_state": state}, format=FORMAT)
+        content = {"run": self.fingerprint, "result": packed(), "random_state": state}
+        write_archive(self._path(name), content, format=FORMAT, exclusive=exclusive)
+
+    def _path(self, name: str) -> Path:
+        assert self.folder is not None
+        return self.folder / f"{name}{SUFFIX}"
 
     def tell(self, row: dict[str, Any]) -> None:
         """Tell the callback what is done; it may ask to stop by returning True."""
@@ -119,12 +152,58 @@ class Run:
         return self.asked_to_stop or (self.max_seconds is not None and self.seconds >= self.max_seconds)
 
 
+class FolderLock:
+    """A lock on a checkpoint folder, held by one run at a time and released when its process ends, however it ends.
+
+    The file says which process holds it.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        from filelock import FileLock
+
+        self.folder = folder
+        self.path = folder / LOCK
+        self._lock = FileLock(self.path, thread_local=False)
+
+    def acquire(self) -> None:
+        """Take the lock, or raise a ValueError that names the process that has it."""
+        from filelock import Timeout
+
+        try:
+            self._lock.acquire(timeout=0)
+        except Timeout:
+            raise ValueError(
+                f"checkpoint={str(self.folder)!r} is in use by another run ({self._holder()}): wait until it ends, or choose another folder"
+            ) from None
+        (self.folder / HOLDER).write_text(f"process {os.getpid()} on {platform.node()}", encoding="utf-8")
+
+    def release(self) -> None:
+        self._lock.release()
+
+    def _holder(self) -> str:
+        try:
+            return (self.folder / HOLDER).read_text(encoding="utf-8")[:200] or "another process"
+        except (OSError, ValueError):
+            return "another process"
+
+
 def remove_checkpoint(folder: Path) -> None:
-    """Delete the steps of a finished run, and the folder if nothing else is in it."""
-    clear_leftovers_in(folder)  # of a process that was killed
-    for path in folder.glob(f"*{SUFFIX}"):
-        path.unlink()
-    if not any(folder.iterdir()):
+    """Delete the steps of a finished run, and the folder if nothing else is in it; leave all of it to a run that has begun there since."""
+    if not folder.is_dir():
+        return
+    lock = FolderLock(folder)
+    try:
+        lock.acquire()
+    except ValueError:
+        return
+    try:
+        clear_leftovers_in(folder)
+        for path in (*folder.glob(f"*{SUFFIX}"), folder / HOLDER):
+            path.unlink(missing_ok=True)
+    finally:
+        lock.path.unlink(missing_ok=True)
+        lock.release()
+    with suppress(OSError):  # something else is in it
         folder.rmdir()
 
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_array
 
+from rmgl.checks import Unsound, sound_indices, sound_numbers, sound_sparse
 from rmgl.column_blocks import split_columns
 from rmgl.incomplete import aligned, check_observed, named_rows, without_absent
 from rmgl.scaling import SCALES, Scaler, choose_scale, fit_scaler
@@ -66,8 +67,7 @@ class Views:
             given = [f"{name}=" for name, value in (("observed", observed), ("align", align), ("views", blocks)) if value is not None]
             if given:
                 raise ValueError(f"{given[0]} is for arrays and tables, but these views know which rows they have: leave it out")
-            data.check_entities(least)
-            return data
+            return data.checked(least)
         if hasattr(data, "obs_names"):
             kind = "mudata(mdata)" if hasattr(data, "mod") else "anndata(adata, ['X', ...])"
             raise TypeError(f"a {type(data).__name__} is not one table: use rmgl.from_{kind}")
@@ -96,6 +96,20 @@ class Views:
         views = cls(names, matrices, present if any(rows is not None for rows in present) else (), row_labels(named), column_names(named))
         views.check_entities(least)
         return views
+
+    def checked(self, least: int = 2) -> Views:
+        """These views, if what they hold is still what it was when they were made; for views that come back from users."""
+        for view, (name, X) in enumerate(zip(self.names, self.matrices, strict=True)):
+            if sparse.issparse(X):
+                sound_numbers(f"view {name!r}", sound_sparse(f"view {name!r}", X).data, (None,))
+            else:
+                sound_numbers(f"view {name!r}", X, (None, None))
+            if X.shape[0] != self.n_rows:
+                raise Unsound(f"view {name!r} has {X.shape[0]} rows but view {self.names[0]!r} has {self.n_rows}")
+            if self.rows(view) is not None:
+                sound_indices(f"the rows of view {name!r}", self.rows(view), self.n_rows)
+        self.check_entities(least)
+        return self
 
     def check_entities(self, least: int = 2) -> None:
         """Every entity is in some view, and every view has enough of them."""
@@ -269,6 +283,8 @@ def check_view(name: str, X: Any, observed: NDArray[np.bool_] | None = None, lea
     """
     if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
         X = np.ma.filled(X.astype(np.float64), np.nan)
+    if sparse.issparse(X):
+        X = sound_sparse(f"view {name!r}", X)  # before anything is converted: conversions are compiled code, too
     if isinstance(X, np.ndarray) and X.dtype.kind in "USMm":
         raise ValueError(f"view {name!r}: could not convert {X.dtype} values (text or dates) to numbers: encode them first")
     try:

@@ -146,7 +146,7 @@ def common_laplacian(graph: Any, views: Views) -> Penalty | None:
         X = views.matrices[views.names.index(graph)]
         X = fit_scaler("minmax", X)(X)
         return affinity_laplacian(lambda V: X @ (X.T @ V), views.n_rows, graph)
-    adjacency = graph.adjacency if isinstance(graph, Layer) else check_adjacencies(Views.of({"graph": graph})).adjacencies[0]
+    adjacency = check_adjacencies(Views.of({"graph": graph.adjacency if isinstance(graph, Layer) else graph})).adjacencies[0]
     if adjacency.shape[0] != views.n_rows:
         raise ValueError(f"graph has {adjacency.shape[0]} nodes but the views have {views.n_rows} rows")
     return affinity_laplacian(lambda V: adjacency @ V, views.n_rows, "graph")

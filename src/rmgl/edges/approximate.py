@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from rmgl.checks import sound_sparse
 from rmgl.edges.neighbours import centred
 from rmgl.edges.search import nearest_rows
 
@@ -37,7 +38,7 @@ def given_pattern(name: str, graph: Any, n_nodes: int) -> sparse.csr_array:
         raise ValueError(f"candidates for view {name!r} must be {KINDS}, not {type(graph).__name__}")
     if graph.shape != (n_nodes, n_nodes):
         raise ValueError(f"candidates for view {name!r} is a graph of shape {graph.shape}, but the view has {n_nodes} rows")
-    entries = sparse.coo_array(graph)
+    entries = sound_sparse(f"candidates for view {name!r}", graph).tocoo()
     off_diagonal = entries.row != entries.col
     pairs = (entries.row[off_diagonal], entries.col[off_diagonal])
     pattern = sparse.csr_array((np.ones(pairs[0].size, dtype=bool), pairs), shape=graph.shape)
@@ -46,11 +47,11 @@ def given_pattern(name: str, graph: Any, n_nodes: int) -> sparse.csr_array:
     return pattern
 
 
-def pairs_among(candidates: Any, rows: NDArray[np.intp] | None, n_nodes: int) -> Any:
+def pairs_among(name: str, candidates: Any, rows: NDArray[np.intp] | None, n_nodes: int) -> Any:
     """A given graph of all entities as one of those a view has; anything else as it is."""
     if rows is None or not sparse.issparse(candidates) or candidates.shape != (n_nodes, n_nodes):
         return candidates
-    return sparse.csr_array(candidates)[rows][:, rows]
+    return sound_sparse(f"candidates for view {name!r}", candidates)[rows][:, rows]
 
 
 def measured_recall(X: Any, union: sparse.csr_array, length: int) -> float:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from rmgl.checks import Unsound, expect, sound_numbers, sound_sparse
 from rmgl.edges.all_pairs import AllPairs
 from rmgl.edges.approximate import KINDS, approximate_pattern, given_pattern, measured_recall
 from rmgl.edges.interface import Edges, Vector
@@ -24,6 +25,7 @@ LARGE = 10_000  # rows beyond which the memory of all pairs counts, too
 SAMPLE = 50
 LONGEST_EXPECTED = 20_000
 BLOCK_ENTRIES = 1 << 20
+REASONS = ("all pairs", "certified", "approximate", "given")
 
 
 @dataclass(frozen=True)
@@ -63,18 +65,27 @@ class Candidates:
     @classmethod
     def unpacked(cls, packed: dict[str, Any], X: Any, rows: Rows, check: Check = lambda: None) -> Candidates:
         """The candidates of a view, without a guide, from what was packed."""
-        pattern, scaling = _packed_pattern(packed), packed["scaling"]
-        if packed["radii"] is not None:
-            return cls.certified(Neighbourhoods(centred(X), pattern, packed["radii"], rows, scaling), check)
+        pattern, radii, scaling = sound_packed(packed, X.shape[0])
+        if radii is not None:
+            return cls.certified(Neighbourhoods(centred(X), pattern, radii, rows, scaling), check)
         edges = PairList(pattern, rows)
         return cls(edges, measured(edges, X, scaling, check), packed["reason"], scaling=scaling, recall=packed["recall"])
+
+    def check_support(self, adjacency: sparse.csr_array) -> None:
+        """Refuse a graph from a file that has edges beside the candidate pairs."""
+        if isinstance(self.edges, PairList):
+            pattern = sparse.csr_array((np.ones(self.edges.indices.size), self.edges.indices, self.edges.indptr), shape=adjacency.shape)
+            if abs(adjacency).multiply(pattern).nnz != adjacency.nnz:
+                raise Unsound("a layer has edges that are no candidate pairs")
 
     def regrown(self, packed: dict[str, Any] | None, guide: NDArray[np.float64] | None, check: Check = lambda: None) -> Candidates:
         """These as they were when they were packed: grown, and with a guide or without."""
         grown = self
         if packed is not None and self.neighbourhoods is not None:
-            found = replace(self.neighbourhoods, pattern=_packed_pattern(packed), radii=packed["radii"])
-            grown = Candidates.certified(found, check)
+            pattern, radii, _ = sound_packed(packed, self.edges.n_nodes)
+            if radii is None:
+                raise Unsound("the candidate pairs have no radii")
+            grown = Candidates.certified(replace(self.neighbourhoods, pattern=pattern, radii=radii), check)
         return grown if guide is None else grown.guided(guide, check)
 
     @classmethod
@@ -96,9 +107,21 @@ class Candidates:
         return wider if self.guide is None else wider.guided(self.guide, check)
 
 
-def _packed_pattern(packed: dict[str, Any]) -> sparse.csr_array:
+def sound_packed(packed: dict[str, Any], n_nodes: int) -> tuple[sparse.csr_array, Vector | None, LocalScaling | None]:
+    """The pattern, radii and scaling of packed candidates, if they can be those of so many nodes."""
+    reason, recall, radii, scaling = packed["reason"], packed["recall"], packed["radii"], packed["scaling"]
     indptr, indices = packed["indptr"], packed["indices"]
-    return sparse.csr_array((np.ones(indices.size, dtype=bool), indices, indptr), shape=(indptr.size - 1,) * 2)
+    pattern = sparse.csr_array((np.ones(indices.size, dtype=bool), indices, indptr), shape=(n_nodes, n_nodes))
+    pattern = sound_sparse("the pattern of candidate pairs", pattern)
+    if (pattern != pattern.T).nnz or pattern.diagonal().any():
+        raise Unsound("the pattern of candidate pairs is not symmetric, or pairs a node with itself")
+    if reason not in REASONS or not (recall is None or isinstance(recall, float)):
+        raise Unsound(f"candidate pairs of an unknown kind {reason!r}")
+    if radii is not None:
+        sound_numbers("the radii of the nodes", radii, (n_nodes,), infinite=True)
+    if scaling is not None:
+        expect("the scaling of the nodes", scaling, LocalScaling).check(n_nodes)
+    return pattern, radii, scaling
 
 
 def measured(edges: Edges, X: Any, scaling: LocalScaling | None, check: Check = lambda: None) -> Vector:

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rmgl.checks import sound_numbers
 from rmgl.edges.interface import Edges, Vector
 from rmgl.edges.search import Indices, listed_distances, nearest_rows
 from rmgl.parallel import Check
@@ -26,6 +27,7 @@ SCALE_NEIGHBOUR = 7
 FAR = 2.0
 FLOOR_NEIGHBOUR = 5
 FLOOR_SHARE = 0.7
+SMALLEST_SCALE = float(np.sqrt(5e-324))
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,11 @@ class LocalScaling:
         theirs = scales[neighbours] if among is None else theirs
         floors = placed(apart / (scales[:, None] * theirs), FLOOR_NEIGHBOUR)
         return cls(scales, FLOOR_SHARE * np.where(np.isfinite(floors), floors, 1.0))
+
+    def check(self, n_nodes: int) -> None:
+        """Refuse scales and floors from a file that cannot be those of so many nodes."""
+        sound_numbers("the scales of the nodes", self.scales, (n_nodes,), least=SMALLEST_SCALE)
+        sound_numbers("the floors of the nodes", self.floors, (n_nodes,), least=0.0)
 
     def costs_of_new(self, neighbours: Indices, distances: NDArray[np.float64]) -> NDArray[np.float64]:
         """The costs of new nodes from their squared distances to nodes of these scales and floors, the nearest among them."""

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse import csgraph
 
+from rmgl.checks import Unsound, sound_numbers, sound_sparse
 from rmgl.edges import Vector
 from rmgl.layer.problem import LayerProblem
 from rmgl.layer.solution import ADVICE, DualSolution, Status
@@ -94,6 +95,16 @@ class Layer:
             f"layer {self.name!r} did not converge in {self.n_iter} iterations "
             f"(KKT residual {self.kkt_residual:.1e}, relative gap {self.gap:.1e}): {ADVICE[self.status]}"
         )
+
+    def check(self, n_nodes: int) -> None:
+        """Refuse a layer from a file that cannot be one on so many nodes."""
+        what = f"layer {self.name!r}"
+        sound_sparse(f"{what}: its adjacency", self.adjacency, (n_nodes, n_nodes))
+        sound_numbers(f"{what}: its edge weights", self.adjacency.data, (None,), least=0.0)
+        sound_numbers(f"{what}: its potentials", self.potentials, (n_nodes,))
+        numbers = [self.alpha, self.kkt_residual, self.objective, self.lower_bound, self.n_passes]
+        if not np.isfinite(numbers).all() or not self.alpha > 0 or not self.objective > 0 or min(self.n_iter, self.n_passes) < 0:
+            raise Unsound(f"{what} holds numbers that no layer can have")
 
     def padded(self, nodes: NDArray[np.intp] | None, n_nodes: int) -> Layer:
         """The same layer among all entities, where it was learned on some: the others have no edges."""
