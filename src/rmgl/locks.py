@@ -7,6 +7,7 @@ import os
 import sys
 from pathlib import Path
 
+HELD = {errno.EAGAIN, errno.EWOULDBLOCK, errno.EACCES, errno.EDEADLK}
 UNSUPPORTED = {errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOLCK}
 
 if sys.platform == "win32":
@@ -40,19 +41,22 @@ class Lock:
 
 def take_lock(path: Path) -> Lock | None:
     """Lock a file, which is made if there is none; None if somebody else has locked it, in this process or another."""
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-    taken = False
-    try:
-        _lock(descriptor)
-        taken = os.path.samestat(os.fstat(descriptor), os.stat(path))  # else it was deleted by one who held it
-    except FileNotFoundError:
-        pass
-    except OSError as error:
-        if error.errno in UNSUPPORTED:
-            raise NoLocks(error.errno, error.strerror, str(path)) from error
-        if error.errno not in (errno.EAGAIN, errno.EACCES, errno.EDEADLK):
+    while True:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        taken = False
+        try:
+            _lock(descriptor)
+            taken = os.path.samestat(os.fstat(descriptor), os.stat(path))
+            if taken:
+                return Lock(descriptor)
+        except FileNotFoundError:
+            pass  # one who held it has deleted it: the lock is that of no file
+        except OSError as error:
+            if error.errno in HELD:
+                return None
+            if error.errno in UNSUPPORTED:
+                raise NoLocks(error.errno, error.strerror, str(path)) from error
             raise
-    finally:
-        if not taken:
-            os.close(descriptor)
-    return Lock(descriptor) if taken else None
+        finally:
+            if not taken:
+                os.close(descriptor)
