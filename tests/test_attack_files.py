@@ -10,7 +10,7 @@ import stat
 import subprocess
 import sys
 import textwrap
-import time
+import threading
 import warnings
 import zipfile
 from pathlib import Path
@@ -126,6 +126,8 @@ def test_numbers_as_column_names_beside_an_id_column(tmp_path):
     assert found["a"].tolist() == [[0.5, 1.5], [2.5, 3.5]]
     with pytest.raises(ValueError, match=r"line 1, column 1 holds 'gene' among numbers.*--id"):
         read_views([path])
+    with pytest.raises(ValueError, match=r"no column 'Gene' \(columns: gene, 1, 2\)"):
+        read_views([path], "Gene")
 
 
 def test_a_row_that_looks_like_the_column_numbers_of_pandas_is_not_lost(tmp_path):
@@ -202,6 +204,13 @@ def test_ids_that_look_alike_in_one_file_are_different_entities(views, tmp_path)
     assert pd.read_csv(tmp_path / "out" / "labels.csv", dtype=str)["id"].tolist() == ids
 
 
+def test_many_ids_that_look_alike_in_one_file_take_no_time(tmp_path):
+    many = ["0" * count for count in range(1, 3000)]
+    for name, ids in (("a", ["x", *many]), ("b", ["x", "y"])):
+        (tmp_path / f"{name}.csv").write_text("\n".join(["id,f", *(f"{identifier},1" for identifier in ids)]))
+    assert read_views([tmp_path / "a.csv", tmp_path / "b.csv"], "id", "outer")[1] == ["x", *many, "y"]
+
+
 def test_ids_that_must_be_the_same_name_what_looks_alike(views, tmp_path, capsys):
     files = two_tables(tmp_path, views, NAMES, [*NAMES[:-1], "x29 "])
     assert cluster(*files, "--id", "id", "-o", tmp_path / "out") == 2
@@ -248,30 +257,33 @@ def test_ctrl_c_between_the_two_renames_keeps_the_old_result(tmp_path, monkeypat
     assert listing(tmp_path) == ["out", "out/labels.csv"]
 
 
-@pytest.mark.parametrize("moment", range(12))
-def test_an_interruption_at_any_call_leaves_the_old_or_the_new_result(tmp_path, monkeypatch, moment):
+def test_an_interruption_at_any_call_leaves_the_old_or_the_new_result(tmp_path, monkeypatch):
     """The n-th call that changes a folder does not happen; a second interruption follows at once, so nothing is put right before the exit."""
-    out = tmp_path / "out"
-    make_result(out, "old")
-    changes = {"count": 0}
 
-    def interrupted(change):
+    def interrupted(change, calls, moment):
         def call(*arguments, **options):
-            changes["count"] += 1
-            if changes["count"] > moment:
+            calls.append(change.__name__)
+            if len(calls) > moment:
                 raise Stop
             return change(*arguments, **options)
 
         return call
 
-    with monkeypatch.context() as patch:
-        for name in ("mkdir", "rename", "rmdir", "unlink"):
-            patch.setattr(os, name, interrupted(getattr(os, name)))
-        with contextlib.suppress(Stop):
-            make_result(out, "new")
-    atomic.clear_leftovers(out)  # as the next run does
-    assert (out / "labels.csv").read_text() in ("old", "new")
-    assert listing(tmp_path) == ["out", "out/labels.csv"]
+    out, found = tmp_path / "out", []
+    for moment in range(20):
+        make_result(out, "old")
+        calls: list[str] = []
+        with monkeypatch.context() as patch:
+            for name in ("mkdir", "rename", "rmdir", "unlink"):
+                patch.setattr(os, name, interrupted(getattr(os, name), calls, moment))
+            with contextlib.suppress(Stop):
+                make_result(out, "new")
+        atomic.clear_leftovers(out)  # as the next run does
+        found.append((out / "labels.csv").read_text())
+        assert listing(tmp_path) == ["out", "out/labels.csv"]
+    assert len(calls) < 20  # all moments were tried
+    assert found == sorted(found, reverse=True)  # the old one until the new one is in place
+    assert {"old", "new"} == set(found)
 
 
 def test_a_failed_force_through_the_command_keeps_the_old_result(data, tmp_path, monkeypatch, capsys):
@@ -582,6 +594,28 @@ def test_folders_that_only_look_like_drafts_are_left_alone(tmp_path):
     assert (tmp_path / ".out-abc").is_dir()
 
 
+def test_many_writers_of_one_name_do_not_disturb_each_other(tmp_path):
+    """None of them takes the draft of another, which may not be locked yet, for a leftover."""
+    errors = []
+
+    def write_often():
+        try:
+            for _ in range(40):
+                make_result(tmp_path / "out", "text")
+                with atomic.new_file(tmp_path / "file") as draft:
+                    draft.write_text("text")
+        except BaseException as error:  # told below, in the main thread
+            errors.append(error)
+
+    threads = [threading.Thread(target=write_often) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == []
+    assert listing(tmp_path) == ["file", "out", "out/labels.csv"]
+
+
 # One file, whole or not at all
 
 
@@ -635,38 +669,42 @@ def test_a_killed_step_of_a_checkpoint_is_cleared_with_it(tmp_path):
 # Signals
 
 
-def wait_for(condition, seconds=WAIT):
-    ends = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < ends, "it did not happen"
-        time.sleep(0.02)
+PROGRAMS = {
+    "loading": """
+        import sys, time
+        from rmgl.__main__ import main
+
+        class Mark:
+            def find_spec(self, name, path, target=None):
+                if name == "numpy":
+                    print("now", flush=True)
+                    time.sleep(1000)
+
+        sys.meta_path.insert(0, Mark())
+        main(sys.argv[1:])
+        """,
+    "fitting": """
+        import sys, time
+        from rmgl.__main__ import main
+        from rmgl.run import Run
+
+        def tell(self, row):
+            print("now", flush=True)
+            time.sleep(1000)
+
+        Run.tell = tell
+        main(sys.argv[1:])
+        """,
+}
+"""Commands that say when they are in the middle of something, and wait there."""
 
 
 @pytest.mark.skipif(os.name == "nt", reason="sends signals to a process")
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-@pytest.mark.parametrize("moment", ["loading", "fitting"])
-def test_a_signal_ends_the_command_with_one_line_and_nothing_half_written(tmp_path, number, code, moment):
-    rng = np.random.default_rng(0)
-    np.savez(tmp_path / "data.npz", a=rng.normal(size=(1200, 5)), b=rng.normal(size=(1200, 5)))
-    program = f"""
-        import sys
-        from rmgl.__main__ import main
-
-        class Mark:  # says when a module is looked for
-            def find_spec(self, name, path, target=None):
-                if name == {"'numpy'" if moment == "loading" else "'numba'"}:
-                    print("now", flush=True)
-                    sys.meta_path.remove(self)
-                    if {moment == "loading"}:
-                        import time
-                        time.sleep({WAIT})
-
-        sys.meta_path.insert(0, Mark())
-        main(sys.argv[1:])
-    """
-    options = ["-k", "3", "--alpha", "1e-4", "--solver", "dual-ascent", "--scale", "none", "--no-plots", "-o", str(tmp_path / "out")]
-    options += ["--save", str(tmp_path / "m.rmgl")]
-    command = [sys.executable, "-W", "ignore", "-c", textwrap.dedent(program), "cluster", str(tmp_path / "data.npz"), *options]
+@pytest.mark.parametrize("moment", PROGRAMS)
+def test_a_signal_ends_the_command_with_one_line_and_nothing_half_written(data, tmp_path, number, code, moment):
+    options = ["-k", "2", "--no-plots", "-o", str(tmp_path / "out"), "--save", str(tmp_path / "m.rmgl")]
+    command = [sys.executable, "-c", textwrap.dedent(PROGRAMS[moment]), "cluster", str(data), *options]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
         assert process.stdout.readline() == "now\n"
@@ -782,6 +820,16 @@ def test_an_h5mu_file_that_says_it_is_larger_than_the_memory_is_refused(tmp_path
         file["mod/view 0"].create_dataset("X", shape=(30, 10**13), dtype="f8", chunks=(1, 1000))
         file["mod/view 0/X"].attrs.update(attributes)
     assert (tmp_path / "a.h5mu").stat().st_size < 1_000_000
+    with pytest.raises(MemoryError, match=r"a\.h5mu: its datasets need at least"):
+        read_views([tmp_path / "a.h5mu"])
+
+
+def test_an_h5mu_file_with_a_sparse_matrix_of_endless_columns_is_refused(tmp_path, views):
+    h5py = pytest.importorskip("h5py")
+    make_h5mu(tmp_path / "a.h5mu", {name: sparse.csr_array(X) for name, X in views.items()})
+    read_views([tmp_path / "a.h5mu"])
+    with h5py.File(tmp_path / "a.h5mu", "r+") as file:
+        file["mod/view 0/X"].attrs["shape"] = [30, 10**13]
     with pytest.raises(MemoryError, match=r"a\.h5mu: its datasets need at least"):
         read_views([tmp_path / "a.h5mu"])
 

@@ -98,6 +98,10 @@ def _draft(target: Path) -> Iterator[Path]:
     draft, lock = _locked_draft(target)
     try:
         yield draft
+    except OSError as error:
+        if error.errno is not None and error.filename is None:  # a full disk does not say which
+            error.filename = str(target)
+        raise
     finally:
         _clear(draft, lock)
 

@@ -26,9 +26,10 @@ from rmgl.text_file import Parts, find_id, read_text
 from rmgl.views import Views
 
 DAMAGED = (
-    *(ValueError, OSError, EOFError, NotImplementedError, RuntimeError),
+    *(ValueError, OSError, EOFError, RuntimeError),
     *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, tokenize.TokenError),
 )
+SPARSE = ("csr_matrix", "csc_matrix")
 MOST_OBJECTS, DEEPEST = 100_000, 30
 """Groups and datasets in an .h5mu file, and groups inside groups; links can make few of them look like any number."""
 
@@ -113,16 +114,17 @@ def read_h5mu(path: Path) -> tuple[Views, list[str]]:
 
 
 def declared_sizes(group: Any, depth: int = 0) -> Iterator[int]:
-    """The bytes that every dataset of an HDF5 group, or of a group inside it, takes in memory; 0 for a group.
+    """The bytes that every dataset of an HDF5 group, or of a group inside it, takes in memory.
 
-    A dataset of a few bytes on disk can declare any shape. Reading it unpacks whole chunks.
+    A dataset of a few bytes on disk can declare any shape. Reading it unpacks whole chunks. A group counts for nothing, unless it is a
+    sparse matrix, which takes some numbers for every row and column.
     """
     if depth > DEEPEST:
         raise ValueError(f"it holds groups inside groups, more than {DEEPEST} deep")
     for name in group:
         item = group.get(name)  # None where a link leads nowhere
         if hasattr(item, "keys"):
-            yield 0
+            yield 8 * sum(map(int, item.attrs["shape"])) if item.attrs.get("encoding-type") in SPARSE else 0
             yield from declared_sizes(item, depth + 1)
         elif hasattr(item, "chunks"):
             yield item.dtype.itemsize * max(prod(item.shape or ()), prod(item.chunks or ()))

@@ -87,16 +87,17 @@ def lookalikes(labels: Sequence[tuple[str, list[Any]]]) -> list[tuple[tuple[str,
     for name, own in labels:
         for label in own:
             holders.setdefault(_key(label), []).append(name)
-    forms: dict[str, list[Any]] = {}
+    forms: dict[str, dict[tuple[str, ...], Any]] = {}
     for label, names in holders.items():
         if len(names) < len(labels):
-            forms.setdefault(plain_form(label), []).append(label)
-    pairs = ((first, second) for alike in forms.values() for first, second in combinations(alike, 2))
-    return [
-        ((holders[first][0], first), (holders[second][0], second))
-        for first, second in pairs
-        if not set(holders[first]) & set(holders[second])
-    ]
+            forms.setdefault(plain_form(label), {}).setdefault(tuple(names), label)
+    pairs = (next(filter(apart, combinations(alike.items(), 2)), None) for alike in forms.values())
+    return [((first[0], one), (second[0], other)) for (first, one), (second, other) in filter(None, pairs)]
+
+
+def apart(pair: tuple[tuple[tuple[str, ...], Any], tuple[tuple[str, ...], Any]]) -> bool:
+    """Whether no view holds both labels, each of which comes after the views that hold it."""
+    return set(pair[0][0]).isdisjoint(pair[1][0])
 
 
 def plain_form(label: Any) -> str:

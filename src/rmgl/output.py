@@ -42,8 +42,9 @@ LONGEST_NAME = 120
 def check_apart(written: Mapping[str, Path | None], read: Sequence[Path]) -> None:
     """Refuse to write something over, into or around something else that is written or read; `written` has paths by what they are."""
     targets = [(what, path) for what, path in written.items() if path is not None]
+    inputs = [("an input", path) for path in read]
     for place, (what, path) in enumerate(targets):
-        for other, other_path in [*targets[:place], *(("an input", path) for path in read)]:
+        for other, other_path in [*targets[:place], *inputs]:
             if overlap(path, other_path):
                 relation = "the same as" if same(path, other_path) else "inside or around"
                 raise ValueError(f"{path} ({what}) is {relation} {other_path} ({other}), which would be overwritten: choose another name")

@@ -75,7 +75,7 @@ def find_header(lines: Sequence[Line], id_column: str | None) -> list[str] | Non
     """
     first = lines[0][1]
     numbers = [is_number(cell) for cell in first]
-    if id_column is not None and id_column in first:
+    if id_column in first or (id_column is not None and not all(numbers)):  # else `find_id` says that it is missing
         return first
     if all(numbers):
         if not is_count(first):
