@@ -223,7 +223,10 @@ BAD = {
     "id for npy": (lambda d: [d / "first.npy", "--id", "cell"], r"first.npy: an .npy file has no id column 'cell'"),
     "alpha below rounding": (lambda d: [d / "all.npz", "--alpha", "1e-100"], r"alpha=1.0e-100 for view 'first' is below the rounding"),
     "no id column": (lambda d: [d / "first_plain.csv", "--id", "cell"], r"no column 'cell'"),
-    "repeated id": (lambda d: [write(d / "a.csv", "id,x\na,1\na,2\nb,3\n"), "--id", "id"], r"id 'a' stands more than once"),
+    "repeated id": (
+        lambda d: [write(d / "a.csv", "id,x\na,1\na,2\nb,3\n"), "--id", "id"],
+        r"view 'a' has the row label 'a' more than once",
+    ),
     "other ids": (
         lambda d: [write(d / "a.csv", "id,x\na,1\nb,2\nc,3\n"), write(d / "b.csv", "id,x\na,1\nb,2\nd,3\n"), "--id", "id"],
         r"id 'c' is in view 'a' but not in view 'b'",

@@ -16,9 +16,9 @@ import numpy as np
 
 from rmgl.estimators.rmgl import RMGL
 from rmgl.layer import SOLVERS
-from rmgl.running.checkpoint import remove_checkpoint
+from rmgl.model.run import remove_checkpoint
 from rmgl.running.progress import cell_progress
-from rmgl.storage.output import check_file, check_folder, new_folder, write_predictions, write_results
+from rmgl.storage.output import check_apart, check_file, check_folder, check_names, new_folder, write_predictions, write_results
 from rmgl.storage.readers import read_views
 from rmgl.views.views import Views
 
@@ -136,16 +136,17 @@ def cluster(
         raise BadInput("--graphml needs networkx: pip install 'rmgl[networkx]'")
     pictures = not no_plots and pictures_possible()
     try:
+        check_apart({"output": output, "saved model": save, "checkpoint": checkpoint}, inputs)
         check_folder(output, force)
         if save is not None:
             check_file(save, force)
-        if checkpoint is not None and checkpoint.absolute() == output.absolute():
-            raise ValueError(f"{checkpoint} cannot be both the checkpoint and the output: choose another name for one of them")
         if align is not None and id_column is None:
             raise ValueError("--align goes by row ids: name their column with --id")
-        views, ids = read_views(inputs, id_column, align)
+        tables, ids = read_views(inputs, id_column, align)
+        views = tables if isinstance(tables, Views) else tables.views()
+        check_names(views.names, ids)
         model = RMGL(clusters, random_state=seed, n_jobs=jobs, verbose=int(sys.stderr.isatty()), **parameters)
-        seconds = timed_fit(model, views if isinstance(views, Views) else views.views(), checkpoint=checkpoint)
+        seconds = timed_fit(model, views, checkpoint=checkpoint)
         with new_folder(output, force) as draft:
             write_results(draft, model, ids=ids, seconds=seconds, pictures=pictures, graphml=graphml)
         if save is not None:
@@ -171,10 +172,12 @@ def predict(model: Path, inputs: tuple[Path, ...], output: Path, id_column: str 
     """Label new rows by a saved MODEL. Files are as for `cluster`, and named after the views that the model was fitted on; new rows need
     not have all of them."""
     try:
+        check_apart({"output": output}, [model, *inputs])
         check_file(output, force)
         fitted = RMGL.load(model)
-        views, ids = read_views(inputs, id_column, "outer")
-        new = views if isinstance(views, Views) else views.views(least=0)
+        tables, ids = read_views(inputs, id_column, "outer")
+        new = tables if isinstance(tables, Views) else tables.views(least=0)
+        check_names(new.names, ids)
         if len(fitted.view_names_) == len(new.names) == 1:
             new = replace(new, names=tuple(fitted.view_names_))  # whatever the name of the file
         shares = fitted.predict_proba(new)

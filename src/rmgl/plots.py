@@ -115,7 +115,7 @@ def plot_layer(layer: Layer, labels: ArrayLike, *, ax: Axes | None = None, n_bin
         ax.axvline(end, color="0.6", linewidth=0.4)
     parts = "1 component" if layer.n_components == 1 else f"{layer.n_components} components"
     ax.set(xticks=[], yticks=[])
-    ax.set_title(f"{layer.name}\n{2 * layer.n_edges / n:.0f} edges a node, {parts}", fontsize=9)
+    ax.set_title(f"{layer.name}\n{2 * layer.n_edges / n:.0f} edges a node, {parts}", fontsize=9, parse_math=False)
     return ax
 
 

@@ -16,14 +16,12 @@ from __future__ import annotations
 import errno
 import json
 import os
-import tempfile
 import tokenize
 import zipfile
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass
 from functools import cache
 from io import BytesIO
-from math import prod
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, get_type_hints
@@ -32,6 +30,8 @@ import numpy as np
 from numpy.lib import format as npy
 from scipy import sparse
 
+from rmgl.archive.array_file import read_header
+from rmgl.archive.atomic import new_file
 from rmgl.automatic.number_of_clusters import NumberOfClusters
 from rmgl.checks import conforms, sound_csr
 from rmgl.edges.local_scaling import LocalScaling
@@ -50,8 +50,6 @@ DAMAGED = (
     *(zipfile.BadZipFile, EOFError, ValueError, TypeError, KeyError, NotImplementedError, OverflowError, RecursionError, RuntimeError),
     tokenize.TokenError,
 )
-UMASK = os.umask(0o077)
-os.umask(UMASK)
 KEPT = ("n_components",)  # known of a layer beside its fields
 
 
@@ -66,27 +64,11 @@ def write_archive(path: str | os.PathLike, content: Any, *, format: str, version
         raise FileNotFoundError(f"{target}: its folder does not exist")
     arrays: list[np.ndarray] = []
     index = {"format": format, "version": version, "rmgl": _rmgl_version(), "content": encode(content, arrays)}
-    handle, draft = tempfile.mkstemp(prefix=f".{target.name}-", dir=target.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
-                archive.writestr(INDEX, json.dumps(index, allow_nan=False))
-                for number, array in enumerate(arrays):
-                    with archive.open(f"arrays/{number}.npy", "w", force_zip64=True) as member:
-                        npy.write_array(member, array, allow_pickle=False)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(draft, 0o666 & ~UMASK)
-        (_rename_exclusively if exclusive else os.replace)(draft, target)
-    except BaseException:
-        Path(draft).unlink(missing_ok=True)
-        raise
-
-
-def _rename_exclusively(draft: str, target: Path) -> None:
-    """Give a file its name, unless that is taken: then a FileExistsError."""
-    os.link(draft, target)
-    os.unlink(draft)
+    with new_file(target, exclusive=exclusive) as draft, zipfile.ZipFile(draft, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
+        archive.writestr(INDEX, json.dumps(index, allow_nan=False))
+        for number, array in enumerate(arrays):
+            with archive.open(f"arrays/{number}.npy", "w", force_zip64=True) as member:
+                npy.write_array(member, array, allow_pickle=False)
 
 
 def read_archive(path: str | os.PathLike, *, format: str, version: int = VERSION) -> Any:
@@ -242,12 +224,9 @@ def _array(archive: zipfile.ZipFile, number: Any) -> np.ndarray:
         raise NotReadable(f"an array with the number {number!r}")
     data = _member(archive, f"arrays/{number}.npy")
     stream = BytesIO(data)
-    major, minor = npy.read_magic(stream)
-    if (major, minor) not in ((1, 0), (2, 0)):
-        raise NotReadable(f"array {number} is of version {major}.{minor}")
-    shape, _, dtype = npy.read_array_header_1_0(stream) if major == 1 else npy.read_array_header_2_0(stream)
-    if dtype.kind not in "biuf" or prod(shape) * dtype.itemsize != len(data) - stream.tell():
-        raise NotReadable(f"array {number} of {dtype} and shape {shape} does not fit into its {len(data)} bytes")
+    header = read_header(stream)
+    if header.dtype.kind not in "biuf" or header.n_bytes != len(data) - stream.tell():
+        raise NotReadable(f"array {number} of {header.dtype} and shape {header.shape} does not fit into its {len(data)} bytes")
     stream.seek(0)
     return npy.read_array(stream, allow_pickle=False)
 

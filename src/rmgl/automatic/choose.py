@@ -37,7 +37,7 @@ from rmgl.layer import Layer
 from rmgl.layer.learn import solve_for_edges
 from rmgl.layer.result import padded_graph
 from rmgl.model.alternate import ViewProblem
-from rmgl.running.checkpoint import Run
+from rmgl.model.run import Run
 from rmgl.running.threads import Check, Team
 from rmgl.views.views import Views, side_by_side, total_variance
 

@@ -23,10 +23,10 @@ from rmgl.estimators.base import ViewsClusterer
 from rmgl.layer import SOLVERS
 from rmgl.model.alternate import Outcome, ViewProblem, alternate
 from rmgl.model.problems import is_auto, state_problems
+from rmgl.model.run import Run
 from rmgl.placing.placement import Placed, Placement, new_views, scaled_like
 from rmgl.results.outliers import mean_lengths, outlier_scores
 from rmgl.results.report import about_unconnected, make_report, unconnected
-from rmgl.running.checkpoint import Run
 from rmgl.running.progress import Stopwatch, half_step_progress
 from rmgl.running.threads import Team, number_of_workers, single_threaded, team_of
 from rmgl.views.views import Views, is_collection_of_views

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import tempfile
 import warnings
 import zipfile
 import zlib
@@ -21,6 +19,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from rmgl import __version__
+from rmgl.archive.atomic import new_file
 from rmgl.embedding.labels import cluster_rows
 from rmgl.experiments.data import Problem
 from rmgl.experiments.grids import Setting
@@ -81,10 +80,8 @@ def compute_one(cell: Cell, folder: Path) -> str:
         scores = {name: score(rows, problem, cell.runs) for name, rows in embeddings.items() if not name.startswith("_")}
     arrays: dict[str, Any] = {f"embedding:{name}": rows for name, rows in embeddings.items()}
     arrays["scores"] = np.array(json.dumps({"seconds": seconds, "rows": scores}))
-    handle, draft = tempfile.mkstemp(suffix=".npz", dir=folder)
-    with os.fdopen(handle, "wb") as file:
+    with new_file(cell.path(folder)) as draft, draft.open("wb") as file:
         np.savez_compressed(file, **arrays)
-    os.replace(draft, cell.path(folder))
     return f"{cell.label} {cell.setting.method}"
 
 

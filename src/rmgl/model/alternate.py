@@ -22,7 +22,7 @@ from rmgl.embedding.eigenvectors import Embedding, Graph, judged, smallest_eigen
 from rmgl.layer import Layer, solve_certified
 from rmgl.layer.problem import squared_norm
 from rmgl.layer.result import padded_graph
-from rmgl.running.checkpoint import Run
+from rmgl.model.run import Run
 from rmgl.running.progress import Stopwatch
 from rmgl.running.threads import Check, Team
 

@@ -16,7 +16,7 @@ from rmgl.edges.neighborhoods import require_list_memory
 from rmgl.layer.learn import check_magnitudes
 from rmgl.model.alternate import ViewProblem
 from rmgl.model.defaults import default_alpha, default_beta
-from rmgl.running.checkpoint import Run
+from rmgl.model.run import Run
 from rmgl.running.threads import Check, Team
 from rmgl.views.views import Views, per_view, positive_per_view
 

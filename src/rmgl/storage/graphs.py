@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from importlib import import_module
 from itertools import count, repeat
@@ -16,6 +17,8 @@ from sklearn.utils.validation import check_is_fitted
 if TYPE_CHECKING:
     from rmgl.estimators.rmgl import RMGL
     from rmgl.layer import Layer
+
+NOT_IN_XML = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def layer_to_networkx(layer: Layer) -> Any:
@@ -107,6 +110,8 @@ def model_to_igraph(model: RMGL) -> Any:
 def write_graphml(model: RMGL, path: Path | str, names: Iterable[Any] | None = None) -> None:
     """Write all layers of a fitted model to a GraphML file: the graph of `model_to_networkx`, names as text, numbers as ids of the edges.
 
+    Characters in names that XML cannot hold, such as control characters, are written as Python shows them (``\\x01``).
+
     Examples
     --------
     >>> import tempfile
@@ -119,8 +124,22 @@ def write_graphml(model: RMGL, path: Path | str, names: Iterable[Any] | None = N
     """
     check_is_fitted(model)
     names = model.index_ if names is None else names
-    graph = model_to_networkx(model, None if names is None else [str(name) for name in names], numbered=True)
+    graph = model_to_networkx(model, None if names is None else [xml_text(str(name)) for name in names], numbered=True)
+    layer_names = {layer.name: xml_text(layer.name) for layer in model.layers_}
+    for *_, attributes in graph.edges(data=True):
+        attributes["layer"] = layer_names[attributes["layer"]]
     load("networkx").write_graphml(graph, path)
+
+
+def xml_text(text: str) -> str:
+    """The text with a visible escape in place of every character that XML 1.0 cannot hold, or that a reader changes.
+
+    Examples
+    --------
+    >>> print(xml_text("a\\x01b"))
+    a\\x01b
+    """
+    return NOT_IN_XML.sub(lambda found: found[0].encode("unicode_escape", "surrogatepass").decode("ascii"), text)
 
 
 def edge_list(adjacency: sparse.csr_array) -> tuple[NDArray, NDArray, NDArray]:

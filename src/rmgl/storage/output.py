@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import platform
 import re
-import tempfile
-from collections.abc import Iterator, Sequence
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
@@ -17,8 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from rmgl.archive import atomic
+from rmgl.archive.atomic import check_writable, new_file
 from rmgl.estimators.rmgl import RMGL
 from rmgl.storage.graphs import write_graphml
+from rmgl.storage.spreadsheet import shown_as_text
 
 FILES = {
     "labels.csv",
@@ -31,13 +35,47 @@ FILES = {
     "clusters.png",
     "layers.graphml",
 }
+LONGEST_NAME = 120
+"""Bytes of a view's name in the name of its file; the narrowest folders, encrypted ones, allow 143."""
+
+
+def check_apart(written: Mapping[str, Path | None], read: Sequence[Path]) -> None:
+    """Refuse to write something over, into or around something else that is written or read; `written` has paths by what they are."""
+    targets = [(what, path) for what, path in written.items() if path is not None]
+    inputs = [("an input", path) for path in read]
+    for place, (what, path) in enumerate(targets):
+        for other, other_path in [*targets[:place], *inputs]:
+            if overlap(path, other_path):
+                relation = "the same as" if same(path, other_path) else "inside or around"
+                raise ValueError(f"{path} ({what}) is {relation} {other_path} ({other}), which would be overwritten: choose another name")
+
+
+def overlap(path: Path, other: Path) -> bool:
+    """Whether two paths are the same, or one is inside the other, also through links."""
+    pairs = [(one, another) for one in places(path) for another in places(other)]
+    return same(path, other) or any(one.is_relative_to(another) or another.is_relative_to(one) for one, another in pairs)
+
+
+def same(path: Path, other: Path) -> bool:
+    if places(path) & places(other):
+        return True
+    try:
+        return path.samefile(other)
+    except OSError:  # one of them is not there
+        return False
+
+
+def places(path: Path) -> set[Path]:
+    """Where a path is, and where it leads to if it is a link."""
+    return {Path(os.path.realpath(path)), Path(os.path.realpath(path.parent)) / path.name}
 
 
 def check_folder(folder: Path, force: bool) -> None:
-    """Refuse a folder that exists, unless `force` is given and it holds a result of ours and nothing else."""
+    """Refuse a folder that cannot be written, or that exists, unless `force` is given and it holds a result of ours and nothing else."""
     if not folder.parent.is_dir():
         raise ValueError(f"{folder}: its parent folder does not exist")
-    if not folder.exists() and not folder.is_symlink():
+    check_writable(folder)
+    if not os.path.lexists(folder):
         return
     if not force:
         raise ValueError(f"{folder} exists already: choose another name, or replace it with --force")
@@ -49,25 +87,42 @@ def check_folder(folder: Path, force: bool) -> None:
 
 
 def check_file(path: Path, force: bool) -> None:
-    """Refuse a file that exists, unless `force` is given."""
+    """Refuse a file that cannot be written, or that exists, unless `force` is given."""
     if not path.parent.is_dir():
         raise ValueError(f"{path}: its parent folder does not exist")
+    check_writable(path)
     if path.is_dir():
         raise ValueError(f"{path} is a folder: choose another name")
-    if path.exists() and not force:
+    if os.path.lexists(path) and not force:
         raise ValueError(f"{path} exists already: choose another name, or replace it with --force")
 
 
+def check_names(names: Sequence[str], ids: Sequence[str] | None) -> None:
+    """Refuse names of views and ids of rows that cannot be written as text."""
+    for what, text in [*(("the name of view", name) for name in names), *(("the row id", identifier) for identifier in ids or ())]:
+        try:
+            text.encode("utf-8")
+        except UnicodeEncodeError:
+            raise ValueError(f"{what} {text!r} is not text in UTF-8: rename it") from None
+        if "\0" in text:
+            raise ValueError(f"{what} {text!r} holds a NUL character: rename it")
+
+
 def write_predictions(path: Path, shares: NDArray[np.float64], ids: Sequence[str] | None) -> None:
-    """Label, its share of the edge weight, and the shares of all clusters, row by row; the file appears complete or not at all."""
-    with tempfile.TemporaryDirectory(prefix=f".{path.name}-", dir=path.parent) as temporary:
-        draft = Path(temporary) / "new"
-        with draft.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file)
-            writer.writerow(["row" if ids is None else "id", "label", "share", *(f"cluster_{k}" for k in range(shares.shape[1]))])
-            for name, row in zip(range(len(shares)) if ids is None else ids, shares, strict=True):
-                writer.writerow([name, int(row.argmax()), f"{row.max():.4f}", *(f"{share:.4f}" for share in row)])
-        draft.replace(path)
+    """Label, its share of the edge weight, and the shares of all clusters, row by row; the file appears complete or not at all.
+
+    Ids stand in it as `rmgl.storage.spreadsheet` writes them.
+    """
+    with new_file(path) as draft, draft.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["row" if ids is None else "id", "label", "share", *(f"cluster_{k}" for k in range(shares.shape[1]))])
+        for name, row in zip(row_names(ids, len(shares)), shares, strict=True):
+            writer.writerow([name, int(row.argmax()), f"{row.max():.4f}", *(f"{share:.4f}" for share in row)])
+
+
+def row_names(ids: Sequence[str] | None, n_rows: int) -> Sequence[Any]:
+    """The first column of a table of rows."""
+    return range(n_rows) if ids is None else [shown_as_text(identifier) for identifier in ids]
 
 
 def foreign_file(folder: Path) -> str | None:
@@ -83,30 +138,23 @@ def foreign_file(folder: Path) -> str | None:
 
 @contextmanager
 def new_folder(folder: Path, force: bool) -> Iterator[Path]:
-    """A folder beside the wanted one to write into; it takes the wanted name when the block ends without an error."""
+    """A folder to write into; it takes the wanted name when the block ends without an error, in place of an old result with `force`."""
     check_folder(folder, force)
-    with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as temporary:
-        draft, old = Path(temporary) / "new", Path(temporary) / "old"
-        draft.mkdir()
+    with atomic.new_folder(folder, replace=force) as draft:
         yield draft
-        check_folder(folder, force)
-        if folder.exists():
-            folder.rename(old)
-        try:
-            draft.rename(folder)
-        except OSError:
-            if old.exists():
-                old.rename(folder)
-            raise
+        check_folder(folder, force)  # what has changed since
 
 
 def write_results(folder: Path, model: RMGL, *, ids: Sequence[str] | None, seconds: float, pictures: bool, graphml: bool = False) -> None:
-    """Write labels.csv, embedding.npy, layers/NAME.npz, summary.json, report.txt and, if wanted, the pictures and layers.graphml."""
+    """Write labels.csv, embedding.npy, layers/NAME.npz, summary.json, report.txt and, if wanted, the pictures and layers.graphml.
+
+    Ids stand in labels.csv as `rmgl.storage.spreadsheet` writes them.
+    """
     with (folder / "labels.csv").open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(["row" if ids is None else "id", "label", "outlier_score"])
         scores = [f"{score:.4f}" for score in model.outlier_score_]
-        writer.writerows(zip(range(len(model.labels_)) if ids is None else ids, model.labels_.tolist(), scores, strict=True))
+        writer.writerows(zip(row_names(ids, len(model.labels_)), model.labels_.tolist(), scores, strict=True))
     np.save(folder / "embedding.npy", model.embedding_)
     (folder / "layers").mkdir()
     file_names = layer_file_names([layer.name for layer in model.layers_])
@@ -131,16 +179,22 @@ def draw_pictures(folder: Path, model: RMGL) -> None:
 
 
 def layer_file_names(view_names: Sequence[str]) -> list[str]:
-    """A file name for every view: its own where that is safe, else with odd characters replaced; never two alike."""
-    names: list[str] = []
+    """A file name for every view: its own where that is safe, else with odd characters replaced and its end cut off; never two alike."""
+    names: dict[str, str] = {}
     for view in view_names:
         base = re.sub(r"[^\w.-]", "_", view).strip(".") or "view"
+        base = base.encode("utf-8")[:LONGEST_NAME].decode("utf-8", "ignore")
         name, count = f"{base}.npz", 1
-        while name.lower() in (taken.lower() for taken in names):
+        while folded(name) in names:
             count += 1
             name = f"{base}_{count}.npz"
-        names.append(name)
-    return names
+        names[folded(name)] = name
+    return list(names.values())
+
+
+def folded(name: str) -> str:
+    """Equal for file names that some system takes for the same."""
+    return unicodedata.normalize("NFKC", name).casefold()
 
 
 def plain(value: Any) -> Any:

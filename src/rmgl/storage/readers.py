@@ -8,22 +8,30 @@ import tokenize
 import warnings
 import zipfile
 import zlib
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
+from math import prod
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rmgl.archive.array_file import WAY_OUT, Refused, read_npy, read_npz
+from rmgl.running.memory import require_memory
 from rmgl.storage.scverse import from_mudata
+from rmgl.storage.text_file import Parts, find_id, read_text
+from rmgl.views.incomplete import align_labels, lookalike_hint
 from rmgl.views.views import Views
 
-DAMAGED = (ValueError, OSError, EOFError, NotImplementedError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, tokenize.TokenError)
-
-
-Parts = tuple[NDArray, list[str] | None, tuple[str, ...] | None]
-"""Values, ids and column names of a file."""
+DAMAGED = (
+    *(ValueError, OSError, EOFError, RuntimeError),
+    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, tokenize.TokenError),
+)
+SPARSE = ("csr_matrix", "csc_matrix")
+MOST_OBJECTS, DEEPEST = 100_000, 30
+"""Groups and datasets in an .h5mu file, and groups inside groups; links can make few of them look like any number."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +67,7 @@ def read_views(paths: Sequence[Path], id_column: str | None = None, how: str | N
     if ".npz" in kinds:
         if id_column is not None:
             raise ValueError(f"{paths[0]}: arrays of an .npz file have no id column; their rows must be in the same order already")
-        return Tables(read_npz(paths[0]), []), None
+        return Tables(read_arrays(paths[0]), []), None
     if ".h5mu" in kinds:
         if id_column is not None:
             raise ValueError(f"{paths[0]}: the row ids of an .h5mu file are the names of its observations: leave out --id")
@@ -72,39 +80,54 @@ def read_views(paths: Sequence[Path], id_column: str | None = None, how: str | N
     return Tables(arrays, tables), ids
 
 
-def read_npz(path: Path) -> dict[str, NDArray]:
-    """The 2-D arrays of an .npz file; others, such as labels, are left out."""
+def read_arrays(path: Path) -> dict[str, NDArray]:
+    """The 2-D arrays of an .npz file."""
     try:
-        with path.open("rb") as file:
-            stored = np.load(file, allow_pickle=False)
-            if isinstance(stored, np.ndarray):
-                raise ValueError("it holds a single array: rename it to .npy")
-            arrays = {name: stored[name] for name in stored.files}
-            foreign = [name for name, array in arrays.items() if not isinstance(array, np.ndarray)]
-            if foreign:
-                raise ValueError(f"its member {foreign[0]!r} is no array")
+        return read_npz(path)
+    except Refused as error:
+        raise ValueError(f"{path}: {error}") from error
     except DAMAGED as error:
         raise ValueError(f"{path}: not a readable .npz file of plain arrays{_detail(error)}") from error
-    views = {name: array for name, array in arrays.items() if array.ndim == 2}
-    if not views:
-        found = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
-        raise ValueError(f"{path}: no 2-D array to use as a view (found: {found or 'nothing'})")
-    return views
 
 
 def read_h5mu(path: Path) -> tuple[Views, list[str]]:
     """The modalities of an .h5mu file, and the names of its observations."""
     try:
+        import h5py
         import mudata
 
+        with h5py.File(path, "r") as file:
+            sizes = list(islice(declared_sizes(file), MOST_OBJECTS + 1))
+        if len(sizes) > MOST_OBJECTS:
+            raise ValueError(f"it holds more than {MOST_OBJECTS} groups and datasets")
+        require_memory(sum(sizes), f"{path}: its datasets", WAY_OUT)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what mudata will change in its next version
             stored = mudata.read_h5mu(path)
     except ImportError as error:
         raise ValueError(f"{path}: .h5mu files need mudata: pip install 'rmgl[scverse]'") from error
+    except MemoryError:
+        raise
     except Exception as error:  # mudata, anndata and h5py raise all sorts of things on a damaged file
         raise ValueError(f"{path}: not a readable .h5mu file{_detail(error)}") from error
     return from_mudata(stored), stored.obs_names.astype(str).tolist()
+
+
+def declared_sizes(group: Any, depth: int = 0) -> Iterator[int]:
+    """The bytes that every dataset of an HDF5 group, or of a group inside it, takes in memory.
+
+    A dataset of a few bytes on disk can declare any shape. Reading it unpacks whole chunks. A group counts for nothing, unless it is a
+    sparse matrix, which takes some numbers for every row and column.
+    """
+    if depth > DEEPEST:
+        raise ValueError(f"it holds groups inside groups, more than {DEEPEST} deep")
+    for name in group:
+        item = group.get(name)  # None where a link leads nowhere
+        if hasattr(item, "keys"):
+            yield 8 * sum(map(int, item.attrs["shape"])) if item.attrs.get("encoding-type") in SPARSE else 0
+            yield from declared_sizes(item, depth + 1)
+        elif hasattr(item, "chunks"):
+            yield item.dtype.itemsize * max(prod(item.shape or ()), prod(item.chunks or ()))
 
 
 def _detail(error: Exception) -> str:
@@ -123,55 +146,34 @@ def read_table(path: Path, id_column: str | None) -> Table:
     return Table(path.stem, values, ids, columns)
 
 
-def read_npy(path: Path, id_column: str | None) -> Parts:
+def read_array(path: Path, id_column: str | None) -> Parts:
+    """An .npy file."""
     if id_column is not None:
         raise ValueError(f"an .npy file has no id column {id_column!r}, so its rows cannot be aligned")
     try:
-        with path.open("rb") as file:
-            stored = np.load(file, allow_pickle=False)
+        return read_npy(path), None, None
+    except Refused:
+        raise
     except DAMAGED as error:
         raise ValueError(f"not a readable .npy file of plain numbers{_detail(error)}") from error
-    if not isinstance(stored, np.ndarray):
-        raise ValueError("it holds several arrays: rename it to .npz")
-    return stored, None, None
-
-
-def read_text(path: Path, id_column: str | None) -> Parts:
-    """Numbers separated by commas or tabs, with or without a line of column names."""
-    delimiter = "\t" if path.suffix.lower() == ".tsv" else ","
-    try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            reader = csv.reader(file, delimiter=delimiter)
-            lines = [(reader.line_num, row) for row in reader]
-    except UnicodeDecodeError as error:
-        raise ValueError(f"byte {error.start} is not text in UTF-8: save the file in that encoding") from error
-    while lines and not lines[-1][1]:
-        lines.pop()
-    if not lines:
-        raise ValueError("the file is empty")
-    first = lines[0][1]
-    header = first if is_header(first) else None
-    id_place = find_id(header, id_column)
-    rows = lines[1:] if header else lines
-    for line, row in rows:
-        if len(row) != len(first):
-            raise ValueError(f"line {line} has {len(row)} fields but the first line has {len(first)}")
-    columns = [place for place in range(len(first)) if place != id_place]
-    values = np.array([to_numbers(row, line, columns) for line, row in rows])
-    ids = None if id_place is None else [row[id_place] for _, row in rows]
-    names = None if header is None else tuple(header[place] for place in columns)
-    return values.reshape(len(rows), len(columns)), ids, names
 
 
 def read_frame(path: Path, id_column: str | None) -> Parts:
     """A Parquet or Feather (Arrow) file."""
     try:
         import pandas as pd
-        import pyarrow  # noqa: F401
+        from pyarrow import parquet
     except ImportError as error:
         raise ImportError("Parquet, Feather and Arrow files need pandas and pyarrow: pip install 'rmgl[tables]'") from error
     try:
-        frame = pd.read_parquet(path) if path.suffix.lower() == ".parquet" else pd.read_feather(path)
+        if path.suffix.lower() == ".parquet":
+            declared = parquet.read_metadata(path)
+            require_memory(8 * declared.num_rows * declared.num_columns, f"{path}: its columns", WAY_OUT)
+            frame = pd.read_parquet(path)
+        else:
+            frame = pd.read_feather(path)
+    except MemoryError:
+        raise
     except Exception as error:  # pandas and pyarrow raise all sorts of things on a damaged file
         raise ValueError(f"not a readable {path.suffix.lower()} file{_detail(error)}") from error
     if id_column is not None and id_column in frame.index.names:
@@ -189,7 +191,7 @@ def read_frame(path: Path, id_column: str | None) -> Parts:
 
 
 READERS: dict[str, Callable[[Path, str | None], Parts]] = {
-    ".npy": read_npy,
+    ".npy": read_array,
     ".csv": read_text,
     ".tsv": read_text,
     ".parquet": read_frame,
@@ -199,74 +201,28 @@ READERS: dict[str, Callable[[Path, str | None], Parts]] = {
 
 
 def align(tables: Sequence[Table], how: str | None = None) -> tuple[dict[str, NDArray], list[str]]:
-    """The rows of every table in one order of ids: that of the first, which all must have, or all ids of any table, with rows of NaN
-    where a table lacks one ("outer"), or those of all ("inner")."""
-    for table in tables:
-        repeated = [identifier for identifier, count in Counter(table.ids).items() if count > 1]
-        if repeated:
-            raise ValueError(f"view {table.name!r}: id {repeated[0]!r} stands more than once")
-    ids = list(dict.fromkeys(identifier for table in tables for identifier in table.ids or []))
+    """The rows of every table in one order of ids: that of the first, which all must have, or that of `align_labels`; rows of NaN where a
+    table lacks an id."""
+    labels = [(table.name, table.ids or []) for table in tables]
     if how is None:
-        check_same_ids(tables)
-    elif how == "inner":
-        known_ids = [set(table.ids or []) for table in tables]
-        ids = [identifier for identifier in ids if all(identifier in known for known in known_ids)]
-    place = {identifier: row for row, identifier in enumerate(ids)}
+        check_same_ids(labels)
+    ids, places = align_labels(labels, how or "outer")
     views = {}
-    for table in tables:
-        known = [(place[identifier], row) for row, identifier in enumerate(table.ids or []) if identifier in place]
+    for table, rows in zip(tables, places, strict=True):
         views[table.name] = np.full((len(ids), table.values.shape[1]), np.nan)
-        views[table.name][[to for to, _ in known]] = table.values[[row for _, row in known]]
+        views[table.name][rows >= 0] = table.values[rows[rows >= 0]]
     return views, ids
 
 
-def check_same_ids(tables: Sequence[Table]) -> None:
-    first = set(tables[0].ids or [])
-    for table in tables[1:]:
-        odd = sorted(set(table.ids or []) ^ first)
+def check_same_ids(labels: Sequence[tuple[str, list[str]]]) -> None:
+    """All tables have the ids of the first."""
+    (first, first_ids), *others = labels
+    for name, ids in others:
+        odd = sorted(set(ids) ^ set(first_ids))
         if odd:
-            holder, other = (table.name, tables[0].name) if odd[0] not in first else (tables[0].name, table.name)
+            holder, other = (name, first) if odd[0] not in first_ids else (first, name)
             count = f"{len(odd)} such ids" if len(odd) > 1 else "one such id"
             raise ValueError(
                 f"id {odd[0]!r} is in view {holder!r} but not in view {other!r} ({count}): every view needs the same ids, or --align outer"
+                f"{lookalike_hint(labels)}"
             )
-
-
-def is_header(first: Sequence[str]) -> bool:
-    """Column names, or the numbers 0, 1, 2, ... that pandas writes in their place."""
-    return not all(map(is_number, first)) or (len(first) > 1 and list(first) == [str(place) for place in range(len(first))])
-
-
-def find_id(header: Sequence[str] | None, id_column: str | None) -> int | None:
-    """Place of the id column; None if none was asked for."""
-    if id_column is not None:
-        if header is None:
-            raise ValueError(f"no column {id_column!r}: the file has no line of column names")
-        if id_column not in header:
-            raise ValueError(f"no column {id_column!r} (columns: {', '.join(header[:8])}{', ...' if len(header) > 8 else ''})")
-        return list(header).index(id_column)
-    if header and not header[0].strip():
-        raise ValueError("the first column has no name and looks like a row index: leave it out (index=False), or name it and use --id")
-    return None
-
-
-def is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
-def to_numbers(row: Sequence[str], line: int, columns: Sequence[int]) -> list[float]:
-    """The numbers of one line; a line without any is an entity that is missing."""
-    if len(columns) > 1 and not any(row[place].strip() for place in columns):
-        return [np.nan] * len(columns)
-    return [to_number(row[place], line, place) for place in columns]
-
-
-def to_number(text: str, line: int, place: int) -> float:
-    if is_number(text):
-        return float(text)
-    found = repr(text) if text.strip() else "nothing"
-    raise ValueError(f"line {line}, column {place + 1} holds {found} where a number is needed (name a column of row ids with --id)")

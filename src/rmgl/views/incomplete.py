@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 SHOWN = 5
+NUMBER = re.compile(r"(?P<sign>[+-]?)0*(?P<whole>[0-9]+?)(\.0*|(?P<rest>\.[0-9]+))?")
+"""A plain number; zeros before it and ".0" after it stand outside the named parts."""
+NO_NUMBER = object()
 
 
 def aligned(named: Sequence[tuple[str, Any]], how: str) -> list[tuple[str, Any]]:
@@ -19,35 +24,103 @@ def aligned(named: Sequence[tuple[str, Any]], how: str) -> list[tuple[str, Any]]
     for name, X in named:
         if not hasattr(X, "reindex"):
             raise ValueError(f"align={how!r} goes by row labels, but view {name!r} is a {type(X).__name__} without: pass DataFrames")
-        repeated = X.index[X.index.duplicated()]
-        if len(repeated):
-            raise ValueError(
-                f"align={how!r}: view {name!r} has the row label {str(repeated[0])!r} more than once: make its row labels unique"
-            )
-    together = named[0][1].index
-    for name, X in named[1:]:
-        together = _union(together, X.index) if how == "outer" else together[together.isin(X.index)]
-        if len(together) == 0:
-            raise ValueError(f"align='inner': view {name!r} has no row label in common with those before it")
-    if how == "outer":
-        check_ties([(name, X.index) for name, X in named if len(X)])
+    _, places = align_labels([(name, X.index.tolist()) for name, X in named], how)
+    owner = np.argmax(np.array(places) >= 0, axis=0)  # the first table that has a label
+    parts = [X.index[rows[owner == table]] for table, ((_, X), rows) in enumerate(zip(named, places, strict=True))]
+    first, *others = [part for part in parts if len(part)] or parts[:1]
+    together = first.append(others)
     return [(name, X.reindex(together)) for name, X in named]
 
 
-def _union(first: Any, second: Any) -> Any:
-    """All labels of the first index, then those that only the second has."""
-    more = second.difference(first, sort=False)
-    return second if len(first) == 0 else first if len(more) == 0 else first.append(more)
+def align_labels(labels: Sequence[tuple[str, list[Any]]], how: str) -> tuple[list[Any], list[NDArray[np.intp]]]:
+    """The common order of named lists of row labels, and for every list the place of each label in it, -1 where it has none.
+
+    "outer" takes the labels of the first list, then those that only the second has, and so on; "inner" those of all lists. Refused are
+    labels that stand twice in a list, lists that nothing ties to any other, and labels that differ only in spaces, zeros or type: they
+    would be taken for two entities.
+    """
+    rows = {name: {_key(label): row for row, label in enumerate(own)} for name, own in labels}
+    for name, own in labels:
+        if len(rows[name]) < len(own):
+            repeated = next(label for row, label in enumerate(own) if rows[name][_key(label)] != row)
+            raise ValueError(f"view {name!r} has the row label {str(repeated)!r} more than once: make its row labels unique")
+    if how == "inner":
+        together = list(rows[labels[0][0]])
+        for name, known in list(rows.items())[1:]:
+            together = [label for label in together if label in known]
+            if not together:
+                raise ValueError(f"align='inner': view {name!r} has no row label in common with those before it{lookalike_hint(labels)}")
+    else:
+        check_ties(labels)
+        together = list(dict.fromkeys(label for known in rows.values() for label in known))
+    alike = lookalikes(labels)
+    if alike:
+        raise ValueError(
+            f"the row labels {told_apart(*alike[0])} differ only in spaces, zeros or type ({len(alike)} such "
+            f"{'pairs' if len(alike) > 1 else 'pair'}), so each would be an entity of its own: write them alike in all views"
+        )
+    return together, [np.array([known.get(label, -1) for label in together], dtype=np.intp) for known in rows.values()]
 
 
-def check_ties(labels: Sequence[tuple[str, Any]]) -> None:
-    """Every table shares some entity with another one."""
-    for name, own in labels if len(labels) > 1 else ():
-        if not any(own.isin(other).any() for other_name, other in labels if other_name != name):
+def _key(label: Any) -> Any:
+    """The label; NaN, which is not equal to itself, as something that is."""
+    return NO_NUMBER if isinstance(label, float) and label != label else label
+
+
+def check_ties(labels: Sequence[tuple[str, list[Any]]]) -> None:
+    """Every list of labels shares one with another; empty lists need not."""
+    known = {name: set(map(_key, own)) for name, own in labels if own}
+    for name, own in known.items() if len(known) > 1 else ():
+        if all(own.isdisjoint(other) for other_name, other in known.items() if other_name != name):
             raise ValueError(
                 f"align='outer': view {name!r} has no row label in common with any other view, so nothing ties them together: check that "
-                "the labels are of the same kind"
+                f"the labels are of the same kind{lookalike_hint(labels)}"
             )
+
+
+def lookalikes(labels: Sequence[tuple[str, list[Any]]]) -> list[tuple[tuple[str, Any], tuple[str, Any]]]:
+    """Pairs of a view and a label that differ only in spaces around them, in zeros before them or in ".0" after them.
+
+    Labels that stand in one list are told apart there, so they are different.
+    """
+    holders: dict[Any, list[str]] = {}
+    for name, own in labels:
+        for label in own:
+            holders.setdefault(_key(label), []).append(name)
+    forms: dict[str, dict[tuple[str, ...], Any]] = {}
+    for label, names in holders.items():
+        if len(names) < len(labels):
+            forms.setdefault(plain_form(label), {}).setdefault(tuple(names), label)
+    pairs = (next(filter(apart, combinations(alike.items(), 2)), None) for alike in forms.values())
+    return [((first[0], one), (second[0], other)) for (first, one), (second, other) in filter(None, pairs)]
+
+
+def apart(pair: tuple[tuple[tuple[str, ...], Any], tuple[tuple[str, ...], Any]]) -> bool:
+    """Whether no view holds both labels, each of which comes after the views that hold it."""
+    return set(pair[0][0]).isdisjoint(pair[1][0])
+
+
+def plain_form(label: Any) -> str:
+    """A label without spaces around it and, if it is a number, without zeros that do not count.
+
+    Examples
+    --------
+    >>> [plain_form(label) for label in (" x1", 7, "007", "7.0", "7.10", "1e5")]
+    ['x1', '7', '7', '7', '7.10', '1e5']
+    """
+    text = str(label).strip()
+    found = NUMBER.fullmatch(text)
+    return text if found is None else f"{found['sign'].strip('+')}{found['whole']}{found['rest'] or ''}"
+
+
+def told_apart(first: tuple[str, Any], second: tuple[str, Any]) -> str:
+    return f"{first[1]!r} in view {first[0]!r} and {second[1]!r} in view {second[0]!r}"
+
+
+def lookalike_hint(labels: Sequence[tuple[str, list[Any]]]) -> str:
+    """The end of an error message where labels that do not meet look alike."""
+    alike = lookalikes(labels)
+    return f" ({told_apart(*alike[0])} differ only in spaces, zeros or type)" if alike else ""
 
 
 def check_observed(observed: Any, names: Sequence[str], index: Any = None) -> list[NDArray[np.bool_] | None]:

@@ -5,6 +5,7 @@ An entity may be absent from some views. A view holds zeros in place of its row 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -289,12 +290,19 @@ def check_view(name: str, X: Any, observed: NDArray[np.bool_] | None = None, lea
     try:
         checked = check_array(X, accept_sparse="csr", dtype=np.float64, ensure_all_finite=False, ensure_min_samples=least, input_name=name)
     except (ValueError, TypeError) as error:
-        raise type(error)(f"view {name!r}: {error}{_text_columns(X)}") from error
+        raise type(error)(f"view {name!r}: {_without_arrays(str(error))}{_text_columns(X)}") from error
     checked, present = without_absent(name, checked, observed)
     if sparse.issparse(checked):
         checked = sparse.csr_array(checked, dtype=np.float64, copy=True)
         checked.sum_duplicates()
     return checked, present
+
+
+def _without_arrays(message: str) -> str:
+    """What scikit-learn says of an input, without the input itself, which may be long."""
+    if message.startswith("Complex data") or message.endswith("not 'complex'"):
+        return "Complex data not supported: give the real and imaginary parts, or the sizes, as columns of their own"
+    return re.sub(r" instead:\narray=.*\.\n(?=Reshape your data)", " instead. ", message, flags=re.DOTALL)
 
 
 def _text_columns(X: Any) -> str:

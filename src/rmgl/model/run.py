@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from rmgl.archive.atomic import clear_leftovers_in
+from rmgl.archive.locks import Lock, NoLocks, take_lock
 from rmgl.checks import expect, sound_generator_state
 
 if TYPE_CHECKING:
@@ -158,26 +160,28 @@ class FolderLock:
     """
 
     def __init__(self, folder: Path) -> None:
-        from filelock import FileLock
-
         self.folder = folder
         self.path = folder / LOCK
-        self._lock = FileLock(self.path, thread_local=False)
+        self._lock: Lock | None = None
 
     def acquire(self) -> None:
         """Take the lock, or raise a ValueError that names the process that has it."""
-        from filelock import Timeout
-
         try:
-            self._lock.acquire(timeout=0)
-        except Timeout:
+            self._lock = take_lock(self.path)
+        except NoLocks:  # on this file system
+            return
+        except FileNotFoundError:  # a run that has ended has just deleted the folder
+            self.folder.mkdir(exist_ok=True)
+            return self.acquire()
+        if self._lock is None:
             raise ValueError(
                 f"checkpoint={str(self.folder)!r} is in use by another run ({self._holder()}): wait until it ends, or choose another folder"
-            ) from None
+            )
         (self.folder / HOLDER).write_text(f"process {os.getpid()} on {platform.node()}", encoding="utf-8")
 
     def release(self) -> None:
-        self._lock.release()
+        if self._lock is not None:
+            self._lock.release()
 
     def _holder(self) -> str:
         try:
@@ -196,8 +200,8 @@ def remove_checkpoint(folder: Path) -> None:
     except ValueError:
         return
     try:
-        half_written = folder.glob(f".*{SUFFIX}-*")  # by a process that was killed
-        for path in (*folder.glob(f"*{SUFFIX}"), *half_written, folder / HOLDER):
+        clear_leftovers_in(folder)
+        for path in (*folder.glob(f"*{SUFFIX}"), folder / HOLDER):
             path.unlink(missing_ok=True)
     finally:
         lock.path.unlink(missing_ok=True)

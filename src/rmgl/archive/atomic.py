@@ -1,0 +1,199 @@
+"""Files and folders that appear complete or not at all, and never at the cost of what stood there before.
+
+Both are written into a hidden folder beside their place, the draft, and renamed when they are complete:
+
+    .NAME.rmgl-0123456789abcdef/lock    held while the process lives
+                                new     what is being written
+                                old/    what it replaces, between two renames
+
+The system releases the lock of a process that was killed, so the next writer of the same name recognizes its draft, puts back what the
+killed process had moved away, and deletes the rest. Files get the permissions that `open` would give them.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import re
+import secrets
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from rmgl.archive.locks import Lock, NoLocks, take_lock
+
+LONGEST_NAME = 200
+"""Bytes of a name that a draft repeats; names have at most 255 on most systems, and a draft adds 23."""
+DRAFT = re.compile(r"\..+\.rmgl-[0-9a-f]{16}", re.DOTALL)
+PARTS = {"lock", "new", "old"}
+
+
+@contextmanager
+def new_file(path: str | os.PathLike, *, exclusive: bool = False) -> Iterator[Path]:
+    """A path to write a file to, which takes the wanted name when the block ends without an error.
+
+    It replaces a file of that name; with `exclusive` it raises a FileExistsError instead.
+    """
+    target = _named(path)
+    with _draft(target) as draft:
+        new = draft / "new"
+        yield new
+        with new.open("rb+") as file:
+            os.fsync(file.fileno())
+        if exclusive:
+            _claim(new, target)
+        os.replace(new, target)
+
+
+@contextmanager
+def new_folder(path: str | os.PathLike, *, replace: bool = False) -> Iterator[Path]:
+    """An empty folder to write into, which takes the wanted name when the block ends without an error.
+
+    With `replace` it takes the place of a folder of that name, which comes back if the second of the two renames fails.
+    """
+    target = _named(path)
+    with _draft(target) as draft:
+        new = draft / "new"
+        new.mkdir()
+        yield new
+        if not replace and (os.path.lexists(target) or not _moved(new, target)):
+            raise FileExistsError(f"{target} exists already")
+        while replace and not _exchanged(new, target, draft / "old"):
+            pass  # another process has put a folder there in between
+
+
+def check_writable(path: str | os.PathLike) -> None:
+    """Try to write beside a path; raise a ValueError that says why nothing can be written there."""
+    target = _named(path)
+    try:
+        with suppress(FileNotFoundError):
+            os.lstat(target)  # a name that is too long
+        with _draft(target) as draft:
+            (draft / "new").write_bytes(b"\0")
+    except OSError as error:
+        raise ValueError(f"{target} cannot be written ({error.strerror or error}): choose another name or folder") from error
+
+
+def clear_leftovers(path: str | os.PathLike) -> None:
+    """Finish what killed processes left of a file or folder: put back what they had moved away, and delete their drafts."""
+    target = _named(path)
+    prefix = _prefix(target)
+    for draft in _drafts(target.parent):
+        if draft.name.startswith(prefix):
+            _clear_dead(draft)
+
+
+def clear_leftovers_in(folder: Path) -> None:
+    """The same for everything in a folder."""
+    for draft in _drafts(folder):
+        _clear_dead(draft)
+
+
+@contextmanager
+def _draft(target: Path) -> Iterator[Path]:
+    """A hidden folder beside the target, locked while the block lasts and deleted at its end."""
+    clear_leftovers(target)
+    draft, lock = _locked_draft(target)
+    try:
+        yield draft
+    except OSError as error:
+        if error.errno is not None and error.filename is None:  # a full disk does not say which
+            error.filename = str(target)
+        raise
+    finally:
+        _clear(draft, lock)
+
+
+def _locked_draft(target: Path) -> tuple[Path, Lock | None]:
+    """A new draft and its lock; None on a file system without locks, where nobody takes a draft for a leftover."""
+    while True:
+        draft = target.parent / f"{_prefix(target)}{secrets.token_hex(8)}"
+        draft.mkdir(mode=0o700)
+        try:
+            lock = take_lock(draft / "lock")
+        except NoLocks:
+            return draft, None
+        except FileNotFoundError:  # somebody has taken it for a leftover, and deleted it
+            continue
+        if lock is not None:
+            return draft, lock
+
+
+def _exchanged(new: Path, target: Path, old: Path) -> bool:
+    """Move the target away and the new folder to its place; False if something else got there first."""
+    shutil.rmtree(old, ignore_errors=True)
+    old.mkdir()
+    with suppress(FileNotFoundError):
+        target.rename(old / target.name)
+    if not _moved(new, target):
+        return False
+    shutil.rmtree(old, ignore_errors=True)
+    return True
+
+
+def _moved(path: Path, target: Path) -> bool:
+    """Rename a folder; False if something else is there."""
+    try:
+        path.rename(target)
+    except OSError as error:
+        if error.errno in (errno.ENOTEMPTY, errno.EEXIST):
+            return False
+        raise
+    return True
+
+
+def _claim(new: Path, target: Path) -> None:
+    """Put a complete file where none is yet, or raise a FileExistsError."""
+    try:
+        os.link(new, target)
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without links
+        target.touch(exist_ok=False)
+
+
+def _named(path: str | os.PathLike) -> Path:
+    """The path with a name at its end, which "." and ".." do not have."""
+    target = Path(path)
+    return target if target.name not in ("", "..") else Path(os.path.realpath(target))
+
+
+def _prefix(target: Path) -> str:
+    """What the names of the drafts of a target begin with."""
+    name = os.fsencode(target.name)
+    return f".{target.name if len(name) <= LONGEST_NAME else hashlib.sha256(name).hexdigest()}.rmgl-"
+
+
+def _drafts(folder: Path) -> list[Path]:
+    """The drafts in a folder, of live processes and of dead ones."""
+    try:
+        names = [entry.name for entry in os.scandir(folder) if DRAFT.fullmatch(entry.name) and entry.is_dir(follow_symlinks=False)]
+    except OSError:
+        return []
+    return [folder / name for name in sorted(names)]
+
+
+def _clear_dead(draft: Path) -> None:
+    """Clear a draft, unless it belongs to a live process or holds what no draft of ours does."""
+    with suppress(OSError):
+        if {path.name for path in draft.iterdir()} <= PARTS:
+            lock = take_lock(draft / "lock")
+            if lock is not None:
+                _clear(draft, lock)
+
+
+def _clear(draft: Path, lock: Lock | None) -> None:
+    """Put back what was moved away if nothing has taken its place, and delete the draft. Whatever is interrupted here can be repeated."""
+    try:
+        old = draft / "old"
+        for moved in old.iterdir() if old.is_dir() else ():
+            if not os.path.lexists(draft.parent / moved.name):
+                _moved(moved, draft.parent / moved.name)
+        shutil.rmtree(draft, ignore_errors=True)
+    finally:
+        if lock is not None:
+            lock.release()
+    if os.name == "nt":  # where an open file cannot be deleted; elsewhere somebody may be about to use the folder
+        shutil.rmtree(draft, ignore_errors=True)
