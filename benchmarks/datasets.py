@@ -93,17 +93,17 @@ def mnist(n_rows: int) -> Dataset:
 def mixture(n_rows: int, seed: int = 0, spread: float = 1.15) -> Dataset:
     """Gaussian mixture of 20 classes seen in 16 and in 32 dimensions.
 
-    Centres are drawn from N(0, spread^2) in each coordinate of the first view (in the second spread / sqrt(2), so that classes are
+    Centers are drawn from N(0, spread^2) in each coordinate of the first view (in the second spread / sqrt(2), so that classes are
     as far apart), noise from N(0, 1). Each view mistakes two pairs of classes for one another, the two views different pairs.
     """
     random = np.random.default_rng(seed)
     target = random.integers(20, size=n_rows)
     views = {}
     for name, dimension, merged in (("left", 16, (0, 2)), ("right", 32, (4, 6))):
-        centres = np.random.default_rng((seed, dimension)).normal(scale=spread * np.sqrt(16 / dimension), size=(20, dimension))
+        centers = np.random.default_rng((seed, dimension)).normal(scale=spread * np.sqrt(16 / dimension), size=(20, dimension))
         for c in merged:
-            centres[c + 1] = centres[c]
-        views[name] = centres[target] + random.normal(size=(n_rows, dimension))
+            centers[c + 1] = centers[c]
+        views[name] = centers[target] + random.normal(size=(n_rows, dimension))
     return Dataset("mixture", views, target, "none")
 
 

@@ -1,4 +1,4 @@
-"""Pictures of the results: logarithmic axes, lines labelled where they end, colours that colour-blind readers can tell apart."""
+"""Pictures of the results: logarithmic axes, lines labeled where they end, colors that color-blind readers can tell apart."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -9,9 +9,9 @@ from matplotlib.figure import Figure
 
 from benchmarks.results import Row
 
-COLOURS = ["#D55E00", "#0072B2", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000"]
-OWN, OTHER = COLOURS[0], "#7f7f7f"
-End = tuple[str, float, float, str]  # name, place and colour of the end of a line
+COLORS = ["#D55E00", "#0072B2", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000"]
+OWN, OTHER = COLORS[0], "#7f7f7f"
+End = tuple[str, float, float, str]  # name, place and color of the end of a line
 GAP = 0.045  # between labels, as a share of the height of the axes
 
 
@@ -29,7 +29,7 @@ def layer(rows: list[Row], path: Path) -> None:
             chosen = sorted((row for row in rows if row["method"] == method and row["regime"] == regime), key=lambda row: row["n"])
             other_model = any(row["extra"].get("model") for row in chosen)
             points = [(row["n"], row["seconds"]) for row in chosen]
-            lines[method + (" *" if other_model else "")] = (points, COLOURS[k % len(COLOURS)], "--" if other_model else "-")
+            lines[method + (" *" if other_model else "")] = (points, COLORS[k % len(COLORS)], "--" if other_model else "-")
         ends.append(draw_lines(ax, lines, f"One layer, {title}"))
     for ax, found in zip(panels, ends, strict=True):
         place_labels(ax, found)
@@ -44,11 +44,11 @@ def fit(rows: list[Row], path: Path) -> None:
     rows = sorted((row for row in rows if row["status"] == "ok"), key=lambda row: -row["seconds"])
     figure = Figure(figsize=(9, 0.8 + 0.25 * max(len(rows), 1)), layout="constrained")
     places = np.arange(len(rows))
-    colours = [OWN if row["method"].startswith("rmgl") else OTHER for row in rows]
+    colors = [OWN if row["method"].startswith("rmgl") else OTHER for row in rows]
     panels = figure.subplots(1, 2, sharey=True)
     for ax, field, title in zip(panels, ("seconds", "nmi"), ("seconds", "NMI"), strict=True):
         values = [row[field] for row in rows]
-        ax.scatter(values, places, c=colours, zorder=3)
+        ax.scatter(values, places, c=colors, zorder=3)
         ax.set_title(title, loc="left", fontsize=10)
         for place, value in zip(places, values, strict=True):
             ax.annotate(f"{value:.3g}", (value, place), xytext=(6, 0), textcoords="offset points", va="center", fontsize=7)
@@ -72,7 +72,7 @@ def scale(rows: list[Row], path: Path) -> None:
         for k, stage in enumerate(["all", *chosen[-1]["extra"]["stages"]]):
             points = stage_points(chosen, stage)
             slope = slope_text(chosen, stage)
-            lines[f"{stage} {slope}" if slope else stage] = (points, "#000000" if stage == "all" else COLOURS[(k - 1) % 6], "-")
+            lines[f"{stage} {slope}" if slope else stage] = (points, "#000000" if stage == "all" else COLORS[(k - 1) % 6], "-")
         ends.append(draw_lines(ax, lines, f"{name} (slopes beside the names)"))
     for ax, found in zip(panels, ends, strict=False):
         place_labels(ax, found)
@@ -81,10 +81,10 @@ def scale(rows: list[Row], path: Path) -> None:
 
 
 def stage_points(rows: list[Row], stage: str) -> list[tuple[int, float]]:
-    """N and the seconds of a stage, of "all" or of all "after neighbours"."""
+    """N and the seconds of a stage, of "all" or of all "after neighbors"."""
     found: dict[str, Callable[[Row], float]] = {
         "all": lambda row: row["seconds"],
-        "after neighbours": lambda row: row["seconds"] - row["extra"]["stages"].get("neighbours", 0.0),
+        "after neighbors": lambda row: row["seconds"] - row["extra"]["stages"].get("neighbors", 0.0),
     }
     seconds = found.get(stage, lambda row: row["extra"]["stages"].get(stage, 0.0))
     return [(row["n"], seconds(row)) for row in rows if seconds(row) > 0]
@@ -101,11 +101,11 @@ def draw_lines(ax: Axes, lines: dict[str, tuple[list, str, str]], title: str) ->
     ax.set_xscale("log")
     ax.set_yscale("log")
     ends, sizes = [], set()
-    for name, (points, colour, style) in lines.items():
+    for name, (points, color, style) in lines.items():
         if points:
             x, y = np.array(points, dtype=float).T
-            ax.plot(x, y, style, color=colour, marker="o", markersize=4)
-            ends.append((name, x[-1], y[-1], colour))
+            ax.plot(x, y, style, color=color, marker="o", markersize=4)
+            ends.append((name, x[-1], y[-1], color))
             sizes.update(x)
     ax.set_title(title, loc="left", fontsize=10)
     ax.set_xlabel("rows")
@@ -122,18 +122,18 @@ def place_labels(ax: Axes, ends: list[End]) -> None:
     """
     low, high = ax.get_ylim()
     taken = -1.0
-    for name, x, y, colour in sorted(ends, key=lambda end: end[2]):
+    for name, x, y, color in sorted(ends, key=lambda end: end[2]):
         taken = max(np.log(y / low) / np.log(high / low), taken + GAP)
         ax.annotate(
             name,
             (x, y),
             xytext=(1.02, taken),
             textcoords="axes fraction",
-            color=colour,
+            color=color,
             fontsize=8,
             va="center",
             annotation_clip=False,
-            arrowprops={"arrowstyle": "-", "color": colour, "linewidth": 0.5, "alpha": 0.5, "shrinkB": 2},
+            arrowprops={"arrowstyle": "-", "color": color, "linewidth": 0.5, "alpha": 0.5, "shrinkB": 2},
         )
 
 

@@ -21,7 +21,7 @@ def section(rows: list[Row], output: Path) -> Iterable[str]:
     yield (
         "Means over the seeds there was time for (one thread; `n_seeds` in the JSON): 10 for RMGL and the concatenation baselines, down to "
         "one for slow methods. `sklearn_spectral` is the concatenation baseline: each view scaled to [0, 1] (word counts: rows of length "
-        "one), divided by its total standard deviation, side by side, nearest-neighbour spectral clustering; "
+        "one), divided by its total standard deviation, side by side, nearest-neighbor spectral clustering; "
         '`sklearn_spectral_our_scaling` the same after our `scale="auto"`. A method that ran out of time or has not been run (empty) '
         "scores 0 in the mean and comes last in the rank. `leiden_multiplex` chooses the number of clusters itself."
     )
@@ -116,6 +116,6 @@ def practice_section(rows: list[Row], output: Path) -> Iterable[str]:
         )
     for row in (row for row in rows if row["what"] == "many new rows"):
         yield (
-            f"{row['n_new']:,} new rows of the mixture, labelled by a model of {row['n_fitted']:,}: {row['seconds']:.1f} s (the fit: "
+            f"{row['n_new']:,} new rows of the mixture, labeled by a model of {row['n_fitted']:,}: {row['seconds']:.1f} s (the fit: "
             f"{row['fit_seconds']:.0f} s), NMI {row['nmi']:.3f} (the fit: {row['fitted']:.3f})."
         )

@@ -22,7 +22,7 @@ of one machine: ratios within a table are the result. Rows are shown as they cam
 QUALITY = """# Quality
 
 What `python -m benchmarks quality`, `robustness` and `practice` measured, written by `python -m benchmarks report --output docs`: every
-method at its defaults on every labelled data set, nothing tuned, labels used for scoring only.
+method at its defaults on every labeled data set, nothing tuned, labels used for scoring only.
 How the defaults of RMGL came about is in [defaults.md](defaults.md)."""
 
 Section = Callable[[list[Row], Path], Iterable[str]]
@@ -80,7 +80,7 @@ def layer_section(rows: list[Row], output: Path) -> Iterable[str]:
     cells = {(row["view"], row["n"], row["regime"], row["method"]): row for row in rows}
     yield (
         "Seconds to a KKT residual of 1e-6 from the data, distances included. *Newton* is `learn_layer(X, alpha)`, which takes lists of "
-        "neighbours for sparse layers of 2000 nodes, certified; a pass is one over its candidate pairs. The others pass over all pairs."
+        "neighbors for sparse layers of 2000 nodes, certified; a pass is one over its candidate pairs. The others pass over all pairs."
     )
     yield own_solvers(cells)
     for regime, title in (("paper", "the paper's alpha"), ("sparse", "about 15 edges a node")):
@@ -196,7 +196,7 @@ def scale_section(rows: list[Row], output: Path) -> Iterable[str]:
     yield "## Scale"
     yield (
         "`RMGL(n_clusters=K).fit(views)` on two views of a Gaussian mixture (16 and 32 dimensions, 20 classes, two pairs of which look the "
-        "same in either view) and of MNIST (pixels and histograms of oriented gradients). *Neighbours* is the exact search for candidate "
+        "same in either view) and of MNIST (pixels and histograms of oriented gradients). *Neighbors* is the exact search for candidate "
         "edges, quadratic in N by nature, and everything it took to certify them; layers are those over all pairs where it says "
         "certified. Memory is the most the process held in each stage; there, widening and the first embedding count as layers."
     )
@@ -219,7 +219,7 @@ def scale_table(rows: list[Row]) -> str:
         lines.append([f"{row['n']:,}", number(row["seconds"]), *times, gib(row), *memory])
     lines.append(["slope", *(figures.slope_text(rows, name) for name in ("all", *stages)), *[""] * (1 + len(stages))])
     text = table(["N", "seconds", *stages, "peak GiB", *stages], lines)
-    return text + f"\n\nSlope of everything after the neighbour search: {figures.slope_text(rows, 'after neighbours')}."
+    return text + f"\n\nSlope of everything after the neighbor search: {figures.slope_text(rows, 'after neighbors')}."
 
 
 def certificate_table(rows: list[Row]) -> str:
@@ -243,9 +243,9 @@ def certificate_table(rows: list[Row]) -> str:
 
 
 def search_section(rows: list[Row], output: Path) -> Iterable[str]:
-    yield "## Exact neighbours"
+    yield "## Exact neighbors"
     yield (
-        "The 30 nearest neighbours of every row of a view of the mixture, and the share of them, for a sample of rows, that are right. The "
+        "The 30 nearest neighbors of every row of a view of the mixture, and the share of them, for a sample of rows, that are right. The "
         "search of this package uses one thread, because views are searched side by side; the others use as many as they are given."
     )
     places = list(dict.fromkeys((row["n"], row["view"]) for row in rows))
@@ -306,6 +306,6 @@ def kernel_section(rows: list[Row], output: Path) -> Iterable[str]:
         cold, warm = first["no compiled code"], first["compiled code kept"]
         yield "## The first call"
         yield (
-            f"Two small fits, one over all pairs and one over lists of neighbours, take {cold:.0f} s on a machine where nothing has been "
+            f"Two small fits, one over all pairs and one over lists of neighbors, take {cold:.0f} s on a machine where nothing has been "
             f"compiled yet, and {warm:.1f} s in any later process: compiled loops are kept beside the package."
         )

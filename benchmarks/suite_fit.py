@@ -1,4 +1,4 @@
-"""Whole fits: every method on the digits and on every labelled data set of the data folder."""
+"""Whole fits: every method on the digits and on every labeled data set of the data folder."""
 
 from functools import partial
 

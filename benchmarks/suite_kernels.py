@@ -64,14 +64,14 @@ def all_pairs(n: int, what: str, n_threads: int, settings: Settings) -> Row:
 def listed_pairs(n: int, what: str, n_threads: int, settings: Settings) -> Row:
     """Passes over about 50 entries a row, half of them active."""
     with team_of(n_threads) as team:
-        edges = neighbouring_pairs(n, team)
+        edges = neighboring_pairs(n, team)
         costs = np.random.default_rng(0).random(edges.indices.size)
         u = np.full(n, 0.25)
         touched = edges.indices.size * (12 if what == "evaluate" else 4 / 2)
         return timed(passes(edges, costs, u, what), int(touched), settings)
 
 
-def neighbouring_pairs(n: int, team: Team) -> PairList:
+def neighboring_pairs(n: int, team: Team) -> PairList:
     random = np.random.default_rng(0)
     rows = np.repeat(np.arange(n), 25)
     columns = (rows + random.integers(1, 1000, size=rows.size)) % n

@@ -1,7 +1,7 @@
-"""Incomplete views and new rows on the digits, and how long labelling new rows of a large mixture takes.
+"""Incomplete views and new rows on the digits, and how long labeling new rows of a large mixture takes.
 
-A share of the (row, view) pairs of the digits is removed at random, five draws; a fifth of the rows is left out of the fit and labelled
-afterwards, with all views and with three of six, drawn for each row; 10 000 new rows are labelled by a model of 100 000.
+A share of the (row, view) pairs of the digits is removed at random, five draws; a fifth of the rows is left out of the fit and labeled
+afterwards, with all views and with three of six, drawn for each row; 10 000 new rows are labeled by a model of 100 000.
 """
 
 from functools import partial

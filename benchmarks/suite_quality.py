@@ -1,4 +1,4 @@
-"""How good the labels are at every method's defaults: all labelled data sets, ten seeds, nothing tuned.
+"""How good the labels are at every method's defaults: all labeled data sets, ten seeds, nothing tuned.
 
 Methods get the views scaled to [0, 1] (word counts: rows of length one), except those that scale views themselves.
 """

@@ -1,4 +1,4 @@
-"""Exact nearest neighbours: the search of this package beside scikit-learn's and faiss's. The two views of the mixture, 30 neighbours."""
+"""Exact nearest neighbors: the search of this package beside scikit-learn's and faiss's. The two views of the mixture, 30 neighbors."""
 
 from functools import partial
 
@@ -11,7 +11,7 @@ from benchmarks.prepared import Prepared, prepare
 from benchmarks.results import Results, Row
 
 SIZES, QUICK_SIZES = (10_000, 30_000, 100_000), (2000,)
-NEIGHBOURS = 30
+NEIGHBORS = 30
 SAMPLE = 200
 
 
@@ -25,7 +25,7 @@ def run(results: Results, settings: Settings, quick: bool = False, only: tuple[s
 
 
 def measure(method: Method, data: Prepared, settings: Settings) -> Row:
-    verdict = judge(method, data.path, {"k": NEIGHBOURS, "n_threads": settings.n_threads}, settings)
+    verdict = judge(method, data.path, {"k": NEIGHBORS, "n_threads": settings.n_threads}, settings)
     if not verdict.ok:
         return verdict.row
     X = data.view()
@@ -33,12 +33,12 @@ def measure(method: Method, data: Prepared, settings: Settings) -> Row:
 
 
 def recall(X: NDArray, found: NDArray) -> float:
-    """The share of found neighbours, of a sample of rows, that are no farther than the true last one."""
+    """The share of found neighbors, of a sample of rows, that are no farther than the true last one."""
     rows = np.linspace(0, len(X) - 1, SAMPLE).astype(int)
     shares = []
     for row in rows:
         distances = np.square(X - X[row]).sum(axis=1)
         distances[row] = np.inf
-        last = np.partition(distances, NEIGHBOURS - 1)[NEIGHBOURS - 1]
+        last = np.partition(distances, NEIGHBORS - 1)[NEIGHBORS - 1]
         shares.append((distances[found[row]] <= last * (1 + 1e-6)).mean())
     return float(np.mean(shares))

@@ -46,7 +46,7 @@ def kmeans(views):
 METHODS = {
     "RMGL, the paper's parameters": partial(rmgl, **PAPER_PARAMETERS),
     "RMGL, defaults (no labels used)": rmgl,
-    "scikit-learn `SpectralClustering`, 10 nearest neighbours, views concatenated": spectral,
+    "scikit-learn `SpectralClustering`, 10 nearest neighbors, views concatenated": spectral,
     "scikit-learn `KMeans`, views concatenated": kmeans,
 }
 

@@ -14,7 +14,7 @@ from sklearn.cluster import SpectralClustering
 
 from rmgl.baselines import SCML
 from rmgl.metrics import normalized_mutual_info_score
-from rmgl.plots import COLOURS
+from rmgl.plots import COLORS
 
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 parser.add_argument("--quick", action="store_true", help="two networks in place of ten")
@@ -64,7 +64,7 @@ for ax, (name, adjacency) in zip(axes, networks[0].items(), strict=False):
     ax.set_title(f"{name}\ngroups {low} and {high} look like one", fontsize=10)
 bars = axes[-1]
 means = [np.mean(values) for values in scores.values()]
-bars.barh(list(scores), means, color=["0.7", "0.7", "0.7", "0.5", COLOURS[0]])
+bars.barh(list(scores), means, color=["0.7", "0.7", "0.7", "0.5", COLORS[0]])
 for place, values in enumerate(scores.values()):
     bars.plot([min(values), max(values)], [place, place], color="black", linewidth=1.2)
     bars.text(max(values) + 0.02, place, f"{np.mean(values):.2f}", va="center")

@@ -17,7 +17,7 @@ from sklearn.preprocessing import MinMaxScaler
 from rmgl import RMGL
 from rmgl.datasets import load_uci_digits
 from rmgl.metrics import normalized_mutual_info_score
-from rmgl.plots import COLOURS
+from rmgl.plots import COLORS
 
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 parser.add_argument("--quick", action="store_true", help="every fourth digit, two shares")
@@ -49,7 +49,7 @@ def filled(imputer):
 
 methods = {
     "RMGL, nothing filled in": RMGL(n_clusters=10, random_state=0).fit_predict,
-    "nearest neighbours fill in, spectral clustering": filled(KNNImputer()),
+    "nearest neighbors fill in, spectral clustering": filled(KNNImputer()),
     "column means fill in, spectral clustering": filled(SimpleImputer()),
 }
 scores = {name: [] for name in methods}
@@ -60,9 +60,9 @@ for share in shares:
     print(f"{share:.0%} missing: " + "; ".join(f"{name}: NMI {found[-1]:.3f}" for name, found in scores.items()), flush=True)
 
 figure, ax = plt.subplots(figsize=(8, 5), layout="constrained")
-for (name, found), colour, marker in zip(scores.items(), (COLOURS[0], COLOURS[2], COLOURS[3]), "os^", strict=True):
-    ax.plot(100 * np.array(shares), found, color=colour, marker=marker, linewidth=2, label=name)
-    ax.text(51.5, found[-1], f"{found[-1]:.2f}", va="center", color=colour)
+for (name, found), color, marker in zip(scores.items(), (COLORS[0], COLORS[2], COLORS[3]), "os^", strict=True):
+    ax.plot(100 * np.array(shares), found, color=color, marker=marker, linewidth=2, label=name)
+    ax.text(51.5, found[-1], f"{found[-1]:.2f}", va="center", color=color)
 before, *_, after = scores["RMGL, nothing filled in"]
 ax.set(xlabel="(digit, view) pairs missing, %", ylabel="NMI with the true digits", ylim=(0, 1), xlim=(-1, 54))
 ax.set_title(f"With half of the rows of all views missing, RMGL goes from NMI {before:.2f} to {after:.2f}")

@@ -14,7 +14,7 @@ import numpy as np
 
 from rmgl import RMGL
 from rmgl.metrics import normalized_mutual_info_score
-from rmgl.plots import COLOURS
+from rmgl.plots import COLORS
 
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 parser.add_argument("--quick", action="store_true", help="3000 rows")
@@ -27,13 +27,13 @@ random = np.random.default_rng(0)
 target = random.integers(20, size=n_rows)
 views = {}
 for name, width in (("left", 16), ("right", 32)):
-    centres = random.normal(scale=1.15 * np.sqrt(16 / width), size=(20, width))
-    views[name] = centres[target] + random.normal(size=(n_rows, width))
+    centers = random.normal(scale=1.15 * np.sqrt(16 / width), size=(20, width))
+    views[name] = centers[target] + random.normal(size=(n_rows, width))
 
 print(f"{n_rows:,} rows in two views, 20 classes.", flush=True)
 if not args.quick:
     print("This takes about half an hour on two cores, and 11 GiB of memory.")
-    print("Most of it passes in the search for neighbours, before the progress bar of the rounds appears.", flush=True)
+    print("Most of it passes in the search for neighbors, before the progress bar of the rounds appears.", flush=True)
 began = perf_counter()
 model = RMGL(n_clusters=20, beta=n_rows / 1000, n_neighbors=20, scale="none", n_jobs=-1, random_state=0, verbose=1).fit(views)
 seconds = perf_counter() - began
@@ -50,13 +50,13 @@ for layer in model.layers_:
 proved = all(layer.exact for layer in model.layers_)
 worst = max(layer.kkt_residual for layer in model.layers_)
 stages = {
-    "neighbours": "neighbours\n(search, parameters)",
+    "neighbors": "neighbors\n(search, parameters)",
     "layers": "layers\n(Newton's method)",
     "embedding": "embedding\n(eigenvectors)",
     "clustering": "clustering\n(k-means)",
 }
 figure, ax = plt.subplots(figsize=(8.5, 3.8), layout="constrained")
-drawn = ax.barh([stages[stage] for stage in model.seconds_], list(model.seconds_.values()), color=COLOURS[0])
+drawn = ax.barh([stages[stage] for stage in model.seconds_], list(model.seconds_.values()), color=COLORS[0])
 ax.bar_label(drawn, [f"{spent:,.2f} s" if args.quick else f"{spent:,.0f} s" for spent in model.seconds_.values()], padding=4)
 ax.invert_yaxis()
 ax.set(xlabel="seconds", xlim=(0, 1.15 * max(model.seconds_.values())))

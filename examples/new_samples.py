@@ -15,7 +15,7 @@ from sklearn.metrics.cluster import contingency_matrix
 
 from rmgl import RMGL
 from rmgl.datasets import load_uci_digits
-from rmgl.plots import COLOURS
+from rmgl.plots import COLORS
 
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 parser.add_argument("--quick", action="store_true", help="every second digit only")
@@ -57,8 +57,8 @@ doubtful = int(shares["all six views"].max(axis=1).argmin())
 votes = model.predict_proba({name: X[[doubtful]] for name, X in full.items()}, by_view=True)[0]
 votes = votes / votes.sum(axis=1, keepdims=True)  # of each layer, whatever it counts
 figure, (ax, bars) = plt.subplots(1, 2, figsize=(12, 4.6), layout="constrained", width_ratios=(4, 3))
-for at, (name, colour) in enumerate(zip(shares, (COLOURS[0], COLOURS[1]), strict=True)):
-    drawn = ax.bar(np.arange(5) + 0.4 * at - 0.2, 100 * rates[name], 0.38, color=colour, label=f"{name}: {right[name].mean():.1%} right")
+for at, (name, color) in enumerate(zip(shares, (COLORS[0], COLORS[1]), strict=True)):
+    drawn = ax.bar(np.arange(5) + 0.4 * at - 0.2, 100 * rates[name], 0.38, color=color, label=f"{name}: {right[name].mean():.1%} right")
     ax.bar_label(drawn, [f"{r:.0%}\nof {n}" for r, n in zip(rates[name], counts[name], strict=True)], fontsize=8, padding=2)
 ax.set(xticks=range(5), xticklabels=names, xlabel="share of its edge weight that goes to the largest cluster", ylabel="right, %")
 sure, correct = np.concatenate([share.max(axis=1) for share in shares.values()]) >= 0.95, np.concatenate(list(right.values()))
@@ -67,7 +67,7 @@ ax.set(yticks=range(0, 101, 20), ylim=(0, 135), title=title)
 ax.legend(frameon=False, loc="upper left", ncols=2, fontsize=8)
 begin = np.zeros(len(votes))
 for c in np.flatnonzero(votes.max(axis=0) > 0.02):
-    bars.barh([layer.name for layer in model.layers_], votes[:, c], left=begin, color=COLOURS[digit[c]], label=f"cluster of {digit[c]}")
+    bars.barh([layer.name for layer in model.layers_], votes[:, c], left=begin, color=COLORS[digit[c]], label=f"cluster of {digit[c]}")
     begin += votes[:, c]
 bars.legend(frameon=False, ncols=4, fontsize=8, loc="upper center", bbox_to_anchor=(0.4, -0.13))
 bars.set(xlim=(0, 1.45), ylabel="layer", xticks=(0, 0.5, 1), xlabel="share of the edge weight in each layer")

@@ -16,7 +16,7 @@ from sklearn.metrics.cluster import contingency_matrix
 from rmgl import RMGL
 from rmgl.datasets import load_uci_digits
 from rmgl.metrics import normalized_mutual_info_score
-from rmgl.plots import COLOURS, embedding_data
+from rmgl.plots import COLORS, embedding_data
 
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 parser.add_argument("--quick", action="store_true", help="every fourth digit only")
@@ -42,10 +42,10 @@ points = embedding_data(model.embedding_)
 figure, ax = plt.subplots(figsize=(8, 7), layout="constrained")
 for c in range(10):
     own = points[labels == c]
-    ax.scatter(*own.T, s=14, c=COLOURS[c], alpha=0.7, linewidths=0)
+    ax.scatter(*own.T, s=14, c=COLORS[c], alpha=0.7, linewidths=0)
     image = views["pix"][labels == c].mean(axis=0).reshape(16, 15)
     x, y = np.median(own, axis=0)
-    frame = {"edgecolor": COLOURS[c], "linewidth": 2.5}
+    frame = {"edgecolor": COLORS[c], "linewidth": 2.5}
     ax.add_artist(AnnotationBbox(OffsetImage(image, zoom=1.6, cmap="gray_r"), (x, y), pad=0.1, bboxprops=frame))
 ax.scatter(*points[wrong].T, s=45, marker="x", c="black", linewidths=1.4, label=f"in the cluster of another digit ({wrong.sum()})")
 ax.legend(loc="lower center", bbox_to_anchor=(0.5, -0.08), frameon=False)

@@ -13,7 +13,7 @@ import numpy as np
 from rmgl import RMGL
 from rmgl.datasets import load_uci_digits
 from rmgl.metrics import normalized_mutual_info_score
-from rmgl.plots import COLOURS
+from rmgl.plots import COLORS
 
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 parser.add_argument("--quick", action="store_true", help="every eighth digit only")
@@ -48,17 +48,17 @@ for warning in model.report_.warnings:
     print(f"The report warns: {warning}.")
 
 figure, (left, middle, right) = plt.subplots(1, 3, figsize=(12, 4.2), sharey=True, layout="constrained")
-colours = ["0.6" if name == "noise" else COLOURS[0] for name in order]
+colors = ["0.6" if name == "noise" else COLORS[0] for name in order]
 for ax, values, room in ((left, weights, 1.15), (middle, roughness, 1.15)):
-    bars = ax.barh(order, [values[name] for name in order], color=colours)
+    bars = ax.barh(order, [values[name] for name in order], color=colors)
     ax.bar_label(bars, fmt="%.3f", padding=3, fontsize=9)
     ax.set_xlim(0, room * max(values.values()))
 right.axvline(everything, color="0.5", linestyle=":", zorder=0)
-right.scatter([without[name] for name in order], order, s=55, color=COLOURS[3], label="all views without it", zorder=3)
-right.scatter([alone[name] for name in order], order, s=55, color=COLOURS[2], marker="s", label="it alone")
+right.scatter([without[name] for name in order], order, s=55, color=COLORS[3], label="all views without it", zorder=3)
+right.scatter([alone[name] for name in order], order, s=55, color=COLORS[2], marker="s", label="it alone")
 right.text(everything, len(order) - 0.45, f"all: {everything:.3f}", ha="right", va="bottom", fontsize=9, color="0.35")
 left.set(title="Weight: how much it counts", xlabel="share of all weight")
-middle.set(title="Roughness: how badly it agrees", xlabel="0: neighbours sit together, 1: unrelated")
+middle.set(title="Roughness: how badly it agrees", xlabel="0: neighbors sit together, 1: unrelated")
 right.set(title="Check with the labels", xlabel="NMI with the true digits", xlim=(-0.03, 1.03))
 right.legend(frameon=False, loc="center left", bbox_to_anchor=(0.02, 0.35))
 for ax in (left, middle, right):

@@ -23,7 +23,7 @@ Everything on this page was written by
 A method's *tuned* score is the best mean NMI over its written grid, chosen with labels as in the paper; the *defaults* use no labels.
 The grids are written below each table. SC-GED is stopped after {rounds} rounds, and its grid for the digits and COIL-20 is half as large, because
 its fits are by far the longest; its defaults here have the same limit, and GD-MCCA's take the graph of the first view. RMGL's grid contains the
-paper's beta, which its authors tuned with labels. `edges` is alpha itself (100, as in the paper) or, as `k=10`, the alpha at which a node with typical distances keeps about 10 neighbours; the paper's
+paper's beta, which its authors tuned with labels. `edges` is alpha itself (100, as in the paper) or, as `k=10`, the alpha at which a node with typical distances keeps about 10 neighbors; the paper's
 beta are given for alpha = 100 and scaled with alpha. "kNN spectral" is scikit-learn's `SpectralClustering(affinity="nearest_neighbors")`
 on the concatenated views, each divided by its total standard deviation: the paper leaves it out.
 """

@@ -28,8 +28,8 @@ def planted_views(sizes=(30, 30, 30), columns=(3, 5), distance=6.0, seed=0):
     target = np.repeat(np.arange(len(sizes)), sizes)
     views = {}
     for m, width in enumerate(columns):
-        centres = distance * np.linalg.qr(rng.normal(size=(max(width, len(sizes)), max(width, len(sizes)))))[0][: len(sizes), :width]
-        views[f"view {m}"] = centres[target] + 0.5 * rng.normal(size=(target.size, width))
+        centers = distance * np.linalg.qr(rng.normal(size=(max(width, len(sizes)), max(width, len(sizes)))))[0][: len(sizes), :width]
+        views[f"view {m}"] = centers[target] + 0.5 * rng.normal(size=(target.size, width))
     return views, target
 
 

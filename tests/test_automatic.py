@@ -61,7 +61,7 @@ def test_alpha_scales_with_squared_distances_unless_they_are_locally_scaled(loca
     np.testing.assert_allclose(np.divide(alpha, alpha[0]), wanted, rtol=1e-9)
 
 
-def test_few_rows_get_half_of_the_others_as_neighbours_at_most(rng):
+def test_few_rows_get_half_of_the_others_as_neighbors_at_most(rng):
     _, layer = solve_for_edges("x", state_candidates("x", rng.normal(size=(12, 2)), None, "all", local=True, n_neighbors=50), 50)
     assert 2 * layer.n_edges / 12 == pytest.approx(5.5, abs=1)
 
@@ -102,7 +102,7 @@ def test_layers_are_exact_and_the_objective_never_rises():
     assert (np.diff([row["objective"] for row in model.history_]) <= 0).all()
 
 
-def test_listed_neighbours_and_all_pairs_give_the_same_model():
+def test_listed_neighbors_and_all_pairs_give_the_same_model():
     views, _ = with_noise(sizes=(60, 60, 60), distance=4.0)
     everything, listed = (RMGL(3, candidates=how, random_state=0).fit(views) for how in ("all", 15))
     assert [layer.candidates for layer in listed.layers_] == ["certified"] * 4

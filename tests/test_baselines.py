@@ -369,7 +369,7 @@ def test_gdmcca_graph_may_have_isolated_nodes():
     assert np.isfinite(penalty.laplacian @ np.eye(3)).all()
 
 
-def test_spectral_rows_are_those_of_the_normalised_laplacian(rng):
+def test_spectral_rows_are_those_of_the_normalized_laplacian(rng):
     A = random_graph(rng, 30)
     rows = spectral_rows(sparse.csr_array(A), 3)
     np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1)

@@ -57,7 +57,7 @@ def test_fits_are_scored_and_what_is_missing_is_a_row(measured):
 def test_scale_tells_stages_and_certificates(measured):
     for row in rows(measured, "scale").values():
         assert row["status"] == "ok"
-        assert set(row["extra"]["stages"]) == {"neighbours", "layers", "embedding", "clustering"}
+        assert set(row["extra"]["stages"]) == {"neighbors", "layers", "embedding", "clustering"}
         assert all(layer["exact"] and layer["kkt_residual"] < 1e-7 for layer in row["extra"]["layers"])
 
 
@@ -94,7 +94,7 @@ def test_the_report_shows_all_of_it(measured, tmp_path):
         "## One layer",
         "## Whole fits",
         "## Scale",
-        "## Exact neighbours",
+        "## Exact neighbors",
         "## Eigenvectors",
         "## Memory bandwidth",
         "Geometric mean",

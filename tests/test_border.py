@@ -88,8 +88,8 @@ def of_sums(name, given):
 
 
 def of_lists(name, given):
-    guard(given["neighbours"].size == 0 or (given["neighbours"].min() >= 0 and given["neighbours"].max() < given["X"].shape[0]), name)
-    guard(given["rows"].shape == (given["neighbours"].shape[0], given["X"].shape[1]), name)
+    guard(given["neighbors"].size == 0 or (given["neighbors"].min() >= 0 and given["neighbors"].max() < given["X"].shape[0]), name)
+    guard(given["rows"].shape == (given["neighbors"].shape[0], given["X"].shape[1]), name)
 
 
 def of_tiles(name, given):
@@ -97,10 +97,10 @@ def of_tiles(name, given):
 
 
 GUARDS = {
-    **dict.fromkeys(("pair_excess", "pair_product", "pair_active", "count_above", "fill_symmetric", "pair_localise"), of_all_pairs),
+    **dict.fromkeys(("pair_excess", "pair_product", "pair_active", "count_above", "fill_symmetric", "pair_localize"), of_all_pairs),
     **dict.fromkeys(("fill_distances", "repair_distances"), of_all_pairs),
     "pair_inner": of_pair_inner,
-    **dict.fromkeys(("list_excess", "list_count", "list_above", "list_inner", "list_distances", "list_localise"), of_listed_pairs),
+    **dict.fromkeys(("list_excess", "list_count", "list_above", "list_inner", "list_distances", "list_localize"), of_listed_pairs),
     "pattern_product": of_patterns,
     **dict.fromkeys(("add_to_dense", "laplacian_recurrence"), of_graphs),
     "sum_rows": of_sums,

@@ -1,4 +1,4 @@
-"""Nearest-neighbour candidates: the certificate, and equality with the solution over all pairs."""
+"""Nearest-neighbor candidates: the certificate, and equality with the solution over all pairs."""
 
 import numpy as np
 import pytest
@@ -6,8 +6,8 @@ from scipy import sparse
 from scipy.spatial.distance import cdist, pdist, squareform
 
 from rmgl import RMGL, learn_layer
-from rmgl.edges import Neighbourhoods, PairList, resolve, state_candidates
-from rmgl.edges.candidates import expected_neighbours
+from rmgl.edges import Neighborhoods, PairList, resolve, state_candidates
+from rmgl.edges.candidates import expected_neighbors
 from rmgl.edges.local_scaling import LocalScaling
 from rmgl.edges.tiles import TILE, Pairs, nearest_distances, nearest_rows, pairs_within
 from rmgl.layer.learn import solve_certified, solve_for_edges
@@ -84,9 +84,9 @@ def test_lists_of_all_views_are_asked_for_together(rng, monkeypatch):
 
     views = [rng.normal(size=(100, 3)) for _ in range(3)]
     monkeypatch.setattr(memory, "available_memory", lambda: 150 * 100 * 10)  # enough for one view
-    with pytest.raises(MemoryError, match=r"3 view\(s\): 3,000 listed neighbours"):
+    with pytest.raises(MemoryError, match=r"3 view\(s\): 3,000 listed neighbors"):
         RMGL(2, alpha=1.0, candidates=10).fit(views)
-    with pytest.raises(MemoryError, match=r"4 view\(s\): 4,000 listed neighbours"):  # and the consensus
+    with pytest.raises(MemoryError, match=r"4 view\(s\): 4,000 listed neighbors"):  # and the consensus
         RMGL(2, candidates=10).fit(views)
 
 
@@ -94,7 +94,7 @@ def test_certificate_is_the_inequality_of_the_radii(rng):
     X = rng.normal(size=(40, 2))
     square = squareform(pdist(X, "sqeuclidean"))
     np.fill_diagonal(square, np.inf)
-    listed = Neighbourhoods.search(X, 6)
+    listed = Neighborhoods.search(X, 6)
     last = np.sort(square, axis=1)[:, 5]
     assert (2 * listed.radii <= last).all()  # less what single precision can have done
     np.testing.assert_allclose(2 * listed.radii, last, rtol=1e-4)
@@ -110,7 +110,7 @@ def test_certificate_is_the_inequality_of_the_radii(rng):
 
 
 def test_full_lists_prove_everything(rng):
-    found = Neighbourhoods.search(rng.normal(size=(8, 2)), 7)
+    found = Neighborhoods.search(rng.normal(size=(8, 2)), 7)
     assert np.isinf(found.radii).all()
     assert found.edges.n_pairs == 28
 
@@ -118,9 +118,9 @@ def test_full_lists_prove_everything(rng):
 def test_a_row_among_many_duplicates_does_not_list_itself():
     X = np.zeros((20, 2))
     X[15:] = np.arange(5)[:, None] + 1.0
-    neighbours, reach = nearest_rows(X, np.arange(20), 4)
-    assert neighbours.shape == (20, 4)
-    assert (neighbours != np.arange(20)[:, None]).all()
+    neighbors, reach = nearest_rows(X, np.arange(20), 4)
+    assert neighbors.shape == (20, 4)
+    assert (neighbors != np.arange(20)[:, None]).all()
     assert (reach[:15] == 0).all()
 
 
@@ -159,11 +159,11 @@ def test_search_finds_the_nearest_rows_and_a_reach_that_no_other_row_undercuts(n
     X = searched(name)
     X = X - X.mean(axis=0)
     nodes = rng.permutation(len(X))[:60] if some else np.arange(len(X))
-    neighbours, reach = nearest_rows(X, nodes, 9)
+    neighbors, reach = nearest_rows(X, nodes, 9)
     square = cdist(X[nodes], X, "sqeuclidean")
     square[np.arange(len(nodes)), nodes] = np.inf
     listed = np.zeros(square.shape, dtype=bool)
-    np.put_along_axis(listed, neighbours, True, axis=1)
+    np.put_along_axis(listed, neighbors, True, axis=1)
     assert (listed.sum(axis=1) == 9).all()
     assert not listed[np.arange(len(nodes)), nodes].any()
     assert (np.where(listed, np.inf, square).min(axis=1) >= reach).all()
@@ -237,7 +237,7 @@ def test_certified_layers_with_local_scaling_are_those_over_all_pairs(name, leng
         _, everything = solve_certified(name, stated["all"], alpha, tol=1e-10)
         wider, certified = solve_certified(name, pairs, alpha, tol=1e-10)
         assert certified.candidates == "certified"
-        assert wider.neighbourhoods.too_small(certified.potentials).size == 0
+        assert wider.neighborhoods.too_small(certified.potentials).size == 0
         assert everything.status == certified.status == "converged"
         assert certified.objective == pytest.approx(everything.objective, rel=1e-8)
         np.testing.assert_allclose(certified.adjacency.toarray(), everything.adjacency.toarray(), atol=1e-8)
@@ -246,7 +246,7 @@ def test_certified_layers_with_local_scaling_are_those_over_all_pairs(name, leng
 def test_certificate_with_local_scaling_is_the_inequality_of_the_scaled_radii(rng):
     X = rng.normal(size=(80, 2)) * rng.choice([0.1, 1.0, 10.0], size=(80, 1))
     square = squareform(pdist(X, "sqeuclidean"))
-    listed = Neighbourhoods.search(X, 30, local=True)
+    listed = Neighborhoods.search(X, 30, local=True)
     scales = listed.scaling.scales
     for found in (listed, listed.widened(np.arange(80), 1.5 * listed.radii), listed.widened(np.arange(5), 2 * listed.radii)):
         left_out = ~found.pattern.toarray() & ~np.eye(80, dtype=bool)
@@ -327,7 +327,7 @@ def test_a_whole_fit_is_the_same(beta):
         np.testing.assert_allclose(RMGL(3, candidates=4, n_jobs=n_jobs, **options).fit(views).embedding_, certified.embedding_, atol=1e-10)
 
 
-def test_sparse_views_may_use_neighbours(rng):
+def test_sparse_views_may_use_neighbors(rng):
     X = sparse.random_array((120, 60), density=0.2, rng=rng, format="csr")
     everything, certified = (learn_layer(X, 0.5, candidates=candidates) for candidates in ("all", 10))
     np.testing.assert_allclose(certified.adjacency.toarray(), everything.adjacency.toarray(), atol=1e-8)
@@ -349,11 +349,11 @@ def test_auto_takes_all_pairs_while_they_are_cheaper(rng, monkeypatch):
     assert resolve(X, 0.1, 399) == "all"
 
 
-def test_expected_neighbours_are_about_right(rng):
+def test_expected_neighbors_are_about_right(rng):
     X = rng.normal(size=(500, 3))
     for alpha in (0.1, 1.0, 10.0):
         layer = learn_layer(X, alpha)
-        assert 0.5 < expected_neighbours(X, alpha) / (2 * layer.n_edges / 500) < 1.5
+        assert 0.5 < expected_neighbors(X, alpha) / (2 * layer.n_edges / 500) < 1.5
 
 
 def test_a_given_graph_is_used_and_said(rng):
@@ -368,7 +368,7 @@ def test_a_given_graph_is_used_and_said(rng):
     np.testing.assert_allclose(layer.adjacency.toarray(), learn_layer(X, 0.1).adjacency.toarray(), atol=1e-8)
     poor = KNeighborsTransformer(n_neighbors=10).fit_transform(rng.normal(size=(100, 3)))
     with pytest.warns(
-        UserWarning, match=r"layer 'b' is exact among its given candidates only; they hold \d+\.\d% of the nearest neighbours"
+        UserWarning, match=r"layer 'b' is exact among its given candidates only; they hold \d+\.\d% of the nearest neighbors"
     ):
         model = RMGL(3, candidates={"a": "auto", "b": poor}, random_state=0).fit({"a": X, "b": X})
     assert model.layers_[0].exact
@@ -376,7 +376,7 @@ def test_a_given_graph_is_used_and_said(rng):
     assert "among given candidates" in model.layers_[1].message
 
 
-def test_approximate_neighbours_are_said(rng):
+def test_approximate_neighbors_are_said(rng):
     pytest.importorskip("pynndescent")
     X = rng.normal(size=(300, 4))
     layer = learn_layer(X, 0.1, candidates="approximate")
@@ -403,13 +403,13 @@ def test_lists_that_would_not_fit_are_refused(rng, monkeypatch):
     from rmgl.running import memory
 
     monkeypatch.setattr(memory, "available_memory", lambda: 1000)
-    with pytest.raises(MemoryError, match=r"view 'layer': 350 listed neighbours need at least .* use fewer neighbours"):
+    with pytest.raises(MemoryError, match=r"view 'layer': 350 listed neighbors need at least .* use fewer neighbors"):
         learn_layer(rng.normal(size=(50, 2)), 1.0, candidates=7)
 
 
 @pytest.mark.parametrize("candidates", [0, -1, 2.5, "most", True, None])
 def test_bad_candidates(rng, candidates):
     with pytest.raises(
-        ValueError, match=r"candidates=.* is not known: use 'auto', 'all', 'approximate', a number of neighbours or a sparse graph"
+        ValueError, match=r"candidates=.* is not known: use 'auto', 'all', 'approximate', a number of neighbors or a sparse graph"
     ):
         learn_layer(rng.normal(size=(20, 2)), 1.0, candidates=candidates)

@@ -142,7 +142,7 @@ def test_images_of_another_kind_are_refused_by_their_header(tmp_path, shape):
     from PIL import Image
 
     Image.fromarray(np.zeros(shape, dtype=np.uint8)).save(tmp_path / "obj1__0.png")
-    with pytest.raises(ValueError, match=r"obj1__0.png is a (L|RGB) image of \d+ x \d+ pixels, not grey and 128 x 128"):
+    with pytest.raises(ValueError, match=r"obj1__0.png is a (L|RGB) image of \d+ x \d+ pixels, not gray and 128 x 128"):
         coil20.read_images(tmp_path)
 
 

@@ -28,7 +28,7 @@ def test_measure_of_sparse_equals_dense(rng):
 def test_near_duplicates_far_from_the_origin_keep_their_digits(rng, kind):
     X = rng.normal(size=(20, 3)) * 1e-4 + 1e3
     X[7] = X[3]
-    X[0] = 0.0  # so that centring does not help
+    X[0] = 0.0  # so that centering does not help
     exact = ((X[:, None] - X[None]) ** 2).sum(axis=2)
     found = squareform(AllPairs(20).measure(kind(X)))
     assert found[3, 7] == 0.0

@@ -83,7 +83,7 @@ def test_all_vectors(rng):
     assert_solves(A, smallest_eigenvectors(sparse.csr_array(A), 7), 7)
 
 
-def test_warm_start_from_a_neighbouring_graph(rng, monkeypatch):
+def test_warm_start_from_a_neighboring_graph(rng, monkeypatch):
     monkeypatch.setattr(module, "DENSE_NODES", 0)
     A = random_graph(rng, 300, density=0.05)
     before = smallest_eigenvectors(sparse.csr_array(A), 4)

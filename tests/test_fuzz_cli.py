@@ -169,7 +169,7 @@ def run(arguments):
 
 
 def check(material, folder, number, runner=run):
-    """One input: "fitted", "labelled" or "refused"; an AssertionError where it is anything else."""
+    """One input: "fitted", "labeled" or "refused"; an AssertionError where it is anything else."""
     folder.mkdir()
     call = make_call(material, folder, number)
     before = sorted(path.name for path in folder.iterdir())
@@ -186,7 +186,7 @@ def check(material, folder, number, runner=run):
     except Exception as error:
         pytest.fail(f"input {number} ({call.told}): {type(error).__name__}: {error}\n  rmgl {' '.join(call.arguments)}", pytrace=True)
     shutil.rmtree(folder)
-    return "refused" if code else "labelled" if call.arguments[0] == "predict" else "fitted"
+    return "refused" if code else "labeled" if call.arguments[0] == "predict" else "fitted"
 
 
 def check_refusal(code, out, err):
@@ -226,13 +226,13 @@ def check_result(call):
 
 def run_many(material, tmp_path, numbers):
     counts = Counter(check(material, tmp_path / str(number), number) for number in numbers)
-    print(f"\n{len(numbers)} inputs tried: {counts['fitted']} fitted, {counts['labelled']} labelled, {counts['refused']} refused")
+    print(f"\n{len(numbers)} inputs tried: {counts['fitted']} fitted, {counts['labeled']} labeled, {counts['refused']} refused")
     return counts
 
 
 def test_damaged_files(material, tmp_path):
     counts = run_many(material, tmp_path, range(QUICK))
-    assert min(counts["fitted"], counts["labelled"], counts["refused"]) > 0
+    assert min(counts["fitted"], counts["labeled"], counts["refused"]) > 0
 
 
 @pytest.mark.slow

@@ -77,16 +77,16 @@ def test_fill_distances(rng):
     np.testing.assert_allclose(squareform(out), ((X[:, None] - X[None]) ** 2).sum(axis=2), atol=1e-13)
 
 
-def localised(z, scales, floors):
+def localized(z, scales, floors):
     return np.maximum(z / (scales[:, None] * scales), np.minimum(floors[:, None], floors))
 
 
-def test_pair_localise(case, rng):
+def test_pair_localize(case, rng):
     u, _, z, _ = case
     scales, floors, out = 0.5 + rng.random(u.size), rng.random(u.size), np.full(z.size, np.nan)
     for first, stop in halves(u.size):
-        kernels.pair_localise(z, scales, floors, first, stop, out)
-    wanted = localised(squareform(z), scales, floors)
+        kernels.pair_localize(z, scales, floors, first, stop, out)
+    wanted = localized(squareform(z), scales, floors)
     np.testing.assert_allclose(out, wanted[np.triu_indices(u.size, 1)], rtol=1e-13)
 
 
@@ -140,12 +140,12 @@ def test_list_count_above_and_inner(listed):
     np.testing.assert_array_equal(found, wanted.indices)
 
 
-def test_list_localise(listed, rng):
+def test_list_localize(listed, rng):
     u, _, z, _, pattern, costs = listed
     scales, floors, out = 0.5 + rng.random(u.size), rng.random(u.size), np.full(costs.size, np.nan)
     for first, stop in halves(u.size):
-        kernels.list_localise(pattern.indptr, pattern.indices, costs, scales, floors, first, stop, out)
-    np.testing.assert_allclose(out, localised(z, scales, floors)[pattern.toarray()], rtol=1e-13)
+        kernels.list_localize(pattern.indptr, pattern.indices, costs, scales, floors, first, stop, out)
+    np.testing.assert_allclose(out, localized(z, scales, floors)[pattern.toarray()], rtol=1e-13)
 
 
 def test_pattern_product(listed):

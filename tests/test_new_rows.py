@@ -121,7 +121,7 @@ def test_rows_are_placed_one_by_one(rng):
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
-def test_lists_of_neighbours_find_the_same_labels(kind, monkeypatch):
+def test_lists_of_neighbors_find_the_same_labels(kind, monkeypatch):
     old, _, new, _ = ({n: kind(X) for n, X in part.items()} if isinstance(part, dict) else part for part in split())
     model = RMGL(3, random_state=0).fit(old)
     everyone = model.predict(new)

@@ -67,9 +67,9 @@ def test_a_fit_is_the_same_for_any_number_of_threads(candidates, rng, monkeypatc
     monkeypatch.setattr(pair_list, "PARALLEL_ENTRIES", 1)
     monkeypatch.setattr(parallel, "cpu_count", lambda: 8)
     monkeypatch.setattr(subspace, "PARALLEL_PRODUCTS", 1)
-    centres = 2.0 * rng.normal(size=(5, 6))
+    centers = 2.0 * rng.normal(size=(5, 6))
     y = rng.integers(5, size=700)
-    views = [centres[y] + rng.normal(size=(700, 6)), centres[y, :3] + rng.normal(size=(700, 3))]
+    views = [centers[y] + rng.normal(size=(700, 6)), centers[y, :3] + rng.normal(size=(700, 3))]
     one, two, five = (RMGL(5, candidates=candidates, n_jobs=n_jobs, random_state=0).fit(views) for n_jobs in (1, 2, 5))
     for other in (two, five):
         np.testing.assert_array_equal(one.labels_, other.labels_)
@@ -93,7 +93,7 @@ def test_seconds_by_stage_add_up(rng):
     model = RMGL(2, random_state=0).fit([rng.normal(size=(800, 3))])
     wall = perf_counter() - began
     assert 0.5 * wall < sum(model.seconds_.values()) <= wall
-    assert set(model.seconds_) == {"neighbours", "layers", "embedding", "clustering"}
+    assert set(model.seconds_) == {"neighbors", "layers", "embedding", "clustering"}
     assert min(model.seconds_.values()) >= 0
     clock = Stopwatch()
     with clock.shared() as spent:

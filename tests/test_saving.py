@@ -59,7 +59,7 @@ VARIANTS = {
     "sparse": (lambda v: {n: sparse.csr_array(X) for n, X in v.items()}, {"scale": "unit", "candidates": 15}),
     "one table": (lambda v: pd.DataFrame(np.hstack(list(v.values()))).rename(columns=str), {"views": [3, 5]}),
     "slices": (lambda v: np.hstack(list(v.values())), {"views": {"a": slice(0, 3), "b": slice(3, None)}}),
-    "labelled": (
+    "labeled": (
         lambda v: {n: pd.DataFrame(X[m:], index=[f"é{r}" for r in range(m, len(X))]) for m, (n, X) in enumerate(v.items())},
         {"align": "outer"},
     ),

@@ -258,7 +258,7 @@ def test_per_view():
 def test_row_labels_in_another_order_are_refused(X):
     a = pd.DataFrame(X, index=[f"cell{i}" for i in range(12)])
     b = a.iloc[::-1]
-    with pytest.raises(ValueError, match="row 0 of view 'b' is labelled 'cell11' but 'cell0' in view 'a'"):
+    with pytest.raises(ValueError, match="row 0 of view 'b' is labeled 'cell11' but 'cell0' in view 'a'"):
         Views.of({"a": a, "b": b})
     Views.of({"a": a, "b": b.reset_index(drop=True)})  # labels dropped on purpose
     missing = a.set_axis([np.nan, *range(11)])

@@ -184,7 +184,7 @@ def predict(model: Path, inputs: tuple[Path, ...], output: Path, id_column: str 
         write_predictions(output, shares, ids)
     except (ValueError, TypeError, MemoryError, OSError) as error:
         raise BadInput(" ".join(str(error).split())) from error
-    click.echo(f"{len(shares)} rows labelled; mean share of the edge weight inside the cluster: {shares.max(axis=1).mean():.3f}")
+    click.echo(f"{len(shares)} rows labeled; mean share of the edge weight inside the cluster: {shares.max(axis=1).mean():.3f}")
     click.echo(f"written: {output}")
 
 

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Ten colours that stay apart for colour-blind readers (seven of Okabe and Ito's, black, a violet and a grey); beyond ten they
+# Ten colors that stay apart for color-blind readers (seven of Okabe and Ito's, black, a violet and a gray); beyond ten they
 # repeat with other markers, and every cluster carries its number in the picture anyway.
-COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#B8A900", "#000000", "#7F3C8D", "#8C8C8C")
+COLORS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#B8A900", "#000000", "#7F3C8D", "#8C8C8C")
 MARKERS = ("o", "^", "s", "D", "v", "P", "X", "<", ">", "*")
 TSNE_ROWS = 3000
 
@@ -30,7 +30,7 @@ TSNE_ROWS = 3000
 def embedding_data(embedding: ArrayLike, *, method: str = "tsne", random_state: int = 0) -> NDArray[np.float64]:
     """Two coordinates per node, (N, 2), from the rows of the common embedding.
 
-    "tsne" keeps neighbourhoods (the clearest picture with many clusters, a few seconds for 2000 rows), "pca" is the
+    "tsne" keeps neighborhoods (the clearest picture with many clusters, a few seconds for 2000 rows), "pca" is the
     fastest, "last" takes the last two columns as the paper does.
     """
     rows = np.asarray(embedding, dtype=np.float64)
@@ -47,7 +47,7 @@ def embedding_data(embedding: ArrayLike, *, method: str = "tsne", random_state: 
 
 
 def plot_embedding(embedding: ArrayLike, labels: ArrayLike, *, ax: Axes | None = None, method: str = "tsne", random_state: int = 0) -> Axes:
-    """Scatter of the common embedding, one colour and number per cluster.
+    """Scatter of the common embedding, one color and number per cluster.
 
     Beyond 3000 rows "tsne" draws a random sample of 3000, and the title says so.
     """
@@ -60,9 +60,9 @@ def plot_embedding(embedding: ArrayLike, labels: ArrayLike, *, ax: Axes | None =
     points = embedding_data(rows, method=method, random_state=random_state)
     for place, label in enumerate(np.unique(labels)):
         own = points[labels == label]
-        colour, marker = COLOURS[place % len(COLOURS)], MARKERS[place // len(COLOURS) % len(MARKERS)]
-        ax.scatter(own[:, 0], own[:, 1], s=9, c=colour, marker=marker, alpha=0.75, linewidths=0, rasterized=True)
-        box = {"boxstyle": "circle,pad=0.2", "facecolor": "white", "edgecolor": colour, "alpha": 0.85}
+        color, marker = COLORS[place % len(COLORS)], MARKERS[place // len(COLORS) % len(MARKERS)]
+        ax.scatter(own[:, 0], own[:, 1], s=9, c=color, marker=marker, alpha=0.75, linewidths=0, rasterized=True)
+        box = {"boxstyle": "circle,pad=0.2", "facecolor": "white", "edgecolor": color, "alpha": 0.85}
         x, y = np.median(own, axis=0)
         ax.text(x, y, str(label), ha="center", va="center", fontsize=9, fontweight="bold", bbox=box)
     if method == "tsne" and not _tsne_possible(rows):
@@ -127,9 +127,9 @@ def plot_convergence(history: Sequence[dict[str, Any]], *, ax: Axes | None = Non
     position = np.array([row["iteration"] - (0.5 if row["step"] == "layers" else 0.0) for row in history])
     shown = above > 0
     ax.semilogy(position[shown], above[shown], color="0.7", linewidth=1)
-    for step, colour, marker in (("start", "#000000", "s"), ("layers", "#0072B2", "o"), ("embedding", "#D55E00", "^")):
+    for step, color, marker in (("start", "#000000", "s"), ("layers", "#0072B2", "o"), ("embedding", "#D55E00", "^")):
         own = shown & np.array([row["step"] == step for row in history])
-        ax.semilogy(position[own], above[own], marker, color=colour, markersize=4, label=step)
+        ax.semilogy(position[own], above[own], marker, color=color, markersize=4, label=step)
     ax.set(title="Convergence", xlabel="round", ylabel="objective above its last value (relative)")
     if shown.any():
         ax.legend(title="after", frameon=False)
@@ -188,13 +188,13 @@ def _require_matplotlib() -> None:
 def plot_number_of_clusters(number: NumberOfClusters, *, ax: Axes | None = None) -> Axes:
     """Modularity, relative eigengap and stability for every candidate K; the chosen one is marked."""
     ax = _axes(ax)
-    for values, label, colour, marker in (
-        (number.modularity, "modularity (decides)", COLOURS[0], "o"),
-        (number.stability, "stability", COLOURS[2], "s"),
-        (number.eigengap, "relative eigengap", COLOURS[1], "^"),
+    for values, label, color, marker in (
+        (number.modularity, "modularity (decides)", COLORS[0], "o"),
+        (number.stability, "stability", COLORS[2], "s"),
+        (number.eigengap, "relative eigengap", COLORS[1], "^"),
     ):
         known = np.isfinite(values)
-        ax.plot(number.candidates[known], np.asarray(values)[known], marker=marker, color=colour, label=label, markersize=4, linewidth=1.2)
+        ax.plot(number.candidates[known], np.asarray(values)[known], marker=marker, color=color, label=label, markersize=4, linewidth=1.2)
     ax.axvline(number.chosen, color="0.5", linestyle=":", zorder=0)
     ax.set(xlabel="number of clusters K", ylim=(0, 1.05), title=f"K = {number.chosen}, confidence {number.confidence}")
     ax.legend(frameon=False)

@@ -1,4 +1,4 @@
-"""imml 0.6.0, `OPIMC` (one pass of matrix factorisation) with its defaults, on complete views."""
+"""imml 0.6.0, `OPIMC` (one pass of matrix factorization) with its defaults, on complete views."""
 
 ENVIRONMENT = "modern"
 PACKAGES = ["imml"]

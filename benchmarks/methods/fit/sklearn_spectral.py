@@ -1,4 +1,4 @@
-"""scikit-learn's SpectralClustering of 10 nearest neighbours, on the views side by side, each divided by its total standard deviation."""
+"""scikit-learn's SpectralClustering of 10 nearest neighbors, on the views side by side, each divided by its total standard deviation."""
 
 ENVIRONMENT = "main"
 QUICK = True

@@ -8,7 +8,7 @@ PACKAGES = ["cvxpy", "clarabel"]
 
 
 def learn(X, alpha, tol, theta):
-    from layer_programme import solve
+    from layer_program import solve
 
     accuracy = 1e-6 * tol
     return solve(X, alpha, solver="CLARABEL", tol_gap_abs=accuracy, tol_gap_rel=accuracy, tol_feas=accuracy)

@@ -9,7 +9,7 @@ PACKAGES = ["cvxpy", "osqp"]
 
 
 def learn(X, alpha, tol, theta):
-    from layer_programme import solve
+    from layer_program import solve
 
     accuracy = 1e-2 * tol
     return solve(X, alpha, solver="OSQP", eps_abs=accuracy, eps_rel=accuracy, rho=1.0, max_iter=1_000_000, polish=True)

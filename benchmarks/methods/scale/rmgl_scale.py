@@ -6,7 +6,7 @@ import time
 
 ENVIRONMENT = "main"
 PACKAGES = ["rmgl", "numba"]
-WARM_UP_ROWS = 6000  # enough for lists of neighbours instead of all pairs
+WARM_UP_ROWS = 6000  # enough for lists of neighbors instead of all pairs
 
 
 def cluster(views, n_clusters, seed, n_threads):
@@ -70,7 +70,7 @@ def stage_ends(model, end):
     """(time, stage) in their order, from the history of half steps; the first layers and embedding are one row of it."""
     began = end - model.seconds_["clustering"] - model.history_[-1]["seconds"]
     names = {"start": "layers", "layers": "layers", "embedding": "embedding"}
-    return [(began, "neighbours"), *((began + row["seconds"], names[row["step"]]) for row in model.history_), (end, "clustering")]
+    return [(began, "neighbors"), *((began + row["seconds"], names[row["step"]]) for row in model.history_), (end, "clustering")]
 
 
 def peaks(samples, ends):

@@ -7,9 +7,9 @@ PACKAGES = ["rmgl", "numba"]
 def learn(X, k, n_threads):
     import numpy as np
 
-    from rmgl.edges.neighborhoods import centred
+    from rmgl.edges.neighborhoods import centered
     from rmgl.edges.tiles import nearest_rows
     from rmgl.running.threads import team_of
 
     with team_of(1):
-        return {"found": nearest_rows(centred(X), np.arange(len(X)), k)[0]}
+        return {"found": nearest_rows(centered(X), np.arange(len(X)), k)[0]}

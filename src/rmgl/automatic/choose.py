@@ -2,13 +2,13 @@
 
 1. Every view gets the layer in which a node has `n_neighbors` edges on average: locally scaled distances, alpha solved for.
 2. The *consensus* is a layer learned in the same way from all views side by side, each divided by its spread. Where entities are absent
-   from views, a view that one of two lacks counts as a distance between that of neighbours and that of strangers; where two entities
+   from views, a view that one of two lacks counts as a distance between that of neighbors and that of strangers; where two entities
    have fewer than two views, and less than three quarters of all, in common on average, there is no consensus.
 3. A view counts for more the better its layer agrees with the embedding of the consensus. Its *roughness* is
 
        r_m = sum_ij w_ij |u_i - u_j|^2 / sum_ij w_ij  divided by the mean of |u_i - u_j|^2 over all pairs
 
-   with u_i the rows of an embedding, of length one: 0 where neighbours sit in the same place, 1 where they are unrelated. It is measured
+   with u_i the rows of an embedding, of length one: 0 where neighbors sit in the same place, 1 where they are unrelated. It is measured
    on the embedding of the consensus alone and on that of consensus and views together, and the geometric mean is taken. The weight of
    view m in the common graph is proportional to r_m^-2; the consensus weighs as much as all views together. Without a consensus the
    embedding of all views together is all there is to agree with, and weights are r_m^-1.5.
@@ -135,7 +135,7 @@ class Chooser:
         weights, roughness = np.array(self.equal_weights()), None
         if len(self.views.names) > 1:
             roughness = self.run.step("roughness", lambda: self.weigh(layers), unpack=self.unpack_roughness, random_state=self.random_state)
-            weights = normalised(roughness ** (VIEW_POWER if self.with_consensus else POWER_WITHOUT_CONSENSUS))
+            weights = normalized(roughness ** (VIEW_POWER if self.with_consensus else POWER_WITHOUT_CONSENSUS))
             weights = np.append(weights, [1.0] * self.with_consensus)
         graph = weighted_sum([self.among_all(item) for item in layers], np.asarray(weights).tolist())
         rows = None
@@ -295,7 +295,7 @@ def shared_candidates(views: Views) -> Candidates:
     return Candidates(edges, scaling.costs(edges, distances), "all pairs", scaling=scaling)
 
 
-def normalised(values: Vector) -> Vector:
+def normalized(values: Vector) -> Vector:
     return values / values.sum()
 
 

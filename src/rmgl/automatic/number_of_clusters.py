@@ -4,7 +4,7 @@ For every K the graph is cut spectrally into K parts. The choice is the smallest
 
     sum_c  (weight inside c) / (all weight)  -  (degrees in c / all degrees)^2
 
-is within a hundredth of the largest. Beside it stand the relative gap after eigenvalue K of the normalised Laplacian, and for the best
+is within a hundredth of the largest. Beside it stand the relative gap after eigenvalue K of the normalized Laplacian, and for the best
 few K the *stability*: the agreement (adjusted Rand index) with the parts found after three in ten edges were left out, at random.
 """
 

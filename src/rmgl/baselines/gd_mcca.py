@@ -1,4 +1,4 @@
-"""GD-MCCA: graph-regularised dual multi-view canonical correlation analysis (Chen, Wang and Giannakis, 2019)."""
+"""GD-MCCA: graph-regularized dual multi-view canonical correlation analysis (Chen, Wang and Giannakis, 2019)."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from rmgl.views.views import Matrix, Views
 
 
 class GDMCCA(ViewsClusterer):
-    """Graph-regularised dual multi-view CCA: directions that all views explain and that are smooth on a graph.
+    """Graph-regularized dual multi-view CCA: directions that all views explain and that are smooth on a graph.
 
-    With K_m = X_m X_m' of the centred views and L the Laplacian of a graph common to them,
+    With K_m = X_m X_m' of the centered views and L the Laplacian of a graph common to them,
 
-        maximise   tr(U' (sum_m (K_m + epsilon I)^-1 K_m - gamma L) U)     subject to   U'U = I_K
+        maximize   tr(U' (sum_m (K_m + epsilon I)^-1 K_m - gamma L) U)     subject to   U'U = I_K
 
     then k-means on the rows of U. No N x N matrix is inverted: the views enter by thin SVDs.
 
@@ -62,8 +62,8 @@ class GDMCCA(ViewsClusterer):
     >>> import numpy as np
     >>> from rmgl.baselines import GDMCCA
     >>> rng = np.random.default_rng(0)
-    >>> centres = np.repeat(np.eye(3), 20, axis=0)
-    >>> views = [centres @ rng.normal(size=(3, 4)) + 0.1 * rng.normal(size=(60, 4)) for _ in range(2)]
+    >>> centers = np.repeat(np.eye(3), 20, axis=0)
+    >>> views = [centers @ rng.normal(size=(3, 4)) + 0.1 * rng.normal(size=(60, 4)) for _ in range(2)]
     >>> np.bincount(GDMCCA(3, random_state=0).fit_predict(views)).tolist()
     [20, 20, 20]
     """
@@ -127,7 +127,7 @@ def negated_operator(matrices: Sequence[Matrix], gamma: float, epsilon: float, p
 
 
 def shrunk_basis(X: Matrix, epsilon: float) -> NDArray[np.float64]:
-    """V diag(s / sqrt(s^2 + e)) from the thin SVD of the centred view; e = epsilon times the mean s^2 over the rank."""
+    """V diag(s / sqrt(s^2 + e)) from the thin SVD of the centered view; e = epsilon times the mean s^2 over the rank."""
     dense = X.toarray() if sparse.issparse(X) else X
     left, s = left_singular(dense - dense.mean(axis=0))
     kept = s > s.max(initial=0.0) * 1e-12

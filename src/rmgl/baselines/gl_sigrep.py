@@ -1,6 +1,6 @@
 """GL-SigRep: learn a graph and a smoothed version of the data on it (Dong, Thanou, Frossard and Vandergheynst, 2016).
 
-    minimise   ||X - Y||_F^2 + alpha tr(Y'LY) + beta ||L||_F^2     subject to   L a graph Laplacian, tr(L) = N
+    minimize   ||X - Y||_F^2 + alpha tr(Y'LY) + beta ||L||_F^2     subject to   L a graph Laplacian, tr(L) = N
 
 over L and Y in turn: L solves the layer problem with costs alpha ||y_i - y_j||^2 and ridge beta, and
 Y = (I + alpha L)^-1 X.
@@ -32,7 +32,7 @@ from rmgl.model.defaults import default_alpha
 from rmgl.running.threads import team_of
 from rmgl.views.views import Matrix, Views, positive_per_view, side_by_side
 
-DENSE_NODES = 4000  # up to here (I + alpha L)^-1 X by a dense Cholesky factorisation
+DENSE_NODES = 4000  # up to here (I + alpha L)^-1 X by a dense Cholesky factorization
 DEFAULT_ALPHA = 0.1
 
 
@@ -62,7 +62,7 @@ def learn_gl_sigrep(
 
     Solves, over graph Laplacians L with tr(L) = N and matrices Y of the shape of X,
 
-        minimise   ||X - Y||_F^2 + alpha tr(Y'LY) + beta ||L||_F^2
+        minimize   ||X - Y||_F^2 + alpha tr(Y'LY) + beta ||L||_F^2
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def learn_gl_sigrep(
     alpha : float > 0
         Weight of smoothness: a larger one smooths Y more.
     beta : "auto" or float > 0
-        Weight of ||L||_F^2: a larger one gives more edges. "auto" aims at about 20 neighbours a node.
+        Weight of ||L||_F^2: a larger one gives more edges. "auto" aims at about 20 neighbors a node.
     scale : {"minmax", "standard", "unit", "none"}
     tol : float
         Stop when a round changes the objective by less than this share.
@@ -151,9 +151,9 @@ def smooth(layer: Layer, alpha: float, X: NDArray[np.float64]) -> NDArray[np.flo
 class GLSigRep(ViewsClusterer):
     """Spectral clustering of the graph that GL-SigRep learns from one view, or from several side by side.
 
-        minimise   ||X - Y||_F^2 + alpha tr(Y'LY) + beta ||L||_F^2     subject to   L a graph Laplacian, tr(L) = N
+        minimize   ||X - Y||_F^2 + alpha tr(Y'LY) + beta ||L||_F^2     subject to   L a graph Laplacian, tr(L) = N
 
-    then k-means on the unit rows of the K smallest eigenvectors of the normalised Laplacian.
+    then k-means on the unit rows of the K smallest eigenvectors of the normalized Laplacian.
 
     Parameters
     ----------
@@ -161,7 +161,7 @@ class GLSigRep(ViewsClusterer):
     alpha : float > 0
         Weight of smoothness.
     beta : "auto" or float > 0
-        Weight of ||L||_F^2; "auto" aims at about 20 neighbours a node.
+        Weight of ||L||_F^2; "auto" aims at about 20 neighbors a node.
     scale : {"minmax", "standard", "unit", "none"}, or one per view
     views : column blocks of one table, optional
     concatenate : bool

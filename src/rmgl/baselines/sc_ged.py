@@ -1,8 +1,8 @@
-"""SC-GED: spectral clustering on multi-layer graphs by generalised eigen-decomposition (Dong et al., 2012).
+"""SC-GED: spectral clustering on multi-layer graphs by generalized eigen-decomposition (Dong et al., 2012).
 
 With L_i = I - D_i^-1 W_i = V_i Lambda_i V_i^-1, eigenvalues ascending, the joint spectrum P and its inverse Q solve
 
-    minimise   1/2 sum_i ||L_i - P Lambda_i Q||_F^2 + ridge/2 (||P||_F^2 + ||Q||_F^2) + inverse/2 ||P Q - I||_F^2
+    minimize   1/2 sum_i ||L_i - P Lambda_i Q||_F^2 + ridge/2 (||P||_F^2 + ||Q||_F^2) + inverse/2 ||P Q - I||_F^2
 
 Each block is a ridge least-squares problem with a closed form (the gradient for Q printed in the paper is wrong: finite
 differences disagree). With G = sum_i lambda_i lambda_i' + inverse, entry by entry:
@@ -37,9 +37,9 @@ from rmgl.running.threads import team_of
 
 
 class SCGED(LayersClusterer):
-    """Spectral clustering by generalised eigen-decomposition: one set of eigenvectors for all layers.
+    """Spectral clustering by generalized eigen-decomposition: one set of eigenvectors for all layers.
 
-        minimise   1/2 sum_i ||L_i - P Lambda_i Q||_F^2 + ridge/2 (||P||_F^2 + ||Q||_F^2) + inverse/2 ||P Q - I||_F^2
+        minimize   1/2 sum_i ||L_i - P Lambda_i Q||_F^2 + ridge/2 (||P||_F^2 + ||Q||_F^2) + inverse/2 ||P Q - I||_F^2
 
     with L_i the random-walk Laplacian of layer i and Lambda_i its eigenvalues, then k-means on the first K columns of P.
     P starts at the eigenvectors of the layer whose spectral clustering agrees most with that of the others. Needs several dense
@@ -204,7 +204,7 @@ class JointSpectrum:
 def joint_spectrum(
     spectra: Sequence[Spectrum], P: NDArray, Q: NDArray, ridge: float, inverse: float, *, tol: float = 1e-5, max_iter: int = 200
 ) -> JointSpectrum:
-    """Minimise over P and over Q in turn from the given ones; the objective never rises. One Gram matrix and one solve per block step."""
+    """Minimize over P and over Q in turn from the given ones; the objective never rises. One Gram matrix and one solve per block step."""
     problem = JointProblem(spectra, ridge, inverse)
     found = JointSpectrum(P, Q)
     gram_P, gram_Q = found.P.T @ found.P, found.Q @ found.Q.T

@@ -24,9 +24,9 @@ from rmgl.running.threads import team_of
 class SCML(LayersClusterer):
     """Spectral clustering on multi-layer graphs: the subspace that is smooth on, and close to that of, every layer.
 
-    With L_i the symmetric-normalised Laplacian of layer i and U_i its K smallest eigenvectors,
+    With L_i the symmetric-normalized Laplacian of layer i and U_i its K smallest eigenvectors,
 
-        minimise   tr(U' (sum_i L_i - merge sum_i U_i U_i') U)     subject to   U'U = I_K
+        minimize   tr(U' (sum_i L_i - merge sum_i U_i U_i') U)     subject to   U'U = I_K
 
     then k-means on the unit rows of U.
 

@@ -24,9 +24,9 @@ IMAGE_NAME = re.compile(r"(?:^|[/\\])obj(\d+)__(\d+)\.png$")
 LARGEST_IMAGE_FILE = 1 << 20
 
 DESCRIPTION = """\
-Columbia Object Image Library (COIL-20), processed images: 20 objects, 72 poses each, 128 x 128 grey values.
+Columbia Object Image Library (COIL-20), processed images: 20 objects, 72 poses each, 128 x 128 gray values.
 S. A. Nene, S. K. Nayar and H. Murase, Columbia Object Image Library (COIL-20), Technical Report CUCS-005-96, 1996.
-Views as in the RMGL paper: lbp (59 bins of uniform local binary patterns, 8 neighbours, not rotation-invariant),
+Views as in the RMGL paper: lbp (59 bins of uniform local binary patterns, 8 neighbors, not rotation-invariant),
 hog (36: 9 orientations in 2 x 2 cells), pixels (1024: 32 x 32 means of 4 x 4 pixels).
 """
 
@@ -142,13 +142,13 @@ def zip_files(path: Path) -> Iterator[tuple[tuple[int, int], bytes]]:
 
 
 def decode(content: bytes, name: str) -> NDArray[np.uint8]:
-    """One grey PNG of 128 x 128 pixels; its header is read before its pixels."""
+    """One gray PNG of 128 x 128 pixels; its header is read before its pixels."""
     from PIL import Image, UnidentifiedImageError
 
     try:
         with Image.open(io.BytesIO(content), formats=["PNG"]) as image:
             if image.size != SHAPE[1:] or image.mode != "L":
-                raise ValueError(f"{name} is a {image.mode} image of {image.size[0]} x {image.size[1]} pixels, not grey and 128 x 128")
+                raise ValueError(f"{name} is a {image.mode} image of {image.size[0]} x {image.size[1]} pixels, not gray and 128 x 128")
             return np.asarray(image)
     except (UnidentifiedImageError, OSError, SyntaxError) as error:
         raise ValueError(f"{name} is not a readable PNG image ({error})") from error
@@ -168,7 +168,7 @@ def check_pixels(pixels: NDArray, source: Any) -> NDArray[np.uint8]:
 
 
 def local_patterns(pixels: NDArray[np.uint8]) -> NDArray[np.float64]:
-    """Shares of the 59 uniform local binary patterns with 8 neighbours at distance 1."""
+    """Shares of the 59 uniform local binary patterns with 8 neighbors at distance 1."""
     from skimage.feature import local_binary_pattern
 
     codes = (local_binary_pattern(image, 8, 1, method="nri_uniform").astype(np.intp).ravel() for image in pixels)

@@ -29,7 +29,7 @@ def load_uci_digits() -> Bunch:
     -------
     sklearn.utils.Bunch
         `views`: dict of name -> (2000, D) float array, in the paper's order fac, fou, kar, mor, pix, zer;
-        `target`: the digits, for scoring only; `DESCR`: source and licence (CC BY 4.0).
+        `target`: the digits, for scoring only; `DESCR`: source and license (CC BY 4.0).
 
     Examples
     --------

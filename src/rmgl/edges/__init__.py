@@ -3,7 +3,7 @@
 from rmgl.edges.all_pairs import AllPairs
 from rmgl.edges.candidates import Candidates, resolve, state_candidates
 from rmgl.edges.interface import ActivePairs, Edges, Evaluation, Vector
-from rmgl.edges.neighborhoods import Neighbourhoods
+from rmgl.edges.neighborhoods import Neighborhoods
 from rmgl.edges.pair_list import PairList
 
 __all__ = [
@@ -12,7 +12,7 @@ __all__ = [
     "Candidates",
     "Edges",
     "Evaluation",
-    "Neighbourhoods",
+    "Neighborhoods",
     "PairList",
     "Vector",
     "resolve",

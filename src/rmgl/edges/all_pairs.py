@@ -45,7 +45,7 @@ class AllPairs:
         require_memory(
             8 * self.n_pairs * n_vectors,
             f"{purpose}: all {self.n_pairs:,} pairs of {self.n_nodes:,} rows",
-            "give each node a list of neighbours (candidates=20, exact all the same; 'approximate' is faster), and a smaller alpha",
+            "give each node a list of neighbors (candidates=20, exact all the same; 'approximate' is faster), and a smaller alpha",
         )
 
     def measure(self, X: NDArray | sparse.csr_array, check: Check = lambda: None) -> Vector:
@@ -83,11 +83,11 @@ class AllPairs:
                 difference = X[others + i + 1] - X[[i] * others.size]
                 row[others] = np.asarray((difference * difference).sum(axis=1)).ravel()
 
-    def localised(self, distances: Vector, scales: Vector, floors: Vector) -> Vector:
+    def localized(self, distances: Vector, scales: Vector, floors: Vector) -> Vector:
         from rmgl import kernels
 
         out = np.empty_like(distances)
-        self._over_blocks(lambda first, stop: kernels.pair_localise(distances, scales, floors, first, stop, out))
+        self._over_blocks(lambda first, stop: kernels.pair_localize(distances, scales, floors, first, stop, out))
         return out
 
     def evaluate(self, u: Vector, costs: Vector) -> Evaluation:

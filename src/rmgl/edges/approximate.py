@@ -1,4 +1,4 @@
-"""Candidate pairs without a certificate: a graph the user gives, or approximate nearest neighbours. Their recall is measured."""
+"""Candidate pairs without a certificate: a graph the user gives, or approximate nearest neighbors. Their recall is measured."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rmgl.checks import sound_sparse
-from rmgl.edges.neighborhoods import centred
+from rmgl.edges.neighborhoods import centered
 from rmgl.edges.tiles import nearest_rows
 
 SAMPLE = 500
-KINDS = "'auto', 'all', 'approximate', a number of neighbours or a sparse graph"
+KINDS = "'auto', 'all', 'approximate', a number of neighbors or a sparse graph"
 
 
 def approximate_pattern(X: Any, length: int) -> sparse.csr_array:
-    """Lists of about the `length` nearest rows, by nearest-neighbour descent (pynndescent)."""
+    """Lists of about the `length` nearest rows, by nearest-neighbor descent (pynndescent)."""
     try:
         from pynndescent import NNDescent
     except ImportError as error:
-        raise ImportError("approximate neighbours need pynndescent: pip install 'rmgl[ann]'") from error
+        raise ImportError("approximate neighbors need pynndescent: pip install 'rmgl[ann]'") from error
     n = X.shape[0]
-    data = sparse.csr_matrix(X) if sparse.issparse(X) else np.ascontiguousarray(centred(X), dtype=np.float32)
+    data = sparse.csr_matrix(X) if sparse.issparse(X) else np.ascontiguousarray(centered(X), dtype=np.float32)
     found, _ = NNDescent(data, n_neighbors=min(length + 1, n), random_state=0).neighbor_graph
     own = found == np.arange(n)[:, None]
     own[~own.any(axis=1), -1] = True
-    neighbours = found[~own].reshape(n, -1)
-    rows = np.repeat(np.arange(n), neighbours.shape[1])
-    return sparse.csr_array((np.ones(neighbours.size, dtype=bool), (rows, neighbours.ravel())), shape=(n, n))
+    neighbors = found[~own].reshape(n, -1)
+    rows = np.repeat(np.arange(n), neighbors.shape[1])
+    return sparse.csr_array((np.ones(neighbors.size, dtype=bool), (rows, neighbors.ravel())), shape=(n, n))
 
 
 def given_pattern(name: str, graph: Any, n_nodes: int) -> sparse.csr_array:
@@ -55,9 +55,9 @@ def pairs_among(name: str, candidates: Any, rows: NDArray[np.intp] | None, n_nod
 
 
 def measured_recall(X: Any, union: sparse.csr_array, length: int) -> float:
-    """The share of the `length` exact nearest neighbours, of a sample of rows, that are candidates."""
+    """The share of the `length` exact nearest neighbors, of a sample of rows, that are candidates."""
     n = X.shape[0]
     rows = np.sort(np.random.RandomState(0).permutation(n)[:SAMPLE])
-    exact, _ = nearest_rows(centred(X), rows, length)
+    exact, _ = nearest_rows(centered(X), rows, length)
     listed = [np.isin(own, union.indices[union.indptr[row] : union.indptr[row + 1]]).mean() for row, own in zip(rows, exact, strict=True)]
     return float(np.mean(listed))

@@ -1,4 +1,4 @@
-"""Which pairs a layer may use: all of them, or nearest neighbours that prove the rest away."""
+"""Which pairs a layer may use: all of them, or nearest neighbors that prove the rest away."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from rmgl.edges.all_pairs import AllPairs
 from rmgl.edges.approximate import KINDS, approximate_pattern, given_pattern, measured_recall
 from rmgl.edges.interface import Edges, Vector
 from rmgl.edges.local_scaling import LocalScaling
-from rmgl.edges.neighborhoods import Neighbourhoods, centred, require_list_memory
+from rmgl.edges.neighborhoods import Neighborhoods, centered, require_list_memory
 from rmgl.edges.pair_list import PairList
 from rmgl.edges.tiles import squared_lengths
 from rmgl.running.threads import Check, Rows, one_part
 
-SMALL = 1500  # rows up to which all pairs are no slower than lists of neighbours, even for sparse layers
+SMALL = 1500  # rows up to which all pairs are no slower than lists of neighbors, even for sparse layers
 LARGE = 10_000  # rows beyond which the memory of all pairs counts, too
 SAMPLE = 50
 LONGEST_EXPECTED = 20_000
@@ -36,17 +36,17 @@ class Candidates:
     distances: Vector
     reason: str
     """"all pairs", "certified" (to be extended until that is true), "approximate" or "given"."""
-    neighbourhoods: Neighbourhoods | None = None
+    neighborhoods: Neighborhoods | None = None
     scaling: LocalScaling | None = None
     recall: float | None = None
-    """For approximate and given candidates: the share of nearest neighbours, of a sample of rows, that are among them."""
+    """For approximate and given candidates: the share of nearest neighbors, of a sample of rows, that are among them."""
     guide: NDArray[np.float64] | None = None
     """Rows whose squared distances are part of `distances`, too."""
     unguided: Vector | None = None
     """The distances without them."""
 
     @classmethod
-    def certified(cls, found: Neighbourhoods, check: Check = lambda: None) -> Candidates:
+    def certified(cls, found: Neighborhoods, check: Check = lambda: None) -> Candidates:
         return cls(found.edges, measured(found.edges, found.X, found.scaling, check), "certified", found, found.scaling)
 
     def guided(self, guide: NDArray[np.float64], check: Check = lambda: None) -> Candidates:
@@ -59,7 +59,7 @@ class Candidates:
         if not isinstance(self.edges, PairList):
             return None
         known = {"reason": self.reason, "indptr": self.edges.indptr, "indices": self.edges.indices}
-        radii = None if self.neighbourhoods is None else self.neighbourhoods.radii
+        radii = None if self.neighborhoods is None else self.neighborhoods.radii
         return {**known, "radii": radii, "scaling": self.scaling, "recall": self.recall}
 
     @classmethod
@@ -67,7 +67,7 @@ class Candidates:
         """The candidates of a view, without a guide, from what was packed."""
         pattern, radii, scaling = sound_packed(packed, X.shape[0])
         if radii is not None:
-            return cls.certified(Neighbourhoods(centred(X), pattern, radii, rows, scaling), check)
+            return cls.certified(Neighborhoods(centered(X), pattern, radii, rows, scaling), check)
         edges = PairList(pattern, rows)
         return cls(edges, measured(edges, X, scaling, check), packed["reason"], scaling=scaling, recall=packed["recall"])
 
@@ -81,11 +81,11 @@ class Candidates:
     def regrown(self, packed: dict[str, Any] | None, guide: NDArray[np.float64] | None, check: Check = lambda: None) -> Candidates:
         """These as they were when they were packed: grown, and with a guide or without."""
         grown = self
-        if packed is not None and self.neighbourhoods is not None:
+        if packed is not None and self.neighborhoods is not None:
             pattern, radii, _ = sound_packed(packed, self.edges.n_nodes)
             if radii is None:
                 raise Unsound("the candidate pairs have no radii")
-            grown = Candidates.certified(replace(self.neighbourhoods, pattern=pattern, radii=radii), check)
+            grown = Candidates.certified(replace(self.neighborhoods, pattern=pattern, radii=radii), check)
         return grown if guide is None else grown.guided(guide, check)
 
     @classmethod
@@ -93,17 +93,17 @@ class Candidates:
         union = sparse.csr_array(pattern + pattern.T)
         edges = PairList(union, rows)
         length = max(1, round(pattern.nnz / X.shape[0]))
-        scaling = LocalScaling.of(centred(X), check) if local else None
+        scaling = LocalScaling.of(centered(X), check) if local else None
         return cls(edges, measured(edges, X, scaling, check), reason, scaling=scaling, recall=measured_recall(X, union, length))
 
     def extended(self, potentials: Vector, check: Check = lambda: None) -> Candidates:
         """These candidates if they are enough at a solution u, else more of them."""
-        if self.neighbourhoods is None:
+        if self.neighborhoods is None:
             return self
-        nodes = self.neighbourhoods.too_small(potentials)
+        nodes = self.neighborhoods.too_small(potentials)
         if nodes.size == 0:
             return self
-        wider = Candidates.certified(self.neighbourhoods.widened(nodes, potentials, check), check)
+        wider = Candidates.certified(self.neighborhoods.widened(nodes, potentials, check), check)
         return wider if self.guide is None else wider.guided(self.guide, check)
 
 
@@ -155,11 +155,11 @@ def state_candidates(
         return Candidates.uncertain(X, approximate_pattern(X, length), "approximate", local, rows, check)
     if isinstance(candidates, int):
         require_list_memory(n, candidates, f"view {name!r}")
-        return Candidates.certified(Neighbourhoods.search(X, candidates, rows, check, local), check)
+        return Candidates.certified(Neighborhoods.search(X, candidates, rows, check, local), check)
     edges = AllPairs(n, rows) if shared is None else shared
     if shared is None:
         edges.require_memory(2, f"view {name!r}")
-    scaling = LocalScaling.of(centred(X), check) if local else None
+    scaling = LocalScaling.of(centered(X), check) if local else None
     return Candidates(edges, measured(edges, X, scaling, check), "all pairs", scaling=scaling)
 
 
@@ -182,14 +182,14 @@ def resolve(X: Any, alpha: float | None, candidates: Any, n_neighbors: int = 0) 
 
 
 def first_length(X: Any, alpha: float | None, n_neighbors: int = 0, share: float = 1.1) -> int:
-    """A few more neighbours than a node is expected to keep: enough for a first solution, from which the radii are chosen."""
-    expected = n_neighbors if alpha is None else expected_neighbours(X, alpha)
+    """A few more neighbors than a node is expected to keep: enough for a first solution, from which the radii are chosen."""
+    expected = n_neighbors if alpha is None else expected_neighbors(X, alpha)
     return min(X.shape[0] - 1, int(share * expected) + 5)
 
 
-def expected_neighbours(X: Any, alpha: float) -> int:
+def expected_neighbors(X: Any, alpha: float) -> int:
     """The k at which sum_{j<=k} (z_k+1 - z_j) / 4 reaches alpha, on average over a sample of rows."""
-    X, n = centred(X), X.shape[0]
+    X, n = centered(X), X.shape[0]
     rows = np.random.RandomState(0).permutation(n)[: min(n, SAMPLE)]
     norms = squared_lengths(X)
     longest = min(n - 1, LONGEST_EXPECTED)

@@ -59,7 +59,7 @@ class Edges(Protocol):
     def measure(self, X: NDArray | sparse.csr_array, check: Check = ...) -> Vector:
         """||x_i - x_j||^2 for every candidate pair: rows of a view, or of an embedding. `check` is called now and then."""
 
-    def localised(self, distances: Vector, scales: Vector, floors: Vector) -> Vector:
+    def localized(self, distances: Vector, scales: Vector, floors: Vector) -> Vector:
         """max(z_ij / (s_i s_j), min(f_i, f_j)) for every candidate pair."""
 
     def evaluate(self, u: Vector, costs: Vector) -> Evaluation:

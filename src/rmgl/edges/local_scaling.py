@@ -1,12 +1,12 @@
-"""Distances in units of how far apart neighbours are where they lie.
+"""Distances in units of how far apart neighbors are where they lie.
 
     z_ij  ->  max( z_ij / (s_i s_j),  0.7 min(f_i, f_j) )
 
-s_i is the distance of node i to its 7th neighbour, and more where that leaves the node's 7th smallest cost above 2: a node far from others
+s_i is the distance of node i to its 7th neighbor, and more where that leaves the node's 7th smallest cost above 2: a node far from others
 that lie close together, an outlier, gets edges all the same. f_i is the node's 5th smallest cost: nothing counts as much nearer than
 that, so that duplicates and pairs of near-duplicates do not keep all their weight to themselves. Copies of a node are not counted.
 
-Both follow from the 30 nearest neighbours alone, so they are the same whichever pairs are candidates.
+Both follow from the 30 nearest neighbors alone, so they are the same whichever pairs are candidates.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from rmgl.edges.tiles import Indices, listed_distances, nearest_rows
 from rmgl.running.threads import Check
 
 LISTED = 30
-SCALE_NEIGHBOUR = 7
+SCALE_NEIGHBOR = 7
 FAR = 2.0
-FLOOR_NEIGHBOUR = 5
+FLOOR_NEIGHBOR = 5
 FLOOR_SHARE = 0.7
 SMALLEST_SCALE = float(np.sqrt(5e-324))
 
@@ -39,24 +39,24 @@ class LocalScaling:
 
     @classmethod
     def of(cls, X: Any, check: Check = lambda: None) -> LocalScaling:
-        """From the nearest neighbours of the rows of X, which is centred."""
+        """From the nearest neighbors of the rows of X, which is centered."""
         nodes = np.arange(X.shape[0])
-        neighbours, _ = nearest_rows(X, nodes, LISTED, check)
-        return cls.from_lists(neighbours, listed_distances(X, nodes, neighbours))
+        neighbors, _ = nearest_rows(X, nodes, LISTED, check)
+        return cls.from_lists(neighbors, listed_distances(X, nodes, neighbors))
 
     @classmethod
-    def from_lists(cls, neighbours: Indices, distances: NDArray[np.float64], among: LocalScaling | None = None) -> LocalScaling:
-        """From lists of neighbours, in any order, and the squared distances of those listed; of new nodes `among` others, if given."""
+    def from_lists(cls, neighbors: Indices, distances: NDArray[np.float64], among: LocalScaling | None = None) -> LocalScaling:
+        """From lists of neighbors, in any order, and the squared distances of those listed; of new nodes `among` others, if given."""
         apart = np.where(distances > 0, distances, np.inf)  # copies of a node say nothing about its surroundings
-        nearest = placed(apart, SCALE_NEIGHBOUR)
+        nearest = placed(apart, SCALE_NEIGHBOR)
         known = nearest[np.isfinite(nearest)] if among is None else among.scales**2
         typical = np.median(known) if known.size else 1.0
         scales = np.sqrt(np.where(np.isfinite(nearest), nearest, typical))
-        theirs = (scales if among is None else among.scales)[neighbours]
-        far = placed(apart / (scales[:, None] * theirs), SCALE_NEIGHBOUR) / FAR
+        theirs = (scales if among is None else among.scales)[neighbors]
+        far = placed(apart / (scales[:, None] * theirs), SCALE_NEIGHBOR) / FAR
         scales = scales * np.where(np.isfinite(far), np.maximum(far, 1.0), 1.0)
-        theirs = scales[neighbours] if among is None else theirs
-        floors = placed(apart / (scales[:, None] * theirs), FLOOR_NEIGHBOUR)
+        theirs = scales[neighbors] if among is None else theirs
+        floors = placed(apart / (scales[:, None] * theirs), FLOOR_NEIGHBOR)
         return cls(scales, FLOOR_SHARE * np.where(np.isfinite(floors), floors, 1.0))
 
     def check(self, n_nodes: int) -> None:
@@ -64,18 +64,18 @@ class LocalScaling:
         sound_numbers("the scales of the nodes", self.scales, (n_nodes,), least=SMALLEST_SCALE)
         sound_numbers("the floors of the nodes", self.floors, (n_nodes,), least=0.0)
 
-    def costs_of_new(self, neighbours: Indices, distances: NDArray[np.float64]) -> NDArray[np.float64]:
+    def costs_of_new(self, neighbors: Indices, distances: NDArray[np.float64]) -> NDArray[np.float64]:
         """The costs of new nodes from their squared distances to nodes of these scales and floors, the nearest among them."""
         listed = min(LISTED, distances.shape[1])
         nearest = np.argpartition(distances, listed - 1, axis=1)[:, :listed]
         listed_distances = np.take_along_axis(distances, nearest, axis=1)
-        new = LocalScaling.from_lists(np.take_along_axis(neighbours, nearest, axis=1), listed_distances, among=self)
-        scaled = distances / (new.scales[:, None] * self.scales[neighbours])
-        return np.maximum(scaled, np.minimum(new.floors[:, None], self.floors[neighbours]))
+        new = LocalScaling.from_lists(np.take_along_axis(neighbors, nearest, axis=1), listed_distances, among=self)
+        scaled = distances / (new.scales[:, None] * self.scales[neighbors])
+        return np.maximum(scaled, np.minimum(new.floors[:, None], self.floors[neighbors]))
 
     def costs(self, edges: Edges, distances: Vector) -> Vector:
         """The costs of candidate pairs from their squared distances."""
-        return edges.localised(distances, self.scales, self.floors)
+        return edges.localized(distances, self.scales, self.floors)
 
 
 def placed(values: NDArray[np.float64], place: int) -> Vector:

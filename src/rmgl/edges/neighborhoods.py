@@ -8,7 +8,7 @@ scaling). If u_i <= radius_i for all i, a pair that is no candidate has
 
 so it carries no weight, whatever the embedding adds to the costs: the solution over the candidates *is* the solution over all pairs.
 
-Lists of nearest neighbours, to the distance rho_i of the last one, have radius_i = a_i min(a) / 2 with a_i = sqrt(rho_i) / s_i, for a pair
+Lists of nearest neighbors, to the distance rho_i of the last one, have radius_i = a_i min(a) / 2 with a_i = sqrt(rho_i) / s_i, for a pair
 in no list has z_ij >= sqrt(rho_i rho_j) = s_i s_j a_i a_j; without scaling radius_i = rho_i / 2, for z_ij >= (rho_i + rho_j) / 2. Where a
 node's u exceeds its radius, the radius is raised a little beyond u, the pairs this asks for are added, and the solve goes on from where it
 was.
@@ -36,7 +36,7 @@ MARGIN = 0.05  # by which a radius is raised beyond u: fewer searches against mo
 
 
 @dataclass(frozen=True)
-class Neighbourhoods:
+class Neighborhoods:
     """Candidate pairs of the rows of X, as a symmetric CSR pattern that holds all within their radii."""
 
     X: Any
@@ -46,17 +46,17 @@ class Neighbourhoods:
     scaling: LocalScaling | None = None
 
     @classmethod
-    def search(cls, X: Any, length: int, rows: Rows = one_part, check: Check = lambda: None, local: bool = False) -> Neighbourhoods:
+    def search(cls, X: Any, length: int, rows: Rows = one_part, check: Check = lambda: None, local: bool = False) -> Neighborhoods:
         """Lists of the `length` nearest rows, found exactly; with local scaling of at least as many as that asks for."""
-        X, nodes = centred(X), np.arange(X.shape[0])
-        neighbours, reach = nearest_rows(X, nodes, max(length, LISTED) if local else length, check)
-        pattern = union_of(np.repeat(nodes, neighbours.shape[1]), neighbours.ravel(), nodes.size)
+        X, nodes = centered(X), np.arange(X.shape[0])
+        neighbors, reach = nearest_rows(X, nodes, max(length, LISTED) if local else length, check)
+        pattern = union_of(np.repeat(nodes, neighbors.shape[1]), neighbors.ravel(), nodes.size)
         if not local:
             return cls(X, pattern, reach / 2, rows)
-        if neighbours.shape[1] > LISTED:  # scales are the same whatever the lists
+        if neighbors.shape[1] > LISTED:  # scales are the same whatever the lists
             scaling = LocalScaling.of(X, check)
         else:
-            scaling = LocalScaling.from_lists(neighbours, listed_distances(X, nodes, neighbours))
+            scaling = LocalScaling.from_lists(neighbors, listed_distances(X, nodes, neighbors))
         relative = np.sqrt(np.maximum(reach, 0.0)) / scaling.scales
         return cls(X, pattern, relative * relative.min() / 2, rows, scaling)
 
@@ -68,7 +68,7 @@ class Neighbourhoods:
         """The nodes whose radii do not prove that nothing was left out."""
         return np.flatnonzero(potentials > self.radii)
 
-    def widened(self, nodes: NDArray[np.intp], potentials: Vector, check: Check = lambda: None) -> Neighbourhoods:
+    def widened(self, nodes: NDArray[np.intp], potentials: Vector, check: Check = lambda: None) -> Neighborhoods:
         """The same with radii beyond u at the given nodes."""
         n, radii = self.X.shape[0], self.radii.copy()
         radii[nodes] = potentials[nodes] + MARGIN * np.abs(potentials[nodes])
@@ -79,11 +79,11 @@ class Neighbourhoods:
 
 def require_list_memory(n_nodes: int, length: int, purpose: str) -> None:
     """Refuse lists that would not fit: pattern, its transpose and union, distances and costs."""
-    advice = "use fewer neighbours (a smaller alpha) or fewer rows"
-    require_memory(BYTES_PER_LISTED * n_nodes * length, f"{purpose}: {n_nodes * length:,} listed neighbours", advice)
+    advice = "use fewer neighbors (a smaller alpha) or fewer rows"
+    require_memory(BYTES_PER_LISTED * n_nodes * length, f"{purpose}: {n_nodes * length:,} listed neighbors", advice)
 
 
-def centred(X: Any) -> Any:
+def centered(X: Any) -> Any:
     """Dense rows without their mean, so that |x|^2 + |y|^2 - 2x'y keeps its digits."""
     return X if sparse.issparse(X) else X - X.mean(axis=0)
 

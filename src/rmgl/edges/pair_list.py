@@ -58,12 +58,12 @@ class PairList:
         self.rows(measure_rows, self.n_nodes)
         return out
 
-    def localised(self, distances: Vector, scales: Vector, floors: Vector) -> Vector:
+    def localized(self, distances: Vector, scales: Vector, floors: Vector) -> Vector:
         from rmgl import kernels
 
         out = np.empty_like(distances)
         pairs = (self.indptr, self.indices, distances, scales, floors)
-        self.rows(lambda first, stop: kernels.list_localise(*pairs, first, stop, out), self.n_nodes)
+        self.rows(lambda first, stop: kernels.list_localize(*pairs, first, stop, out), self.n_nodes)
         return out
 
     def evaluate(self, u: Vector, costs: Vector) -> Evaluation:

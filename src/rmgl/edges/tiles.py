@@ -1,7 +1,7 @@
-"""Exact neighbours of dense data, by tiles.
+"""Exact neighbors of dense data, by tiles.
 
-Rows are sorted into tiles of neighbouring rows (halved again and again along the column of largest variance). The products of two
-tiles are one matrix product, and a compiled scan picks what is of use from it: rows nearer than the worst neighbour so far, or pairs
+Rows are sorted into tiles of neighboring rows (halved again and again along the column of largest variance). The products of two
+tiles are one matrix product, and a compiled scan picks what is of use from it: rows nearer than the worst neighbor so far, or pairs
 within given radii. Tiles whose bounding boxes lie too far apart are left out, and where all rows ask, a pair of tiles is seen once for
 both of its sides. Memory is O(N D) and what is found.
 
@@ -35,7 +35,7 @@ Indices = NDArray[np.int64]
 def nearest_rows(X: Any, nodes: NDArray[np.intp], length: int, check: Check = lambda: None) -> tuple[Indices, Vector]:
     """The `length` nearest other rows of each node, in any order, and a squared distance that no other row is nearer than.
 
-    X is centred. The reach is infinite where all rows are listed.
+    X is centered. The reach is infinite where all rows are listed.
     """
     n = X.shape[0]
     length = min(length, n - 1)
@@ -43,11 +43,11 @@ def nearest_rows(X: Any, nodes: NDArray[np.intp], length: int, check: Check = la
         everyone = np.broadcast_to(np.arange(n), (len(nodes), n))
         return everyone[everyone != nodes[:, None]].reshape(len(nodes), length), np.full(len(nodes), np.inf)
     tiles = Tiles(X, np.float32 if fits_single(X) else np.float64)
-    neighbours, reach, last = tiles.nearest(nodes, length, check)
+    neighbors, reach, last = tiles.nearest(nodes, length, check)
     poor = np.flatnonzero(reach < (1 - LARGEST_LOSS) * last)
     if poor.size and tiles.dtype == np.float32:
-        neighbours[poor], reach[poor], _ = Tiles(X, np.float64).nearest(nodes[poor], length, check)
-    return neighbours, reach
+        neighbors[poor], reach[poor], _ = Tiles(X, np.float64).nearest(nodes[poor], length, check)
+    return neighbors, reach
 
 
 def nearest_to(X: Any, asking: Any, length: int) -> Indices:
@@ -76,14 +76,14 @@ def nearest_distances(X: Any, nodes: NDArray[np.intp], length: int, check: Check
     return np.sort(listed_distances(X, nodes, nearest_rows(X, nodes, length, check)[0]), axis=1)
 
 
-def listed_distances(X: Any, nodes: NDArray[np.intp], neighbours: Indices) -> NDArray[np.float64]:
+def listed_distances(X: Any, nodes: NDArray[np.intp], neighbors: Indices) -> NDArray[np.float64]:
     """Squared distances of each node to the rows listed for it, from differences."""
     if sparse.issparse(X):
-        return np.column_stack([squared_lengths(X[column] - X[nodes]) for column in neighbours.T])
+        return np.column_stack([squared_lengths(X[column] - X[nodes]) for column in neighbors.T])
     from rmgl import kernels
 
-    distances = np.empty(neighbours.shape)
-    kernels.distances_to(X if len(nodes) == X.shape[0] else X[nodes], X, neighbours, distances)
+    distances = np.empty(neighbors.shape)
+    kernels.distances_to(X if len(nodes) == X.shape[0] else X[nodes], X, neighbors, distances)
     return distances
 
 
@@ -92,7 +92,7 @@ def pairs_within(
 ) -> tuple[Indices, Indices]:
     """The pairs of a node and any other row with squared distance below s_i s_j (radii_i + radii_j), once or twice each, and a few more.
 
-    X is centred; scales s_i that are not given are one.
+    X is centered; scales s_i that are not given are one.
     """
     norms = squared_lengths(X)
     scales = np.ones(norms.size) if scales is None else scales
@@ -115,7 +115,7 @@ def rounding(width: int, dtype: type) -> float:
 
 
 class Tiles:
-    """The rows of a centred matrix, sorted into tiles; sparse rows are in one order only and have no boxes."""
+    """The rows of a centered matrix, sorted into tiles; sparse rows are in one order only and have no boxes."""
 
     def __init__(self, X: Any, dtype: type) -> None:
         self.dtype = np.dtype(dtype)
@@ -145,7 +145,7 @@ class Tiles:
         if not sparse.issparse(self.X):
             n, width = self.X.shape
             entries = n * (width + len(columns))
-            require_memory(2 * entries * self.dtype.itemsize, f"the search for neighbours among {n:,} rows of {width:,} columns")
+            require_memory(2 * entries * self.dtype.itemsize, f"the search for neighbors among {n:,} rows of {width:,} columns")
             self.left = np.empty((n, width + len(columns)), dtype=self.dtype)
             self.left[:, :width] = self.X[self.order]
             self.right = self.left.copy()

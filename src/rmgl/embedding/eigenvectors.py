@@ -1,6 +1,6 @@
 """The common embedding: eigenvectors of the K smallest eigenvalues of a weighted sum of layers.
 
-    minimise   tr(Q' L Q)   subject to   Q'Q = I_K,       L = sum_m beta_m L_m
+    minimize   tr(Q' L Q)   subject to   Q'Q = I_K,       L = sum_m beta_m L_m
 
 A graph with C components has the eigenvalue 0 exactly C times, with the component indicators as eigenvectors. They are
 put in from the components themselves (counted on the graph, not by a threshold on eigenvalues), and only the rest is
@@ -237,7 +237,7 @@ def _laplacian(adjacency: Graph, diagonal: NDArray, rows: Rows) -> Symmetric:
 
 
 def _largest_eigenvalue_bound(adjacency: Graph, degrees: NDArray) -> float:
-    """max_i d_i + (mean degree of i's neighbours): Gershgorin's discs of D^-1 (D - W) D."""
+    """max_i d_i + (mean degree of i's neighbors): Gershgorin's discs of D^-1 (D - W) D."""
     connected = degrees > 0
     return float((degrees + (adjacency @ degrees) / np.where(connected, degrees, 1.0)).max(initial=0.0))
 

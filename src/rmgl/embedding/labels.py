@@ -23,6 +23,6 @@ def cluster_rows(embedding: NDArray[np.float64], n_clusters: int, *, n_init: int
         if embedding.shape[0] <= SAMPLE:
             return KMeans(n_clusters, n_init=n_init, random_state=generator).fit_predict(embedding)
         sample = embedding[generator.permutation(embedding.shape[0])[:SAMPLE]]
-        centres = KMeans(n_clusters, n_init=n_init, random_state=generator).fit(sample).cluster_centers_
-        starts = (KMeans(n_clusters, init=centres, n_init=1), KMeans(n_clusters, n_init=1, random_state=generator))
+        centers = KMeans(n_clusters, n_init=n_init, random_state=generator).fit(sample).cluster_centers_
+        starts = (KMeans(n_clusters, init=centers, n_init=1), KMeans(n_clusters, n_init=1, random_state=generator))
         return min((start.fit(embedding) for start in starts), key=lambda fitted: fitted.inertia_).labels_

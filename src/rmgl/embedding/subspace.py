@@ -3,7 +3,7 @@
 A block of columns is multiplied with a polynomial of the matrix that is small on [cut, ceiling], where the unwanted eigenvalues
 are, and large below; then it is made orthonormal and turned to the Ritz vectors it holds. The cut is the block's last Ritz value but
 one: the last one may belong to a random column.
-Products with the matrix are nearly all of the work, and a block that nearly solves a neighbouring problem is a good start.
+Products with the matrix are nearly all of the work, and a block that nearly solves a neighboring problem is a good start.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from rmgl.running.threads import Rows, one_part
 
 Block = NDArray[np.float64]
 
-LARGEST_GROWTH = 1e5  # of one filter: what orthonormalising in double precision bears easily
+LARGEST_GROWTH = 1e5  # of one filter: what orthonormalizing in double precision bears easily
 DEGREES = (4, 200)
 MARGIN = 3.0  # by which a filter aims below the tolerance
 TINY = 1e-300
@@ -33,8 +33,8 @@ class Symmetric(Protocol):
     def times(self, V: Block) -> Block:
         """A V."""
 
-    def recur(self, V: Block, last: Block, centre: float, factor: float) -> Block:
-        """factor (A - centre) V - last, written into `last`."""
+    def recur(self, V: Block, last: Block, center: float, factor: float) -> Block:
+        """factor (A - center) V - last, written into `last`."""
 
 
 @dataclass(frozen=True)
@@ -46,8 +46,8 @@ class Products:
     def times(self, V: Block) -> Block:
         return self.matrix @ V
 
-    def recur(self, V: Block, last: Block, centre: float, factor: float) -> Block:
-        return np.subtract(factor * (self.matrix @ V - centre * V), last, out=last)
+    def recur(self, V: Block, last: Block, center: float, factor: float) -> Block:
+        return np.subtract(factor * (self.matrix @ V - center * V), last, out=last)
 
 
 @dataclass(frozen=True)
@@ -72,8 +72,8 @@ class DenseSymmetric:
         self.rows(multiply, COLUMN_BLOCKS)
         return np.ascontiguousarray(out.T)
 
-    def recur(self, V: Block, last: Block, centre: float, factor: float) -> Block:
-        return np.subtract(factor * (self.times(V) - centre * V), last, out=last)
+    def recur(self, V: Block, last: Block, center: float, factor: float) -> Block:
+        return np.subtract(factor * (self.times(V) - center * V), last, out=last)
 
 
 @dataclass(frozen=True)
@@ -87,13 +87,13 @@ class SparseLaplacian:
     def times(self, V: Block) -> Block:
         return self.recur(V, np.zeros(V.shape), 0.0, 1.0)
 
-    def recur(self, V: Block, last: Block, centre: float, factor: float) -> Block:
+    def recur(self, V: Block, last: Block, center: float, factor: float) -> Block:
         from rmgl import kernels
 
         W, block = self.weights, np.ascontiguousarray(V)
 
         def recur_rows(first: int, stop: int) -> None:
-            kernels.laplacian_recurrence(W.indptr, W.indices, W.data, self.diagonal, block, centre, factor, first, stop, last)
+            kernels.laplacian_recurrence(W.indptr, W.indices, W.data, self.diagonal, block, center, factor, first, stop, last)
 
         (self.rows if W.nnz * V.shape[1] >= PARALLEL_PRODUCTS else one_part)(recur_rows, W.shape[0])
         return last
@@ -137,20 +137,20 @@ def filtered_subspace(
 def _filtered(matrix: Symmetric, spectrum: tuple[float, float], found: Found, count: int, tol: float) -> tuple[int, Block]:
     """The Chebyshev polynomial of [cut, ceiling] of the matrix, times the block.
 
-    Its degree is the one that brings the wanted residuals to `tol`, or as much as orthonormalising bears.
+    Its degree is the one that brings the wanted residuals to `tol`, or as much as orthonormalizing bears.
     """
     floor, ceiling = spectrum
     cut = floor + np.clip(found.values[max(count, found.values.size - 1) - 1] - floor, 1e-6 * (ceiling - floor), 0.9 * (ceiling - floor))
-    centre, half = (ceiling + cut) / 2, (ceiling - cut) / 2
+    center, half = (ceiling + cut) / 2, (ceiling - cut) / 2
     wanted = min(max(float(found.values[count - 1]), floor), cut - 0.1 * (cut - floor))
     needed = max(MARGIN * found.residuals[:count].max() / max(tol, TINY), 2.0)
-    degree = min(_degree(needed, (centre - wanted) / half), _degree(LARGEST_GROWTH, (centre - floor) / half))
+    degree = min(_degree(needed, (center - wanted) / half), _degree(LARGEST_GROWTH, (center - floor) / half))
     degree = int(np.clip(degree, *DEGREES))
     last = found.vectors
-    block = matrix.recur(last, np.zeros_like(last), centre, 1 / half)
+    block = matrix.recur(last, np.zeros_like(last), center, 1 / half)
     last = last.copy()
     for _ in range(degree - 1):
-        last, block = block, matrix.recur(block, last, centre, 2 / half)
+        last, block = block, matrix.recur(block, last, center, 2 / half)
     return degree, block
 
 

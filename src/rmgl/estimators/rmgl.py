@@ -43,14 +43,14 @@ class RMGL(ViewsClusterer):
 
     From views X_m (N rows each, the same N entities) with S_m = X_m X_m', solves
 
-        minimise   sum_m  tr(L_m S_m) + alpha_m ||L_m||_F^2 + beta_m tr(Q' L_m Q)
+        minimize   sum_m  tr(L_m S_m) + alpha_m ||L_m||_F^2 + beta_m tr(Q' L_m Q)
         subject to L_m a graph Laplacian, tr(L_m) = N, Q'Q = I_K
 
-    by exact minimisation over the layers and over Q in turn, then runs k-means on the rows of Q. A large beta makes
+    by exact minimization over the layers and over Q in turn, then runs k-means on the rows of Q. A large beta makes
     every layer fall into K components. Multiplying squared distances, alpha and beta by one number changes nothing.
 
     With alpha and beta left at "auto" nothing has to be tuned: squared distances are taken in units of the distances to the 7th
-    neighbours, a *consensus* layer of all views side by side is learned beside the others, views count by how well their layers agree with
+    neighbors, a *consensus* layer of all views side by side is learned beside the others, views count by how well their layers agree with
     its embedding, and the embedding guides the layers; `print(model.report_)` says what was chosen and why. The layers still solve the
     problem above at the alpha_ and beta_ reported, with z_ij = max(|x_i - x_j|^2 / (s_i s_j), min(f_i, f_j)) + |g_i - g_j|^2 in place of
     squared distances; s and f are in `local_scaling_`, the rows g in `guide_`. Numbers for alpha and beta give the paper's model as it is.
@@ -82,10 +82,10 @@ class RMGL(ViewsClusterer):
     solver : {"newton", "dual-ascent"}
         How layers are solved; the answer is the same. "dual-ascent" is the paper's iteration.
     candidates : "auto", "all", int, "approximate", sparse graph, or one per view (list, or dict by view name)
-        The pairs that may carry an edge. A number asks for lists of that many nearest neighbours, which are widened until they
+        The pairs that may carry an edge. A number asks for lists of that many nearest neighbors, which are widened until they
         prove that no other pair can carry weight, so the answer is the same (`layer.exact`); "auto" takes all pairs where they are
-        cheaper. "approximate" neighbours (pynndescent) and a graph of your own (`KNeighborsTransformer`) prove nothing: `layer.exact` is
-        False, and `layer.recall` says how many true neighbours of a sample of rows they hold.
+        cheaper. "approximate" neighbors (pynndescent) and a graph of your own (`KNeighborsTransformer`) prove nothing: `layer.exact` is
+        False, and `layer.recall` says how many true neighbors of a sample of rows they hold.
     tol : float
         Stop when a round lowers the objective by at most this share and turns the subspace by at most sqrt(tol).
     max_iter : int
@@ -119,7 +119,7 @@ class RMGL(ViewsClusterer):
     view_weights_ : array of shape (M,)
         How much each view counts; they sum to one.
     view_roughness_ : array of shape (M,) or None
-        How badly the layer of each view agrees with the common embedding: 0 where neighbours sit in the same place, 1 where they are
+        How badly the layer of each view agrees with the common embedding: 0 where neighbors sit in the same place, 1 where they are
         unrelated. None unless views were weighed.
     local_scaling_ : list of LocalScaling or None
         The scales s and floors f of the nodes, for each layer; None where distances are taken as they are.
@@ -133,14 +133,14 @@ class RMGL(ViewsClusterer):
     number_ : NumberOfClusters or None
         For n_clusters="auto": the candidates and their scores.
     outlier_score_ : array of shape (N,)
-        0 for an entity that is no farther from its neighbours than they are from theirs, near 1 far out. A group of several far out
+        0 for an entity that is no farther from its neighbors than they are from theirs, near 1 far out. A group of several far out
         together has small scores: they have one another.
     report_ : Report
         What was chosen, on what evidence, and where that is weak; print it.
     history_ : list of dict
         One row for the start and one per half step: objective, its terms smoothness, ridge and coupling, residuals, seconds.
     seconds_ : dict
-        Seconds spent on "neighbours" (parameters, distances and candidate edges), "layers", "embedding" and "clustering".
+        Seconds spent on "neighbors" (parameters, distances and candidate edges), "layers", "embedding" and "clustering".
     converged_, n_iter_, view_names_, n_features_in_
 
     References
@@ -153,8 +153,8 @@ class RMGL(ViewsClusterer):
     >>> import numpy as np
     >>> from rmgl import RMGL
     >>> rng = np.random.default_rng(0)
-    >>> centres = np.repeat([0.0, 5.0, 10.0], 20)[:, None]
-    >>> views = {"left": centres + rng.normal(size=(60, 2)), "right": -centres + rng.normal(size=(60, 3))}
+    >>> centers = np.repeat([0.0, 5.0, 10.0], 20)[:, None]
+    >>> views = {"left": centers + rng.normal(size=(60, 2)), "right": -centers + rng.normal(size=(60, 3))}
     >>> model = RMGL(n_clusters=3, random_state=0).fit(views)
     >>> np.bincount(model.labels_).tolist()
     [20, 20, 20]
@@ -264,7 +264,7 @@ class RMGL(ViewsClusterer):
         clock, run = Stopwatch(), Run(callback, self.max_seconds, checkpoint)
         with run, team_of(n_threads) as team:
             run.begin({name: value for name, value in self.get_params().items() if name not in UNESSENTIAL}, views, random_state)
-            with clock("neighbours"):
+            with clock("neighbors"):
                 choice = state_problems(self, views, team, random_state, run)
             problems, self.n_clusters_ = choice.problems, choice.n_clusters
             outcome = self._alternate(problems, team, random_state, clock, run)
@@ -467,7 +467,7 @@ class RMGL(ViewsClusterer):
             if not layer.exact:
                 warnings.warn(
                     f"layer {layer.name!r} is exact among its {layer.candidates} candidates only; "
-                    f"they hold {layer.recall:.1%} of the nearest neighbours of a sample of rows",
+                    f"they hold {layer.recall:.1%} of the nearest neighbors of a sample of rows",
                     UserWarning,
                     stacklevel=3,
                 )

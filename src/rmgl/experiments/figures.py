@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-from rmgl.plots import COLOURS, new_figure
+from rmgl.plots import COLORS, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -44,7 +44,7 @@ def bars(table: Mapping[str, Any]) -> Figure:
     places = np.arange(len(rows))[::-1]
     for place, row in zip(places, rows, strict=True):
         tuned = row["tuned"]
-        ax.barh(place, tuned["nmi_mean"], xerr=tuned["nmi_std"], color=family_colour(row["name"]), height=0.75, error_kw={"linewidth": 1})
+        ax.barh(place, tuned["nmi_mean"], xerr=tuned["nmi_std"], color=family_color(row["name"]), height=0.75, error_kw={"linewidth": 1})
         ax.text(1.02, place, f"{tuned['nmi_mean']:.3f}", va="center", fontsize=8)
         if row["default"] is not None:
             ax.plot(row["default"]["nmi_mean"], place, "D", color="white", markeredgecolor="black", markersize=5)
@@ -59,28 +59,28 @@ def bars(table: Mapping[str, Any]) -> Figure:
     return figure
 
 
-def family_colour(name: str) -> str:
-    return next(colour for family, colour in FAMILIES.items() if name.startswith(family))
+def family_color(name: str) -> str:
+    return next(color for family, color in FAMILIES.items() if name.startswith(family))
 
 
 def scatter_grid(arrays: Mapping[str, NDArray], names: Sequence[str]) -> Figure:
-    """Figure 3: the last two columns of each method's common subspace, coloured by the true class."""
+    """Figure 3: the last two columns of each method's common subspace, colored by the true class."""
     shown = [name for name in names if name in arrays]
     figure = new_figure(3.4 * len(shown), 3.7)
     for place, name in enumerate(shown, start=1):
         ax = figure.add_subplot(1, len(shown), place)
         scatter(ax, arrays[name][:, -2:], arrays["target"], name, size=4, numbered=True)
-    figure.suptitle("UCI handwritten digits: last two columns of the common subspace, one colour and number per digit", fontsize=11)
+    figure.suptitle("UCI handwritten digits: last two columns of the common subspace, one color and number per digit", fontsize=11)
     return figure
 
 
 def scatter(ax: Axes, points: NDArray, target: NDArray, title: str, size: float, numbered: bool = False) -> None:
     for label in np.unique(target):
         own = points[target == label]
-        ax.scatter(own[:, 0], own[:, 1], s=size, c=COLOURS[int(label) % len(COLOURS)], alpha=0.7, linewidths=0, rasterized=True)
+        ax.scatter(own[:, 0], own[:, 1], s=size, c=COLORS[int(label) % len(COLORS)], alpha=0.7, linewidths=0, rasterized=True)
     for label in np.unique(target) if numbered else ():
         x, y = np.median(points[target == label], axis=0)
-        box = {"boxstyle": "circle,pad=0.15", "facecolor": "white", "edgecolor": COLOURS[int(label) % len(COLOURS)], "alpha": 0.85}
+        box = {"boxstyle": "circle,pad=0.15", "facecolor": "white", "edgecolor": COLORS[int(label) % len(COLORS)], "alpha": 0.85}
         ax.text(x, y, str(label), ha="center", va="center", fontsize=7, bbox=box)
     ax.set_title(title, fontsize=9)
     ax.set(xticks=[], yticks=[])
@@ -102,7 +102,7 @@ def synthetic(arrays: Mapping[str, NDArray]) -> Figure:
         names = [name for name in arrays if name.startswith(kind)]
         for place, name in enumerate(names, start=1):
             draw_graph(part.add_subplot(1, len(names), place), arrays[name], target, name.removeprefix(kind))
-    bottom.suptitle("(c) embeddings: two leading principal directions of the rows, one colour per class", fontsize=11)
+    bottom.suptitle("(c) embeddings: two leading principal directions of the rows, one color per class", fontsize=11)
     columns = 4
     for place, name in enumerate(embeddings, start=1):
         ax = bottom.add_subplot(-(-len(embeddings) // columns), columns, place)
@@ -111,13 +111,13 @@ def synthetic(arrays: Mapping[str, NDArray]) -> Figure:
 
 
 def leading_directions(rows: NDArray) -> NDArray:
-    centred = rows - rows.mean(axis=0)
-    left, strength, _ = np.linalg.svd(centred, full_matrices=False)
+    centered = rows - rows.mean(axis=0)
+    left, strength, _ = np.linalg.svd(centered, full_matrices=False)
     return (left * strength)[:, :2]
 
 
 def draw_graph(ax: Axes, adjacency: NDArray, target: NDArray, title: str) -> None:
-    """Nodes in one disc per class; edges within classes in the class's colour, others in grey."""
+    """Nodes in one disc per class; edges within classes in the class's color, others in gray."""
     from matplotlib.collections import LineCollection
 
     position = class_layout(target)
@@ -125,14 +125,14 @@ def draw_graph(ax: Axes, adjacency: NDArray, target: NDArray, title: str) -> Non
     weight = adjacency[i, j] / adjacency.max()
     same = target[i] == target[j]
     for chosen, strength in ((~same, 0.12), (same, 0.35)):
-        colours = [COLOURS[int(target[a])] if target[a] == target[b] else "#555555" for a, b in zip(i[chosen], j[chosen], strict=True)]
+        colors = [COLORS[int(target[a])] if target[a] == target[b] else "#555555" for a, b in zip(i[chosen], j[chosen], strict=True)]
         segments = np.stack([position[i[chosen]], position[j[chosen]]], axis=1)
         ax.add_collection(
-            LineCollection(list(segments), colors=colours, linewidths=0.2 + 0.8 * weight[chosen], alpha=strength, rasterized=True)
+            LineCollection(list(segments), colors=colors, linewidths=0.2 + 0.8 * weight[chosen], alpha=strength, rasterized=True)
         )
     for label in np.unique(target):
         own = position[target == label]
-        ax.scatter(own[:, 0], own[:, 1], s=12, c=COLOURS[int(label)], zorder=3, linewidths=0)
+        ax.scatter(own[:, 0], own[:, 1], s=12, c=COLORS[int(label)], zorder=3, linewidths=0)
     n_cross = int((~same).sum())
     parts = connected_components(csr_array(adjacency), directed=False, return_labels=False)
     ax.set_title(f"{title}: {len(i)} edges, {n_cross} between classes, {parts} components", fontsize=9)

@@ -1,7 +1,7 @@
 """The methods of the experiments: each takes a problem and parameters and returns named embeddings to run k-means on.
 
 `edges` says how dense layers are: a number is alpha itself (the paper's 100); "k=10" is, for each view, the alpha at which a node
-with typical distances keeps about 10 neighbours.
+with typical distances keeps about 10 neighbors.
 """
 
 from __future__ import annotations
@@ -88,8 +88,8 @@ def knn_spectral(problem: Problem, *, scale: str = "minmax", n_neighbors: int = 
     total standard deviation."""
     views = Views.of(problem.views).scaled(scale).matrices
     table = np.hstack([X / np.sqrt(X.var(axis=0).sum()) for X in views])
-    neighbours = kneighbors_graph(table, min(n_neighbors, len(table) - 1), include_self=True)
-    affinity = 0.5 * (neighbours + neighbours.T)
+    neighbors = kneighbors_graph(table, min(n_neighbors, len(table) - 1), include_self=True)
+    affinity = 0.5 * (neighbors + neighbors.T)
     return {"kNN spectral": spectral_embedding(affinity, n_components=problem.n_clusters, drop_first=False, random_state=0)}
 
 

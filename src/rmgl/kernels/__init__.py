@@ -13,12 +13,12 @@ from rmgl.kernels.all_pairs import (
     pair_active,
     pair_excess,
     pair_inner,
-    pair_localise,
+    pair_localize,
     pair_product,
     repair_distances,
 )
 from rmgl.kernels.graph import add_to_dense, laplacian_recurrence, pattern_product, sum_rows
-from rmgl.kernels.pair_list import distances_to, list_above, list_count, list_distances, list_excess, list_inner, list_localise
+from rmgl.kernels.pair_list import distances_to, list_above, list_count, list_distances, list_excess, list_inner, list_localize
 from rmgl.kernels.search import count_positive, offer, offer_tiles, positive_entries, scan_tiles
 
 __all__ = [
@@ -34,13 +34,13 @@ __all__ = [
     "list_distances",
     "list_excess",
     "list_inner",
-    "list_localise",
+    "list_localize",
     "offer",
     "offer_tiles",
     "pair_active",
     "pair_excess",
     "pair_inner",
-    "pair_localise",
+    "pair_localize",
     "pair_product",
     "pattern_product",
     "positive_entries",

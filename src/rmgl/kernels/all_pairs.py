@@ -1,6 +1,6 @@
 """Loops over all pairs (i, j), i < j, stored row by row: (0,1), (0,2), ..., (1,2), ...
 
-Rows are taken as slices because a slice has no negative index, which is what lets the compiler vectorise.
+Rows are taken as slices because a slice has no negative index, which is what lets the compiler vectorize.
 """
 
 from rmgl.kernels.compiling import compiled, inlined, slack, squared_difference
@@ -98,8 +98,8 @@ def count_above(u, costs, least, degrees):
 def fill_symmetric(u, costs, least, first, stop, places, indices, data):
     """Write rows first..stop-1 of the symmetric CSR matrix of the t_ij > least. `places` holds the row starts and is advanced.
 
-    A row receives its smaller neighbours before its larger ones, so indices come out sorted. All rows at once are written in one pass
-    over the pairs; a part of them takes a pass for either kind of neighbour.
+    A row receives its smaller neighbors before its larger ones, so indices come out sorted. All rows at once are written in one pass
+    over the pairs; a part of them takes a pass for either kind of neighbor.
     """
     n = u.size
     if first == 0 and stop == n:
@@ -177,7 +177,7 @@ def repair_distances(X, norms, share, first, stop, out):
 
 
 @compiled
-def pair_localise(distances, scales, floors, first, stop, out):
+def pair_localize(distances, scales, floors, first, stop, out):
     """out_ij = max(z_ij / (s_i s_j), min(f_i, f_j)) for the pairs of rows first..stop-1."""
     n = scales.size
     for i in range(first, stop):

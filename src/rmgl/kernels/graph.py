@@ -25,13 +25,13 @@ def add_to_dense(indptr, indices, data, weight, out):
 
 
 @compiled
-def laplacian_recurrence(indptr, indices, weights, diagonal, V, centre, factor, first, stop, last):
-    """Rows first..stop-1 of factor (diag(diagonal) - W - centre) V - last, written into `last`; W in CSR form, V a block of columns."""
+def laplacian_recurrence(indptr, indices, weights, diagonal, V, center, factor, first, stop, last):
+    """Rows first..stop-1 of factor (diag(diagonal) - W - center) V - last, written into `last`; W in CSR form, V a block of columns."""
     sums = np.empty(V.shape[1])
     for i in range(first, stop):
         own, out = V[i], last[i]
         for column in range(own.size):
-            sums[column] = (diagonal[i] - centre) * own[column]
+            sums[column] = (diagonal[i] - center) * own[column]
         for place in range(indptr[i], indptr[i + 1]):
             weight, other = weights[place], V[indices[place]]
             for column in range(own.size):

@@ -80,7 +80,7 @@ def list_distances(X, indptr, indices, first, stop, out):
 
 
 @compiled
-def list_localise(indptr, indices, distances, scales, floors, first, stop, out):
+def list_localize(indptr, indices, distances, scales, floors, first, stop, out):
     """out_ij = max(z_ij / (s_i s_j), min(f_i, f_j)) over the listed pairs of rows first..stop-1."""
     for i in range(first, stop):
         for place in range(indptr[i], indptr[i + 1]):
@@ -89,9 +89,9 @@ def list_localise(indptr, indices, distances, scales, floors, first, stop, out):
 
 
 @compiled
-def distances_to(rows, X, neighbours, out):
+def distances_to(rows, X, neighbors, out):
     """Squared distances of some rows from the rows of X listed for each of them, from differences."""
     for a in range(rows.shape[0]):
         own = rows[a]
-        for k in range(neighbours.shape[1]):
-            out[a, k] = squared_difference(own, X[neighbours[a, k]])
+        for k in range(neighbors.shape[1]):
+            out[a, k] = squared_difference(own, X[neighbors[a, k]])

@@ -1,4 +1,4 @@
-"""Neighbour search: products of tiles, and heaps of scores with the smallest (worst) one at the root."""
+"""Neighbor search: products of tiles, and heaps of scores with the smallest (worst) one at the root."""
 
 import numpy as np
 
@@ -27,9 +27,9 @@ def replace_worst(scores, found, score, place):
 
 @compiled
 def offer(products, queries, first, scores, found, other_scores, other_found):
-    """Offer entry (a, b) of `products` as neighbour first + b to query a, and query a to column b where columns have heaps.
+    """Offer entry (a, b) of `products` as neighbor first + b to query a, and query a to column b where columns have heaps.
 
-    A row is not offered to itself. Chunks without anything of use, nearly all in the end, are passed over by a vectorised test.
+    A row is not offered to itself. Chunks without anything of use, nearly all in the end, are passed over by a vectorized test.
     """
     both = other_scores.shape[0] > 0
     cuts = np.full(products.shape[1], products.dtype.type(3e38))

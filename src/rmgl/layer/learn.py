@@ -21,7 +21,7 @@ from rmgl.running.threads import Check, number_of_workers, team_of
 from rmgl.views.views import Views, is_collection_of_views, positive_per_view
 
 EPSILON = float(np.finfo(np.float64).eps)
-MOST_OF_ALL = 0.5  # of the other nodes: more edges are no neighbourhood
+MOST_OF_ALL = 0.5  # of the other nodes: more edges are no neighborhood
 EDGE_TOL = 0.03
 EDGE_POWER = 1.5
 MAX_SECANTS = 12
@@ -46,7 +46,7 @@ def learn_layer(
 
     Solves, over edge weights w_ij >= 0 with degrees d_i and squared distances z_ij = ||x_i - x_j||^2,
 
-        minimise   z'w + alpha (||d||^2 + 2 ||w||^2)     subject to   2 sum(w) = N
+        minimize   z'w + alpha (||d||^2 + 2 ||w||^2)     subject to   2 sum(w) = N
 
     that is tr(X'LX) + alpha ||L||_F^2 over graph Laplacians L with tr(L) = N. A small alpha gives few edges, a large
     one gives many. Multiplying the distances and alpha by the same number changes nothing.
@@ -68,10 +68,10 @@ def learn_layer(
     start : array of shape (N,), optional
         Dual vector to start from: `potentials` of a layer learned from similar data.
     candidates : "auto", "all", int, "approximate" or sparse graph
-        The pairs that may carry an edge. A number asks for lists of that many nearest neighbours, which are widened until they
+        The pairs that may carry an edge. A number asks for lists of that many nearest neighbors, which are widened until they
         prove that no other pair can carry weight, so the answer is the same (`layer.exact`); "auto" takes all pairs where they are
-        cheaper. "approximate" neighbours (pynndescent) and a graph of your own (`KNeighborsTransformer`) prove nothing: `layer.exact` is
-        False, and `layer.recall` says how many true neighbours of a sample of rows they hold.
+        cheaper. "approximate" neighbors (pynndescent) and a graph of your own (`KNeighborsTransformer`) prove nothing: `layer.exact` is
+        False, and `layer.recall` says how many true neighbors of a sample of rows they hold.
     n_jobs : int, optional
         Threads that share the passes over the pairs; -1 for all cores. No more threads are used than there are cores. The result does
         not depend on it.
@@ -162,7 +162,7 @@ def solve_certified(
             problem = LayerProblem(candidates.edges, costs, alpha)
             solution = solve(problem, start=start, check=check, **options)
         n_iter, n_passes = n_iter + solution.n_iter, n_passes + solution.n_passes
-        with clock("neighbours"):
+        with clock("neighbors"):
             wider = candidates.extended(solution.point.u, check) if certified else candidates
         if wider is candidates:
             with clock("layers"):

@@ -27,7 +27,7 @@ def solve_newton(
     max_iter: int | None = None,
     check: Check = lambda: None,
 ) -> DualSolution:
-    """Minimise Phi(u) until the KKT residual is at most `tol`. A start from the solution takes 0 steps."""
+    """Minimize Phi(u) until the KKT residual is at most `tol`. A start from the solution takes 0 steps."""
     point, passes = starting_point(problem, start)
     n_passes = float(passes)
     limit = MAX_ITER if max_iter is None else max_iter

@@ -2,7 +2,7 @@
 
 With edge weights w_ij >= 0 on the candidate pairs, degrees d_i = sum_j w_ij and edge costs z_ij,
 
-    minimise   z'w + alpha (||d||^2 + 2 ||w||^2)     subject to   w >= 0,  2 sum(w) = N            (P)
+    minimize   z'w + alpha (||d||^2 + 2 ||w||^2)     subject to   w >= 0,  2 sum(w) = N            (P)
 
 which is tr(LR) + alpha ||L||_F^2 over graph Laplacians L with tr(L) = N. Its dual is unconstrained in N unknowns:
 

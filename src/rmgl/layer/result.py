@@ -47,12 +47,12 @@ class Layer:
     potentials: Vector = field(repr=False)
     """The dual solution u: an edge exists where u_i + u_j exceeds its cost."""
     candidates: str = "all pairs"
-    """Which pairs could carry an edge: "all pairs", "certified" nearest neighbours that prove the rest away, or "approximate" and
+    """Which pairs could carry an edge: "all pairs", "certified" nearest neighbors that prove the rest away, or "approximate" and
     "given" ones, which prove nothing."""
     seconds: dict[str, float] = field(default_factory=dict, repr=False)
-    """What was spent on "neighbours" (widening the candidates) and on "layers" (solving) at the last solve."""
+    """What was spent on "neighbors" (widening the candidates) and on "layers" (solving) at the last solve."""
     recall: float | None = None
-    """For approximate and given candidates: the share of nearest neighbours, of a sample of rows, that are among them."""
+    """For approximate and given candidates: the share of nearest neighbors, of a sample of rows, that are among them."""
 
     @property
     def exact(self) -> bool:

@@ -1,6 +1,6 @@
 """Algorithm 1: the only loop over both layers and embedding.
 
-minimise   sum_m  tr(L_m S_m) + alpha_m ||L_m||_F^2 + beta_m tr(Q' L_m Q)
+minimize   sum_m  tr(L_m S_m) + alpha_m ||L_m||_F^2 + beta_m tr(Q' L_m Q)
 subject to L_m a graph Laplacian, tr(L_m) = N, Q'Q = I_K
 """
 

@@ -235,11 +235,11 @@ class Batch:
 
     def meet_all(self, rows: NDArray[np.intp], distances: NDArray[np.float64]) -> Meeting:
         """From squared distances to all nodes: those of the smallest t are kept. No other gets weight as long as u stays below theirs."""
-        neighbours = np.broadcast_to(np.arange(distances.shape[1]), distances.shape)
-        costs = self.costs(neighbours, distances)
+        neighbors = np.broadcast_to(np.arange(distances.shape[1]), distances.shape)
+        costs = self.costs(neighbors, distances)
         kept = self.layer.n_listed
         if self.everyone or kept >= costs.shape[1]:
-            return Meeting(self, rows, neighbours, costs, distances == 0, np.full(rows.size, np.inf))
+            return Meeting(self, rows, neighbors, costs, distances == 0, np.full(rows.size, np.inf))
         thresholds = costs - self.layer.potentials
         nearest = np.argpartition(thresholds, kept, axis=1)
         cut = np.take_along_axis(thresholds, nearest[:, [kept]], axis=1)[:, 0]
@@ -251,9 +251,9 @@ class Batch:
         """From the nearest nodes alone; from more of them where over half of those get weight."""
         length = min(self.layer.n_listed, X.shape[0])
         while True:
-            neighbours, distances = near(X, asking, length)
-            costs = self.costs(neighbours, factor * distances)
-            meeting = Meeting(self, rows, neighbours, costs, distances == 0, np.full(rows.size, np.inf))
+            neighbors, distances = near(X, asking, length)
+            costs = self.costs(neighbors, factor * distances)
+            meeting = Meeting(self, rows, neighbors, costs, distances == 0, np.full(rows.size, np.inf))
             crowded = meeting.crowded() if length < X.shape[0] else np.zeros(rows.size, dtype=bool)
             if not crowded.all():
                 yield meeting.only(~crowded)
@@ -261,9 +261,9 @@ class Batch:
                 return
             rows, asking, length = rows[crowded], asking[crowded], min(4 * length, X.shape[0])
 
-    def costs(self, neighbours: NDArray[np.intp], distances: NDArray[np.float64]) -> NDArray[np.float64]:
+    def costs(self, neighbors: NDArray[np.intp], distances: NDArray[np.float64]) -> NDArray[np.float64]:
         scaling = self.layer.scaling
-        return distances if scaling is None else scaling.costs_of_new(neighbours, distances)
+        return distances if scaling is None else scaling.costs_of_new(neighbors, distances)
 
 
 @dataclass(frozen=True)
@@ -281,7 +281,7 @@ class Meeting:
     batch: Batch
     rows: NDArray[np.intp]
     """Which of the batch."""
-    neighbours: NDArray[np.intp]
+    neighbors: NDArray[np.intp]
     """Places among the nodes of the layer."""
     costs: NDArray[np.float64]
     equal: NDArray[np.bool_]
@@ -294,15 +294,15 @@ class Meeting:
         return self.batch.layer
 
     def only(self, some: NDArray[np.bool_]) -> Meeting:
-        return Meeting(self.batch, self.rows[some], self.neighbours[some], self.costs[some], self.equal[some], self.cut[some])
+        return Meeting(self.batch, self.rows[some], self.neighbors[some], self.costs[some], self.equal[some], self.cut[some])
 
     @property
     def entities(self) -> NDArray[np.intp]:
-        return self.neighbours if self.layer.nodes is None else self.layer.nodes[self.neighbours]
+        return self.neighbors if self.layer.nodes is None else self.layer.nodes[self.neighbors]
 
     def solve(self, costs: NDArray[np.float64]) -> tuple[Vector, NDArray[np.float64]]:
         """u of every row, and the thresholds t."""
-        thresholds = costs - self.layer.potentials[self.neighbours]
+        thresholds = costs - self.layer.potentials[self.neighbors]
         return one_node(thresholds, self.layer.alpha, float(self.layer.potentials.mean())), thresholds
 
     def crowded(self) -> NDArray[np.bool_]:
@@ -332,7 +332,7 @@ class Meeting:
 
     def _spread(self, own: NDArray[np.float64], theirs: NDArray[np.float64]) -> NDArray[np.float64]:
         squares = np.square(theirs).sum(axis=1)
-        if self.batch.everyone and self.neighbours.shape[1] == self.layer.potentials.size:
+        if self.batch.everyone and self.neighbors.shape[1] == self.layer.potentials.size:
             products = own @ (theirs if self.layer.nodes is None else theirs[self.layer.nodes]).T
         else:
             products = np.einsum("bk,blk->bl", own, theirs[self.entities])

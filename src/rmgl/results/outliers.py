@@ -17,8 +17,8 @@ def outlier_scores(
 ) -> Vector:
     """The mean over the views that have the entity, by their weights, of (1 - r'_i / r_i)_+.
 
-    r_i is the `spread` of node i, a squared distance at which it has neighbours, and r'_i the mean spread of its neighbours in the
-    layer, by edge weight: 0 where a node is no farther from its neighbours than they are from theirs, near 1 far out, and 1 for a node
+    r_i is the `spread` of node i, a squared distance at which it has neighbors, and r'_i the mean spread of its neighbors in the
+    layer, by edge weight: 0 where a node is no farther from its neighbors than they are from theirs, near 1 far out, and 1 for a node
     without edges. `present` holds the nodes each view has, None for all.
 
     Examples
@@ -42,7 +42,7 @@ def outlier_scores(
 
 
 def mean_lengths(X: Matrix, adjacency: sparse.csr_array) -> Vector:
-    """The mean squared distance of every node to its neighbours in a layer, by edge weight."""
+    """The mean squared distance of every node to its neighbors in a layer, by edge weight."""
     adjacency = adjacency.copy()
     lengths = PairList(adjacency).measure(X) * adjacency.data
     degrees = adjacency.sum(axis=1)

@@ -47,7 +47,7 @@ class ViewReport:
     edges_per_node: float
     weight: float
     roughness: float | None
-    """Against the common embedding: 0 where neighbours sit in the same place, 1 where they are unrelated."""
+    """Against the common embedding: 0 where neighbors sit in the same place, 1 where they are unrelated."""
     n_missing: int
     """Entities this view does not have."""
     n_empty: int
@@ -86,16 +86,16 @@ class Report:
         if self.automatic:
             lines.append(
                 f"alpha: solved for {self.n_neighbors} edges a node on average, on squared distances in units of the distances to the 7th "
-                "neighbours."
+                "neighbors."
             )
             if self.consensus:
                 lines.append(
-                    "Weights: by how well the layer of a view agrees with the embedding of all views side by side (roughness 0: neighbours "
+                    "Weights: by how well the layer of a view agrees with the embedding of all views side by side (roughness 0: neighbors "
                     "sit in the same place, 1: they are unrelated). A consensus layer of all views side by side is learned beside them."
                 )
             elif len(self.views) > 1:
                 lines.append(
-                    "Weights: by how well the layer of a view agrees with the embedding of all views together (roughness 0: neighbours sit "
+                    "Weights: by how well the layer of a view agrees with the embedding of all views together (roughness 0: neighbors sit "
                     "in the same place, 1: they are unrelated). Entities have too few views in common, or are too many, for a consensus."
                 )
         else:

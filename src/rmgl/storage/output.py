@@ -160,7 +160,7 @@ def write_results(folder: Path, model: RMGL, *, ids: Sequence[str] | None, secon
     file_names = layer_file_names([layer.name for layer in model.layers_])
     for layer, file_name in zip(model.layers_, file_names, strict=True):
         sparse.save_npz(folder / "layers" / file_name, layer.adjacency)
-    summary = summarise(model, seconds, file_names)
+    summary = summarize(model, seconds, file_names)
     (folder / "summary.json").write_text(json.dumps(plain(summary), indent=2, allow_nan=False) + "\n", encoding="utf-8")
     (folder / "report.txt").write_text(f"{model.report_}\n", encoding="utf-8")
     if pictures:
@@ -208,7 +208,7 @@ def plain(value: Any) -> Any:
     return None if isinstance(value, float) and not np.isfinite(value) else value
 
 
-def summarise(model: RMGL, seconds: float, file_names: Sequence[str]) -> dict[str, Any]:
+def summarize(model: RMGL, seconds: float, file_names: Sequence[str]) -> dict[str, Any]:
     """What was done, with which parameters and versions, and how sure it is."""
     layers = [
         {

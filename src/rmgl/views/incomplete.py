@@ -127,7 +127,7 @@ def check_observed(observed: Any, names: Sequence[str], index: Any = None) -> li
     """One mask of rows for each view, None where all are observed.
 
     Given as a table of truth values with a column for each view, or as a list or dict with one mask for each view. A table whose rows
-    are labelled must have the labels `index` of the views, where they have any.
+    are labeled must have the labels `index` of the views, where they have any.
     """
     if observed is None:
         return [None] * len(names)

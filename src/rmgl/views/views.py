@@ -40,9 +40,9 @@ class Views:
     Examples
     --------
     >>> import numpy as np
-    >>> views = Views.of({"height": np.ones((4, 2)), "colour": np.eye(4)})
+    >>> views = Views.of({"height": np.ones((4, 2)), "color": np.eye(4)})
     >>> views.names, views.n_rows, views.n_features
-    (('height', 'colour'), 4, 6)
+    (('height', 'color'), 4, 6)
     """
 
     names: tuple[str, ...]
@@ -323,16 +323,16 @@ def check_same_rows(named: list[tuple[str, Any]], matrices: tuple[Matrix, ...]) 
                 "every view needs the same entities in the same order (a missing entity is a row of NaN; tables with row labels are put "
                 "together by align='outer')"
             )
-    labelled = [(name, X.index) for name, X in named if _has_row_labels(X)]
-    for name, index in labelled[1:]:
-        reference_name, reference = labelled[0]
+    labeled = [(name, X.index) for name, X in named if _has_row_labels(X)]
+    for name, index in labeled[1:]:
+        reference_name, reference = labeled[0]
         ours, theirs = np.asarray(index, dtype=object), np.asarray(reference, dtype=object)
         both_missing = (ours != ours) & (theirs != theirs)
         differs = np.flatnonzero((ours != theirs) & ~both_missing)
         if differs.size:
             row = differs[0]
             raise ValueError(
-                f"row {row} of view {name!r} is labelled {index[row]!r} but {reference[row]!r} in view {reference_name!r}: "
+                f"row {row} of view {name!r} is labeled {index[row]!r} but {reference[row]!r} in view {reference_name!r}: "
                 "put the rows together by their labels (align='outer' or 'inner'), or drop the labels (reset_index) if they mean nothing"
             )
 

@@ -1,6 +1,6 @@
 """The layer problem (P) stated for CVXPY.
 
-It is a quadratic programme with a diagonal Hessian and a sparse constraint matrix: weights w and degrees d are unknowns, tied by
+It is a quadratic program with a diagonal Hessian and a sparse constraint matrix: weights w and degrees d are unknowns, tied by
 S w = d, where S sums the weights at each node. The multipliers of that constraint are the dual vector u of the layer problem.
 """
 
