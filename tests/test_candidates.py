@@ -246,7 +246,7 @@ def test_certified_layers_with_local_scaling_are_those_over_all_pairs(name, leng
 def test_certificate_with_local_scaling_is_the_inequality_of_the_scaled_radii(rng):
     X = rng.normal(size=(80, 2)) * rng.choice([0.1, 1.0, 10.0], size=(80, 1))
     square = squareform(pdist(X, "sqeuclidean"))
-    listed = Neighborhoods.search(X, 30, local=True)
+    listed = Neighborhoods.search(X, 30, local=0.7)
     scales = listed.scaling.scales
     for found in (listed, listed.widened(np.arange(80), 1.5 * listed.radii), listed.widened(np.arange(5), 2 * listed.radii)):
         left_out = ~found.pattern.toarray() & ~np.eye(80, dtype=bool)

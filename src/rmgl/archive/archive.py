@@ -2,13 +2,13 @@
 
 The file is an uncompressed ZIP archive:
 
-    model.json          {"format": "rmgl model", "version": 1, "rmgl": "0.1.0", "content": ...}
+    model.json          {"format": "rmgl model", "version": 2, "rmgl": "0.2.0", "content": ...}
     arrays/0.npy ...    NumPy arrays, which `content` refers to by number
 
 `content` holds numbers, text, true, false, null and lists as they are; everything else is an object with one key that says what it is:
 {"array": 3}, {"labels": [...]} (an array of objects), {"dict": [[key, value], ...]}, {"tuple": [...]}, {"slice": [...]},
-{"float": "nan"}, {"sparse": {...}} (CSR), and {"Layer": {...}} and the other records of `RECORDS` by their fields. Arrays come back
-bit by bit. Whatever the file holds, loading makes values of these kinds and nothing else.
+{"float": "nan"}, {"sparse": {...}} (CSR), and {"Layer": {...}} and other registered records by their fields. An array that several places
+share is stored once. Arrays come back bit by bit. Whatever the file holds, loading makes values of these kinds and nothing else.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ import os
 import tokenize
 import zipfile
 from collections.abc import Callable
-from dataclasses import fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
+from importlib.metadata import version as installed_version
 from io import BytesIO
 from numbers import Integral, Real
 from pathlib import Path
@@ -32,25 +33,17 @@ from scipy import sparse
 
 from rmgl.archive.array_file import read_header
 from rmgl.archive.atomic import new_file
-from rmgl.automatic.number_of_clusters import NumberOfClusters
+from rmgl.archive.records import RECORDS
 from rmgl.checks import conforms, sound_csr
-from rmgl.edges.local_scaling import LocalScaling
-from rmgl.embedding.eigenvectors import Embedding
-from rmgl.layer import Layer
-from rmgl.placing.placement import FittedLayer, Placement
-from rmgl.results.report import Report, ViewReport
-from rmgl.views.scaling import Scaler
-from rmgl.views.views import Views
 
-VERSION = 1
+VERSION = 2
 INDEX = "model.json"
-KINDS = (Embedding, FittedLayer, Layer, LocalScaling, NumberOfClusters, Placement, Report, Scaler, ViewReport, Views)
-RECORDS: dict[str, Any] = {kind.__name__: kind for kind in KINDS}
 DAMAGED = (
     *(zipfile.BadZipFile, EOFError, ValueError, TypeError, KeyError, NotImplementedError, OverflowError, RecursionError, RuntimeError),
     tokenize.TokenError,
 )
-KEPT = ("n_components",)  # known of a layer beside its fields
+Upgrade = Callable[[int, Any], Any]
+"""upgrade(version, content): the content of an archive of an earlier version, still encoded, as today's version has it."""
 
 
 class NotReadable(ValueError):
@@ -62,16 +55,31 @@ def write_archive(path: str | os.PathLike, content: Any, *, format: str, version
     target = Path(path)
     if not target.parent.is_dir():
         raise FileNotFoundError(f"{target}: its folder does not exist")
-    arrays: list[np.ndarray] = []
-    index = {"format": format, "version": version, "rmgl": _rmgl_version(), "content": encode(content, arrays)}
+    arrays = Arrays()
+    index = {"format": format, "version": version, "rmgl": installed_version("rmgl"), "content": encode(content, arrays)}
     with new_file(target, exclusive=exclusive) as draft, zipfile.ZipFile(draft, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
         archive.writestr(INDEX, json.dumps(index, allow_nan=False))
-        for number, array in enumerate(arrays):
+        for number, array in enumerate(arrays.found):
             with archive.open(f"arrays/{number}.npy", "w", force_zip64=True) as member:
                 npy.write_array(member, array, allow_pickle=False)
 
 
-def read_archive(path: str | os.PathLike, *, format: str, version: int = VERSION) -> Any:
+class Arrays:
+    """The arrays that an archive refers to by number, each once however often it is referred to."""
+
+    def __init__(self) -> None:
+        self.found: list[np.ndarray] = []
+        self._numbers: dict[int, int] = {}
+
+    def number(self, array: np.ndarray) -> int:
+        """The number of an array."""
+        if id(array) not in self._numbers:
+            self._numbers[id(array)] = len(self.found)
+            self.found.append(array)
+        return self._numbers[id(array)]
+
+
+def read_archive(path: str | os.PathLike, *, format: str, version: int = VERSION, upgrade: Upgrade | None = None) -> Any:
     """The content of a file that `write_archive` wrote; a ValueError that says what is wrong with any other."""
     try:
         with zipfile.ZipFile(path) as archive:
@@ -85,7 +93,10 @@ def read_archive(path: str | os.PathLike, *, format: str, version: int = VERSION
                 raise NotReadable(
                     f"it was written by a newer rmgl (version {found} of the format; this one reads up to {version}): upgrade rmgl"
                 )
-            return decode(index.get("content"), cache(lambda number: _array(archive, number)))
+            content = index.get("content")
+            if upgrade is not None and found < version:
+                content = upgrade(found, content)
+            return decode(content, cache(lambda number: _array(archive, number)))
     except NotReadable as error:
         raise ValueError(f"{path}: not a readable {format}; {error}") from error
     except FileNotFoundError as error:
@@ -99,8 +110,8 @@ def read_archive(path: str | os.PathLike, *, format: str, version: int = VERSION
         raise ValueError(f"{path}: not a readable {format}; it is damaged or something else{detail and f' ({detail})'}") from error
 
 
-def encode(value: Any, arrays: list[np.ndarray]) -> Any:
-    """The value as JSON; arrays are appended to the list and referred to by number."""
+def encode(value: Any, arrays: Arrays) -> Any:
+    """The value as JSON; arrays are collected and referred to by number."""
     if value is None or isinstance(value, bool | str):
         return value
     if isinstance(value, np.bool_):
@@ -113,8 +124,7 @@ def encode(value: Any, arrays: list[np.ndarray]) -> Any:
     if isinstance(value, np.ndarray):
         if value.dtype.kind in "OUS":
             return {"labels": [encode(_label(item), arrays) for item in value.ravel().tolist()]}
-        arrays.append(value)
-        return {"array": len(arrays) - 1}
+        return {"array": arrays.number(value)}
     if sparse.issparse(value):
         value = sparse.csr_array(value)
         parts = {"data": value.data, "indices": value.indices, "indptr": value.indptr, "shape": list(value.shape)}
@@ -133,7 +143,6 @@ def encode(value: Any, arrays: list[np.ndarray]) -> Any:
         return {"slice": [encode(end, arrays) for end in (value.start, value.stop, value.step)]}
     if is_dataclass(value) and type(value).__name__ in RECORDS:
         parts = {field.name: getattr(value, field.name) for field in fields(value)}
-        parts |= {name: value.__dict__[name] for name in KEPT if name in value.__dict__}
         return {type(value).__name__: {name: encode(part, arrays) for name, part in parts.items()}}
     if isinstance(value, np.random.RandomState | np.random.Generator):
         return None  # it has moved on since the fit
@@ -178,16 +187,15 @@ def _entry(entry: Any, array: Callable[[Any], np.ndarray]) -> tuple[Any, Any]:
 
 
 def _record(kind: str, parts: dict[str, Any]) -> Any:
-    names = {field.name for field in fields(RECORDS[kind])}
-    kept = {name: parts.pop(name) for name in KEPT if name in parts and name not in names}
-    if set(parts) != names:
-        raise NotReadable(f"a {kind} with the fields {sorted(parts)}, not {sorted(names)}")
-    for name, hint in {**_field_types(RECORDS[kind]), **dict.fromkeys(kept, int)}.items():
-        if not conforms({**parts, **kept}[name], hint):
+    """A record from its fields. Those that it has gained since the file was written get their defaults."""
+    types = _field_types(RECORDS[kind])
+    required = {field.name for field in fields(RECORDS[kind]) if field.default is MISSING and field.default_factory is MISSING}
+    if not required <= set(parts) <= set(types):
+        raise NotReadable(f"a {kind} with the fields {sorted(parts)}, not {sorted(types)}")
+    for name, value in parts.items():
+        if not conforms(value, types[name]):
             raise NotReadable(f"what it holds does not fit together (the {name} of a {kind} is of another type)")
-    record = RECORDS[kind](**parts)
-    record.__dict__.update(kept)
-    return record
+    return RECORDS[kind](**parts)
 
 
 @cache
@@ -229,9 +237,3 @@ def _array(archive: zipfile.ZipFile, number: Any) -> np.ndarray:
         raise NotReadable(f"array {number} of {header.dtype} and shape {header.shape} does not fit into its {len(data)} bytes")
     stream.seek(0)
     return npy.read_array(stream, allow_pickle=False)
-
-
-def _rmgl_version() -> str:
-    from rmgl import __version__
-
-    return __version__

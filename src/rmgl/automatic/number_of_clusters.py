@@ -10,6 +10,7 @@ few K the *stability*: the agreement (adjusted Rand index) with the parts found 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.metrics import adjusted_rand_score
 
+from rmgl.archive.records import record
 from rmgl.checks import Unsound, sound_indices, sound_numbers
 from rmgl.embedding.eigenvectors import Graph, smallest_eigenvectors, unit_rows
 from rmgl.embedding.labels import cluster_rows
@@ -32,6 +34,7 @@ STABLE = 0.9
 WIDE = 3
 
 
+@record
 @dataclass(frozen=True)
 class NumberOfClusters:
     """K and the evidence for it."""
@@ -82,8 +85,8 @@ class NumberOfClusters:
         }
 
 
-def choose_number(graph: Graph, random_state: np.random.RandomState) -> NumberOfClusters:
-    """The number of clusters of a weighted graph."""
+def by_modularity(graph: Graph, random_state: np.random.RandomState) -> NumberOfClusters:
+    """The smallest number of clusters of a weighted graph whose modularity is within a hundredth of the largest."""
     graph = sparse.csr_array(graph)
     n = graph.shape[0]
     if n < 3:
@@ -102,6 +105,11 @@ def choose_number(graph: Graph, random_state: np.random.RandomState) -> NumberOf
     for k, value in found.items():
         stability[candidates == k] = value
     return NumberOfClusters(chosen, candidates, modularities, gaps, stability)
+
+
+NumberRule = Callable[[Graph, np.random.RandomState], NumberOfClusters]
+"""rule(graph, random_state): the number of clusters of the common graph, with the evidence for it."""
+NUMBER_RULES: dict[str, NumberRule] = {"modularity": by_modularity}
 
 
 def nearly_best(values: NDArray[np.float64]) -> NDArray[np.bool_]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -12,17 +11,19 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval
 
 from rmgl.baselines.given_layers import check_adjacencies
 from rmgl.embedding.eigenvectors import left_singular, smallest_beyond
 from rmgl.embedding.labels import cluster_rows
 from rmgl.embedding.subspace import Products
 from rmgl.estimators.base import ViewsClusterer
+from rmgl.estimators.parameters import ARRAY, NAME, NOTHING, Kind, number
 from rmgl.layer import Layer
 from rmgl.running.threads import team_of
 from rmgl.views.scaling import fit_scaler
 from rmgl.views.views import Matrix, Views
+
+LAYER = Kind("a Layer", lambda value: isinstance(value, Layer))
 
 
 class GDMCCA(ViewsClusterer):
@@ -68,11 +69,11 @@ class GDMCCA(ViewsClusterer):
     [20, 20, 20]
     """
 
-    _parameter_constraints = {
-        **ViewsClusterer._parameter_constraints,
-        "gamma": [Interval(Real, 0, None, closed="left")],
-        "epsilon": [Interval(Real, 0, None, closed="neither")],
-        "graph": [str, Layer, "array-like", "sparse matrix", None],
+    _allowed = {
+        **ViewsClusterer._allowed,
+        "gamma": (number(least=0),),
+        "epsilon": (number(above=0),),
+        "graph": (NAME, LAYER, ARRAY, NOTHING),
     }
 
     def __init__(self, n_clusters=8, *, gamma=1.0, epsilon=0.1, graph=None, scale="minmax", views=None, n_init=10, random_state=None):
@@ -87,7 +88,7 @@ class GDMCCA(ViewsClusterer):
 
     def fit(self, X: Any, y: Any = None) -> GDMCCA:
         """Find the common directions and cluster the rows; X as for `RMGL`."""
-        self._validate_params()
+        self._check_parameters()
         views = self._check_views(X)
         matrices = views.scaled(self.scale).matrices
         random_state = check_random_state(self.random_state)

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from rmgl.baselines.gl_sigrep import learn_gl_sigrep
 from rmgl.estimators.base import ViewsClusterer
+from rmgl.estimators.parameters import NOTHING, TRUTH_VALUE, number, one_of, whole_number
 from rmgl.layer import Layer
 from rmgl.running.threads import Team, number_of_workers
 from rmgl.views.views import LARGEST_VALUE, SMALLEST_SPREAD, Views
@@ -37,12 +36,12 @@ class LayersClusterer(ViewsClusterer):
     with `precomputed=True`, adjacency matrices (symmetric, weights >= 0; entries on the diagonal are left out).
     """
 
-    _parameter_constraints = {
-        **ViewsClusterer._parameter_constraints,
-        "precomputed": ["boolean"],
-        "alpha": [Interval(Real, 0, None, closed="neither")],
-        "beta": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
-        "n_jobs": [None, Integral],
+    _allowed = {
+        **ViewsClusterer._allowed,
+        "precomputed": (TRUTH_VALUE,),
+        "alpha": (number(above=0),),
+        "beta": (one_of("auto"), number(above=0)),
+        "n_jobs": (NOTHING, whole_number()),
     }
 
     precomputed: bool

@@ -19,13 +19,13 @@ from scipy import linalg, sparse
 from scipy.sparse.linalg import splu
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from rmgl.baselines.spectral import spectral_rows
 from rmgl.edges import AllPairs
 from rmgl.embedding.labels import cluster_rows
 from rmgl.estimators.base import ViewsClusterer
-from rmgl.layer import Layer, LayerProblem, solve_layer
+from rmgl.estimators.parameters import TRUTH_VALUE, number, one_of, whole_number
+from rmgl.layer import Layer, LayerProblem, Origin, solve_layer
 from rmgl.layer.learn import check_magnitudes
 from rmgl.layer.problem import squared_norm
 from rmgl.model.defaults import default_alpha
@@ -118,7 +118,7 @@ def _alternate(
     history: list[float] = []
     Y, fit, potentials = X, 0.0, None
     for _ in range(max_iter):
-        layer = solve_layer(name, LayerProblem(edges, alpha * distances, beta), start=potentials)
+        layer = solve_layer(Origin(name), LayerProblem(edges, alpha * distances, beta), start=potentials)
         history.append(fit + layer.objective)
         potentials = layer.potentials
         Y = smooth(layer, alpha, X)
@@ -189,13 +189,13 @@ class GLSigRep(ViewsClusterer):
     [20, 20, 20]
     """
 
-    _parameter_constraints = {
-        **ViewsClusterer._parameter_constraints,
-        "alpha": [Interval(Real, 0, None, closed="neither")],
-        "beta": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
-        "concatenate": ["boolean"],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
+    _allowed = {
+        **ViewsClusterer._allowed,
+        "alpha": (number(above=0),),
+        "beta": (one_of("auto"), number(above=0)),
+        "concatenate": (TRUTH_VALUE,),
+        "tol": (number(least=0),),
+        "max_iter": (whole_number(least=1),),
     }
 
     def __init__(
@@ -225,7 +225,7 @@ class GLSigRep(ViewsClusterer):
 
     def fit(self, X: Any, y: Any = None) -> GLSigRep:
         """Learn the graph and cluster its nodes; X as for `RMGL`."""
-        self._validate_params()
+        self._check_parameters()
         views = self._check_views(X).scaled(self.scale)
         if len(views.names) > 1 and not self.concatenate:
             raise ValueError(f"GLSigRep learns one graph and {len(views.names)} views were given: pass one view, or set concatenate=True")

@@ -16,7 +16,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -25,13 +24,13 @@ from scipy import linalg, sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import normalized_mutual_info_score
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval
 
 from rmgl.baselines.given_layers import LayersClusterer
 from rmgl.baselines.gl_sigrep import DEFAULT_ALPHA
 from rmgl.baselines.spectral import spectral_rows
 from rmgl.embedding.eigenvectors import normalized_laplacian, smallest_eigenvectors
 from rmgl.embedding.labels import cluster_rows
+from rmgl.estimators.parameters import number, whole_number
 from rmgl.running.memory import require_memory
 from rmgl.running.threads import team_of
 
@@ -83,12 +82,12 @@ class SCGED(LayersClusterer):
     [1, 1, 1]
     """
 
-    _parameter_constraints = {
-        **LayersClusterer._parameter_constraints,
-        "ridge": [Interval(Real, 0, None, closed="neither")],
-        "inverse": [Interval(Real, 0, None, closed="neither")],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
+    _allowed = {
+        **LayersClusterer._allowed,
+        "ridge": (number(above=0),),
+        "inverse": (number(above=0),),
+        "tol": (number(least=0),),
+        "max_iter": (whole_number(least=1),),
     }
 
     def __init__(
@@ -124,7 +123,7 @@ class SCGED(LayersClusterer):
 
     def fit(self, X: Any, y: Any = None) -> SCGED:
         """Find the joint spectrum of the layers (learned from views, or given) and cluster the nodes."""
-        self._validate_params()
+        self._check_parameters()
         random_state = check_random_state(self.random_state)
         with team_of(self._n_threads(X)) as team:
             layers = self._check_layers(X, team)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -11,13 +10,13 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval
 
 from rmgl.baselines.given_layers import LayersClusterer
 from rmgl.baselines.gl_sigrep import DEFAULT_ALPHA
 from rmgl.embedding.eigenvectors import normalized_laplacian, smallest_beyond, smallest_eigenvectors, unit_rows
 from rmgl.embedding.labels import cluster_rows
 from rmgl.embedding.subspace import Products
+from rmgl.estimators.parameters import number
 from rmgl.running.threads import team_of
 
 
@@ -65,9 +64,9 @@ class SCML(LayersClusterer):
     [1, 1, 1]
     """
 
-    _parameter_constraints = {
-        **LayersClusterer._parameter_constraints,
-        "merge": [Interval(Real, 0, None, closed="left")],
+    _allowed = {
+        **LayersClusterer._allowed,
+        "merge": (number(least=0),),
     }
 
     def __init__(
@@ -97,7 +96,7 @@ class SCML(LayersClusterer):
 
     def fit(self, X: Any, y: Any = None) -> SCML:
         """Merge the layers (learned from views, or given) and cluster the nodes."""
-        self._validate_params()
+        self._check_parameters()
         random_state = check_random_state(self.random_state)
         with team_of(self._n_threads(X)) as team:
             layers = self._check_layers(X, team)

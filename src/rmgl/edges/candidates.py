@@ -14,7 +14,7 @@ from rmgl.checks import Unsound, expect, sound_csr, sound_numbers
 from rmgl.edges.all_pairs import AllPairs
 from rmgl.edges.approximate import KINDS, approximate_pattern, given_pattern, measured_recall
 from rmgl.edges.interface import Edges, Vector
-from rmgl.edges.local_scaling import LocalScaling
+from rmgl.edges.local_scaling import FLOOR_SHARE, LocalScaling
 from rmgl.edges.neighborhoods import Neighborhoods, centered, require_list_memory
 from rmgl.edges.pair_list import PairList
 from rmgl.edges.tiles import squared_lengths
@@ -89,11 +89,13 @@ class Candidates:
         return grown if guide is None else grown.guided(guide, check)
 
     @classmethod
-    def uncertain(cls, X: Any, pattern: sparse.csr_array, reason: str, local: bool, rows: Rows, check: Check = lambda: None) -> Candidates:
+    def uncertain(
+        cls, X: Any, pattern: sparse.csr_array, reason: str, local: float | None, rows: Rows, check: Check = lambda: None
+    ) -> Candidates:
         union = sparse.csr_array(pattern + pattern.T)
         edges = PairList(union, rows)
         length = max(1, round(pattern.nnz / X.shape[0]))
-        scaling = LocalScaling.of(centered(X), check) if local else None
+        scaling = LocalScaling.of(centered(X), local, check) if local is not None else None
         return cls(edges, measured(edges, X, scaling, check), reason, scaling=scaling, recall=measured_recall(X, union, length))
 
     def extended(self, potentials: Vector, check: Check = lambda: None) -> Candidates:
@@ -136,6 +138,7 @@ def state_candidates(
     candidates: Any,
     *,
     local: bool = False,
+    floor_share: float = FLOOR_SHARE,
     n_neighbors: int = 0,
     shared: AllPairs | None = None,
     rows: Rows = one_part,
@@ -148,18 +151,18 @@ def state_candidates(
     """
     n = X.shape[0]
     if not isinstance(candidates, str | int):
-        return Candidates.uncertain(X, given_pattern(name, candidates, n), "given", local, rows, check)
+        return Candidates.uncertain(X, given_pattern(name, candidates, n), "given", floor_share if local else None, rows, check)
     if candidates == "approximate":
         length = first_length(X, alpha, n_neighbors, share=1.5)  # what is missing from these lists stays missing
         require_list_memory(n, length, f"view {name!r}")
-        return Candidates.uncertain(X, approximate_pattern(X, length), "approximate", local, rows, check)
+        return Candidates.uncertain(X, approximate_pattern(X, length), "approximate", floor_share if local else None, rows, check)
     if isinstance(candidates, int):
         require_list_memory(n, candidates, f"view {name!r}")
-        return Candidates.certified(Neighborhoods.search(X, candidates, rows, check, local), check)
+        return Candidates.certified(Neighborhoods.search(X, candidates, rows, check, floor_share if local else None), check)
     edges = AllPairs(n, rows) if shared is None else shared
     if shared is None:
         edges.require_memory(2, f"view {name!r}")
-    scaling = LocalScaling.of(centered(X), check) if local else None
+    scaling = LocalScaling.of(centered(X), floor_share, check) if local else None
     return Candidates(edges, measured(edges, X, scaling, check), "all pairs", scaling=scaling)
 
 

@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rmgl.checks import sound_numbers
+from rmgl.archive.records import record
+from rmgl.checks import Unsound, sound_numbers
 from rmgl.edges.interface import Edges, Vector
 from rmgl.edges.tiles import Indices, listed_distances, nearest_rows
 from rmgl.running.threads import Check
@@ -30,23 +31,28 @@ FLOOR_SHARE = 0.7
 SMALLEST_SCALE = float(np.sqrt(5e-324))
 
 
+@record
 @dataclass(frozen=True)
 class LocalScaling:
     """The scale s_i and the floor 0.7 f_i of every node."""
 
     scales: Vector
     floors: Vector
+    floor_share: float = FLOOR_SHARE
+    """The share of a node's 5th smallest cost that is its floor."""
 
     @classmethod
-    def of(cls, X: Any, check: Check = lambda: None) -> LocalScaling:
-        """From the nearest neighbors of the rows of X, which is centered."""
+    def of(cls, X: Any, floor_share: float = FLOOR_SHARE, check: Check = lambda: None) -> LocalScaling:
+        """The scaling by the nearest neighbors of the rows of X, which is centered."""
         nodes = np.arange(X.shape[0])
         neighbors, _ = nearest_rows(X, nodes, LISTED, check)
-        return cls.from_lists(neighbors, listed_distances(X, nodes, neighbors))
+        return cls.from_lists(neighbors, listed_distances(X, nodes, neighbors), floor_share)
 
     @classmethod
-    def from_lists(cls, neighbors: Indices, distances: NDArray[np.float64], among: LocalScaling | None = None) -> LocalScaling:
-        """From lists of neighbors, in any order, and the squared distances of those listed; of new nodes `among` others, if given."""
+    def from_lists(
+        cls, neighbors: Indices, distances: NDArray[np.float64], floor_share: float = FLOOR_SHARE, among: LocalScaling | None = None
+    ) -> LocalScaling:
+        """The scaling by lists of neighbors, in any order, and their squared distances; of new nodes `among` others, if given."""
         apart = np.where(distances > 0, distances, np.inf)  # copies of a node say nothing about its surroundings
         nearest = placed(apart, SCALE_NEIGHBOR)
         known = nearest[np.isfinite(nearest)] if among is None else among.scales**2
@@ -57,19 +63,21 @@ class LocalScaling:
         scales = scales * np.where(np.isfinite(far), np.maximum(far, 1.0), 1.0)
         theirs = scales[neighbors] if among is None else theirs
         floors = placed(apart / (scales[:, None] * theirs), FLOOR_NEIGHBOR)
-        return cls(scales, FLOOR_SHARE * np.where(np.isfinite(floors), floors, 1.0))
+        return cls(scales, floor_share * np.where(np.isfinite(floors), floors, 1.0), floor_share)
 
     def check(self, n_nodes: int) -> None:
         """Refuse scales and floors from a file that cannot be those of so many nodes."""
         sound_numbers("the scales of the nodes", self.scales, (n_nodes,), least=SMALLEST_SCALE)
         sound_numbers("the floors of the nodes", self.floors, (n_nodes,), least=0.0)
+        if not 0 <= self.floor_share <= 1:
+            raise Unsound(f"the share of a floor is {self.floor_share}, not from 0 to 1")
 
     def costs_of_new(self, neighbors: Indices, distances: NDArray[np.float64]) -> NDArray[np.float64]:
         """The costs of new nodes from their squared distances to nodes of these scales and floors, the nearest among them."""
         listed = min(LISTED, distances.shape[1])
         nearest = np.argpartition(distances, listed - 1, axis=1)[:, :listed]
         listed_distances = np.take_along_axis(distances, nearest, axis=1)
-        new = LocalScaling.from_lists(np.take_along_axis(neighbors, nearest, axis=1), listed_distances, among=self)
+        new = LocalScaling.from_lists(np.take_along_axis(neighbors, nearest, axis=1), listed_distances, self.floor_share, among=self)
         scaled = distances / (new.scales[:, None] * self.scales[neighbors])
         return np.maximum(scaled, np.minimum(new.floors[:, None], self.floors[neighbors]))
 

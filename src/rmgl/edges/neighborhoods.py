@@ -46,17 +46,17 @@ class Neighborhoods:
     scaling: LocalScaling | None = None
 
     @classmethod
-    def search(cls, X: Any, length: int, rows: Rows = one_part, check: Check = lambda: None, local: bool = False) -> Neighborhoods:
-        """Lists of the `length` nearest rows, found exactly; with local scaling of at least as many as that asks for."""
+    def search(cls, X: Any, length: int, rows: Rows = one_part, check: Check = lambda: None, local: float | None = None) -> Neighborhoods:
+        """Lists of the `length` nearest rows, found exactly. `local` is the share of the floors of a local scaling (None: no scaling)."""
         X, nodes = centered(X), np.arange(X.shape[0])
-        neighbors, reach = nearest_rows(X, nodes, max(length, LISTED) if local else length, check)
+        neighbors, reach = nearest_rows(X, nodes, length if local is None else max(length, LISTED), check)
         pattern = union_of(np.repeat(nodes, neighbors.shape[1]), neighbors.ravel(), nodes.size)
-        if not local:
+        if local is None:
             return cls(X, pattern, reach / 2, rows)
         if neighbors.shape[1] > LISTED:  # scales are the same whatever the lists
-            scaling = LocalScaling.of(X, check)
+            scaling = LocalScaling.of(X, local, check)
         else:
-            scaling = LocalScaling.from_lists(neighbors, listed_distances(X, nodes, neighbors))
+            scaling = LocalScaling.from_lists(neighbors, listed_distances(X, nodes, neighbors), local)
         relative = np.sqrt(np.maximum(reach, 0.0)) / scaling.scales
         return cls(X, pattern, relative * relative.min() / 2, rows, scaling)
 

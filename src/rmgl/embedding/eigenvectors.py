@@ -22,6 +22,7 @@ from scipy import linalg, sparse
 from scipy.sparse import csgraph
 from sklearn.exceptions import ConvergenceWarning
 
+from rmgl.archive.records import record
 from rmgl.checks import Unsound, sound_numbers
 from rmgl.embedding.subspace import DenseSymmetric, SparseLaplacian, Symmetric, filtered_subspace
 from rmgl.running.memory import require_memory
@@ -36,6 +37,7 @@ MAX_PRODUCTS = 3000
 TIGHT = 1e-8  # relative to a bound of the spectrum
 
 
+@record
 @dataclass(frozen=True)
 class Embedding:
     """K orthonormal columns and how well they solve the eigenvalue problem."""

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import validate_data
 
+from rmgl.estimators.parameters import BY_NAME, LIST, NOTHING, SEED, Table, check_parameters, one_of, whole_number
 from rmgl.views.scaling import SCALES
 from rmgl.views.views import Views, is_collection_of_views
 
@@ -21,12 +20,12 @@ class ViewsClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
     Subclasses have the parameters constrained here, and set `labels_` and `embedding_` in `fit`.
     """
 
-    _parameter_constraints: dict[str, list[Any]] = {
-        "n_clusters": [Interval(Integral, 1, None, closed="left")],
-        "scale": [StrOptions({"auto", *SCALES}), "array-like", dict],
-        "views": ["array-like", dict, None],
-        "n_init": [Interval(Integral, 1, None, closed="left")],
-        "random_state": ["random_state"],
+    _allowed: Table = {
+        "n_clusters": (whole_number(least=1),),
+        "scale": (one_of("auto", *SCALES), LIST, BY_NAME),
+        "views": (LIST, BY_NAME, NOTHING),
+        "n_init": (whole_number(least=1),),
+        "random_state": (SEED,),
     }
 
     n_clusters: int
@@ -36,6 +35,10 @@ class ViewsClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
     def fit_transform(self, X: Any, y: Any = None, **options: Any) -> NDArray[np.float64]:
         """Fit and return the common embedding, (N, K)."""
         return self.fit(X, **options).embedding_
+
+    def _check_parameters(self) -> None:
+        """Refuse parameters of other kinds than the table allows."""
+        check_parameters(type(self).__name__, self.get_params(deep=False), self._allowed)
 
     def _check_views(self, X: Any) -> Views:
         """The checked views, and `n_features_in_` and `view_names_`."""

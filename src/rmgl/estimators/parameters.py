@@ -81,6 +81,7 @@ def is_sequence(value: Any) -> bool:
 
 
 TRUTH_VALUE = Kind("True or False", lambda value: isinstance(value, bool | np.bool_))
+NAME = Kind("text", lambda value: isinstance(value, str))
 NOTHING = Kind("None", lambda value: value is None)
 LIST = Kind("a list", is_sequence)
 BY_NAME = Kind("a dict", lambda value: isinstance(value, Mapping))

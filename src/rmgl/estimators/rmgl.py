@@ -4,36 +4,42 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import ClassifierTags, check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from rmgl.automatic.choose import Choice
+from rmgl.automatic.choose import Choice, choose_problems
+from rmgl.automatic.policy import Policy
+from rmgl.edges.local_scaling import LocalScaling
 from rmgl.embedding.eigenvectors import components, unit_rows, weighted_sum
 from rmgl.embedding.labels import cluster_rows
 from rmgl.estimators.base import ViewsClusterer
+from rmgl.estimators.parameters import BY_NAME, LIST, NOTHING, SPARSE, TRUTH_VALUE, VERBOSITY, Kind, number, one_of, whole_number
 from rmgl.layer import SOLVERS
-from rmgl.model.alternate import Outcome, ViewProblem, alternate
-from rmgl.model.problems import is_auto, state_problems
-from rmgl.model.run import Run
-from rmgl.placing.placement import Placed, Placement, new_views, scaled_like
+from rmgl.model.alternate import Outcome, alternate
+from rmgl.model.given import given_problems, is_auto
+from rmgl.model.separate import separate, separated
+from rmgl.model.view_problem import ViewProblem
+from rmgl.placing.new_views import new_views, scaled_like
+from rmgl.placing.placement import Placed, Placement
 from rmgl.results.outliers import mean_lengths, outlier_scores
 from rmgl.results.report import about_unconnected, make_report, unconnected
 from rmgl.running.progress import Stopwatch, half_step_progress
+from rmgl.running.run import Run
 from rmgl.running.threads import Team, number_of_workers, single_threaded, team_of
+from rmgl.storage.graphs import layers_to_igraph, layers_to_networkx, node_attributes
+from rmgl.storage.saved_models import read_model, write_model
+from rmgl.views.scaling import Scaler
 from rmgl.views.views import Views, is_collection_of_views
 
 EIGEN_TOL = 1e-6
-SEPARATION_FACTOR = 4.0
-SEPARATION_STEPS = 15
+AUTO = one_of("auto")
 UNESSENTIAL = ("n_jobs", "verbose", "max_seconds")
 """Parameters that do not change the result of a finished fit."""
 
@@ -86,6 +92,8 @@ class RMGL(ViewsClusterer):
         prove that no other pair can carry weight, so the answer is the same (`layer.exact`); "auto" takes all pairs where they are
         cheaper. "approximate" neighbors (pynndescent) and a graph of your own (`KNeighborsTransformer`) prove nothing: `layer.exact` is
         False, and `layer.recall` says how many true neighbors of a sample of rows they hold.
+    policy : Policy, optional
+        The numbers and rules by which what is left at "auto" is chosen (`rmgl.Policy`); by default those that `docs/defaults.md` explains.
     tol : float
         Stop when a round lowers the objective by at most this share and turns the subspace by at most sqrt(tol).
     max_iter : int
@@ -162,28 +170,22 @@ class RMGL(ViewsClusterer):
     ['left', 'right', 'consensus']
     """
 
-    _parameter_constraints = {
-        **ViewsClusterer._parameter_constraints,
-        "alpha": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither"), "array-like", dict],
-        "beta": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left"), "array-like", dict],
-        "n_clusters": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
-        "align": [StrOptions({"outer", "inner"}), None],
-        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
-        "components": ["boolean"],
-        "solver": [StrOptions(set(SOLVERS))],
-        "candidates": [
-            StrOptions({"auto", "all", "approximate"}),
-            Interval(Integral, 1, None, closed="left"),
-            list,
-            tuple,
-            dict,
-            "sparse matrix",
-        ],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "max_seconds": [None, Interval(Real, 0, None, closed="left")],
-        "n_jobs": [None, Integral],
-        "verbose": ["verbose"],
+    _allowed = {
+        **ViewsClusterer._allowed,
+        "alpha": (AUTO, number(above=0), LIST, BY_NAME),
+        "beta": (AUTO, number(least=0), LIST, BY_NAME),
+        "n_clusters": (AUTO, whole_number(least=1)),
+        "align": (one_of("outer", "inner"), NOTHING),
+        "n_neighbors": (whole_number(least=1),),
+        "components": (TRUTH_VALUE,),
+        "solver": (one_of(*SOLVERS),),
+        "candidates": (one_of("auto", "all", "approximate"), whole_number(least=1), LIST, BY_NAME, SPARSE),
+        "policy": (NOTHING, Kind("a Policy", lambda value: isinstance(value, Policy))),
+        "tol": (number(least=0),),
+        "max_iter": (whole_number(least=1),),
+        "max_seconds": (NOTHING, number(least=0)),
+        "n_jobs": (NOTHING, whole_number()),
+        "verbose": (VERBOSITY,),
     }
 
     def __init__(
@@ -199,6 +201,7 @@ class RMGL(ViewsClusterer):
         views=None,
         solver="newton",
         candidates="auto",
+        policy=None,
         tol=1e-6,
         max_iter=100,
         max_seconds=None,
@@ -217,6 +220,7 @@ class RMGL(ViewsClusterer):
         self.views = views
         self.solver = solver
         self.candidates = candidates
+        self.policy = policy
         self.tol = tol
         self.max_iter = max_iter
         self.max_seconds = max_seconds
@@ -251,7 +255,7 @@ class RMGL(ViewsClusterer):
             Finished steps are kept there. A fit that was killed goes on from them if it is called again with the same data and
             parameters, and ends with the same result. The folder is made if it does not exist, and left behind.
         """
-        self._validate_params()
+        self._check_parameters()
         n_threads = number_of_workers(self.n_jobs)
         views = Views.of(X, self.views, align=self.align, observed=observed)
         self._note_views(X, views)
@@ -262,22 +266,38 @@ class RMGL(ViewsClusterer):
         views = views.scaled_by(scalers)
         random_state = check_random_state(self.random_state)
         clock, run = Stopwatch(), Run(callback, self.max_seconds, checkpoint)
+        parameters = self._stored_parameters()
         with run, team_of(n_threads) as team:
-            run.begin({name: value for name, value in self.get_params().items() if name not in UNESSENTIAL}, views, random_state)
+            run.begin({name: value for name, value in parameters.items() if name not in UNESSENTIAL}, views, random_state)
             with clock("neighbors"):
-                choice = state_problems(self, views, team, random_state, run)
+                choice = self._state_problems(views, team, random_state, run)
             problems, self.n_clusters_ = choice.problems, choice.n_clusters
-            outcome = self._alternate(problems, team, random_state, clock, run)
+
+            def solve(stated: Sequence[ViewProblem], attempt: int) -> Outcome:
+                return self._alternate(stated, team, random_state, clock, run, attempt)
+
+            outcome = solve(problems, 0)
             if self.components:
-                problems, outcome = self._separate(problems, outcome, team, random_state, clock, run)
+                problems, outcome = separate(problems, outcome, self.n_clusters_, solve)
         self._keep_choice(choice)
         self._keep(problems, outcome)
+        self._keep_views(views, scalers)
         with clock("clustering"):
             self.labels_ = self._label(outcome, random_state)
-            self.outlier_score_ = self._score_outliers(views, problems)
-        self._placement = Placement.of(self, views, scalers, outcome.state)
+            self.outlier_score_ = self._score_outliers(views)
         self.seconds_ = clock.seconds
-        self.report_ = make_report(self, views, choice.graph, outcome.state.embedding)
+        self.report_ = make_report(
+            views,
+            self.scale_,
+            self.layers_,
+            self.beta_,
+            choice,
+            self.labels_,
+            outcome.state.embedding,
+            automatic=self.automatic,
+            n_neighbors=self.n_neighbors,
+            converged=self.converged_,
+        )
         self._warn(outcome, run)
         return self
 
@@ -318,9 +338,10 @@ class RMGL(ViewsClusterer):
         check_is_fitted(self)
         if not is_collection_of_views(X) and not isinstance(X, Views) and getattr(X, "ndim", 2) == 2:
             validate_data(self, X, reset=False, skip_check_array=True)
-        new = new_views(self._placement.views, X, self.views, align=self.align, observed=observed)
+        new = new_views(self._views, X, self.views, align=self.align, observed=observed)
+        placement = Placement(self._views, self.layers_, self.beta_, self.embedding_, self.eigenvalues_, self.guide_, self.labels_)
         with single_threaded("blas"):
-            return self._placement.place(scaled_like(self._placement, new))
+            return placement.place(scaled_like(self._scalers, new))
 
     def save(self, path: str | os.PathLike) -> None:
         """Write the fitted model to one file of arrays and JSON, which `load` reads; by custom its name ends in .rmgl.
@@ -328,16 +349,14 @@ class RMGL(ViewsClusterer):
         The file appears complete or not at all, in place of an earlier one of that name. A `random_state` that is not a number is not
         kept, and row labels that are neither text nor numbers become text.
         """
-        from rmgl.storage.saved_models import save_model
-
-        save_model(self, path)
+        check_is_fitted(self)
+        parameters = self._stored_parameters()
+        write_model(path, parameters, {name: value for name, value in vars(self).items() if name not in parameters})
 
     @classmethod
     def load(cls, path: str | os.PathLike) -> RMGL:
         """The model that `save` wrote. Nothing in the file is executed; a file that is damaged, or is something else, is a ValueError."""
-        from rmgl.storage.saved_models import load_model
-
-        return load_model(cls, path)
+        return read_model(path, cls)
 
     def to_networkx(self):
         """All layers as one `networkx.MultiGraph` whose nodes are the rows 0 to N-1 (needs networkx).
@@ -352,9 +371,8 @@ class RMGL(ViewsClusterer):
         >>> model.to_networkx()[0][1]["a"]["layer"]
         'a'
         """
-        from rmgl.storage.graphs import model_to_networkx
-
-        return model_to_networkx(self)
+        check_is_fitted(self)
+        return layers_to_networkx(self.layers_, node_attributes(self.labels_, self.outlier_score_, self.index_))
 
     def to_igraph(self):
         """All layers as one `igraph.Graph` with parallel edges, attributes as in `to_networkx` (needs igraph).
@@ -366,12 +384,28 @@ class RMGL(ViewsClusterer):
         >>> model.to_igraph().vs["label"] == model.labels_.tolist()
         True
         """
-        from rmgl.storage.graphs import model_to_igraph
+        check_is_fitted(self)
+        return layers_to_igraph(self.layers_, node_attributes(self.labels_, self.outlier_score_, self.index_))
 
-        return model_to_igraph(self)
+    def _state_problems(self, views: Views, team: Team, random_state: np.random.RandomState, run: Run) -> Choice:
+        """What Algorithm 1 is to solve: chosen from the data, or as given."""
+        options: dict[str, Any] = {"candidates": self.candidates, "n_neighbors": self.n_neighbors, "team": team, "run": run}
+        if self.automatic:
+            n_clusters = None if is_auto(self.n_clusters) else self.n_clusters
+            policy = Policy() if self.policy is None else self.policy
+            return choose_problems(views, policy=policy, n_clusters=n_clusters, solver=self.solver, random_state=random_state, **options)
+        problems = given_problems(views, self.alpha, self.beta, n_clusters=self.n_clusters, **options)
+        beta = np.array([problem.beta for problem in problems])
+        return Choice(problems, self.n_clusters, beta / beta.sum())
 
     def _alternate(
-        self, problems: list[ViewProblem], team: Team, random_state: np.random.RandomState, clock: Stopwatch, run: Run, times: int = 0
+        self,
+        problems: Sequence[ViewProblem],
+        team: Team,
+        random_state: np.random.RandomState,
+        clock: Stopwatch,
+        run: Run,
+        attempt: int,
     ) -> Outcome:
         """Algorithm 1."""
         options: dict[str, Any] = {"solver": self.solver, "tol": self.tol, "max_iter": self.max_iter, "team": team, "clock": clock}
@@ -381,47 +415,37 @@ class RMGL(ViewsClusterer):
                 show(row)
                 run.tell(row)
 
-            key = f"rounds-{times}"
+            key = f"rounds-{attempt}"
             return alternate(problems, self.n_clusters_, random_state=random_state, progress=progress, run=run, key=key, **options)
-
-    def _separate(
-        self, problems: list[ViewProblem], outcome: Outcome, team: Team, random_state: np.random.RandomState, clock: Stopwatch, run: Run
-    ) -> tuple[list[ViewProblem], Outcome]:
-        """Raise beta until every layer has exactly K components, and the layers together have the same."""
-        for times in range(1, SEPARATION_STEPS + 1):
-            if _separated(outcome, self.n_clusters_) or outcome.stopped:
-                return problems, outcome
-            if any(layer.n_components > self.n_clusters_ for layer in outcome.state.layers):
-                break  # a larger beta joins nothing
-            problems = [replace(problem, beta=SEPARATION_FACTOR * problem.beta) for problem in problems]
-            outcome = self._alternate(problems, team, random_state, clock, run, times)
-        if not _separated(outcome, self.n_clusters_):
-            counts = {layer.name: layer.n_components for layer in outcome.state.layers}
-            warnings.warn(
-                f"components=True, but no beta gives every layer exactly {self.n_clusters_} components (now {counts}): "
-                "raise n_neighbors or alpha to keep clusters connected, or ask for another number",
-                UserWarning,
-                stacklevel=3,
-            )
-        return problems, outcome
 
     def _label(self, outcome: Outcome, random_state: np.random.RandomState) -> NDArray[np.intp]:
         """The components if they were asked for and are there, else k-means on the rows of the embedding."""
-        if self.components and _separated(outcome, self.n_clusters_):
+        if self.components and separated(outcome, self.n_clusters_):
             return components(weighted_sum([layer.adjacency for layer in self.layers_], self.beta_.tolist()))[1]
-        rows = unit_rows(self.embedding_) if self.automatic else self.embedding_
+        of_unit_length = self.automatic and (self.policy is None or self.policy.unit_rows)
+        rows = unit_rows(self.embedding_) if of_unit_length else self.embedding_
         return cluster_rows(rows, self.n_clusters_, n_init=self.n_init, random_state=random_state)
 
-    def _score_outliers(self, views: Views, problems: list[ViewProblem]) -> NDArray[np.float64]:
+    def _score_outliers(self, views: Views) -> NDArray[np.float64]:
         """By the scales of the nodes where there are any, else by the mean distances along the edges."""
-        layers = [layer.adjacency for layer in self.layers_[: len(views.names)]]
-        scalings = [problem.candidates.scaling for problem in problems[: len(layers)]]
-        present = [views.rows(m) for m in range(len(layers))]
+        layers = [layer for layer in self.layers_ if layer.role == "view"]
         spreads = [
-            mean_lengths(X, adjacency)[slice(None) if rows is None else rows] if scaling is None else scaling.scales**2
-            for X, adjacency, scaling, rows in zip(views.matrices, layers, scalings, present, strict=True)
+            mean_lengths(X, layer.adjacency)[slice(None) if layer.nodes is None else layer.nodes]
+            if layer.scaling is None
+            else layer.scaling.scales**2
+            for X, layer in zip(views.matrices, layers, strict=True)
         ]
-        return outlier_scores(layers, spreads, present, self.view_weights_)
+        return outlier_scores([layer.adjacency for layer in layers], spreads, [layer.nodes for layer in layers], self.view_weights_)
+
+    @property
+    def local_scaling_(self) -> list[LocalScaling | None]:
+        """The scales and floors of the nodes, for each layer."""
+        return [layer.scaling for layer in self.layers_]
+
+    def _stored_parameters(self) -> dict[str, Any]:
+        """The parameters as a file can hold them: rules of the policy by their names."""
+        parameters = self.get_params(deep=False)
+        return parameters if self.policy is None else {**parameters, "policy": self.policy.named()}
 
     @property
     def automatic(self) -> bool:
@@ -437,14 +461,17 @@ class RMGL(ViewsClusterer):
     def _keep(self, problems: list[ViewProblem], outcome: Outcome) -> None:
         self._keep_embedding(outcome.state.embedding.vectors)
         self.eigenvalues_ = outcome.state.embedding.values
-        n_rows = len(self.embedding_)
-        self.layers_ = [layer.padded(view.nodes, n_rows) for view, layer in zip(outcome.state.views, outcome.state.layers, strict=True)]
-        self.local_scaling_ = [problem.candidates.scaling for problem in problems]
+        self.layers_ = [layer.among_all(len(self.embedding_)) for layer in outcome.state.layers]
         self.alpha_ = np.array([problem.alpha for problem in problems])
         self.beta_ = np.array([problem.beta for problem in problems])
         self.history_ = outcome.history
         self.converged_ = outcome.converged and outcome.state.embedding.residual <= EIGEN_TOL
         self.n_iter_ = outcome.n_iter
+
+    def _keep_views(self, views: Views, scalers: Sequence[Scaler]) -> None:
+        """Keep the scaled rows, which new ones are compared with. What was not scaled may be the caller's own array."""
+        matrices = tuple(X.copy() if scaler.name == "none" else X for X, scaler in zip(views.matrices, scalers, strict=True))
+        self._views, self._scalers = replace(views, matrices=matrices), tuple(scalers)
 
     def _warn(self, outcome: Outcome, run: Run) -> None:
         if outcome.stopped:
@@ -489,9 +516,3 @@ class RMGL(ViewsClusterer):
                 UserWarning,
                 stacklevel=3,
             )
-
-
-def _separated(outcome: Outcome, n_clusters: int) -> bool:
-    """Whether every layer has exactly K components, and so has their sum."""
-    state = outcome.state
-    return state.embedding.n_components == n_clusters and all(layer.n_components == n_clusters for layer in state.layers)

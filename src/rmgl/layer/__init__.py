@@ -1,7 +1,8 @@
-"""The layer problem (P), its two solvers, and the `Layer` they return."""
+"""The layer problem, its solvers, and the `Layer` they return with its certificate."""
 
-from rmgl.layer.learn import SOLVERS, learn_layer, solve_certified, solve_layer
+from rmgl.layer.certified import SOLVERS, solve_certified, solve_layer
+from rmgl.layer.learn import learn_layer
 from rmgl.layer.problem import LayerProblem
-from rmgl.layer.result import Layer
+from rmgl.layer.result import Layer, Origin
 
-__all__ = ["SOLVERS", "Layer", "LayerProblem", "learn_layer", "solve_certified", "solve_layer"]
+__all__ = ["SOLVERS", "Layer", "LayerProblem", "Origin", "learn_layer", "solve_certified", "solve_layer"]

@@ -3,30 +3,17 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
-from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from rmgl.edges import Candidates, Edges, Vector, resolve, state_candidates
-from rmgl.layer.dual_ascent import solve_dual_ascent
-from rmgl.layer.newton import solve_newton
-from rmgl.layer.problem import LayerProblem
-from rmgl.layer.result import Layer, make_layer
-from rmgl.running.progress import Stopwatch
-from rmgl.running.threads import Check, number_of_workers, team_of
+from rmgl.edges import Vector, resolve, state_candidates
+from rmgl.layer.certified import check_magnitudes, find_solver, solve_certified
+from rmgl.layer.result import Layer, Origin
+from rmgl.running.threads import number_of_workers, team_of
 from rmgl.views.views import Views, is_collection_of_views, positive_per_view
-
-EPSILON = float(np.finfo(np.float64).eps)
-MOST_OF_ALL = 0.5  # of the other nodes: more edges are no neighborhood
-EDGE_TOL = 0.03
-EDGE_POWER = 1.5
-MAX_SECANTS = 12
-FAR_OFF = 1e4
-SOLVERS = {"newton": solve_newton, "dual-ascent": solve_dual_ascent}
 
 
 def learn_layer(
@@ -115,117 +102,7 @@ def learn_layer(
         wanted = resolve(views.matrices[0], alpha, candidates)
         pairs = state_candidates(name, views.matrices[0], alpha, wanted, rows=team.rows)
         check_magnitudes(name, alpha, pairs.distances)
-        _, layer = solve_certified(name, pairs, alpha, solver=solver, tol=tol, max_iter=max_iter, start=start)
+        _, layer = solve_certified(Origin(name), pairs, alpha, solver=solver, tol=tol, max_iter=max_iter, start=start)
     if layer.status != "converged":
         warnings.warn(layer.message, ConvergenceWarning, stacklevel=2)
     return layer
-
-
-def check_magnitudes(name: str, alpha: float, distances: Vector, beta: float = 0.0) -> None:
-    """Refuse an alpha that rounding of the costs would drown."""
-    largest = max(float(distances.max()), beta)
-    if alpha < EPSILON * largest:
-        cause = f"beta={beta:.1e}" if beta == largest else f"squared distances up to {largest:.1e}"
-        raise ValueError(
-            f"alpha={alpha:.1e} for view {name!r} is below the rounding of {cause}, so no layer can be computed: "
-            f"raise alpha to {1e3 * EPSILON * largest:.1e} or more, lower beta, or put the views on one scale (scale='minmax')"
-        )
-
-
-def find_solver(solver: str):
-    if not isinstance(solver, str) or solver not in SOLVERS:
-        raise ValueError(f"solver={solver!r} is not known: use one of {', '.join(map(repr, SOLVERS))}")
-    return SOLVERS[solver]
-
-
-def solve_certified(
-    name: str,
-    candidates: Candidates,
-    alpha: float,
-    *,
-    added: Callable[[Edges], Vector] | None = None,
-    solver: str = "newton",
-    start: Vector | None = None,
-    certified: bool = True,
-    check: Check = lambda: None,
-    **options: Any,
-) -> tuple[Candidates, Layer]:
-    """Solve the layer problem with costs distances (+ added(edges)), on more candidates until they prove that they suffice.
-
-    Not `certified`, on the given candidates: good enough for a layer that is not the last.
-    """
-    n_iter, n_passes, clock = 0, 0.0, Stopwatch()
-    solve = find_solver(solver)
-    while True:
-        with clock("layers"):
-            costs = candidates.distances if added is None else candidates.distances + added(candidates.edges)
-            problem = LayerProblem(candidates.edges, costs, alpha)
-            solution = solve(problem, start=start, check=check, **options)
-        n_iter, n_passes = n_iter + solution.n_iter, n_passes + solution.n_passes
-        with clock("neighbors"):
-            wider = candidates.extended(solution.point.u, check) if certified else candidates
-        if wider is candidates:
-            with clock("layers"):
-                layer = make_layer(name, problem, replace(solution, n_iter=n_iter, n_passes=n_passes))
-            return candidates, replace(layer, candidates=candidates.reason, recall=candidates.recall, seconds=clock.seconds)
-        candidates, start = wider, solution.point.u
-
-
-def solve_for_edges(
-    name: str,
-    candidates: Candidates,
-    n_neighbors: float,
-    *,
-    last: Layer | None = None,
-    tol: float = 1e-4,
-    check: Check = lambda: None,
-    **options: Any,
-) -> tuple[Candidates, Layer]:
-    """The layer in which a node has `n_neighbors` edges on average, to a few parts in a hundred; its alpha is solved for.
-
-    The number of edges rises with alpha nearly like a power of it: a secant rule on logarithms, with the last potentials as start. A layer
-    of nearly the same costs is the `last` one to start from.
-    """
-    n = candidates.edges.n_nodes
-    wanted = min(float(n_neighbors), MOST_OF_ALL * (n - 1))
-    guess = alpha_guess(candidates, wanted)
-    alpha, start = (guess, None) if last is None else (last.alpha, last.potentials)
-    power = EDGE_POWER
-    nearest: Layer | None = None
-    below: tuple[float, float] | None = None
-    above: tuple[float, float] | None = None
-    for _ in range(MAX_SECANTS):
-        candidates, layer = solve_certified(name, candidates, alpha, tol=tol, start=start, check=check, **options)
-        found, start = 2 * layer.n_edges / n, layer.potentials
-        if nearest is None or abs(found - wanted) < abs(2 * nearest.n_edges / n - wanted):
-            nearest = layer
-        if abs(found / wanted - 1) <= EDGE_TOL:
-            break
-        point = (np.log(alpha), np.log(max(found, 1 / n)))
-        below, above = (point, above) if found < wanted else (below, point)
-        if below is not None and above is not None:
-            share = (np.log(wanted) - below[1]) / (above[1] - below[1])
-            alpha = float(np.exp(below[0] + np.clip(share, 0.05, 0.95) * (above[0] - below[0])))
-        else:
-            alpha *= (wanted / max(found, 1 / n)) ** power
-            power *= EDGE_POWER  # the next step on the same side is a bolder one
-        if not guess / FAR_OFF <= alpha <= guess * FAR_OFF:  # no alpha gives that many
-            break
-    assert nearest is not None
-    return candidates, nearest
-
-
-def alpha_guess(candidates: Candidates, n_neighbors: float) -> float:
-    """The alpha at which a constant u has active pairs for `n_neighbors` edges a node and mean degree 1."""
-    costs = candidates.distances
-    share = n_neighbors * candidates.edges.n_nodes / (2 * candidates.edges.n_pairs)
-    place = min(int(share * costs.size), costs.size // 2)
-    costs = np.partition(costs, place)
-    excess = float((costs[place] - costs[:place]).sum()) * candidates.edges.n_pairs / costs.size
-    alpha = excess / (2 * candidates.edges.n_nodes)
-    return alpha if alpha > 0 else float(costs.mean()) or 1.0
-
-
-def solve_layer(name: str, problem: LayerProblem, *, solver: str = "newton", **options: Any) -> Layer:
-    """Solve a stated layer problem and wrap the answer with its certificate."""
-    return make_layer(name, problem, find_solver(solver)(problem, **options))

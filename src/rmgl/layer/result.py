@@ -4,18 +4,36 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from rmgl.checks import Unsound, sound_numbers, sound_sparse
+from rmgl.archive.records import record
+from rmgl.checks import Unsound, sound_indices, sound_numbers, sound_sparse
 from rmgl.edges import Vector
+from rmgl.edges.local_scaling import LocalScaling
+from rmgl.layer.graphs import graph_to_igraph, graph_to_networkx
 from rmgl.layer.problem import LayerProblem
 from rmgl.layer.solution import ADVICE, DualSolution, Status
 
+Role = Literal["view", "consensus"]
 
+
+@dataclass(frozen=True)
+class Origin:
+    """What a layer is learned from: the fields of `Layer` that are known before it is learned."""
+
+    name: str
+    role: Role = "view"
+    nodes: NDArray[np.intp] | None = None
+    views: tuple[int, ...] = (0,)
+    factors: tuple[float, ...] = (1.0,)
+
+
+@record
 @dataclass(frozen=True, eq=False)
 class Layer:
     """One graph layer: the solution of problem (P) for one view, with the numbers that prove it.
@@ -53,6 +71,16 @@ class Layer:
     """What was spent on "neighbors" (widening the candidates) and on "layers" (solving) at the last solve."""
     recall: float | None = None
     """For approximate and given candidates: the share of nearest neighbors, of a sample of rows, that are among them."""
+    role: Role = "view"
+    """Whether it was learned from one "view", or is the "consensus" of all views side by side."""
+    nodes: NDArray[np.intp] | None = field(default=None, repr=False)
+    """Indices of the entities that it was learned on (None: all)."""
+    views: tuple[int, ...] = (0,)
+    """Places of the views that it was learned from."""
+    factors: tuple[float, ...] = (1.0,)
+    """What each of these views was multiplied by."""
+    scaling: LocalScaling | None = field(default=None, repr=False)
+    """The local scales of the nodes that it was learned on; None where squared distances are taken as they are."""
 
     @property
     def exact(self) -> bool:
@@ -83,7 +111,19 @@ class Layer:
 
     @cached_property
     def n_components(self) -> int:
-        return int(csgraph.connected_components(self.adjacency, directed=False, return_labels=False))
+        """Connected components of the entities that the layer was learned on."""
+        n_absent = 0 if self.nodes is None else self.n_nodes - self.nodes.size
+        return int(csgraph.connected_components(self.adjacency, directed=False, return_labels=False)) - n_absent
+
+    @property
+    def origin(self) -> Origin:
+        """What the layer was learned from."""
+        return Origin(self.name, self.role, self.nodes, self.views, self.factors)
+
+    @cached_property
+    def own_potentials(self) -> Vector:
+        """The potentials of the entities that the layer was learned on."""
+        return self.potentials if self.nodes is None else self.potentials[self.nodes]
 
     @property
     def message(self) -> str:
@@ -97,36 +137,33 @@ class Layer:
         )
 
     def check(self, n_nodes: int) -> None:
-        """Refuse a layer from a file that cannot be one on so many nodes."""
+        """Raise an error if a layer that was read from a file cannot be one on so many nodes."""
         what = f"layer {self.name!r}"
         sound_sparse(f"{what}: its adjacency", self.adjacency, (n_nodes, n_nodes))
         sound_numbers(f"{what}: its edge weights", self.adjacency.data, (None,), least=0.0)
         sound_numbers(f"{what}: its potentials", self.potentials, (n_nodes,))
+        own = n_nodes if self.nodes is None else sound_indices(f"{what}: its nodes", self.nodes, n_nodes).size
+        if self.scaling is not None:
+            self.scaling.check(own)
         numbers = [self.alpha, self.kkt_residual, self.objective, self.lower_bound, self.n_passes]
         if not np.isfinite(numbers).all() or not self.alpha > 0 or not self.objective > 0 or min(self.n_iter, self.n_passes) < 0:
             raise Unsound(f"{what} holds numbers that no layer can have")
 
-    def padded(self, nodes: NDArray[np.intp] | None, n_nodes: int) -> Layer:
-        """The same layer among all entities, where it was learned on some: the others have no edges."""
-        if nodes is None:
+    def among_all(self, n_entities: int) -> Layer:
+        """The layer on all entities, if it was learned on some of them: the others have no edges and potential zero."""
+        if self.nodes is None:
             return self
-        potentials = np.zeros(n_nodes)
-        potentials[nodes] = self.potentials
-        padded = replace(self, adjacency=padded_graph(self.adjacency, nodes, n_nodes), potentials=potentials)
-        padded.__dict__["n_components"] = self.n_components  # of the entities it has
-        return padded
+        potentials = np.zeros(n_entities)
+        potentials[self.nodes] = self.potentials
+        return replace(self, adjacency=padded_graph(self.adjacency, self.nodes, n_entities), potentials=potentials)
 
-    def to_networkx(self):
+    def to_networkx(self) -> Any:
         """The layer as a `networkx.Graph` with edge attribute `weight` (needs networkx)."""
-        from rmgl.storage.graphs import layer_to_networkx
+        return graph_to_networkx(self.name, self.adjacency)
 
-        return layer_to_networkx(self)
-
-    def to_igraph(self):
+    def to_igraph(self) -> Any:
         """The layer as an `igraph.Graph` with edge attribute `weight` (needs igraph)."""
-        from rmgl.storage.graphs import layer_to_igraph
-
-        return layer_to_igraph(self)
+        return graph_to_igraph(self.name, self.adjacency)
 
 
 def padded_graph(adjacency: sparse.csr_array, nodes: NDArray[np.intp] | None, n_nodes: int) -> sparse.csr_array:
@@ -140,11 +177,11 @@ def padded_graph(adjacency: sparse.csr_array, nodes: NDArray[np.intp] | None, n_
     return sparse.csr_array((adjacency.data, indices, indptr), shape=(n_nodes, n_nodes))
 
 
-def make_layer(name: str, problem: LayerProblem, solution: DualSolution) -> Layer:
+def make_layer(origin: Origin, problem: LayerProblem, solution: DualSolution) -> Layer:
     """The feasible layer at a solver's last point, judged by the problem."""
     adjacency = problem.weights(solution.point.u)
     return Layer(
-        name=name,
+        **vars(origin),
         adjacency=adjacency,
         alpha=problem.alpha,
         kkt_residual=solution.point.residual,

@@ -17,13 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rmgl.checks import Unsound, expect, sound_numbers
-from rmgl.edges import Candidates, Edges, Vector
+from rmgl.edges import Edges, Vector
 from rmgl.embedding.eigenvectors import Embedding, Graph, judged, smallest_eigenvectors, weighted_sum
 from rmgl.layer import Layer, solve_certified
 from rmgl.layer.problem import squared_norm
 from rmgl.layer.result import padded_graph
-from rmgl.model.run import Run
+from rmgl.model.view_problem import ViewProblem
 from rmgl.running.progress import Stopwatch
+from rmgl.running.run import Run
 from rmgl.running.threads import Check, Team
 
 
@@ -41,39 +42,6 @@ class Accuracy:
 
 ROUGH = Accuracy(layer=1e-4, eigen=1e-4, certified=False, settled=1e-2)
 TIGHT = Accuracy(layer=1e-8, eigen=1e-8, certified=True, settled=0.0)
-
-
-@dataclass(frozen=True)
-class ViewProblem:
-    """One view as Algorithm 1 sees it: candidate edges with the data distances on them, and its two parameters."""
-
-    name: str
-    candidates: Candidates
-    alpha: float
-    beta: float
-    start: Vector | None = None
-    """Potentials to start the first layer from."""
-    nodes: NDArray[np.intp] | None = None
-    """The entities this view has, if not all; they are the nodes of its edges."""
-
-    n_entities: int = 0
-    """Their number in all views together, where this one has not all."""
-
-    def own(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The rows of its entities."""
-        return rows if self.nodes is None else rows[self.nodes]
-
-    def regrown(self, packed: dict[str, Any] | None, check: Check) -> ViewProblem:
-        """The same with candidates that had grown by the time they were packed."""
-        return replace(self, candidates=self.candidates.regrown(packed, self.candidates.guide, check)) if packed else self
-
-    @property
-    def edges(self) -> Edges:
-        return self.candidates.edges
-
-    @property
-    def distances(self) -> Vector:
-        return self.candidates.distances
 
 
 @dataclass(frozen=True)
@@ -175,11 +143,12 @@ def unpacked_round(
     layers = expect("the layers", packed["state"]["layers"], list[Layer])
     embedding = expect("the embedding", packed["state"]["embedding"], Embedding)
     terms = sound_numbers("the terms of the objective", packed["state"]["terms"], (len(views), 3))
-    embedding.check(number_of_entities(views), n_clusters)
+    embedding.check(views[0].n_entities, n_clusters)
     packed_candidates = packed["state"]["candidates"]
     grown = team(lambda item, check: item[0].regrown(item[1], check), list(zip(views, packed_candidates, strict=True)))
+    layers = [replace(layer, **vars(view.origin), scaling=view.candidates.scaling) for view, layer in zip(grown, layers, strict=True)]
     for view, layer in zip(grown, layers, strict=True):
-        layer.check(view.edges.n_nodes)
+        replace(layer, nodes=None).check(view.edges.n_nodes)  # its nodes are numbered here from 0 on
         view.candidates.check_support(layer.adjacency)
     return State(grown, layers, embedding, _spreads(grown, embedding, team), terms), done, tight, history
 
@@ -203,7 +172,7 @@ def first_state(
 
     def learn(view: ViewProblem, check: Check) -> tuple[ViewProblem, Layer]:
         options: dict[str, Any] = {"solver": solver, "tol": accuracy.layer, "start": view.start, "check": check}
-        candidates, layer = solve_certified(view.name, view.candidates, view.alpha, **options)
+        candidates, layer = solve_certified(view.origin, view.candidates, view.alpha, **options)
         return replace(view, candidates=candidates), layer
 
     with clock.shared() as spent:
@@ -227,7 +196,7 @@ def update_layers(state: State, solver: str, accuracy: Accuracy, team: Team, clo
             return spread if edges is view.edges else edges.measure(view.own(state.embedding.vectors), check)
 
         candidates, found = solve_certified(
-            view.name,
+            view.origin,
             view.candidates,
             view.alpha,
             added=lambda edges: view.beta * spread_on(edges),
@@ -316,14 +285,8 @@ def _embed(
 
 
 def _graph(views: Sequence[ViewProblem], layers: Sequence[Layer]) -> Graph:
-    n_nodes = number_of_entities(views)
-    adjacencies = [padded_graph(layer.adjacency, view.nodes, n_nodes) for view, layer in zip(views, layers, strict=True)]
+    adjacencies = [padded_graph(layer.adjacency, layer.nodes, views[0].n_entities) for layer in layers]
     return weighted_sum(adjacencies, [view.beta for view in views])
-
-
-def number_of_entities(views: Sequence[ViewProblem]) -> int:
-    """How many entities there are in all views together."""
-    return max(view.edges.n_nodes if view.nodes is None else view.n_entities for view in views)
 
 
 def _spreads(views: Sequence[ViewProblem], embedding: Embedding, team: Team) -> list[Vector]:

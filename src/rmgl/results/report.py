@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from rmgl.archive.records import record
+from rmgl.automatic.choose import Choice
 from rmgl.automatic.number_of_clusters import share_inside
 from rmgl.embedding.eigenvectors import Embedding, Graph, smallest_eigenvectors, weighted_sum
 from rmgl.layer import Layer
 from rmgl.views.incomplete import named_rows
 from rmgl.views.views import Views
-
-if TYPE_CHECKING:
-    from rmgl.estimators.rmgl import RMGL
 
 GAP_TOL = 1e-5
 
@@ -35,6 +34,7 @@ LOOSE = 0.7
 """Share of edge weight inside clusters below which they are called weakly separated."""
 
 
+@record
 @dataclass(frozen=True)
 class ViewReport:
     """One view: what was done to it and how much it counts."""
@@ -54,6 +54,7 @@ class ViewReport:
     """Rows of zeros, which this view is taken as not having."""
 
 
+@record
 @dataclass(frozen=True)
 class Report:
     """What was chosen for scale, alpha, beta, weights and K, and why. `str` gives sentences, `as_dict` plain data."""
@@ -146,44 +147,55 @@ def weak_points(report: Report, smallest: int) -> list[str]:
     return found
 
 
-def make_report(model: RMGL, views: Views, graph: Graph | None, embedding: Embedding) -> Report:
-    """The report of a model that has everything else. Evidence is taken from `graph`, or else from the layers themselves."""
-    if graph is None:
-        graph = weighted_sum([layer.adjacency for layer in model.layers_], model.beta_.tolist())
-    gap, within = eigengap(graph, embedding), share_inside(sparse.csr_array(graph), model.labels_)
+def make_report(
+    views: Views,
+    scales: Sequence[tuple[str, str]],
+    layers: Sequence[Layer],
+    beta: NDArray[np.float64],
+    choice: Choice,
+    labels: NDArray[np.intp],
+    embedding: Embedding,
+    *,
+    automatic: bool,
+    n_neighbors: int,
+    converged: bool,
+) -> Report:
+    """The report of a fit. Evidence is taken from the graph of the choice, or else from the layers themselves."""
+    graph = weighted_sum([layer.adjacency for layer in layers], beta.tolist()) if choice.graph is None else choice.graph
+    own = [layer for layer in layers if layer.role == "view"]
     reports = [
         ViewReport(
             name,
-            *model.scale_[m],
-            alpha=float(model.alpha_[m]),
-            beta=float(model.beta_[m]),
-            edges_per_node=2 * model.layers_[m].n_edges / views.own(m).shape[0],
-            weight=float(model.view_weights_[m]),
-            roughness=None if model.view_roughness_ is None else float(model.view_roughness_[m]),
+            *scales[m],
+            alpha=own[m].alpha,
+            beta=float(b),
+            edges_per_node=2 * own[m].n_edges / views.own(m).shape[0],
+            weight=float(choice.weights[m]),
+            roughness=None if choice.roughness is None else float(choice.roughness[m]),
             n_missing=views.n_missing[m],
             n_empty=views.n_empty[m] if views.n_empty else 0,
         )
-        for m, name in enumerate(views.names)
+        for m, (name, b) in enumerate(zip(views.names, beta[[layer.role == "view" for layer in layers]], strict=True))
     ]
-    number = model.number_
+    number = choice.number
     report = Report(
         n_rows=views.n_rows,
-        n_clusters=model.n_clusters_,
+        n_clusters=choice.n_clusters,
         n_clusters_reason="given" if number is None else number.reason,
-        automatic=model.automatic,
-        n_neighbors=model.n_neighbors,
-        consensus=len(model.layers_) > len(views.names),
+        automatic=automatic,
+        n_neighbors=n_neighbors,
+        consensus=any(layer.role == "consensus" for layer in layers),
         views=reports,
-        eigengap=gap,
-        within=within,
-        exact=all(layer.exact for layer in model.layers_),
-        kkt_residual=max(layer.kkt_residual for layer in model.layers_),
-        converged=model.converged_,
+        eigengap=eigengap(graph, embedding),
+        within=share_inside(sparse.csr_array(graph), labels),
+        exact=all(layer.exact for layer in layers),
+        kkt_residual=max(layer.kkt_residual for layer in layers),
+        converged=converged,
     )
-    weak = weak_points(report, int(np.bincount(model.labels_, minlength=model.n_clusters_).min()))
-    alone = unconnected(model.layers_, model.beta_)
+    weak = weak_points(report, int(np.bincount(labels, minlength=choice.n_clusters).min()))
+    alone = unconnected(layers, beta)
     if alone.size:
-        weak.append(about_unconnected(alone, model.index_))
+        weak.append(about_unconnected(alone, views.index))
     if number is not None and number.confidence == "low":
         weak.append(f"the number of clusters is uncertain: {number.rivals} do about as well as {number.chosen}")
     return replace(report, warnings=weak)

@@ -20,8 +20,8 @@ from scipy import sparse
 
 from rmgl.archive import atomic
 from rmgl.archive.atomic import check_writable, new_file
-from rmgl.estimators.rmgl import RMGL
-from rmgl.storage.graphs import write_graphml
+from rmgl.results.fitted import Fitted
+from rmgl.storage.graphs import node_attributes, write_graphml
 from rmgl.storage.spreadsheet import shown_as_text
 
 FILES = {
@@ -145,7 +145,7 @@ def new_folder(folder: Path, force: bool) -> Iterator[Path]:
         check_folder(folder, force)  # what has changed since
 
 
-def write_results(folder: Path, model: RMGL, *, ids: Sequence[str] | None, seconds: float, pictures: bool, graphml: bool = False) -> None:
+def write_results(folder: Path, model: Fitted, *, ids: Sequence[str] | None, seconds: float, pictures: bool, graphml: bool = False) -> None:
     """Write labels.csv, embedding.npy, layers/NAME.npz, summary.json, report.txt and, if wanted, the pictures and layers.graphml.
 
     Ids stand in labels.csv as `rmgl.storage.spreadsheet` writes them.
@@ -166,10 +166,10 @@ def write_results(folder: Path, model: RMGL, *, ids: Sequence[str] | None, secon
     if pictures:
         draw_pictures(folder, model)
     if graphml:
-        write_graphml(model, folder / "layers.graphml", ids)
+        write_graphml(folder / "layers.graphml", model.layers_, node_attributes(model.labels_, model.outlier_score_, ids))
 
 
-def draw_pictures(folder: Path, model: RMGL) -> None:
+def draw_pictures(folder: Path, model: Fitted) -> None:
     from rmgl import plots
 
     plots.draw_embedding(model.embedding_, model.labels_).savefig(folder / "embedding.png")
@@ -208,7 +208,7 @@ def plain(value: Any) -> Any:
     return None if isinstance(value, float) and not np.isfinite(value) else value
 
 
-def summarize(model: RMGL, seconds: float, file_names: Sequence[str]) -> dict[str, Any]:
+def summarize(model: Fitted, seconds: float, file_names: Sequence[str]) -> dict[str, Any]:
     """What was done, with which parameters and versions, and how sure it is."""
     layers = [
         {

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from types import SimpleNamespace
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.utils.validation import check_is_fitted
 
 from rmgl.archive.archive import read_archive, write_archive
 from rmgl.automatic.number_of_clusters import NumberOfClusters
 from rmgl.checks import Unsound, expect, sound_indices, sound_numbers, sound_sparse
-from rmgl.edges.local_scaling import LocalScaling
-from rmgl.estimators.rmgl import RMGL
 from rmgl.layer import Layer
 from rmgl.model.alternate import HISTORY, HistoryRow
-from rmgl.placing.placement import FittedLayer, Placement
 from rmgl.results.report import Report
+from rmgl.storage.earlier_models import upgraded
 from rmgl.views.scaling import SCALES, Scaler
 from rmgl.views.views import LARGEST_VALUE, Views
 
@@ -36,7 +34,6 @@ ATTRIBUTES: dict[str, Any] = {
     "index_": NDArray[Any] | None,
     "labels_": NDArray[np.intp],
     "layers_": list[Layer],
-    "local_scaling_": list[LocalScaling | None],
     "n_clusters_": int,
     "n_features_in_": int,
     "n_iter_": int,
@@ -48,7 +45,8 @@ ATTRIBUTES: dict[str, Any] = {
     "view_names_": list[str],
     "view_roughness_": Vector | None,
     "view_weights_": Vector,
-    "_placement": Placement,
+    "_views": Views,
+    "_scalers": tuple[Scaler, ...],
     "_n_features_out": int,
 }
 """What a fitted model has, and of what type."""
@@ -57,88 +55,94 @@ LARGEST_NUMBER = LARGEST_VALUE**2
 """Squared distances are no larger."""
 
 
-def save_model(model: RMGL, path: str | os.PathLike) -> None:
-    """Parameters and fitted attributes in one file."""
-    check_is_fitted(model)
-    parameters = model.get_params(deep=False)
-    attributes = {name: value for name, value in vars(model).items() if name not in parameters}
+class Loadable(Protocol):
+    """An estimator that can be made from its parameters, and checks them."""
+
+    def __init__(self, **parameters: Any) -> None: ...
+
+    def _check_parameters(self) -> None: ...
+
+
+Model = TypeVar("Model", bound=Loadable)
+
+
+def write_model(path: str | os.PathLike[str], parameters: dict[str, Any], attributes: dict[str, Any]) -> None:
+    """Write the parameters and the fitted attributes of a model to one file."""
     write_archive(path, {"parameters": parameters, "attributes": attributes}, format=FORMAT)
 
 
-def load_model(kind: type[RMGL], path: str | os.PathLike) -> RMGL:
-    """The model in a file; a ValueError where it is none."""
-    content = read_archive(path, format=FORMAT)
+def read_model(path: str | os.PathLike[str], kind: type[Model]) -> Model:
+    """The model in a file, as an estimator of the given kind; a ValueError where the file holds none."""
+    content = read_archive(path, format=FORMAT, upgrade=upgraded)
     try:
         model = kind(**content["parameters"])
-        model._validate_params()
-        for name, value in expect("the attributes", content["attributes"], dict[str, Any]).items():
-            if name not in ATTRIBUTES and name not in OPTIONAL:
-                raise ValueError(f"an attribute {name!r}")
-            setattr(model, name, expect(name, value, {**ATTRIBUTES, **OPTIONAL}[name]))
-        check_loaded(model)
+        model._check_parameters()
+        attributes = expect("the attributes", content["attributes"], dict[str, Any])
+        check_attributes(attributes)
     except (KeyError, TypeError, AttributeError, ValueError, IndexError) as error:
         detail = f" ({error})" if isinstance(error, ValueError) else ""
         raise ValueError(f"{path}: not a readable {FORMAT}; what it holds does not fit together{detail}") from error
+    for name, value in attributes.items():
+        setattr(model, name, value)
     return model
 
 
-def check_loaded(model: RMGL) -> None:
-    """Whether what came from a file is a fitted model: every part of the size that the others ask for, every number one that can be."""
-    missing = [name for name in ATTRIBUTES if not hasattr(model, name)]
+def check_attributes(attributes: dict[str, Any]) -> None:
+    """Check that attributes from a file are those of a fitted model: their types, sizes that fit together, numbers that a fit can give."""
+    missing = [name for name in ATTRIBUTES if name not in attributes]
     if missing:
         raise Unsound(f"without {missing}")
-    placement, views, n_layers = model._placement, model._placement.views, len(model.layers_)
-    n, k, n_views = views.n_rows, model.n_clusters_, len(views.names)
-    if not 1 <= k <= n or model._n_features_out != k or not 1 <= n_views <= n_layers:
+    known = {**ATTRIBUTES, **OPTIONAL}
+    for name, value in attributes.items():
+        if name not in known:
+            raise Unsound(f"an attribute {name!r}")
+        expect(name, value, known[name])
+    fitted = SimpleNamespace(**attributes)
+    views, n_layers = fitted._views, len(fitted.layers_)
+    n, k, n_views = views.n_rows, fitted.n_clusters_, len(views.names)
+    if not 1 <= k <= n or fitted._n_features_out != k or not 1 <= n_views <= n_layers:
         raise Unsound(f"{k} clusters and {n_layers} layers of {n_views} views of {n} rows")
-    if not n_views == len(views.matrices) == len(placement.scalers) == len(model.view_names_) == len(model.scale_):
+    if not n_views == len(views.matrices) == len(fitted._scalers) == len(fitted.view_names_) == len(fitted.scale_):
         raise Unsound("views missing")
-    if not n_layers == len(placement.layers) == len(model.local_scaling_):
+    if [layer.views for layer in fitted.layers_ if layer.role == "view"] != [(view,) for view in range(n_views)]:
         raise Unsound("layers missing")
-    for embedding in (model.embedding_, placement.embedding, *(g for g in (model.guide_, placement.guide) if g is not None)):
+    for embedding in (fitted.embedding_, *(() if fitted.guide_ is None else (fitted.guide_,))):
         are_sizes("the embedding", embedding, (n, k))
-    for values in (model.eigenvalues_, placement.eigenvalues):
-        are_sizes("the eigenvalues", values, (k,))
-    for name, values in (("alpha_", model.alpha_), ("beta_", model.beta_)):
+    are_sizes("the eigenvalues", fitted.eigenvalues_, (k,))
+    for name, values in (("alpha_", fitted.alpha_), ("beta_", fitted.beta_)):
         are_sizes(name, values, (n_layers,))
-    for values in (model.view_weights_, *(() if model.view_roughness_ is None else (model.view_roughness_,))):
+    if fitted.beta_.min() < 0:
+        raise Unsound("a beta below 0")
+    for values in (fitted.view_weights_, *(() if fitted.view_roughness_ is None else (fitted.view_roughness_,))):
         are_sizes("the weights of the views", values, (n_views,))
-    are_sizes("the outlier scores", model.outlier_score_, (n,))
-    for labels in (model.labels_, placement.labels):
-        sound_indices("the labels", labels, k, size=n)
-    if model.index_ is not None and model.index_.shape != (n,):
-        raise Unsound(f"{model.index_.size} row labels for {n} rows")
-    for layer in model.layers_:
-        layer.check(n)
-    for scaling, fitted in zip(model.local_scaling_, placement.layers, strict=True):
-        check_fitted_layer(fitted, n, n_views)
-        if scaling is not None:
-            scaling.check(fitted.potentials.size)
-    if model.number_ is not None:
-        model.number_.check(n)
-    if not model.history_ or any(set(row) != HISTORY for row in model.history_):
+    are_sizes("the outlier scores", fitted.outlier_score_, (n,))
+    sound_indices("the labels", fitted.labels_, k, size=n)
+    if fitted.index_ is not None and fitted.index_.shape != (n,):
+        raise Unsound(f"{fitted.index_.size} row labels for {n} rows")
+    for layer in fitted.layers_:
+        check_fitted_layer(layer, n, n_views)
+    if fitted.number_ is not None:
+        fitted.number_.check(n)
+    if not fitted.history_ or any(set(row) != HISTORY for row in fitted.history_):
         raise Unsound("a history without rows, or with others")
-    if len(model.report_.views) != n_views:
+    if len(fitted.report_.views) != n_views:
         raise Unsound("a report about other views")
-    str(model.report_)
-    check_loaded_views(views, placement.scalers)
+    str(fitted.report_)
+    check_loaded_views(views, fitted._scalers)
 
 
-def check_fitted_layer(layer: FittedLayer, n_rows: int, n_views: int) -> None:
-    """Whether a layer can be one on some of the rows of some of the views."""
+def check_fitted_layer(layer: Layer, n_rows: int, n_views: int) -> None:
+    """Check that a layer can be one on some of the rows of some of the views."""
+    layer.check(n_rows)
     what = f"layer {layer.name!r}"
-    size = n_rows if layer.nodes is None else sound_indices(f"the nodes of {what}", layer.nodes, n_rows).size
-    if size == 0 or not layer.alpha > 0 or layer.beta < 0 or layer.n_edges < 0:
-        raise Unsound(f"{what} does not fit")
-    are_sizes(f"the potentials of {what}", layer.potentials, (size,))
-    if not layer.members or len(layer.members) != len(layer.factors) or not all(0 <= m < n_views for m in layer.members):
+    if not layer.views or len(layer.views) != len(layer.factors) or not all(0 <= view < n_views for view in layer.views):
         raise Unsound(f"{what} has other views")
-    if not are_numbers([layer.alpha, layer.beta, layer.n_edges, *layer.factors]):
+    if layer.own_potentials.size == 0 or not are_numbers([layer.alpha, *layer.factors]):
         raise Unsound(f"{what} holds what is no number or has no meaning")
+    are_sizes(f"the potentials of {what}", layer.potentials, (n_rows,))
     if layer.scaling is not None:
-        layer.scaling.check(size)
-        are_sizes(f"the scales of {what}", layer.scaling.scales, (size,))
-        are_sizes(f"the floors of {what}", layer.scaling.floors, (size,))
+        are_sizes(f"the scales of {what}", layer.scaling.scales, layer.own_potentials.shape)
+        are_sizes(f"the floors of {what}", layer.scaling.floors, layer.own_potentials.shape)
 
 
 def are_sizes(what: str, values: Any, shape: tuple[int, ...]) -> None:

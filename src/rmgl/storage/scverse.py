@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
+from rmgl.results.fitted import Fitted
 from rmgl.views.views import Matrix, Views, check_view, padded
-
-if TYPE_CHECKING:
-    from rmgl.estimators.rmgl import RMGL
 
 SHARED_VARIABLES = 1
 """`MuData.axis` where the modalities have variables in common, not observations."""
@@ -104,7 +102,7 @@ def from_anndata(adata: Any, views: Sequence[str] | Mapping[str, str]) -> Views:
     return replace(found, index=np.asarray(adata.obs_names, dtype=object), columns=columns if any(columns) else ())
 
 
-def to_mudata(model: RMGL, mdata: Any, *, key: str = "rmgl") -> None:
+def to_mudata(model: Fitted, mdata: Any, *, key: str = "rmgl") -> None:
     """Write the result of a fit into a MuData, in place.
 
     `obs[key]` gets the labels, `obs[f"{key}_outlier_score"]` the outlier scores, `obsm[f"X_{key}"]` the embedding,
@@ -133,7 +131,7 @@ def to_mudata(model: RMGL, mdata: Any, *, key: str = "rmgl") -> None:
     _write_into(model, mdata, key)
 
 
-def to_anndata(model: RMGL, adata: Any, *, key: str = "rmgl") -> None:
+def to_anndata(model: Fitted, adata: Any, *, key: str = "rmgl") -> None:
     """Write the result of a fit into an AnnData, in place; the entries are those of `to_mudata`.
 
     Parameters
@@ -236,7 +234,7 @@ def modality_view(name: str, X: Any, places: NDArray[np.intp], n_rows: int) -> t
     return padded(checked[own], rows, n_rows), None if rows.size == n_rows else rows
 
 
-def _write_into(model: RMGL, data: Any, key: str) -> None:
+def _write_into(model: Fitted, data: Any, key: str) -> None:
     import pandas as pd
 
     check_is_fitted(model)
@@ -250,7 +248,7 @@ def _write_into(model: RMGL, data: Any, key: str) -> None:
     data.uns[key] = describe(model)
 
 
-def check_observations(model: RMGL, obs_names: Any) -> None:
+def check_observations(model: Fitted, obs_names: Any) -> None:
     """The rows of the model are the observations, in the same order."""
     if len(model.labels_) != len(obs_names):
         raise ValueError(f"the model was fitted on {len(model.labels_)} rows, but there are {len(obs_names)} observations: fit it on these")
@@ -266,7 +264,7 @@ def check_observations(model: RMGL, obs_names: Any) -> None:
         )
 
 
-def describe(model: RMGL) -> dict[str, Any]:
+def describe(model: Fitted) -> dict[str, Any]:
     """Parameters, weights and report, in types that .h5ad and .h5mu files have."""
     layers = [layer.name for layer in model.layers_]
     return {

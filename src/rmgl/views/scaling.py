@@ -11,10 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from rmgl.archive.records import record
+
 EPSILON = np.finfo(np.float64).eps
 Vector = NDArray[np.float64]
 
 
+@record
 @dataclass(frozen=True)
 class Scaler:
     """What is done to the rows of a view: square roots, then (x / largest - shift) / span by column, then rows of length one."""

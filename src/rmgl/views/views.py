@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_array
 
+from rmgl.archive.records import record
 from rmgl.checks import Unsound, sound_indices, sound_numbers, sound_sparse
 from rmgl.views.column_blocks import split_columns
 from rmgl.views.incomplete import aligned, check_observed, named_rows, without_absent
@@ -33,6 +34,7 @@ EMPTY_COLUMNS = 10
 LEAST_PRESENT = 0.2
 
 
+@record
 @dataclass(frozen=True)
 class Views:
     """Named matrices (dense float64, or CSR) with the same rows.

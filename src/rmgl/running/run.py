@@ -8,18 +8,17 @@ import os
 import platform
 from collections.abc import Callable
 from contextlib import suppress
+from importlib.metadata import version
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
+from rmgl.archive.archive import Arrays, encode, read_archive, write_archive
 from rmgl.archive.atomic import clear_leftovers_in
 from rmgl.archive.locks import Lock, NoLocks, take_lock
 from rmgl.checks import expect, sound_generator_state
-
-if TYPE_CHECKING:
-    from rmgl.views.views import Views
 
 FORMAT = "rmgl checkpoint"
 SUFFIX = ".step"
@@ -61,7 +60,7 @@ class Run:
         if self._lock is not None:
             self._lock.release()
 
-    def begin(self, parameters: dict[str, Any], views: Views, random_state: np.random.RandomState) -> None:
+    def begin(self, parameters: dict[str, Any], views: Any, random_state: np.random.RandomState) -> None:
         """Open the checkpoint; refuse one of another run. A generator without a seed resumes where it stood."""
         if self.folder is None:
             return
@@ -102,8 +101,6 @@ class Run:
 
     def kept(self, name: str, random_state: np.random.RandomState | None = None, unpack: Callable[[Any], Result] = as_it_is) -> Result:
         """What was kept under a name. The files come from outside: what they hold is checked before it is used."""
-        from rmgl.archive.archive import read_archive
-
         path = self._path(name)
         try:
             content = expect("the content", read_archive(path, format=FORMAT), dict[str, Any])
@@ -127,8 +124,6 @@ class Run:
         """Keep something under a name, in place of what was there; with `exclusive` only if nothing is there."""
         if self.folder is None:
             return
-        from rmgl.archive.archive import write_archive
-
         state = None if random_state is None else random_state.get_state()
         content = {"run": self.fingerprint, "result": packed(), "random_state": state}
         write_archive(self._path(name), content, format=FORMAT, exclusive=exclusive)
@@ -210,15 +205,12 @@ def remove_checkpoint(folder: Path) -> None:
         folder.rmdir()
 
 
-def fingerprint(parameters: dict[str, Any], views: Views) -> str:
+def fingerprint(parameters: dict[str, Any], views: Any) -> str:
     """A number that differs for other parameters, data or versions."""
-    from rmgl import __version__
-    from rmgl.archive.archive import encode
-
-    arrays: list[np.ndarray] = []
-    described = encode({**parameters, "views": views, "versions": [__version__, np.__version__]}, arrays)
+    arrays = Arrays()
+    described = encode({**parameters, "views": views, "versions": [version("rmgl"), np.__version__]}, arrays)
     digest = hashlib.sha256(json.dumps(described).encode())
-    for array in arrays:
+    for array in arrays.found:
         digest.update(f"{array.shape} {array.dtype.str}".encode())
         digest.update(np.ascontiguousarray(array).data)
     return digest.hexdigest()

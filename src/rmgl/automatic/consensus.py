@@ -1,0 +1,77 @@
+"""The consensus: a layer learned from all views side by side, each divided by its spread."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from scipy.spatial.distance import squareform
+
+from rmgl.edges import AllPairs, Candidates
+from rmgl.edges.local_scaling import LISTED, LocalScaling
+from rmgl.views.views import Views, total_variance
+
+CONSENSUS = "consensus"
+LEAST_IN_COMMON = 2.0
+"""Views that two entities must have in common on average,"""
+LEAST_SHARE_IN_COMMON = 0.75
+"""or the share of all views, if that is less."""
+MOST_ENTITIES = 5000
+"""Entities up to which incomplete views have a consensus, which takes all pairs."""
+UNKNOWN = 0.7
+"""What a view adds to the distance of two entities one of which it lacks, as a share of its mean squared distance."""
+
+ConsensusRule = Callable[[Views], bool]
+"""rule(views): whether several views get a consensus layer."""
+
+
+def where_views_overlap(views: Views) -> bool:
+    """Complete views have a consensus, incomplete ones where entities have enough views in common and are not too many for all pairs."""
+    shares = [1.0 if rows is None else rows.size / views.n_rows for rows in views.present]
+    in_common = np.square(shares).sum() >= min(LEAST_IN_COMMON, LEAST_SHARE_IN_COMMON * len(shares))
+    return views.complete or bool(in_common and views.n_rows <= MOST_ENTITIES)
+
+
+def never(views: Views) -> bool:
+    """No consensus."""
+    return False
+
+
+CONSENSUS_RULES: dict[str, ConsensusRule] = {"overlap": where_views_overlap, "never": never}
+
+
+def consensus_name(names: Sequence[str]) -> str:
+    """The name "consensus", with as many underscores as it takes to differ from all views."""
+    name = CONSENSUS
+    while name in names:
+        name += "_"
+    return name
+
+
+def consensus_factors(views: Views) -> tuple[float, ...]:
+    """What each view is multiplied by before it is put beside the others: its total variance is one then."""
+    return tuple(1 / float(np.sqrt(total_variance(views.own(view)))) for view in range(len(views.names)))
+
+
+def incomplete_candidates(views: Views, floor_share: float | None) -> Candidates:
+    """All pairs of entities that may be absent from views, at sum_m |x_i - x_j|^2.
+
+    The views have a total variance of 1, so 2 is the mean squared distance in each; where a view lacks one of two, it adds 1.4. Distances
+    are locally scaled, unless `floor_share` is None.
+    """
+    n = views.n_rows
+    edges = AllPairs(n)
+    edges.require_memory(6, "entities that are missing from some views")
+    distances = np.zeros(edges.n_pairs)
+    for view, X in enumerate(views.matrices):
+        present = views.mask(view)
+        both = squareform(np.outer(present, present), checks=False)
+        distances += np.where(both, edges.measure(X), 2 * UNKNOWN)
+    if floor_share is None:
+        return Candidates(edges, distances, "all pairs")
+    square = squareform(distances)
+    np.fill_diagonal(square, np.inf)
+    listed = min(LISTED, n - 1)
+    nearest = np.argpartition(square, listed - 1, axis=1)[:, :listed]
+    scaling = LocalScaling.from_lists(nearest, np.take_along_axis(square, nearest, axis=1), floor_share)
+    return Candidates(edges, scaling.costs(edges, distances), "all pairs", scaling=scaling)

@@ -1,0 +1,84 @@
+"""Solve a layer problem on candidate pairs that are widened until they prove that no other pair can matter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from rmgl.edges import Candidates, Edges, Vector
+from rmgl.layer.dual_ascent import solve_dual_ascent
+from rmgl.layer.newton import solve_newton
+from rmgl.layer.problem import LayerProblem
+from rmgl.layer.result import Layer, Origin, make_layer
+from rmgl.layer.solution import DualSolution
+from rmgl.running.progress import Stopwatch
+from rmgl.running.threads import Check
+
+EPSILON = float(np.finfo(np.float64).eps)
+SMALLEST_ALPHA = 1e-300
+Solver: TypeAlias = Callable[..., DualSolution]
+SOLVERS: dict[str, Solver] = {"newton": solve_newton, "dual-ascent": solve_dual_ascent}
+
+
+def solve_certified(
+    origin: Origin,
+    candidates: Candidates,
+    alpha: float,
+    *,
+    added: Callable[[Edges], Vector] | None = None,
+    solver: str = "newton",
+    start: Vector | None = None,
+    certified: bool = True,
+    check: Check = lambda: None,
+    **options: Any,
+) -> tuple[Candidates, Layer]:
+    """Solve the layer problem with costs distances (+ added(edges)), on more candidates until they prove that they suffice.
+
+    Not `certified`, on the given candidates: good enough for a layer that is not the last.
+    """
+    n_iter, n_passes, clock = 0, 0.0, Stopwatch()
+    solve = find_solver(solver)
+    while True:
+        with clock("layers"):
+            costs = candidates.distances if added is None else candidates.distances + added(candidates.edges)
+            problem = LayerProblem(candidates.edges, costs, alpha)
+            solution = solve(problem, start=start, check=check, **options)
+        n_iter, n_passes = n_iter + solution.n_iter, n_passes + solution.n_passes
+        with clock("neighbors"):
+            wider = candidates.extended(solution.point.u, check) if certified else candidates
+        if wider is candidates:
+            with clock("layers"):
+                layer = make_layer(origin, problem, replace(solution, n_iter=n_iter, n_passes=n_passes))
+            known: dict[str, Any] = {"candidates": candidates.reason, "recall": candidates.recall, "scaling": candidates.scaling}
+            return candidates, replace(layer, **known, seconds=clock.seconds)
+        candidates, start = wider, solution.point.u
+
+
+def solve_layer(origin: Origin, problem: LayerProblem, *, solver: str = "newton", **options: Any) -> Layer:
+    """Solve a stated layer problem and wrap the answer with its certificate."""
+    return make_layer(origin, problem, find_solver(solver)(problem, **options))
+
+
+def check_magnitudes(name: str, alpha: float, distances: Vector, beta: float = 0.0) -> None:
+    """Refuse an alpha that rounding of the costs would drown, and one whose reciprocal overflows."""
+    if alpha < SMALLEST_ALPHA:
+        raise ValueError(
+            f"alpha={alpha:.1e} for view {name!r} is too small to divide by in double precision: raise it to {SMALLEST_ALPHA:.0e} or more"
+        )
+    largest = max(float(distances.max()), beta)
+    if alpha < EPSILON * largest:
+        cause = f"beta={beta:.1e}" if beta == largest else f"squared distances up to {largest:.1e}"
+        raise ValueError(
+            f"alpha={alpha:.1e} for view {name!r} is below the rounding of {cause}, so no layer can be computed: "
+            f"raise alpha to {1e3 * EPSILON * largest:.1e} or more, lower beta, or put the views on one scale (scale='minmax')"
+        )
+
+
+def find_solver(solver: str) -> Solver:
+    """The solver of that name."""
+    if not isinstance(solver, str) or solver not in SOLVERS:
+        raise ValueError(f"solver={solver!r} is not known: use one of {', '.join(map(repr, SOLVERS))}")
+    return SOLVERS[solver]

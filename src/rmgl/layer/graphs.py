@@ -1,0 +1,60 @@
+"""One layer as a graph of networkx or igraph, which are loaded when they are first needed."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+
+def graph_to_networkx(name: str, adjacency: sparse.csr_array) -> Any:
+    """A `networkx.Graph` with edge attribute `weight`; its nodes are the rows 0 to N-1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rmgl import learn_layer
+    >>> layer = learn_layer(np.array([[0.0], [0.1], [5.0], [5.1]]), alpha=0.1)
+    >>> sorted(graph_to_networkx("a", layer.adjacency).edges)
+    [(0, 1), (2, 3)]
+    """
+    networkx = load("networkx")
+    first, second, weights = edge_list(adjacency)
+    graph = networkx.Graph(name=name)
+    graph.add_nodes_from(range(adjacency.shape[0]))
+    graph.add_weighted_edges_from(zip(first.tolist(), second.tolist(), weights.tolist(), strict=True))
+    return graph
+
+
+def graph_to_igraph(name: str, adjacency: sparse.csr_array) -> Any:
+    """An `igraph.Graph` with edge attribute `weight`; vertex i is row i.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rmgl import learn_layer
+    >>> layer = learn_layer(np.array([[0.0], [0.1], [5.0], [5.1]]), alpha=0.1)
+    >>> graph_to_igraph("a", layer.adjacency).get_edgelist()
+    [(0, 1), (2, 3)]
+    """
+    igraph = load("igraph")
+    first, second, weights = edge_list(adjacency)
+    edges = np.column_stack([first, second]).tolist()
+    return igraph.Graph(adjacency.shape[0], edges, graph_attrs={"name": name}, edge_attrs={"weight": weights.tolist()})
+
+
+def edge_list(adjacency: sparse.csr_array) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]:
+    """Every edge once: its two ends and its weight."""
+    upper = sparse.triu(adjacency, k=1, format="coo")
+    return upper.row, upper.col, upper.data
+
+
+def load(package: str) -> Any:
+    """An optional package. The extra that installs it has its name."""
+    try:
+        return import_module(package)
+    except ImportError as error:
+        raise ImportError(f"graphs for {package} need {package}: pip install 'rmgl[{package}]'") from error

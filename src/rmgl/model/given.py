@@ -1,0 +1,91 @@
+"""The problem that Algorithm 1 solves where alpha, beta or both are given."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from rmgl.checks import expect
+from rmgl.edges import AllPairs, Candidates, resolve, state_candidates
+from rmgl.edges.approximate import pairs_among
+from rmgl.edges.neighborhoods import require_list_memory
+from rmgl.layer import Origin
+from rmgl.layer.certified import check_magnitudes
+from rmgl.model.defaults import default_alpha, default_beta
+from rmgl.model.view_problem import ViewProblem
+from rmgl.running.run import Run
+from rmgl.running.threads import Check, Team
+from rmgl.views.views import Views, per_view, positive_per_view
+
+
+def is_auto(value: Any) -> bool:
+    """Whether a parameter asks for a value chosen from the data."""
+    return isinstance(value, str) and value == "auto"
+
+
+def asked_candidates(candidates: Any, views: Views) -> list[Any]:
+    """What the parameter `candidates` asks for in each view; given graphs are cut to the entities that a view has."""
+    given = per_view(candidates, views.names, "candidates")
+    return [pairs_among(name, asked, views.rows(m), views.n_rows) for m, (name, asked) in enumerate(zip(views.names, given, strict=True))]
+
+
+def given_problems(
+    views: Views, alpha: Any, beta: Any, *, candidates: Any, n_clusters: Any, n_neighbors: int, team: Team, run: Run
+) -> list[ViewProblem]:
+    """One problem for each view, from the parameters of `RMGL`. What is left at "auto" gets a heuristic default (`rmgl.model.defaults`)."""
+    names, own = views.names, [views.own(m) for m in range(len(views.names))]
+    alphas = None if is_auto(alpha) else positive_per_view(alpha, names, "alpha")
+    betas = None if is_auto(beta) else positive_per_view(beta, names, "beta", zero_allowed=True)
+    if betas is not None and not betas.any():
+        raise ValueError("beta is 0 for every view, so nothing defines the embedding: give at least one view a positive beta")
+    asked = asked_candidates(candidates, views)
+    if is_auto(n_clusters):
+        raise ValueError("n_clusters='auto' is part of the automatic choice: leave alpha and beta at 'auto', or give n_clusters")
+    if alphas is None:
+        alphas = np.array(team(lambda X, check: default_alpha(X, n_neighbors), own))
+    if betas is None:
+        betas = np.full(len(names), default_beta(alphas, views.n_rows, n_clusters, n_neighbors))
+    wanted = [resolve(X, a, c) for X, a, c in zip(own, alphas, asked, strict=True)]
+    stores = Stores(views.n_rows, wanted, team)
+
+    def state(m: int, check: Check) -> ViewProblem:
+        name, a, b = names[m], float(alphas[m]), float(betas[m])
+
+        def search() -> Candidates:
+            return state_candidates(name, own[m], a, wanted[m], shared=stores.of(own[m].shape[0]), rows=team.rows, check=check)
+
+        def unpack(packed: Any) -> Candidates:
+            expect("the candidate pairs", packed, dict[str, Any])
+            return Candidates.unpacked(packed, own[m], team.rows, check)
+
+        pairs = search() if is_all(wanted[m]) else run.step(f"pairs-{m}", search, pack=Candidates.pack, unpack=unpack)
+        check_magnitudes(name, a, pairs.distances, b)
+        return ViewProblem(Origin(name, nodes=views.rows(m), views=(m,)), pairs, a, b, views.n_rows)
+
+    return team(state, range(len(names)))
+
+
+class Stores:
+    """The stores of all pairs, which views with as many entities share. What would not fit into memory is refused at once."""
+
+    def __init__(self, n_rows: int, wanted: Sequence[Any], team: Team, copies: int = 1) -> None:
+        """`copies` is the number of vectors of distances a view."""
+        self.team = team
+        self.by_size = {n_rows: AllPairs(n_rows, team.rows)}
+        n_dense = sum(map(is_all, wanted))
+        if n_dense:
+            self.by_size[n_rows].require_memory(copies * (n_dense + min(team.n_threads, n_dense)) + 2, f"{n_dense} view(s)")
+        lengths = [c for c in wanted if isinstance(c, int)]
+        if lengths:
+            require_list_memory(n_rows, sum(lengths), f"{len(lengths)} view(s)")
+
+    def of(self, n_rows: int) -> AllPairs:
+        """The store for so many entities."""
+        return self.by_size.setdefault(n_rows, AllPairs(n_rows, self.team.rows))
+
+
+def is_all(candidates: Any) -> bool:
+    """Whether all pairs are candidates."""
+    return isinstance(candidates, str) and candidates == "all"

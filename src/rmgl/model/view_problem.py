@@ -1,0 +1,52 @@
+"""One view as Algorithm 1 sees it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rmgl.edges import Candidates, Edges, Vector
+from rmgl.layer import Origin
+from rmgl.running.threads import Check
+
+
+@dataclass(frozen=True)
+class ViewProblem:
+    """What one layer is learned from: candidate pairs with the data distances on them, and its two parameters."""
+
+    origin: Origin
+    candidates: Candidates
+    alpha: float
+    beta: float
+    n_entities: int
+    """The number of entities in all views together."""
+    start: Vector | None = None
+    """Potentials to start the first layer from."""
+
+    @property
+    def name(self) -> str:
+        return self.origin.name
+
+    @property
+    def nodes(self) -> NDArray[np.intp] | None:
+        """Indices of the entities that are the nodes of its pairs (None: all)."""
+        return self.origin.nodes
+
+    @property
+    def edges(self) -> Edges:
+        return self.candidates.edges
+
+    @property
+    def distances(self) -> Vector:
+        return self.candidates.distances
+
+    def own(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The rows of its entities."""
+        return rows if self.nodes is None else rows[self.nodes]
+
+    def regrown(self, packed: dict[str, Any] | None, check: Check) -> ViewProblem:
+        """This problem with the candidates that it had when they were packed."""
+        return replace(self, candidates=self.candidates.regrown(packed, self.candidates.guide, check)) if packed else self
