@@ -49,13 +49,13 @@ def run(results: Results, settings: Settings, quick: bool = False, only: tuple[s
 def yardstick(n: int, n_threads: int, settings: Settings) -> Row:
     array = np.ones(n * (n - 1) // 2)
     with team_of(n_threads) as team:
-        return timed(lambda: team.rows(lambda first, stop: total(array, first, stop), array.size), array.nbytes, settings)
+        return timed(lambda: team.in_parts(lambda first, stop: total(array, first, stop), array.size), array.nbytes, settings)
 
 
 def all_pairs(n: int, what: str, n_threads: int, settings: Settings) -> Row:
     """Passes over all pairs; the product with every pair active, as in a dense layer."""
     with team_of(n_threads) as team:
-        edges = AllPairs(n, team.rows)
+        edges = AllPairs(n, team.in_parts)
         costs = np.random.default_rng(0).random(edges.n_pairs)
         u = np.full(n, 0.3 if what == "evaluate" else 1.0)
         return timed(passes(edges, costs, u, what), costs.nbytes, settings)
@@ -76,7 +76,7 @@ def neighboring_pairs(n: int, team: Team) -> PairList:
     rows = np.repeat(np.arange(n), 25)
     columns = (rows + random.integers(1, 1000, size=rows.size)) % n
     pattern = sparse.csr_array((np.ones(rows.size, dtype=bool), (rows, columns)), shape=(n, n))
-    return PairList(sparse.csr_array(pattern + pattern.T), team.rows)
+    return PairList(sparse.csr_array(pattern + pattern.T), team.in_parts)
 
 
 def passes(edges: AllPairs | PairList, costs: np.ndarray, u: np.ndarray, what: str) -> Callable[[], object]:

@@ -9,11 +9,12 @@ from scipy import sparse
 from sklearn.metrics import adjusted_rand_score
 
 from rmgl import RMGL, learn_layer
-from rmgl.automatic.choose import rough
-from rmgl.automatic.number_of_clusters import choose_number, modularity
-from rmgl.edges import state_candidates
+from rmgl.automatic.number_of_clusters import by_modularity, modularity
+from rmgl.automatic.weighing import roughness
+from rmgl.edges import find_candidates
 from rmgl.embedding.eigenvectors import components
-from rmgl.layer.learn import EDGE_TOL, solve_for_edges
+from rmgl.layer import Origin
+from rmgl.layer.wanted_edges import EDGE_TOL, solve_for_edges
 from rmgl.storage.output import plain
 from rmgl.views.views import Views
 
@@ -44,8 +45,8 @@ def test_alpha_gives_the_wanted_number_of_edges(name, local, n_neighbors, rng):
         "line": rng.random((200, 1)),
     }
     for how in ("all", 20):
-        pairs = state_candidates(name, data[name], None, how, local=local, n_neighbors=n_neighbors)
-        _, layer = solve_for_edges(name, pairs, n_neighbors)
+        pairs = find_candidates(name, data[name], None, how, local=local, n_neighbors=n_neighbors)
+        _, layer = solve_for_edges(Origin(name), pairs, n_neighbors)
         assert layer.exact
         assert abs(2 * layer.n_edges / 200 / n_neighbors - 1) <= EDGE_TOL
 
@@ -54,7 +55,7 @@ def test_alpha_gives_the_wanted_number_of_edges(name, local, n_neighbors, rng):
 def test_alpha_scales_with_squared_distances_unless_they_are_locally_scaled(local, rng):
     X = rng.normal(size=(150, 3))
     alpha = [
-        solve_for_edges("x", state_candidates("x", factor * X, None, "all", local=local, n_neighbors=8), 8)[1].alpha
+        solve_for_edges(Origin("x"), find_candidates("x", factor * X, None, "all", local=local, n_neighbors=8), 8)[1].alpha
         for factor in (1.0, 1e-3, 300.0)
     ]
     wanted = [1.0, 1.0, 1.0] if local else [1.0, 1e-6, 9e4]
@@ -62,7 +63,7 @@ def test_alpha_scales_with_squared_distances_unless_they_are_locally_scaled(loca
 
 
 def test_few_rows_get_half_of_the_others_as_neighbors_at_most(rng):
-    _, layer = solve_for_edges("x", state_candidates("x", rng.normal(size=(12, 2)), None, "all", local=True, n_neighbors=50), 50)
+    _, layer = solve_for_edges(Origin("x"), find_candidates("x", rng.normal(size=(12, 2)), None, "all", local=True, n_neighbors=50), 50)
     assert 2 * layer.n_edges / 12 == pytest.approx(5.5, abs=1)
 
 
@@ -74,7 +75,7 @@ def test_roughness_is_the_mean_over_the_edges_beside_that_over_all_pairs(rng):
     W = sparse.random_array((20, 20), density=0.3, rng=rng, format="csr")
     W = sparse.csr_array(W + W.T)
     square = np.square(U[:, None] - U).sum(axis=2)
-    assert rough(U, W) == pytest.approx((W.toarray() * square).sum() / W.sum() / square.mean(), rel=1e-12)
+    assert roughness(U, W) == pytest.approx((W.toarray() * square).sum() / W.sum() / square.mean(), rel=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -344,7 +345,7 @@ def test_modularity_is_the_double_sum(rng):
 def test_the_number_of_components_is_the_number_of_clusters():
     block = np.ones((12, 12)) - np.eye(12)
     graph = sparse.csr_array(sparse.block_diag([block] * 4))
-    found = choose_number(graph, np.random.RandomState(0))
+    found = by_modularity(graph, np.random.RandomState(0))
     assert found.chosen == 4
     assert found.rivals == [4]
     assert found.modularity[2] == pytest.approx(0.75)

@@ -218,28 +218,32 @@ def test_parts_of_an_anndata_that_are_no_names():
         from_anndata(object(), 3)
 
 
+def first_layer(model, **changes):
+    """All layers, the first of them changed."""
+    return {"layers_": [replace(model.layers_[0], **changes), *model.layers_[1:]]}
+
+
 SPOILED = {
-    "NaN in the potentials": lambda p: replace(p, layers=(replace(p.layers[0], potentials=p.layers[0].potentials * np.nan), *p.layers[1:])),
-    "potentials as a matrix": lambda p: replace(
-        p, layers=(replace(p.layers[0], potentials=p.layers[0].potentials[:, None]), *p.layers[1:])
-    ),
-    "nodes as a mask": lambda p: replace(p, layers=(replace(p.layers[0], nodes=np.arange(20) > 0), *p.layers[1:])),
-    "labels as a matrix": lambda p: replace(p, labels=p.labels[:, None]),
-    "scale of zeros": lambda p: replace(p, scalers=(replace(p.scalers[0], span=np.zeros(3)), *p.scalers[1:])),
-    "scale of other columns": lambda p: replace(p, scalers=(replace(p.scalers[0], span=np.ones(2)), *p.scalers[1:])),
-    "huge scales": lambda p: replace(
-        p, layers=(replace(p.layers[0], scaling=LocalScaling(np.full(20, 1e300), np.ones(20))), *p.layers[1:])
-    ),
-    "view with NaN": lambda p: replace(p, views=replace(p.views, matrices=(np.full((20, 3), np.nan), *p.views.matrices[1:]))),
-    "guide of other rows": lambda p: replace(p, guide=np.ones((3, 2))),
-    "embedding with infinity": lambda p: replace(p, embedding=np.full((20, 2), np.inf)),
+    "NaN in the potentials": lambda m: first_layer(m, potentials=m.layers_[0].potentials * np.nan),
+    "potentials as a matrix": lambda m: first_layer(m, potentials=m.layers_[0].potentials[:, None]),
+    "nodes as a mask": lambda m: first_layer(m, nodes=np.arange(20) > 0),
+    "a view twice": lambda m: first_layer(m, views=(1,)),
+    "no view": lambda m: first_layer(m, views=(), factors=()),
+    "huge scales": lambda m: first_layer(m, scaling=LocalScaling(np.full(20, 1e300), np.ones(20))),
+    "labels as a matrix": lambda m: {"labels_": m.labels_[:, None]},
+    "scale of zeros": lambda m: {"_scalers": (replace(m._scalers[0], span=np.zeros(3)), *m._scalers[1:])},
+    "scale of other columns": lambda m: {"_scalers": (replace(m._scalers[0], span=np.ones(2)), *m._scalers[1:])},
+    "view with NaN": lambda m: {"_views": replace(m._views, matrices=(np.full((20, 3), np.nan), *m._views.matrices[1:]))},
+    "guide of other rows": lambda m: {"guide_": np.ones((3, 2))},
+    "embedding with infinity": lambda m: {"embedding_": np.full((20, 2), np.inf)},
 }
 
 
 @pytest.mark.parametrize("name", SPOILED)
 def test_models_that_do_not_fit_together_are_refused(name, tmp_path):
     model = RMGL(2, random_state=0).fit({"a": good(), "b": good(seed=1)})
-    model._placement = SPOILED[name](model._placement)
+    for attribute, value in SPOILED[name](model).items():
+        setattr(model, attribute, value)
     model.save(tmp_path / "a.rmgl")
     with pytest.raises(ValueError, match=r"a.rmgl: not a readable rmgl model; what it holds does not fit together \("):
         RMGL.load(tmp_path / "a.rmgl")

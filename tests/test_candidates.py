@@ -6,11 +6,13 @@ from scipy import sparse
 from scipy.spatial.distance import cdist, pdist, squareform
 
 from rmgl import RMGL, learn_layer
-from rmgl.edges import Neighborhoods, PairList, resolve, state_candidates
+from rmgl.edges import Neighborhoods, PairList, find_candidates, resolve
 from rmgl.edges.candidates import expected_neighbors
 from rmgl.edges.local_scaling import LocalScaling
 from rmgl.edges.tiles import TILE, Pairs, nearest_distances, nearest_rows, pairs_within
-from rmgl.layer.learn import solve_certified, solve_for_edges
+from rmgl.layer import Origin
+from rmgl.layer.certified import solve_certified
+from rmgl.layer.wanted_edges import solve_for_edges
 
 from .conftest import planted_views
 
@@ -231,11 +233,11 @@ def scaled_adversaries():
 @pytest.mark.parametrize("length", [20, 60])
 def test_certified_layers_with_local_scaling_are_those_over_all_pairs(name, length):
     X = scaled_adversaries()[name]
-    stated = {how: state_candidates(name, X, None, how, local=True, n_neighbors=10) for how in ("all", length)}
-    pairs, rough = solve_for_edges(name, stated[length], 10)
+    stated = {how: find_candidates(name, X, None, how, local=True, n_neighbors=10) for how in ("all", length)}
+    pairs, rough = solve_for_edges(Origin(name), stated[length], 10)
     for alpha in (rough.alpha, 5 * rough.alpha):
-        _, everything = solve_certified(name, stated["all"], alpha, tol=1e-10)
-        wider, certified = solve_certified(name, pairs, alpha, tol=1e-10)
+        _, everything = solve_certified(Origin(name), stated["all"], alpha, tol=1e-10)
+        wider, certified = solve_certified(Origin(name), pairs, alpha, tol=1e-10)
         assert certified.candidates == "certified"
         assert wider.neighborhoods.too_small(certified.potentials).size == 0
         assert everything.status == certified.status == "converged"

@@ -109,8 +109,8 @@ def test_matrices_multiply_alike(rng):
     with team_of(3) as team:
         for matrix in (
             Products(laplacian(A)),
-            DenseSymmetric(laplacian(A), team.rows),
-            SparseLaplacian(sparse.csr_array(A), A.sum(axis=1), team.rows),
+            DenseSymmetric(laplacian(A), team.in_parts),
+            SparseLaplacian(sparse.csr_array(A), A.sum(axis=1), team.in_parts),
         ):
             np.testing.assert_allclose(matrix.times(V), laplacian(A) @ V, rtol=1e-10, atol=1e-12)
             np.testing.assert_allclose(matrix.recur(V, last.copy(), 0.3, 2.0), wanted, rtol=1e-10, atol=1e-12)

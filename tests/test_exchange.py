@@ -133,7 +133,7 @@ def test_a_missing_package_is_named_with_its_extra(model, monkeypatch, package):
     def fail(name):
         raise ImportError(name)
 
-    monkeypatch.setattr(graphs, "import_module", fail)
+    monkeypatch.setattr("rmgl.layer.graphs.import_module", fail)
     for graph_of in (getattr(model, f"to_{package}"), getattr(model.layers_[0], f"to_{package}")):
         with pytest.raises(ImportError, match=rf"pip install 'rmgl\[{package}\]'"):
             graph_of()
@@ -159,7 +159,8 @@ def test_graphml_holds_the_same_graph(views, tmp_path):
 
 def test_graphml_is_the_graph_of_the_model(model, tmp_path):
     networkx = pytest.importorskip("networkx")
-    graphs.write_graphml(model, tmp_path / "layers.graphml")
+    nodes = graphs.node_attributes(model.labels_, model.outlier_score_, model.index_)
+    graphs.write_graphml(tmp_path / "layers.graphml", model.layers_, nodes)
     found, wanted = networkx.read_graphml(tmp_path / "layers.graphml", node_type=int), model.to_networkx()
     assert dict(found.nodes(data=True)) == dict(wanted.nodes(data=True))
     edges = [sorted((i, j, data["layer"], data["weight"]) for i, j, data in graph.edges(data=True)) for graph in (found, wanted)]

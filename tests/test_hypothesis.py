@@ -358,7 +358,7 @@ def check_model(model, categories):
     check_labels(model.labels_, n, k)
     np.testing.assert_allclose(model.embedding_.T @ model.embedding_, np.eye(k), atol=1e-8)
     for at, layer in enumerate(model.layers_):
-        nodes = model._placement.layers[at].nodes
+        nodes = model.layers_[at].nodes
         check_layer(layer, n if nodes is None else nodes.size, categories)
     for values in (model.eigenvalues_, model.alpha_, model.beta_, model.view_weights_, model.outlier_score_):
         assert np.isfinite(values).all()

@@ -13,7 +13,7 @@ from sklearn.metrics import adjusted_rand_score
 from rmgl import RMGL
 from rmgl.datasets import load_uci_digits
 from rmgl.metrics import normalized_mutual_info_score
-from rmgl.placing.placement import dense_distances, near, one_node
+from rmgl.placing.meeting import dense_distances, near, one_node
 
 from .conftest import planted_views
 
@@ -126,8 +126,8 @@ def test_lists_of_neighbors_find_the_same_labels(kind, monkeypatch):
     model = RMGL(3, random_state=0).fit(old)
     everyone = model.predict(new)
     monkeypatch.setattr("rmgl.placing.placement.ALL_ROWS", 10)
-    monkeypatch.setattr("rmgl.placing.placement.LEAST_LISTED", 8)
-    monkeypatch.setattr("rmgl.placing.placement.SPARE", 1)
+    monkeypatch.setattr("rmgl.placing.meeting.LEAST_LISTED", 8)
+    monkeypatch.setattr("rmgl.placing.meeting.SPARE", 1)
     np.testing.assert_array_equal(model.predict(new), everyone)
 
 

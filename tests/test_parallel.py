@@ -18,17 +18,17 @@ def test_rows_cover_everything_once_in_order():
     for n_threads in (1, 2, 3, 7):
         with team_of(n_threads) as team:
             for n in (0, 1, 5, 100):
-                parts = team.rows(lambda first, stop: list(range(first, stop)), n)
+                parts = team.in_parts(lambda first, stop: list(range(first, stop)), n)
                 assert [row for part in parts for row in part] == list(range(n))
                 assert len(parts) == max(1, min(n_threads, n))
 
 
 def test_threads_that_are_left_over_help_with_rows():
     with team_of(4) as team:
-        inside = team(lambda item, check: len(team.rows(lambda first, stop: None, 100)), range(2))
+        inside = team(lambda item, check: len(team.in_parts(lambda first, stop: None, 100)), range(2))
         assert inside == [2, 2]
-        assert team(lambda item, check: len(team.rows(lambda first, stop: None, 100)), range(8)) == [1] * 8
-        assert team(lambda item, check: len(team.rows(lambda first, stop: None, 100)), range(1)) == [4]
+        assert team(lambda item, check: len(team.in_parts(lambda first, stop: None, 100)), range(8)) == [1] * 8
+        assert team(lambda item, check: len(team.in_parts(lambda first, stop: None, 100)), range(1)) == [4]
 
 
 def test_checks_raise_once_the_team_is_dismissed():
@@ -52,7 +52,7 @@ def test_blocks_of_all_pairs_do_not_depend_on_threads(rng, monkeypatch):
     whole = AllPairs(60)
     assert len(whole._blocks) == module.N_BLOCKS + 1
     with team_of(3) as team:
-        shared = AllPairs(60, team.rows)
+        shared = AllPairs(60, team.in_parts)
         for mine, theirs in zip(vars(whole.evaluate(u, costs)).values(), vars(shared.evaluate(u, costs)).values(), strict=True):
             np.testing.assert_array_equal(mine, theirs)
         counts = whole.evaluate(u, costs).counts

@@ -201,8 +201,8 @@ def test_rows_of_zeros_that_others_fill_are_empty(rng):
     gappy[[3, 8, 21]] = 0
     for kind in kinds:
         views = Views.of({"a": kind(gappy), "b": X}).without_empty_rows()
-        np.testing.assert_array_equal(views.rows(0), np.setdiff1d(np.arange(30), [3, 8, 21]))
-        assert views.rows(1) is None
+        np.testing.assert_array_equal(views.observed_rows(0), np.setdiff1d(np.arange(30), [3, 8, 21]))
+        assert views.observed_rows(1) is None
         assert not views.complete
         own = views.own(0)
         np.testing.assert_array_equal(own.toarray() if sparse.issparse(own) else own, np.delete(gappy, [3, 8, 21], axis=0))

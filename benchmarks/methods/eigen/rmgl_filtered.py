@@ -13,5 +13,5 @@ def learn(edges, k, n_threads):
     from rmgl.running.threads import team_of
 
     with team_of(n_threads) as team:
-        found = smallest_eigenvectors(adjacency(edges), k, random_state=np.random.RandomState(0), rows=team.rows)
+        found = smallest_eigenvectors(adjacency(edges), k, random_state=np.random.RandomState(0), in_parts=team.in_parts)
     return {"found": found.vectors}

@@ -9,4 +9,4 @@ ABLATION = True
 def cluster(views, n_clusters, seed, n_threads):
     from ablation import fit_predict
 
-    return fit_predict(views, n_clusters, seed, n_threads, reference="consensus")
+    return fit_predict(views, n_clusters, seed, n_threads, policy={"references": ("consensus",)})

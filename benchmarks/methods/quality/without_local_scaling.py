@@ -9,4 +9,4 @@ ABLATION = True
 def cluster(views, n_clusters, seed, n_threads):
     from ablation import fit_predict
 
-    return fit_predict(views, n_clusters, seed, n_threads, local_scaling=False)
+    return fit_predict(views, n_clusters, seed, n_threads, policy={"local_scaling": False})

@@ -27,7 +27,7 @@ from rmgl.automatic.number_of_clusters import NumberOfClusters
 from rmgl.automatic.policy import Policy
 from rmgl.automatic.weighing import LEAST_ROUGHNESS, mean_roughness, roughness
 from rmgl.checks import Unsound, expect, sound_numbers
-from rmgl.edges import Candidates, Vector, resolve, state_candidates
+from rmgl.edges import Candidates, Vector, find_candidates, resolve
 from rmgl.embedding.eigenvectors import Graph, smallest_eigenvectors, unit_rows, weighted_sum
 from rmgl.layer import Origin
 from rmgl.layer.wanted_edges import solve_for_edges
@@ -81,8 +81,8 @@ def choose_problems(
 
     def search(name: str, X: Any, check: Check) -> Candidates:
         scaling = {"local": policy.local_scaling, "floor_share": policy.floor_share}
-        options: dict[str, Any] = {**scaling, "n_neighbors": n_neighbors, "rows": team.rows}
-        return state_candidates(name, X, None, wanted[name], shared=stores.of(X.shape[0]), check=check, **options)
+        options: dict[str, Any] = {**scaling, "n_neighbors": n_neighbors, "in_parts": team.in_parts}
+        return find_candidates(name, X, None, wanted[name], shared=stores.of(X.shape[0]), check=check, **options)
 
     return Chooser(views, policy, n_clusters, n_neighbors, search, team, random_state, run, solver).choose()
 
@@ -147,7 +147,7 @@ class Chooser:
 
     def learn_view(self, view: int, check: Check) -> Learned:
         """The layer of one view, alone."""
-        origin, X = Origin(self.views.names[view], nodes=self.views.rows(view), views=(view,)), self.views.own(view)
+        origin, X = Origin(self.views.names[view], nodes=self.views.observed_rows(view), views=(view,)), self.views.own(view)
         return self.step(f"view-{view}", origin, X, lambda: self.search(origin.name, X, check), check)
 
     def learn_consensus(self) -> Learned:
@@ -174,7 +174,7 @@ class Chooser:
             packed = expect("the candidate pairs", kept["candidates"], dict[str, Any] | None)
             if packed is not None and X is None:
                 raise Unsound("candidate pairs are listed where all pairs were used")
-            candidates = search() if packed is None else Candidates.unpacked(packed, X, self.team.rows, check)
+            candidates = search() if packed is None else Candidates.unpacked(packed, X, self.team.in_parts, check)
             return unpacked_layer(origin, candidates, kept["layer"])
 
         return self.run.step(key, learn, pack=Learned.pack, unpack=unpack)
@@ -238,7 +238,7 @@ class Chooser:
     def embed(self, layers: Sequence[Learned], weights: Any) -> NDArray[np.float64]:
         """Unit rows of the common embedding."""
         assert self.n_clusters is not None
-        options: dict[str, Any] = {"tol": EIGEN_TOL, "random_state": self.random_state, "rows": self.team.rows}
+        options: dict[str, Any] = {"tol": EIGEN_TOL, "random_state": self.random_state, "in_parts": self.team.in_parts}
         return unit_rows(smallest_eigenvectors(self.sum_of(layers, weights), self.n_clusters, **options).vectors)
 
 

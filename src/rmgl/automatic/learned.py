@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -26,13 +26,12 @@ class Learned:
 
     def pack(self) -> dict[str, Any]:
         """What a checkpoint keeps of it."""
-        return {"candidates": self.candidates.pack(), "layer": self.layer}
+        return {"candidates": self.candidates.pack(), "layer": self.layer.without_origin()}
 
 
 def unpacked_layer(origin: Origin, candidates: Candidates, layer: Any) -> Learned:
     """A layer from a checkpoint on its candidates; an error if it cannot be one."""
     expect("the layer", layer, Layer)
-    layer = replace(layer, **vars(origin), scaling=candidates.scaling)
-    replace(layer, nodes=None).check(candidates.edges.n_nodes)  # its nodes are numbered here from 0 on
+    layer.check(candidates.edges.n_nodes)
     candidates.check_support(layer.adjacency)
-    return Learned(candidates, layer)
+    return Learned(candidates, layer.with_origin(origin, candidates.scaling))

@@ -1,7 +1,7 @@
 """Edge stores: the pairs of nodes a layer may use, and everything a solver may ask about them."""
 
 from rmgl.edges.all_pairs import AllPairs
-from rmgl.edges.candidates import Candidates, resolve, state_candidates
+from rmgl.edges.candidates import Candidates, find_candidates, resolve
 from rmgl.edges.interface import ActivePairs, Edges, Evaluation, Vector
 from rmgl.edges.neighborhoods import Neighborhoods
 from rmgl.edges.pair_list import PairList
@@ -15,6 +15,6 @@ __all__ = [
     "Neighborhoods",
     "PairList",
     "Vector",
+    "find_candidates",
     "resolve",
-    "state_candidates",
 ]

@@ -12,7 +12,7 @@ from scipy import sparse
 
 from rmgl.edges.interface import ActivePairs, Evaluation, Vector
 from rmgl.running.memory import require_memory
-from rmgl.running.threads import Check, Rows, one_part
+from rmgl.running.threads import Check, InParts, one_part
 
 # Below this share of |x_i|^2 + |x_j|^2 the formula |x|^2 + |y|^2 - 2x'y has lost more than six of its
 # sixteen digits, and the distance is taken from the difference of the rows instead.
@@ -34,8 +34,8 @@ class AllPairs:
     array([1., 9., 4.])
     """
 
-    def __init__(self, n_nodes: int, rows: Rows = one_part) -> None:
-        self.rows = rows
+    def __init__(self, n_nodes: int, in_parts: InParts = one_part) -> None:
+        self.in_parts = in_parts
         self.n_nodes = n_nodes
         self.n_pairs = n_nodes * (n_nodes - 1) // 2
         self.max_degree = n_nodes - 1
@@ -69,7 +69,7 @@ class AllPairs:
                 else:
                     kernels.repair_distances(X, norms, CANCELLATION, first, stop, distances)
 
-        self.rows(measure_blocks, -(-(self.n_nodes - 1) // block))
+        self.in_parts(measure_blocks, -(-(self.n_nodes - 1) // block))
         return distances
 
     def _repair_sparse(self, X: sparse.csr_array, norms: Vector, distances: Vector, first: int, stop: int) -> None:
@@ -111,7 +111,7 @@ class AllPairs:
 
         def multiply(v: Vector) -> Vector:
             out = np.empty(self.n_nodes)
-            self.rows(lambda first, stop: kernels.pattern_product(starts, found, v, first, stop, out), self.n_nodes)
+            self.in_parts(lambda first, stop: kernels.pattern_product(starts, found, v, first, stop, out), self.n_nodes)
             return out
 
         return ActivePairs(multiply, passes=1.0, passes_per_product=found.size / (2 * self.n_pairs))
@@ -130,7 +130,7 @@ class AllPairs:
         """work(first, stop) for blocks of rows that hold about as many pairs each. A pair adds to both of its nodes, so every block
         has sums of its own; the blocks do not depend on the number of threads."""
         bounds = self._blocks
-        parts = self.rows(lambda first, stop: [work(bounds[b], bounds[b + 1]) for b in range(first, stop)], len(bounds) - 1)
+        parts = self.in_parts(lambda first, stop: [work(bounds[b], bounds[b + 1]) for b in range(first, stop)], len(bounds) - 1)
         return [found for part in parts for found in part]
 
     @cached_property
@@ -149,7 +149,7 @@ class AllPairs:
         indices = np.empty(indptr[-1], dtype=np.int32)
         data = np.empty(indptr[-1])
         places = indptr[:-1].copy()
-        self.rows(lambda first, stop: kernels.fill_symmetric(u, costs, least, first, stop, places, indices, data), self.n_nodes)
+        self.in_parts(lambda first, stop: kernels.fill_symmetric(u, costs, least, first, stop, places, indices, data), self.n_nodes)
         if indptr[-1] <= np.iinfo(np.int32).max:
             indptr = indptr.astype(np.int32)
         return sparse.csr_array((data, indices, indptr), shape=(self.n_nodes, self.n_nodes))

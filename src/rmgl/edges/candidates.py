@@ -18,7 +18,7 @@ from rmgl.edges.local_scaling import FLOOR_SHARE, LocalScaling
 from rmgl.edges.neighborhoods import Neighborhoods, centered, require_list_memory
 from rmgl.edges.pair_list import PairList
 from rmgl.edges.tiles import squared_lengths
-from rmgl.running.threads import Check, Rows, one_part
+from rmgl.running.threads import Check, InParts, one_part
 
 SMALL = 1500  # rows up to which all pairs are no slower than lists of neighbors, even for sparse layers
 LARGE = 10_000  # rows beyond which the memory of all pairs counts, too
@@ -63,12 +63,12 @@ class Candidates:
         return {**known, "radii": radii, "scaling": self.scaling, "recall": self.recall}
 
     @classmethod
-    def unpacked(cls, packed: dict[str, Any], X: Any, rows: Rows, check: Check = lambda: None) -> Candidates:
+    def unpacked(cls, packed: dict[str, Any], X: Any, in_parts: InParts, check: Check = lambda: None) -> Candidates:
         """The candidates of a view, without a guide, from what was packed."""
         pattern, radii, scaling = sound_packed(packed, X.shape[0])
         if radii is not None:
-            return cls.certified(Neighborhoods(centered(X), pattern, radii, rows, scaling), check)
-        edges = PairList(pattern, rows)
+            return cls.certified(Neighborhoods(centered(X), pattern, radii, in_parts, scaling), check)
+        edges = PairList(pattern, in_parts)
         return cls(edges, measured(edges, X, scaling, check), packed["reason"], scaling=scaling, recall=packed["recall"])
 
     def check_support(self, adjacency: sparse.csr_array) -> None:
@@ -90,10 +90,10 @@ class Candidates:
 
     @classmethod
     def uncertain(
-        cls, X: Any, pattern: sparse.csr_array, reason: str, local: float | None, rows: Rows, check: Check = lambda: None
+        cls, X: Any, pattern: sparse.csr_array, reason: str, local: float | None, in_parts: InParts, check: Check = lambda: None
     ) -> Candidates:
         union = sparse.csr_array(pattern + pattern.T)
-        edges = PairList(union, rows)
+        edges = PairList(union, in_parts)
         length = max(1, round(pattern.nnz / X.shape[0]))
         scaling = LocalScaling.of(centered(X), local, check) if local is not None else None
         return cls(edges, measured(edges, X, scaling, check), reason, scaling=scaling, recall=measured_recall(X, union, length))
@@ -131,7 +131,7 @@ def measured(edges: Edges, X: Any, scaling: LocalScaling | None, check: Check = 
     return distances if scaling is None else scaling.costs(edges, distances)
 
 
-def state_candidates(
+def find_candidates(
     name: str,
     X: Any,
     alpha: float | None,
@@ -141,7 +141,7 @@ def state_candidates(
     floor_share: float = FLOOR_SHARE,
     n_neighbors: int = 0,
     shared: AllPairs | None = None,
-    rows: Rows = one_part,
+    in_parts: InParts = one_part,
     check: Check = lambda: None,
 ) -> Candidates:
     """The candidates that `candidates` asks for (after `resolve`), with their distances.
@@ -151,15 +151,15 @@ def state_candidates(
     """
     n = X.shape[0]
     if not isinstance(candidates, str | int):
-        return Candidates.uncertain(X, given_pattern(name, candidates, n), "given", floor_share if local else None, rows, check)
+        return Candidates.uncertain(X, given_pattern(name, candidates, n), "given", floor_share if local else None, in_parts, check)
     if candidates == "approximate":
         length = first_length(X, alpha, n_neighbors, share=1.5)  # what is missing from these lists stays missing
         require_list_memory(n, length, f"view {name!r}")
-        return Candidates.uncertain(X, approximate_pattern(X, length), "approximate", floor_share if local else None, rows, check)
+        return Candidates.uncertain(X, approximate_pattern(X, length), "approximate", floor_share if local else None, in_parts, check)
     if isinstance(candidates, int):
         require_list_memory(n, candidates, f"view {name!r}")
-        return Candidates.certified(Neighborhoods.search(X, candidates, rows, check, floor_share if local else None), check)
-    edges = AllPairs(n, rows) if shared is None else shared
+        return Candidates.certified(Neighborhoods.search(X, candidates, in_parts, check, floor_share if local else None), check)
+    edges = AllPairs(n, in_parts) if shared is None else shared
     if shared is None:
         edges.require_memory(2, f"view {name!r}")
     scaling = LocalScaling.of(centered(X), floor_share, check) if local else None

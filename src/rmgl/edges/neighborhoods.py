@@ -29,7 +29,7 @@ from rmgl.edges.local_scaling import LISTED, LocalScaling
 from rmgl.edges.pair_list import PairList
 from rmgl.edges.tiles import listed_distances, nearest_rows, pairs_within
 from rmgl.running.memory import require_memory
-from rmgl.running.threads import Check, Rows, one_part
+from rmgl.running.threads import Check, InParts, one_part
 
 BYTES_PER_LISTED = 100
 MARGIN = 0.05  # by which a radius is raised beyond u: fewer searches against more candidates
@@ -42,27 +42,29 @@ class Neighborhoods:
     X: Any
     pattern: sparse.csr_array
     radii: Vector
-    rows: Rows = one_part
+    in_parts: InParts = one_part
     scaling: LocalScaling | None = None
 
     @classmethod
-    def search(cls, X: Any, length: int, rows: Rows = one_part, check: Check = lambda: None, local: float | None = None) -> Neighborhoods:
+    def search(
+        cls, X: Any, length: int, in_parts: InParts = one_part, check: Check = lambda: None, local: float | None = None
+    ) -> Neighborhoods:
         """Lists of the `length` nearest rows, found exactly. `local` is the share of the floors of a local scaling (None: no scaling)."""
         X, nodes = centered(X), np.arange(X.shape[0])
         neighbors, reach = nearest_rows(X, nodes, length if local is None else max(length, LISTED), check)
         pattern = union_of(np.repeat(nodes, neighbors.shape[1]), neighbors.ravel(), nodes.size)
         if local is None:
-            return cls(X, pattern, reach / 2, rows)
+            return cls(X, pattern, reach / 2, in_parts)
         if neighbors.shape[1] > LISTED:  # scales are the same whatever the lists
             scaling = LocalScaling.of(X, local, check)
         else:
             scaling = LocalScaling.from_lists(neighbors, listed_distances(X, nodes, neighbors), local)
         relative = np.sqrt(np.maximum(reach, 0.0)) / scaling.scales
-        return cls(X, pattern, relative * relative.min() / 2, rows, scaling)
+        return cls(X, pattern, relative * relative.min() / 2, in_parts, scaling)
 
     @cached_property
     def edges(self) -> PairList:
-        return PairList(self.pattern, self.rows)
+        return PairList(self.pattern, self.in_parts)
 
     def too_small(self, potentials: Vector) -> NDArray[np.intp]:
         """The nodes whose radii do not prove that nothing was left out."""

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rmgl.edges.interface import ActivePairs, Evaluation, Vector
-from rmgl.running.threads import Check, Rows, one_part
+from rmgl.running.threads import Check, InParts, one_part
 
 BLOCK_ENTRIES = 1 << 22
 PARALLEL_ENTRIES = 1 << 18  # below it a pass is over before threads have started
@@ -27,9 +27,9 @@ class PairList:
     (2, array([1., 1., 4., 4.]))
     """
 
-    def __init__(self, pattern: sparse.csr_array, rows: Rows = one_part) -> None:
+    def __init__(self, pattern: sparse.csr_array, in_parts: InParts = one_part) -> None:
         pattern.sort_indices()
-        self.rows = rows if pattern.nnz >= PARALLEL_ENTRIES else one_part
+        self.in_parts = in_parts if pattern.nnz >= PARALLEL_ENTRIES else one_part
         self.indptr, self.indices = pattern.indptr, pattern.indices
         self.n_nodes = pattern.shape[0]
         self.n_pairs = self.indices.size // 2
@@ -55,7 +55,7 @@ class PairList:
                 check()
                 kernels.list_distances(dense, self.indptr, self.indices, at, min(at + chunk, stop), out)
 
-        self.rows(measure_rows, self.n_nodes)
+        self.in_parts(measure_rows, self.n_nodes)
         return out
 
     def localized(self, distances: Vector, scales: Vector, floors: Vector) -> Vector:
@@ -63,7 +63,7 @@ class PairList:
 
         out = np.empty_like(distances)
         pairs = (self.indptr, self.indices, distances, scales, floors)
-        self.rows(lambda first, stop: kernels.list_localize(*pairs, first, stop, out), self.n_nodes)
+        self.in_parts(lambda first, stop: kernels.list_localize(*pairs, first, stop, out), self.n_nodes)
         return out
 
     def evaluate(self, u: Vector, costs: Vector) -> Evaluation:
@@ -71,7 +71,7 @@ class PairList:
 
         excess, counts, squares = (np.empty(self.n_nodes) for _ in range(3))
         pairs = (self.indptr, self.indices, costs)
-        self.rows(lambda first, stop: kernels.list_excess(u, *pairs, first, stop, excess, counts, squares), self.n_nodes)
+        self.in_parts(lambda first, stop: kernels.list_excess(u, *pairs, first, stop, excess, counts, squares), self.n_nodes)
         return Evaluation(excess, counts, squares.sum() / 2)
 
     def active_pairs(self, u: Vector, costs: Vector, counts: Vector) -> ActivePairs:
@@ -81,7 +81,7 @@ class PairList:
 
         def multiply(v: Vector) -> Vector:
             out = np.empty(self.n_nodes)
-            self.rows(lambda first, stop: kernels.pattern_product(starts, found, v, first, stop, out), self.n_nodes)
+            self.in_parts(lambda first, stop: kernels.pattern_product(starts, found, v, first, stop, out), self.n_nodes)
             return out
 
         return ActivePairs(multiply, passes=1.0, passes_per_product=found.size / max(1, self.indices.size))
@@ -90,7 +90,7 @@ class PairList:
         from rmgl import kernels
 
         counts = np.empty(self.n_nodes)
-        self.rows(lambda first, stop: kernels.list_count(u, self.indptr, self.indices, costs, least, first, stop, counts), self.n_nodes)
+        self.in_parts(lambda first, stop: kernels.list_count(u, self.indptr, self.indices, costs, least, first, stop, counts), self.n_nodes)
         starts, found, data = self._above(u, costs, least, counts, weighted=True)
         return sparse.csr_array((data, found, starts), shape=(self.n_nodes, self.n_nodes))
 
@@ -99,7 +99,7 @@ class PairList:
 
         own, given = (self.indptr, self.indices, costs), (weights.indptr, weights.indices, weights.data)
         totals = np.empty(self.n_nodes)
-        self.rows(lambda first, stop: kernels.list_inner(*own, *given, first, stop, totals), self.n_nodes)
+        self.in_parts(lambda first, stop: kernels.list_inner(*own, *given, first, stop, totals), self.n_nodes)
         return float(totals.sum() / 2)
 
     def _above(self, u: Vector, costs: Vector, least: float, counts: Vector, weighted: bool) -> tuple[NDArray, NDArray, Vector]:
@@ -110,7 +110,7 @@ class PairList:
         np.cumsum(counts, out=starts[1:], dtype=starts.dtype)
         found = np.empty(starts[-1], dtype=self.indices.dtype)
         data = np.empty(starts[-1] if weighted else 0)
-        self.rows(
+        self.in_parts(
             lambda first, stop: kernels.list_above(u, self.indptr, self.indices, costs, least, first, stop, starts, found, data),
             self.n_nodes,
         )

@@ -26,7 +26,7 @@ from rmgl.archive.records import record
 from rmgl.checks import Unsound, sound_numbers
 from rmgl.embedding.subspace import DenseSymmetric, SparseLaplacian, Symmetric, filtered_subspace
 from rmgl.running.memory import require_memory
-from rmgl.running.threads import Rows, one_part
+from rmgl.running.threads import InParts, one_part
 
 DENSE_NODES = 500  # up to here LAPACK is faster than any iteration
 DENSE_SUM_NODES = 10_000  # up to here a dense matrix is small beside the distances of all pairs
@@ -106,7 +106,7 @@ def smallest_eigenvectors(
     start: NDArray | None = None,
     explore: bool = True,
     random_state: np.random.RandomState | None = None,
-    rows: Rows = one_part,
+    in_parts: InParts = one_part,
 ) -> Embedding:
     """Eigenvectors of the `n_vectors` smallest eigenvalues of the Laplacian of a weighted graph.
 
@@ -130,7 +130,7 @@ def smallest_eigenvectors(
     null = _null_vectors(component, np.sqrt(degrees) if normalized else np.ones_like(degrees), min(n_components, n_vectors))
     if normalized:
         adjacency, degrees = _normalize(adjacency, degrees)
-    laplacian = _laplacian(adjacency, degrees, rows)
+    laplacian = _laplacian(adjacency, degrees, in_parts)
     bound = 2 * float(degrees.max(initial=0.0))
     block = null
     if null.shape[1] < n_vectors:
@@ -225,17 +225,17 @@ def _normalize(adjacency: sparse.csr_array, degrees: NDArray) -> tuple[sparse.cs
     return sparse.csr_array(scaling @ adjacency @ scaling), (degrees > 0).astype(np.float64)
 
 
-def _laplacian(adjacency: Graph, diagonal: NDArray, rows: Rows) -> Symmetric:
+def _laplacian(adjacency: Graph, diagonal: NDArray, in_parts: InParts) -> Symmetric:
     """diag - W: a dense array where that is small or W is dense."""
     n = adjacency.shape[0]
     if isinstance(adjacency, np.ndarray):
         laplacian = np.negative(adjacency)
     elif n > DENSE_SUM_NODES or (n > DENSE_NODES and adjacency.nnz <= DENSE_SHARE * n * n):
-        return SparseLaplacian(adjacency, diagonal, rows)
+        return SparseLaplacian(adjacency, diagonal, in_parts)
     else:
         laplacian = -adjacency.toarray()
     laplacian[np.diag_indices(n)] += diagonal
-    return DenseSymmetric(laplacian, rows)
+    return DenseSymmetric(laplacian, in_parts)
 
 
 def _largest_eigenvalue_bound(adjacency: Graph, degrees: NDArray) -> float:
@@ -244,12 +244,12 @@ def _largest_eigenvalue_bound(adjacency: Graph, degrees: NDArray) -> float:
     return float((degrees + (adjacency @ degrees) / np.where(connected, degrees, 1.0)).max(initial=0.0))
 
 
-def judged(adjacency: Graph, embedding: Embedding, rows: Rows = one_part) -> Embedding:
+def judged(adjacency: Graph, embedding: Embedding, in_parts: InParts = one_part) -> Embedding:
     """The same vectors, with what they are on another graph."""
     degrees = adjacency.sum(axis=1)
     n_components, _ = components(adjacency)
     bound = 2 * float(degrees.max(initial=0.0))
-    found = _judged(_laplacian(adjacency, degrees, rows), embedding.block, embedding.vectors.shape[1], 0, bound, n_components)
+    found = _judged(_laplacian(adjacency, degrees, in_parts), embedding.block, embedding.vectors.shape[1], 0, bound, n_components)
     return replace(found, values=np.maximum(found.values, 0.0))
 
 

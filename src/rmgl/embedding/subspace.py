@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, sparse
 
-from rmgl.running.threads import Rows, one_part
+from rmgl.running.threads import InParts, one_part
 
 Block = NDArray[np.float64]
 
@@ -58,7 +58,7 @@ class DenseSymmetric:
     """
 
     matrix: NDArray[np.float64]
-    rows: Rows = one_part
+    in_parts: InParts = one_part
 
     def times(self, V: Block) -> Block:
         n = self.matrix.shape[0]
@@ -69,7 +69,7 @@ class DenseSymmetric:
             for start, end in zip(bounds[first:stop], bounds[first + 1 : stop + 1], strict=True):
                 out[:, start:end] = turned @ self.matrix[:, start:end]
 
-        self.rows(multiply, COLUMN_BLOCKS)
+        self.in_parts(multiply, COLUMN_BLOCKS)
         return np.ascontiguousarray(out.T)
 
     def recur(self, V: Block, last: Block, center: float, factor: float) -> Block:
@@ -82,7 +82,7 @@ class SparseLaplacian:
 
     weights: sparse.csr_array
     diagonal: NDArray[np.float64]
-    rows: Rows = one_part
+    in_parts: InParts = one_part
 
     def times(self, V: Block) -> Block:
         return self.recur(V, np.zeros(V.shape), 0.0, 1.0)
@@ -95,7 +95,7 @@ class SparseLaplacian:
         def recur_rows(first: int, stop: int) -> None:
             kernels.laplacian_recurrence(W.indptr, W.indices, W.data, self.diagonal, block, center, factor, first, stop, last)
 
-        (self.rows if W.nnz * V.shape[1] >= PARALLEL_PRODUCTS else one_part)(recur_rows, W.shape[0])
+        (self.in_parts if W.nnz * V.shape[1] >= PARALLEL_PRODUCTS else one_part)(recur_rows, W.shape[0])
         return last
 
 

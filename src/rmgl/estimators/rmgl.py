@@ -270,7 +270,7 @@ class RMGL(ViewsClusterer):
         with run, team_of(n_threads) as team:
             run.begin({name: value for name, value in parameters.items() if name not in UNESSENTIAL}, views, random_state)
             with clock("neighbors"):
-                choice = self._state_problems(views, team, random_state, run)
+                choice = self._pose_problems(views, team, random_state, run)
             problems, self.n_clusters_ = choice.problems, choice.n_clusters
 
             def solve(stated: Sequence[ViewProblem], attempt: int) -> Outcome:
@@ -387,7 +387,7 @@ class RMGL(ViewsClusterer):
         check_is_fitted(self)
         return layers_to_igraph(self.layers_, node_attributes(self.labels_, self.outlier_score_, self.index_))
 
-    def _state_problems(self, views: Views, team: Team, random_state: np.random.RandomState, run: Run) -> Choice:
+    def _pose_problems(self, views: Views, team: Team, random_state: np.random.RandomState, run: Run) -> Choice:
         """What Algorithm 1 is to solve: chosen from the data, or as given."""
         options: dict[str, Any] = {"candidates": self.candidates, "n_neighbors": self.n_neighbors, "team": team, "run": run}
         if self.automatic:

@@ -157,6 +157,14 @@ class Layer:
         potentials[self.nodes] = self.potentials
         return replace(self, adjacency=padded_graph(self.adjacency, self.nodes, n_entities), potentials=potentials)
 
+    def without_origin(self) -> Layer:
+        """The layer as a checkpoint keeps it: what its origin and its candidates know is not kept twice."""
+        return replace(self, nodes=None, scaling=None)
+
+    def with_origin(self, origin: Origin, scaling: LocalScaling | None) -> Layer:
+        """The layer that `without_origin` was made of."""
+        return replace(self, **vars(origin), scaling=scaling)
+
     def to_networkx(self) -> Any:
         """The layer as a `networkx.Graph` with edge attribute `weight` (needs networkx)."""
         return graph_to_networkx(self.name, self.adjacency)

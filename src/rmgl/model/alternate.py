@@ -48,7 +48,7 @@ TIGHT = Accuracy(layer=1e-8, eigen=1e-8, certified=True, settled=0.0)
 class State:
     """Layers and embedding, with what follows from them. Views are part of it because their candidates may grow."""
 
-    views: list[ViewProblem]
+    problems: list[ViewProblem]
     layers: list[Layer]
     embedding: Embedding
     spreads: list[Vector]
@@ -75,7 +75,7 @@ class Outcome:
 
 
 def alternate(
-    views: Sequence[ViewProblem],
+    problems: Sequence[ViewProblem],
     n_clusters: int,
     *,
     solver: str = "newton",
@@ -99,14 +99,14 @@ def alternate(
     accuracy = ROUGH if max_iter > 1 else TIGHT
     done = 0
     if run.has(key):
-        state, done, tight, log.rows = run.kept(key, random_state, lambda packed: unpacked_round(views, n_clusters, packed, team))
+        state, done, tight, log.entries = run.kept(key, random_state, lambda packed: unpacked_round(problems, n_clusters, packed, team))
         accuracy = TIGHT if tight else ROUGH
     else:
-        state = first_state(views, n_clusters, solver, accuracy, team, clock, random_state)
+        state = first_state(problems, n_clusters, solver, accuracy, team, clock, random_state)
         log.add("start", 0, state)
     for iteration in range(done + 1, max_iter + 1):
         if run.over:
-            return Outcome(state, False, iteration - 1, log.rows, stopped=True)
+            return Outcome(state, False, iteration - 1, log.entries, stopped=True)
         after_layers = update_layers(state, solver, accuracy, team, clock)  # problem (6), one per view
         log.add("layers", iteration, after_layers)
         after_embedding = update_embedding(after_layers, accuracy, team, clock, random_state)  # problem (10)
@@ -116,40 +116,45 @@ def alternate(
         if settled and accuracy is TIGHT:
             explored = update_embedding(state, accuracy, team, clock, random_state, explore=True)
             if has_settled(state, explored, tol):
-                return Outcome(state, True, iteration, log.rows)
+                return Outcome(state, True, iteration, log.entries)
             state = explored
             log.add("embedding", iteration, state)
         if settled or iteration == max_iter - 1:
             accuracy = TIGHT
-        run.keep(key, partial(packed_round, iteration, accuracy, log.rows, state), random_state)
-    return Outcome(state, False, max_iter, log.rows)
+        run.keep(key, partial(packed_round, iteration, accuracy, log.entries, state), random_state)
+    return Outcome(state, False, max_iter, log.entries)
 
 
 def packed_round(iteration: int, accuracy: Accuracy, history: list[dict[str, Any]], state: State) -> dict[str, Any]:
     """What a checkpoint keeps after a round."""
-    candidates = [view.candidates.pack() for view in state.views]
-    packed = {"candidates": candidates, "layers": state.layers, "embedding": state.embedding, "terms": state.terms}
+    candidates = [view.candidates.pack() for view in state.problems]
+    packed = {
+        "candidates": candidates,
+        "layers": [layer.without_origin() for layer in state.layers],
+        "embedding": state.embedding,
+        "terms": state.terms,
+    }
     return {"done": iteration, "tight": accuracy is TIGHT, "history": history, "state": packed}
 
 
 def unpacked_round(
-    views: Sequence[ViewProblem], n_clusters: int, packed: dict[str, Any], team: Team
+    problems: Sequence[ViewProblem], n_clusters: int, packed: dict[str, Any], team: Team
 ) -> tuple[State, int, bool, list[dict[str, Any]]]:
-    """The state, the number of rounds, whether the next one is tight, and the history that were packed, of the same views."""
+    """The state, the number of rounds, whether the next one is tight, and the history that were packed, of the same problems."""
     done, tight = expect("the number of rounds", packed["done"], int), expect("the accuracy", packed["tight"], bool)
     history = expect("the history", packed["history"], list[HistoryRow])
     if done < 1 or not history or any(set(row) != HISTORY for row in history):
         raise Unsound("the history does not have one row for every half step")
     layers = expect("the layers", packed["state"]["layers"], list[Layer])
     embedding = expect("the embedding", packed["state"]["embedding"], Embedding)
-    terms = sound_numbers("the terms of the objective", packed["state"]["terms"], (len(views), 3))
-    embedding.check(views[0].n_entities, n_clusters)
+    terms = sound_numbers("the terms of the objective", packed["state"]["terms"], (len(problems), 3))
+    embedding.check(problems[0].n_entities, n_clusters)
     packed_candidates = packed["state"]["candidates"]
-    grown = team(lambda item, check: item[0].regrown(item[1], check), list(zip(views, packed_candidates, strict=True)))
-    layers = [replace(layer, **vars(view.origin), scaling=view.candidates.scaling) for view, layer in zip(grown, layers, strict=True)]
+    grown = team(lambda item, check: item[0].regrown(item[1], check), list(zip(problems, packed_candidates, strict=True)))
     for view, layer in zip(grown, layers, strict=True):
-        replace(layer, nodes=None).check(view.edges.n_nodes)  # its nodes are numbered here from 0 on
+        layer.check(view.edges.n_nodes)
         view.candidates.check_support(layer.adjacency)
+    layers = [layer.with_origin(view.origin, view.candidates.scaling) for view, layer in zip(grown, layers, strict=True)]
     return State(grown, layers, embedding, _spreads(grown, embedding, team), terms), done, tight, history
 
 
@@ -160,7 +165,7 @@ def has_settled(old: State, new: State, tol: float) -> bool:
 
 
 def first_state(
-    views: Sequence[ViewProblem],
+    problems: Sequence[ViewProblem],
     n_clusters: int,
     solver: str,
     accuracy: Accuracy,
@@ -176,14 +181,14 @@ def first_state(
         return replace(view, candidates=candidates), layer
 
     with clock.shared() as spent:
-        learned = team(learn, views)
-        views, layers = [view for view, _ in learned], [layer for _, layer in learned]
+        learned = team(learn, problems)
+        problems, layers = [view for view, _ in learned], [layer for _, layer in learned]
         spent += [layer.seconds for layer in layers]
     with clock("embedding"):
-        embedding = _embed(views, layers, n_clusters, accuracy, team, random_state, start=None)
-        spreads = _spreads(views, embedding, team)
-        terms = [_view_terms(*item) for item in zip(views, layers, spreads, strict=True)]
-        return State(views, layers, embedding, spreads, np.array(terms))
+        embedding = _embed(problems, layers, n_clusters, accuracy, team, random_state, start=None)
+        spreads = _spreads(problems, embedding, team)
+        terms = [_view_terms(*item) for item in zip(problems, layers, spreads, strict=True)]
+        return State(problems, layers, embedding, spreads, np.array(terms))
 
 
 def update_layers(state: State, solver: str, accuracy: Accuracy, team: Team, clock: Stopwatch) -> State:
@@ -213,10 +218,10 @@ def update_layers(state: State, solver: str, accuracy: Accuracy, team: Team, clo
         return grown, replace(found, adjacency=layer.adjacency, objective=fsum(terms)), terms
 
     with clock.shared() as spent:
-        updated = team(update, list(zip(state.views, state.layers, state.spreads, state.terms, strict=True)))
-        views, layers, terms = ([item[place] for item in updated] for place in range(3))
+        updated = team(update, list(zip(state.problems, state.layers, state.spreads, state.terms, strict=True)))
+        problems, layers, terms = ([item[place] for item in updated] for place in range(3))
         spent += [layer.seconds for layer in layers]
-    return replace(state, views=views, layers=layers, terms=np.array(terms))
+    return replace(state, problems=problems, layers=layers, terms=np.array(terms))
 
 
 def update_embedding(
@@ -229,16 +234,16 @@ def update_embedding(
     n_clusters = state.embedding.vectors.shape[1]
     with clock("embedding"):
         embedding = _embed(
-            state.views, state.layers, n_clusters, accuracy, team, random_state, start=state.embedding.block, explore=explore
+            state.problems, state.layers, n_clusters, accuracy, team, random_state, start=state.embedding.block, explore=explore
         )
-        spreads = _spreads(state.views, embedding, team)
+        spreads = _spreads(state.problems, embedding, team)
         terms = state.terms.copy()  # the first two do not depend on the embedding
-        terms[:, 2] = [_coupling(*item) for item in zip(state.views, state.layers, spreads, strict=True)]
+        terms[:, 2] = [_coupling(*item) for item in zip(state.problems, state.layers, spreads, strict=True)]
         candidate = replace(state, embedding=embedding, spreads=spreads, terms=terms)
         if candidate.objective <= state.objective:
             return candidate
-        kept = judged(_graph(state.views, state.layers), state.embedding, team.rows)
-        return replace(state, embedding=kept, spreads=_spreads(state.views, kept, team))  # on candidates that may have grown
+        kept = judged(_graph(state.problems, state.layers), state.embedding, team.in_parts)
+        return replace(state, embedding=kept, spreads=_spreads(state.problems, kept, team))  # on candidates that may have grown
 
 
 def subspace_change(old: NDArray, new: NDArray) -> float:
@@ -256,7 +261,7 @@ class History:
     """One row per half step."""
 
     def __init__(self, progress: Callable[[dict[str, Any]], None]) -> None:
-        self.rows: list[dict[str, Any]] = []
+        self.entries: list[dict[str, Any]] = []
         self.progress = progress
         self.began = perf_counter()
 
@@ -273,28 +278,28 @@ class History:
             "eigen_residual": state.embedding.residual,
             "seconds": perf_counter() - self.began,
         }
-        self.rows.append(row)
+        self.entries.append(row)
         self.progress(row)
 
 
 def _embed(
-    views, layers: Sequence[Layer], n_clusters: int, accuracy: Accuracy, team: Team, random_state, start: NDArray | None, explore=False
+    problems, layers: Sequence[Layer], n_clusters: int, accuracy: Accuracy, team: Team, random_state, start: NDArray | None, explore=False
 ) -> Embedding:
-    options = {"tol": accuracy.eigen, "start": start, "explore": explore, "random_state": random_state, "rows": team.rows}
-    return smallest_eigenvectors(_graph(views, layers), n_clusters, **options)
+    options = {"tol": accuracy.eigen, "start": start, "explore": explore, "random_state": random_state, "in_parts": team.in_parts}
+    return smallest_eigenvectors(_graph(problems, layers), n_clusters, **options)
 
 
-def _graph(views: Sequence[ViewProblem], layers: Sequence[Layer]) -> Graph:
-    adjacencies = [padded_graph(layer.adjacency, layer.nodes, views[0].n_entities) for layer in layers]
-    return weighted_sum(adjacencies, [view.beta for view in views])
+def _graph(problems: Sequence[ViewProblem], layers: Sequence[Layer]) -> Graph:
+    adjacencies = [padded_graph(layer.adjacency, layer.nodes, problems[0].n_entities) for layer in layers]
+    return weighted_sum(adjacencies, [view.beta for view in problems])
 
 
-def _spreads(views: Sequence[ViewProblem], embedding: Embedding, team: Team) -> list[Vector]:
-    """||q_i - q_j||^2 on the candidates of every view; views with the same candidates and entities share the measuring."""
-    stores = {(id(view.edges), id(view.nodes)): view for view in views}
+def _spreads(problems: Sequence[ViewProblem], embedding: Embedding, team: Team) -> list[Vector]:
+    """||q_i - q_j||^2 on the candidates of every view; problems with the same candidates and entities share the measuring."""
+    stores = {(id(view.edges), id(view.nodes)): view for view in problems}
     spreads = team(lambda view, check: view.edges.measure(view.own(embedding.vectors), check), list(stores.values()))
     measured = dict(zip(stores, spreads, strict=True))
-    return [measured[id(view.edges), id(view.nodes)] for view in views]
+    return [measured[id(view.edges), id(view.nodes)] for view in problems]
 
 
 def _view_terms(view: ViewProblem, layer: Layer, spread: Vector) -> NDArray[np.float64]:

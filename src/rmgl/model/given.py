@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from rmgl.checks import expect
-from rmgl.edges import AllPairs, Candidates, resolve, state_candidates
+from rmgl.edges import AllPairs, Candidates, find_candidates, resolve
 from rmgl.edges.approximate import pairs_among
 from rmgl.edges.neighborhoods import require_list_memory
 from rmgl.layer import Origin
@@ -28,7 +28,10 @@ def is_auto(value: Any) -> bool:
 def asked_candidates(candidates: Any, views: Views) -> list[Any]:
     """What the parameter `candidates` asks for in each view; given graphs are cut to the entities that a view has."""
     given = per_view(candidates, views.names, "candidates")
-    return [pairs_among(name, asked, views.rows(m), views.n_rows) for m, (name, asked) in enumerate(zip(views.names, given, strict=True))]
+    return [
+        pairs_among(name, asked, views.observed_rows(m), views.n_rows)
+        for m, (name, asked) in enumerate(zip(views.names, given, strict=True))
+    ]
 
 
 def given_problems(
@@ -54,15 +57,15 @@ def given_problems(
         name, a, b = names[m], float(alphas[m]), float(betas[m])
 
         def search() -> Candidates:
-            return state_candidates(name, own[m], a, wanted[m], shared=stores.of(own[m].shape[0]), rows=team.rows, check=check)
+            return find_candidates(name, own[m], a, wanted[m], shared=stores.of(own[m].shape[0]), in_parts=team.in_parts, check=check)
 
         def unpack(packed: Any) -> Candidates:
             expect("the candidate pairs", packed, dict[str, Any])
-            return Candidates.unpacked(packed, own[m], team.rows, check)
+            return Candidates.unpacked(packed, own[m], team.in_parts, check)
 
         pairs = search() if is_all(wanted[m]) else run.step(f"pairs-{m}", search, pack=Candidates.pack, unpack=unpack)
         check_magnitudes(name, a, pairs.distances, b)
-        return ViewProblem(Origin(name, nodes=views.rows(m), views=(m,)), pairs, a, b, views.n_rows)
+        return ViewProblem(Origin(name, nodes=views.observed_rows(m), views=(m,)), pairs, a, b, views.n_rows)
 
     return team(state, range(len(names)))
 
@@ -73,7 +76,7 @@ class Stores:
     def __init__(self, n_rows: int, wanted: Sequence[Any], team: Team, copies: int = 1) -> None:
         """`copies` is the number of vectors of distances a view."""
         self.team = team
-        self.by_size = {n_rows: AllPairs(n_rows, team.rows)}
+        self.by_size = {n_rows: AllPairs(n_rows, team.in_parts)}
         n_dense = sum(map(is_all, wanted))
         if n_dense:
             self.by_size[n_rows].require_memory(copies * (n_dense + min(team.n_threads, n_dense)) + 2, f"{n_dense} view(s)")
@@ -83,7 +86,7 @@ class Stores:
 
     def of(self, n_rows: int) -> AllPairs:
         """The store for so many entities."""
-        return self.by_size.setdefault(n_rows, AllPairs(n_rows, self.team.rows))
+        return self.by_size.setdefault(n_rows, AllPairs(n_rows, self.team.in_parts))
 
 
 def is_all(candidates: Any) -> bool:

@@ -21,8 +21,8 @@ from threadpoolctl import ThreadpoolController
 from rmgl.running.memory import room_for_threads, take_buffers
 
 Check = Callable[[], None]
-Rows = Callable[[Callable[[int, int], Any], int], list[Any]]
-"""rows(work, n): the list of work(first, stop) for parts of the rows 0..n-1, in their order."""
+InParts = Callable[[Callable[[int, int], Any], int], list[Any]]
+"""in_parts(work, n): the list of work(first, stop) for parts of the rows 0..n-1, in their order."""
 
 
 def one_part(work: Callable[[int, int], Any], n_rows: int) -> list[Any]:
@@ -121,7 +121,7 @@ class Team:
 
         return list(self._workers.map(one, items))
 
-    def rows(self, work: Callable[[int, int], Any], n_rows: int) -> list[Any]:
+    def in_parts(self, work: Callable[[int, int], Any], n_rows: int) -> list[Any]:
         """The list of work(first, stop) for as many parts of the rows as there are threads for them."""
         parts = min(getattr(self._local, "share", self.n_threads), n_rows)
         if parts <= 1:

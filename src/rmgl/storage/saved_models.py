@@ -157,7 +157,7 @@ def check_loaded_views(views: Views, scalers: Sequence[Scaler]) -> None:
     if views.present and len(views.present) != len(views.names):
         raise ValueError("views missing")
     for view, (name, X, scaler) in enumerate(zip(views.names, views.matrices, scalers, strict=True)):
-        rows = views.rows(view)
+        rows = views.observed_rows(view)
         if sparse.issparse(X):
             are_sizes(f"view {name!r}", sound_sparse(f"view {name!r}", X, (views.n_rows, X.shape[1])).data, (X.nnz,))
         else:

@@ -108,8 +108,8 @@ class Views:
                 sound_numbers(f"view {name!r}", X, (None, None))
             if X.shape[0] != self.n_rows:
                 raise Unsound(f"view {name!r} has {X.shape[0]} rows but view {self.names[0]!r} has {self.n_rows}")
-            if self.rows(view) is not None:
-                sound_indices(f"the rows of view {name!r}", self.rows(view), self.n_rows)
+            if self.observed_rows(view) is not None:
+                sound_indices(f"the rows of view {name!r}", self.observed_rows(view), self.n_rows)
         self.check_entities(least)
         return self
 
@@ -117,7 +117,7 @@ class Views:
         """Every entity is in some view, and every view has enough of them."""
         somewhere = np.zeros(self.n_rows, dtype=bool)
         for view, name in enumerate(self.names):
-            rows = self.rows(view)
+            rows = self.observed_rows(view)
             if rows is not None and rows.size < least:
                 raise ValueError(f"view {name!r} has {rows.size} row(s) that are not missing, and needs at least {least}: leave it out")
             somewhere[slice(None) if rows is None else rows] = True
@@ -139,20 +139,20 @@ class Views:
         """Whether every view has all rows."""
         return all(rows is None for rows in self.present)
 
-    def rows(self, view: int) -> NDArray[np.intp] | None:
+    def observed_rows(self, view: int) -> NDArray[np.intp] | None:
         """The rows that a view has; None for all."""
         return self.present[view] if self.present else None
 
     def mask(self, view: int) -> NDArray[np.bool_]:
         """The same as truth values."""
-        rows = self.rows(view)
+        rows = self.observed_rows(view)
         present = np.full(self.n_rows, rows is None)
         present[slice(0) if rows is None else rows] = True
         return present
 
     def own(self, view: int) -> Matrix:
         """The rows that a view has, without the others."""
-        rows = self.rows(view)
+        rows = self.observed_rows(view)
         return self.matrices[view] if rows is None else self.matrices[view][rows]
 
     def without_empty_rows(self) -> Views:
@@ -164,7 +164,7 @@ class Views:
         anywhere = np.any(filled, axis=0)
         present, n_empty = [], []
         for view, (X, said) in enumerate(zip(self.matrices, filled, strict=True)):
-            given = self.rows(view)
+            given = self.observed_rows(view)
             rows = np.arange(self.n_rows) if given is None else given
             left = rows[(said | ~anywhere)[rows]]
             drop = X.shape[1] >= EMPTY_COLUMNS and rows.size - left.size > 1 and left.size >= max(2, LEAST_PRESENT * rows.size)
@@ -177,7 +177,7 @@ class Views:
     @property
     def n_missing(self) -> tuple[int, ...]:
         """How many entities each view does not have, rows of zeros not counted."""
-        sizes = [self.n_rows if rows is None else rows.size for rows in map(self.rows, range(len(self.names)))]
+        sizes = [self.n_rows if rows is None else rows.size for rows in map(self.observed_rows, range(len(self.names)))]
         return tuple(self.n_rows - size - empty for size, empty in zip(sizes, self.n_empty or [0] * len(sizes), strict=True))
 
     def scaled(self, scale: Any) -> Views:
@@ -213,7 +213,7 @@ class Views:
             raise ValueError(f"view {self.names[view]!r} {error}") from error
 
     def _padded(self, view: int, own: Matrix) -> Matrix:
-        rows = self.rows(view)
+        rows = self.observed_rows(view)
         return own if rows is None else padded(own, rows, self.n_rows)
 
 
