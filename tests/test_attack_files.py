@@ -657,7 +657,7 @@ def test_a_file_that_must_be_new_is_not_replaced(tmp_path):
 
 
 def test_a_killed_step_of_a_checkpoint_is_cleared_with_it(tmp_path):
-    from rmgl.running.run import remove_checkpoint
+    from rmgl.model.run import remove_checkpoint
 
     steps = tmp_path / "steps"
     steps.mkdir()
@@ -687,7 +687,7 @@ PROGRAMS = {
     "fitting": """
         import sys, time
         from rmgl.__main__ import main
-        from rmgl.running.run import Run
+        from rmgl.model.run import Run
 
         def tell(self, row):
             print("now", flush=True)

@@ -521,7 +521,7 @@ def test_a_lock_ends_with_its_process(tmp_path):
     """A process that was killed leaves its lock file behind, and nobody in the way."""
     code = f"""
     import os, signal
-    from rmgl.running.run import FolderLock
+    from rmgl.model.run import FolderLock
     from pathlib import Path
     FolderLock(Path({str(tmp_path)!r})).acquire()
     os.kill(os.getpid(), signal.SIGKILL)

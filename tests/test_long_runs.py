@@ -49,7 +49,7 @@ VARIANTS = {
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("name", VARIANTS)
 def test_a_run_stopped_after_every_step_ends_the_same(name, views, tmp_path, monkeypatch):
-    from rmgl.running.run import Run
+    from rmgl.model.run import Run
 
     parameters = {"n_clusters": 3, "random_state": 0, "n_jobs": 1, **VARIANTS[name]}
     observed = np.random.default_rng(0).random((90, 3)) < 0.9

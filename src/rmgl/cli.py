@@ -16,8 +16,8 @@ import numpy as np
 
 from rmgl.estimators.rmgl import RMGL
 from rmgl.layer import SOLVERS
+from rmgl.model.run import remove_checkpoint
 from rmgl.running.progress import cell_progress
-from rmgl.running.run import remove_checkpoint
 from rmgl.storage.output import check_apart, check_file, check_folder, check_names, new_folder, write_predictions, write_results
 from rmgl.storage.readers import read_views
 from rmgl.views.views import Views

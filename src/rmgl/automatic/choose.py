@@ -32,8 +32,8 @@ from rmgl.embedding.eigenvectors import Graph, smallest_eigenvectors, unit_rows,
 from rmgl.layer import Origin
 from rmgl.layer.wanted_edges import solve_for_edges
 from rmgl.model.given import Stores, asked_candidates
+from rmgl.model.run import Run
 from rmgl.model.view_problem import ViewProblem
-from rmgl.running.run import Run
 from rmgl.running.threads import Check, Team
 from rmgl.views.views import Views, side_by_side
 

@@ -24,6 +24,7 @@ from rmgl.estimators.parameters import BY_NAME, LIST, NOTHING, SPARSE, TRUTH_VAL
 from rmgl.layer import SOLVERS
 from rmgl.model.alternate import Outcome, alternate
 from rmgl.model.given import given_problems, is_auto
+from rmgl.model.run import Run
 from rmgl.model.separate import separate, separated
 from rmgl.model.view_problem import ViewProblem
 from rmgl.placing.new_views import new_views, scaled_like
@@ -31,7 +32,6 @@ from rmgl.placing.placement import Placed, Placement
 from rmgl.results.outliers import mean_lengths, outlier_scores
 from rmgl.results.report import about_unconnected, make_report, unconnected
 from rmgl.running.progress import Stopwatch, half_step_progress
-from rmgl.running.run import Run
 from rmgl.running.threads import Team, number_of_workers, single_threaded, team_of
 from rmgl.storage.graphs import layers_to_igraph, layers_to_networkx, node_attributes
 from rmgl.storage.saved_models import read_model, write_model

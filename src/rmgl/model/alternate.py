@@ -22,9 +22,9 @@ from rmgl.embedding.eigenvectors import Embedding, Graph, judged, smallest_eigen
 from rmgl.layer import Layer, solve_certified
 from rmgl.layer.problem import squared_norm
 from rmgl.layer.result import padded_graph
+from rmgl.model.run import Run
 from rmgl.model.view_problem import ViewProblem
 from rmgl.running.progress import Stopwatch
-from rmgl.running.run import Run
 from rmgl.running.threads import Check, Team
 
 
@@ -128,12 +128,8 @@ def alternate(
 def packed_round(iteration: int, accuracy: Accuracy, history: list[dict[str, Any]], state: State) -> dict[str, Any]:
     """What a checkpoint keeps after a round."""
     candidates = [view.candidates.pack() for view in state.problems]
-    packed = {
-        "candidates": candidates,
-        "layers": [layer.without_origin() for layer in state.layers],
-        "embedding": state.embedding,
-        "terms": state.terms,
-    }
+    layers = [layer.without_origin() for layer in state.layers]
+    packed = {"candidates": candidates, "layers": layers, "embedding": state.embedding, "terms": state.terms}
     return {"done": iteration, "tight": accuracy is TIGHT, "history": history, "state": packed}
 
 

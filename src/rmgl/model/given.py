@@ -14,8 +14,8 @@ from rmgl.edges.neighborhoods import require_list_memory
 from rmgl.layer import Origin
 from rmgl.layer.certified import check_magnitudes
 from rmgl.model.defaults import default_alpha, default_beta
+from rmgl.model.run import Run
 from rmgl.model.view_problem import ViewProblem
-from rmgl.running.run import Run
 from rmgl.running.threads import Check, Team
 from rmgl.views.views import Views, per_view, positive_per_view
 
