@@ -114,17 +114,17 @@ def test_a_single_column_with_a_damaged_first_row_is_refused(tmp_path, first):
     ],
 )
 def test_real_column_names_are_still_read_as_such(tmp_path, header):
-    found, _ = read_views([text_file(tmp_path / "a.csv", header)])
-    assert found["a"].shape == (29, 3)
+    found = read_views([text_file(tmp_path / "a.csv", header)])
+    assert found.matrices[0].shape == (29, 3)
     assert found.columns == (tuple(header.split(",")),)
 
 
 def test_numbers_as_column_names_beside_an_id_column(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("gene,1,2\nx,0.5,1.5\ny,2.5,3.5\n")
-    found, ids = read_views([path], "gene")
-    assert ids == ["x", "y"]
-    assert found["a"].tolist() == [[0.5, 1.5], [2.5, 3.5]]
+    found = read_views([path], "gene")
+    assert found.index.tolist() == ["x", "y"]
+    assert found.matrices[0].tolist() == [[0.5, 1.5], [2.5, 3.5]]
     with pytest.raises(ValueError, match=r"line 1, column 1 holds 'gene' among numbers.*--id"):
         read_views([path])
     with pytest.raises(ValueError, match=r"no column 'Gene' \(columns: gene, 1, 2\)"):
@@ -209,7 +209,7 @@ def test_many_ids_that_look_alike_in_one_file_take_no_time(tmp_path):
     many = ["0" * count for count in range(1, 3000)]
     for name, ids in (("a", ["x", *many]), ("b", ["x", "y"])):
         (tmp_path / f"{name}.csv").write_text("\n".join(["id,f", *(f"{identifier},1" for identifier in ids)]))
-    assert read_views([tmp_path / "a.csv", tmp_path / "b.csv"], "id", "outer")[1] == ["x", *many, "y"]
+    assert read_views([tmp_path / "a.csv", tmp_path / "b.csv"], "id", "outer").index.tolist() == ["x", *many, "y"]
 
 
 def test_ids_that_must_be_the_same_name_what_looks_alike(views, tmp_path, capsys):
@@ -432,11 +432,11 @@ def test_the_name_of_a_file_may_be_as_long_as_the_folder_allows(tmp_path):
 
 def test_graphml_with_control_characters_is_well_formed(views, tmp_path):
     pytest.importorskip("networkx")
-    from rmgl.storage.graphs import write_graphml
+    from rmgl.storage.graphs import node_attributes, write_graphml
 
     names = [f"a{chr(row)}b" for row in range(28)] + ["\ud800", "\uffff"]
     model = RMGL(2, random_state=0).fit({f"{name}\x01{name}": X for name, X in views.items()})
-    write_graphml(model, tmp_path / "g.graphml", names)
+    write_graphml(tmp_path / "g.graphml", model.layers_, node_attributes(model.labels_, model.outlier_score_, names))
     texts = {node.text for node in ElementTree.parse(tmp_path / "g.graphml").iter() if node.tag.endswith("data")}
     assert {"a\\x00b", "a\\rb", "a\tb", "a\nb", "\\ud800", "\\uffff", "view 0\\x01view 0"} <= texts
 
@@ -478,15 +478,15 @@ def test_ids_that_are_formulas_are_written_as_text_and_read_back(views, tmp_path
             cells = [row[0] for row in csv.reader(file)][1:]
         assert not [cell for cell in cells if spreadsheet_evaluates(cell)]
         assert cells[ids.index("-5")] == "-5"
-        assert read_views([path], "id")[1] == ids
+        assert read_views([path], "id").index.tolist() == ids
     table = tmp_path / "p.csv"
     assert cluster(files[0], table, "--id", "id", "-o", tmp_path / "again") == 0  # the same ids, so that rows meet
-    assert read_views([tmp_path / "again" / "labels.csv"], "id")[1] == ids
+    assert read_views([tmp_path / "again" / "labels.csv"], "id").index.tolist() == ids
 
 
 def test_ids_of_files_that_are_not_ours_are_never_changed(tmp_path):
     (tmp_path / "a.csv").write_text("id,x\n'=1,1\n=1,2\n'a,3\n")
-    assert read_views([tmp_path / "a.csv"], "id")[1] == ["'=1", "=1", "'a"]
+    assert read_views([tmp_path / "a.csv"], "id").index.tolist() == ["'=1", "=1", "'a"]
 
 
 @given(st.text())
@@ -516,11 +516,11 @@ def test_an_npz_with_a_view_twice_is_refused(views, tmp_path, names):
 
 def test_an_npz_is_read_as_before(views, tmp_path):
     np.savez_compressed(tmp_path / "a.npz", **views, y=np.arange(30), names=np.array(["x"] * 30), flat=np.asfortranarray(views["view 0"]))
-    found, _ = read_views([tmp_path / "a.npz"])
-    assert list(found) == ["view 0", "view 1", "flat"]
-    for name, X in views.items():
-        np.testing.assert_array_equal(found[name], X, strict=True)
-    np.testing.assert_array_equal(found["flat"], views["view 0"])
+    found = read_views([tmp_path / "a.npz"])
+    assert found.names == ("view 0", "view 1", "flat")
+    for X, read in zip(views.values(), found.matrices, strict=False):
+        np.testing.assert_array_equal(read, X, strict=True)
+    np.testing.assert_array_equal(found.matrices[2], views["view 0"])
 
 
 # Drafts of dead processes

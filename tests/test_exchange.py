@@ -405,9 +405,9 @@ def test_feather_is_parquet_is_csv(views, tmp_path):
     table.to_feather(tmp_path / "rna.feather")
     table.to_feather(tmp_path / "rna.arrow", compression="uncompressed")
     for kind in ("csv", "parquet", "feather", "arrow"):
-        found, ids = read_views([tmp_path / f"rna.{kind}"], "cell")
-        np.testing.assert_array_equal(found["rna"], views["rna"])
-        assert ids == NAMES
+        found = read_views([tmp_path / f"rna.{kind}"], "cell")
+        np.testing.assert_array_equal(found.matrices[0], views["rna"])
+        assert found.index.tolist() == NAMES
     (tmp_path / "bad.feather").write_text("nope")
     with pytest.raises(ValueError, match=r"bad\.feather: "):
         read_views([tmp_path / "bad.feather"])

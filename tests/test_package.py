@@ -1,6 +1,8 @@
 """Import time, side effects, Ctrl-C, memory, metrics and the embedded data."""
 
+import importlib
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -55,7 +57,7 @@ def test_import_leaves_global_state_alone():
 
 
 def test_public_names():
-    assert set(rmgl.__all__) <= set(dir(rmgl))
+    assert sorted(rmgl.__all__) == dir(rmgl)
     assert all(getattr(rmgl, name) is not None for name in dir(rmgl))
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         rmgl.nothing  # noqa: B018
@@ -120,3 +122,24 @@ def test_ctrl_c_stops_at_once_and_leaves_no_thread(n_jobs):
         process.kill()
     assert output.strip() == "interrupted []"
     assert process.returncode == 0
+
+
+def documented(section):
+    """The names in the tables of a section of docs/api.md."""
+    text = (Path(__file__).parents[1] / "docs" / "api.md").read_text(encoding="utf-8")
+    rows = text.split(f"## {section}\n")[1].split("\n## ")[0].splitlines()
+    return sorted(name for row in rows if row.startswith("| `") for name in re.findall(r"`(\w+)`", row.split("|")[1]))
+
+
+@pytest.mark.parametrize("module", ["rmgl", "rmgl.baselines", "rmgl.datasets", "rmgl.metrics", "rmgl.plots"])
+def test_what_is_public_is_what_is_documented(module):
+    public = importlib.import_module(module)
+    assert documented(module) == sorted(public.__all__)
+    for name in public.__all__:
+        assert getattr(public, name).__doc__ or name == "__version__"
+
+
+def test_no_private_module_of_another_library_is_imported():
+    imports = re.compile(r"^\s*(?:from|import) (?!rmgl|__future__)([\w.]*\._\w+)", re.MULTILINE)
+    source = Path(rmgl.__file__).parent
+    assert {str(path): found for path in source.rglob("*.py") if (found := imports.findall(path.read_text(encoding="utf-8")))} == {}

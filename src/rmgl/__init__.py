@@ -1,19 +1,40 @@
-"""Rank-constrained multi-layer graph learning: one sparse graph layer per view, one common embedding, clusters."""
+"""Rank-constrained multi-layer graph learning: one sparse graph layer per view, one common embedding, clusters.
 
+`__all__` is the public interface, and `docs/api.md` describes it; everything else may change without notice.
+"""
+
+from importlib import import_module
 from importlib.metadata import version as _version
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from rmgl import baselines, datasets, metrics, plots
+    from rmgl.automatic.policy import Policy
     from rmgl.estimators.rmgl import RMGL
     from rmgl.layer import Layer, learn_layer
     from rmgl.storage.scverse import from_anndata, from_mudata, to_anndata, to_mudata
 
-__all__ = ["RMGL", "Layer", "from_anndata", "from_mudata", "learn_layer", "to_anndata", "to_mudata"]
+__all__ = [
+    "RMGL",
+    "Layer",
+    "Policy",
+    "__version__",
+    "baselines",
+    "datasets",
+    "from_anndata",
+    "from_mudata",
+    "learn_layer",
+    "metrics",
+    "plots",
+    "to_anndata",
+    "to_mudata",
+]
 __version__ = _version("rmgl")
 
 _HOMES = {
     "RMGL": "rmgl.estimators.rmgl",
     "Layer": "rmgl.layer",
+    "Policy": "rmgl.automatic.policy",
     "learn_layer": "rmgl.layer",
     "from_mudata": "rmgl.storage.scverse",
     "from_anndata": "rmgl.storage.scverse",
@@ -21,19 +42,15 @@ _HOMES = {
     "to_anndata": "rmgl.storage.scverse",
 }
 
-_ROOMS = ("baselines", "datasets", "metrics", "plots")
 
-
-def __getattr__(name: str):
+def __getattr__(name: str) -> Any:
     """Load a public name, or a module, when it is first asked for."""
-    from importlib import import_module
-
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
-    if name in _ROOMS:
+    if name in __all__:
         return import_module(f"rmgl.{name}")
     raise AttributeError(f"module 'rmgl' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted([*__all__, "__version__", *_ROOMS])
+    return sorted(__all__)

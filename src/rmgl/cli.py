@@ -142,13 +142,12 @@ def cluster(
             check_file(save, force)
         if align is not None and id_column is None:
             raise ValueError("--align goes by row ids: name their column with --id")
-        tables, ids = read_views(inputs, id_column, align)
-        views = tables if isinstance(tables, Views) else tables.views()
-        check_names(views.names, ids)
+        views = read_views(inputs, id_column, align)
+        check_names(views.names, views.index)
         model = RMGL(clusters, random_state=seed, n_jobs=jobs, verbose=int(sys.stderr.isatty()), **parameters)
         seconds = timed_fit(model, views, checkpoint=checkpoint)
         with new_folder(output, force) as draft:
-            write_results(draft, model, ids=ids, seconds=seconds, pictures=pictures, graphml=graphml)
+            write_results(draft, model, seconds=seconds, pictures=pictures, graphml=graphml)
         if save is not None:
             model.save(save)
         if checkpoint is not None and (model.converged_ or model.n_iter_ == model.max_iter):
@@ -175,13 +174,12 @@ def predict(model: Path, inputs: tuple[Path, ...], output: Path, id_column: str 
         check_apart({"output": output}, [model, *inputs])
         check_file(output, force)
         fitted = RMGL.load(model)
-        tables, ids = read_views(inputs, id_column, "outer")
-        new = tables if isinstance(tables, Views) else tables.views(least=0)
-        check_names(new.names, ids)
+        new = read_views(inputs, id_column, "outer", least=0)
+        check_names(new.names, new.index)
         if len(fitted.view_names_) == len(new.names) == 1:
             new = replace(new, names=tuple(fitted.view_names_))  # whatever the name of the file
         shares = fitted.predict_proba(new)
-        write_predictions(output, shares, ids)
+        write_predictions(output, shares, new.index)
     except (ValueError, TypeError, MemoryError, OSError) as error:
         raise BadInput(" ".join(str(error).split())) from error
     click.echo(f"{len(shares)} rows labeled; mean share of the edge weight inside the cluster: {shares.max(axis=1).mean():.3f}")
@@ -210,7 +208,7 @@ def demo(output: Path | None, force: bool, jobs: int) -> None:
             click.echo(f"{name:9s} {np.mean(values):.4f} +/- {np.std(values):.4f}   over {len(values)} k-means seeds")
         if output is not None:
             with new_folder(output, force) as draft:
-                write_results(draft, model, ids=None, seconds=seconds, pictures=pictures_possible())
+                write_results(draft, model, seconds=seconds, pictures=pictures_possible())
             click.echo(f"written: {output}")
     except (ValueError, MemoryError, OSError) as error:
         raise BadInput(" ".join(str(error).split())) from error

@@ -22,6 +22,18 @@ if TYPE_CHECKING:
 
 # Ten colors that stay apart for color-blind readers (seven of Okabe and Ito's, black, a violet and a gray); beyond ten they
 # repeat with other markers, and every cluster carries its number in the picture anyway.
+__all__ = [
+    "draw_embedding",
+    "draw_layers",
+    "draw_number_of_clusters",
+    "embedding_data",
+    "layer_data",
+    "plot_convergence",
+    "plot_embedding",
+    "plot_layer",
+    "plot_number_of_clusters",
+]
+
 COLORS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#B8A900", "#000000", "#7F3C8D", "#8C8C8C")
 MARKERS = ("o", "^", "s", "D", "v", "P", "X", "<", ">", "*")
 TSNE_ROWS = 3000

@@ -97,9 +97,10 @@ def check_file(path: Path, force: bool) -> None:
         raise ValueError(f"{path} exists already: choose another name, or replace it with --force")
 
 
-def check_names(names: Sequence[str], ids: Sequence[str] | None) -> None:
+def check_names(names: Sequence[str], ids: NDArray[Any] | None) -> None:
     """Refuse names of views and ids of rows that cannot be written as text."""
-    for what, text in [*(("the name of view", name) for name in names), *(("the row id", identifier) for identifier in ids or ())]:
+    texts = [("the name of view", name) for name in names] + [("the row id", str(label)) for label in (() if ids is None else ids)]
+    for what, text in texts:
         try:
             text.encode("utf-8")
         except UnicodeEncodeError:
@@ -108,7 +109,7 @@ def check_names(names: Sequence[str], ids: Sequence[str] | None) -> None:
             raise ValueError(f"{what} {text!r} holds a NUL character: rename it")
 
 
-def write_predictions(path: Path, shares: NDArray[np.float64], ids: Sequence[str] | None) -> None:
+def write_predictions(path: Path, shares: NDArray[np.float64], ids: NDArray[Any] | None) -> None:
     """Label, its share of the edge weight, and the shares of all clusters, row by row; the file appears complete or not at all.
 
     Ids stand in it as `rmgl.storage.spreadsheet` writes them.
@@ -120,9 +121,9 @@ def write_predictions(path: Path, shares: NDArray[np.float64], ids: Sequence[str
             writer.writerow([name, int(row.argmax()), f"{row.max():.4f}", *(f"{share:.4f}" for share in row)])
 
 
-def row_names(ids: Sequence[str] | None, n_rows: int) -> Sequence[Any]:
+def row_names(ids: NDArray[Any] | None, n_rows: int) -> Sequence[Any]:
     """The first column of a table of rows."""
-    return range(n_rows) if ids is None else [shown_as_text(identifier) for identifier in ids]
+    return range(n_rows) if ids is None else [shown_as_text(str(identifier)) for identifier in ids]
 
 
 def foreign_file(folder: Path) -> str | None:
@@ -145,16 +146,16 @@ def new_folder(folder: Path, force: bool) -> Iterator[Path]:
         check_folder(folder, force)  # what has changed since
 
 
-def write_results(folder: Path, model: Fitted, *, ids: Sequence[str] | None, seconds: float, pictures: bool, graphml: bool = False) -> None:
+def write_results(folder: Path, model: Fitted, *, seconds: float, pictures: bool, graphml: bool = False) -> None:
     """Write labels.csv, embedding.npy, layers/NAME.npz, summary.json, report.txt and, if wanted, the pictures and layers.graphml.
 
     Ids stand in labels.csv as `rmgl.storage.spreadsheet` writes them.
     """
     with (folder / "labels.csv").open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
-        writer.writerow(["row" if ids is None else "id", "label", "outlier_score"])
+        writer.writerow(["row" if model.index_ is None else "id", "label", "outlier_score"])
         scores = [f"{score:.4f}" for score in model.outlier_score_]
-        writer.writerows(zip(row_names(ids, len(model.labels_)), model.labels_.tolist(), scores, strict=True))
+        writer.writerows(zip(row_names(model.index_, len(model.labels_)), model.labels_.tolist(), scores, strict=True))
     np.save(folder / "embedding.npy", model.embedding_)
     (folder / "layers").mkdir()
     file_names = layer_file_names([layer.name for layer in model.layers_])
@@ -166,7 +167,7 @@ def write_results(folder: Path, model: Fitted, *, ids: Sequence[str] | None, sec
     if pictures:
         draw_pictures(folder, model)
     if graphml:
-        write_graphml(folder / "layers.graphml", model.layers_, node_attributes(model.labels_, model.outlier_score_, ids))
+        write_graphml(folder / "layers.graphml", model.layers_, node_attributes(model.labels_, model.outlier_score_, model.index_))
 
 
 def draw_pictures(folder: Path, model: Fitted) -> None:

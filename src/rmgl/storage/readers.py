@@ -9,7 +9,7 @@ import warnings
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 from math import prod
 from pathlib import Path
@@ -44,20 +44,11 @@ class Table:
     columns: tuple[str, ...] | None
 
 
-class Tables(dict[str, NDArray]):
-    """Arrays by view name, with the names of their columns, None where a file has none."""
+def read_views(paths: Sequence[Path], id_column: str | None = None, how: str | None = None, *, least: int = 2) -> Views:
+    """Checked views from files, which know the names of their columns and, with an id column, of their rows.
 
-    def __init__(self, arrays: dict[str, NDArray], tables: Sequence[Table]) -> None:
-        super().__init__(arrays)
-        self.columns = tuple(table.columns for table in tables)
-
-    def views(self, least: int = 2) -> Views:
-        """The same as checked views that know the names of their columns."""
-        return replace(Views.of(dict(self), least=least), columns=self.columns if any(self.columns) else ())
-
-
-def read_views(paths: Sequence[Path], id_column: str | None = None, how: str | None = None) -> tuple[Tables | Views, list[str] | None]:
-    """Views by name and the ids of their rows; with an id column, rows are put in the order of the first file."""
+    With an id column, rows are put in the order of the first file. Each view needs `least` rows.
+    """
     for path in paths:
         if not path.is_file():
             raise ValueError(f"{path}: no such file")
@@ -67,7 +58,7 @@ def read_views(paths: Sequence[Path], id_column: str | None = None, how: str | N
     if ".npz" in kinds:
         if id_column is not None:
             raise ValueError(f"{paths[0]}: arrays of an .npz file have no id column; their rows must be in the same order already")
-        return Tables(read_arrays(paths[0]), []), None
+        return Views.of(read_arrays(paths[0]), least=least)
     if ".h5mu" in kinds:
         if id_column is not None:
             raise ValueError(f"{paths[0]}: the row ids of an .h5mu file are the names of its observations: leave out --id")
@@ -77,7 +68,9 @@ def read_views(paths: Sequence[Path], id_column: str | None = None, how: str | N
     if len(set(names)) < len(names):
         raise ValueError(f"the file names give the view names {names}: rename a file so that they differ")
     arrays, ids = align(tables, how) if id_column is not None else ({table.name: table.values for table in tables}, None)
-    return Tables(arrays, tables), ids
+    columns = tuple(table.columns for table in tables)
+    index = None if ids is None else np.array(ids, dtype=object)
+    return Views.of(arrays, least=least, index=index, columns=columns if any(columns) else ())
 
 
 def read_arrays(path: Path) -> dict[str, NDArray]:
@@ -90,8 +83,8 @@ def read_arrays(path: Path) -> dict[str, NDArray]:
         raise ValueError(f"{path}: not a readable .npz file of plain arrays{_detail(error)}") from error
 
 
-def read_h5mu(path: Path) -> tuple[Views, list[str]]:
-    """The modalities of an .h5mu file, and the names of its observations."""
+def read_h5mu(path: Path) -> Views:
+    """The modalities of an .h5mu file; the names of its observations are those of the rows."""
     try:
         import h5py
         import mudata
@@ -110,7 +103,7 @@ def read_h5mu(path: Path) -> tuple[Views, list[str]]:
         raise
     except Exception as error:  # mudata, anndata and h5py raise all sorts of things on a damaged file
         raise ValueError(f"{path}: not a readable .h5mu file{_detail(error)}") from error
-    return from_mudata(stored), stored.obs_names.astype(str).tolist()
+    return from_mudata(stored)
 
 
 def declared_sizes(group: Any, depth: int = 0) -> Iterator[int]:

@@ -59,11 +59,22 @@ class Views:
     """How many rows of each view were set aside because they hold nothing but zeros; empty if none."""
 
     @classmethod
-    def of(cls, data: Any, blocks: Any = None, *, align: str | None = None, observed: Any = None, least: int = 2) -> Views:
+    def of(
+        cls,
+        data: Any,
+        blocks: Any = None,
+        *,
+        align: str | None = None,
+        observed: Any = None,
+        least: int = 2,
+        index: NDArray[Any] | None = None,
+        columns: tuple[tuple[str, ...] | None, ...] = (),
+    ) -> Views:
         """Views from a list, tuple or dict of 2-D inputs, or from one 2-D input with its column `blocks`.
 
         Rows that are NaN throughout, or that the masks `observed` leave out, are absent from their view. `align` puts tables with
         different row labels together: "outer" takes every entity of any table, "inner" those of all. A view needs `least` rows.
+        `index` and `columns` name the rows and columns of arrays, which do not carry names as tables do.
         """
         if isinstance(data, Views):
             given = [f"{name}=" for name, value in (("observed", observed), ("align", align), ("views", blocks)) if value is not None]
@@ -95,7 +106,8 @@ class Views:
         checked = [check_view(name, X, mask, least) for (name, X), mask in zip(named, masks, strict=True)]
         matrices, present = tuple(X for X, _ in checked), tuple(rows for _, rows in checked)
         check_same_rows(named, matrices)
-        views = cls(names, matrices, present if any(rows is not None for rows in present) else (), row_labels(named), column_names(named))
+        present = present if any(rows is not None for rows in present) else ()
+        views = cls(names, matrices, present, row_labels(named) if index is None else index, columns or column_names(named))
         views.check_entities(least)
         return views
 
