@@ -220,7 +220,7 @@ class Chooser:
         return Learned(*solve_for_edges(item.layer.origin, guided, self.n_neighbors, **options))
 
     def unpack_number(self, kept: Any) -> NumberOfClusters:
-        number = expect("the number of clusters", kept, NumberOfClusters)
+        number: NumberOfClusters = expect("the number of clusters", kept, NumberOfClusters)
         number.check(self.views.n_rows)
         return number
 

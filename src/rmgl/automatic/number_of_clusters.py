@@ -58,7 +58,7 @@ class NumberOfClusters:
     @property
     def rivals(self) -> list[int]:
         """The K whose modularity is within a hundredth of the best."""
-        return self.candidates[nearly_best(self.modularity)].tolist()
+        return [int(k) for k in self.candidates[nearly_best(self.modularity)]]
 
     @property
     def confidence(self) -> str:
@@ -113,7 +113,8 @@ NUMBER_RULES: dict[str, NumberRule] = {"modularity": by_modularity}
 
 
 def nearly_best(values: NDArray[np.float64]) -> NDArray[np.bool_]:
-    return values >= values.max() - PLATEAU * abs(values.max())
+    best = float(values.max())
+    return values >= best - PLATEAU * abs(best)
 
 
 def modularity(graph: sparse.csr_array, labels: NDArray[np.intp]) -> float:

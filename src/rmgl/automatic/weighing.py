@@ -38,7 +38,8 @@ def roughness(rows: NDArray[np.float64], adjacency: sparse.csr_array) -> float:
 
 def mean_roughness(measured: NDArray[np.float64]) -> Vector:
     """The geometric mean over several embeddings (rows) of the roughness of every view (columns)."""
-    return np.exp(np.log(measured + LEAST_ROUGHNESS).mean(axis=0))
+    mean: Vector = np.log(measured + LEAST_ROUGHNESS).mean(axis=0)
+    return np.exp(mean)
 
 
 def by_agreement(roughness: Any, with_consensus: bool) -> Vector:
@@ -55,7 +56,7 @@ def equally(roughness: Any, with_consensus: bool) -> Vector:
 
 
 def normalized(values: Vector) -> Vector:
-    return values / values.sum()
+    return values / float(values.sum())
 
 
 WEIGHING_RULES: dict[str, WeighingRule] = {"agreement": by_agreement, "equal": equally}

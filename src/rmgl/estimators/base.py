@@ -28,13 +28,14 @@ class ViewsClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
         "random_state": (SEED,),
     }
 
-    n_clusters: int
+    n_clusters: Any
     views: Any
     embedding_: NDArray[np.float64]
 
     def fit_transform(self, X: Any, y: Any = None, **options: Any) -> NDArray[np.float64]:
         """Fit and return the common embedding, (N, K)."""
-        return self.fit(X, **options).embedding_
+        self.fit(X, **options)
+        return self.embedding_
 
     def _check_parameters(self) -> None:
         """Refuse parameters of other kinds than the table allows."""
@@ -76,7 +77,7 @@ class ViewsClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
         self.embedding_ = vectors * np.where(largest < 0, -1.0, 1.0)
         self._n_features_out = vectors.shape[1]
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags

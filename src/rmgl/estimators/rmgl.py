@@ -190,26 +190,26 @@ class RMGL(ViewsClusterer):
 
     def __init__(
         self,
-        n_clusters=8,
+        n_clusters: Any = 8,
         *,
-        alpha="auto",
-        beta="auto",
-        scale="auto",
-        n_neighbors=12,
-        components=False,
-        align=None,
-        views=None,
-        solver="newton",
-        candidates="auto",
-        policy=None,
-        tol=1e-6,
-        max_iter=100,
-        max_seconds=None,
-        n_init=10,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-    ):
+        alpha: Any = "auto",
+        beta: Any = "auto",
+        scale: Any = "auto",
+        n_neighbors: int = 12,
+        components: bool = False,
+        align: str | None = None,
+        views: Any = None,
+        solver: str = "newton",
+        candidates: Any = "auto",
+        policy: Policy | None = None,
+        tol: float = 1e-6,
+        max_iter: int = 100,
+        max_seconds: float | None = None,
+        n_init: int = 10,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
         self.n_clusters = n_clusters
         self.alpha = alpha
         self.beta = beta
@@ -236,7 +236,7 @@ class RMGL(ViewsClusterer):
         *,
         observed: Any = None,
         callback: Callable[[dict[str, Any]], Any] | None = None,
-        checkpoint: str | os.PathLike | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
     ) -> RMGL:
         """Learn layers, embedding and labels.
 
@@ -311,7 +311,8 @@ class RMGL(ViewsClusterer):
             of a dict, or be None in a list.
         observed : as for `fit`
         """
-        return self.predict_proba(X, observed=observed).argmax(axis=1)
+        labels: NDArray[np.intp] = self.predict_proba(X, observed=observed).argmax(axis=1)
+        return labels
 
     def predict_proba(self, X: Any, *, observed: Any = None, by_view: bool = False) -> NDArray[np.float64]:
         """The share of the edge weight of new rows that goes to each cluster, (n, K).
@@ -329,7 +330,7 @@ class RMGL(ViewsClusterer):
         """The places of new rows in the common embedding, (n, K), by the eigenvector equation with the fitted rows as they are."""
         return self._place(X, observed).embedding
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags = ClassifierTags()  # scikit-learn's checks look here where there is a `predict_proba`
         return tags
@@ -343,7 +344,7 @@ class RMGL(ViewsClusterer):
         with single_threaded("blas"):
             return placement.place(scaled_like(self._scalers, new))
 
-    def save(self, path: str | os.PathLike) -> None:
+    def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to one file of arrays and JSON, which `load` reads; by custom its name ends in .rmgl.
 
         The file appears complete or not at all, in place of an earlier one of that name. A `random_state` that is not a number is not
@@ -354,11 +355,11 @@ class RMGL(ViewsClusterer):
         write_model(path, parameters, {name: value for name, value in vars(self).items() if name not in parameters})
 
     @classmethod
-    def load(cls, path: str | os.PathLike) -> RMGL:
+    def load(cls, path: str | os.PathLike[str]) -> RMGL:
         """The model that `save` wrote. Nothing in the file is executed; a file that is damaged, or is something else, is a ValueError."""
         return read_model(path, cls)
 
-    def to_networkx(self):
+    def to_networkx(self) -> Any:
         """All layers as one `networkx.MultiGraph` whose nodes are the rows 0 to N-1 (needs networkx).
 
         Edges have the attributes `layer` and `weight`, and the name of the layer as key. Nodes have `label`, `outlier_score` and, where
@@ -374,7 +375,7 @@ class RMGL(ViewsClusterer):
         check_is_fitted(self)
         return layers_to_networkx(self.layers_, node_attributes(self.labels_, self.outlier_score_, self.index_))
 
-    def to_igraph(self):
+    def to_igraph(self) -> Any:
         """All layers as one `igraph.Graph` with parallel edges, attributes as in `to_networkx` (needs igraph).
 
         Examples

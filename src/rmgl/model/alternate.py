@@ -190,7 +190,9 @@ def first_state(
 def update_layers(state: State, solver: str, accuracy: Accuracy, team: Team, clock: Stopwatch) -> State:
     """Every layer given the embedding, from its last potentials; the layer is kept where it is the best already."""
 
-    def update(item: tuple[ViewProblem, Layer, Vector, NDArray], check: Check) -> tuple[ViewProblem, Layer, NDArray]:
+    def update(
+        item: tuple[ViewProblem, Layer, Vector, NDArray[np.float64]], check: Check
+    ) -> tuple[ViewProblem, Layer, NDArray[np.float64]]:
         view, layer, spread, terms = item
 
         def spread_on(edges: Edges) -> Vector:
@@ -242,7 +244,7 @@ def update_embedding(
         return replace(state, embedding=kept, spreads=_spreads(state.problems, kept, team))  # on candidates that may have grown
 
 
-def subspace_change(old: NDArray, new: NDArray) -> float:
+def subspace_change(old: NDArray[np.float64], new: NDArray[np.float64]) -> float:
     """||(I - Q Q') Q_old||_F / sqrt(K): 0 for the same subspace, 1 for an orthogonal one."""
     return float(np.linalg.norm(old - new @ (new.T @ old)) / np.sqrt(old.shape[1]))
 
@@ -279,9 +281,22 @@ class History:
 
 
 def _embed(
-    problems, layers: Sequence[Layer], n_clusters: int, accuracy: Accuracy, team: Team, random_state, start: NDArray | None, explore=False
+    problems: Sequence[ViewProblem],
+    layers: Sequence[Layer],
+    n_clusters: int,
+    accuracy: Accuracy,
+    team: Team,
+    random_state: np.random.RandomState,
+    start: NDArray[np.float64] | None,
+    explore: bool = False,
 ) -> Embedding:
-    options = {"tol": accuracy.eigen, "start": start, "explore": explore, "random_state": random_state, "in_parts": team.in_parts}
+    options: dict[str, Any] = {
+        "tol": accuracy.eigen,
+        "start": start,
+        "explore": explore,
+        "random_state": random_state,
+        "in_parts": team.in_parts,
+    }
     return smallest_eigenvectors(_graph(problems, layers), n_clusters, **options)
 
 

@@ -45,8 +45,8 @@ def mean_lengths(X: Matrix, adjacency: sparse.csr_array) -> Vector:
     """The mean squared distance of every node to its neighbors in a layer, by edge weight."""
     adjacency = adjacency.copy()
     lengths = PairList(adjacency).measure(X) * adjacency.data
-    degrees = adjacency.sum(axis=1)
-    totals = sparse.csr_array((lengths, adjacency.indices, adjacency.indptr), shape=adjacency.shape).sum(axis=1)
+    degrees: Vector = adjacency.sum(axis=1)
+    totals: Vector = sparse.csr_array((lengths, adjacency.indices, adjacency.indptr), shape=adjacency.shape).sum(axis=1)
     return totals / np.where(degrees > 0, degrees, 1.0)
 
 

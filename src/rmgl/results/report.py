@@ -206,7 +206,7 @@ def unconnected(layers: Sequence[Layer], beta: NDArray[np.float64]) -> NDArray[n
     return np.flatnonzero(np.sum([layer.degrees for layer, b in zip(layers, beta, strict=True) if b > 0], axis=0) == 0)
 
 
-def about_unconnected(alone: NDArray[np.intp], index: NDArray | None) -> str:
+def about_unconnected(alone: NDArray[np.intp], index: NDArray[Any] | None) -> str:
     return f"{named_rows(alone, index)} not connected to any other in any layer, so the label means nothing; raise alpha"
 
 
