@@ -265,7 +265,7 @@ def test_well_separated_blocks_give_no_warnings(planted):
 
 def test_noise_alone_is_told():
     report = RMGL(3, random_state=0).fit(noise_views()).report_
-    assert any("weakly separated" in text or "no gap" in text or "may not share" in text for text in report.warnings)
+    assert any("weakly separated" in text or "no gap" in text or "may not have clusters" in text for text in report.warnings)
 
 
 # Outliers

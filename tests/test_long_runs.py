@@ -153,7 +153,7 @@ def test_the_callback_hears_of_every_step(views):
 
 
 def test_the_callback_may_stop_the_fit(views):
-    with pytest.warns(ConvergenceWarning, match="stopped after 1 rounds because the callback asked for it; the result is the best so far"):
+    with pytest.warns(ConvergenceWarning, match="stopped after 1 rounds because the callback asked for it; this is the best result so far"):
         model = RMGL(3, alpha=0.5, beta=5.0, random_state=0, tol=0).fit(views, callback=lambda row: row.get("iteration") == 1)
     assert model.n_iter_ == 1
     assert not model.converged_
@@ -162,7 +162,7 @@ def test_the_callback_may_stop_the_fit(views):
 
 
 def test_time_is_kept(views):
-    with pytest.warns(ConvergenceWarning, match="because max_seconds=0 were over"):
+    with pytest.warns(ConvergenceWarning, match="because max_seconds=0 have passed"):
         model = RMGL(3, max_seconds=0, random_state=0).fit(views)
     assert model.n_iter_ == 0
     assert "not converged" in str(model.report_)

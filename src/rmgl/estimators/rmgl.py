@@ -55,11 +55,12 @@ class RMGL(ViewsClusterer):
     by exact minimization over the layers and over Q in turn, then runs k-means on the rows of Q. A large beta makes
     every layer fall into K components. Multiplying squared distances, alpha and beta by one number changes nothing.
 
-    With alpha and beta left at "auto" nothing has to be tuned: squared distances are taken in units of the distances to the 7th
-    neighbors, a *consensus* layer of all views side by side is learned beside the others, views count by how well their layers agree with
-    its embedding, and the embedding guides the layers; `print(model.report_)` says what was chosen and why. The layers still solve the
-    problem above at the alpha_ and beta_ reported, with z_ij = max(|x_i - x_j|^2 / (s_i s_j), min(f_i, f_j)) + |g_i - g_j|^2 in place of
-    squared distances; s and f are in `local_scaling_`, the rows g in `guide_`. Numbers for alpha and beta give the paper's model as it is.
+    With alpha and beta left at "auto", all parameters are chosen from the data: squared distances are taken in units of the distances to
+    the 7th neighbors, a *consensus* layer is learned from all views side by side, views are weighted by how well their layers agree with
+    its embedding, and the embedding guides the layers; `print(model.report_)` explains what was chosen and why. The layers still solve
+    the problem above at the reported alpha_ and beta_, with z_ij = max(|x_i - x_j|^2 / (s_i s_j), min(f_i, f_j)) + |g_i - g_j|^2 in place
+    of squared distances; s and f are in `local_scaling_`, the rows g in `guide_`. With numbers for alpha and beta, the model is that of
+    the paper.
 
     Parameters
     ----------
@@ -70,23 +71,23 @@ class RMGL(ViewsClusterer):
         Weight of ||L_m||_F^2: a larger one gives more edges. "auto" solves, for each layer, for `n_neighbors` edges a node on average
         (with a number for beta: what gives a node with typical distances that many).
     beta : "auto", float >= 0, or one per view (list, or dict by view name)
-        Weight of view m in the embedding, and of the embedding in layer m. "auto" gives each view a weight by its agreement with the
-        others, and couples the layers lightly (with a number for alpha: the same weight for all).
+        Weight of view m in the embedding, and of the embedding in layer m. "auto" weights each view by its agreement with the others,
+        and couples the layers weakly (with a number for alpha: the same weight for all views).
     scale : "auto", {"minmax", "root", "hellinger", "unit", "standard", "none"}, or one per view (list, or dict by view name)
-        What is done to each view first: columns to [0, 1]; the same after square roots (histograms); square roots, then rows to length one
-        (counts); rows to length one (tf-idf); columns to variance 1; nothing. "auto" chooses among the first three by signs, zeros and
-        skewness.
+        How each view is scaled first: columns to [0, 1]; columns to [0, 1] after square roots (histograms); square roots, then rows to
+        length one (counts); rows to length one (tf-idf); columns to variance 1; not at all. "auto" chooses among the first three by
+        signs, zeros and skewness.
     n_neighbors : int
-        The wanted mean number of edges a node, where alpha is "auto".
+        Mean number of edges per node, where alpha is "auto". More edges give smoother layers, fewer show finer structure.
     components : bool
         Raise beta until every layer has exactly K components; the labels are then the components.
     align : {"outer", "inner"}, optional
-        For DataFrames whose row labels differ: put their rows together by label, every entity of any view ("outer"; it is missing from
-        the other views) or those of all views ("inner"). `index_` holds the labels in the order of `labels_`.
+        For DataFrames whose row labels differ: align their rows by label. "outer" keeps every entity of any view (it is missing from the
+        others), "inner" those of all views. `index_` holds the labels in the order of `labels_`.
     views : list or dict of column blocks, optional
         For *one* 2-D input: block sizes, slices, or lists of column names or positions.
     solver : {"newton", "dual-ascent"}
-        How layers are solved; the answer is the same. "dual-ascent" is the paper's iteration.
+        The solver of the layers; both give the same layers. "dual-ascent" is the iteration of the paper.
     candidates : "auto", "all", int, "approximate", sparse graph, or one per view (list, or dict by view name)
         The pairs that may carry an edge. A number asks for lists of that many nearest neighbors, which are widened until they
         prove that no other pair can carry weight, so the answer is the same (`layer.exact`); "auto" takes all pairs where they are
@@ -99,8 +100,8 @@ class RMGL(ViewsClusterer):
     max_iter : int
         Most rounds (one round: all layers, then the embedding).
     max_seconds : float, optional
-        Once they are over, the fit ends at the next round with the best so far, and says so: `converged_` is False, and a
-        ConvergenceWarning. The layers of all views are learned in any case.
+        Time limit in seconds; fit then returns the best result so far, with `converged_` False and a ConvergenceWarning. The layers of
+        all views are learned in any case.
     n_init : int
         Starts of k-means.
     n_jobs : int, optional
@@ -127,8 +128,8 @@ class RMGL(ViewsClusterer):
     view_weights_ : array of shape (M,)
         How much each view counts; they sum to one.
     view_roughness_ : array of shape (M,) or None
-        How badly the layer of each view agrees with the common embedding: 0 where neighbors sit in the same place, 1 where they are
-        unrelated. None unless views were weighed.
+        Disagreement between the layer of each view and the common embedding: 0 if neighbors have the same position, 1 if they are
+        unrelated. None unless the weights were chosen from the data.
     local_scaling_ : list of LocalScaling or None
         The scales s and floors f of the nodes, for each layer; None where distances are taken as they are.
     guide_ : array of shape (N, K) or None
@@ -141,10 +142,10 @@ class RMGL(ViewsClusterer):
     number_ : NumberOfClusters or None
         For n_clusters="auto": the candidates and their scores.
     outlier_score_ : array of shape (N,)
-        0 for an entity that is no farther from its neighbors than they are from theirs, near 1 far out. A group of several far out
-        together has small scores: they have one another.
+        0 for an entity that is no farther from its neighbors than they are from theirs, near 1 for an outlier. A group of several
+        outliers close to one another has small scores.
     report_ : Report
-        What was chosen, on what evidence, and where that is weak; print it.
+        What was chosen, on what evidence, and where the evidence is weak. Print it to read it.
     history_ : list of dict
         One row for the start and one per half step: objective, its terms smoothness, ridge and coupling, residuals, seconds.
     seconds_ : dict
@@ -243,17 +244,17 @@ class RMGL(ViewsClusterer):
         Parameters
         ----------
         X : list, tuple or dict of 2-D inputs with the same rows, or one 2-D input
-            Arrays, DataFrames or scipy sparse matrices. They are not modified. A row that is NaN throughout says that the entity is
-            missing from that view; every entity must be in at least one.
+            Arrays, DataFrames or scipy sparse matrices. They are not modified. A row of NaN means that the entity is missing
+            from that view; every entity must be in at least one view.
         y : ignored
         observed : array of truth values of shape (N, M), or one mask of rows per view (list, or dict by view name), optional
-            Which entities each view has; the other rows are not looked at.
+            Which entities are observed in each view; all other rows are ignored.
         callback : function, optional
             Called with a dict after every step: its name in "step", the "seconds" since the beginning and, for the half steps of the
-            alternation, the new row of `history_`. If it returns True, the fit ends with what it has, as after `max_seconds`.
+            alternation, the new row of `history_`. If it returns True, the fit ends with the best result so far, as after `max_seconds`.
         checkpoint : folder, optional
-            Finished steps are kept there. A fit that was killed goes on from them if it is called again with the same data and
-            parameters, and ends with the same result. The folder is made if it does not exist, and left behind.
+            Finished steps are stored there. If the fit is interrupted, call it again with the same data, parameters and checkpoint: it
+            resumes and gives the identical result. The folder is created if it does not exist, and kept.
         """
         self._check_parameters()
         n_threads = number_of_workers(self.n_jobs)
@@ -302,24 +303,24 @@ class RMGL(ViewsClusterer):
         return self
 
     def predict(self, X: Any, *, observed: Any = None) -> NDArray[np.intp]:
-        """The clusters of new rows: those with the most edge weight to them in the fitted layers (`predict_proba`).
+        """Assign new rows to the clusters to which they have the most edge weight in the fitted layers (see `predict_proba`).
 
         Parameters
         ----------
         X : as for `fit`
-            New entities, each with any of the views: an absent row is NaN throughout, and a view that none of them has may be left out
-            of a dict, or be None in a list.
+            New entities, each observed in any of the views: a missing row is NaN, and a view in which none of them is observed may be
+            left out of a dict, or be None in a list.
         observed : as for `fit`
         """
         labels: NDArray[np.intp] = self.predict_proba(X, observed=observed).argmax(axis=1)
         return labels
 
     def predict_proba(self, X: Any, *, observed: Any = None, by_view: bool = False) -> NDArray[np.float64]:
-        """The share of the edge weight of new rows that goes to each cluster, (n, K).
+        """Compute the share of the edge weight of new rows that goes to each cluster, (n, K).
 
-        Every new row becomes a node of the layer of each view that it has, and of the consensus. All other nodes stay as they are, so its
-        weights follow from the KKT conditions of the layer problem (`rmgl.placing.placement`). Layers count by `beta_`. With `by_view` the
-        shares come apart by layer, in the order of `layers_`: (n, layers, K), which sum to one for each row.
+        Every new row becomes a node of the layer of each view in which it is observed, and of the consensus. All other nodes stay fixed,
+        so its weights follow from the KKT conditions of the layer problem (`rmgl.placing.placement`). Layers count by `beta_`. With
+        `by_view` the shares are given by layer, in the order of `layers_`: (n, layers, K), which sum to one for each row.
 
         A new row is compared with all fitted ones up to 5000, else with the nearest ones.
         """
@@ -327,7 +328,7 @@ class RMGL(ViewsClusterer):
         return votes if by_view else votes.sum(axis=1)
 
     def transform(self, X: Any, *, observed: Any = None) -> NDArray[np.float64]:
-        """The places of new rows in the common embedding, (n, K), by the eigenvector equation with the fitted rows as they are."""
+        """Embed new rows, (n, K), by the eigenvector equation with all fitted rows fixed."""
         return self._place(X, observed).embedding
 
     def __sklearn_tags__(self) -> Any:
@@ -347,8 +348,8 @@ class RMGL(ViewsClusterer):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to one file of arrays and JSON, which `load` reads; by custom its name ends in .rmgl.
 
-        The file appears complete or not at all, in place of an earlier one of that name. A `random_state` that is not a number is not
-        kept, and row labels that are neither text nor numbers become text.
+        The file is written completely or not at all, and replaces an earlier one of that name. A `random_state` that is not a number is
+        not stored; row labels that are neither text nor numbers are stored as text, and functions in a `policy` by their names.
         """
         check_is_fitted(self)
         parameters = self._stored_parameters()
@@ -356,7 +357,7 @@ class RMGL(ViewsClusterer):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> RMGL:
-        """The model that `save` wrote. Nothing in the file is executed; a file that is damaged, or is something else, is a ValueError."""
+        """Load a model that `save` wrote. Nothing in the file is executed; a damaged or foreign file raises a ValueError."""
         return read_model(path, cls)
 
     def to_networkx(self) -> Any:
@@ -476,9 +477,9 @@ class RMGL(ViewsClusterer):
 
     def _warn(self, outcome: Outcome, run: Run) -> None:
         if outcome.stopped:
-            reason = "the callback asked for it" if run.asked_to_stop else f"max_seconds={self.max_seconds:g} were over"
+            reason = "the callback asked for it" if run.asked_to_stop else f"max_seconds={self.max_seconds:g} have passed"
             warnings.warn(
-                f"RMGL was stopped after {outcome.n_iter} rounds because {reason}; the result is the best so far",
+                f"RMGL was stopped after {outcome.n_iter} rounds because {reason}; this is the best result so far",
                 ConvergenceWarning,
                 stacklevel=3,
             )
@@ -502,7 +503,7 @@ class RMGL(ViewsClusterer):
         if outcome.state.embedding.residual > EIGEN_TOL and not outcome.stopped:
             warnings.warn(
                 f"the eigenvectors of the embedding have a relative residual of {outcome.state.embedding.residual:.1e}: "
-                "their eigenvalues lie too close together; use a smaller n_clusters or a larger alpha",
+                "their eigenvalues are too close together; use a smaller n_clusters or a larger alpha",
                 ConvergenceWarning,
                 stacklevel=3,
             )

@@ -30,7 +30,7 @@ from rmgl.running.threads import Check, Team
 
 @dataclass(frozen=True)
 class Accuracy:
-    """How exactly a round solves its half steps: KKT residual of the layers, relative residual of the eigenvectors."""
+    """How accurately a round solves its half steps: KKT residual of the layers, relative residual of the eigenvectors."""
 
     layer: float
     eigen: float
@@ -40,13 +40,13 @@ class Accuracy:
     """Rounds of this accuracy end at this tolerance, if it is larger than the wanted one."""
 
 
-ROUGH = Accuracy(layer=1e-4, eigen=1e-4, certified=False, settled=1e-2)
+COARSE = Accuracy(layer=1e-4, eigen=1e-4, certified=False, settled=1e-2)
 TIGHT = Accuracy(layer=1e-8, eigen=1e-8, certified=True, settled=0.0)
 
 
 @dataclass(frozen=True)
 class State:
-    """Layers and embedding, with what follows from them. Views are part of it because their candidates may grow."""
+    """Layers and embedding, with what follows from them. The problems are part of it because their candidates may grow."""
 
     problems: list[ViewProblem]
     layers: list[Layer]
@@ -58,7 +58,7 @@ class State:
 
     @property
     def objective(self) -> float:
-        """Their sum, correctly rounded: what falls exactly falls here too."""
+        """The sum of all terms, correctly rounded, so a true decrease never shows as an increase."""
         return fsum(self.terms.flat)
 
 
@@ -91,16 +91,16 @@ def alternate(
     """Learn layers and embedding in turn until neither the objective nor the subspace changes.
 
     No half step raises the objective. The first layers are those of the data alone (Q = 0), on candidates that suffice for them. Half
-    steps are rough until a round changes little, and tight, on candidates that suffice, from then on until a round changes nothing;
+    steps are coarse until a round changes little, and tight, on candidates that suffice, from then on until a round changes nothing;
     the last round is tight in any case. Before the end the embedding is searched for directions it may have lost. Between rounds `run`
-    may ask to stop, and its checkpoint keeps the last one.
+    may ask to stop, and its checkpoint keeps the last round.
     """
     log, clock, run = History(progress), clock or Stopwatch(), run or Run()
-    accuracy = ROUGH if max_iter > 1 else TIGHT
+    accuracy = COARSE if max_iter > 1 else TIGHT
     done = 0
     if run.has(key):
         state, done, tight, log.entries = run.kept(key, random_state, lambda packed: unpacked_round(problems, n_clusters, packed, team))
-        accuracy = TIGHT if tight else ROUGH
+        accuracy = TIGHT if tight else COARSE
     else:
         state = first_state(problems, n_clusters, solver, accuracy, team, clock, random_state)
         log.add("start", 0, state)
@@ -169,7 +169,7 @@ def first_state(
     clock: Stopwatch,
     random_state: np.random.RandomState,
 ) -> State:
-    """Layers of the data alone and the embedding they have in common."""
+    """The layers of the data alone, and their common embedding."""
 
     def learn(view: ViewProblem, check: Check) -> tuple[ViewProblem, Layer]:
         options: dict[str, Any] = {"solver": solver, "tol": accuracy.layer, "start": view.start, "check": check}
@@ -188,7 +188,7 @@ def first_state(
 
 
 def update_layers(state: State, solver: str, accuracy: Accuracy, team: Team, clock: Stopwatch) -> State:
-    """Every layer given the embedding, from its last potentials; the layer is kept where it is the best already."""
+    """Solve problem (6) for every layer, starting from its last potentials. A layer that cannot be improved is kept."""
 
     def update(
         item: tuple[ViewProblem, Layer, Vector, NDArray[np.float64]], check: Check
@@ -225,9 +225,9 @@ def update_layers(state: State, solver: str, accuracy: Accuracy, team: Team, clo
 def update_embedding(
     state: State, accuracy: Accuracy, team: Team, clock: Stopwatch, random_state: np.random.RandomState, explore: bool = False
 ) -> State:
-    """The embedding given the layers, from the last one; kept where it is the best already.
+    """Solve problem (10), starting from the last embedding, which is kept if it cannot be improved.
 
-    The last one may solve the problem and yet have lost a smaller eigenvalue: `explore` looks for it.
+    The last embedding may consist of eigenvectors and yet miss a smaller eigenvalue: `explore` looks for it.
     """
     n_clusters = state.embedding.vectors.shape[1]
     with clock("embedding"):
@@ -256,7 +256,7 @@ HISTORY = {
 
 
 class History:
-    """One row per half step."""
+    """The history of a fit: one entry per half step."""
 
     def __init__(self, progress: Callable[[dict[str, Any]], None]) -> None:
         self.entries: list[dict[str, Any]] = []

@@ -1,4 +1,4 @@
-"""What alpha or beta is when the user gives the other one; where neither is given see `rmgl.automatic.choose`."""
+"""Heuristic defaults of alpha and beta for when the other one is given; if neither is, see `rmgl.automatic.choose`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a fit has to do with the world while it runs: a callback, a time limit, and a folder of finished steps to go on from."""
+"""The progress of one fit: its callback, its time limit, and the checkpoint from which it can resume."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Result = TypeVar("Result")
 
 
 class OtherRun(ValueError):
-    """The checkpoint is that of another run."""
+    """The checkpoint belongs to another run."""
 
 
 def as_it_is(value: Any) -> Any:
@@ -35,7 +35,7 @@ def as_it_is(value: Any) -> Any:
 
 
 class Run:
-    """One fit. Steps with a checkpoint folder are written when they are done, and read in place of being done again.
+    """One fit. With a checkpoint folder, finished steps are written there, and read in place of being computed again.
 
     Steps are deterministic, and those that draw random numbers keep where the generator stood after them, so a run that resumes from
     any finished steps ends with the same numbers as one that was never stopped. Every step carries the fingerprint of its run, and a lock
@@ -133,7 +133,7 @@ class Run:
         return self.folder / f"{name}{SUFFIX}"
 
     def tell(self, row: dict[str, Any]) -> None:
-        """Tell the callback what is done; it may ask to stop by returning True."""
+        """Call the callback after a step; it may ask to stop by returning True."""
         if self.callback is not None:
             answer = self.callback({**row, "seconds": self.seconds})
             self.asked_to_stop |= isinstance(answer, bool | np.bool_) and bool(answer)
@@ -144,7 +144,7 @@ class Run:
 
     @property
     def over(self) -> bool:
-        """Whether to come to an end with what there is."""
+        """Whether the fit should end with the best result so far."""
         return self.asked_to_stop or (self.max_seconds is not None and self.seconds >= self.max_seconds)
 
 

@@ -1,4 +1,4 @@
-"""How far out each entity lies, by the layers themselves."""
+"""Outlier scores: how much farther each entity is from its neighbors in the layers than they are from theirs."""
 
 from __future__ import annotations
 

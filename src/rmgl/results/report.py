@@ -37,7 +37,7 @@ LOOSE = 0.7
 @record
 @dataclass(frozen=True)
 class ViewReport:
-    """One view: what was done to it and how much it counts."""
+    """What was done to one view, and how much it counts."""
 
     name: str
     scale: str
@@ -47,11 +47,11 @@ class ViewReport:
     edges_per_node: float
     weight: float
     roughness: float | None
-    """Against the common embedding: 0 where neighbors sit in the same place, 1 where they are unrelated."""
+    """Disagreement of its layer with the common embedding: 0 if neighbors have the same position, 1 if they are unrelated."""
     n_missing: int
-    """Entities this view does not have."""
+    """Number of entities that are missing from this view."""
     n_empty: int
-    """Rows of zeros, which this view is taken as not having."""
+    """Number of rows of zeros, which are treated as missing."""
 
 
 @record
@@ -81,8 +81,8 @@ class Report:
     def __str__(self) -> str:
         lines = [f"{self.n_rows} entities, {len(self.views)} views, {self.n_clusters} clusters ({self.n_clusters_reason})."]
         for view in self.views:
-            without = f" {view.n_missing} entities are missing from it." if view.n_missing else ""
-            without += f" Without its {view.n_empty} empty rows." if view.n_empty else ""
+            without = f" {view.n_missing} entities are missing from this view." if view.n_missing else ""
+            without += f" {view.n_empty} rows of zeros are treated as missing." if view.n_empty else ""
             lines.append(f"Scale: {view.name}: {view.scale} ({view.scale_reason}).{without}")
         if self.automatic:
             lines.append(
@@ -91,18 +91,16 @@ class Report:
             )
             if self.consensus:
                 lines.append(
-                    "Weights: by how well the layer of a view agrees with the embedding of all views side by side (roughness 0: neighbors "
-                    "sit in the same place, 1: they are unrelated). A consensus layer of all views side by side is learned beside them."
+                    "Weights: the better the layer of a view agrees with the embedding of all views side by side, the more it counts "
+                    "(roughness 0: neighbors agree, 1: they are unrelated). A consensus layer is learned from all views side by side."
                 )
             elif len(self.views) > 1:
                 lines.append(
-                    "Weights: by how well the layer of a view agrees with the embedding of all views together (roughness 0: neighbors sit "
-                    "in the same place, 1: they are unrelated). Entities have too few views in common, or are too many, for a consensus."
+                    "Weights: the better the layer of a view agrees with the embedding of all layers, the more it counts (roughness 0: "
+                    "neighbors agree, 1: they are unrelated). There is no consensus: entities have too few views in common, or are too many."
                 )
         else:
-            lines.append(
-                "alpha, beta: given where numbers were, else a guess for typical distances and a light coupling of all views alike."
-            )
+            lines.append("alpha, beta: set by you, or heuristic defaults (typical distances; a weak coupling, the same for all views).")
         lines.append(f"{'view':12s} {'alpha':>9s} {'beta':>9s} {'edges/node':>10s} {'weight':>7s} {'roughness':>9s}")
         for view in self.views:
             rough = "" if view.roughness is None else f"{view.roughness:.3f}"
@@ -118,7 +116,7 @@ class Report:
 
 
 def weak_points(report: Report, smallest: int) -> list[str]:
-    """Sentences about what a reader should doubt."""
+    """Sentences about weak evidence."""
     views, k = report.views, report.n_clusters
     found = [
         f"view {view.name!r} looks like noise (roughness {view.roughness:.2f}, 1 is unrelated): it counts for {view.weight:.1%}; "
@@ -127,7 +125,7 @@ def weak_points(report: Report, smallest: int) -> list[str]:
         if view.roughness is not None and view.roughness > NOISE
     ]
     if all(view.roughness is not None and view.roughness > AGREEING for view in views):
-        found.append("no view agrees well with the common embedding: the views may not share clusters")
+        found.append("no view agrees well with the common embedding: the views may not have clusters in common")
     if report.automatic:
         found += [
             f"view {view.name!r} has {view.edges_per_node:.1f} edges a node, not {report.n_neighbors}: no alpha gives as many"
@@ -207,7 +205,7 @@ def unconnected(layers: Sequence[Layer], beta: NDArray[np.float64]) -> NDArray[n
 
 
 def about_unconnected(alone: NDArray[np.intp], index: NDArray[Any] | None) -> str:
-    return f"{named_rows(alone, index)} not connected to any other in any layer, so the label means nothing; raise alpha"
+    return f"{named_rows(alone, index)} not connected to any other entity in any layer, so the label is arbitrary; raise alpha"
 
 
 def eigengap(graph: Graph, embedding: Embedding) -> float:
