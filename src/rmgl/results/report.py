@@ -97,7 +97,7 @@ class Report:
             elif len(self.views) > 1:
                 lines.append(
                     "Weights: the better the layer of a view agrees with the embedding of all layers, the more it counts (roughness 0: "
-                    "neighbors agree, 1: they are unrelated). There is no consensus: entities have too few views in common, or are too many."
+                    "neighbors agree, 1: they are unrelated). No consensus: entities have too few views in common, or are too many."
                 )
         else:
             lines.append("alpha, beta: set by you, or heuristic defaults (typical distances; a weak coupling, the same for all views).")
