@@ -54,7 +54,7 @@ for ax, values, room in ((left, weights, 1.15), (middle, roughness, 1.15)):
     ax.bar_label(bars, fmt="%.3f", padding=3, fontsize=9)
     ax.set_xlim(0, room * max(values.values()))
 right.axvline(everything, color="0.5", linestyle=":", zorder=0)
-right.scatter([without[name] for name in order], order, s=55, color=COLORS[3], label="all views without this one", zorder=3)
+right.scatter([without[name] for name in order], order, s=55, color=COLORS[3], label="all other views", zorder=3)
 right.scatter([alone[name] for name in order], order, s=55, color=COLORS[2], marker="s", label="this view alone")
 right.text(everything, len(order) - 0.45, f"all: {everything:.3f}", ha="right", va="bottom", fontsize=9, color="0.35")
 left.set(title="Weight: how much the view counts", xlabel="share of all weight")
