@@ -1,8 +1,8 @@
 """Choosing K: `n_clusters="auto"` on digits that have clusters, and on data that has none.
 
-You learn how the number of clusters is chosen (the smallest K with nearly the largest modularity), what the other curves tell, and when
-not to believe the answer: where there are no clusters some K still comes out, but its confidence is low. Nor is K a fact where the
-confidence is high: look at what does about as well.
+This example shows how RMGL chooses the number of clusters (the smallest K with nearly the largest modularity), what the other curves mean,
+and when not to trust the answer. Data without clusters also give some K, but with low confidence. Even where the confidence is high, look
+at the other numbers that fit about as well.
 """
 
 import argparse

@@ -1,7 +1,7 @@
-"""Given graphs: the groups of a multi-layer network, such as people joined by friendship, work and messages.
+"""Given graphs: the groups of a multi-layer network, such as people connected by friendship, work and messages.
 
-You learn to cluster graphs you already have, without features: `SCML(precomputed=True)` takes one adjacency matrix per layer (from
-networkx: `nx.to_scipy_sparse_array(graph)`) and merges what the layers say. In each layer here, another two of six groups look like one.
+This example shows how to cluster graphs that you already have, without features. `SCML(precomputed=True)` takes one adjacency matrix per
+layer (from networkx: `nx.to_scipy_sparse_array(graph)`) and merges the layers. Each layer here merges another two of the six groups.
 """
 
 import argparse
@@ -28,7 +28,7 @@ MERGED = {"friendship": (0, 1), "work": (2, 3), "messages": (4, 5)}  # two group
 
 
 def draw(seed):
-    """A planted partition in each layer."""
+    """Draw one network: a planted partition in each layer."""
     random = np.random.default_rng(seed)
     layers = {}
     for name, noise in NOISE.items():

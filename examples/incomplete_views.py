@@ -1,7 +1,7 @@
 """Incomplete views: up to half of the (digit, view) pairs are missing.
 
-You learn that rows of NaN are all it takes to say that an entity is missing from a view: nothing is imputed. The picture compares RMGL
-with scikit-learn: missing rows filled in, then spectral clustering of all columns side by side.
+This example shows that rows of NaN are enough to mark entities that are missing from a view; nothing is imputed. The picture compares RMGL
+with a scikit-learn pipeline that imputes the missing rows and then applies spectral clustering to the columns of all views.
 """
 
 import argparse
@@ -32,7 +32,7 @@ shares = (0.0, 0.5) if args.quick else (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)
 
 
 def hide(share):
-    """The views with NaN rows; every digit keeps at least one view."""
+    """The views with a share of their rows set to NaN; every digit keeps at least one view."""
     random = np.random.default_rng(0)
     missing = random.random((target.size, len(views))) < share
     bare = np.flatnonzero(missing.all(axis=1))
@@ -41,16 +41,16 @@ def hide(share):
 
 
 def filled(imputer):
-    """scikit-learn on the columns of all views side by side."""
+    """A scikit-learn pipeline on the concatenated columns of all views."""
     spectral = SpectralClustering(10, affinity="nearest_neighbors", n_neighbors=10, assign_labels="cluster_qr", random_state=0)
     pipeline = make_pipeline(MinMaxScaler(), imputer, spectral)
     return lambda some: pipeline.fit_predict(np.hstack(list(some.values())))
 
 
 methods = {
-    "RMGL, nothing filled in": RMGL(n_clusters=10, random_state=0).fit_predict,
-    "nearest neighbors fill in, spectral clustering": filled(KNNImputer()),
-    "column means fill in, spectral clustering": filled(SimpleImputer()),
+    "RMGL, nothing imputed": RMGL(n_clusters=10, random_state=0).fit_predict,
+    "imputation by nearest neighbors, spectral clustering": filled(KNNImputer()),
+    "imputation by column means, spectral clustering": filled(SimpleImputer()),
 }
 scores = {name: [] for name in methods}
 for share in shares:
@@ -63,9 +63,9 @@ figure, ax = plt.subplots(figsize=(8, 5), layout="constrained")
 for (name, found), color, marker in zip(scores.items(), (COLORS[0], COLORS[2], COLORS[3]), "os^", strict=True):
     ax.plot(100 * np.array(shares), found, color=color, marker=marker, linewidth=2, label=name)
     ax.text(51.5, found[-1], f"{found[-1]:.2f}", va="center", color=color)
-before, *_, after = scores["RMGL, nothing filled in"]
+before, *_, after = scores["RMGL, nothing imputed"]
 ax.set(xlabel="(digit, view) pairs missing, %", ylabel="NMI with the true digits", ylim=(0, 1), xlim=(-1, 54))
-ax.set_title(f"With half of the rows of all views missing, RMGL goes from NMI {before:.2f} to {after:.2f}")
+ax.set_title(f"With half of the rows of all views missing, the NMI of RMGL goes from {before:.2f} to {after:.2f}")
 ax.legend(frameon=False, loc="lower left")
 ax.spines[["top", "right"]].set_visible(False)
 figure.savefig(args.output / "incomplete_views.png", dpi=120)

@@ -1,8 +1,8 @@
 """A million nodes: two views of a Gaussian mixture of 20 classes, with every layer certified to be the exact one over all pairs.
 
-You learn what a fit of that size takes, by stage, and how to check the certificate of a layer. The real thing takes about half an hour
-on two cores and 11 GiB of memory, as `docs/performance.md` has it; `--quick` takes 3000 rows. A number for beta leaves out what the
-defaults do beside it (a consensus layer, weights of the views, guidance), which takes several times as long.
+This example shows how long each stage of such a fit takes, and how to check the certificate of a layer. According to `docs/performance.md`
+it takes about half an hour on two cores and 11 GiB of memory; `--quick` uses 3000 rows. With a number for beta, RMGL skips the automatic
+choice (a consensus layer, weights of the views, guidance), which would take several times as long.
 """
 
 import argparse
@@ -33,7 +33,7 @@ for name, width in (("left", 16), ("right", 32)):
 print(f"{n_rows:,} rows in two views, 20 classes.", flush=True)
 if not args.quick:
     print("This takes about half an hour on two cores, and 11 GiB of memory.")
-    print("Most of it passes in the search for neighbors, before the progress bar of the rounds appears.", flush=True)
+    print("Most of the time is spent in the search for neighbors, before the progress bar of the rounds appears.", flush=True)
 began = perf_counter()
 model = RMGL(n_clusters=20, beta=n_rows / 1000, n_neighbors=20, scale="none", n_jobs=-1, random_state=0, verbose=1).fit(views)
 seconds = perf_counter() - began

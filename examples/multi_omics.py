@@ -1,7 +1,7 @@
-"""Multi-omics: cells measured by RNA counts and surface proteins, in a MuData; some cells have one of the two only.
+"""Multi-omics: cells measured by RNA counts and surface proteins, in a MuData object; some cells have only one of the two.
 
-You learn to go from a MuData to clusters and back (`rmgl.from_mudata`, `fit`, `rmgl.to_mudata`), and to heed the warnings of the report.
-It is a hard case: RNA cannot tell CD4 from CD8 T cells, protein cannot tell monocytes from dendritic cells. Needs 'rmgl[plot,scverse]'.
+This example shows how to go from MuData to clusters and back (`rmgl.from_mudata`, `fit`, `rmgl.to_mudata`), and how to use the warnings.
+It is a hard case: RNA does not separate CD4 from CD8 T cells, protein not monocytes from dendritic cells. Needs 'rmgl[plot,scverse]'.
 """
 
 import argparse
@@ -35,11 +35,11 @@ n_cells = 600 if args.quick else 3000
 kind = random.choice(6, size=n_cells, p=(0.3, 0.2, 0.1, 0.15, 0.15, 0.1))
 cells = pd.DataFrame({"type": TYPES[kind]}, index=[f"cell {i}" for i in range(n_cells)])
 expression = random.gamma(0.3, size=300) * np.exp(random.normal(scale=0.8, size=(6, 300)))
-expression[1] = expression[0]  # RNA sees one kind of T cell
-depth = random.lognormal(mean=-0.3, sigma=0.4, size=n_cells)  # counts differ from cell to cell
+expression[1] = expression[0]  # RNA does not separate the two kinds of T cells
+depth = random.lognormal(mean=-0.3, sigma=0.4, size=n_cells)  # the number of counts differs from cell to cell
 counts = random.poisson(depth[:, None] * expression[kind]).astype(float)
 level = random.normal(size=(6, 20))
-level[5] = level[4]  # protein sees one kind of myeloid cell
+level[5] = level[4]  # protein does not separate the two kinds of myeloid cells
 signal = 2.0 + level[kind] + random.normal(scale=0.8, size=(n_cells, 20))
 rna = AnnData(counts, obs=cells, var=pd.DataFrame(index=[f"gene {g}" for g in range(300)]))
 protein = AnnData(signal, obs=cells, var=pd.DataFrame(index=[f"protein {p}" for p in range(20)]))
@@ -47,7 +47,7 @@ lost = random.permutation(n_cells)
 no_protein, no_rna = np.split(lost[: int(0.3 * n_cells)], [int(0.2 * n_cells)])
 set_options(pull_on_update=False)
 mdata = MuData({"rna": rna[np.setdiff1d(lost, no_rna)].copy(), "protein": protein[np.setdiff1d(lost, no_protein)].copy()})
-print(f"{mdata.n_obs} cells; {no_rna.size} have no RNA, {no_protein.size} no protein.")
+print(f"{mdata.n_obs} cells; {no_rna.size} have no RNA, and {no_protein.size} have no protein.")
 
 model = rmgl.RMGL(n_clusters=6, random_state=0).fit(rmgl.from_mudata(mdata))
 rmgl.to_mudata(model, mdata)  # obs["rmgl"], obsm["X_rmgl"], obsp["rmgl_..."], uns["rmgl"]
@@ -56,14 +56,13 @@ scores = {"both": normalized_mutual_info_score(true, found)}
 for name, own in mdata.mod.items():
     alone = rmgl.RMGL(n_clusters=6, random_state=0).fit_predict({name: own.X})
     scores[f"{name} alone"] = normalized_mutual_info_score(own.obs["type"], alone)
-print(
-    "RMGL, NMI with the true types:", told := ", ".join(f"{name} {score:.3f}" for name, score in scores.items()), "(alone: its own cells)"
-)
+told = ", ".join(f"{name} {score:.3f}" for name, score in scores.items())
+print(f"NMI of RMGL with the true types: {told} (alone: on the cells of that view).")
 whole = cells.index[np.setdiff1d(lost, np.append(no_rna, no_protein))]
 blocks = [X / np.sqrt(X.var(axis=0).sum()) for X in (normalize(np.sqrt(rna[whole].X)), scale(protein[whole].X))]
 spectral = SpectralClustering(6, affinity="nearest_neighbors", random_state=0).fit_predict(np.hstack(blocks))
 ours, theirs = (normalized_mutual_info_score(true[whole], labels) for labels in (found[whole], spectral))
-print(f"On the {whole.size} cells with both: RMGL {ours:.3f}, spectral clustering of both side by side {theirs:.3f}.")
+print(f"On the {whole.size} cells with both: RMGL {ours:.3f}, spectral clustering of both views concatenated {theirs:.3f}.")
 print("\n".join(f"The report warns: {warning}." for warning in model.report_.warnings) or "The report has no warnings.")
 table = pd.crosstab(found, true)[TYPES]
 print(table.to_string())

@@ -1,7 +1,7 @@
 """New samples: a model fitted on 80 % of the digits labels the other 20 %, also where half of their views are missing.
 
-You learn to use `predict`, to take the share of edge weight in `predict_proba` as confidence, to see with `by_view=True` where the views
-disagree, and to `save` and `load` a model. Labels are used for scoring only.
+This example shows how to use `predict`, how to read the shares of edge weight in `predict_proba` as confidence, how to see with
+`by_view=True` where the views disagree, and how to `save` and `load` a model. Labels are used for scoring only.
 """
 
 import argparse
@@ -45,7 +45,7 @@ for name, share in shares.items():
     counts[name] = np.bincount(group, minlength=5)
     rates[name] = np.bincount(group, weights=right[name], minlength=5) / np.maximum(counts[name], 1)
     told = ", ".join(f"{n} {rate:.0%} of {count}" for n, rate, count in zip(names, rates[name], counts[name], strict=True))
-    print(f"{new.size} new digits, {name}: {right[name].mean():.1%} right. By share of the largest cluster: {told}.")
+    print(f"{new.size} new digits, {name}: {right[name].mean():.1%} correct. By share of the largest cluster: {told}.")
 
 with tempfile.TemporaryDirectory() as folder:
     model.save(Path(folder) / "digits.rmgl")
@@ -55,14 +55,14 @@ print(f"Saved in {size / 1e6:.1f} MB and loaded again: the shares of all new dig
 
 doubtful = int(shares["all six views"].max(axis=1).argmin())
 votes = model.predict_proba({name: X[[doubtful]] for name, X in full.items()}, by_view=True)[0]
-votes = votes / votes.sum(axis=1, keepdims=True)  # of each layer, whatever it counts
+votes = votes / votes.sum(axis=1, keepdims=True)  # shares within each layer, whatever its weight
 figure, (ax, bars) = plt.subplots(1, 2, figsize=(12, 4.6), layout="constrained", width_ratios=(4, 3))
 for at, (name, color) in enumerate(zip(shares, (COLORS[0], COLORS[1]), strict=True)):
-    drawn = ax.bar(np.arange(5) + 0.4 * at - 0.2, 100 * rates[name], 0.38, color=color, label=f"{name}: {right[name].mean():.1%} right")
+    drawn = ax.bar(np.arange(5) + 0.4 * at - 0.2, 100 * rates[name], 0.38, color=color, label=f"{name}: {right[name].mean():.1%} correct")
     ax.bar_label(drawn, [f"{r:.0%}\nof {n}" for r, n in zip(rates[name], counts[name], strict=True)], fontsize=8, padding=2)
-ax.set(xticks=range(5), xticklabels=names, xlabel="share of its edge weight that goes to the largest cluster", ylabel="right, %")
+ax.set(xticks=range(5), xticklabels=names, xlabel="share of its edge weight that goes to the largest cluster", ylabel="correct, %")
 sure, correct = np.concatenate([share.max(axis=1) for share in shares.values()]) >= 0.95, np.concatenate(list(right.values()))
-title = f"Share above 95%: {correct[sure].mean():.1%} right; below: {correct[~sure].mean():.0%} of {(~sure).sum()}"
+title = f"Share above 95%: {correct[sure].mean():.1%} correct; below: {correct[~sure].mean():.0%} of {(~sure).sum()}"
 ax.set(yticks=range(0, 101, 20), ylim=(0, 135), title=title)
 ax.legend(frameon=False, loc="upper left", ncols=2, fontsize=8)
 begin = np.zeros(len(votes))
@@ -71,7 +71,7 @@ for c in np.flatnonzero(votes.max(axis=0) > 0.02):
     begin += votes[:, c]
 bars.legend(frameon=False, ncols=4, fontsize=8, loc="upper center", bbox_to_anchor=(0.4, -0.13))
 bars.set(xlim=(0, 1.45), ylabel="layer", xticks=(0, 0.5, 1), xlabel="share of the edge weight in each layer")
-bars.set_title(f"The most doubtful new digit, a {data.target[new][doubtful]}: views disagree", fontsize=11, loc="left")
+bars.set_title(f"The least certain new digit, a {data.target[new][doubtful]}: its views disagree", fontsize=11, loc="left")
 picture = bars.inset_axes((0.73, 0.3, 0.26, 0.42), xticks=[], yticks=[])
 picture.imshow(full["pix"][doubtful].reshape(16, 15), cmap="gray_r")
 figure.savefig(args.output / "new_samples.png", dpi=120)

@@ -1,7 +1,7 @@
-"""Quick start: ten clusters of handwritten digits from six descriptions of each, with nothing to tune.
+"""Quick start: ten clusters of handwritten digits from six descriptions of each, with all parameters chosen from the data.
 
-You learn how to fit `RMGL` on several views of the same entities, how to read its report, and how to draw its common embedding.
-The picture shows each cluster with the mean image of its digits, and marks those that sit in the cluster of another digit.
+This example shows how to fit `RMGL` on several views of the same entities, how to read its report, and how to draw its common embedding.
+The picture shows each cluster with the mean image of its digits, and marks the digits that are in the cluster of another digit.
 """
 
 import argparse
@@ -33,10 +33,10 @@ model = RMGL(n_clusters=10, random_state=0)
 labels = model.fit_predict(views)
 
 print(model.report_)
-_, digit = linear_sum_assignment(-contingency_matrix(labels, target))  # one digit for each cluster, as well as they can be matched
+_, digit = linear_sum_assignment(-contingency_matrix(labels, target))  # the best matching of clusters and digits
 wrong = digit[labels] != target
 nmi = normalized_mutual_info_score(target, labels)
-print(f"\nAgainst the true digits: NMI {nmi:.3f}; {1 - wrong.mean():.1%} are in the cluster of their digit.")
+print(f"\nCompared with the true digits: NMI {nmi:.3f}; {1 - wrong.mean():.1%} are in the cluster of their digit.")
 
 points = embedding_data(model.embedding_)
 figure, ax = plt.subplots(figsize=(8, 7), layout="constrained")

@@ -1,7 +1,7 @@
 """Which view matters: six views of handwritten digits, and a seventh that is pure noise.
 
-You learn to read `view_weights_` (how much a view counts) and `view_roughness_` (how badly its layer agrees with the rest). Both are
-found without labels; the right panel checks them with labels, by clustering each view alone and all views without it.
+This example shows how to read `view_weights_` (how much a view counts) and `view_roughness_` (how badly its layer agrees with the others).
+Both are found without labels. The right panel compares them with labels, by clustering each view alone and all views without it.
 """
 
 import argparse
@@ -43,7 +43,7 @@ order = sorted(views, key=weights.get)
 print("view    weight  roughness  NMI alone  NMI without it")
 for name in reversed(order):
     print(f"{name:6s} {weights[name]:7.3f} {roughness[name]:10.3f} {alone[name]:10.3f} {without[name]:15.3f}")
-print(f"All seven views together: NMI {everything:.3f}. The noise counts for {weights['noise']:.1%}.")
+print(f"All seven views together: NMI {everything:.3f}. The noise view has a weight of {weights['noise']:.1%}.")
 for warning in model.report_.warnings:
     print(f"The report warns: {warning}.")
 
@@ -54,15 +54,15 @@ for ax, values, room in ((left, weights, 1.15), (middle, roughness, 1.15)):
     ax.bar_label(bars, fmt="%.3f", padding=3, fontsize=9)
     ax.set_xlim(0, room * max(values.values()))
 right.axvline(everything, color="0.5", linestyle=":", zorder=0)
-right.scatter([without[name] for name in order], order, s=55, color=COLORS[3], label="all views without it", zorder=3)
-right.scatter([alone[name] for name in order], order, s=55, color=COLORS[2], marker="s", label="it alone")
+right.scatter([without[name] for name in order], order, s=55, color=COLORS[3], label="all other views", zorder=3)
+right.scatter([alone[name] for name in order], order, s=55, color=COLORS[2], marker="s", label="this view alone")
 right.text(everything, len(order) - 0.45, f"all: {everything:.3f}", ha="right", va="bottom", fontsize=9, color="0.35")
-left.set(title="Weight: how much it counts", xlabel="share of all weight")
-middle.set(title="Roughness: how badly it agrees", xlabel="0: neighbors sit together, 1: unrelated")
+left.set(title="Weight: how much the view counts", xlabel="share of all weight")
+middle.set(title="Roughness: how badly the view agrees", xlabel="0: neighbors agree, 1: unrelated")
 right.set(title="Check with the labels", xlabel="NMI with the true digits", xlim=(-0.03, 1.03))
 right.legend(frameon=False, loc="center left", bbox_to_anchor=(0.02, 0.35))
 for ax in (left, middle, right):
     ax.spines[["top", "right"]].set_visible(False)
-figure.suptitle(f"The noise view is found out without labels: it counts for {weights['noise']:.1%}")
+figure.suptitle(f"RMGL recognizes the noise view without labels: its weight is {weights['noise']:.1%}")
 figure.savefig(args.output / "which_view_matters.png", dpi=120)
 print(f"Picture: {args.output / 'which_view_matters.png'}")
