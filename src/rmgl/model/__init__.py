@@ -1,1 +1,1 @@
-"""Algorithm 1, and the problem that it solves for given parameters."""
+"""Algorithm 1, the problem that it solves for given parameters, and the run it is part of, with its checkpoint."""
