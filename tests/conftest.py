@@ -6,6 +6,15 @@ import pytest
 from rmgl.edges import AllPairs
 from rmgl.layer import LayerProblem
 
+DEFAULT_SIGNALS = """\
+import signal
+if hasattr(signal, "pthread_sigmask"):
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT, signal.SIGTERM})
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGTERM, signal.SIG_DFL)
+"""
+"""First lines of a program that is sent signals: a process inherits ignored ones, as in the background of a shell script."""
+
 
 @pytest.fixture
 def rng():
