@@ -2,6 +2,9 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
+# Spread over the cores; tests that share a costly fixture stay in one process.
+SPREAD := --numprocesses auto --dist loadgroup
+
 .PHONY: demo test test-slow fuzz lint pictures bench clean
 
 .venv/bin/python:
@@ -15,13 +18,14 @@ demo: .venv/installed-plot
 	$(BIN)/rmgl demo --output demo --force
 	@echo "Pictures: demo/embedding.png, demo/layers.png"
 
+# All tests but the longer ones; prints which lines and branches of src/rmgl no test has reached.
 test: .venv/installed-dev
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest $(SPREAD) --cov --cov-report=term
 
 # The longer tests, then all others with bounds checks compiled into the loops (a cache of their own).
 test-slow: .venv/installed-dev
 	$(BIN)/python -m pytest -m slow
-	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=.venv/bounds-checked $(BIN)/python -m pytest
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=.venv/bounds-checked $(BIN)/python -m pytest $(SPREAD)
 
 # About ten minutes; prints how many inputs were tried.
 fuzz: .venv/installed-dev
@@ -43,4 +47,4 @@ bench: .venv/installed-bench
 	$(BIN)/python -m benchmarks report --output $(if $(QUICK),benchmarks/results/quick --results benchmarks/results/quick,docs)
 
 clean:
-	rm -rf .venv demo .pytest_cache .mypy_cache .ruff_cache
+	rm -rf .venv demo .coverage .pytest_cache .mypy_cache .ruff_cache

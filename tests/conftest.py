@@ -1,5 +1,7 @@
 """Small problems every test file can draw."""
 
+import os
+
 import numpy as np
 import pytest
 
@@ -14,6 +16,13 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGTERM, signal.SIG_DFL)
 """
 """First lines of a program that is sent signals: a process inherits ignored ones, as in the background of a shell script."""
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_setupnodes():
+    """Where several processes share the cores, each library has one thread in each of them, and in what they start."""
+    for library in ("OPENBLAS", "MKL", "OMP", "NUMBA"):
+        os.environ.setdefault(f"{library}_NUM_THREADS", "1")
 
 
 @pytest.fixture
