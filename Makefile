@@ -5,7 +5,7 @@ BIN := .venv/bin
 # Spread over the cores; tests that share a costly fixture stay in one process.
 SPREAD := --numprocesses auto --dist loadgroup
 
-.PHONY: demo test test-slow fuzz lint pictures bench clean
+.PHONY: demo test test-slow fuzz lint hooks pictures bench clean
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
@@ -35,6 +35,10 @@ lint: .venv/installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# Checks style and types before every commit from now on.
+hooks: .venv/installed-dev
+	$(BIN)/pre-commit install
 
 pictures: demo
 	mkdir -p docs/images
