@@ -5,7 +5,7 @@ BIN := .venv/bin
 # Spread over the cores; tests that share a costly fixture stay in one process.
 SPREAD := --numprocesses auto --dist loadgroup
 
-.PHONY: demo test test-slow fuzz lint hooks pictures bench clean
+.PHONY: demo test test-slow fuzz lint hooks release-check pictures bench clean
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
@@ -40,6 +40,10 @@ lint: .venv/installed-dev
 hooks: .venv/installed-dev
 	$(BIN)/pre-commit install
 
+# Builds the packages into dist, installs the wheel into an empty environment and runs the demo from it (see RELEASING.md).
+release-check: .venv/installed-release
+	$(BIN)/python scripts/check_release.py
+
 pictures: demo
 	mkdir -p docs/images
 	cp demo/embedding.png demo/layers.png docs/images/
@@ -51,4 +55,4 @@ bench: .venv/installed-bench
 	$(BIN)/python -m benchmarks report --output $(if $(QUICK),benchmarks/results/quick --results benchmarks/results/quick,docs)
 
 clean:
-	rm -rf .venv demo .coverage .pytest_cache .mypy_cache .ruff_cache
+	rm -rf .venv demo dist .coverage .pytest_cache .mypy_cache .ruff_cache
