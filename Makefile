@@ -2,8 +2,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-# Spread over the cores; tests that share a costly fixture stay in one process.
-SPREAD := --numprocesses auto --dist loadgroup
+# Spread over the cores; tests/conftest.py says how.
+SPREAD := --numprocesses auto
 
 .PHONY: demo test test-slow fuzz lint hooks release-check pictures bench clean
 

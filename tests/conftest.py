@@ -25,6 +25,23 @@ def pytest_xdist_setupnodes():
         os.environ.setdefault(f"{library}_NUM_THREADS", "1")
 
 
+TOGETHER = ("tests/test_benchmarks.py", "tests/test_experiments.py", "tests/test_uci.py")
+"""Files whose tests share a costly fixture: one process runs all tests of such a file, and begins with them."""
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Hand out single tests, and whole files where that saves work; `--dist loadgroup` groups nothing with pytest 9.2."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Scheduling(LoadScopeScheduling):
+        def _split_scope(self, nodeid):
+            file = nodeid.partition("::")[0]
+            return file if file in TOGETHER else nodeid
+
+    return Scheduling(config, log)
+
+
 @pytest.fixture
 def rng():
     return np.random.default_rng(0)

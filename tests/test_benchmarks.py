@@ -9,10 +9,7 @@ import numpy as np
 import pytest
 
 ROOT = Path(__file__).parents[1]
-pytestmark = [
-    pytest.mark.skipif(not (ROOT / "benchmarks" / "judge.py").exists(), reason="the benchmarks are not part of this copy"),
-    pytest.mark.xdist_group("benchmarks"),
-]
+pytestmark = pytest.mark.skipif(not (ROOT / "benchmarks" / "judge.py").exists(), reason="the benchmarks are not part of this copy")
 
 
 def bench(*arguments):

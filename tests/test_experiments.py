@@ -13,8 +13,6 @@ from rmgl.experiments.table import ORDER, row_names
 from .test_cli import run
 from .test_datasets import SHARED_IMAGES, needs_images
 
-pytestmark = pytest.mark.xdist_group("experiments")
-
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory):

@@ -11,8 +11,6 @@ from rmgl import RMGL
 from rmgl.cli import demo_scores
 from rmgl.datasets import load_uci_digits
 
-pytestmark = pytest.mark.xdist_group("uci")
-
 
 @pytest.fixture(scope="module")
 def data():
