@@ -2,7 +2,10 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-slow fuzz lint pictures bench clean
+# Spread over the cores; tests/conftest.py says how.
+SPREAD := --numprocesses auto
+
+.PHONY: demo test test-slow fuzz lint hooks release-check pictures bench clean
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
@@ -15,13 +18,14 @@ demo: .venv/installed-plot
 	$(BIN)/rmgl demo --output demo --force
 	@echo "Pictures: demo/embedding.png, demo/layers.png"
 
+# All tests but the longer ones; prints which lines and branches of src/rmgl no test has reached.
 test: .venv/installed-dev
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest $(SPREAD) --cov --cov-report=term
 
 # The longer tests, then all others with bounds checks compiled into the loops (a cache of their own).
 test-slow: .venv/installed-dev
 	$(BIN)/python -m pytest -m slow
-	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=.venv/bounds-checked $(BIN)/python -m pytest
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=.venv/bounds-checked $(BIN)/python -m pytest $(SPREAD)
 
 # About ten minutes; prints how many inputs were tried.
 fuzz: .venv/installed-dev
@@ -32,6 +36,14 @@ lint: .venv/installed-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# Checks style and types before every commit from now on.
+hooks: .venv/installed-dev
+	$(BIN)/pre-commit install
+
+# Builds the packages into dist, installs the wheel into an empty environment and runs the demo from it (see RELEASING.md).
+release-check: .venv/installed-release
+	$(BIN)/python scripts/check_release.py
 
 pictures: demo
 	mkdir -p docs/images
@@ -44,4 +56,4 @@ bench: .venv/installed-bench
 	$(BIN)/python -m benchmarks report --output $(if $(QUICK),benchmarks/results/quick --results benchmarks/results/quick,docs)
 
 clean:
-	rm -rf .venv demo .pytest_cache .mypy_cache .ruff_cache
+	rm -rf .venv demo dist .coverage .pytest_cache .mypy_cache .ruff_cache

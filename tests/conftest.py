@@ -1,10 +1,45 @@
 """Small problems every test file can draw."""
 
+import os
+
 import numpy as np
 import pytest
 
 from rmgl.edges import AllPairs
 from rmgl.layer import LayerProblem
+
+DEFAULT_SIGNALS = """\
+import signal
+if hasattr(signal, "pthread_sigmask"):
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT, signal.SIGTERM})
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGTERM, signal.SIG_DFL)
+"""
+"""First lines of a program that is sent signals: a process inherits ignored ones, as in the background of a shell script."""
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_setupnodes():
+    """Where several processes share the cores, each library has one thread in each of them, and in what they start."""
+    for library in ("OPENBLAS", "MKL", "OMP", "NUMBA"):
+        os.environ.setdefault(f"{library}_NUM_THREADS", "1")
+
+
+TOGETHER = ("tests/test_benchmarks.py", "tests/test_experiments.py", "tests/test_uci.py")
+"""Files whose tests share a costly fixture: one process runs all tests of such a file, and begins with them."""
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Hand out single tests, and whole files where that saves work; `--dist loadgroup` groups nothing with pytest 9.2."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Scheduling(LoadScopeScheduling):
+        def _split_scope(self, nodeid):
+            file = nodeid.partition("::")[0]
+            return file if file in TOGETHER else nodeid
+
+    return Scheduling(config, log)
 
 
 @pytest.fixture

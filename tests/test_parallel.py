@@ -1,6 +1,6 @@
 """Threads: the same numbers for any number of them."""
 
-from time import perf_counter
+from time import process_time
 
 import numpy as np
 import pytest
@@ -9,6 +9,7 @@ from rmgl import RMGL, learn_layer
 from rmgl.edges import AllPairs, pair_list
 from rmgl.edges import all_pairs as module
 from rmgl.embedding import subspace
+from rmgl.running import progress
 from rmgl.running import threads as parallel
 from rmgl.running.progress import Stopwatch
 from rmgl.running.threads import Interrupted, team_of
@@ -88,14 +89,26 @@ def test_a_layer_is_the_same_for_any_number_of_threads(candidates, rng, monkeypa
     np.testing.assert_array_equal(one.adjacency.toarray(), three.adjacency.toarray())
 
 
-def test_seconds_by_stage_add_up(rng):
-    began = perf_counter()
-    model = RMGL(2, random_state=0).fit([rng.normal(size=(800, 3))])
-    wall = perf_counter() - began
-    assert 0.5 * wall < sum(model.seconds_.values()) <= wall
+def test_seconds_by_stage_add_up_to_most_of_a_fit(rng, monkeypatch):
+    """Measured with a clock that counts the work of this process alone: what else the machine does is of no matter."""
+    views = [rng.normal(size=(800, 3))]
+    RMGL(2, n_jobs=1, random_state=0).fit(views)  # compiled
+    monkeypatch.setattr(progress, "perf_counter", process_time)
+    began = process_time()
+    model = RMGL(2, n_jobs=1, random_state=0).fit(views)
+    whole = process_time() - began
+    assert 0.5 * whole < sum(model.seconds_.values()) <= whole
     assert set(model.seconds_) == {"neighbors", "layers", "embedding", "clustering"}
     assert min(model.seconds_.values()) >= 0
+
+
+def test_a_stopwatch_adds_up_stages_and_divides_shared_time(monkeypatch):
+    monkeypatch.setattr(progress, "perf_counter", iter([0.0, 1.0, 10.0, 12.0, 20.0, 26.0]).__next__)
     clock = Stopwatch()
+    for _ in range(2):
+        with clock("a"):
+            pass
+    assert clock.seconds == {"a": 3.0}
     with clock.shared() as spent:
         spent += [{"a": 1.0, "b": 2.0}, {"a": 1.0}]
-    assert clock.seconds["a"] == pytest.approx(clock.seconds["b"])
+    assert clock.seconds == {"a": 6.0, "b": 3.0}
