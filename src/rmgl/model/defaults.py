@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rmgl.edges.neighborhoods import centered
-from rmgl.edges.tiles import nearest_distances
+from rmgl.edges.search import nearest_distances
 from rmgl.views.matrix import Matrix, total_variance
 
 NEIGHBORS = 20

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rmgl.edges import Vector
-from rmgl.edges.tiles import nearest_to, squared_lengths
+from rmgl.edges.search import nearest_to
+from rmgl.edges.tiles import squared_lengths
 from rmgl.layer import Layer
 from rmgl.views.matrix import Matrix
 

@@ -107,9 +107,7 @@ class Views:
             raise ValueError(f"view names must differ, but they are {list(names)}: rename the repeated ones")
         if align is not None:
             if observed is not None:
-                raise ValueError(
-                    "observed= and align= cannot be combined: align= changes the order of the rows, which observed= refers to; use one of them"
-                )
+                raise ValueError("observed= cannot be combined with align=, which changes the order of the rows: use one of them")
             named = aligned(named, align)
         masks = check_observed(observed, names, next((X.index for _, X in named if has_row_labels(X)), None))
         checked = [check_view(name, X, mask, least) for (name, X), mask in zip(named, masks, strict=True)]
