@@ -1,1 +1,1 @@
-"""What a fit needs while it runs: threads, memory, clock, progress and checkpoints."""
+"""Threads, memory, timing and progress of a fit."""
