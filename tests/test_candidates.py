@@ -393,8 +393,8 @@ def test_approximate_neighbors_are_said(rng):
     ("graph", "message"),
     [
         (sparse.eye_array(19), r"candidates for view 'layer' is a graph of shape \(19, 19\), but the view has 20 rows"),
-        (sparse.eye_array(20), "candidates for view 'layer' is a graph without pairs"),
-        (np.ones((20, 20)), "candidates for view 'layer' must be .* or a sparse graph"),
+        (sparse.eye_array(20), "candidates for view 'layer' is a graph without edges"),
+        (np.ones((20, 20)), "candidates for view 'layer' is of type ndarray: use .* or a sparse graph"),
     ],
 )
 def test_bad_graphs(rng, graph, message):
