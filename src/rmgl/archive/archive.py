@@ -105,10 +105,10 @@ def read_archive(path: str | os.PathLike[str], *, format: str, version: int = VE
     except OSError as error:
         if error.errno != errno.EINVAL:  # a seek beyond the file, because it is damaged
             raise
-        raise ValueError(f"{path}: not a readable {format}; it is damaged or something else") from error
+        raise ValueError(f"{path}: not a readable {format}; it is damaged or of another kind") from error
     except DAMAGED as error:
         detail = "" if isinstance(error, TypeError | tokenize.TokenError) else " ".join(str(error).split())
-        raise ValueError(f"{path}: not a readable {format}; it is damaged or something else{detail and f' ({detail})'}") from error
+        raise ValueError(f"{path}: not a readable {format}; it is damaged or of another kind{detail and f' ({detail})'}") from error
 
 
 def encode(value: Any, arrays: Arrays) -> Any:

@@ -66,7 +66,7 @@ def read_npy(path: Path) -> NDArray[Any]:
     """Read the array of an .npy file."""
     with path.open("rb") as file:
         if file.read(2) == b"PK":
-            raise Refused("it is an .npz file, with several arrays: rename it to .npz")
+            raise Refused("it holds several arrays: rename it to .npz")
         file.seek(0)
         header = read_header(file)
         header.check("its header", os.fstat(file.fileno()).st_size - file.tell())
@@ -79,7 +79,7 @@ def read_npz(path: Path) -> dict[str, NDArray[Any]]:
     """Read the 2-D arrays of an .npz file, by name; other arrays, such as labels, are not read."""
     with path.open("rb") as file:
         if file.read(6) == npy.MAGIC_PREFIX:
-            raise Refused("it is an .npy file, with a single array: rename it to .npy")
+            raise Refused("it holds a single array: rename it to .npy")
     with zipfile.ZipFile(path) as archive:
         members = by_name(archive.infolist())
         headers = {name: member_header(archive, name, info) for name, info in members.items()}

@@ -60,16 +60,16 @@ class LocalScaling:
 
         With `among`, the nodes are new, and their neighbors are the nodes of that scaling.
         """
-        apart = np.where(distances > 0, distances, np.inf)  # exact copies of a node are not counted
-        nearest = smallest_at(apart, SCALE_NEIGHBOR)
+        positive = np.where(distances > 0, distances, np.inf)  # exact copies of a node are not counted
+        nearest = smallest_at(positive, SCALE_NEIGHBOR)
         known = nearest[np.isfinite(nearest)] if among is None else among.scales**2
         typical = np.median(known) if known.size else 1.0
         scales = np.sqrt(np.where(np.isfinite(nearest), nearest, typical))
         theirs = (scales if among is None else among.scales)[neighbors]
-        far = smallest_at(apart / (scales[:, None] * theirs), SCALE_NEIGHBOR) / FAR
+        far = smallest_at(positive / (scales[:, None] * theirs), SCALE_NEIGHBOR) / FAR
         scales = scales * np.where(np.isfinite(far), np.maximum(far, 1.0), 1.0)
         theirs = scales[neighbors] if among is None else theirs
-        floors = smallest_at(apart / (scales[:, None] * theirs), FLOOR_NEIGHBOR)
+        floors = smallest_at(positive / (scales[:, None] * theirs), FLOOR_NEIGHBOR)
         return cls(scales, floor_share * np.where(np.isfinite(floors), floors, 1.0), floor_share)
 
     def check(self, n_nodes: int) -> None:

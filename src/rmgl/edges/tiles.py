@@ -73,7 +73,7 @@ class Tiles:
             self.left[:, :width] = self.X[self.order]
             self.right = self.left.copy()
             self.left[:, width:], self.right[:, width:] = self.extra
-            self.buffer = np.empty(TILE * TILE, dtype=self.dtype)  # reused: allocating it anew costs as much as a product
+            self.buffer = np.empty(TILE * TILE, dtype=self.dtype)  # reused: allocating it again costs as much as a product
 
     def products(self, queries: Any, index: int) -> Products:
         """The products of the rows at places `queries` with those of a tile; valid until the next call."""
@@ -114,9 +114,8 @@ class Tiles:
         for offset in range(self.starts.size):
             check()
             farthest = heaps.farthest_by_tile(self.starts)
-            firsts = np.flatnonzero(
-                self.distance_between_tiles(offset) <= np.maximum(farthest[: farthest.size - offset], farthest[offset:])
-            )
+            limits = np.maximum(farthest[: farthest.size - offset], farthest[offset:])
+            firsts = np.flatnonzero(self.distance_between_tiles(offset) <= limits)
             if sparse.issparse(self.X):
                 for index in firsts.tolist():
                     own, other = self.tile(index), self.tile(index + offset)

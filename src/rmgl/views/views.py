@@ -88,9 +88,7 @@ class Views:
             return data.checked(least)
         if hasattr(data, "obs_names"):
             kind = "mudata(mdata)" if hasattr(data, "mod") else "anndata(adata, ['X', ...])"
-            raise TypeError(
-                f"the input is of type {type(data).__name__}, but arrays or tables were expected: convert it with rmgl.from_{kind}"
-            )
+            raise TypeError(f"the input is of type {type(data).__name__}, but arrays or tables were expected: use rmgl.from_{kind}")
         if is_collection_of_views(data):
             if blocks is not None:
                 raise ValueError("views= describes the column blocks of one 2-D input, but several views were given: leave views=None")
@@ -136,17 +134,17 @@ class Views:
 
     def check_entities(self, least: int = 2) -> None:
         """Check that every entity is in some view, and that every view has at least `least` of them."""
-        somewhere = np.zeros(self.n_rows, dtype=bool)
+        in_some_view = np.zeros(self.n_rows, dtype=bool)
         for view, name in enumerate(self.names):
             rows = self.observed_rows(view)
             if rows is not None and rows.size < least:
                 raise ValueError(
                     f"view {name!r} has {rows.size} row(s) that are not missing, but needs at least {least}: leave the view out"
                 )
-            somewhere[slice(None) if rows is None else rows] = True
-        nowhere = np.flatnonzero(~somewhere)
-        if nowhere.size:
-            raise ValueError(f"{named_rows(nowhere, self.index)} missing from every view, but an entity must be in at least one: drop it")
+            in_some_view[slice(None) if rows is None else rows] = True
+        in_none = np.flatnonzero(~in_some_view)
+        if in_none.size:
+            raise ValueError(f"{named_rows(in_none, self.index)} missing from every view, but an entity must be in at least one: drop it")
 
     @property
     def n_rows(self) -> int:
