@@ -192,7 +192,7 @@ def test_files_without_a_common_id_are_refused_as_in_the_library(views, tmp_path
 def test_ids_of_which_some_differ_only_in_spaces_or_zeros_are_refused(views, tmp_path, capsys, how):
     files = two_tables(tmp_path, views, NAMES, [*NAMES[:20], *(f" {name}" for name in NAMES[20:])])
     assert cluster(*files, "--id", "id", "--align", how, "-o", tmp_path / "out") == 2
-    refusal(capsys, "'x20' in view 'a' and ' x20' in view 'b'", "10 such pairs", "write them alike")
+    refusal(capsys, "'x20' in view 'a' and ' x20' in view 'b'", "10 such pairs", "write them the same way")
     tables = {path.stem: pd.read_csv(path).set_index("id") for path in files}
     with pytest.raises(ValueError, match="'x20' in view 'a' and ' x20' in view 'b'"):
         RMGL(2, align=how).fit(tables)

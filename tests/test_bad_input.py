@@ -110,7 +110,7 @@ ERRORS = {
         {"scale": "none", "beta": 1.0},
         r"for view 'view_0' is below the rounding of beta=.*put the views on one scale",
     ),
-    "mask too short": (A, {"views": [[True, False], [False, True]]}, r"block 'view_0' is a mask of 2 columns, but the input has 3"),
+    "mask too short": (A, {"views": [[True, False], [False, True]]}, r"block 'view_0' is a mask of length 2, but the input has 3 columns"),
     "slice of names": (
         pd.DataFrame(A, columns=list("abc")),
         {"views": [slice("a", "b")]},
@@ -119,17 +119,17 @@ ERRORS = {
     "column twice": (
         pd.DataFrame(A, columns=list("aab")),
         {"views": [["a"], ["b"]]},
-        r"names column 'a', which stands more than once: use positions",
+        r"names column 'a', which occurs more than once: select it by position",
     ),
     "repeated names": ({1: A, "1": A}, {}, r"view names must differ"),
-    "blocks do not add up": (A, {"views": [1, 1]}, r"views=\[1, 1\] are 2 columns in blocks, but the input has 3"),
+    "blocks do not add up": (A, {"views": [1, 1]}, r"views=\[1, 1\] describes 2 columns, but the input has 3"),
     "blocks unknown column": (
         pd.DataFrame(A, columns=list("abc")),
         {"views": [["a"], ["z"]]},
         r"block 'view_1' names column 'z', which the input does not have",
     ),
     "blocks of several views": ([A, A], {"views": [1, 2]}, r"views= describes the column blocks of one 2-D input"),
-    "blocks nonsense": (A, {"views": ["ab", "c"]}, r"block 'view_0' is 'ab'; give block sizes, slices, or lists of column names"),
+    "blocks nonsense": (A, {"views": ["ab", "c"]}, r"block 'view_0' is 'ab': give block sizes, slices, or lists of column names"),
     "empty block": (A, {"views": [slice(0, 3), slice(3, 3)]}, r"view 'view_1': Found array with 0 feature\(s\)"),
 }
 
@@ -203,7 +203,7 @@ def test_tables_of_which_one_is_empty_are_put_together_without_a_warning():
 
 @pytest.mark.parametrize("blocks", [np.inf, 3, "ab"])
 def test_blocks_that_are_no_list(blocks):
-    with pytest.raises(ValueError, match=r"is no list or dict of column blocks: give block sizes"):
+    with pytest.raises(ValueError, match=r"is not a list or dict of column blocks: give block sizes"):
         Views.of(A, blocks)
 
 

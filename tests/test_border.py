@@ -341,13 +341,13 @@ def test_sparse_views_with_odd_indices_are_refused(damage, form, guarded):
     before = given["b"].indices.copy()
     RMGL(3, random_state=0).fit(given)
     np.testing.assert_array_equal(given["b"].indices, before)
-    with pytest.raises(ValueError, match="view 'b' is not a sound sparse matrix"):
+    with pytest.raises(ValueError, match="view 'b' is not a valid sparse matrix"):
         RMGL(3, random_state=0).fit(given | {"b": spoiled(given["b"], damage)})
     table = form(sparse.hstack(list(given.values())))
-    with pytest.raises(ValueError, match="the input is not a sound sparse matrix"):
+    with pytest.raises(ValueError, match="the input is not a valid sparse matrix"):
         RMGL(3, random_state=0, views=[20, 20]).fit(spoiled(table, damage))
     model = RMGL(3, random_state=0).fit(given)
-    with pytest.raises(ValueError, match="view 'b' is not a sound sparse matrix"):
+    with pytest.raises(ValueError, match="view 'b' is not a valid sparse matrix"):
         model.predict(given | {"b": spoiled(given["b"], damage)})
 
 
@@ -356,31 +356,31 @@ def test_given_graphs_with_odd_indices_are_refused(damage, guarded):
     graph = neighbor_graph()
     for candidates in (graph, [graph, "all"]):
         bad = spoiled(graph, damage) if candidates is graph else [spoiled(graph, damage), "all"]
-        with pytest.raises(ValueError, match="candidates for view 'view 0' is not a sound sparse matrix"):
+        with pytest.raises(ValueError, match="candidates for view 'view 0' is not a valid sparse matrix"):
             RMGL(3, candidates=bad, random_state=0).fit(views())
     observed = np.ones((90, 2), dtype=bool)
     observed[:3, 1] = False
-    with pytest.raises(ValueError, match="candidates for view 'view 1' is not a sound sparse matrix"):
+    with pytest.raises(ValueError, match="candidates for view 'view 1' is not a valid sparse matrix"):
         RMGL(3, candidates=["all", spoiled(graph, damage)], random_state=0).fit(views(), observed=observed)
-    with pytest.raises(ValueError, match="is not a sound sparse matrix"):
+    with pytest.raises(ValueError, match="is not a valid sparse matrix"):
         learn_layer(views()["view 0"], 1.0, candidates=spoiled(graph, damage))
     symmetric = sparse.csr_array(graph + graph.T)
-    with pytest.raises(ValueError, match="is not a sound sparse matrix"):
+    with pytest.raises(ValueError, match="is not a valid sparse matrix"):
         SCML(3, precomputed=True).fit([symmetric, spoiled(symmetric, damage)])
-    with pytest.raises(ValueError, match="is not a sound sparse matrix"):
+    with pytest.raises(ValueError, match="is not a valid sparse matrix"):
         GDMCCA(3, graph=spoiled(symmetric, damage)).fit(views())
 
 
 def test_layers_and_views_that_were_changed_after_they_were_made_are_refused(guarded):
     layer = learn_layer(views()["view 0"], 1.0)
     layer.adjacency.indices[3] = HUGE
-    with pytest.raises(ValueError, match="is not a sound sparse matrix"):
+    with pytest.raises(ValueError, match="is not a valid sparse matrix"):
         SCML(3).fit([layer])
-    with pytest.raises(ValueError, match="is not a sound sparse matrix"):
+    with pytest.raises(ValueError, match="is not a valid sparse matrix"):
         GDMCCA(3, graph=layer).fit(views())
     made = Views.of(sparse_views())
     made.matrices[1].indices[3] = HUGE
-    with pytest.raises(ValueError, match="view 'b' is not a sound sparse matrix"):
+    with pytest.raises(ValueError, match="view 'b' is not a valid sparse matrix"):
         RMGL(3, random_state=0).fit(made)
     dense = Views.of(views())
     dense.matrices[0][3, 1] = np.nan
@@ -398,13 +398,13 @@ def test_a_data_file_with_an_odd_index_is_refused(value, tmp_path):
     MuData({name: AnnData(sparse.csr_matrix(X)) for name, X in sparse_views().items()}).write(tmp_path / "all.h5mu")
     with h5py.File(tmp_path / "all.h5mu", "r+") as file:
         file["mod/b/X/indices"][5] = value
-    with pytest.raises(ValueError, match="view 'b' is not a sound sparse matrix"):
+    with pytest.raises(ValueError, match="view 'b' is not a valid sparse matrix"):
         from_mudata(read_h5mu(tmp_path / "all.h5mu"))
     found = subprocess.run(
         [sys.executable, "-m", "rmgl", "cluster", "all.h5mu", "-k", "3", "-o", "out"], cwd=tmp_path, capture_output=True, text=True
     )
     assert found.returncode == 2, found
-    assert "view 'b' is not a sound sparse matrix" in found.stderr
+    assert "view 'b' is not a valid sparse matrix" in found.stderr
     assert not (tmp_path / "out").exists()
 
 
@@ -428,7 +428,7 @@ def test_entries_outside_of_other_formats_are_refused():
     dok._dict[(77, 3)] = 1.0
     dia.offsets = dia.offsets[:3]
     for bad in (coo, lil, longer, dok, dia):
-        with pytest.raises(Unsound, match="it is not a sound sparse matrix"):
+        with pytest.raises(Unsound, match="it is not a valid sparse matrix"):
             sound_sparse("it", bad)
 
 

@@ -8,8 +8,9 @@ from scipy.spatial.distance import cdist, pdist, squareform
 from rmgl import RMGL, learn_layer
 from rmgl.edges import Neighborhoods, PairList, find_candidates, resolve
 from rmgl.edges.candidates import expected_neighbors
+from rmgl.edges.heaps import TILE, FoundPairs
 from rmgl.edges.local_scaling import LocalScaling
-from rmgl.edges.tiles import TILE, Pairs, nearest_distances, nearest_rows, pairs_within
+from rmgl.edges.search import nearest_distances, nearest_rows, pairs_within
 from rmgl.layer import Origin
 from rmgl.layer.certified import solve_certified
 from rmgl.layer.wanted_edges import solve_for_edges
@@ -74,7 +75,7 @@ def test_certified_layers_of_several_tiles(name, kind):
 def test_pairs_beyond_memory_are_refused(monkeypatch):
     from rmgl.running import memory
 
-    pairs = Pairs()
+    pairs = FoundPairs()
     pairs._add(1000)
     monkeypatch.setattr(memory, "available_memory", lambda: 10**8)
     with pytest.raises(MemoryError, match=r"up to 8,388,608 candidate pairs need at least .* use a smaller alpha"):
@@ -392,8 +393,8 @@ def test_approximate_neighbors_are_said(rng):
     ("graph", "message"),
     [
         (sparse.eye_array(19), r"candidates for view 'layer' is a graph of shape \(19, 19\), but the view has 20 rows"),
-        (sparse.eye_array(20), "candidates for view 'layer' is a graph without pairs"),
-        (np.ones((20, 20)), "candidates for view 'layer' must be .* or a sparse graph"),
+        (sparse.eye_array(20), "candidates for view 'layer' is a graph without edges"),
+        (np.ones((20, 20)), "candidates for view 'layer' is of type ndarray: use .* or a sparse graph"),
     ],
 )
 def test_bad_graphs(rng, graph, message):

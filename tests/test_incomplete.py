@@ -174,22 +174,27 @@ def missing(rows, X=A):
 
 
 ERRORS = {
-    "nowhere": ([missing([3, 4]), missing([4])], {}, {}, r"row 4 is missing from every view: an entity needs at least one; drop it"),
+    "nowhere": (
+        [missing([3, 4]), missing([4])],
+        {},
+        {},
+        r"row 4 is missing from every view, but an entity must be in at least one: drop it",
+    ),
     "only view": (missing([7]), {}, {}, r"row 7 is missing from every view"),
-    "one row": ([A, missing(range(1, 20))], {}, {}, r"view 'view_1' has 1 row\(s\) that are not missing, and needs at least 2"),
+    "one row": ([A, missing(range(1, 20))], {}, {}, r"view 'view_1' has 1 row\(s\) that are not missing, but needs at least 2"),
     "contradiction": (
         [A, missing([5])],
         {},
         {"observed": np.ones((20, 2), bool)},
-        r"NaN throughout in 1 row\(s\) that observed= says are there \(first: row 5\)",
+        r"NaN in every column of 1 row\(s\) that are True in observed= \(first: row 5\)",
     ),
     "too few masks": ([A, A], {}, {"observed": [np.ones(20, bool)]}, r"observed has 1 masks or columns for 2 views"),
     "short mask": ([A, A], {}, {"observed": [None, np.ones(9, bool)]}, r"observed has 9 truth values for the 20 rows of view 'view_1'"),
     "no truth values": ([A, A], {}, {"observed": [None, A[:, 0]]}, r"observed for view 'view_1' must hold one truth value"),
     "unknown view": ({"a": A, "b": A}, {}, {"observed": {"c": np.ones(20, bool)}}, r"observed names unknown views \['c'\]"),
-    "a number": ([A, A], {}, {"observed": 3}, r"observed is a int: give truth values"),
-    "align arrays": ([A, A], {"align": "outer"}, {}, r"view 'view_0' is a ndarray without: pass DataFrames"),
-    "align and mask": ([A, A], {"align": "outer"}, {"observed": np.ones((20, 2), bool)}, r"use one of the two"),
+    "a number": ([A, A], {}, {"observed": 3}, r"observed is of type int: give truth values"),
+    "align arrays": ([A, A], {"align": "outer"}, {}, r"view 'view_0' is of type ndarray, without row labels: pass DataFrames"),
+    "align and mask": ([A, A], {"align": "outer"}, {"observed": np.ones((20, 2), bool)}, r"use one of them"),
     "align unknown": ([A, A], {"align": "left"}, {}, r"'align' parameter"),
     "labels twice": ({"a": pd.DataFrame(A, index=[0] * 20)}, {"align": "outer"}, {}, r"view 'a' has the row label '0' more than once"),
     "nothing in common": (

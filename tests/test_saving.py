@@ -128,7 +128,7 @@ def test_values_come_back(tmp_path):
 
 
 def test_what_cannot_be_saved_is_refused_before_anything_is_written(tmp_path):
-    with pytest.raises(TypeError, match="a object cannot be saved"):
+    with pytest.raises(TypeError, match="a value of type object cannot be saved"):
         write_archive(tmp_path / "x", {"a": object()}, format="test")
     assert not list(tmp_path.iterdir())
 
@@ -168,9 +168,9 @@ def replace_attribute(name, value):
 CHANGES = {
     "newer": (lambda i: i.update(version=99), "written by a newer rmgl"),
     "no version": (lambda i: i.pop("version") and None, "its version is None"),
-    "other format": (lambda i: i.update(format="cake"), "it is no rmgl model"),
-    "unknown kind": (replace_attribute("labels_", {"os.system": ["ls"]}), "'os.system', which is not known"),
-    "unknown record": (replace_attribute("report_", {"Popen": {"args": "ls"}}), "'Popen', which is not known"),
+    "other format": (lambda i: i.update(format="cake"), "it is not a rmgl model"),
+    "unknown kind": (replace_attribute("labels_", {"os.system": ["ls"]}), "unknown type 'os.system'"),
+    "unknown record": (replace_attribute("report_", {"Popen": {"args": "ls"}}), "unknown type 'Popen'"),
     "other fields": (replace_attribute("report_", {"Report": {"n_rows": 3}}), "a Report with the fields"),
     "array that is not there": (replace_attribute("labels_", {"array": 10**6}), "not a readable rmgl model"),
     "two kinds": (replace_attribute("labels_", {"array": 0, "list": []}), "2 keys where one is expected"),
@@ -178,7 +178,7 @@ CHANGES = {
     "other sizes": (replace_attribute("n_clusters_", 5), "does not fit together"),
     "a method": (lambda i: attributes(i).append(["predict", 3]), "an attribute 'predict'"),
     "no content": (lambda i: i.pop("content") and None, "does not fit together"),
-    "a list": (lambda i: [i], "it is no rmgl model"),
+    "a list": (lambda i: [i], "it is not a rmgl model"),
 }
 
 

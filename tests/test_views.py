@@ -5,8 +5,9 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
+from rmgl.views.per_view import per_view
 from rmgl.views.scaling import SCALES, choose_scale, median_skewness
-from rmgl.views.views import Views, per_view
+from rmgl.views.views import Views
 
 
 @pytest.fixture

@@ -1,8 +1,8 @@
-"""The border: what comes from outside is checked here once, before compiled loops or scipy's C code see it.
+"""Checks of arrays that come from users or files, before compiled loops or scipy's C code use them.
 
-Compiled code takes the indices of a sparse matrix and the sizes of arrays at their word: a wrong one reads or writes memory that is not
-its own. Data from users, model files and checkpoints therefore pass one of these checks; inside the package, arrays are trusted.
-`tests/test_border.py` walks all kernels to show that none is reached around them.
+Compiled code does not check the indices of a sparse matrix or the sizes of arrays: a wrong one makes it read or write outside the arrays.
+Data from users, model files and checkpoints therefore pass one of these checks; inside the package, arrays are trusted.
+`tests/test_border.py` tests that no kernel is reached without them.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-LARGEST_WHOLE = 2**53
-"""Whole numbers below it are doubles, too."""
+LARGEST_INTEGER = 2**53
+"""All integers up to this one are exact in double precision."""
 STATE_WORDS = 624
-"""Words in the state of NumPy's `RandomState`, a Mersenne twister."""
+"""Number of 32-bit words in the state of NumPy's `RandomState`, a Mersenne Twister."""
 
 
 class Unsound(ValueError):
-    """An array that cannot be what it is said to be."""
+    """An array or value that is not valid: wrong type, shape, indices or numbers."""
 
 
 def sound_sparse(what: str, matrix: Any, shape: tuple[int, int] | None = None) -> sparse.csr_array:
-    """A sparse matrix of any format as a CSR array whose indices lie inside it; `what` names it in errors.
+    """Convert a sparse matrix of any format to a CSR array with valid indices; `what` names the matrix in errors.
 
-    Nothing of the matrix is changed. Its entries are shared where it has this form already.
+    The matrix is not changed. The result shares its arrays if it is in CSR format already.
     """
     try:
         if len(matrix.shape) != 2:
@@ -44,42 +44,44 @@ def sound_sparse(what: str, matrix: Any, shape: tuple[int, int] | None = None) -
         found = sparse.csr_array(matrix)
         found.check_format(full_check=True)
     except (ValueError, TypeError, IndexError, OverflowError) as error:
-        raise Unsound(f"{what} is not a sound sparse matrix ({error}): build it again from its entries") from error
+        raise Unsound(f"{what} is not a valid sparse matrix ({error}): build it again from its entries") from error
     if shape is not None and found.shape != shape:
-        raise Unsound(f"{what} has shape {found.shape} where {shape} is expected")
+        raise Unsound(f"{what} has shape {found.shape}, but {shape} was expected")
     return found
 
 
 def sound_csr(what: str, data: Any, indices: Any, indptr: Any, shape: tuple[int, int]) -> sparse.csr_array:
-    """A CSR array from its parts, which come from a file."""
+    """Make a CSR array from its parts, which come from a file; `what` names it in errors."""
     try:
         _check_pointers(indptr, indices)
         return sound_sparse(what, sparse.csr_array((data, indices, indptr), shape=shape))
     except (ValueError, TypeError, IndexError, OverflowError, AttributeError) as error:
-        raise error if isinstance(error, Unsound) else Unsound(f"{what} is not a sound sparse matrix ({error})") from error
+        raise error if isinstance(error, Unsound) else Unsound(f"{what} is not a valid sparse matrix ({error})") from error
 
 
 def sound_indices(what: str, places: Any, below: int, *, size: int | None = None) -> NDArray[np.intp]:
-    """Whole numbers from 0 to `below` - 1, as many as `size` says."""
-    _check_whole(what, places)
-    if places.ndim != 1 or (size is not None and places.size != size):
-        raise Unsound(f"{what} have shape {places.shape}, not ({'any' if size is None else size},)")
-    if places.size and not (places.min() >= 0 and places.max() < below):
-        raise Unsound(f"{what} hold {places.min()} to {places.max()}, not 0 to {below - 1}")
-    return places
+    """Check that an array holds indices from 0 to `below` - 1, and `size` of them (None: any number); returns the array."""
+    indices: NDArray[np.intp] = places
+    _check_integers(what, indices)
+    if indices.ndim != 1 or (size is not None and indices.size != size):
+        raise Unsound(f"{what} have shape {indices.shape}, but ({'any' if size is None else size},) was expected")
+    if indices.size and not (indices.min() >= 0 and indices.max() < below):
+        raise Unsound(f"{what} range from {indices.min()} to {indices.max()}, but must be from 0 to {below - 1}")
+    return indices
 
 
 def sound_numbers(
     what: str, values: Any, shape: tuple[int | None, ...], *, least: float = -np.inf, infinite: bool = False
 ) -> NDArray[np.float64]:
-    """An array of double-precision numbers of that shape (None: any length), each finite and at least `least`.
+    """Check that an array holds float64 numbers, finite and at least `least`, in that shape (None: any length); returns it contiguous.
 
-    `infinite` allows infinity, too.
+    With `infinite`, infinity is valid as well.
     """
     if not isinstance(values, np.ndarray) or values.dtype != np.float64 or not values.dtype.isnative:
-        raise Unsound(f"{what} is not an array of double-precision numbers")
+        raise Unsound(f"{what} is not an array of float64 numbers")
     if values.ndim != len(shape) or any(want is not None and have != want for have, want in zip(values.shape, shape, strict=True)):
-        raise Unsound(f"{what} has shape {values.shape} where {tuple('any' if want is None else want for want in shape)} is expected")
+        expected = tuple("any" if want is None else want for want in shape)
+        raise Unsound(f"{what} has shape {values.shape}, but {expected} was expected")
     bad = np.isnan(values) if infinite else ~np.isfinite(values)
     if bad.any() or (values.size and values.min() < least):
         raise Unsound(f"{what} holds numbers that are not finite{'' if least == -np.inf else f', or below {least:g}'}")
@@ -87,29 +89,35 @@ def sound_numbers(
 
 
 def sound_generator_state(what: str, state: Any) -> tuple[str, NDArray[np.uint32], int, int, float]:
-    """The state of a `RandomState`, which NumPy itself does not check: a wrong position crashes the process."""
+    """Check the state of a `RandomState` and return it. NumPy does not check it, and a wrong position crashes the process."""
     if not isinstance(state, tuple) or len(state) != 5 or state[0] != "MT19937":
-        raise Unsound(f"{what} is not the state of a random generator")
+        raise Unsound(f"{what} is not the state of a random generator of type MT19937")
     _, words, position, has_gauss, gauss = state
     if not isinstance(words, np.ndarray) or words.dtype != np.uint32 or words.shape != (STATE_WORDS,):
-        raise Unsound(f"{what} does not hold {STATE_WORDS} words")
-    whole = all(isinstance(number, int) and not isinstance(number, bool) for number in (position, has_gauss))
-    if not whole or not 0 <= position <= STATE_WORDS or has_gauss not in (0, 1) or not isinstance(gauss, float) or not np.isfinite(gauss):
-        raise Unsound(f"{what} has a position that a random generator cannot have")
+        raise Unsound(f"{what} does not hold {STATE_WORDS} unsigned 32-bit integers")
+    integers = all(isinstance(number, int) and not isinstance(number, bool) for number in (position, has_gauss))
+    if (
+        not integers
+        or not 0 <= position <= STATE_WORDS
+        or has_gauss not in (0, 1)
+        or not isinstance(gauss, float)
+        or not np.isfinite(gauss)
+    ):
+        raise Unsound(f"{what} has a position or a stored normal number that a random generator cannot have")
     return "MT19937", words, position, has_gauss, gauss
 
 
 def expect(what: str, value: Any, hint: Any) -> Any:
-    """The value, if it is of the type that is expected (`conforms`)."""
+    """Return the value if it has the expected type (see `conforms`), else raise `Unsound`."""
     if not conforms(value, hint):
-        raise Unsound(f"{what} is something else: {type(value).__name__}")
+        raise Unsound(f"{what} is of type {type(value).__name__}, but {getattr(hint, '__name__', hint)} was expected")
     return value
 
 
 def conforms(value: Any, hint: Any) -> bool:
-    """Whether a value read from a file is of the type that a record declares for it.
+    """Whether a value read from a file has the declared type.
 
-    Whole numbers fit into a double, arrays have the declared kind of entries, and containers are looked into.
+    Integers must be exact in double precision, arrays must have the declared type of entries, and containers are checked recursively.
 
     Examples
     --------
@@ -128,7 +136,7 @@ def conforms(value: Any, hint: Any) -> bool:
     if hint is float:
         return isinstance(value, float) or conforms(value, int)
     if hint is int:
-        return isinstance(value, int) and not isinstance(value, bool) and abs(value) < LARGEST_WHOLE
+        return isinstance(value, int) and not isinstance(value, bool) and abs(value) < LARGEST_INTEGER
     if kind is np.ndarray:
         return isinstance(value, np.ndarray) and _holds(value, arguments)
     if kind is tuple and arguments[-1:] != (Ellipsis,):
@@ -141,7 +149,7 @@ def conforms(value: Any, hint: Any) -> bool:
 
 
 def _holds(array: NDArray[Any], arguments: tuple[Any, ...]) -> bool:
-    """Whether an array has entries of the type that `NDArray[...]` says: the one float type, or any whole numbers or truth values."""
+    """Whether the entries of an array have the type of `NDArray[...]`: exactly for floats, of any size for integers."""
     (wanted,) = get_args(arguments[1]) or (Any,)
     if wanted is Any or not isinstance(wanted, type):
         return True
@@ -151,22 +159,23 @@ def _holds(array: NDArray[Any], arguments: tuple[Any, ...]) -> bool:
 
 
 def _entries(matrix: Any) -> Any:
-    """The entries of a sparse matrix that has no row pointers, in COO form."""
+    """Convert a sparse matrix without row pointers to COO format."""
     if matrix.format == "dia":
         matrix = type(matrix)((matrix.data, matrix.offsets), shape=matrix.shape)  # checks sizes
     elif matrix.format == "lil" and any(len(columns) != len(values) for columns, values in zip(matrix.rows, matrix.data, strict=True)):
-        raise ValueError("a row holds more columns than values, or fewer")
+        raise ValueError("a row has different numbers of columns and values")
     return matrix.tocoo()
 
 
 def _check_pointers(indptr: Any, indices: Any) -> None:
-    """Refuse row pointers that leave the entries. scipy's own check passes over those that end below zero."""
-    _check_whole("its row pointers or indices", indptr, indices)
+    """Raise `Unsound` if row pointers point outside the entries. The check of scipy misses those that end below zero."""
+    _check_integers("its row pointers or indices", indptr, indices)
     if indptr.size == 0 or indptr[0] != 0 or indptr[-1] > indices.size or (indptr[1:] < indptr[:-1]).any():
-        raise Unsound("its row pointers do not rise from 0 to the number of its entries")
+        raise Unsound("its row pointers do not increase from 0 to the number of its entries")
 
 
-def _check_whole(what: str, *arrays: Any) -> None:
+def _check_integers(what: str, *arrays: Any) -> None:
+    """Raise `Unsound` if one of the arrays is not an array of integers."""
     for array in arrays:
         if not isinstance(array, np.ndarray) or array.dtype.kind not in "iu":
-            raise Unsound(f"{what} are not whole numbers")
+            raise Unsound(f"{what} are not arrays of integers")

@@ -8,7 +8,7 @@ def learn(X, k, n_threads):
     import numpy as np
 
     from rmgl.edges.neighborhoods import centered
-    from rmgl.edges.tiles import nearest_rows
+    from rmgl.edges.search import nearest_rows
     from rmgl.running.threads import team_of
 
     with team_of(1):

@@ -1,1 +1,1 @@
-"""The file format of models and checkpoints, and files that appear complete or not at all. It knows no other part of the package."""
+"""The file format of models and checkpoints, and files that are written completely or not at all."""

@@ -1,14 +1,14 @@
-"""Arrays and records in one file of arrays and JSON, such as a fitted model: nothing in it can be executed.
+"""The file format of fitted models and checkpoints: arrays and JSON in one file, which holds nothing that can be executed.
 
 The file is an uncompressed ZIP archive:
 
     model.json          {"format": "rmgl model", "version": 2, "rmgl": "0.2.0", "content": ...}
     arrays/0.npy ...    NumPy arrays, which `content` refers to by number
 
-`content` holds numbers, text, true, false, null and lists as they are; everything else is an object with one key that says what it is:
+`content` holds numbers, text, true, false, null and lists as they are; everything else is an object with one key, which names its type:
 {"array": 3}, {"labels": [...]} (an array of objects), {"dict": [[key, value], ...]}, {"tuple": [...]}, {"slice": [...]},
-{"float": "nan"}, {"sparse": {...}} (CSR), and {"Layer": {...}} and other registered records by their fields. An array that several places
-share is stored once. Arrays come back bit by bit. Whatever the file holds, loading makes values of these kinds and nothing else.
+{"float": "nan"}, {"sparse": {...}} (CSR), and {"Layer": {...}} and other registered records by their fields. An array that occurs
+several times is stored once. Loading restores arrays bit by bit, and makes values of these types only, whatever the file holds.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from typing import Any, get_type_hints
 
 import numpy as np
 from numpy.lib import format as npy
+from numpy.typing import NDArray
 from scipy import sparse
 
 from rmgl.archive.array_file import read_header
@@ -43,18 +44,18 @@ DAMAGED = (
     tokenize.TokenError,
 )
 Upgrade = Callable[[int, Any], Any]
-"""upgrade(version, content): the content of an archive of an earlier version, still encoded, as today's version has it."""
+"""upgrade(version, content): converts the encoded content of an archive of an earlier version to the current one."""
 
 
 class NotReadable(ValueError):
-    """The file is not what it should be."""
+    """The file does not have the expected format."""
 
 
-def write_archive(path: str | os.PathLike, content: Any, *, format: str, version: int = VERSION, exclusive: bool = False) -> None:
-    """Write content to a file, which appears complete or not at all; with `exclusive` only if there is none."""
+def write_archive(path: str | os.PathLike[str], content: Any, *, format: str, version: int = VERSION, exclusive: bool = False) -> None:
+    """Write content to a file, completely or not at all; with `exclusive` only if the file does not exist."""
     target = Path(path)
     if not target.parent.is_dir():
-        raise FileNotFoundError(f"{target}: its folder does not exist")
+        raise FileNotFoundError(f"{target}: its folder does not exist; create it, or choose another one")
     arrays = Arrays()
     index = {"format": format, "version": version, "rmgl": installed_version("rmgl"), "content": encode(content, arrays)}
     with new_file(target, exclusive=exclusive) as draft, zipfile.ZipFile(draft, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
@@ -65,30 +66,30 @@ def write_archive(path: str | os.PathLike, content: Any, *, format: str, version
 
 
 class Arrays:
-    """The arrays that an archive refers to by number, each once however often it is referred to."""
+    """The arrays of an archive, each stored once, which the content refers to by number."""
 
     def __init__(self) -> None:
-        self.found: list[np.ndarray] = []
+        self.found: list[NDArray[Any]] = []
         self._numbers: dict[int, int] = {}
 
-    def number(self, array: np.ndarray) -> int:
-        """The number of an array."""
+    def number(self, array: NDArray[Any]) -> int:
+        """The number of an array, which is added if it is new."""
         if id(array) not in self._numbers:
             self._numbers[id(array)] = len(self.found)
             self.found.append(array)
         return self._numbers[id(array)]
 
 
-def read_archive(path: str | os.PathLike, *, format: str, version: int = VERSION, upgrade: Upgrade | None = None) -> Any:
-    """The content of a file that `write_archive` wrote; a ValueError that says what is wrong with any other."""
+def read_archive(path: str | os.PathLike[str], *, format: str, version: int = VERSION, upgrade: Upgrade | None = None) -> Any:
+    """Read the content of a file that `write_archive` wrote; raises a ValueError that says what is wrong with the file."""
     try:
         with zipfile.ZipFile(path) as archive:
             index = json.loads(_member(archive, INDEX))
             if not isinstance(index, dict) or index.get("format") != format:
-                raise NotReadable(f"it is no {format}")
+                raise NotReadable(f"it is not a {format}")
             found = index.get("version")
             if not isinstance(found, int) or isinstance(found, bool) or found < 1:
-                raise NotReadable(f"its version is {found!r}")
+                raise NotReadable(f"its version is {found!r}, but must be a positive integer")
             if found > version:
                 raise NotReadable(
                     f"it was written by a newer rmgl (version {found} of the format; this one reads up to {version}): upgrade rmgl"
@@ -102,16 +103,16 @@ def read_archive(path: str | os.PathLike, *, format: str, version: int = VERSION
     except FileNotFoundError as error:
         raise FileNotFoundError(f"{path}: no such file") from error
     except OSError as error:
-        if error.errno != errno.EINVAL:  # a seek to nowhere
+        if error.errno != errno.EINVAL:  # a seek beyond the file, because it is damaged
             raise
-        raise ValueError(f"{path}: not a readable {format}; it is damaged or something else") from error
+        raise ValueError(f"{path}: not a readable {format}; it is damaged or of another kind") from error
     except DAMAGED as error:
         detail = "" if isinstance(error, TypeError | tokenize.TokenError) else " ".join(str(error).split())
-        raise ValueError(f"{path}: not a readable {format}; it is damaged or something else{detail and f' ({detail})'}") from error
+        raise ValueError(f"{path}: not a readable {format}; it is damaged or of another kind{detail and f' ({detail})'}") from error
 
 
 def encode(value: Any, arrays: Arrays) -> Any:
-    """The value as JSON; arrays are collected and referred to by number."""
+    """Convert a value to JSON; arrays are collected in `arrays` and referred to by number."""
     if value is None or isinstance(value, bool | str):
         return value
     if isinstance(value, np.bool_):
@@ -145,18 +146,18 @@ def encode(value: Any, arrays: Arrays) -> Any:
         parts = {field.name: getattr(value, field.name) for field in fields(value)}
         return {type(value).__name__: {name: encode(part, arrays) for name, part in parts.items()}}
     if isinstance(value, np.random.RandomState | np.random.Generator):
-        return None  # it has moved on since the fit
-    raise TypeError(f"a {type(value).__name__} cannot be saved")
+        return None  # its state has changed since the fit
+    raise TypeError(f"a value of type {type(value).__name__} cannot be saved: use numbers, text, arrays, lists, tuples or dicts")
 
 
-def decode(value: Any, array: Callable[[Any], np.ndarray]) -> Any:
-    """The value that was encoded; `array` gives an array by its number."""
+def decode(value: Any, array: Callable[[Any], NDArray[Any]]) -> Any:
+    """Convert JSON back to the value that was encoded; `array` returns an array by its number."""
     if isinstance(value, list):
         return [decode(item, array) for item in value]
     if not isinstance(value, dict):
         return value
     if len(value) != 1:
-        raise NotReadable(f"an object with {len(value)} keys where one is expected")
+        raise NotReadable(f"it holds an object with {len(value)} keys where one is expected")
     ((kind, content),) = value.items()
     if kind == "array":
         return array(content)
@@ -170,28 +171,28 @@ def decode(value: Any, array: Callable[[Any], np.ndarray]) -> Any:
     if isinstance(content, dict):
         parts = {name: decode(part, array) for name, part in content.items()}
         if kind == "sparse":
-            return _checked_sparse(parts)
+            return _sparse(parts)
         if kind in RECORDS:
             return _record(kind, parts)
-    raise NotReadable(f"a {kind!r}, which is not known")
+    raise NotReadable(f"it holds a value of an unknown type {kind!r}")
 
 
-def _entry(entry: Any, array: Callable[[Any], np.ndarray]) -> tuple[Any, Any]:
-    """One key and value of a dict."""
+def _entry(entry: Any, array: Callable[[Any], NDArray[Any]]) -> tuple[Any, Any]:
+    """Decode one key and value of a dict."""
     if not isinstance(entry, list) or len(entry) != 2:
-        raise NotReadable("a dict with an entry that is no key and value")
+        raise NotReadable("it holds a dict with an entry that is not a key and a value")
     key = decode(entry[0], array)
     if not isinstance(key, str | int | float | tuple | None):
-        raise NotReadable(f"a dict with a {type(key).__name__} as key")
+        raise NotReadable(f"it holds a dict with a key of type {type(key).__name__}")
     return key, decode(entry[1], array)
 
 
 def _record(kind: str, parts: dict[str, Any]) -> Any:
-    """A record from its fields. Those that it has gained since the file was written get their defaults."""
+    """Make a record from its fields. Fields that were added after the file was written get their defaults."""
     types = _field_types(RECORDS[kind])
     required = {field.name for field in fields(RECORDS[kind]) if field.default is MISSING and field.default_factory is MISSING}
     if not required <= set(parts) <= set(types):
-        raise NotReadable(f"a {kind} with the fields {sorted(parts)}, not {sorted(types)}")
+        raise NotReadable(f"it holds a {kind} with the fields {sorted(parts)}, not {sorted(types)}")
     for name, value in parts.items():
         if not conforms(value, types[name]):
             raise NotReadable(f"what it holds does not fit together (the {name} of a {kind} is of another type)")
@@ -205,31 +206,34 @@ def _field_types(record: type) -> dict[str, Any]:
     return {field.name: hints[field.name] for field in fields(record)}
 
 
-def _checked_sparse(parts: dict[str, Any]) -> sparse.csr_array:
+def _sparse(parts: dict[str, Any]) -> sparse.csr_array:
+    """Make a sparse matrix from its parts, after a check."""
     return sound_csr("a sparse matrix", parts["data"], parts["indices"], parts["indptr"], tuple(parts["shape"]))
 
 
-def _objects(items: list[Any]) -> np.ndarray:
+def _objects(items: list[Any]) -> NDArray[Any]:
+    """A 1-D array of objects."""
     found = np.empty(len(items), dtype=object)
     found[:] = items
     return found
 
 
 def _label(item: Any) -> Any:
-    """A row label as JSON knows it; others, such as dates, as text."""
+    """A row label as a JSON value; labels of other types, such as dates, become text."""
     return item if item is None or isinstance(item, bool | int | float | str) else str(item)
 
 
 def _member(archive: zipfile.ZipFile, name: str) -> bytes:
-    """The bytes of a member, which is stored as it is, so that it cannot be larger than the file."""
+    """The bytes of a member. It must be uncompressed, so that it cannot be larger than the file."""
     if archive.getinfo(name).compress_type != zipfile.ZIP_STORED:
-        raise NotReadable(f"{name!r} is compressed")
+        raise NotReadable(f"{name!r} is compressed, but must be stored uncompressed")
     return archive.read(name)
 
 
-def _array(archive: zipfile.ZipFile, number: Any) -> np.ndarray:
+def _array(archive: zipfile.ZipFile, number: Any) -> NDArray[Any]:
+    """Read the array of that number, after a check of its header."""
     if not isinstance(number, int) or isinstance(number, bool):
-        raise NotReadable(f"an array with the number {number!r}")
+        raise NotReadable(f"it refers to an array by {number!r}, which is not an integer")
     data = _member(archive, f"arrays/{number}.npy")
     stream = BytesIO(data)
     header = read_header(stream)

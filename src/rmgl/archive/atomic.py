@@ -1,12 +1,12 @@
-"""Files and folders that appear complete or not at all, and never at the cost of what stood there before.
+"""Files and folders that are written completely or not at all; until then, what they replace is kept.
 
-Both are written into a hidden folder beside their place, the draft, and renamed when they are complete:
+Both are written into a hidden folder next to their target, the draft, and renamed when they are complete:
 
-    .NAME.rmgl-0123456789abcdef/lock    held while the process lives
+    .NAME.rmgl-0123456789abcdef/lock    held while the process runs
                                 new     what is being written
-                                old/    what it replaces, between two renames
+                                old/    what it replaces, between the two renames
 
-The system releases the lock of a process that was killed, so the next writer of the same name recognizes its draft, puts back what the
+The system releases the lock of a process that was killed, so the next writer of the same name recognizes its draft, restores what the
 killed process had moved away, and deletes the rest. Files get the permissions that `open` would give them.
 """
 
@@ -25,16 +25,16 @@ from pathlib import Path
 from rmgl.archive.locks import Lock, NoLocks, take_lock
 
 LONGEST_NAME = 200
-"""Bytes of a name that a draft repeats; names have at most 255 on most systems, and a draft adds 23."""
+"""Longest name, in bytes, that a draft repeats. Most systems allow 255 bytes, and a draft adds 23."""
 DRAFT = re.compile(r"\..+\.rmgl-[0-9a-f]{16}", re.DOTALL)
 PARTS = {"lock", "new", "old"}
 
 
 @contextmanager
-def new_file(path: str | os.PathLike, *, exclusive: bool = False) -> Iterator[Path]:
-    """A path to write a file to, which takes the wanted name when the block ends without an error.
+def new_file(path: str | os.PathLike[str], *, exclusive: bool = False) -> Iterator[Path]:
+    """Yield a path to write a file to; the file gets its final name when the block ends without an error.
 
-    It replaces a file of that name; with `exclusive` it raises a FileExistsError instead.
+    It replaces a file of that name, or raises a FileExistsError with `exclusive`.
     """
     target = _named(path)
     with _draft(target) as draft:
@@ -48,10 +48,10 @@ def new_file(path: str | os.PathLike, *, exclusive: bool = False) -> Iterator[Pa
 
 
 @contextmanager
-def new_folder(path: str | os.PathLike, *, replace: bool = False) -> Iterator[Path]:
-    """An empty folder to write into, which takes the wanted name when the block ends without an error.
+def new_folder(path: str | os.PathLike[str], *, replace: bool = False) -> Iterator[Path]:
+    """Yield an empty folder to write into; it gets its final name when the block ends without an error.
 
-    With `replace` it takes the place of a folder of that name, which comes back if the second of the two renames fails.
+    With `replace` it replaces a folder of that name, which is restored if the second of the two renames fails.
     """
     target = _named(path)
     with _draft(target) as draft:
@@ -59,25 +59,25 @@ def new_folder(path: str | os.PathLike, *, replace: bool = False) -> Iterator[Pa
         new.mkdir()
         yield new
         if not replace and (os.path.lexists(target) or not _moved(new, target)):
-            raise FileExistsError(f"{target} exists already")
+            raise FileExistsError(f"{target} exists already: choose another name, or delete it")
         while replace and not _exchanged(new, target, draft / "old"):
-            pass  # another process has put a folder there in between
+            pass  # another process has created a folder there in the meantime
 
 
-def check_writable(path: str | os.PathLike) -> None:
-    """Try to write beside a path; raise a ValueError that says why nothing can be written there."""
+def check_writable(path: str | os.PathLike[str]) -> None:
+    """Try to write next to a path; raise a ValueError with the reason if nothing can be written there."""
     target = _named(path)
     try:
         with suppress(FileNotFoundError):
-            os.lstat(target)  # a name that is too long
+            os.lstat(target)  # fails if the name is too long
         with _draft(target) as draft:
             (draft / "new").write_bytes(b"\0")
     except OSError as error:
         raise ValueError(f"{target} cannot be written ({error.strerror or error}): choose another name or folder") from error
 
 
-def clear_leftovers(path: str | os.PathLike) -> None:
-    """Finish what killed processes left of a file or folder: put back what they had moved away, and delete their drafts."""
+def clear_leftovers(path: str | os.PathLike[str]) -> None:
+    """Clean up after killed processes that were writing a file or folder: restore what they had moved away, and delete their drafts."""
     target = _named(path)
     prefix = _prefix(target)
     for draft in _drafts(target.parent):
@@ -86,20 +86,20 @@ def clear_leftovers(path: str | os.PathLike) -> None:
 
 
 def clear_leftovers_in(folder: Path) -> None:
-    """The same for everything in a folder."""
+    """Clean up after killed processes that were writing anything in a folder."""
     for draft in _drafts(folder):
         _clear_dead(draft)
 
 
 @contextmanager
 def _draft(target: Path) -> Iterator[Path]:
-    """A hidden folder beside the target, locked while the block lasts and deleted at its end."""
+    """A hidden folder next to the target, locked during the block and deleted at its end."""
     clear_leftovers(target)
     draft, lock = _locked_draft(target)
     try:
         yield draft
     except OSError as error:
-        if error.errno is not None and error.filename is None:  # a full disk does not say which
+        if error.errno is not None and error.filename is None:  # the error of a full disk does not name the file
             error.filename = str(target)
         raise
     finally:
@@ -107,7 +107,7 @@ def _draft(target: Path) -> Iterator[Path]:
 
 
 def _locked_draft(target: Path) -> tuple[Path, Lock | None]:
-    """A new draft and its lock; None on a file system without locks, where nobody takes a draft for a leftover."""
+    """A new draft and its lock; the lock is None on a file system without locks, where drafts are never cleaned up."""
     while True:
         draft = target.parent / f"{_prefix(target)}{secrets.token_hex(8)}"
         draft.mkdir(mode=0o700)
@@ -115,14 +115,14 @@ def _locked_draft(target: Path) -> tuple[Path, Lock | None]:
             lock = take_lock(draft / "lock")
         except NoLocks:
             return draft, None
-        except FileNotFoundError:  # somebody has taken it for a leftover, and deleted it
+        except FileNotFoundError:  # another process has deleted it as a leftover
             continue
         if lock is not None:
             return draft, lock
 
 
 def _exchanged(new: Path, target: Path, old: Path) -> bool:
-    """Move the target away and the new folder to its place; False if something else got there first."""
+    """Move the target away and the new folder to its place; False if another process was first."""
     shutil.rmtree(old, ignore_errors=True)
     old.mkdir()
     with suppress(FileNotFoundError):
@@ -134,7 +134,7 @@ def _exchanged(new: Path, target: Path, old: Path) -> bool:
 
 
 def _moved(path: Path, target: Path) -> bool:
-    """Rename a folder; False if something else is there."""
+    """Rename a folder; False if the target exists."""
     try:
         path.rename(target)
     except OSError as error:
@@ -145,7 +145,7 @@ def _moved(path: Path, target: Path) -> bool:
 
 
 def _claim(new: Path, target: Path) -> None:
-    """Put a complete file where none is yet, or raise a FileExistsError."""
+    """Create the target from a complete file; raise a FileExistsError if it exists."""
     try:
         os.link(new, target)
     except FileExistsError:
@@ -154,20 +154,20 @@ def _claim(new: Path, target: Path) -> None:
         target.touch(exist_ok=False)
 
 
-def _named(path: str | os.PathLike) -> Path:
-    """The path with a name at its end, which "." and ".." do not have."""
+def _named(path: str | os.PathLike[str]) -> Path:
+    """The path, resolved if it ends in "." or "..", so that it has a name."""
     target = Path(path)
     return target if target.name not in ("", "..") else Path(os.path.realpath(target))
 
 
 def _prefix(target: Path) -> str:
-    """What the names of the drafts of a target begin with."""
+    """The prefix of the names of the drafts of a target."""
     name = os.fsencode(target.name)
     return f".{target.name if len(name) <= LONGEST_NAME else hashlib.sha256(name).hexdigest()}.rmgl-"
 
 
 def _drafts(folder: Path) -> list[Path]:
-    """The drafts in a folder, of live processes and of dead ones."""
+    """The drafts in a folder, of running processes and of killed ones."""
     try:
         names = [entry.name for entry in os.scandir(folder) if DRAFT.fullmatch(entry.name) and entry.is_dir(follow_symlinks=False)]
     except OSError:
@@ -176,7 +176,7 @@ def _drafts(folder: Path) -> list[Path]:
 
 
 def _clear_dead(draft: Path) -> None:
-    """Clear a draft, unless it belongs to a live process or holds what no draft of ours does."""
+    """Clear a draft, unless it belongs to a running process or holds files that no draft holds."""
     with suppress(OSError):
         if {path.name for path in draft.iterdir()} <= PARTS:
             lock = take_lock(draft / "lock")
@@ -185,7 +185,7 @@ def _clear_dead(draft: Path) -> None:
 
 
 def _clear(draft: Path, lock: Lock | None) -> None:
-    """Put back what was moved away if nothing has taken its place, and delete the draft. Whatever is interrupted here can be repeated."""
+    """Restore what was moved away, unless its name is taken again, and delete the draft. If interrupted, this can be repeated."""
     try:
         old = draft / "old"
         for moved in old.iterdir() if old.is_dir() else ():
@@ -195,5 +195,5 @@ def _clear(draft: Path, lock: Lock | None) -> None:
     finally:
         if lock is not None:
             lock.release()
-    if os.name == "nt":  # where an open file cannot be deleted; elsewhere somebody may be about to use the folder
+    if os.name == "nt":  # Windows cannot delete an open file; elsewhere another process may be about to use the folder
         shutil.rmtree(draft, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""Locks between processes: files that one process at a time holds, and that the system releases when it ends, however it ends."""
+"""Locks between processes: files that one process at a time can hold. The system releases them when the process ends or is killed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ else:
 
 
 class NoLocks(OSError):
-    """The file system has no locks."""
+    """The file system does not support locks."""
 
 
 class Lock:
@@ -34,13 +34,14 @@ class Lock:
         self._descriptor: int | None = descriptor
 
     def release(self) -> None:
+        """Release the lock; a second call does nothing."""
         if self._descriptor is not None:
             os.close(self._descriptor)
             self._descriptor = None
 
 
 def take_lock(path: Path) -> Lock | None:
-    """Lock a file, which is made if there is none; None if somebody else has locked it, in this process or another."""
+    """Lock a file, which is created if it does not exist; None if it is locked already, by this process or another."""
     while True:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
         taken = False
@@ -50,7 +51,7 @@ def take_lock(path: Path) -> Lock | None:
             if taken:
                 return Lock(descriptor)
         except FileNotFoundError:
-            pass  # one who held it has deleted it: the lock is that of no file
+            pass  # the previous holder has deleted the file, so the lock protects nothing: try again
         except OSError as error:
             if error.errno in HELD:
                 return None

@@ -1,18 +1,18 @@
-"""The types that may stand in an archive. They register themselves, so that the format knows no other part of the package."""
+"""The registry of types that an archive can hold. Types register themselves, so that the format depends on no other part of the package."""
 
 from __future__ import annotations
 
 from typing import TypeVar
 
 RECORDS: dict[str, type] = {}
-"""Dataclasses by name."""
+"""The registered dataclasses by name."""
 Kind = TypeVar("Kind", bound=type)
 
 
 def record(kind: Kind) -> Kind:
-    """Let a dataclass be stored in archives, by its fields.
+    """Register a dataclass, so that archives can store it by its fields.
 
-    A field that is added later needs a default, which archives written before get.
+    A field that is added later needs a default, which is used for archives written before.
     """
     RECORDS[kind.__name__] = kind
     return kind

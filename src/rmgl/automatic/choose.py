@@ -35,7 +35,8 @@ from rmgl.model.given import Stores, asked_candidates
 from rmgl.model.run import Run
 from rmgl.model.view_problem import ViewProblem
 from rmgl.running.threads import Check, Team
-from rmgl.views.views import Views, side_by_side
+from rmgl.views.matrix import side_by_side
+from rmgl.views.views import Views
 
 EIGEN_TOL = 1e-4
 

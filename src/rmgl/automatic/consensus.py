@@ -9,7 +9,8 @@ from scipy.spatial.distance import squareform
 
 from rmgl.edges import AllPairs, Candidates
 from rmgl.edges.local_scaling import LISTED, LocalScaling
-from rmgl.views.views import Views, total_variance
+from rmgl.views.matrix import total_variance
+from rmgl.views.views import Views
 
 CONSENSUS = "consensus"
 LEAST_IN_COMMON = 2.0

@@ -20,8 +20,9 @@ from rmgl.estimators.base import ViewsClusterer
 from rmgl.estimators.parameters import ARRAY, NAME, NOTHING, Kind, number
 from rmgl.layer import Layer
 from rmgl.running.threads import team_of
+from rmgl.views.matrix import Matrix
 from rmgl.views.scaling import fit_scaler
-from rmgl.views.views import Matrix, Views
+from rmgl.views.views import Views
 
 LAYER = Kind("a Layer", lambda value: isinstance(value, Layer))
 

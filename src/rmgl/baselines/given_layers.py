@@ -14,7 +14,8 @@ from rmgl.estimators.base import ViewsClusterer
 from rmgl.estimators.parameters import NOTHING, TRUTH_VALUE, number, one_of, whole_number
 from rmgl.layer import Layer
 from rmgl.running.threads import Team, number_of_workers
-from rmgl.views.views import LARGEST_VALUE, SMALLEST_SPREAD, Views
+from rmgl.views.check_view import LARGEST_VALUE, SMALLEST_SPREAD
+from rmgl.views.views import Views
 
 
 @dataclass(frozen=True)

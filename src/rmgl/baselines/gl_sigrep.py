@@ -30,7 +30,9 @@ from rmgl.layer.learn import check_magnitudes
 from rmgl.layer.problem import squared_norm
 from rmgl.model.defaults import default_alpha
 from rmgl.running.threads import team_of
-from rmgl.views.views import Matrix, Views, positive_per_view, side_by_side
+from rmgl.views.matrix import Matrix, side_by_side
+from rmgl.views.per_view import positive_per_view
+from rmgl.views.views import Views
 
 DENSE_NODES = 4000  # up to here (I + alpha L)^-1 X by a dense Cholesky factorization
 DEFAULT_ALPHA = 0.1

@@ -1,4 +1,4 @@
-"""Edge stores: the pairs of nodes a layer may use, and everything a solver may ask about them."""
+"""Edge stores: the candidate pairs of a layer, and what a solver needs to compute over them."""
 
 from rmgl.edges.all_pairs import AllPairs
 from rmgl.edges.candidates import Candidates, find_candidates, resolve

@@ -1,4 +1,4 @@
-"""Every pair of nodes is a candidate."""
+"""An edge store in which every pair of nodes is a candidate."""
 
 from __future__ import annotations
 
@@ -14,17 +14,20 @@ from rmgl.edges.interface import ActivePairs, Evaluation, Vector
 from rmgl.running.memory import require_memory
 from rmgl.running.threads import Check, InParts, one_part
 
-# Below this share of |x_i|^2 + |x_j|^2 the formula |x|^2 + |y|^2 - 2x'y has lost more than six of its
-# sixteen digits, and the distance is taken from the difference of the rows instead.
 CANCELLATION = 1e-6
+"""Below this share of |x_i|^2 + |x_j|^2 the formula |x|^2 + |y|^2 - 2x'y has lost more than six of its sixteen digits, so the
+distance is computed from the difference of the rows instead."""
 BLOCK_ENTRIES = 1 << 19
-FEW = 0.02  # share of active pairs below which copying them out pays
+"""Entries of a block of products."""
+FEW = 0.02
+"""Share of active pairs below which it pays to copy them."""
 PARALLEL_PAIRS = 1 << 20
+"""Number of pairs from which a pass is divided into blocks for threads."""
 N_BLOCKS = 4
 
 
 class AllPairs:
-    """Every pair of nodes is a candidate: N(N-1)/2 pairs, row by row above the diagonal.
+    """The edge store of all N(N-1)/2 pairs of nodes, row by row above the diagonal.
 
     Examples
     --------
@@ -41,14 +44,14 @@ class AllPairs:
         self.max_degree = n_nodes - 1
 
     def require_memory(self, n_vectors: int, purpose: str) -> None:
-        """Refuse, before anything is allocated, what `n_vectors` vectors over all pairs would need."""
+        """Raise a MemoryError, before anything is allocated, if `n_vectors` vectors over all pairs would not fit."""
         require_memory(
             8 * self.n_pairs * n_vectors,
             f"{purpose}: all {self.n_pairs:,} pairs of {self.n_nodes:,} rows",
-            "give each node a list of neighbors (candidates=20, exact all the same; 'approximate' is faster), and a smaller alpha",
+            "use lists of neighbors (candidates=20 is exact as well; 'approximate' is faster) and a smaller alpha",
         )
 
-    def measure(self, X: NDArray | sparse.csr_array, check: Check = lambda: None) -> Vector:
+    def measure(self, X: NDArray[np.float64] | sparse.csr_array, check: Check = lambda: None) -> Vector:
         from rmgl import kernels
 
         if not sparse.issparse(X):
@@ -61,7 +64,7 @@ class AllPairs:
             for first in range(begin * block, min(end * block, self.n_nodes - 1), block):
                 check()
                 stop = min(first + block, self.n_nodes - 1)
-                gram = X[first : first + block] @ X[first:].T
+                gram: Any = X[first : first + block] @ X[first:].T
                 gram = gram.toarray() if sparse.issparse(gram) else gram
                 kernels.fill_distances(first, gram, norms, distances)
                 if sparse.issparse(X):
@@ -73,7 +76,7 @@ class AllPairs:
         return distances
 
     def _repair_sparse(self, X: sparse.csr_array, norms: Vector, distances: Vector, first: int, stop: int) -> None:
-        """Measure near-duplicates among the pairs of rows first..stop-1 again, from the difference of their rows."""
+        """Recompute the distances of near-duplicates among the pairs of rows first..stop-1, from the difference of their rows."""
         chunk = max(1, BLOCK_ENTRIES // max(1, X.shape[1]))
         for i in range(first, stop):
             row = distances[self._row_start(i) : self._row_start(i + 1)]
@@ -124,17 +127,21 @@ class AllPairs:
             kernels.pair_product(u, costs, v, first, stop, out)
             return out
 
-        return sum(self._over_blocks(multiply_rows))
+        product: Vector = sum(self._over_blocks(multiply_rows))
+        return product
 
     def _over_blocks(self, work: Callable[[int, int], Any]) -> list[Any]:
-        """work(first, stop) for blocks of rows that hold about as many pairs each. A pair adds to both of its nodes, so every block
-        has sums of its own; the blocks do not depend on the number of threads."""
+        """The list of work(first, stop) for blocks of rows with about equally many pairs.
+
+        A pair adds to both of its nodes, so every block has its own sums. The blocks do not depend on the number of threads.
+        """
         bounds = self._blocks
         parts = self.in_parts(lambda first, stop: [work(bounds[b], bounds[b + 1]) for b in range(first, stop)], len(bounds) - 1)
-        return [found for part in parts for found in part]
+        return [result for part in parts for result in part]
 
     @cached_property
     def _blocks(self) -> list[int]:
+        """The first row of every block, and the number of rows."""
         if self.n_pairs < PARALLEL_PAIRS:
             return [0, self.n_nodes]
         shares = np.arange(1, N_BLOCKS) / N_BLOCKS
@@ -159,6 +166,6 @@ class AllPairs:
 
         return kernels.pair_inner(costs, weights.indptr, weights.indices, weights.data)
 
-    def _row_start(self, i):
-        """Place of pair (i, i+1)."""
+    def _row_start(self, i: int) -> int:
+        """Index of pair (i, i+1)."""
         return i * (2 * self.n_nodes - i - 1) // 2

@@ -1,4 +1,4 @@
-"""Candidate pairs without a certificate: a graph the user gives, or approximate nearest neighbors. Their recall is measured."""
+"""Candidate pairs without a certificate: a graph given by the user, or approximate nearest neighbors. Their recall is measured."""
 
 from __future__ import annotations
 
@@ -10,18 +10,19 @@ from scipy import sparse
 
 from rmgl.checks import sound_sparse
 from rmgl.edges.neighborhoods import centered
-from rmgl.edges.tiles import nearest_rows
+from rmgl.edges.search import nearest_rows
 
 SAMPLE = 500
+"""Rows from which recall is measured."""
 KINDS = "'auto', 'all', 'approximate', a number of neighbors or a sparse graph"
 
 
 def approximate_pattern(X: Any, length: int) -> sparse.csr_array:
-    """Lists of about the `length` nearest rows, by nearest-neighbor descent (pynndescent)."""
+    """Find about the `length` nearest rows of each row, by nearest-neighbor descent (pynndescent)."""
     try:
         from pynndescent import NNDescent
     except ImportError as error:
-        raise ImportError("approximate neighbors need pynndescent: pip install 'rmgl[ann]'") from error
+        raise ImportError("candidates='approximate' needs the package pynndescent: pip install 'rmgl[ann]'") from error
     n = X.shape[0]
     data = sparse.csr_matrix(X) if sparse.issparse(X) else np.ascontiguousarray(centered(X), dtype=np.float32)
     found, _ = NNDescent(data, n_neighbors=min(length + 1, n), random_state=0).neighbor_graph
@@ -35,27 +36,29 @@ def approximate_pattern(X: Any, length: int) -> sparse.csr_array:
 def given_pattern(name: str, graph: Any, n_nodes: int) -> sparse.csr_array:
     """The pairs of a sparse graph such as scikit-learn's `KNeighborsTransformer` returns; its values are not used."""
     if not sparse.issparse(graph):
-        raise ValueError(f"candidates for view {name!r} must be {KINDS}, not {type(graph).__name__}")
+        raise ValueError(f"candidates for view {name!r} is of type {type(graph).__name__}: use {KINDS}")
     if graph.shape != (n_nodes, n_nodes):
-        raise ValueError(f"candidates for view {name!r} is a graph of shape {graph.shape}, but the view has {n_nodes} rows")
+        raise ValueError(
+            f"candidates for view {name!r} is a graph of shape {graph.shape}, but the view has {n_nodes} rows: give one node for each row"
+        )
     entries = sound_sparse(f"candidates for view {name!r}", graph).tocoo()
     off_diagonal = entries.row != entries.col
     pairs = (entries.row[off_diagonal], entries.col[off_diagonal])
     pattern = sparse.csr_array((np.ones(pairs[0].size, dtype=bool), pairs), shape=graph.shape)
     if pattern.nnz == 0:
-        raise ValueError(f"candidates for view {name!r} is a graph without pairs")
+        raise ValueError(f"candidates for view {name!r} is a graph without edges: give at least one pair of different rows")
     return pattern
 
 
 def pairs_among(name: str, candidates: Any, rows: NDArray[np.intp] | None, n_nodes: int) -> Any:
-    """A given graph of all entities as one of those a view has; anything else as it is."""
+    """Restrict a given graph of all entities to the rows observed in a view; return other candidates unchanged."""
     if rows is None or not sparse.issparse(candidates) or candidates.shape != (n_nodes, n_nodes):
         return candidates
     return sound_sparse(f"candidates for view {name!r}", candidates)[rows][:, rows]
 
 
 def measured_recall(X: Any, union: sparse.csr_array, length: int) -> float:
-    """The share of the `length` exact nearest neighbors, of a sample of rows, that are candidates."""
+    """The share of the exact `length` nearest neighbors that are candidates, for a sample of rows."""
     n = X.shape[0]
     rows = np.sort(np.random.RandomState(0).permutation(n)[:SAMPLE])
     exact, _ = nearest_rows(centered(X), rows, length)

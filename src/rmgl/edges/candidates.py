@@ -1,4 +1,4 @@
-"""Which pairs a layer may use: all of them, or nearest neighbors that prove the rest away."""
+"""Which pairs a layer may use: all pairs, certified lists of nearest neighbors, approximate lists, or a given graph."""
 
 from __future__ import annotations
 
@@ -20,42 +20,48 @@ from rmgl.edges.pair_list import PairList
 from rmgl.edges.tiles import squared_lengths
 from rmgl.running.threads import Check, InParts, one_part
 
-SMALL = 1500  # rows up to which all pairs are no slower than lists of neighbors, even for sparse layers
-LARGE = 10_000  # rows beyond which the memory of all pairs counts, too
+SMALL = 1500
+"""Number of rows up to which all pairs are no slower than lists of neighbors, even for sparse layers."""
+LARGE = 10_000
+"""Number of rows beyond which the memory for all pairs is also taken into account."""
 SAMPLE = 50
+"""Rows from which the number of neighbors is estimated."""
 LONGEST_EXPECTED = 20_000
+"""Largest estimate of the number of neighbors."""
 BLOCK_ENTRIES = 1 << 20
+"""Entries of a block of distances."""
 REASONS = ("all pairs", "certified", "approximate", "given")
 
 
 @dataclass(frozen=True)
 class Candidates:
-    """Candidate edges, the data distances on them, locally scaled or not, and what is known about the pairs that are left out."""
+    """Candidate pairs, their distances (locally scaled or not), and what is known about the pairs that are left out."""
 
     edges: Edges
     distances: Vector
     reason: str
-    """"all pairs", "certified" (to be extended until that is true), "approximate" or "given"."""
+    """"all pairs", "certified" (they are extended until the certificate holds), "approximate" or "given"."""
     neighborhoods: Neighborhoods | None = None
     scaling: LocalScaling | None = None
     recall: float | None = None
-    """For approximate and given candidates: the share of nearest neighbors, of a sample of rows, that are among them."""
+    """For approximate and given candidates: the share of the nearest neighbors that are candidates, for a sample of rows."""
     guide: NDArray[np.float64] | None = None
-    """Rows whose squared distances are part of `distances`, too."""
+    """An embedding whose squared distances are added to `distances` (None: no guidance)."""
     unguided: Vector | None = None
-    """The distances without them."""
+    """The distances without those of the guide (None: there is no guide)."""
 
     @classmethod
     def certified(cls, found: Neighborhoods, check: Check = lambda: None) -> Candidates:
+        """Candidates with the certificate of their neighborhoods."""
         return cls(found.edges, measured(found.edges, found.X, found.scaling, check), "certified", found, found.scaling)
 
     def guided(self, guide: NDArray[np.float64], check: Check = lambda: None) -> Candidates:
-        """The same pairs with the squared distances of the rows of `guide` added, in place of those of an earlier guide."""
+        """Add the squared distances of the rows of `guide` to the distances, in place of those of an earlier guide."""
         unguided = self.distances if self.unguided is None else self.unguided
         return replace(self, distances=unguided + self.edges.measure(guide, check), guide=guide, unguided=unguided)
 
     def pack(self) -> dict[str, Any] | None:
-        """What it takes to make these again without a search; None for all pairs."""
+        """The values from which `unpacked` restores these candidates without a search; None for all pairs."""
         if not isinstance(self.edges, PairList):
             return None
         known = {"reason": self.reason, "indptr": self.edges.indptr, "indices": self.edges.indices}
@@ -64,7 +70,7 @@ class Candidates:
 
     @classmethod
     def unpacked(cls, packed: dict[str, Any], X: Any, in_parts: InParts, check: Check = lambda: None) -> Candidates:
-        """The candidates of a view, without a guide, from what was packed."""
+        """Restore the candidates of a view, without a guide, from what `pack` returned."""
         pattern, radii, scaling = sound_packed(packed, X.shape[0])
         if radii is not None:
             return cls.certified(Neighborhoods(centered(X), pattern, radii, in_parts, scaling), check)
@@ -72,14 +78,14 @@ class Candidates:
         return cls(edges, measured(edges, X, scaling, check), packed["reason"], scaling=scaling, recall=packed["recall"])
 
     def check_support(self, adjacency: sparse.csr_array) -> None:
-        """Refuse a graph from a file that has edges beside the candidate pairs."""
+        """Raise `Unsound` if a graph read from a file has edges that are not candidate pairs."""
         if isinstance(self.edges, PairList):
             pattern = sparse.csr_array((np.ones(self.edges.indices.size), self.edges.indices, self.edges.indptr), shape=adjacency.shape)
             if abs(adjacency).multiply(pattern).nnz != adjacency.nnz:
-                raise Unsound("a layer has edges that are no candidate pairs")
+                raise Unsound("a layer has edges that are not candidate pairs")
 
     def regrown(self, packed: dict[str, Any] | None, guide: NDArray[np.float64] | None, check: Check = lambda: None) -> Candidates:
-        """These as they were when they were packed: grown, and with a guide or without."""
+        """Restore the extensions that these candidates had when they were packed, and their guide, if any."""
         grown = self
         if packed is not None and self.neighborhoods is not None:
             pattern, radii, _ = sound_packed(packed, self.edges.n_nodes)
@@ -92,6 +98,7 @@ class Candidates:
     def uncertain(
         cls, X: Any, pattern: sparse.csr_array, reason: str, local: float | None, in_parts: InParts, check: Check = lambda: None
     ) -> Candidates:
+        """Candidates from a pattern without a certificate, with their measured recall."""
         union = sparse.csr_array(pattern + pattern.T)
         edges = PairList(union, in_parts)
         length = max(1, round(pattern.nnz / X.shape[0]))
@@ -99,7 +106,7 @@ class Candidates:
         return cls(edges, measured(edges, X, scaling, check), reason, scaling=scaling, recall=measured_recall(X, union, length))
 
     def extended(self, potentials: Vector, check: Check = lambda: None) -> Candidates:
-        """These candidates if they are enough at a solution u, else more of them."""
+        """Add the candidates that a certificate at the solution u needs; return these if the certificate holds already."""
         if self.neighborhoods is None:
             return self
         nodes = self.neighborhoods.too_small(potentials)
@@ -110,14 +117,14 @@ class Candidates:
 
 
 def sound_packed(packed: dict[str, Any], n_nodes: int) -> tuple[sparse.csr_array, Vector | None, LocalScaling | None]:
-    """The pattern, radii and scaling of packed candidates, if they can be those of so many nodes."""
+    """The pattern, radii and scaling of packed candidates, after checks that they are valid for `n_nodes` nodes."""
     reason, recall, radii, scaling = packed["reason"], packed["recall"], packed["radii"], packed["scaling"]
     present = np.ones(np.shape(packed["indices"]), dtype=bool)
     pattern = sound_csr("the pattern of candidate pairs", present, packed["indices"], packed["indptr"], (n_nodes, n_nodes))
     if (pattern != pattern.T).nnz or pattern.diagonal().any():
-        raise Unsound("the pattern of candidate pairs is not symmetric, or pairs a node with itself")
+        raise Unsound("the pattern of candidate pairs is not symmetric, or contains a pair of a node with itself")
     if reason not in REASONS or not (recall is None or isinstance(recall, float)):
-        raise Unsound(f"candidate pairs of an unknown kind {reason!r}")
+        raise Unsound(f"the candidate pairs are of an unknown kind {reason!r}, not one of {REASONS}, or have an invalid recall")
     if radii is not None:
         sound_numbers("the radii of the nodes", radii, (n_nodes,), infinite=True)
     if scaling is not None:
@@ -126,7 +133,7 @@ def sound_packed(packed: dict[str, Any], n_nodes: int) -> tuple[sparse.csr_array
 
 
 def measured(edges: Edges, X: Any, scaling: LocalScaling | None, check: Check = lambda: None) -> Vector:
-    """Squared distances of candidate pairs, locally scaled if asked."""
+    """Squared distances of candidate pairs, locally scaled if `scaling` is given."""
     distances = edges.measure(X, check)
     return distances if scaling is None else scaling.costs(edges, distances)
 
@@ -144,16 +151,16 @@ def find_candidates(
     in_parts: InParts = one_part,
     check: Check = lambda: None,
 ) -> Candidates:
-    """The candidates that `candidates` asks for (after `resolve`), with their distances.
+    """Find the candidate pairs of a view and their distances. `candidates` is what `resolve` returned.
 
-    What would not fit into memory is refused before it is allocated. Views that use all pairs share one store, whose memory the
-    caller has asked for.
+    Raises a MemoryError before it allocates what would not fit. Views that use all pairs share one store, `shared`, for which the
+    caller has checked the memory.
     """
     n = X.shape[0]
     if not isinstance(candidates, str | int):
         return Candidates.uncertain(X, given_pattern(name, candidates, n), "given", floor_share if local else None, in_parts, check)
     if candidates == "approximate":
-        length = first_length(X, alpha, n_neighbors, share=1.5)  # what is missing from these lists stays missing
+        length = first_length(X, alpha, n_neighbors, share=1.5)  # approximate lists are not extended later, so they begin longer
         require_list_memory(n, length, f"view {name!r}")
         return Candidates.uncertain(X, approximate_pattern(X, length), "approximate", floor_share if local else None, in_parts, check)
     if isinstance(candidates, int):
@@ -167,9 +174,9 @@ def find_candidates(
 
 
 def resolve(X: Any, alpha: float | None, candidates: Any, n_neighbors: int = 0) -> Any:
-    """What `candidates` means for this view: "all", "approximate", the length of certified lists at first, or a graph as it is.
+    """Decide what `candidates` means for a view: "all", "approximate", the initial length of certified lists, or a given graph.
 
-    "auto" takes all pairs where they are the cheaper choice. Without an alpha a node is to keep `n_neighbors`.
+    "auto" chooses all pairs where they are cheaper. If alpha is None, a node is expected to keep `n_neighbors`.
     """
     n = X.shape[0]
     if isinstance(candidates, str) and candidates == "auto":
@@ -185,13 +192,13 @@ def resolve(X: Any, alpha: float | None, candidates: Any, n_neighbors: int = 0) 
 
 
 def first_length(X: Any, alpha: float | None, n_neighbors: int = 0, share: float = 1.1) -> int:
-    """A few more neighbors than a node is expected to keep: enough for a first solution, from which the radii are chosen."""
+    """The initial length of lists: a few more neighbors than a node is expected to keep, enough for a first solution."""
     expected = n_neighbors if alpha is None else expected_neighbors(X, alpha)
-    return min(X.shape[0] - 1, int(share * expected) + 5)
+    return min(int(X.shape[0]) - 1, int(share * expected) + 5)
 
 
 def expected_neighbors(X: Any, alpha: float) -> int:
-    """The k at which sum_{j<=k} (z_k+1 - z_j) / 4 reaches alpha, on average over a sample of rows."""
+    """The number k of neighbors at which sum_{j<=k} (z_k+1 - z_j) / 4, averaged over a sample of rows, reaches alpha."""
     X, n = centered(X), X.shape[0]
     rows = np.random.RandomState(0).permutation(n)[: min(n, SAMPLE)]
     norms = squared_lengths(X)

@@ -1,7 +1,7 @@
-"""What a solver may ask of an edge store.
+"""The interface between solvers and edge stores.
 
 An *edge store* holds candidate pairs and no data. A solver works with `(edges, costs, alpha)`, where `costs` is a vector with
-one entry per stored pair, and asks only what `Edges` lists.
+one entry per stored pair, and uses only the methods of `Edges`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Vector = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Evaluation:
-    """One pass over the pairs at u, with t_ij = u_i + u_j - z_ij."""
+    """Sums over the pairs at u, from one pass, with t_ij = u_i + u_j - z_ij."""
 
     excess: Vector
     """sum_j (t_ij)_+ for every node i."""
@@ -33,14 +33,14 @@ class Evaluation:
 
 @dataclass
 class ActivePairs:
-    """The matrix D_A + A, with A the 0/1 matrix of the active pairs: call it with a vector.
+    """The matrix D_A + A, with A the 0/1 matrix of the active pairs; a call multiplies it by a vector.
 
-    Few active pairs are copied out once, so that products need not pass over all candidates.
+    If few pairs are active, they are copied once, so that products need not pass over all candidates.
     """
 
     multiply: Callable[[Vector], Vector]
     passes: float
-    """Passes over the candidates so far, in units of one whole pass."""
+    """Number of passes over the candidates so far; a partial pass counts as a fraction."""
     passes_per_product: float
 
     def __call__(self, v: Vector) -> Vector:
@@ -49,24 +49,24 @@ class ActivePairs:
 
 
 class Edges(Protocol):
-    """What a solver may ask of an edge store."""
+    """An edge store, as solvers use it."""
 
     n_nodes: int
     n_pairs: int
     max_degree: int
     """The largest number of candidate pairs that share a node."""
 
-    def measure(self, X: NDArray | sparse.csr_array, check: Check = ...) -> Vector:
-        """||x_i - x_j||^2 for every candidate pair: rows of a view, or of an embedding. `check` is called now and then."""
+    def measure(self, X: NDArray[np.float64] | sparse.csr_array, check: Check = ...) -> Vector:
+        """||x_i - x_j||^2 for every candidate pair, from the rows of a view or embedding. `check` is called repeatedly and may raise."""
 
     def localized(self, distances: Vector, scales: Vector, floors: Vector) -> Vector:
         """max(z_ij / (s_i s_j), min(f_i, f_j)) for every candidate pair."""
 
     def evaluate(self, u: Vector, costs: Vector) -> Evaluation:
-        """Degrees and dual value at u, before division by powers of alpha; one pass."""
+        """Sums for the degrees and the dual value at u, not yet divided by powers of alpha; one pass."""
 
     def active_pairs(self, u: Vector, costs: Vector, counts: Vector) -> ActivePairs:
-        """The pairs active at u, where `evaluate` found `counts`, as a matrix to multiply with."""
+        """The matrix D_A + A of the pairs active at u; `counts` are those that `evaluate` returned."""
 
     def active(self, u: Vector, costs: Vector, least: float) -> sparse.csr_array:
         """The symmetric matrix of the t_ij that exceed `least`."""

@@ -1,17 +1,17 @@
-"""Candidate pairs with a certificate that no other pair can matter.
+"""Candidate pairs with a certificate that no other pair can carry weight.
 
-A pair can carry weight only if its cost is below u_i + u_j, and costs are squared distances, or no less than locally scaled ones
-z_ij / (s_i s_j). Let every node have a radius such that all pairs with z_ij < s_i s_j (radius_i + radius_j) are candidates (s = 1 without
-scaling). If u_i <= radius_i for all i, a pair that is no candidate has
+A pair can carry weight only if its cost is below u_i + u_j, and costs are at least the squared distances z_ij, or the
+locally scaled ones z_ij / (s_i s_j). Let every node have a radius such that all pairs with z_ij < s_i s_j (radius_i + radius_j) are
+candidates (s = 1 without scaling). If u_i <= radius_i for all i, a pair that is not a candidate has
 
     u_i + u_j <= radius_i + radius_j <= z_ij / (s_i s_j)
 
 so it carries no weight, whatever the embedding adds to the costs: the solution over the candidates *is* the solution over all pairs.
 
 Lists of nearest neighbors, to the distance rho_i of the last one, have radius_i = a_i min(a) / 2 with a_i = sqrt(rho_i) / s_i, for a pair
-in no list has z_ij >= sqrt(rho_i rho_j) = s_i s_j a_i a_j; without scaling radius_i = rho_i / 2, for z_ij >= (rho_i + rho_j) / 2. Where a
-node's u exceeds its radius, the radius is raised a little beyond u, the pairs this asks for are added, and the solve goes on from where it
-was.
+in no list has z_ij >= sqrt(rho_i rho_j) = s_i s_j a_i a_j; without scaling radius_i = rho_i / 2, for z_ij >= (rho_i + rho_j) / 2. Where the
+u of a node exceeds its radius, the radius is set a little larger than u, the pairs within it are added, and the solver continues from its
+last point.
 """
 
 from __future__ import annotations
@@ -27,17 +27,19 @@ from scipy import sparse
 from rmgl.edges.interface import Vector
 from rmgl.edges.local_scaling import LISTED, LocalScaling
 from rmgl.edges.pair_list import PairList
-from rmgl.edges.tiles import listed_distances, nearest_rows, pairs_within
+from rmgl.edges.search import listed_distances, nearest_rows, pairs_within
 from rmgl.running.memory import require_memory
 from rmgl.running.threads import Check, InParts, one_part
 
 BYTES_PER_LISTED = 100
-MARGIN = 0.05  # by which a radius is raised beyond u: fewer searches against more candidates
+"""Memory for one listed neighbor: pattern, its transpose and union, distances and costs."""
+MARGIN = 0.05
+"""How much larger than u a radius is set, relative to u. A larger margin means fewer searches and more candidates."""
 
 
 @dataclass(frozen=True)
 class Neighborhoods:
-    """Candidate pairs of the rows of X, as a symmetric CSR pattern that holds all within their radii."""
+    """Candidate pairs of the rows of X, as a symmetric CSR pattern that contains every pair within the radii."""
 
     X: Any
     pattern: sparse.csr_array
@@ -49,17 +51,17 @@ class Neighborhoods:
     def search(
         cls, X: Any, length: int, in_parts: InParts = one_part, check: Check = lambda: None, local: float | None = None
     ) -> Neighborhoods:
-        """Lists of the `length` nearest rows, found exactly. `local` is the share of the floors of a local scaling (None: no scaling)."""
+        """Find the `length` nearest rows of each row exactly. `local` is the floor share of a local scaling (None: no scaling)."""
         X, nodes = centered(X), np.arange(X.shape[0])
-        neighbors, reach = nearest_rows(X, nodes, length if local is None else max(length, LISTED), check)
+        neighbors, bounds = nearest_rows(X, nodes, length if local is None else max(length, LISTED), check)
         pattern = union_of(np.repeat(nodes, neighbors.shape[1]), neighbors.ravel(), nodes.size)
         if local is None:
-            return cls(X, pattern, reach / 2, in_parts)
-        if neighbors.shape[1] > LISTED:  # scales are the same whatever the lists
+            return cls(X, pattern, bounds / 2, in_parts)
+        if neighbors.shape[1] > LISTED:  # scales must not depend on the length of the lists
             scaling = LocalScaling.of(X, local, check)
         else:
             scaling = LocalScaling.from_lists(neighbors, listed_distances(X, nodes, neighbors), local)
-        relative = np.sqrt(np.maximum(reach, 0.0)) / scaling.scales
+        relative = np.sqrt(np.maximum(bounds, 0.0)) / scaling.scales
         return cls(X, pattern, relative * relative.min() / 2, in_parts, scaling)
 
     @cached_property
@@ -67,11 +69,11 @@ class Neighborhoods:
         return PairList(self.pattern, self.in_parts)
 
     def too_small(self, potentials: Vector) -> NDArray[np.intp]:
-        """The nodes whose radii do not prove that nothing was left out."""
+        """The nodes whose potential u exceeds their radius, so that the certificate does not hold."""
         return np.flatnonzero(potentials > self.radii)
 
     def widened(self, nodes: NDArray[np.intp], potentials: Vector, check: Check = lambda: None) -> Neighborhoods:
-        """The same with radii beyond u at the given nodes."""
+        """Enlarge the radii of the given nodes beyond their potentials u, and add the pairs within them."""
         n, radii = self.X.shape[0], self.radii.copy()
         radii[nodes] = potentials[nodes] + MARGIN * np.abs(potentials[nodes])
         scales = None if self.scaling is None else self.scaling.scales
@@ -80,17 +82,17 @@ class Neighborhoods:
 
 
 def require_list_memory(n_nodes: int, length: int, purpose: str) -> None:
-    """Refuse lists that would not fit: pattern, its transpose and union, distances and costs."""
+    """Raise a MemoryError, before anything is allocated, if lists of `length` neighbors would not fit."""
     advice = "use fewer neighbors (a smaller alpha) or fewer rows"
     require_memory(BYTES_PER_LISTED * n_nodes * length, f"{purpose}: {n_nodes * length:,} listed neighbors", advice)
 
 
 def centered(X: Any) -> Any:
-    """Dense rows without their mean, so that |x|^2 + |y|^2 - 2x'y keeps its digits."""
+    """Subtract the mean of the rows, if they are dense, so that |x|^2 + |y|^2 - 2x'y loses fewer digits."""
     return X if sparse.issparse(X) else X - X.mean(axis=0)
 
 
-def union_of(left: NDArray, right: NDArray, n: int) -> sparse.csr_array:
-    """Pairs, given in either direction or both, as a symmetric n x n pattern."""
+def union_of(left: NDArray[np.integer[Any]], right: NDArray[np.integer[Any]], n: int) -> sparse.csr_array:
+    """The symmetric n x n pattern of pairs that are given in one direction or both."""
     pattern = sparse.csr_array((np.ones(left.size, dtype=bool), (left, right)), shape=(n, n))
     return sparse.csr_array(pattern + pattern.T)

@@ -1,4 +1,4 @@
-"""Some pairs of nodes are candidates: a symmetric pattern, O(pairs) memory."""
+"""An edge store of listed pairs: a symmetric pattern, with memory proportional to the number of pairs."""
 
 from __future__ import annotations
 
@@ -11,12 +11,15 @@ from scipy import sparse
 from rmgl.edges.interface import ActivePairs, Evaluation, Vector
 from rmgl.running.threads import Check, InParts, one_part
 
+Integers = NDArray[np.integer[Any]]
 BLOCK_ENTRIES = 1 << 22
-PARALLEL_ENTRIES = 1 << 18  # below it a pass is over before threads have started
+"""Entries that are measured between two checks whether the run is to stop."""
+PARALLEL_ENTRIES = 1 << 18
+"""Number of entries from which threads are used; a shorter pass ends before they have started."""
 
 
 class PairList:
-    """The pairs of a symmetric pattern. Costs hold each pair twice, once in either row.
+    """The edge store of the pairs of a symmetric pattern. Costs hold each pair twice, once in the row of each node.
 
     Examples
     --------
@@ -102,8 +105,8 @@ class PairList:
         self.in_parts(lambda first, stop: kernels.list_inner(*own, *given, first, stop, totals), self.n_nodes)
         return float(totals.sum() / 2)
 
-    def _above(self, u: Vector, costs: Vector, least: float, counts: Vector, weighted: bool) -> tuple[NDArray, NDArray, Vector]:
-        """CSR arrays of the t_ij > least, of which there are `counts` in each row."""
+    def _above(self, u: Vector, costs: Vector, least: float, counts: Vector, weighted: bool) -> tuple[Integers, Integers, Vector]:
+        """Row starts, column indices and (if `weighted`) entries of the CSR matrix of the t_ij > least, with `counts` entries per row."""
         from rmgl import kernels
 
         starts = np.zeros_like(self.indptr)

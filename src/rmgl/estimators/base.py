@@ -10,8 +10,9 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Cluster
 from sklearn.utils.validation import validate_data
 
 from rmgl.estimators.parameters import BY_NAME, LIST, NOTHING, SEED, Table, check_parameters, one_of, whole_number
+from rmgl.views.check_view import is_collection_of_views
 from rmgl.views.scaling import SCALES
-from rmgl.views.views import Views, is_collection_of_views
+from rmgl.views.views import Views
 
 
 class ViewsClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):

@@ -35,8 +35,9 @@ from rmgl.running.progress import Stopwatch, half_step_progress
 from rmgl.running.threads import Team, number_of_workers, single_threaded, team_of
 from rmgl.storage.graphs import layers_to_igraph, layers_to_networkx, node_attributes
 from rmgl.storage.saved_models import read_model, write_model
+from rmgl.views.check_view import is_collection_of_views
 from rmgl.views.scaling import Scaler
-from rmgl.views.views import Views, is_collection_of_views
+from rmgl.views.views import Views
 
 EIGEN_TOL = 1e-6
 AUTO = one_of("auto")

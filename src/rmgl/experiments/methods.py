@@ -20,7 +20,8 @@ from rmgl.baselines.spectral import spectral_rows
 from rmgl.estimators.rmgl import RMGL
 from rmgl.experiments.data import Problem
 from rmgl.model.defaults import default_alpha, default_beta
-from rmgl.views.views import Views, side_by_side
+from rmgl.views.matrix import side_by_side
+from rmgl.views.views import Views
 
 Embeddings = dict[str, NDArray[np.float64]]
 

@@ -1,9 +1,9 @@
-"""Compiled loops, and nothing else. In every one of them
+"""Compiled loops, called kernels. In all of them
 
     t_ij = u_i + u_j - z_ij          a pair is *active* where t_ij > 0
 
-They release the GIL and use one thread each; `first` and `stop` let threads share the rows. They assume finite numbers (`fastmath`):
-validate before calling. The NumPy statement each one mirrors stands in `tests/test_kernels.py`.
+They release the GIL and use one thread each; `first` and `stop` let threads share the rows. They assume finite numbers (`fastmath`)
+and valid indices: check arguments before the call. `tests/test_kernels.py` compares each kernel with the same computation in NumPy.
 """
 
 from rmgl.kernels.all_pairs import (

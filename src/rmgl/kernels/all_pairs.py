@@ -1,21 +1,23 @@
 """Loops over all pairs (i, j), i < j, stored row by row: (0,1), (0,2), ..., (1,2), ...
 
-Rows are taken as slices because a slice has no negative index, which is what lets the compiler vectorize.
+Loops run over slices of rows: a slice has no negative indices, so the compiler can vectorize the loop.
 """
 
-from rmgl.kernels.compiling import compiled, inlined, slack, squared_difference
+from rmgl.kernels.compiling import Floats, Integers, compiled, inlined, slack, squared_difference
 
 
 @inlined
-def row_start(i, n):
-    """Place of pair (i, i+1) among the pairs of n nodes."""
+def row_start(i: int, n: int) -> int:
+    """Index of pair (i, i+1) among the pairs of n nodes."""
     return i * (2 * n - i - 1) // 2
 
 
 @compiled
-def pair_excess(u, costs, first, stop, excess, counts):
-    """For the pairs of rows first..stop-1: add sum_j (t_ij)_+ to excess_i and the number of active pairs to counts_i, for both
-    nodes of a pair; return their sum of (t_ij)_+^2."""
+def pair_excess(u: Floats, costs: Floats, first: int, stop: int, excess: Floats, counts: Floats) -> float:
+    """Add (t_ij)_+ to excess_i and excess_j, and 1 to counts_i and counts_j of active pairs, for the pairs of rows first..stop-1.
+
+    Returns the sum of (t_ij)_+^2 over these pairs.
+    """
     n = u.size
     squares = 0.0
     for i in range(first, stop):
@@ -38,8 +40,8 @@ def pair_excess(u, costs, first, stop, excess, counts):
 
 
 @compiled
-def pair_product(u, costs, v, first, stop, out):
-    """For the pairs of rows first..stop-1: add v_i + v_j of the active ones to out_i and out_j; over all rows (D_A + A) v."""
+def pair_product(u: Floats, costs: Floats, v: Floats, first: int, stop: int, out: Floats) -> None:
+    """Add v_i + v_j to out_i and out_j for the active pairs of rows first..stop-1; over all rows this adds (D_A + A) v."""
     n = u.size
     for i in range(first, stop):
         start = row_start(i, n)
@@ -55,8 +57,8 @@ def pair_product(u, costs, v, first, stop, out):
 
 
 @compiled
-def pair_active(u, costs, places, indices):
-    """Write the pattern of the active pairs in CSR form. `places` holds the row starts and is advanced."""
+def pair_active(u: Floats, costs: Floats, places: Integers, indices: Integers) -> None:
+    """Write the column indices of the symmetric CSR pattern of the active pairs. `places` holds the row starts and is advanced."""
     n = u.size
     for i in range(n):
         start = row_start(i, n)
@@ -79,7 +81,7 @@ def pair_active(u, costs, places, indices):
 
 
 @compiled
-def count_above(u, costs, least, degrees):
+def count_above(u: Floats, costs: Floats, least: float, degrees: Integers) -> None:
     """Add to degrees_i the number of pairs of i with t_ij > least."""
     n = u.size
     for i in range(n):
@@ -95,11 +97,13 @@ def count_above(u, costs, least, degrees):
 
 
 @compiled
-def fill_symmetric(u, costs, least, first, stop, places, indices, data):
+def fill_symmetric(
+    u: Floats, costs: Floats, least: float, first: int, stop: int, places: Integers, indices: Integers, data: Floats
+) -> None:
     """Write rows first..stop-1 of the symmetric CSR matrix of the t_ij > least. `places` holds the row starts and is advanced.
 
-    A row receives its smaller neighbors before its larger ones, so indices come out sorted. All rows at once are written in one pass
-    over the pairs; a part of them takes a pass for either kind of neighbor.
+    A row receives its smaller neighbors before its larger ones, so indices are sorted. All rows together are written in one pass
+    over the pairs; a part of the rows takes one pass for the smaller neighbors and one for the larger.
     """
     n = u.size
     if first == 0 and stop == n:
@@ -134,7 +138,7 @@ def fill_symmetric(u, costs, least, first, stop, places, indices, data):
 
 
 @compiled
-def pair_inner(costs, indptr, indices, data):
+def pair_inner(costs: Floats, indptr: Integers, indices: Integers, data: Floats) -> float:
     """Sum of z_ij times the entry, over the entries above the diagonal of a CSR matrix."""
     n = indptr.size - 1
     total = 0.0
@@ -148,7 +152,7 @@ def pair_inner(costs, indptr, indices, data):
 
 
 @compiled
-def fill_distances(first, gram, norms, out):
+def fill_distances(first: int, gram: Floats, norms: Floats, out: Floats) -> None:
     """Squared distances max(|x_i|^2 + |x_j|^2 - 2 x_i'x_j, 0) of the pairs whose smaller node is first, first + 1, ...
 
     `gram[r, c]` holds x_i'x_j with i = first + r and j = first + c.
@@ -164,8 +168,8 @@ def fill_distances(first, gram, norms, out):
 
 
 @compiled
-def repair_distances(X, norms, share, first, stop, out):
-    """Measure the pairs of rows first..stop-1 with out_ij < share (|x_i|^2 + |x_j|^2) again, from the difference of their rows."""
+def repair_distances(X: Floats, norms: Floats, share: float, first: int, stop: int, out: Floats) -> None:
+    """Recompute the distances out_ij < share (|x_i|^2 + |x_j|^2) of rows first..stop-1 from the difference x_i - x_j."""
     n = norms.size
     for i in range(first, stop):
         start = row_start(i, n)
@@ -177,7 +181,7 @@ def repair_distances(X, norms, share, first, stop, out):
 
 
 @compiled
-def pair_localize(distances, scales, floors, first, stop, out):
+def pair_localize(distances: Floats, scales: Floats, floors: Floats, first: int, stop: int, out: Floats) -> None:
     """out_ij = max(z_ij / (s_i s_j), min(f_i, f_j)) for the pairs of rows first..stop-1."""
     n = scales.size
     for i in range(first, stop):

@@ -1,9 +1,9 @@
-"""Compiled loops kept on disk, so that the next process need not compile them. A cache that cannot be used never stops a run.
+"""A cache of compiled loops on disk, so that the next process need not compile them. A cache that cannot be used never stops a run.
 
-The cache of numba raises an error where no folder can be written, where a file is damaged and where the disk is full, and it runs the
-machine code of a file as it finds it. Here every file carries two digests: of what the loop was compiled from, and of the contents. What
-does not agree with them is compiled anew and written over. Where nothing can be written, loops are compiled in memory. A warning says so
-once in a process.
+The cache of numba raises an error if no folder can be written, if a file is damaged or if the disk is full, and it runs the machine code
+of a file without checking it. Here every file holds two digests: of the sources of the loop, and of the file's contents. A file that does
+not match them is compiled again and replaced. If nothing can be written, loops are compiled in memory. Each process warns about such
+problems once.
 """
 
 from __future__ import annotations
@@ -13,27 +13,29 @@ import os
 import pickle
 import uuid
 import warnings
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numba
 from numba.core import config as numba_config
-from numba.core.serialize import dumps
+from numba.core import serialize
 
 DIGEST = hashlib.sha256().digest_size
 HERE = Path(__file__).parent
 config: Any = numba_config
+dump: Callable[[Any], bytes] = serialize.dumps
 ANOTHER_FOLDER = "set the environment variable NUMBA_CACHE_DIR to a folder that can be written"
-COMPILING = "Each process compiles them anew, which takes some seconds"
+COMPILING = "Every process compiles them again, which takes some seconds"
 
 
 class Damaged(Exception):
-    """A file does not hold what was written."""
+    """The contents of a cache file differ from what was written."""
 
 
 def keep_on_disk(dispatcher: Any) -> None:
-    """Let a loop be loaded from disk, and kept there once it is compiled, where that is possible."""
+    """Load a loop from disk if it was compiled before, and store it there once it is compiled, if the disk allows it."""
     if not hasattr(dispatcher, "enable_caching"):  # NUMBA_DISABLE_JIT
         return
     try:
@@ -41,16 +43,16 @@ def keep_on_disk(dispatcher: Any) -> None:
     except (RuntimeError, OSError) as error:
         folders = [folder for folder in (config.CACHE_DIR, HERE / "__pycache__", "the user's cache folder") if folder]
         tried = " nor ".join(map(str, folders))
-        _warn_once(f"compiled loops cannot be kept on disk ({error}): neither {tried} can be written. {COMPILING}; {ANOTHER_FOLDER}")
+        _warn_once(f"compiled loops cannot be stored on disk ({error}): neither {tried} can be written. {COMPILING}; {ANOTHER_FOLDER}")
         return
     try:
         dispatcher._cache = CheckedCache(dispatcher._cache)
-    except AttributeError:  # another numba, with a cache of another build: it is used as it is
+    except AttributeError:  # a version of numba whose cache has other attributes: use it unchanged
         return
 
 
 class CheckedCache:
-    """The cache of one loop, around that of numba; what goes wrong with its files is a warning."""
+    """The cache of one loop: numba's cache, with warnings in place of errors."""
 
     def __init__(self, ours: Any) -> None:
         implementation = ours._impl
@@ -62,24 +64,29 @@ class CheckedCache:
         return getattr(self._ours, name)
 
     def load_overload(self, signature: Any, target: Any) -> Any:
-        """The compiled loop for a signature, None if it has to be compiled."""
+        """Load the compiled loop for a signature (None: it must be compiled)."""
         try:
             return self._ours.load_overload(signature, target)
         except Exception as error:
             problem = f"a compiled loop in {self._ours.cache_path} cannot be used ({error or type(error).__name__})"
-        _warn_once(f"{problem}. It is compiled anew and written over, which takes some seconds; if this comes back, {ANOTHER_FOLDER}")
+        _warn_once(f"{problem}. It is compiled again and replaced, which takes some seconds; if this happens again, {ANOTHER_FOLDER}")
         return None
 
     def save_overload(self, signature: Any, compiled: Any) -> None:
+        """Store a compiled loop, or warn if it cannot be stored."""
         try:
-            return self._ours.save_overload(signature, compiled)
+            self._ours.save_overload(signature, compiled)
+            return
         except Exception as error:
-            problem = f"compiled loops cannot be kept in {self._ours.cache_path} ({error or type(error).__name__})"
-        _warn_once(f"{problem}. {COMPILING}; make room there, or {ANOTHER_FOLDER}")
+            problem = f"compiled loops cannot be stored in {self._ours.cache_path} ({error or type(error).__name__})"
+        _warn_once(f"{problem}. {COMPILING}; free some space there, or {ANOTHER_FOLDER}")
 
 
 class CheckedFiles:
-    """The files of one loop, one for each signature and processor: the digest of its origin, that of its contents, and the contents."""
+    """The cache files of one loop, one for each signature and processor.
+
+    A file holds the digest of the loop's origin (its key and sources), the digest of its contents, and the contents.
+    """
 
     def __init__(self, folder: Path, name: str, sources: tuple[Any, ...]) -> None:
         self.folder, self.name, self.sources = folder, name, sources
@@ -91,7 +98,7 @@ class CheckedFiles:
         return _digest(repr((key, self.sources)).encode())
 
     def load(self, key: Any) -> Any:
-        """What was saved under a key; None if there is nothing, or it was compiled from something else."""
+        """Load what was saved under a key (None: there is no file, or it was compiled from other sources)."""
         try:
             found = self.path(key).read_bytes()
         except FileNotFoundError:
@@ -104,8 +111,8 @@ class CheckedFiles:
         return pickle.loads(contents)
 
     def save(self, key: Any, data: Any) -> None:
-        """Write a file, complete or not at all."""
-        contents, path = dumps(data), self.path(key)
+        """Write a file completely or not at all."""
+        contents, path = dump(data), self.path(key)
         unfinished = path.with_name(f"{path.name}.tmp.{uuid.uuid4().hex[:16]}")
         try:
             unfinished.write_bytes(self.origin(key) + _digest(contents) + contents)
@@ -120,7 +127,7 @@ class CheckedFiles:
 
 @cache
 def all_sources() -> bytes:
-    """A digest of all files of loops: they are compiled into one another, and numba looks at one file alone."""
+    """A digest of the sources of all loops: loops are compiled into one another, but numba checks only the file of each loop."""
     return _digest(b"".join(path.read_bytes() for path in sorted(HERE.glob("*.py"))))
 
 

@@ -1,31 +1,50 @@
-"""How loops are compiled, and the one number they must all agree on."""
+"""How loops are compiled, the types of their arguments, and the functions that they share."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
-from numba import njit
+import numba
+import numpy as np
+from numpy.typing import NDArray
 
 from rmgl.kernels.cache import keep_on_disk
 
-inlined = njit(inline="always")
+njit: Any = numba.njit  # typed only in some versions of numba
+Function = TypeVar("Function", bound=Callable[..., Any])
+Floats = NDArray[np.float64]
+Integers = NDArray[np.integer[Any]]
+Products = NDArray[np.floating[Any]]
+"""Products of rows, in single or double precision."""
 
 
-def compiled(loop: Callable) -> Any:
-    """A loop that releases the GIL, compiled at its first call, or loaded from disk if that was done before."""
-    dispatcher = njit(nogil=True, fastmath=True)(loop)
+def compiled(loop: Function) -> Function:
+    """Compile a loop, which then releases the GIL: at its first call, or by loading it from disk if it was compiled before."""
+    dispatcher: Function = njit(nogil=True, fastmath=True)(loop)
     keep_on_disk(dispatcher)
     return dispatcher
 
 
-@njit
-def slack(u_i, u_j, z):
-    """t_ij, always rounded the same way: compiled without `fastmath`, so that all kernels agree on which pairs are active."""
+def inlined(function: Function) -> Function:
+    """Compile a function into the loops that call it."""
+    dispatcher: Function = njit(inline="always")(function)
+    return dispatcher
+
+
+def rounded_as_written(function: Function) -> Function:
+    """Compile a function without `fastmath`, so that its result is the same in every loop that calls it."""
+    dispatcher: Function = njit(function)
+    return dispatcher
+
+
+@rounded_as_written
+def slack(u_i: float, u_j: float, z: float) -> float:
+    """t_ij = u_i + u_j - z_ij, rounded the same way in all kernels, so that they agree on which pairs are active."""
     return (u_i + u_j) - z
 
 
-@njit(inline="always")
-def squared_difference(own, other):
-    """|own - other|^2 of two rows."""
+@inlined
+def squared_difference(own: Floats, other: Floats) -> float:
+    """|own - other|^2, for two rows."""
     total = 0.0
     for column in range(own.size):
         difference = own[column] - other[column]

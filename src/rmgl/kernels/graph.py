@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from rmgl.kernels.compiling import compiled
+from rmgl.kernels.compiling import Floats, Integers, compiled
 
 
 @compiled
-def pattern_product(starts, found, v, first, stop, out):
+def pattern_product(starts: Integers, found: Integers, v: Floats, first: int, stop: int, out: Floats) -> None:
     """out_i = sum of v_i + v_j over the pairs (i, j) of a symmetric CSR pattern, for rows first..stop-1."""
     for i in range(first, stop):
         out_i = v[i] * (starts[i + 1] - starts[i])
@@ -16,7 +16,7 @@ def pattern_product(starts, found, v, first, stop, out):
 
 
 @compiled
-def add_to_dense(indptr, indices, data, weight, out):
+def add_to_dense(indptr: Integers, indices: Integers, data: Floats, weight: float, out: Floats) -> None:
     """Add weight times a CSR matrix to a dense one."""
     for i in range(indptr.size - 1):
         own = out[i]
@@ -25,8 +25,19 @@ def add_to_dense(indptr, indices, data, weight, out):
 
 
 @compiled
-def laplacian_recurrence(indptr, indices, weights, diagonal, V, center, factor, first, stop, last):
-    """Rows first..stop-1 of factor (diag(diagonal) - W - center) V - last, written into `last`; W in CSR form, V a block of columns."""
+def laplacian_recurrence(
+    indptr: Integers,
+    indices: Integers,
+    weights: Floats,
+    diagonal: Floats,
+    V: Floats,
+    center: float,
+    factor: float,
+    first: int,
+    stop: int,
+    last: Floats,
+) -> None:
+    """Write rows first..stop-1 of factor (diag(diagonal) - W - center) V - last into `last`; W is in CSR form, V a block of columns."""
     sums = np.empty(V.shape[1])
     for i in range(first, stop):
         own, out = V[i], last[i]
@@ -41,10 +52,11 @@ def laplacian_recurrence(indptr, indices, weights, diagonal, V, center, factor, 
 
 
 @compiled
-def sum_rows(starts, indices, data, weights, indptr, found, totals):
+def sum_rows(starts: Integers, indices: Integers, data: Floats, weights: Floats, indptr: Integers, found: Integers, totals: Floats) -> int:
     """sum_m weights_m W_m, row by row, for CSR matrices laid end to end whose row i begins at starts[m, i] and ends at starts[m, i + 1].
 
-    The sum's row starts are written into `indptr`, its columns (not sorted) and entries into `found` and `totals`. Return how many.
+    Writes the row starts of the sum into `indptr`, its column indices (not sorted) into `found` and its entries into `totals`.
+    Returns the number of entries.
     """
     n = starts.shape[1] - 1
     place_of = np.full(n, -1)

@@ -1,16 +1,18 @@
 """Loops over listed pairs: a symmetric pattern in CSR form (indptr, indices sorted within rows), costs aligned with indices.
 
-Every pair stands in two rows, so rows gather and never scatter.
+Every pair is in two rows, so each row writes only its own results.
 """
 
 import numpy as np
 
-from rmgl.kernels.compiling import compiled, slack, squared_difference
+from rmgl.kernels.compiling import Floats, Integers, compiled, slack, squared_difference
 
 
 @compiled
-def list_excess(u, indptr, indices, costs, first, stop, excess, counts, squares):
-    """For rows first..stop-1, over the listed pairs: excess_i = sum_j (t_ij)_+, counts_i the active ones, squares_i = sum_j (t_ij)_+^2."""
+def list_excess(
+    u: Floats, indptr: Integers, indices: Integers, costs: Floats, first: int, stop: int, excess: Floats, counts: Floats, squares: Floats
+) -> None:
+    """excess_i = sum_j (t_ij)_+, counts_i = number of active pairs and squares_i = sum_j (t_ij)_+^2, for rows first..stop-1."""
     for i in range(first, stop):
         excess_i = 0.0
         counts_i = 0.0
@@ -26,7 +28,7 @@ def list_excess(u, indptr, indices, costs, first, stop, excess, counts, squares)
 
 
 @compiled
-def list_count(u, indptr, indices, costs, least, first, stop, counts):
+def list_count(u: Floats, indptr: Integers, indices: Integers, costs: Floats, least: float, first: int, stop: int, counts: Floats) -> None:
     """counts_i = number of listed pairs of i with t_ij > least, for rows first..stop-1."""
     for i in range(first, stop):
         counts_i = 0
@@ -36,10 +38,21 @@ def list_count(u, indptr, indices, costs, least, first, stop, counts):
 
 
 @compiled
-def list_above(u, indptr, indices, costs, least, first, stop, starts, found, data):
-    """Rows first..stop-1 of the CSR matrix of the t_ij > least, whose row starts are given; without `data` (empty) its pattern.
+def list_above(
+    u: Floats,
+    indptr: Integers,
+    indices: Integers,
+    costs: Floats,
+    least: float,
+    first: int,
+    stop: int,
+    starts: Integers,
+    found: Integers,
+    data: Floats,
+) -> None:
+    """Write rows first..stop-1 of the CSR matrix of the t_ij > least, whose row starts are given; only its pattern if `data` is empty.
 
-    Every entry is written and then kept or overwritten: whether it stays is a number, not a branch that the processor would guess.
+    Every entry is written, and the next one overwrites it if it is not kept: this avoids a branch that processors predict badly.
     """
     weighted = data.size > 0
     for i in range(first, stop):
@@ -55,10 +68,20 @@ def list_above(u, indptr, indices, costs, least, first, stop, starts, found, dat
 
 
 @compiled
-def list_inner(indptr, indices, costs, starts, found, data, first, stop, totals):
+def list_inner(
+    indptr: Integers,
+    indices: Integers,
+    costs: Floats,
+    starts: Integers,
+    found: Integers,
+    data: Floats,
+    first: int,
+    stop: int,
+    totals: Floats,
+) -> None:
     """totals_i = sum_j z_ij times the entry, for rows first..stop-1 of a CSR matrix (starts, found, data) on listed pairs.
 
-    A row's costs are laid out by column, where its entries find them: a search along the row would be guesswork for the processor.
+    The costs of a row are first written out by column: a search along the row would branch unpredictably.
     """
     by_column = np.empty(indptr.size - 1)
     for i in range(first, stop):
@@ -71,8 +94,8 @@ def list_inner(indptr, indices, costs, starts, found, data, first, stop, totals)
 
 
 @compiled
-def list_distances(X, indptr, indices, first, stop, out):
-    """Squared distances of the rows of X over the listed pairs of rows first..stop-1, from differences."""
+def list_distances(X: Floats, indptr: Integers, indices: Integers, first: int, stop: int, out: Floats) -> None:
+    """out_ij = |x_i - x_j|^2 over the listed pairs of rows first..stop-1, from differences."""
     for i in range(first, stop):
         own = X[i]
         for place in range(indptr[i], indptr[i + 1]):
@@ -80,7 +103,9 @@ def list_distances(X, indptr, indices, first, stop, out):
 
 
 @compiled
-def list_localize(indptr, indices, distances, scales, floors, first, stop, out):
+def list_localize(
+    indptr: Integers, indices: Integers, distances: Floats, scales: Floats, floors: Floats, first: int, stop: int, out: Floats
+) -> None:
     """out_ij = max(z_ij / (s_i s_j), min(f_i, f_j)) over the listed pairs of rows first..stop-1."""
     for i in range(first, stop):
         for place in range(indptr[i], indptr[i + 1]):
@@ -89,8 +114,8 @@ def list_localize(indptr, indices, distances, scales, floors, first, stop, out):
 
 
 @compiled
-def distances_to(rows, X, neighbors, out):
-    """Squared distances of some rows from the rows of X listed for each of them, from differences."""
+def distances_to(rows: Floats, X: Floats, neighbors: Integers, out: Floats) -> None:
+    """Squared distances between each of `rows` and the rows of X listed for it, from differences."""
     for a in range(rows.shape[0]):
         own = rows[a]
         for k in range(neighbors.shape[1]):

@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from rmgl.kernels.compiling import compiled
+from rmgl.kernels.compiling import Integers, Products, compiled
 
 
 @compiled
-def replace_worst(scores, found, score, place):
-    """Put (score, place) where the root of the heap was, and let it sink."""
+def replace_worst(scores: Products, found: Integers, score: float, place: int) -> None:
+    """Replace the root of a heap by (score, place), and restore the heap."""
     size = scores.size
     at = 0
     while True:
@@ -26,10 +26,12 @@ def replace_worst(scores, found, score, place):
 
 
 @compiled
-def offer(products, queries, first, scores, found, other_scores, other_found):
-    """Offer entry (a, b) of `products` as neighbor first + b to query a, and query a to column b where columns have heaps.
+def offer(
+    products: Products, queries: Integers, first: int, scores: Products, found: Integers, other_scores: Products, other_found: Integers
+) -> None:
+    """Insert row first + b into the heap of query a with score products[a, b], and query a into the heap of row first + b if it has one.
 
-    A row is not offered to itself. Chunks without anything of use, nearly all in the end, are passed over by a vectorized test.
+    A row is not inserted into its own heap. A vectorized test skips chunks in which no score is large enough, which are most of them.
     """
     both = other_scores.shape[0] > 0
     cuts = np.full(products.shape[1], products.dtype.type(3e38))
@@ -54,8 +56,8 @@ def offer(products, queries, first, scores, found, other_scores, other_found):
 
 
 @compiled
-def count_positive(products, counts):
-    """counts_a = number of positive entries in row a; return their sum."""
+def count_positive(products: Products, counts: Integers) -> int:
+    """counts_a = number of positive entries in row a. Returns their sum."""
     total = 0
     for a in range(products.shape[0]):
         row = products[a]
@@ -65,7 +67,7 @@ def count_positive(products, counts):
 
 
 @compiled
-def positive_entries(products, queries, first, counts, left, right):
+def positive_entries(products: Products, queries: Integers, first: int, counts: Integers, left: Integers, right: Integers) -> None:
     """Write the pairs (queries_a, first + b) of the positive entries, row by row."""
     at = 0
     for a in range(products.shape[0]):
@@ -80,8 +82,10 @@ def positive_entries(products, queries, first, counts, left, right):
 
 
 @compiled
-def offer_tiles(left, right, tile, firsts, seconds, buffer, scores, found):
-    """For pairs of tiles (firsts_p, seconds_p), one after the other: offer all products of their rows to both sides."""
+def offer_tiles(
+    left: Products, right: Products, tile: int, firsts: Integers, seconds: Integers, buffer: Products, scores: Products, found: Integers
+) -> None:
+    """Call `offer` with the products of the rows of tiles firsts_p and seconds_p, for every pair of tiles p and in both directions."""
     n = left.shape[0]
     places = np.arange(n)
     for pair in range(firsts.size):
@@ -95,10 +99,20 @@ def offer_tiles(left, right, tile, firsts, seconds, buffer, scores, found):
 
 
 @compiled
-def scan_tiles(left, right, tile, firsts, seconds, begin, buffer, left_found, right_found):
-    """For pairs of tiles from number `begin` on: write the pairs of rows with positive products, as long as a whole tile of them has room.
+def scan_tiles(
+    left: Products,
+    right: Products,
+    tile: int,
+    firsts: Integers,
+    seconds: Integers,
+    begin: int,
+    buffer: Products,
+    left_found: Integers,
+    right_found: Integers,
+) -> tuple[int, int]:
+    """Write the pairs of rows with positive products, for the pairs of tiles from `begin` on, while there is room for a whole tile of them.
 
-    Returns the number of the first pair of tiles that was not seen, and how many pairs of rows were found.
+    Returns the index of the first pair of tiles that was not scanned, and the number of pairs of rows found.
     """
     n, count = left.shape[0], 0
     for pair in range(begin, firsts.size):

@@ -13,7 +13,9 @@ from rmgl.edges import Vector, find_candidates, resolve
 from rmgl.layer.certified import check_magnitudes, find_solver, solve_certified
 from rmgl.layer.result import Layer, Origin
 from rmgl.running.threads import number_of_workers, team_of
-from rmgl.views.views import Views, is_collection_of_views, positive_per_view
+from rmgl.views.check_view import is_collection_of_views
+from rmgl.views.per_view import positive_per_view
+from rmgl.views.views import Views
 
 
 def learn_layer(

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rmgl.edges.neighborhoods import centered
-from rmgl.edges.tiles import nearest_distances
-from rmgl.views.views import Matrix, total_variance
+from rmgl.edges.search import nearest_distances
+from rmgl.views.matrix import Matrix, total_variance
 
 NEIGHBORS = 20
 COUPLING = 0.1

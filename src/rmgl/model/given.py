@@ -17,7 +17,8 @@ from rmgl.model.defaults import default_alpha, default_beta
 from rmgl.model.run import Run
 from rmgl.model.view_problem import ViewProblem
 from rmgl.running.threads import Check, Team
-from rmgl.views.views import Views, per_view, positive_per_view
+from rmgl.views.per_view import per_view, positive_per_view
+from rmgl.views.views import Views
 
 
 def is_auto(value: Any) -> bool:

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rmgl.edges import Vector
-from rmgl.edges.tiles import nearest_to, squared_lengths
+from rmgl.edges.search import nearest_to
+from rmgl.edges.tiles import squared_lengths
 from rmgl.layer import Layer
-from rmgl.views.views import Matrix
+from rmgl.views.matrix import Matrix
 
 SPARE = 4
 """So many times as many nodes as a node has edges are looked at; four times more where over half of them get weight."""

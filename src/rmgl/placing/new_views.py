@@ -9,9 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from rmgl.views.check_view import LARGEST_VALUE, is_collection_of_views
 from rmgl.views.incomplete import check_observed
+from rmgl.views.matrix import Matrix
 from rmgl.views.scaling import Scaler
-from rmgl.views.views import LARGEST_VALUE, Matrix, Views, is_collection_of_views
+from rmgl.views.views import Views
 
 
 def new_views(fitted: Views, data: Any, blocks: Any = None, *, align: str | None = None, observed: Any = None) -> Views:

@@ -32,7 +32,8 @@ from rmgl.edges import Vector
 from rmgl.embedding.eigenvectors import unit_rows
 from rmgl.layer import Layer
 from rmgl.placing.meeting import Batch, Meeting, dense_distances, n_listed
-from rmgl.views.views import Matrix, Views, side_by_side
+from rmgl.views.matrix import Matrix, side_by_side
+from rmgl.views.views import Views
 
 ALL_ROWS = 5000
 """Up to so many fitted rows a new one is compared with all of them; beyond, with the nearest."""

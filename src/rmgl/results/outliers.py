@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from rmgl.edges import PairList, Vector
-from rmgl.views.views import Matrix
+from rmgl.views.matrix import Matrix
 
 
 def outlier_scores(

@@ -1,4 +1,4 @@
-"""How much memory there is, asked before a large array is allocated."""
+"""How much memory is available; checked before a large array is allocated."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from scipy.linalg import blas
 
 try:
     import resource
-except ImportError:  # Windows has no such limits
+except ImportError:  # Windows has no such module
     resource = None  # type: ignore[assignment]
 
 GIB = 1 << 30
@@ -23,56 +23,56 @@ CONTROL_GROUPS = Path("/sys/fs/cgroup")
 VERSION_2 = ("memory.max", "memory.current", "inactive_file")
 VERSION_1 = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
 BUFFERS = 96 * MIB
-"""Address space for OpenBLAS, which takes 32 MiB a thread for numpy and as much for scipy, with some to spare."""
+"""Address space that OpenBLAS needs per thread: 32 MiB for numpy, the same for scipy, and a reserve."""
 THREAD = 144 * MIB
-"""Address space of a thread for views and one for rows: a stack and a heap each."""
+"""Address space of two threads, one for views and one for rows: a stack and a heap each."""
 
 
 def available_memory() -> int | None:
-    """Bytes that can still be used by this process, or None where the system does not tell."""
+    """Bytes of memory that this process can still use (None: unknown)."""
     limits = [limit for limit in (_system_memory(), _control_group_memory(), _address_space_beside_buffers()) if limit is not None]
     return min(limits, default=None)
 
 
 def require_memory(needed: int, purpose: str, way_out: str = "use fewer rows (a sample)") -> None:
-    """Raise a MemoryError that says how much is needed and how much there is, if it is too little."""
+    """Raise a MemoryError if less memory is available than `needed`; `way_out` says how to need less."""
     available = available_memory()
     if available is not None and needed > available:
         raise MemoryError(
-            f"{purpose} need at least {amount(needed)} of memory and {amount(available)} are available; "
-            f"{way_out}, or a machine with more memory (or a higher limit of this process)"
+            f"{purpose} need at least {amount(needed)} of memory and {amount(available)} are available: "
+            f"{way_out}, use a machine with more memory, or raise the memory limit of this process"
         )
 
 
 def amount(size: int) -> str:
-    """A number of bytes for people."""
+    """A number of bytes in GiB or MiB, for messages."""
     return f"{size / GIB:.1f} GiB" if size >= GIB else f"{max(size, 0) / MIB:.1f} MiB"
 
 
 @cache
 def take_buffers() -> None:
-    """Let linear algebra libraries have the buffers of one thread before anything else takes the address space of the process.
+    """Allocate the buffers of linear algebra libraries for one thread, before anything else uses up the address space.
 
-    OpenBLAS ends the process, or tries again for ever, where it does not get them.
+    OpenBLAS ends the process, or retries forever, if it cannot allocate them.
     """
     available = address_space()
     if available is not None and available < BUFFERS:
         raise MemoryError(
-            f"linear algebra needs {amount(BUFFERS)} of address space and {amount(available)} are left under the limit of this process: "
+            f"linear algebra needs {amount(BUFFERS)} of address space, but the limit of this process leaves {amount(available)}: "
             "raise the limit (ulimit -v, ulimit -d)"
         )
-    some = np.ones((4, 4))
-    blas.dgemm(1.0, some, some @ some)
+    ones = np.ones((4, 4))
+    blas.dgemm(1.0, ones, ones @ ones)
 
 
 def room_for_threads() -> int | None:
-    """How many threads half of the address space that is left will do for; None where there is no limit."""
+    """Number of threads that fit into half of the remaining address space (None: no limit)."""
     available = address_space()
     return None if available is None else max(1, available // 2 // (BUFFERS + THREAD))
 
 
 def address_space() -> int | None:
-    """Bytes that the limits of the process (ulimit -v, ulimit -d) let it still map; None where there are none."""
+    """Bytes of address space that the limits of the process (ulimit -v, ulimit -d) leave (None: no limits)."""
     if resource is None:
         return None
     try:
@@ -86,39 +86,43 @@ def address_space() -> int | None:
 
 
 def _address_space_beside_buffers() -> int | None:
-    """The same without what other threads may yet ask for. This thread has its buffers, and half of a team waits for the other half."""
+    """The remaining address space, less the buffers that the other threads may still allocate.
+
+    This thread has its buffers already, and half of the threads of a team wait while the other half works.
+    """
     available = address_space()
     return None if available is None else available - (threading.active_count() - 1) * BUFFERS // 2
 
 
 def _system_memory() -> int | None:
+    """Available memory of the system."""
     try:
         for line in Path("/proc/meminfo").read_text().splitlines():
             if line.startswith("MemAvailable:"):
                 return 1024 * int(line.split()[1])
     except OSError:
         pass
-    try:  # other Unix systems: all of the physical memory
+    try:  # other Unix systems: the physical memory
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):
         return None
 
 
 def _control_group_memory() -> int | None:
-    """What the limits of a container, or of a job of a batch system, leave: those of the process's groups and of all groups around them."""
+    """Memory left by the limits of a container or batch job: those of the control groups of the process and of their parents."""
     left = []
     for group, (limit_file, used_file, cached) in _control_groups():
         try:
             limit, used = (int((group / name).read_text()) for name in (limit_file, used_file))
             statistics = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
-            left.append(limit - used + int(statistics.get(cached, 0)))  # cached files make room when asked
+            left.append(limit - used + int(statistics.get(cached, 0)))  # the system frees cached files when memory is needed
         except (OSError, ValueError):  # no such group, or "max": no limit
             continue
     return min(left, default=None)
 
 
 def _control_groups() -> Iterator[tuple[Path, tuple[str, str, str]]]:
-    """The groups that count the memory of this process, and the names of their files. In a container its own group may be the root."""
+    """The control groups of this process, with the names of their files. In a container its own group may be the root."""
     try:
         lines = (PROCESS / "cgroup").read_text().splitlines()
     except OSError:

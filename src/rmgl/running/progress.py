@@ -1,4 +1,4 @@
-"""Progress bars: over the rounds of Algorithm 1, and over the cells of an experiment."""
+"""Progress bars for the rounds of Algorithm 1 and the cells of an experiment, and a stopwatch."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 @contextmanager
 def half_step_progress(max_iter: int, shown: bool) -> Iterator[Callable[[dict[str, Any]], None]]:
-    """A function that takes each new row of the history and moves the bar (or does nothing)."""
+    """Show a progress bar; yields a function that takes each new row of the history. Does nothing unless `shown`."""
     if not shown:
         yield lambda row: None
         return
@@ -25,13 +25,13 @@ def half_step_progress(max_iter: int, shown: bool) -> Iterator[Callable[[dict[st
                 bar.update()
 
         yield advance
-        bar.total = bar.n  # done before max_iter: the bar ends full
+        bar.total = bar.n  # the fit may end before max_iter: show a full bar
         bar.refresh()
 
 
 @contextmanager
 def cell_progress(name: str) -> Iterator[Callable[[int, int, str], None]]:
-    """A function that takes how many cells are done, how many there are, and the last one's name."""
+    """Show a progress bar; yields a function of the number of cells done, the number of all cells, and the name of the last one."""
     from tqdm.auto import tqdm
 
     with tqdm(unit="cell", desc=name) as bar:
@@ -45,20 +45,24 @@ def cell_progress(name: str) -> Iterator[Callable[[int, int, str], None]]:
 
 
 class Stopwatch:
-    """Wall-clock seconds by stage."""
+    """Wall-clock seconds of each stage."""
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
 
     @contextmanager
     def __call__(self, stage: str) -> Iterator[None]:
+        """Add the time of the block to a stage."""
         began = perf_counter()
         yield
         self.add(stage, perf_counter() - began)
 
     @contextmanager
     def shared(self) -> Iterator[list[dict[str, float]]]:
-        """One stretch of time of several stages: append what each worker spent on them; it is divided in that proportion."""
+        """Divide the time of the block among several stages.
+
+        Append to the list a dict of the seconds that each worker spent on each stage; the time is divided in proportion to them.
+        """
         spent: list[dict[str, float]] = []
         began = perf_counter()
         yield spent
@@ -68,4 +72,5 @@ class Stopwatch:
                 self.add(stage, wall * seconds / work)
 
     def add(self, stage: str, seconds: float) -> None:
+        """Add seconds to a stage."""
         self.seconds[stage] = self.seconds.get(stage, 0.0) + seconds

@@ -18,8 +18,9 @@ from rmgl.layer import Layer
 from rmgl.model.alternate import HISTORY, HistoryRow
 from rmgl.results.report import Report
 from rmgl.storage.earlier_models import upgraded
+from rmgl.views.check_view import LARGEST_VALUE
 from rmgl.views.scaling import SCALES, Scaler
-from rmgl.views.views import LARGEST_VALUE, Views
+from rmgl.views.views import Views
 
 FORMAT = "rmgl model"
 Vector: TypeAlias = NDArray[np.float64]

@@ -12,7 +12,9 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from rmgl.results.fitted import Fitted
-from rmgl.views.views import Matrix, Views, check_view, padded
+from rmgl.views.check_view import check_view
+from rmgl.views.matrix import Matrix, padded
+from rmgl.views.views import Views
 
 SHARED_VARIABLES = 1
 """`MuData.axis` where the modalities have variables in common, not observations."""

@@ -1,1 +1,1 @@
-"""What users have, as checked, named, aligned and scaled `Views`."""
+"""Turns the data of users into `Views`: checked, named, aligned and scaled."""

@@ -1,17 +1,19 @@
-"""Scaling of one view: `fit_scaler(name, X)` learns what is done to its rows; `choose_scale(X)` is the name that suits it.
+"""Scaling of one view: `fit_scaler(name, X)` fits the scaler of a given name, and `choose_scale(X)` chooses a name from the data.
 
-Sparse stays sparse: only distances between rows matter, so columns need no shift.
+Sparse views stay sparse: only distances between rows matter, so their columns need no shift.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from rmgl.archive.records import record
+from rmgl.views.matrix import Matrix
 
 EPSILON = np.finfo(np.float64).eps
 Vector = NDArray[np.float64]
@@ -20,19 +22,19 @@ Vector = NDArray[np.float64]
 @record
 @dataclass(frozen=True)
 class Scaler:
-    """What is done to the rows of a view: square roots, then (x / largest - shift) / span by column, then rows of length one."""
+    """A fitted scaling of a view: square roots, then (x / largest - shift) / span in each column, then rows of length one."""
 
     name: str
     roots: bool = False
     largest: Vector | None = None
-    """The largest absolute value of each column, by which it is divided first, so that nothing overflows; None to leave columns alone."""
+    """The largest absolute value of each column, by which it is divided first to avoid overflow (None: columns are not scaled)."""
     shift: Vector | None = None
     span: Vector | None = None
-    """Infinite for a constant column, which becomes zero."""
+    """The divisor of each column; infinite for a constant column, which becomes zero."""
     unit: bool = False
 
-    def __call__(self, X):
-        """A scaled copy of rows of the view, those it was learned from or others (the same object where nothing is to be done)."""
+    def __call__(self, X: Matrix) -> Matrix:
+        """Scale the rows that the scaler was fitted to, or new ones. Returns a copy, or X itself if the scaling changes nothing."""
         X = _roots(X) if self.roots else X
         if self.largest is not None and self.shift is not None and self.span is not None:
             if sparse.issparse(X):
@@ -42,29 +44,29 @@ class Scaler:
         return _unit_rows(X) if self.unit else X
 
 
-def fit_scaler(name: str, X) -> Scaler:
-    """The scaler of that name, with what it takes from the columns of a view."""
+def fit_scaler(name: str, X: Matrix) -> Scaler:
+    """Fit the scaler of that name to a view."""
     return SCALES[name](X)
 
 
-def none(X) -> Scaler:
-    """The view as it is."""
+def none(X: Matrix) -> Scaler:
+    """No scaling."""
     return Scaler("none")
 
 
-def unit(X) -> Scaler:
+def unit(X: Matrix) -> Scaler:
     """Rows of length one; a row of zeros stays zero."""
     return Scaler("unit", unit=True)
 
 
-def minmax(X, name: str = "minmax", roots: bool = False) -> Scaler:
+def minmax(X: Matrix, name: str = "minmax", roots: bool = False) -> Scaler:
     """Columns from 0 to 1; a constant column becomes zero."""
     _, largest, low, high = _bounded_columns(_roots(X) if roots else X)
     return Scaler(name, roots, largest, low, np.where(high - low > 4 * EPSILON, high - low, np.inf))
 
 
-def standard(X) -> Scaler:
-    """Columns with mean 0 and variance 1 (variance 1 where X is sparse); a constant column becomes zero."""
+def standard(X: Matrix) -> Scaler:
+    """Columns with mean 0 and variance 1 (only variance 1 if X is sparse); a constant column becomes zero."""
     X, largest, low, high = _bounded_columns(X)
     mean = np.asarray(X.mean(axis=0)).ravel()
     if sparse.issparse(X):
@@ -74,14 +76,14 @@ def standard(X) -> Scaler:
     return Scaler("standard", False, largest, mean, np.where(high - low > 4 * EPSILON, deviation, np.inf))
 
 
-def root(X) -> Scaler:
+def root(X: Matrix) -> Scaler:
     """Square roots of the entries, then columns from 0 to 1; for histograms and other skewed non-negative measurements."""
     return minmax(X, "root", roots=True)
 
 
-def hellinger(X) -> Scaler:
-    """Square roots of the entries, then rows of length one; for counts. Distances are then those of Hellinger between profiles."""
-    _roots(X)
+def hellinger(X: Matrix) -> Scaler:
+    """Square roots of the entries, then rows of length one; for counts. Distances are Hellinger distances, up to a constant factor."""
+    _roots(X)  # raises an error for negative entries
     return Scaler("hellinger", roots=True, unit=True)
 
 
@@ -89,11 +91,13 @@ SCALES = {"minmax": minmax, "root": root, "hellinger": hellinger, "unit": unit, 
 
 COUNT_COLUMNS = 100
 COUNT_ZEROS = 0.8
+"""A non-negative view with at least so many columns and more than this share of zeros is taken as counts."""
 SKEWED = 1.0
+"""Median skewness of the columns above which their square roots are used."""
 
 
-def choose_scale(X) -> tuple[str, str]:
-    """The name of the scale that suits a view, and why: from the signs, zeros and skewness of its entries.
+def choose_scale(X: Matrix) -> tuple[str, str]:
+    """Choose a scale by the signs, zeros and skewness of the entries of a view. Returns its name and the reason.
 
     Examples
     --------
@@ -114,9 +118,9 @@ def choose_scale(X) -> tuple[str, str]:
     return "minmax", f"no negative entries, columns not skewed (median {skewness:.1f})"
 
 
-def median_skewness(X) -> float:
-    """The median over the columns that vary of |E (x - mean)^3| / deviation^3."""
-    X, _, low, high = _bounded_columns(X)  # nothing overflows
+def median_skewness(X: Matrix) -> float:
+    """The median of |E (x - mean)^3| / deviation^3 over the columns that are not constant."""
+    X, _, low, high = _bounded_columns(X)  # so that no power overflows
     moments = [np.asarray((X if power == 1 else X**power).mean(axis=0)).ravel() for power in (1, 2, 3)]
     mean, second, third = moments
     variance = second - mean**2
@@ -127,20 +131,20 @@ def median_skewness(X) -> float:
     return float(np.median(np.abs(central[varies]) / variance[varies] ** 1.5))
 
 
-def _unit_rows(X):
+def _unit_rows(X: Matrix) -> Matrix:
     X = _divide_rows(X, _row_norms(X, np.inf))  # first by the largest entry, so that no square overflows
     return _divide_rows(X, _row_norms(X, 2))
 
 
-def _roots(X):
+def _roots(X: Matrix) -> Matrix:
     negative = (X.data if sparse.issparse(X) else X).min(initial=0.0)
     if negative < 0:
         raise ValueError(f"has negative entries (down to {negative:.3g}), which have no square root: use scale='minmax'")
     return np.sqrt(X)
 
 
-def _bounded_columns(X):
-    """X with every column divided by its largest absolute value; that value; and the new least and largest values."""
+def _bounded_columns(X: Matrix) -> tuple[Matrix, Vector, Vector, Vector]:
+    """X with every column divided by its largest absolute value; that value; and the smallest and largest values after the division."""
     low, high = (_dense(v) for v in (X.min(axis=0), X.max(axis=0)))
     largest = np.maximum(np.abs(low), np.abs(high))
     largest[largest == 0] = 1.0
@@ -148,21 +152,21 @@ def _bounded_columns(X):
     return X, largest, low / largest, high / largest
 
 
-def _dense(v) -> NDArray[np.float64]:
+def _dense(v: Any) -> Vector:
     return np.asarray(v.todense() if sparse.issparse(v) else v, dtype=np.float64).ravel()
 
 
-def _row_norms(X, order: float) -> NDArray[np.float64]:
+def _row_norms(X: Matrix, order: float) -> Vector:
     norms = _dense(abs(X).max(axis=1)) if order == np.inf else np.sqrt(np.asarray((X * X).sum(axis=1)).ravel())
     norms[norms == 0] = 1.0
     return norms
 
 
-def _divide_rows(X, divisor: NDArray[np.float64]):
+def _divide_rows(X: Matrix, divisor: Vector) -> Matrix:
     if sparse.issparse(X):
         return sparse.csr_array((X.data / np.repeat(divisor, np.diff(X.indptr)), X.indices, X.indptr), shape=X.shape)
     return X / divisor[:, None]
 
 
-def _divide_columns(X, divisor: NDArray[np.float64]):
+def _divide_columns(X: sparse.csr_array, divisor: Vector) -> sparse.csr_array:
     return sparse.csr_array((X.data / divisor[X.indices], X.indices, X.indptr), shape=X.shape)

@@ -1,0 +1,101 @@
+"""What a search over tiles has found so far: the nearest rows of each query, in heaps, and pairs of rows within given radii."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rmgl.edges.interface import Vector
+from rmgl.running.memory import require_memory
+
+TILE = 512
+"""Rows of a tile."""
+HALF_OF_LARGEST = float(np.finfo(np.float64).max) / 2
+BYTES_PER_PAIR = 60
+"""Memory for one pair: both directions in a pattern, distances, costs, and temporary copies."""
+Indices = NDArray[np.int64]
+Products = NDArray[np.floating[Any]]
+"""Products of rows, in single or double precision."""
+
+
+class Heaps:
+    """The nearest rows found so far for each query: heaps of the scores -|x_i - x_j|^2 / 2, with the lowest score at the root."""
+
+    def __init__(self, queries: Indices, length: int, dtype: np.dtype[Any]) -> None:
+        self.queries = queries
+        self.scores: Products = np.full((queries.size, length), 0.99 * np.finfo(dtype).min, dtype=dtype)
+        self.found = np.zeros((queries.size, length), dtype=np.int32)
+
+    def farthest(self, group: slice) -> float:
+        """The squared distance beyond which a row enters no heap of a group of queries."""
+        return 2.0 * min(-float(self.scores[group, 0].min()), HALF_OF_LARGEST)
+
+    def farthest_by_tile(self, starts: Indices) -> Vector:
+        """The squared distance beyond which a row enters no heap of each tile; every row must be a query."""
+        lowest = np.minimum.reduceat(self.scores[:, 0], starts)
+        return np.minimum(-lowest.astype(np.float64), HALF_OF_LARGEST) * 2.0
+
+    def offer_tiles(self, left: Products, right: Products, firsts: Indices, seconds: Indices, buffer: Products) -> None:
+        """Insert the rows of pairs of tiles into the heaps of one another, where they are near enough; every row must be a query."""
+        from rmgl import kernels
+
+        kernels.offer_tiles(left, right, TILE, firsts, seconds, buffer, self.scores, self.found)
+
+    def offer(self, scores: Products, group: slice, first: int, others: slice | None) -> None:
+        """Insert rows first, first + 1, ... into the heaps of a group of queries and, if `others` are given, the group into theirs."""
+        from rmgl import kernels
+
+        other = others or slice(0, 0)
+        mine, theirs = (self.scores[group], self.found[group]), (self.scores[other], self.found[other])
+        kernels.offer(scores, self.queries[group], first, *mine, *theirs)
+
+
+class FoundPairs:
+    """The pairs of rows found so far."""
+
+    def __init__(self) -> None:
+        self.found: list[tuple[NDArray[np.int32], NDArray[np.int32]]] = []
+        self.count = 0
+        self.allowed = 1 << 22
+        self.buffers = (np.empty(4 * TILE * TILE, dtype=np.int32), np.empty(4 * TILE * TILE, dtype=np.int32))
+
+    def collect(self, products: Products, queries: Indices, first: int) -> None:
+        """Add the pairs of a query and row first, first + 1, ... whose products are positive."""
+        from rmgl import kernels
+
+        counts = np.empty(products.shape[0], dtype=np.int64)
+        total = kernels.count_positive(products, counts)
+        if total == 0:
+            return
+        self._add(total)
+        left, right = np.empty(total, dtype=np.int32), np.empty(total, dtype=np.int32)
+        kernels.positive_entries(products, queries, first, counts, left, right)
+        self.found.append((left, right))
+
+    def collect_tiles(self, left: Products, right: Products, firsts: Indices, seconds: Indices, buffer: Products) -> None:
+        """Compute the products of the rows of pairs of tiles, and add the pairs of rows whose products are positive."""
+        from rmgl import kernels
+
+        begin = 0
+        while begin < firsts.size:
+            begin, count = kernels.scan_tiles(left, right, TILE, firsts, seconds, begin, buffer, *self.buffers)
+            self._add(count)
+            self.found.append((self.buffers[0][:count].copy(), self.buffers[1][:count].copy()))
+
+    def _add(self, count: int) -> None:
+        """Add to the number of pairs; raise a MemoryError if they would not fit into memory."""
+        self.count += count
+        while self.count > self.allowed:
+            self.allowed *= 2
+            require_memory(BYTES_PER_PAIR * self.allowed, f"up to {self.allowed:,} candidate pairs", "use a smaller alpha or fewer rows")
+
+    def gathered(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """All pairs found, without pairs of a row with itself."""
+        none = np.empty(0, dtype=np.int32)
+        left = np.concatenate([none, *(pair[0] for pair in self.found)])
+        right = np.concatenate([none, *(pair[1] for pair in self.found)])
+        self.found.clear()
+        differ = left != right
+        return left[differ], right[differ]

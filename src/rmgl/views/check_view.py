@@ -1,0 +1,139 @@
+"""Checks of what users pass as views: of each view alone, and of all together."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils import check_array
+
+from rmgl.checks import sound_sparse
+from rmgl.views.incomplete import without_missing
+from rmgl.views.matrix import Matrix
+
+LARGEST_VALUE = 1e70
+"""The squared distances of larger values, squared again in the dual, overflow in double precision."""
+SMALLEST_SPREAD = 1e-70
+"""The squared distances of smaller differences, squared again in the dual, underflow in double precision."""
+
+
+def is_collection_of_views(data: Any) -> bool:
+    """True for a dict, and for a list or tuple that holds arrays or tables rather than rows of numbers."""
+    if sparse.issparse(data):  # a DOK matrix is also a dict
+        return False
+    if isinstance(data, Mapping):
+        return True
+    if not isinstance(data, list | tuple):
+        return False
+    return not data or any(hasattr(item, "shape") or hasattr(item, "__array__") or _nesting(item) >= 2 for item in data)
+
+
+def _nesting(item: Any) -> int:
+    depth = 0
+    while isinstance(item, list | tuple) and depth < 3:
+        depth += 1
+        item = item[0] if item else None
+    return depth
+
+
+def check_view(name: str, X: Any, observed: NDArray[np.bool_] | None = None, least: int = 2) -> tuple[Matrix, NDArray[np.intp] | None]:
+    """One view as a finite float64 array, dense or CSR, and the indices of its observed rows (None: all); errors name the view.
+
+    Rows that are not `observed`, or are NaN in every column, are missing from the view: they are zero in the result.
+    """
+    if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
+        X = np.ma.filled(X.astype(np.float64), np.nan)
+    if sparse.issparse(X):
+        X = sound_sparse(f"view {name!r}", X)  # before any conversion: conversions are compiled code and trust the indices
+    if isinstance(X, np.ndarray) and X.dtype.kind in "USMm":
+        raise ValueError(f"view {name!r}: could not convert {X.dtype} values (text or dates) to numbers: encode them first")
+    try:
+        checked = check_array(X, accept_sparse="csr", dtype=np.float64, ensure_all_finite=False, ensure_min_samples=least, input_name=name)
+    except (ValueError, TypeError) as error:
+        raise type(error)(f"view {name!r}: {_without_arrays(str(error))}{_text_columns(X)}") from error
+    checked, present = without_missing(name, checked, observed)
+    if sparse.issparse(checked):
+        checked = sparse.csr_array(checked, dtype=np.float64, copy=True)
+        checked.sum_duplicates()
+    return checked, present
+
+
+def _without_arrays(message: str) -> str:
+    """An error message of scikit-learn without the array that it quotes, which may be long."""
+    if message.startswith("Complex data") or message.endswith("not 'complex'"):
+        return "Complex data not supported: give the real and imaginary parts, or the absolute values, as separate columns"
+    return re.sub(r" instead:\narray=.*\.\n(?=Reshape your data)", " instead. ", message, flags=re.DOTALL)
+
+
+def _text_columns(X: Any) -> str:
+    """The columns of a table that are not numbers, as the end of an error message."""
+    if not hasattr(X, "select_dtypes"):
+        return ""
+    text = list(X.select_dtypes(exclude=["number", "bool"]).columns)
+    return f" (columns that are not numbers: {text[:5]}; drop or encode them)" if text else ""
+
+
+def check_same_rows(named: list[tuple[str, Any]], matrices: tuple[Matrix, ...]) -> None:
+    """Check that all views have the same number of rows and, where tables have row labels, the same labels in the same order."""
+    first_name, first = named[0][0], matrices[0]
+    for (name, _), X in zip(named, matrices, strict=True):
+        if X.shape[0] != first.shape[0]:
+            raise ValueError(
+                f"view {name!r} has {X.shape[0]} rows but view {first_name!r} has {first.shape[0]}: every view needs the same entities in "
+                "the same order; give a missing entity a row of NaN, or align tables by their row labels with align='outer'"
+            )
+    labeled = [(name, X.index) for name, X in named if has_row_labels(X)]
+    for name, index in labeled[1:]:
+        reference_name, reference = labeled[0]
+        ours, theirs = np.asarray(index, dtype=object), np.asarray(reference, dtype=object)
+        both_missing = (ours != ours) & (theirs != theirs)
+        differs = np.flatnonzero((ours != theirs) & ~both_missing)
+        if differs.size:
+            row = differs[0]
+            raise ValueError(
+                f"row {row} of view {name!r} is labeled {index[row]!r} but {reference[row]!r} in view {reference_name!r}: "
+                "align the rows by their labels (align='outer' or 'inner'), or drop the labels (reset_index) if they mean nothing"
+            )
+
+
+def row_labels(named: Sequence[tuple[str, Any]]) -> NDArray[np.object_] | None:
+    """The row labels of the first table that has any."""
+    return next((np.asarray(X.index, dtype=object) for _, X in named if has_row_labels(X)), None)
+
+
+def column_names(named: Sequence[tuple[str, Any]]) -> tuple[tuple[str, ...] | None, ...]:
+    """The column names of the tables whose columns have names, None for other views; empty if no view has names."""
+    names = [tuple(X.columns) if hasattr(X, "columns") and all(isinstance(c, str) for c in X.columns) else None for _, X in named]
+    return tuple(names) if any(names) else ()
+
+
+def has_row_labels(X: Any) -> bool:
+    """Whether the input is a DataFrame whose index is not just 0, 1, 2, ..."""
+    return hasattr(X, "iloc") and not (X.index.dtype.kind in "iu" and np.array_equal(X.index, np.arange(len(X.index))))
+
+
+def check_spread(name: str, X: Matrix, scale: str) -> None:
+    """Check that the rows of a view are not all equal, and that their squared distances neither overflow nor underflow."""
+    high, low = X.max(axis=0), X.min(axis=0)
+    high, low = (np.asarray(v.todense() if sparse.issparse(v) else v).ravel() for v in (high, low))
+    largest = max(float(np.abs(high).max()), float(np.abs(low).max()))
+    if largest > LARGEST_VALUE:
+        raise ValueError(
+            f"view {name!r} has values up to {largest:.0e}, too large to square in double precision: "
+            "use scale='minmax', or divide the view by a constant c (and alpha and beta by c^2)"
+        )
+    spread = float((high - low).max())
+    if spread == 0:
+        after = "" if scale == "none" else f" after scale={scale!r}"
+        raise ValueError(
+            f"view {name!r} is constant{after}: all its {X.shape[0]} rows are equal, so it cannot separate clusters; leave it out"
+        )
+    if spread < SMALLEST_SPREAD:
+        raise ValueError(
+            f"view {name!r} varies by at most {spread:.0e}, too little to square in double precision: "
+            "use scale='minmax', or multiply the view by a constant c (and alpha and beta by c^2)"
+        )

@@ -1,0 +1,37 @@
+"""Functions of the matrices that views hold, dense or sparse."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+Matrix: TypeAlias = Any
+"""A dense float64 array, or a float64 `scipy.sparse.csr_array`. SciPy has no type hints, so type checkers see no more than Any."""
+
+
+def padded(own: Matrix, rows: NDArray[np.intp], n_rows: int) -> Matrix:
+    """Put the observed rows of a view at their places among all rows, with zeros for the missing rows."""
+    if sparse.issparse(own):
+        placement = sparse.csr_array((np.ones(rows.size), (rows, np.arange(rows.size))), shape=(n_rows, rows.size))
+        return sparse.csr_array(placement @ own)
+    X = np.zeros((n_rows, own.shape[1]))
+    X[rows] = own
+    return X
+
+
+def total_variance(X: Matrix) -> float:
+    """Sum of the variances of the columns: half the mean squared distance between two random rows."""
+    if sparse.issparse(X):
+        return float((X * X).mean(axis=0).sum() - np.square(X.mean(axis=0)).sum())
+    return float(X.var(axis=0).sum())
+
+
+def side_by_side(matrices: Sequence[Matrix]) -> Matrix:
+    """Concatenate the columns of all matrices; the result is sparse if one of them is."""
+    if any(sparse.issparse(X) for X in matrices):
+        return sparse.csr_array(sparse.hstack(matrices))
+    return np.hstack(matrices)
