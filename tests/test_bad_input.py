@@ -103,7 +103,11 @@ ERRORS = {
         {"alpha": 1e-20},
         r"alpha=1.0e-20 for view 'view_0' is below the rounding error of squared distances.*raise alpha to",
     ),
-    "beta far above alpha": ([A], {"alpha": 1.0, "beta": 1e20}, r"alpha=1.0e\+00 for view 'view_0' is below the rounding error of beta=1.0e\+20"),
+    "beta far above alpha": (
+        [A],
+        {"alpha": 1.0, "beta": 1e20},
+        r"alpha=1.0e\+00 for view 'view_0' is below the rounding error of beta=1.0e\+20",
+    ),
     "alpha absurd": ([A], {"alpha": 1e300}, r"alpha=1e\+300 for view 'view_0' must be a number > 0 and at most 1e\+100"),
     "scales far apart": (
         [1e-10 * A, 1e10 * A],
@@ -214,7 +218,7 @@ def test_given_layers_out_of_range(factor):
 
 
 def test_parts_of_an_anndata_that_are_no_names():
-    with pytest.raises(TypeError, match=r"views=3 is no list of names"):
+    with pytest.raises(TypeError, match=r"views=3 is not a list of names"):
         from_anndata(object(), 3)
 
 
@@ -245,7 +249,7 @@ def test_models_that_do_not_fit_together_are_refused(name, tmp_path):
     for attribute, value in SPOILED[name](model).items():
         setattr(model, attribute, value)
     model.save(tmp_path / "a.rmgl")
-    with pytest.raises(ValueError, match=r"a.rmgl: not a readable rmgl model; what it holds does not fit together \("):
+    with pytest.raises(ValueError, match=r"a.rmgl: not a readable rmgl model, its parts do not fit together \("):
         RMGL.load(tmp_path / "a.rmgl")
 
 

@@ -170,7 +170,7 @@ def test_graphml_is_the_graph_of_the_model(model, tmp_path):
 def test_graphml_without_networkx_stops_before_the_fit(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr("rmgl.cli.find_spec", lambda name: None)
     assert run("cluster", tmp_path / "none.npz", "-k", 3, "-o", tmp_path / "out", "--graphml") == 2
-    assert capsys.readouterr().err == "rmgl: --graphml needs networkx: pip install 'rmgl[networkx]'\n"
+    assert capsys.readouterr().err == "rmgl: --graphml needs networkx, which is not installed: pip install 'rmgl[networkx]'\n"
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix, sparse.csc_array])
