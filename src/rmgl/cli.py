@@ -54,7 +54,10 @@ def per_view(kind: type[float] | type[str]) -> Callable[[str], Any]:
 
 def number_or_auto(value: str) -> int | str:
     """Parse a whole number, or "auto"."""
-    return value if value == "auto" else int(click.INT(value))
+    try:
+        return value if value == "auto" else int(value)
+    except ValueError:
+        raise click.BadParameter(f"{value!r} is not a whole number or auto") from None
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "show_default": True})
@@ -74,7 +77,7 @@ def cli() -> None:
     type=per_view(float),
     default=DEFAULTS["alpha"],
     metavar="NUMBER",
-    help="Larger values give more edges: a number, a list by view, or name=number pairs.",
+    help="Density of the layers, larger for more edges: a number, a list by view, or name=number pairs.",
 )
 @click.option(
     "--beta",
