@@ -181,7 +181,7 @@ def test_nothing_of_an_earlier_fit_remains(planted):
     [
         ({}, [], "no views were given"),
         ({}, {}, "no views were given"),
-        ({"precomputed": True, "views": [2, 2]}, np.ones((4, 4)), "with given layers leave views=None"),
+        ({"precomputed": True, "views": [2, 2]}, np.ones((4, 4)), "layers were given: set views=None"),
         ({}, [learn_layer(np.eye(4), 1.0), np.eye(4)], "some of the input are Layer objects and some are not"),
         ({}, [learn_layer(np.eye(4), 1.0)] * 2, "layer names must differ"),
     ],
