@@ -10,7 +10,7 @@ from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import Any, TypeAlias
 
 import click
 import numpy as np
@@ -23,6 +23,7 @@ from rmgl.storage.output import check_apart, check_file, check_folder, check_nam
 from rmgl.storage.readers import read_views
 from rmgl.views.views import Views
 
+Command: TypeAlias = Callable[..., None]
 DEFAULTS = RMGL().get_params()
 PATH = click.Path(path_type=Path)
 FORCE = click.option("--force", is_flag=True, help="Replace an output folder that rmgl wrote before.")
@@ -52,6 +53,12 @@ def per_view(kind: type[float] | type[str]) -> Callable[[str], Any]:
     return parse
 
 
+def per_view_option(name: str, kind: type[float] | type[str], help: str) -> Callable[[Command], Command]:
+    """Return the option for a parameter of `RMGL` that can differ between views."""
+    metavar = "NUMBER" if kind is float else "TEXT"
+    return click.option(f"--{name}", type=per_view(kind), default=DEFAULTS[name], metavar=metavar, help=help)
+
+
 def number_or_auto(value: str) -> int | str:
     """Parse a whole number, or "auto"."""
     try:
@@ -72,27 +79,9 @@ def cli() -> None:
     "-k", "--clusters", required=True, type=number_or_auto, metavar="NUMBER", help="Number of clusters, or auto to choose it from the data."
 )
 @click.option("-o", "--output", required=True, type=PATH, help="Folder for the results; written completely or not at all.")
-@click.option(
-    "--alpha",
-    type=per_view(float),
-    default=DEFAULTS["alpha"],
-    metavar="NUMBER",
-    help="Density of the layers, larger for more edges: a number, a list by view, or name=number pairs.",
-)
-@click.option(
-    "--beta",
-    type=per_view(float),
-    default=DEFAULTS["beta"],
-    metavar="NUMBER",
-    help="Weight of each view in the embedding, in the same forms.",
-)
-@click.option(
-    "--scale",
-    type=per_view(str),
-    default=DEFAULTS["scale"],
-    metavar="TEXT",
-    help="auto, minmax, root, hellinger, unit, standard or none, in the same forms.",
-)
+@per_view_option("alpha", float, "Density of the layers, larger for more edges: a number, a list by view, or name=number pairs.")
+@per_view_option("beta", float, "Weight of each view in the embedding, in the same forms.")
+@per_view_option("scale", str, "auto, minmax, root, hellinger, unit, standard or none, in the same forms.")
 @click.option(
     "--neighbors", "n_neighbors", type=int, default=DEFAULTS["n_neighbors"], help="Mean number of edges per node if alpha is auto."
 )

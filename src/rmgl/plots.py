@@ -183,6 +183,7 @@ def new_figure(width: float, height: float) -> Figure:
 
 
 def _axes(ax: Axes | None) -> Axes:
+    """Return the given Axes, or those of a new figure."""
     if ax is not None:
         return ax
     _require_matplotlib()

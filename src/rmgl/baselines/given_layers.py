@@ -80,6 +80,7 @@ class LayersClusterer(ViewsClusterer):
         return given
 
     def _learn_layers(self, X: Any, team: Team) -> GivenLayers:
+        """Learn a GL-SigRep layer from each view."""
         views = self._check_views(X).scaled(self.scale)
 
         def learn(item: tuple[str, Matrix], check: Check) -> SigRepLayer:

@@ -75,6 +75,7 @@ def weighted_sum(adjacencies: Sequence[sparse.csr_array], weights: Sequence[floa
 
 
 def _sparse_sum(used: Sequence[tuple[sparse.csr_array, float]], n: int) -> sparse.csr_array:
+    """Return the weighted sum of adjacency matrices as a sparse matrix."""
     from rmgl import kernels
 
     sizes = np.cumsum([0, *(adjacency.nnz for adjacency, _ in used)])
@@ -88,6 +89,7 @@ def _sparse_sum(used: Sequence[tuple[sparse.csr_array, float]], n: int) -> spars
 
 
 def _dense_sum(used: Sequence[tuple[sparse.csr_array, float]], n: int) -> NDArray[np.float64]:
+    """Return the weighted sum of adjacency matrices as a dense array."""
     from rmgl import kernels
 
     require_memory(2 * 8 * n * n, f"layers of {n:,} nodes with edges between over {DENSE_SHARE:.0%} of all pairs", "use a smaller alpha")
@@ -254,6 +256,7 @@ def judged(adjacency: Graph, embedding: Embedding, in_parts: InParts = one_part)
 
 
 def _judged(laplacian: Symmetric, block: NDArray[np.float64], n_vectors: int, n_null: int, bound: float, n_components: int) -> Embedding:
+    """Compute the eigenvalues and the residual of the first `n_vectors` columns of a block; the first `n_null` eigenvalues are 0."""
     vectors = block[:, :n_vectors]
     image = laplacian.times(vectors)
     values = np.einsum("nk,nk->k", vectors, image)

@@ -171,6 +171,7 @@ def _orthonormal(block: Block, known: Block) -> Block:
 
 
 def _ritz(matrix: Symmetric, block: Block, n_products: int) -> Found:
+    """Return the Ritz pairs of the matrix in the span of an orthonormal block."""
     image = matrix.times(block)
     values, turn = linalg.eigh(block.T @ image)
     vectors, image = block @ turn, image @ turn

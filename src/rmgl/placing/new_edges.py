@@ -70,6 +70,7 @@ class Batch:
             rows, new_X, length = rows[mostly_active], new_X[mostly_active], min(4 * length, X.shape[0])
 
     def costs(self, neighbors: NDArray[np.intp], distances: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the costs of edges with the given squared distances, locally scaled if the layer is."""
         scaling = self.layer.scaling
         return distances if scaling is None else scaling.costs_of_new(neighbors, distances)
 
@@ -102,10 +103,12 @@ class NewEdges:
         return self.batch.layer
 
     def only(self, some: NDArray[np.bool_]) -> NewEdges:
+        """Return the edges of some of the rows."""
         return NewEdges(self.batch, self.rows[some], self.neighbors[some], self.costs[some], self.equal[some], self.cut[some])
 
     @property
     def entities(self) -> NDArray[np.intp]:
+        """For every row, the indices of the listed nodes among all entities."""
         return self.neighbors if self.layer.nodes is None else self.layer.nodes[self.neighbors]
 
     def solve(self, costs: NDArray[np.float64]) -> tuple[Vector, NDArray[np.float64]]:
@@ -146,6 +149,7 @@ class NewEdges:
         return self._graph(self.equal.astype(np.float64))
 
     def _squared_distances(self, own: NDArray[np.float64], theirs: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the squared distances of rows of an embedding to those of the listed nodes."""
         squares = np.square(theirs).sum(axis=1)
         if self.batch.all_nodes and self.neighbors.shape[1] == self.layer.own_potentials.size:
             products = own @ (theirs if self.layer.nodes is None else theirs[self.layer.nodes]).T
@@ -155,6 +159,7 @@ class NewEdges:
         return np.maximum(distances, 0.0)
 
     def _graph(self, weights: NDArray[np.float64]) -> sparse.csr_array:
+        """Return the weights of the listed nodes as a sparse matrix, rows of the batch by entities."""
         active = weights > 0
         rows = np.repeat(self.rows, active.sum(axis=1))
         return sparse.csr_array((weights[active], (rows, self.entities[active])), shape=(self.batch.n_rows, self.batch.n_entities))
