@@ -249,7 +249,7 @@ def test_models_that_do_not_fit_together_are_refused(name, tmp_path):
     for attribute, value in SPOILED[name](model).items():
         setattr(model, attribute, value)
     model.save(tmp_path / "a.rmgl")
-    with pytest.raises(ValueError, match=r"a.rmgl: not a readable rmgl model, its parts do not fit together \("):
+    with pytest.raises(ValueError, match=r"a.rmgl: not a readable rmgl model; what it holds does not fit together \("):
         RMGL.load(tmp_path / "a.rmgl")
 
 

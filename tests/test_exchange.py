@@ -452,5 +452,5 @@ def test_new_files_with_columns_in_another_order_are_refused(tmp_path, monkeypat
     frame.set_index(pd.Index(range(30, 60), name="cell")).to_parquet("y.parquet")
     refused = run(cli, ["cluster", "y.parquet", "-k", "2", "-o", "out2", "--no-plots"])
     assert refused.exit_code == 2
-    assert "its rows have labels: use --id cell" in refused.output
+    assert "its rows have labels, which would be lost: use --id cell" in refused.output
     assert run(cli, ["cluster", "y.parquet", "-k", "2", "-o", "out2", "--no-plots", "--id", "cell"]).exit_code == 0

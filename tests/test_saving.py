@@ -174,10 +174,10 @@ CHANGES = {
     "other fields": (replace_attribute("report_", {"Report": {"n_rows": 3}}), "a Report with the fields"),
     "array that is not there": (replace_attribute("labels_", {"array": 10**6}), "not a readable rmgl model"),
     "two kinds": (replace_attribute("labels_", {"array": 0, "list": []}), "2 keys where one is expected"),
-    "no labels": (replace_attribute("labels_", None), "do not fit together"),
-    "other sizes": (replace_attribute("n_clusters_", 5), "do not fit together"),
+    "no labels": (replace_attribute("labels_", None), "does not fit together"),
+    "other sizes": (replace_attribute("n_clusters_", 5), "does not fit together"),
     "a method": (lambda i: attributes(i).append(["predict", 3]), "unknown attribute 'predict'"),
-    "no content": (lambda i: i.pop("content") and None, "do not fit together"),
+    "no content": (lambda i: i.pop("content") and None, "does not fit together"),
     "a list": (lambda i: [i], "it is no rmgl model"),
 }
 

@@ -81,7 +81,7 @@ def read_model(path: str | os.PathLike[str], kind: type[Model]) -> Model:
         check_attributes(attributes)
     except (KeyError, TypeError, AttributeError, ValueError, IndexError) as error:
         detail = f" ({error})" if isinstance(error, ValueError) else ""
-        raise ValueError(f"{path}: not a readable {FORMAT}, its parts do not fit together{detail}: save the model again") from error
+        raise ValueError(f"{path}: not a readable {FORMAT}; what it holds does not fit together{detail}: save the model again") from error
     for name, value in attributes.items():
         setattr(model, name, value)
     return model
