@@ -21,7 +21,7 @@ from rmgl import RMGL, learn_layer
 from rmgl.baselines import SCML
 from rmgl.embedding.eigenvectors import smallest_eigenvectors, weighted_sum
 from rmgl.kernels.cache import CheckedFiles, Damaged, keep_on_disk
-from rmgl.placing.meeting import near
+from rmgl.placing.new_edges import near
 from rmgl.running import memory
 from rmgl.running import threads as parallel
 from rmgl.running.threads import single_threaded, team_of

@@ -149,7 +149,7 @@ def test_nul_characters_are_refused_with_their_place(tmp_path, capsys):
 
 def test_an_id_column_that_stands_twice_is_refused(tmp_path):
     (tmp_path / "a.csv").write_text("id,x,id\na,1,2\nb,3,4\n")
-    with pytest.raises(ValueError, match="column 'id' stands more than once"):
+    with pytest.raises(ValueError, match="column 'id' appears more than once"):
         read_views([tmp_path / "a.csv"], "id")
 
 

@@ -101,14 +101,18 @@ ERRORS = {
     "alpha below rounding": (
         [A],
         {"alpha": 1e-20},
-        r"alpha=1.0e-20 for view 'view_0' is below the rounding of squared distances.*raise alpha to",
+        r"alpha=1.0e-20 for view 'view_0' is below the rounding error of squared distances.*raise alpha to",
     ),
-    "beta far above alpha": ([A], {"alpha": 1.0, "beta": 1e20}, r"alpha=1.0e\+00 for view 'view_0' is below the rounding of beta=1.0e\+20"),
+    "beta far above alpha": (
+        [A],
+        {"alpha": 1.0, "beta": 1e20},
+        r"alpha=1.0e\+00 for view 'view_0' is below the rounding error of beta=1.0e\+20",
+    ),
     "alpha absurd": ([A], {"alpha": 1e300}, r"alpha=1e\+300 for view 'view_0' must be a number > 0 and at most 1e\+100"),
     "scales far apart": (
         [1e-10 * A, 1e10 * A],
         {"scale": "none", "beta": 1.0},
-        r"for view 'view_0' is below the rounding of beta=.*put the views on one scale",
+        r"for view 'view_0' is below the rounding error of beta=.*put the views on one scale",
     ),
     "mask too short": (A, {"views": [[True, False], [False, True]]}, r"block 'view_0' is a mask of length 2, but the input has 3 columns"),
     "slice of names": (
@@ -214,7 +218,7 @@ def test_given_layers_out_of_range(factor):
 
 
 def test_parts_of_an_anndata_that_are_no_names():
-    with pytest.raises(TypeError, match=r"views=3 is no list of names"):
+    with pytest.raises(TypeError, match=r"views=3 is not a list of names"):
         from_anndata(object(), 3)
 
 

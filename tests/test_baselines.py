@@ -106,7 +106,7 @@ def test_gl_sigrep_says_when_it_did_not_converge(rng):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"alpha": 1.0, "beta": 1e-20}, r"alpha=1.0e-20 for view 'layer' is below the rounding of squared distances"),
+        ({"alpha": 1.0, "beta": 1e-20}, r"alpha=1.0e-20 for view 'layer' is below the rounding error of squared distances"),
         ({"max_iter": 0}, "max_iter=0 must be a whole number >= 1"),
         ({"tol": -1}, "tol=-1 and threshold=0.0001 must be numbers >= 0"),
         ({"threshold": None}, "threshold=None must be numbers >= 0"),
@@ -181,7 +181,7 @@ def test_nothing_of_an_earlier_fit_remains(planted):
     [
         ({}, [], "no views were given"),
         ({}, {}, "no views were given"),
-        ({"precomputed": True, "views": [2, 2]}, np.ones((4, 4)), "with given layers leave views=None"),
+        ({"precomputed": True, "views": [2, 2]}, np.ones((4, 4)), "layers were given: set views=None"),
         ({}, [learn_layer(np.eye(4), 1.0), np.eye(4)], "some of the input are Layer objects and some are not"),
         ({}, [learn_layer(np.eye(4), 1.0)] * 2, "layer names must differ"),
     ],

@@ -162,7 +162,7 @@ def test_every_kernel_has_a_guard_and_is_reached(guarded):
     learn_layer(large["view 0"], 0.01, candidates="all")  # few of all pairs are active
     wide = sparse.random(700, 50, 0.2, format="csr", random_state=0)
     RMGL(3, random_state=0, candidates=8, scale="none").fit(wide)
-    from rmgl.placing.meeting import near
+    from rmgl.placing.new_edges import near
 
     near(model._views.matrices[0], model._views.matrices[0][:5], 7)
     assert guarded == set(kernels.__all__), set(kernels.__all__) - guarded

@@ -62,7 +62,7 @@ def test_sizes_and_densities_are_arguments():
         ({"noise": -1.0}, "noise=-1.0 must be a number >= 0"),
         ({"noise": np.nan}, "noise=nan must be a number >= 0"),
         ({"class_sizes": (5.5, 5, 5)}, "at least three classes of at least two nodes"),
-        ({"within": 0.01, "between": 0.0}, "leave pieces unconnected"),
+        ({"within": 0.01, "between": 0.0}, "do not give connected classes"),
     ],
 )
 def test_bad_arguments(arguments, message):

@@ -294,7 +294,7 @@ def test_the_last_round_is_tight_however_few_there_are(max_iter, rng):
 def test_small_clusters_survive_the_sample_of_many_rows(rng, monkeypatch):
     from rmgl.embedding import labels as clustering
 
-    monkeypatch.setattr(clustering, "SAMPLE", 500)
+    monkeypatch.setattr(clustering, "SAMPLE_SIZE", 500)
     sizes = (3000, 2990, 10)
     y = np.repeat(np.arange(3), sizes)
     rows = np.eye(3)[y] / np.sqrt(sizes)[y][:, None] + 1e-4 * rng.normal(size=(6000, 3))

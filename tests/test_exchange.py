@@ -170,7 +170,7 @@ def test_graphml_is_the_graph_of_the_model(model, tmp_path):
 def test_graphml_without_networkx_stops_before_the_fit(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr("rmgl.cli.find_spec", lambda name: None)
     assert run("cluster", tmp_path / "none.npz", "-k", 3, "-o", tmp_path / "out", "--graphml") == 2
-    assert capsys.readouterr().err == "rmgl: --graphml needs networkx: pip install 'rmgl[networkx]'\n"
+    assert capsys.readouterr().err == "rmgl: --graphml needs networkx, which is not installed: pip install 'rmgl[networkx]'\n"
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix, sparse.csc_array])
@@ -452,5 +452,5 @@ def test_new_files_with_columns_in_another_order_are_refused(tmp_path, monkeypat
     frame.set_index(pd.Index(range(30, 60), name="cell")).to_parquet("y.parquet")
     refused = run(cli, ["cluster", "y.parquet", "-k", "2", "-o", "out2", "--no-plots"])
     assert refused.exit_code == 2
-    assert "its rows have labels: use --id cell" in refused.output
+    assert "its rows have labels, which would be lost: use --id cell" in refused.output
     assert run(cli, ["cluster", "y.parquet", "-k", "2", "-o", "out2", "--no-plots", "--id", "cell"]).exit_code == 0

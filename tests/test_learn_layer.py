@@ -173,5 +173,5 @@ def test_bad_arguments(rng, arguments, message):
 
 def test_several_views_are_for_the_estimator(rng):
     X = rng.normal(size=(10, 2))
-    with pytest.raises(ValueError, match="takes one 2-D input"):
+    with pytest.raises(ValueError, match="takes one view, a 2-D array"):
         learn_layer([X, X], 1.0)

@@ -13,7 +13,7 @@ from sklearn.metrics import adjusted_rand_score
 from rmgl import RMGL
 from rmgl.datasets import load_uci_digits
 from rmgl.metrics import normalized_mutual_info_score
-from rmgl.placing.meeting import dense_distances, near, one_node
+from rmgl.placing.new_edges import dense_distances, near, one_node
 
 from .conftest import planted_views
 
@@ -126,8 +126,8 @@ def test_lists_of_neighbors_find_the_same_labels(kind, monkeypatch):
     model = RMGL(3, random_state=0).fit(old)
     everyone = model.predict(new)
     monkeypatch.setattr("rmgl.placing.placement.ALL_ROWS", 10)
-    monkeypatch.setattr("rmgl.placing.meeting.LEAST_LISTED", 8)
-    monkeypatch.setattr("rmgl.placing.meeting.SPARE", 1)
+    monkeypatch.setattr("rmgl.placing.new_edges.MIN_LISTED", 8)
+    monkeypatch.setattr("rmgl.placing.new_edges.LIST_FACTOR", 1)
     np.testing.assert_array_equal(model.predict(new), everyone)
 
 
@@ -210,7 +210,7 @@ OLD, _, NEW, _ = split()
 ERRORS = {
     "unknown view": ({"third": NEW["view 0"]}, {}, r"the model has no views \['third'\]"),
     "columns": ({"view 0": NEW["view 1"]}, {}, r"view 'view 0' has 5 columns, but the model was fitted on 4"),
-    "too few views": (list(NEW.values())[:2], {}, r"2 views are given, but the model was fitted on 3: put None for a view that is absent"),
+    "too few views": (list(NEW.values())[:2], {}, r"2 views are given, but the model was fitted on 3: put None for a view that is missing"),
     "nowhere": ([None, None, np.full((2, 6), np.nan)], {}, r"rows 0, 1 are missing from every view"),
     "an entry": ([None, None, np.where(np.eye(2, 6) > 0, np.nan, 1.0)], {}, r"view 'view 2' has NaN in 2 entries"),
     "no views": ({}, {}, r"no views were given"),

@@ -176,7 +176,7 @@ CHANGES = {
     "two kinds": (replace_attribute("labels_", {"array": 0, "list": []}), "2 keys where one is expected"),
     "no labels": (replace_attribute("labels_", None), "does not fit together"),
     "other sizes": (replace_attribute("n_clusters_", 5), "does not fit together"),
-    "a method": (lambda i: attributes(i).append(["predict", 3]), "an attribute 'predict'"),
+    "a method": (lambda i: attributes(i).append(["predict", 3]), "unknown attribute 'predict'"),
     "no content": (lambda i: i.pop("content") and None, "does not fit together"),
     "a list": (lambda i: [i], "it is not a rmgl model"),
 }

@@ -1,4 +1,4 @@
-"""Entry point of `rmgl` and `python -m rmgl`: every error is one line on standard error."""
+"""Entry point of `rmgl` and `python -m rmgl`; errors are printed as one line on standard error."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from typing import Any
 DEFAULTS = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
 
 
-class Stops:
-    """Ctrl-C and SIGTERM while the command runs, as a context: they end it with exit code 128 + the number of the signal (130, 143).
+class StopSignals:
+    """Context in which Ctrl-C and SIGTERM end the command with exit code 128 + the signal number (130, 143).
 
-    While `at_work` they raise a KeyboardInterrupt, so that whatever is half written is removed. Before, while modules are loaded, the
-    process ends at once: nothing is open, and an exception might be lost in somebody's module. A signal that the caller handles or
-    ignores is left to it.
+    While `at_work`, they raise a KeyboardInterrupt, so that unfinished files are removed. Before that, while modules are imported, the
+    process ends at once: no file is open, and an imported module might swallow the exception. Signals that the caller already handles
+    or ignores are left alone.
     """
 
     def __init__(self) -> None:
@@ -25,7 +25,7 @@ class Stops:
         self.received: int | None = None
         self.previous: dict[int, Any] = {}
 
-    def __enter__(self) -> Stops:
+    def __enter__(self) -> StopSignals:
         if threading.current_thread() is threading.main_thread():
             for number, default in DEFAULTS.items():
                 if signal.getsignal(number) is default:
@@ -45,18 +45,19 @@ class Stops:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    with Stops() as stops:
+    """Run the command line."""
+    with StopSignals() as signals:
         import click
 
         from rmgl.cli import cli
 
         try:
-            stops.at_work = True
+            signals.at_work = True
             code = cli.main(arguments, prog_name="rmgl", standalone_mode=False)
         except BaseException as error:
-            if stops.received is not None or isinstance(error, click.Abort | KeyboardInterrupt):
+            if signals.received is not None or isinstance(error, click.Abort | KeyboardInterrupt):
                 click.echo("rmgl: stopped", err=True)
-                sys.exit(128 + (stops.received or signal.SIGINT))
+                sys.exit(128 + (signals.received or signal.SIGINT))
             if isinstance(error, click.exceptions.NoArgsIsHelpError):
                 error.show()
                 sys.exit(2)
@@ -65,7 +66,7 @@ def main(arguments: list[str] | None = None) -> None:
                 sys.exit(error.exit_code)
             raise
         finally:
-            stops.at_work = False
+            signals.at_work = False
     sys.exit(code if isinstance(code, int) else 0)
 
 

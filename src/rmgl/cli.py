@@ -5,11 +5,12 @@ from __future__ import annotations
 import sys
 import warnings
 import zipfile
+from collections.abc import Callable
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import Any, TypeAlias
 
 import click
 import numpy as np
@@ -22,99 +23,90 @@ from rmgl.storage.output import check_apart, check_file, check_folder, check_nam
 from rmgl.storage.readers import read_views
 from rmgl.views.views import Views
 
+Command: TypeAlias = Callable[..., None]
 DEFAULTS = RMGL().get_params()
+PATH = click.Path(path_type=Path)
+FORCE = click.option("--force", is_flag=True, help="Replace an output folder that rmgl wrote before.")
+JOBS = click.option("--jobs", type=int, default=-1, help="Number of threads; -1 uses all cores.")
 
 
 class BadInput(click.ClickException):
-    """One clear line, exit code 2."""
+    """An error that ends the command with one line and exit code 2."""
 
     exit_code = 2
 
 
-class PerView(click.ParamType):
-    """A value for all views (`100`), a list in their order (`2,2,20`), or pairs by name (`fac=2,mor=20`)."""
+def per_view(kind: type[float] | type[str]) -> Callable[[str], Any]:
+    """Return a parser of options per view: one value (`100`), a list in their order (`2,2,20`), or pairs (`fac=2,mor=20`)."""
 
-    def __init__(self, kind: type) -> None:
-        self.kind = kind
-        self.name = "number" if kind is float else "text"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if not isinstance(value, str) or value == "auto":
+    def parse(value: str) -> Any:
+        if value == "auto":
             return value
+        parts = value.split(",")
         try:
-            parts = value.split(",")
             if all("=" in part for part in parts):
-                return {name: self.kind(number) for name, _, number in (part.rpartition("=") for part in parts)}
-            return self.kind(value) if len(parts) == 1 else [self.kind(part) for part in parts]
+                return {name: kind(number) for name, _, number in (part.rpartition("=") for part in parts)}
+            return kind(value) if len(parts) == 1 else [kind(part) for part in parts]
         except ValueError:
-            self.fail(f"{value!r} is not a number, a list like 2,2,20 or pairs like fac=2,mor=20", param, ctx)
+            raise click.BadParameter(f"{value!r} is not a number, a list like 2,2,20 or pairs like fac=2,mor=20") from None
+
+    return parse
 
 
-class Clusters(click.ParamType):
-    """A whole number, or "auto"."""
-
-    name = "number"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | str:
-        return value if value == "auto" else click.INT.convert(value, param, ctx)
+def per_view_option(name: str, kind: type[float] | type[str], help: str) -> Callable[[Command], Command]:
+    """Return the option for a parameter of `RMGL` that can differ between views."""
+    metavar = "NUMBER" if kind is float else "TEXT"
+    return click.option(f"--{name}", type=per_view(kind), default=DEFAULTS[name], metavar=metavar, help=help)
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+def number_or_auto(value: str) -> int | str:
+    """Parse a whole number, or "auto"."""
+    try:
+        return value if value == "auto" else int(value)
+    except ValueError:
+        raise click.BadParameter(f"{value!r} is not a whole number or auto") from None
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "show_default": True})
 @click.version_option(package_name="rmgl")
 def cli() -> None:
     """Learn one sparse graph layer per view and one common embedding from multi-view data, and cluster the rows."""
 
 
 @cli.command()
-@click.argument("inputs", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("-k", "--clusters", required=True, type=Clusters(), help="Number of clusters, or auto.")
-@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="Folder to write; it appears complete or not at all.")
+@click.argument("inputs", nargs=-1, required=True, type=PATH)
 @click.option(
-    "--alpha",
-    type=PerView(float),
-    default=DEFAULTS["alpha"],
-    show_default=True,
-    help="Edge spread: a number, a list by view, or name=number pairs.",
+    "-k", "--clusters", required=True, type=number_or_auto, metavar="NUMBER", help="Number of clusters, or auto to choose it from the data."
 )
+@click.option("-o", "--output", required=True, type=PATH, help="Folder for the results; written completely or not at all.")
+@per_view_option("alpha", float, "Density of the layers, larger for more edges: a number, a list by view, or name=number pairs.")
+@per_view_option("beta", float, "Weight of each view in the embedding, in the same forms.")
+@per_view_option("scale", str, "auto, minmax, root, hellinger, unit, standard or none, in the same forms.")
 @click.option(
-    "--beta",
-    type=PerView(float),
-    default=DEFAULTS["beta"],
-    show_default=True,
-    help="Weight of each view in the embedding, in the same forms.",
+    "--neighbors", "n_neighbors", type=int, default=DEFAULTS["n_neighbors"], help="Mean number of edges per node if alpha is auto."
 )
-@click.option(
-    "--scale",
-    type=PerView(str),
-    default=DEFAULTS["scale"],
-    show_default=True,
-    help="auto, minmax, root, hellinger, unit, standard or none, in the same forms.",
-)
-@click.option(
-    "--neighbors", "n_neighbors", type=int, default=DEFAULTS["n_neighbors"], show_default=True, help="Edges a node, where alpha is auto."
-)
-@click.option("--components", is_flag=True, help="Raise beta until every layer has exactly as many components as clusters.")
+@click.option("--components", is_flag=True, help="Increase beta until every layer has exactly as many components as clusters.")
 @click.option("--id", "id_column", help="Column of row ids: aligns the rows of several files and labels the output.")
 @click.option(
     "--align",
     type=click.Choice(["outer", "inner"]),
-    help="With --id, where ids differ: all ids of any file (absent elsewhere), or those of all.",
+    help="With --id, if ids differ: use the ids of any file (outer) or those of all files (inner).",
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="Seed of everything random.")
-@click.option("--solver", type=click.Choice(list(SOLVERS)), default=DEFAULTS["solver"], show_default=True)
-@click.option("--tol", type=float, default=DEFAULTS["tol"], show_default=True, help="Relative change of the objective at which to stop.")
-@click.option("--max-iter", type=int, default=DEFAULTS["max_iter"], show_default=True, help="Most rounds over layers and embedding.")
-@click.option("--max-seconds", type=float, help="End with the best so far once they are over.")
+@click.option("--seed", type=int, default=0, help="Random seed.")
+@click.option("--solver", type=click.Choice(list(SOLVERS)), default=DEFAULTS["solver"], help="Solver of the layer problem.")
+@click.option("--tol", type=float, default=DEFAULTS["tol"], help="Relative change of the objective at which to stop.")
+@click.option("--max-iter", type=int, default=DEFAULTS["max_iter"], help="Maximum number of rounds over layers and embedding.")
+@click.option("--max-seconds", type=float, help="Time limit in seconds; the best result so far is then written.")
 @click.option(
     "--checkpoint",
-    type=click.Path(path_type=Path),
-    help="Folder for finished steps: the same command goes on from them if it was stopped. It is deleted in the end.",
+    type=PATH,
+    help="Folder for finished steps. If the command is interrupted, run it again: it resumes from them. Deleted at the end.",
 )
-@click.option("--jobs", type=int, default=-1, show_default=True, help="Threads over views; -1 for all cores.")
-@click.option("--no-plots", is_flag=True, help="Write no pictures.")
-@click.option("--graphml", is_flag=True, help="Also write all layers as one graph, layers.graphml (needs networkx).")
-@click.option("--save", type=click.Path(path_type=Path), help="Also save the model to this file, for `rmgl predict`.")
-@click.option("--force", is_flag=True, help="Replace an output folder that rmgl wrote before.")
+@JOBS
+@click.option("--no-plots", is_flag=True, help="Do not draw pictures.")
+@click.option("--graphml", is_flag=True, help="Also write all layers as one graph to layers.graphml (needs networkx).")
+@click.option("--save", type=PATH, help="Also save the model to this file, for `rmgl predict`.")
+@FORCE
 def cluster(
     inputs: tuple[Path, ...],
     clusters: int | str,
@@ -130,10 +122,13 @@ def cluster(
     force: bool,
     **parameters: Any,
 ) -> None:
-    """Cluster the rows of one .npz file (its 2-D arrays are the views) or .h5mu file (its modalities are), or of one .npy, .csv, .tsv,
-    .parquet, .feather or .arrow file per view."""
+    """Cluster the rows of multi-view data.
+
+    INPUTS are one .npz file (its 2-D arrays are the views), one .h5mu file (its modalities are the views), or one .npy, .csv, .tsv,
+    .parquet, .feather or .arrow file per view.
+    """
     if graphml and find_spec("networkx") is None:
-        raise BadInput("--graphml needs networkx: pip install 'rmgl[networkx]'")
+        raise BadInput("--graphml needs networkx, which is not installed: pip install 'rmgl[networkx]'")
     pictures = not no_plots and pictures_possible()
     try:
         check_apart({"output": output, "saved model": save, "checkpoint": checkpoint}, inputs)
@@ -141,7 +136,7 @@ def cluster(
         if save is not None:
             check_file(save, force)
         if align is not None and id_column is None:
-            raise ValueError("--align goes by row ids: name their column with --id")
+            raise ValueError(f"--align {align} needs row ids: name their column with --id")
         views = read_views(inputs, id_column, align)
         check_names(views.names, views.index)
         model = RMGL(clusters, random_state=seed, n_jobs=jobs, verbose=int(sys.stderr.isatty()), **parameters)
@@ -162,14 +157,16 @@ def cluster(
 
 
 @cli.command()
-@click.argument("model", type=click.Path(path_type=Path))
-@click.argument("inputs", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="CSV file to write.")
-@click.option("--id", "id_column", help="Column of row ids; a row may be absent from some of the files then.")
+@click.argument("model", type=PATH)
+@click.argument("inputs", nargs=-1, required=True, type=PATH)
+@click.option("-o", "--output", required=True, type=PATH, help="CSV file to write.")
+@click.option("--id", "id_column", help="Column of row ids; rows may then be missing from some of the files.")
 @click.option("--force", is_flag=True, help="Replace the output file if it exists.")
 def predict(model: Path, inputs: tuple[Path, ...], output: Path, id_column: str | None, force: bool) -> None:
-    """Label new rows by a saved MODEL. Files are as for `cluster`, and named after the views that the model was fitted on; new rows need
-    not have all of them."""
+    """Label new rows with a saved MODEL.
+
+    INPUTS are files as for `rmgl cluster`, named like the views that the model was fitted on; views may be missing.
+    """
     try:
         check_apart({"output": output}, [model, *inputs])
         check_file(output, force)
@@ -177,21 +174,21 @@ def predict(model: Path, inputs: tuple[Path, ...], output: Path, id_column: str 
         new = read_views(inputs, id_column, "outer", least=0)
         check_names(new.names, new.index)
         if len(fitted.view_names_) == len(new.names) == 1:
-            new = replace(new, names=tuple(fitted.view_names_))  # whatever the name of the file
+            new = replace(new, names=tuple(fitted.view_names_))  # the file may have any name
         shares = fitted.predict_proba(new)
         write_predictions(output, shares, new.index)
     except (ValueError, TypeError, MemoryError, OSError) as error:
         raise BadInput(" ".join(str(error).split())) from error
-    click.echo(f"{len(shares)} rows labeled; mean share of the edge weight inside the cluster: {shares.max(axis=1).mean():.3f}")
+    click.echo(f"{len(shares)} rows labeled; mean share of edge weight that leads to the assigned cluster: {shares.max(axis=1).mean():.3f}")
     click.echo(f"written: {output}")
 
 
 @cli.command()
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="Also write the result and its pictures to this folder.")
-@click.option("--force", is_flag=True, help="Replace an output folder that rmgl wrote before.")
-@click.option("--jobs", type=int, default=-1, show_default=True, help="Threads over views; -1 for all cores.")
+@click.option("-o", "--output", type=PATH, help="Also write the result and its pictures to this folder.")
+@FORCE
+@JOBS
 def demo(output: Path | None, force: bool, jobs: int) -> None:
-    """The main job on the embedded UCI digits with the paper's parameters, scored against the true digits."""
+    """Cluster the UCI digits, which come with rmgl, with the paper's parameters and compare with the true digits."""
     from rmgl.datasets.uci_digits import PAPER_PARAMETERS, load_uci_digits
 
     try:
@@ -216,18 +213,19 @@ def demo(output: Path | None, force: bool, jobs: int) -> None:
 
 @cli.command()
 @click.argument("experiment", type=click.Choice(["synthetic", "uci", "coil20", "all"]))
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path), default=Path("results"), show_default=True, help="Folder for tables and figures."
-)
-@click.option("--runs", type=click.IntRange(1), default=20, show_default=True, help="k-means seeds, or draws of the synthetic data.")
-@click.option("--quick", is_flag=True, help="Fewer rows, settings and runs: shows that everything works.")
-@click.option("--redraw", is_flag=True, help="Draw the figures again from what was written; compute nothing.")
-@click.option("--images", type=click.Path(path_type=Path), help="COIL-20 images: a folder, .zip, .npy or .npz; else they are downloaded.")
-@click.option("--jobs", type=int, default=-1, show_default=True, help="Processes; -1 for all cores.")
+@click.option("-o", "--output", type=PATH, default=Path("results"), help="Folder for tables and figures.")
+@click.option("--runs", type=click.IntRange(1), default=20, help="Number of k-means seeds, or of draws of the synthetic data.")
+@click.option("--quick", is_flag=True, help="Trial run with fewer rows, settings and runs.")
+@click.option("--redraw", is_flag=True, help="Draw the figures again from the files of an earlier run.")
+@click.option("--images", type=PATH, help="COIL-20 images, if not downloaded: a folder, .zip, .npy or .npz.")
+@click.option("--jobs", type=int, default=-1, help="Number of processes; -1 uses all cores.")
 def reproduce(experiment: str, output: Path, runs: int, quick: bool, redraw: bool, images: Path | None, jobs: int) -> None:
-    """The experiments of the paper: tables (.json, .md) and figures (.png, .pdf). What is finished is kept if it is stopped."""
+    """Run the experiments of the paper and write tables (.json, .md) and figures (.png, .pdf).
+
+    If the command is interrupted, run it again: it resumes from the finished parts.
+    """
     if not pictures_possible():
-        raise BadInput("the experiments draw figures: pip install 'rmgl[plot]'")
+        raise BadInput("the experiments need matplotlib, which is not installed: pip install 'rmgl[plot]'")
     from rmgl.experiments import reproduce as experiments
 
     runs = min(runs, 3) if quick else runs
@@ -247,7 +245,7 @@ def reproduce(experiment: str, output: Path, runs: int, quick: bool, redraw: boo
 
 
 def demo_scores(model: RMGL, target: np.ndarray, n_seeds: int = 20) -> dict[str, list[float]]:
-    """NMI and accuracy of k-means on the embedding, for several seeds of k-means."""
+    """Return NMI and accuracy of k-means on the embedding, for several seeds of k-means."""
     from rmgl.embedding.labels import cluster_rows
     from rmgl.metrics import clustering_accuracy, normalized_mutual_info_score
 
@@ -259,7 +257,7 @@ def demo_scores(model: RMGL, target: np.ndarray, n_seeds: int = 20) -> dict[str,
 
 
 def timed_fit(model: RMGL, views: dict[str, np.ndarray] | Views, **options: Any) -> float:
-    """Fit, pass warnings on as single lines, return the seconds it took."""
+    """Fit the model, print warnings as single lines, and return the seconds it took."""
     began = perf_counter()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
@@ -270,14 +268,15 @@ def timed_fit(model: RMGL, views: dict[str, np.ndarray] | Views, **options: Any)
 
 
 def pictures_possible() -> bool:
+    """Whether matplotlib is installed; print a warning if not."""
     if find_spec("matplotlib") is not None:
         return True
-    click.echo("warning: matplotlib is not installed, so no pictures are written (pip install 'rmgl[plot]')", err=True)
+    click.echo("warning: no pictures are written because matplotlib is not installed: pip install 'rmgl[plot]'", err=True)
     return False
 
 
 def layer_table(model: RMGL) -> str:
-    """One line per layer with its certificate."""
+    """Return a table of the layers and their certificates, one line per layer."""
     width = max(5, *(len(layer.name) for layer in model.layers_))
     titles = f"{'alpha':>9s}  {'beta':>9s}  {'edges/node':>10s}  {'components':>10s}  {'KKT residual':>12s}  {'gap':>8s}  status"
     lines = [f"{'layer':{width}s}  {titles}"]

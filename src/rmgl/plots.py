@@ -1,6 +1,6 @@
-"""Pictures of a fitted model. Numbers first (`..._data`), then functions that draw them on an Axes and return it.
+"""Plots of a fitted model. Functions `..._data` return the numbers; `plot_...` draw them on an Axes and return it.
 
-Nothing is shown or saved here; matplotlib (extra `plot`) is loaded when a picture is drawn.
+Nothing is shown or saved here. Matplotlib (extra `plot`) is imported when a plot is drawn.
 """
 
 from __future__ import annotations
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Ten colors that stay apart for color-blind readers (seven of Okabe and Ito's, black, a violet and a gray); beyond ten they
-# repeat with other markers, and every cluster carries its number in the picture anyway.
 __all__ = [
     "draw_embedding",
     "draw_layers",
@@ -34,16 +32,18 @@ __all__ = [
     "plot_number_of_clusters",
 ]
 
+# Ten colors that color-blind readers can distinguish (seven of Okabe and Ito's, black, a violet and a gray). Further clusters repeat
+# them with other markers, and every cluster is labeled with its number.
 COLORS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#B8A900", "#000000", "#7F3C8D", "#8C8C8C")
 MARKERS = ("o", "^", "s", "D", "v", "P", "X", "<", ">", "*")
 TSNE_ROWS = 3000
 
 
 def embedding_data(embedding: ArrayLike, *, method: str = "tsne", random_state: int = 0) -> NDArray[np.float64]:
-    """Two coordinates per node, (N, 2), from the rows of the common embedding.
+    """Compute two coordinates per node, (N, 2), from the rows of the common embedding.
 
-    "tsne" keeps neighborhoods (the clearest picture with many clusters, a few seconds for 2000 rows), "pca" is the
-    fastest, "last" takes the last two columns as the paper does.
+    "tsne" preserves neighborhoods (the clearest picture of many clusters; a few seconds for 2000 rows), "pca" is the
+    fastest, and "last" uses the last two columns, as the paper does.
     """
     rows = np.asarray(embedding, dtype=np.float64)
     if method == "last":
@@ -53,15 +53,16 @@ def embedding_data(embedding: ArrayLike, *, method: str = "tsne", random_state: 
         return np.pad(PCA(components).fit_transform(rows), ((0, 0), (0, 2 - components)))
     if method == "tsne":
         perplexity = min(30, (len(rows) - 1) / 3)
-        scaled = rows * np.sqrt(len(rows))  # rows of length about 1; t-SNE stops too early on tiny distances
-        return TSNE(perplexity=perplexity, init="pca", random_state=random_state).fit_transform(scaled).astype(np.float64)
+        scaled = rows * np.sqrt(len(rows))  # rows of length about 1: t-SNE stops too early on small distances
+        tsne = TSNE(perplexity=perplexity, init="pca", random_state=random_state)
+        return np.asarray(tsne.fit_transform(scaled), dtype=np.float64)
     raise ValueError(f"method={method!r} is not known: use 'tsne', 'pca' or 'last'")
 
 
 def plot_embedding(embedding: ArrayLike, labels: ArrayLike, *, ax: Axes | None = None, method: str = "tsne", random_state: int = 0) -> Axes:
-    """Scatter of the common embedding, one color and number per cluster.
+    """Plot the common embedding as a scatter plot, with one color and number per cluster.
 
-    Beyond 3000 rows "tsne" draws a random sample of 3000, and the title says so.
+    With more than 3000 rows, "tsne" draws a random sample of 3000, as the title says.
     """
     rows, labels = np.asarray(embedding), np.asarray(labels)
     ax, title = _axes(ax), "Common embedding"
@@ -84,14 +85,14 @@ def plot_embedding(embedding: ArrayLike, labels: ArrayLike, *, ax: Axes | None =
     return ax
 
 
-def _tsne_possible(rows: NDArray) -> bool:
-    """Two columns need no reduction, and t-SNE needs a few rows."""
+def _tsne_possible(rows: NDArray[np.float64]) -> bool:
+    """Whether there are more than two columns to reduce, and enough rows for t-SNE."""
     return rows.shape[1] > 2 and len(rows) >= 10
 
 
 def layer_data(layer: Layer, labels: ArrayLike, *, n_bins: int = 120) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
-    """Mean edge weight in the cells of a grid over the adjacency matrix with nodes ordered by cluster, and the
-    rows at which clusters end."""
+    """Compute the mean edge weight in the cells of a grid over the adjacency matrix, with nodes ordered by cluster, and the rows at
+    which clusters end."""
     labels = np.asarray(labels)
     order = np.argsort(labels, kind="stable")
     rank = np.empty_like(order)
@@ -107,7 +108,7 @@ def layer_data(layer: Layer, labels: ArrayLike, *, n_bins: int = 120) -> tuple[N
 
 
 def plot_layer(layer: Layer, labels: ArrayLike, *, ax: Axes | None = None, n_bins: int = 120) -> Axes:
-    """The adjacency matrix of one layer as an image, nodes ordered by cluster: dark blocks are clusters."""
+    """Plot the adjacency matrix of one layer as an image, with nodes ordered by cluster: dark blocks are clusters."""
     ax = _axes(ax)
     from matplotlib.colors import LogNorm
 
@@ -127,12 +128,12 @@ def plot_layer(layer: Layer, labels: ArrayLike, *, ax: Axes | None = None, n_bin
         ax.axvline(end, color="0.6", linewidth=0.4)
     parts = "1 component" if layer.n_components == 1 else f"{layer.n_components} components"
     ax.set(xticks=[], yticks=[])
-    ax.set_title(f"{layer.name}\n{2 * layer.n_edges / n:.0f} edges a node, {parts}", fontsize=9, parse_math=False)
+    ax.set_title(f"{layer.name}\n{2 * layer.n_edges / n:.0f} edges per node, {parts}", fontsize=9, parse_math=False)
     return ax
 
 
 def plot_convergence(history: Sequence[dict[str, Any]], *, ax: Axes | None = None) -> Axes:
-    """How far the joint objective stands above its last value after every half step."""
+    """Plot by how much the objective exceeds its last value, after every half step."""
     ax = _axes(ax)
     objective = np.array([row["objective"] for row in history])
     above = (objective - objective[-1]) / abs(objective[-1])
@@ -149,7 +150,7 @@ def plot_convergence(history: Sequence[dict[str, Any]], *, ax: Axes | None = Non
 
 
 def draw_layers(layers: Sequence[Layer], labels: ArrayLike, *, n_bins: int = 120) -> Figure:
-    """All layers side by side, as a figure that belongs to no window."""
+    """Draw all layers side by side in a new figure without a window."""
     columns = min(3, len(layers))
     lines = -(-len(layers) // columns)
     figure = new_figure(2.8 * columns, 3.1 * lines)
@@ -160,21 +161,21 @@ def draw_layers(layers: Sequence[Layer], labels: ArrayLike, *, n_bins: int = 120
 
 
 def draw_embedding(embedding: ArrayLike, labels: ArrayLike, *, random_state: int = 0) -> Figure:
-    """The embedding scatter as a figure that belongs to no window."""
+    """Draw the common embedding in a new figure without a window."""
     figure = new_figure(6, 5.4)
     plot_embedding(embedding, labels, ax=figure.add_subplot(), random_state=random_state)
     return figure
 
 
 def draw_number_of_clusters(number: NumberOfClusters) -> Figure:
-    """The evidence for the number of clusters as a figure that belongs to no window."""
+    """Draw the evidence for the number of clusters in a new figure without a window."""
     figure = new_figure(5.4, 3.6)
     plot_number_of_clusters(number, ax=figure.add_subplot())
     return figure
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """A figure without pyplot: no window, no global state."""
+    """Create a figure without pyplot: no window, no global state."""
     _require_matplotlib()
     from matplotlib.figure import Figure
 
@@ -182,6 +183,7 @@ def new_figure(width: float, height: float) -> Figure:
 
 
 def _axes(ax: Axes | None) -> Axes:
+    """Return the given Axes, or those of a new figure."""
     if ax is not None:
         return ax
     _require_matplotlib()
@@ -194,11 +196,11 @@ def _require_matplotlib() -> None:
     try:
         import matplotlib  # noqa: F401
     except ImportError as error:
-        raise ImportError("pictures need matplotlib: pip install 'rmgl[plot]'") from error
+        raise ImportError("plots need matplotlib, which is not installed: pip install 'rmgl[plot]'") from error
 
 
 def plot_number_of_clusters(number: NumberOfClusters, *, ax: Axes | None = None) -> Axes:
-    """Modularity, relative eigengap and stability for every candidate K; the chosen one is marked."""
+    """Plot modularity, relative eigengap and stability for every candidate K; the chosen K is marked."""
     ax = _axes(ax)
     for values, label, color, marker in (
         (number.modularity, "modularity (decides)", COLORS[0], "o"),

@@ -1,4 +1,4 @@
-"""The methods the RMGL paper compares with, built from the package's own views, layers and embedding."""
+"""The methods that the RMGL paper compares with, built on the views, layers and embedding of this package."""
 
 from rmgl.baselines.gd_mcca import GDMCCA
 from rmgl.baselines.gl_sigrep import GLSigRep, SigRepLayer, learn_gl_sigrep

@@ -28,24 +28,25 @@ LAYER = Kind("a Layer", lambda value: isinstance(value, Layer))
 
 
 class GDMCCA(ViewsClusterer):
-    """Graph-regularized dual multi-view CCA: directions that all views explain and that are smooth on a graph.
+    """Graph-regularized dual multi-view CCA: directions common to all views that are smooth on a graph.
 
     With K_m = X_m X_m' of the centered views and L the Laplacian of a graph common to them,
 
         maximize   tr(U' (sum_m (K_m + epsilon I)^-1 K_m - gamma L) U)     subject to   U'U = I_K
 
-    then k-means on the rows of U. No N x N matrix is inverted: the views enter by thin SVDs.
+    then k-means on the rows of U. No N x N matrix is inverted; the views are represented by thin SVDs.
 
     Parameters
     ----------
     n_clusters : int
+        Number of clusters.
     gamma : float >= 0
-        Weight of the graph; 0 is plain multi-view CCA.
+        Weight of the graph; larger values give smoother directions, and 0 is plain multi-view CCA.
     epsilon : float > 0
-        Ridge on the kernels, as a share of the mean squared singular value of each view.
+        Ridge of the kernels, relative to the mean squared singular value of each view.
     graph : None, view name, Layer or adjacency matrix
-        The common graph, with similarities S. Its Laplacian is diag(A 1) - A with A the affinity D^-1 S made symmetric. A view's name takes
-        S = X X' of that view with columns from 0 to 1, as the RMGL paper does; None is plain multi-view CCA.
+        The common graph, with similarities S. Its Laplacian is diag(A 1) - A with A the symmetrized affinity D^-1 S. The name of a view
+        means S = X X' of that view with columns from 0 to 1, as in the RMGL paper; None is plain multi-view CCA.
     scale : {"minmax", "standard", "unit", "none"}, or one per view
     views : column blocks of one table, optional
     n_init, random_state : as in `RMGL`
@@ -77,7 +78,18 @@ class GDMCCA(ViewsClusterer):
         "graph": (NAME, LAYER, ARRAY, NOTHING),
     }
 
-    def __init__(self, n_clusters=8, *, gamma=1.0, epsilon=0.1, graph=None, scale="minmax", views=None, n_init=10, random_state=None):
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        gamma: float = 1.0,
+        epsilon: float = 0.1,
+        graph: Any = None,
+        scale: Any = "minmax",
+        views: Any = None,
+        n_init: int = 10,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
         self.n_clusters = n_clusters
         self.gamma = gamma
         self.epsilon = epsilon
@@ -88,7 +100,7 @@ class GDMCCA(ViewsClusterer):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None) -> GDMCCA:
-        """Find the common directions and cluster the rows; X as for `RMGL`."""
+        """Find the common directions and cluster the rows; X is as in `RMGL.fit`."""
         self._check_parameters()
         views = self._check_views(X)
         matrices = views.scaled(self.scale).matrices
@@ -108,7 +120,7 @@ def common_directions(
     penalty: Penalty | None,
     random_state: np.random.RandomState | None = None,
 ) -> NDArray[np.float64]:
-    """The K leading eigenvectors of sum_m (K_m + e_m I)^-1 K_m - gamma L."""
+    """Return the K leading eigenvectors of sum_m (K_m + e_m I)^-1 K_m - gamma L."""
     operator = negated_operator(matrices, gamma, epsilon, penalty)
     n = operator.shape[0]
     spectrum = (-len(matrices), gamma * penalty.bound if penalty is not None else 0.0)
@@ -117,29 +129,30 @@ def common_directions(
 
 
 def negated_operator(matrices: Sequence[Matrix], gamma: float, epsilon: float, penalty: Penalty | None) -> LinearOperator:
-    """gamma L - sum_m (K_m + e_m I)^-1 K_m as products: (K + eI)^-1 K = V diag(s^2 / (s^2 + e)) V'."""
+    """Return the operator gamma L - sum_m (K_m + e_m I)^-1 K_m, where (K + eI)^-1 K = V diag(s^2 / (s^2 + e)) V'."""
     factors = np.hstack([shrunk_basis(X, epsilon) for X in matrices])
     n = factors.shape[0]
 
-    def multiply(V: NDArray) -> NDArray:
-        image = -(factors @ (factors.T @ V))
+    def multiply(V: NDArray[np.float64]) -> NDArray[np.float64]:
+        image: NDArray[np.float64] = -(factors @ (factors.T @ V))
         return image if penalty is None else image + gamma * (penalty.laplacian @ V)
 
     return LinearOperator((n, n), matvec=multiply, matmat=multiply, dtype=np.float64)
 
 
 def shrunk_basis(X: Matrix, epsilon: float) -> NDArray[np.float64]:
-    """V diag(s / sqrt(s^2 + e)) from the thin SVD of the centered view; e = epsilon times the mean s^2 over the rank."""
+    """Return V diag(s / sqrt(s^2 + e)) from the thin SVD of the centered view, with e = epsilon times the mean s^2 over the rank."""
     dense = X.toarray() if sparse.issparse(X) else X
     left, s = left_singular(dense - dense.mean(axis=0))
     kept = s > s.max(initial=0.0) * 1e-12
     left, s = left[:, kept], s[kept]
     ridge = epsilon * np.square(s).mean()
-    return left * (s / np.sqrt(np.square(s) + ridge))
+    basis: NDArray[np.float64] = left * (s / np.sqrt(np.square(s) + ridge))
+    return basis
 
 
 def common_laplacian(graph: Any, views: Views) -> Penalty | None:
-    """The Laplacian of the common graph, from a view's name, a Layer or an adjacency matrix."""
+    """Return the Laplacian of the common graph, given the name of a view, a Layer or an adjacency matrix."""
     if graph is None:
         return None
     if isinstance(graph, str):
@@ -150,39 +163,42 @@ def common_laplacian(graph: Any, views: Views) -> Penalty | None:
         return affinity_laplacian(lambda V: X @ (X.T @ V), views.n_rows, graph)
     adjacency = check_adjacencies(Views.of({"graph": graph.adjacency if isinstance(graph, Layer) else graph})).adjacencies[0]
     if adjacency.shape[0] != views.n_rows:
-        raise ValueError(f"graph has {adjacency.shape[0]} nodes but the views have {views.n_rows} rows")
+        raise ValueError(f"graph has {adjacency.shape[0]} nodes but the views have {views.n_rows} rows: give a graph with one node per row")
     return affinity_laplacian(lambda V: adjacency @ V, views.n_rows, "graph")
 
 
 @dataclass(frozen=True)
 class Penalty:
-    """A Laplacian as an operator, and a bound of its eigenvalues."""
+    """A Laplacian as an operator, and an upper bound of its eigenvalues."""
 
     laplacian: LinearOperator
     bound: float
 
 
-def affinity_laplacian(similarity: Callable[[NDArray], NDArray], n: int, name: str) -> Penalty:
-    """diag(A 1) - A for A = (D^-1 S + S D^-1) / 2, by products with the similarity S only; D = diag(S 1).
+def affinity_laplacian(similarity: Callable[[NDArray[np.float64]], NDArray[np.float64]], n: int, name: str) -> Penalty:
+    """Return diag(A 1) - A for A = (D^-1 S + S D^-1) / 2 and D = diag(S 1), from products with the similarity S.
 
     A node without similarities has a row of zeros.
     """
     degrees = similarity(np.ones(n))
     if degrees.min() < 0:
         raise ValueError(
-            f"graph={name!r}: the similarities of row {int(np.argmin(degrees))} add up to a negative number; they must be >= 0"
+            f"graph={name!r}: the similarities of row {int(np.argmin(degrees))} add up to a negative number; they must be >= 0: "
+            "use another graph"
         )
     inverse = np.zeros(n)
     inverse[degrees > 0] = 1 / degrees[degrees > 0]
 
-    def affinity(V: NDArray) -> NDArray:
+    def affinity(V: NDArray[np.float64]) -> NDArray[np.float64]:
         scale = inverse[:, None] if V.ndim == 2 else inverse
-        return 0.5 * (scale * similarity(V) + similarity(scale * V))
+        product: NDArray[np.float64] = 0.5 * (scale * similarity(V) + similarity(scale * V))
+        return product
 
     row_sums = affinity(np.ones(n))
 
-    def multiply(V: NDArray) -> NDArray:
-        return (row_sums[:, None] if V.ndim == 2 else row_sums) * V - affinity(V)
+    def multiply(V: NDArray[np.float64]) -> NDArray[np.float64]:
+        product: NDArray[np.float64] = (row_sums[:, None] if V.ndim == 2 else row_sums) * V - affinity(V)
+        return product
 
     laplacian = LinearOperator((n, n), matvec=multiply, matmat=multiply, dtype=np.float64)
     return Penalty(laplacian, 2 * float(row_sums.max()))

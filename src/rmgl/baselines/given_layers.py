@@ -1,4 +1,4 @@
-"""Layers for the methods that merge them: given by the user, or learned by GL-SigRep from views."""
+"""Layers for the methods that merge them, given by the user or learned from views by GL-SigRep."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from rmgl.baselines.gl_sigrep import learn_gl_sigrep
+from rmgl.baselines.gl_sigrep import SigRepLayer, learn_gl_sigrep
 from rmgl.estimators.base import ViewsClusterer
 from rmgl.estimators.parameters import NOTHING, TRUTH_VALUE, number, one_of, whole_number
 from rmgl.layer import Layer
-from rmgl.running.threads import Team, number_of_workers
+from rmgl.running.threads import Check, Team, number_of_workers
 from rmgl.views.check_view import LARGEST_VALUE, SMALLEST_SPREAD
+from rmgl.views.matrix import Matrix
 from rmgl.views.views import Views
 
 
@@ -27,14 +28,14 @@ class GivenLayers:
 
     @property
     def n_nodes(self) -> int:
-        return self.adjacencies[0].shape[0]
+        return int(self.adjacencies[0].shape[0])
 
 
 class LayersClusterer(ViewsClusterer):
-    """A clusterer that merges graph layers.
+    """Base class of clusterers that merge graph layers.
 
-    `fit` takes views, from which GL-SigRep layers are learned (`alpha`, `beta`, `scale`), or ready layers: `Layer` objects, or,
-    with `precomputed=True`, adjacency matrices (symmetric, weights >= 0; entries on the diagonal are left out).
+    `fit` takes views, from which GL-SigRep layers are learned (`alpha`, `beta`, `scale`), or layers: `Layer` objects or, with
+    `precomputed=True`, adjacency matrices (symmetric, weights >= 0; entries on the diagonal are ignored).
     """
 
     _allowed = {
@@ -52,11 +53,13 @@ class LayersClusterer(ViewsClusterer):
     n_jobs: int | None
 
     def _n_threads(self, X: Any) -> int:
+        """Return the number of threads, at most one per view or layer."""
         given = X if isinstance(X, list | tuple | Mapping) else self.views or [X]
         return max(1, min(number_of_workers(self.n_jobs), len(given)))
 
     def _check_layers(self, X: Any, team: Team) -> GivenLayers:
-        for stale in ("layers_", "feature_names_in_"):  # of an earlier fit on other input
+        """Return the given layers, or those learned from the given views."""
+        for stale in ("layers_", "feature_names_in_"):  # attributes of an earlier fit on other input
             if hasattr(self, stale):
                 delattr(self, stale)
         items = list(X.values()) if isinstance(X, Mapping) else list(X) if isinstance(X, list | tuple) else [X]
@@ -71,7 +74,7 @@ class LayersClusterer(ViewsClusterer):
         elif not self.precomputed:
             return self._learn_layers(X, team)
         if self.views is not None:
-            raise ValueError("views= describes the column blocks of one table of features; with given layers leave views=None")
+            raise ValueError("views= describes the column blocks of one table of features, but layers were given: set views=None")
         given = check_adjacencies(Views.of(X))
         self._check_n_rows(given.n_nodes)
         self.view_names_ = list(given.names)
@@ -79,9 +82,10 @@ class LayersClusterer(ViewsClusterer):
         return given
 
     def _learn_layers(self, X: Any, team: Team) -> GivenLayers:
+        """Learn a GL-SigRep layer from each view."""
         views = self._check_views(X).scaled(self.scale)
 
-        def learn(item, check):
+        def learn(item: tuple[str, Matrix], check: Check) -> SigRepLayer:
             name, matrix = item
             return learn_gl_sigrep(matrix, self.alpha, self.beta, name=name)
 
@@ -90,14 +94,14 @@ class LayersClusterer(ViewsClusterer):
 
 
 def check_adjacencies(views: Views) -> GivenLayers:
-    """Square, symmetric, without negative weights; self-loops are left out."""
+    """Raise a ValueError unless the matrices are square, symmetric and nonnegative; self-loops are removed."""
     adjacencies = []
     for name, matrix in zip(views.names, views.matrices, strict=True):
         if matrix.shape[0] != matrix.shape[1]:
-            raise ValueError(f"layer {name!r} has shape {matrix.shape}: an adjacency matrix is square (views need precomputed=False)")
+            raise ValueError(f"layer {name!r} has shape {matrix.shape}: an adjacency matrix is square; for views set precomputed=False")
         adjacency = sparse.csr_array(matrix, copy=True)
         if adjacency.nnz and adjacency.data.min() < 0:
-            raise ValueError(f"layer {name!r} has negative weights: an adjacency matrix holds weights >= 0")
+            raise ValueError(f"layer {name!r} has negative weights, but weights must be >= 0: replace or remove them")
         asymmetry = abs(adjacency - adjacency.T)
         if asymmetry.nnz and asymmetry.max() > 1e-10 * adjacency.max():
             i, j = np.unravel_index(asymmetry.tocoo().argmax(), adjacency.shape)
@@ -110,12 +114,12 @@ def check_adjacencies(views: Views) -> GivenLayers:
 
 
 def check_degrees(name: str, adjacency: sparse.csr_array) -> None:
-    """Refuse weights whose sums cannot be divided by in double precision."""
+    """Raise a ValueError for degrees that are too large or too small to divide by in double precision."""
     with np.errstate(over="ignore"):
         degrees = adjacency.sum(axis=1)
     odd = np.flatnonzero((degrees > LARGEST_VALUE) | ((degrees > 0) & (degrees < SMALLEST_SPREAD)))
     if odd.size:
         raise ValueError(
-            f"layer {name!r}: the weights of node {odd[0]} add up to {degrees[odd[0]]:.0e}, which is beyond the range from "
+            f"layer {name!r}: the weights of node {odd[0]} add up to {degrees[odd[0]]:.0e}, which is outside the range from "
             f"{SMALLEST_SPREAD:.0e} to {LARGEST_VALUE:.0e}: multiply the layer by a constant, or set negligible weights to zero"
         )

@@ -21,12 +21,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from rmgl.baselines.spectral import spectral_rows
-from rmgl.edges import AllPairs
+from rmgl.edges import AllPairs, Vector
 from rmgl.embedding.labels import cluster_rows
 from rmgl.estimators.base import ViewsClusterer
 from rmgl.estimators.parameters import TRUTH_VALUE, number, one_of, whole_number
 from rmgl.layer import Layer, LayerProblem, Origin, solve_layer
-from rmgl.layer.learn import check_magnitudes
+from rmgl.layer.certified import check_magnitudes
 from rmgl.layer.problem import squared_norm
 from rmgl.model.defaults import default_alpha
 from rmgl.running.threads import team_of
@@ -34,13 +34,13 @@ from rmgl.views.matrix import Matrix, side_by_side
 from rmgl.views.per_view import positive_per_view
 from rmgl.views.views import Views
 
-DENSE_NODES = 4000  # up to here (I + alpha L)^-1 X by a dense Cholesky factorization
+DENSE_NODES = 4000  # up to so many nodes (I + alpha L)^-1 X is computed by a dense Cholesky factorization
 DEFAULT_ALPHA = 0.1
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SigRepLayer(Layer):
-    """A GL-SigRep layer: also the smoothed data Y and the objective after every half step."""
+    """A layer learned by GL-SigRep, with the smoothed data Y and the objective after every half step."""
 
     beta: float
     """Weight of ||L||_F^2; `alpha` is the weight of smoothness."""
@@ -70,22 +70,22 @@ def learn_gl_sigrep(
     ----------
     X : array, DataFrame or sparse matrix of shape (N, D)
     alpha : float > 0
-        Weight of smoothness: a larger one smooths Y more.
+        Weight of smoothness; larger values smooth Y more.
     beta : "auto" or float > 0
-        Weight of ||L||_F^2: a larger one gives more edges. "auto" aims at about 20 neighbors a node.
+        Weight of ||L||_F^2; larger values give more edges. "auto" gives about 20 neighbors per node.
     scale : {"minmax", "standard", "unit", "none"}
     tol : float
-        Stop when a round changes the objective by less than this share.
+        Relative change of the objective in a round at which to stop.
     max_iter : int
-        Most rounds.
+        Maximum number of rounds.
     threshold : float
-        Edges of smaller weight are dropped at the end (mean degree is 1), as in the authors' code.
+        Edges of smaller weight are removed at the end, as in the code of the authors; the mean degree is 1.
     name : str
 
     Returns
     -------
     SigRepLayer
-        `kkt_residual`, `gap` and `status` are those of the last layer problem, before edges were dropped.
+        `kkt_residual`, `gap` and `status` are those of the last layer problem, before edges are removed.
 
     Examples
     --------
@@ -114,8 +114,9 @@ def learn_gl_sigrep(
 
 
 def _alternate(
-    name: str, X: Matrix, edges: AllPairs, distances, alpha: float, beta: float, *, tol: float, max_iter: int, threshold: float
+    name: str, X: Matrix, edges: AllPairs, distances: Vector, alpha: float, beta: float, *, tol: float, max_iter: int, threshold: float
 ) -> SigRepLayer:
+    """Minimize over L and over Y in turn."""
     X = X.toarray() if sparse.issparse(X) else X
     history: list[float] = []
     Y, fit, potentials = X, 0.0, None
@@ -142,16 +143,18 @@ def _alternate(
 
 
 def smooth(layer: Layer, alpha: float, X: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Y = (I + alpha L)^-1 X."""
+    """Return Y = (I + alpha L)^-1 X."""
     if layer.n_nodes <= DENSE_NODES:
         matrix = alpha * layer.laplacian.toarray()
         matrix[np.diag_indices_from(matrix)] += 1.0
-        return linalg.solve(matrix, X, assume_a="pos")
-    return splu(sparse.csc_array(sparse.eye_array(layer.n_nodes) + alpha * layer.laplacian)).solve(X)
+        smoothed: NDArray[np.float64] = linalg.solve(matrix, X, assume_a="pos")
+        return smoothed
+    smoothed = splu(sparse.csc_array(sparse.eye_array(layer.n_nodes) + alpha * layer.laplacian)).solve(X)
+    return smoothed
 
 
 class GLSigRep(ViewsClusterer):
-    """Spectral clustering of the graph that GL-SigRep learns from one view, or from several side by side.
+    """Spectral clustering of the graph that GL-SigRep learns from one view, or from several concatenated views.
 
         minimize   ||X - Y||_F^2 + alpha tr(Y'LY) + beta ||L||_F^2     subject to   L a graph Laplacian, tr(L) = N
 
@@ -161,16 +164,15 @@ class GLSigRep(ViewsClusterer):
     ----------
     n_clusters : int
     alpha : float > 0
-        Weight of smoothness.
+        Weight of smoothness; larger values smooth the data more.
     beta : "auto" or float > 0
-        Weight of ||L||_F^2; "auto" aims at about 20 neighbors a node.
+        Weight of ||L||_F^2; larger values give more edges. "auto" gives about 20 neighbors per node.
     scale : {"minmax", "standard", "unit", "none"}, or one per view
     views : column blocks of one table, optional
     concatenate : bool
-        True for GL-SigRep(C): several views are put side by side after scaling. False takes one view.
-    tol, max_iter : when to stop, see `learn_gl_sigrep`
-    n_init : starts of k-means
-    random_state : seed of k-means
+        True for GL-SigRep(C), which concatenates several views after scaling. False accepts one view.
+    tol, max_iter : as in `learn_gl_sigrep`
+    n_init, random_state : as in `RMGL`
 
     Attributes
     ----------
@@ -202,18 +204,18 @@ class GLSigRep(ViewsClusterer):
 
     def __init__(
         self,
-        n_clusters=8,
+        n_clusters: int = 8,
         *,
-        alpha=DEFAULT_ALPHA,
-        beta="auto",
-        scale="minmax",
-        views=None,
-        concatenate=False,
-        tol=1e-4,
-        max_iter=50,
-        n_init=10,
-        random_state=None,
-    ):
+        alpha: float = DEFAULT_ALPHA,
+        beta: float | str = "auto",
+        scale: Any = "minmax",
+        views: Any = None,
+        concatenate: bool = False,
+        tol: float = 1e-4,
+        max_iter: int = 50,
+        n_init: int = 10,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
         self.n_clusters = n_clusters
         self.alpha = alpha
         self.beta = beta
@@ -226,7 +228,7 @@ class GLSigRep(ViewsClusterer):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None) -> GLSigRep:
-        """Learn the graph and cluster its nodes; X as for `RMGL`."""
+        """Learn the graph and cluster its nodes; X is as in `RMGL.fit`."""
         self._check_parameters()
         views = self._check_views(X).scaled(self.scale)
         if len(views.names) > 1 and not self.concatenate:

@@ -4,8 +4,8 @@ With L_i = I - D_i^-1 W_i = V_i Lambda_i V_i^-1, eigenvalues ascending, the join
 
     minimize   1/2 sum_i ||L_i - P Lambda_i Q||_F^2 + ridge/2 (||P||_F^2 + ||Q||_F^2) + inverse/2 ||P Q - I||_F^2
 
-Each block is a ridge least-squares problem with a closed form (the gradient for Q printed in the paper is wrong: finite
-differences disagree). With G = sum_i lambda_i lambda_i' + inverse, entry by entry:
+Each block is a ridge regression with a closed form (the gradient for Q in the paper is incorrect, as finite
+differences show). With G = sum_i lambda_i lambda_i' + inverse, entry by entry:
 
     P ((Q Q') o G + ridge I) = sum_i L_i Q' Lambda_i + inverse Q'
     ((P' P) o G + ridge I) Q = sum_i Lambda_i P' L_i + inverse P'
@@ -41,19 +41,19 @@ class SCGED(LayersClusterer):
         minimize   1/2 sum_i ||L_i - P Lambda_i Q||_F^2 + ridge/2 (||P||_F^2 + ||Q||_F^2) + inverse/2 ||P Q - I||_F^2
 
     with L_i the random-walk Laplacian of layer i and Lambda_i its eigenvalues, then k-means on the first K columns of P.
-    P starts at the eigenvectors of the layer whose spectral clustering agrees most with that of the others. Needs several dense
-    N x N matrices.
+    P starts at the eigenvectors of the layer whose spectral clustering agrees most with that of the others. The method needs
+    several dense N x N matrices.
 
     Parameters
     ----------
     n_clusters : int
     ridge, inverse : float > 0
-        The two weights of the objective.
+        Weights of the norms of P and Q, and of the difference between Q and the inverse of P.
     precomputed : bool
-        True if `fit` is given adjacency matrices (entries on their diagonals are left out). `Layer` objects need no flag.
-    alpha, beta, scale : of the GL-SigRep layers that are learned if `fit` is given views
+        Whether `fit` is given adjacency matrices; entries on their diagonals are ignored. `Layer` objects are recognized.
+    alpha, beta, scale : parameters of the GL-SigRep layers that are learned if `fit` is given views
     views : column blocks of one table, optional
-    tol, max_iter : stop when a round lowers the objective by less than this share
+    tol, max_iter : relative decrease of the objective at which to stop, and maximum number of rounds
     n_init, n_jobs, random_state : as in `RMGL`
 
     Attributes
@@ -62,7 +62,7 @@ class SCGED(LayersClusterer):
     history_ : list of float
         The objective at the start and after every block step.
     first_layer_ : str
-        The layer that P started from.
+        Name of the layer from which P is initialized.
     layers_ : list of SigRepLayer, if layers were learned
 
     References
@@ -92,21 +92,21 @@ class SCGED(LayersClusterer):
 
     def __init__(
         self,
-        n_clusters=8,
+        n_clusters: int = 8,
         *,
-        ridge=0.5,
-        inverse=100.0,
-        precomputed=False,
-        alpha=DEFAULT_ALPHA,
-        beta="auto",
-        scale="minmax",
-        views=None,
-        tol=1e-5,
-        max_iter=200,
-        n_init=10,
-        n_jobs=None,
-        random_state=None,
-    ):
+        ridge: float = 0.5,
+        inverse: float = 100.0,
+        precomputed: bool = False,
+        alpha: float = DEFAULT_ALPHA,
+        beta: float | str = "auto",
+        scale: Any = "minmax",
+        views: Any = None,
+        tol: float = 1e-5,
+        max_iter: int = 200,
+        n_init: int = 10,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
         self.n_clusters = n_clusters
         self.ridge = ridge
         self.inverse = inverse
@@ -127,9 +127,7 @@ class SCGED(LayersClusterer):
         random_state = check_random_state(self.random_state)
         with team_of(self._n_threads(X)) as team:
             layers = self._check_layers(X, team)
-        require_memory(
-            8 * (8 + len(layers.names)) * layers.n_nodes**2, f"SC-GED on {layers.n_nodes:,} nodes works with dense matrices, which"
-        )
+        require_memory(8 * (8 + len(layers.names)) * layers.n_nodes**2, f"the dense matrices of SC-GED on {layers.n_nodes:,} nodes")
         spectra = [random_walk_spectrum(adjacency) for adjacency in layers.adjacencies]
         first = most_informative(layers.adjacencies, self.n_clusters, random_state)
         start = random_walk_eigenvectors(layers.adjacencies[first])
@@ -154,7 +152,7 @@ class Spectrum:
 
 
 def random_walk_laplacian(adjacency: sparse.csr_array) -> Any:
-    """I - D^-1 W, dense where most entries are there; a node without edges has a row of zeros."""
+    """Return I - D^-1 W, dense if over a tenth of its entries are nonzero; a node without edges has a row of zeros."""
     degrees = adjacency.sum(axis=1)
     connected = (degrees > 0).astype(np.float64)
     laplacian = sparse.csr_array(
@@ -164,15 +162,16 @@ def random_walk_laplacian(adjacency: sparse.csr_array) -> Any:
 
 
 def random_walk_spectrum(adjacency: sparse.csr_array) -> Spectrum:
+    """Return the random-walk Laplacian of a graph with its eigenvalues."""
     values = linalg.eigvalsh(normalized_laplacian(adjacency).toarray())
     return Spectrum(random_walk_laplacian(adjacency), np.maximum(values, 0.0))
 
 
 def random_walk_eigenvectors(adjacency: sparse.csr_array) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """V = D^-1/2 V_sym (real) and V^-1 = V_sym' D^1/2, eigenvalues ascending.
+    """Return V = D^-1/2 V_sym (real) and V^-1 = V_sym' D^1/2, eigenvalues ascending.
 
-    The eigenvalue 0 comes with the components of the graph, the largest first, so that the leading columns are not an arbitrary
-    mixture of fragments; a node without edges counts with degree one.
+    The eigenvectors of eigenvalue 0 are those of the components of the graph, the largest first, so that the leading columns do not mix
+    components. A node without edges is given degree one.
     """
     degrees = adjacency.sum(axis=1)
     root = np.sqrt(np.where(degrees > 0, degrees, 1.0))
@@ -181,7 +180,7 @@ def random_walk_eigenvectors(adjacency: sparse.csr_array) -> tuple[NDArray[np.fl
 
 
 def most_informative(adjacencies: Sequence[sparse.csr_array], n_clusters: int, random_state: np.random.RandomState | None = None) -> int:
-    """The layer whose spectral clustering has the largest mean NMI with those of the other layers; no labels needed."""
+    """Return the layer whose spectral clustering has the largest mean NMI with those of the other layers."""
     if len(adjacencies) == 1:
         return 0
     labels = [cluster_rows(spectral_rows(A, n_clusters, random_state), n_clusters, random_state=random_state) for A in adjacencies]
@@ -191,7 +190,7 @@ def most_informative(adjacencies: Sequence[sparse.csr_array], n_clusters: int, r
 
 @dataclass
 class JointSpectrum:
-    """P and Q with the objective after every block step."""
+    """P and Q, and the objective after every block step."""
 
     P: NDArray[np.float64]
     Q: NDArray[np.float64]
@@ -201,9 +200,16 @@ class JointSpectrum:
 
 
 def joint_spectrum(
-    spectra: Sequence[Spectrum], P: NDArray, Q: NDArray, ridge: float, inverse: float, *, tol: float = 1e-5, max_iter: int = 200
+    spectra: Sequence[Spectrum],
+    P: NDArray[np.float64],
+    Q: NDArray[np.float64],
+    ridge: float,
+    inverse: float,
+    *,
+    tol: float = 1e-5,
+    max_iter: int = 200,
 ) -> JointSpectrum:
-    """Minimize over P and over Q in turn from the given ones; the objective never rises. One Gram matrix and one solve per block step."""
+    """Minimize over P and over Q in turn, from the given ones; the objective never increases."""
     problem = JointProblem(spectra, ridge, inverse)
     found = JointSpectrum(P, Q)
     gram_P, gram_Q = found.P.T @ found.P, found.Q @ found.Q.T
@@ -225,34 +231,40 @@ def joint_spectrum(
 
 
 def squares(matrix: Any) -> float:
+    """Return the sum of the squared entries of a dense or sparse matrix."""
     return float(np.square(matrix.data if sparse.issparse(matrix) else matrix).sum())
 
 
 class JointProblem:
-    """The objective of SC-GED from the Gram matrices P'P and QQ', and the linear systems of its two blocks."""
+    """The objective of SC-GED, from the Gram matrices P'P and QQ', and the linear systems of its two blocks."""
 
     def __init__(self, spectra: Sequence[Spectrum], ridge: float, inverse: float) -> None:
         self.spectra, self.ridge, self.inverse = spectra, ridge, inverse
         self.weights = sum(np.outer(s.values, s.values) for s in spectra) + inverse  # G
         self.norms = sum(squares(s.laplacian) for s in spectra)
 
-    def objective(self, gram_P: NDArray, gram_Q: NDArray, block: NDArray, target: NDArray) -> float:
-        """`block` is P with its target, or Q with its own: <block, target> = sum_i <L_i, P Lambda_i Q> + inverse tr(PQ)."""
+    def objective(
+        self, gram_P: NDArray[np.float64], gram_Q: NDArray[np.float64], block: NDArray[np.float64], target: NDArray[np.float64]
+    ) -> float:
+        """Return the objective; `block` is P or Q with its target: <block, target> = sum_i <L_i, P Lambda_i Q> + inverse tr(PQ)."""
         constant = self.norms + self.inverse * len(block)
         quadratic = float(np.einsum("ij,ij,ij->", gram_P, gram_Q, self.weights))
         cross = float(np.einsum("ij,ij->", block, target))
         return 0.5 * (constant - 2 * cross + quadratic + self.ridge * float(np.trace(gram_P) + np.trace(gram_Q)))
 
-    def target_P(self, Q: NDArray) -> NDArray:
-        """sum_i L_i Q' Lambda_i + inverse Q'."""
-        return sum((s.laplacian @ Q.T) * s.values for s in self.spectra) + self.inverse * Q.T
+    def target_P(self, Q: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return sum_i L_i Q' Lambda_i + inverse Q'."""
+        target: NDArray[np.float64] = sum((s.laplacian @ Q.T) * s.values for s in self.spectra) + self.inverse * Q.T
+        return target
 
-    def target_Q(self, P: NDArray) -> NDArray:
-        """sum_i Lambda_i P' L_i + inverse P'."""
-        return sum(s.values[:, None] * (s.laplacian.T @ P).T for s in self.spectra) + self.inverse * P.T
+    def target_Q(self, P: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return sum_i Lambda_i P' L_i + inverse P'."""
+        target: NDArray[np.float64] = sum(s.values[:, None] * (s.laplacian.T @ P).T for s in self.spectra) + self.inverse * P.T
+        return target
 
-    def solve(self, gram: NDArray, target: NDArray) -> NDArray:
-        """(gram o G + ridge I)^-1 target."""
+    def solve(self, gram: NDArray[np.float64], target: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return (gram o G + ridge I)^-1 target."""
         H = gram * self.weights
         H[np.diag_indices_from(H)] += self.ridge
-        return linalg.solve(H, target, assume_a="pos")
+        solution: NDArray[np.float64] = linalg.solve(H, target, assume_a="pos")
+        return solution

@@ -21,7 +21,7 @@ from rmgl.running.threads import team_of
 
 
 class SCML(LayersClusterer):
-    """Spectral clustering on multi-layer graphs: the subspace that is smooth on, and close to that of, every layer.
+    """Spectral clustering on multi-layer graphs: a subspace that is smooth on every layer and close to that of each layer.
 
     With L_i the symmetric-normalized Laplacian of layer i and U_i its K smallest eigenvectors,
 
@@ -33,10 +33,10 @@ class SCML(LayersClusterer):
     ----------
     n_clusters : int
     merge : float >= 0
-        Weight of closeness to the layers' own subspaces.
+        Weight of closeness to the subspaces of the single layers; larger values bring the result closer to them.
     precomputed : bool
-        True if `fit` is given adjacency matrices (entries on their diagonals are left out). `Layer` objects need no flag.
-    alpha, beta, scale : of the GL-SigRep layers that are learned if `fit` is given views
+        Whether `fit` is given adjacency matrices; entries on their diagonals are ignored. `Layer` objects are recognized.
+    alpha, beta, scale : parameters of the GL-SigRep layers that are learned if `fit` is given views
     views : column blocks of one table, optional
     n_init, n_jobs, random_state : as in `RMGL`
 
@@ -71,18 +71,18 @@ class SCML(LayersClusterer):
 
     def __init__(
         self,
-        n_clusters=8,
+        n_clusters: int = 8,
         *,
-        merge=0.5,
-        precomputed=False,
-        alpha=DEFAULT_ALPHA,
-        beta="auto",
-        scale="minmax",
-        views=None,
-        n_init=10,
-        n_jobs=None,
-        random_state=None,
-    ):
+        merge: float = 0.5,
+        precomputed: bool = False,
+        alpha: float = DEFAULT_ALPHA,
+        beta: float | str = "auto",
+        scale: Any = "minmax",
+        views: Any = None,
+        n_init: int = 10,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
         self.n_clusters = n_clusters
         self.merge = merge
         self.precomputed = precomputed
@@ -108,7 +108,7 @@ class SCML(LayersClusterer):
 def merge_subspaces(
     adjacencies: Sequence[sparse.csr_array], n_clusters: int, merge: float, random_state: np.random.RandomState | None = None
 ) -> NDArray[np.float64]:
-    """The K smallest eigenvectors of sum_i L_i - merge sum_i U_i U_i'."""
+    """Return the K smallest eigenvectors of sum_i L_i - merge sum_i U_i U_i'."""
     operator = merged_operator(adjacencies, n_clusters, merge, random_state)
     n = operator.shape[0]
     spectrum = (-merge * len(adjacencies), 2.0 * len(adjacencies))
@@ -118,11 +118,12 @@ def merge_subspaces(
 def merged_operator(
     adjacencies: Sequence[sparse.csr_array], n_clusters: int, merge: float, random_state: np.random.RandomState | None = None
 ) -> LinearOperator:
-    """Sparse plus rank M K, as products only."""
+    """Return sum_i L_i - merge sum_i U_i U_i' as a linear operator: a sparse matrix plus one of low rank."""
     total = sum(normalized_laplacian(adjacency) for adjacency in adjacencies)
     bases = np.hstack([smallest_eigenvectors(A, n_clusters, normalized=True, random_state=random_state).vectors for A in adjacencies])
 
-    def multiply(V: NDArray) -> NDArray:
-        return total @ V - merge * (bases @ (bases.T @ V))
+    def multiply(V: NDArray[np.float64]) -> NDArray[np.float64]:
+        product: NDArray[np.float64] = total @ V - merge * (bases @ (bases.T @ V))
+        return product
 
     return LinearOperator(total.shape, matvec=multiply, matmat=multiply, dtype=np.float64)

@@ -1,4 +1,4 @@
-"""Multi-view data to try things on."""
+"""Multi-view data sets: embedded, synthetic and downloaded."""
 
 from rmgl.datasets.coil20 import fetch_coil20
 from rmgl.datasets.complementary import make_complementary_layers

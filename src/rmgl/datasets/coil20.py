@@ -8,6 +8,7 @@ import re
 import zipfile
 import zlib
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -32,16 +33,16 @@ hog (36: 9 orientations in 2 x 2 cells), pixels (1024: 32 x 32 means of 4 x 4 pi
 
 
 def fetch_coil20(data_home: str | Path | None = None, download: bool = True, images: Any = None) -> Bunch:
-    """The 1440 processed images of COIL-20 as three views: local binary patterns, oriented gradients, pixels.
+    """Load the 1440 processed images of COIL-20 as three views: local binary patterns, oriented gradients and pixels.
 
     Parameters
     ----------
     data_home : path, optional
-        Cache folder; scikit-learn's by default.
+        Cache folder; by default that of scikit-learn.
     download : bool
-        Whether to fetch the archive from Columbia's site if it is not in the cache.
+        Whether to download the archive from Columbia University if it is not in the cache.
     images : path or array, optional
-        The images themselves instead: a folder or a .zip with `obj1__0.png` ... `obj20__71.png`, a .npy or .npz file, or an array
+        The images, instead of the archive: a folder or a .zip with `obj1__0.png` ... `obj20__71.png`, a .npy or .npz file, or an array
         of shape (1440, 128, 128), object by object and pose by pose.
 
     Returns
@@ -51,12 +52,12 @@ def fetch_coil20(data_home: str | Path | None = None, download: bool = True, ima
 
     Notes
     -----
-    Needs scikit-image, and pooch to download: `pip install 'rmgl[images]'`. The decoded pixels are checked against a SHA-256.
+    Needs scikit-image, and pooch to download: `pip install 'rmgl[images]'`. The decoded pixels are checked against a SHA-256 hash.
     """
     try:
         import skimage  # noqa: F401
     except ImportError as error:
-        raise ImportError("fetch_coil20 needs scikit-image: pip install 'rmgl[images]'") from error
+        raise ImportError("fetch_coil20 needs scikit-image, which is not installed: pip install 'rmgl[images]'") from error
     source = find_archive(data_home, download) if images is None else images
     pixels = check_pixels(read_images(source), source)
     views = {"lbp": local_patterns(pixels), "hog": oriented_gradients(pixels), "pixels": coarse_pixels(pixels)}
@@ -64,7 +65,7 @@ def fetch_coil20(data_home: str | Path | None = None, download: bool = True, ima
 
 
 def find_archive(data_home: str | Path | None, download: bool) -> Path:
-    """The archive in the cache folder, fetched if it is not there and may be."""
+    """Return the path of the archive in the cache folder, downloaded if it is missing and `download` is True."""
     folder = Path(get_data_home(None if data_home is None else str(data_home))) / "coil20"
     archive = folder / ARCHIVE
     if archive.is_file():
@@ -75,16 +76,16 @@ def find_archive(data_home: str | Path | None, download: bool) -> Path:
     try:
         import pooch
     except ImportError as error:
-        raise ImportError("downloading COIL-20 needs pooch: pip install 'rmgl[images]'") from error
+        raise ImportError("downloading COIL-20 needs pooch, which is not installed: pip install 'rmgl[images]'") from error
     try:
-        pooch.retrieve(URL, known_hash=None, fname=ARCHIVE, path=folder)  # what matters, the pixels, is checked after decoding
+        pooch.retrieve(URL, known_hash=None, fname=ARCHIVE, path=folder)  # the pixels are checked after decoding
     except Exception as error:
         raise OSError(f"COIL-20 could not be downloaded ({type(error).__name__}): {advice}") from error
     return archive
 
 
-def read_images(source: Any) -> NDArray:
-    """Images from a folder, a .zip, a .npy or .npz file, or an array; nothing is unpacked to disk."""
+def read_images(source: Any) -> NDArray[Any]:
+    """Read images from a folder, a .zip, a .npy or .npz file, or an array, without unpacking files to disk."""
     if not isinstance(source, str | Path):
         return np.asarray(source)
     path = Path(source)
@@ -95,23 +96,23 @@ def read_images(source: Any) -> NDArray:
             return read_arrays(path)
         return stack(path, folder_files(path) if path.is_dir() else zip_files(path))
     except (zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError, EOFError) as error:
-        raise ValueError(f"{path} is not a readable file of images ({error}): delete it and fetch it again") from error
+        raise ValueError(f"{path} is not a readable file of images ({error}): delete it and download it again") from error
 
 
-def read_arrays(path: Path) -> NDArray:
-    """The array of a .npy file, or the array `images` of an .npz file."""
+def read_arrays(path: Path) -> NDArray[Any]:
+    """Read the array of a .npy file, or the array `images` of an .npz file."""
     with path.open("rb") as file:
         if path.suffix == ".npy":
-            return np.load(file, allow_pickle=False)
+            return np.asarray(np.load(file, allow_pickle=False))
         with zipfile.ZipFile(file) as archive:
             if "images.npy" not in archive.namelist():
-                raise ValueError(f"{path} holds no array named 'images'")
+                raise ValueError(f"{path} holds no array named 'images': write it with numpy.savez(path, images=...)")
             with archive.open("images.npy") as member:
                 return np.lib.format.read_array(member, allow_pickle=False)
 
 
-def stack(path: Path, files: Iterator[tuple[tuple[int, int], bytes]]) -> NDArray:
-    """All 1440 images, object by object and pose by pose."""
+def stack(path: Path, files: Iterator[tuple[tuple[int, int], bytes]]) -> NDArray[np.uint8]:
+    """Stack all 1440 images, object by object and pose by pose."""
     wanted = [(thing, pose) for thing in range(1, 21) for pose in range(72)]
     places = {key: place for place, key in enumerate(wanted)}
     images, seen = np.empty(SHAPE, dtype=np.uint8), set()
@@ -122,11 +123,12 @@ def stack(path: Path, files: Iterator[tuple[tuple[int, int], bytes]]) -> NDArray
     missing = [key for key in wanted if key not in seen]
     if missing:
         thing, pose = missing[0]
-        raise ValueError(f"images={str(path)!r} lacks {len(missing)} of 1440 images, first obj{thing}__{pose}.png")
+        raise ValueError(f"images={str(path)!r} lacks {len(missing)} of 1440 images, first obj{thing}__{pose}.png: add them")
     return images
 
 
 def folder_files(folder: Path) -> Iterator[tuple[tuple[int, int], bytes]]:
+    """Yield object, pose and content of the images in a folder."""
     for file in sorted(folder.rglob("*.png")):
         match = IMAGE_NAME.search(file.as_posix())
         if match and file.stat().st_size <= LARGEST_IMAGE_FILE:
@@ -134,6 +136,7 @@ def folder_files(folder: Path) -> Iterator[tuple[tuple[int, int], bytes]]:
 
 
 def zip_files(path: Path) -> Iterator[tuple[tuple[int, int], bytes]]:
+    """Yield object, pose and content of the images in a .zip file."""
     with zipfile.ZipFile(path) as archive:
         for member in archive.infolist():
             match = IMAGE_NAME.search(member.filename)
@@ -142,46 +145,50 @@ def zip_files(path: Path) -> Iterator[tuple[tuple[int, int], bytes]]:
 
 
 def decode(content: bytes, name: str) -> NDArray[np.uint8]:
-    """One gray PNG of 128 x 128 pixels; its header is read before its pixels."""
+    """Decode one gray PNG of 128 x 128 pixels, after checking its header."""
     from PIL import Image, UnidentifiedImageError
 
     try:
         with Image.open(io.BytesIO(content), formats=["PNG"]) as image:
             if image.size != SHAPE[1:] or image.mode != "L":
-                raise ValueError(f"{name} is a {image.mode} image of {image.size[0]} x {image.size[1]} pixels, not gray and 128 x 128")
+                raise ValueError(
+                    f"{name} is a {image.mode} image of {image.size[0]} x {image.size[1]} pixels, not gray and 128 x 128: "
+                    "use the processed images"
+                )
             return np.asarray(image)
     except (UnidentifiedImageError, OSError, SyntaxError) as error:
-        raise ValueError(f"{name} is not a readable PNG image ({error})") from error
+        raise ValueError(f"{name} is not a readable PNG image ({error}): download it again") from error
 
 
-def check_pixels(pixels: NDArray, source: Any) -> NDArray[np.uint8]:
-    """The right images in the right order, or an error."""
+def check_pixels(pixels: NDArray[Any], source: Any) -> NDArray[np.uint8]:
+    """Raise a ValueError unless the pixels are those of COIL-20, in the expected order."""
     if pixels.shape != SHAPE or pixels.dtype != np.uint8:
-        raise ValueError(f"COIL-20 images have shape {SHAPE} and dtype uint8, not {pixels.shape} and {pixels.dtype}")
+        raise ValueError(
+            f"COIL-20 images have shape {SHAPE} and dtype uint8, not {pixels.shape} and {pixels.dtype}: use the processed images"
+        )
     if hashlib.sha256(np.ascontiguousarray(pixels).tobytes()).hexdigest() != PIXELS_SHA256:
         origin = f" in {source}" if isinstance(source, str | Path) else ""
         raise ValueError(
-            f"the pixels{origin} are not those of the 1440 processed COIL-20 images, object by object and pose by pose; "
-            "a file in the cache should be deleted and fetched again"
+            f"the pixels{origin} are not those of the 1440 processed COIL-20 images, object by object and pose by pose: "
+            "put them in this order, or delete a file in the cache to download it again"
         )
     return pixels
 
 
 def local_patterns(pixels: NDArray[np.uint8]) -> NDArray[np.float64]:
-    """Shares of the 59 uniform local binary patterns with 8 neighbors at distance 1."""
-    from skimage.feature import local_binary_pattern
-
+    """Compute the shares of the 59 uniform local binary patterns with 8 neighbors at distance 1."""
+    local_binary_pattern = import_module("skimage.feature").local_binary_pattern
     codes = (local_binary_pattern(image, 8, 1, method="nri_uniform").astype(np.intp).ravel() for image in pixels)
     return np.array([np.bincount(code, minlength=59) / code.size for code in codes])
 
 
 def oriented_gradients(pixels: NDArray[np.uint8]) -> NDArray[np.float64]:
-    """Nine orientations in each of 2 x 2 cells, one block."""
-    from skimage.feature import hog
-
+    """Compute histograms of oriented gradients: nine orientations in each of 2 x 2 cells, one block."""
+    hog = import_module("skimage.feature").hog
     return np.array([hog(image, orientations=9, pixels_per_cell=(64, 64), cells_per_block=(2, 2)) for image in pixels])
 
 
 def coarse_pixels(pixels: NDArray[np.uint8]) -> NDArray[np.float64]:
-    """Means of 4 x 4 pixels, from 0 to 1."""
-    return pixels.reshape(len(pixels), 32, 4, 32, 4).mean(axis=(2, 4)).reshape(len(pixels), -1) / 255
+    """Compute means of 4 x 4 pixels, from 0 to 1."""
+    means: NDArray[np.float64] = pixels.reshape(len(pixels), 32, 4, 32, 4).mean(axis=(2, 4)).reshape(len(pixels), -1) / 255
+    return means

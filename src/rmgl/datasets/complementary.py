@@ -1,4 +1,4 @@
-"""The paper's synthetic data: layers that each tell one class apart from the rest."""
+"""The synthetic data of the paper: layers that each separate one class from the others."""
 
 from __future__ import annotations
 
@@ -23,29 +23,29 @@ def make_complementary_layers(
     n_signals: int = 15,
     noise: float = 0.01,
     unit_length: bool = False,
-    random_state=None,
+    random_state: int | np.random.RandomState | None = None,
 ) -> Bunch:
-    """Data on a multi-layer graph whose layers carry complementary information (RMGL paper, Section V).
+    """Generate data on a multi-layer graph whose layers carry complementary information (RMGL paper, Section V).
 
-    In layer m, class m is disconnected from the rest and the other classes are joined by edges between classes, which are
-    rarer than those within classes. View m holds, for every node, its entries in the eigenvectors of the `n_signals` smallest
-    eigenvalues of layer m's Laplacian, plus Gaussian noise.
+    In layer m, class m is disconnected from the other classes, which are joined by edges between classes; these are
+    less frequent than edges within classes. View m holds, for every node, its entries in the eigenvectors of the `n_signals`
+    smallest eigenvalues of the Laplacian of layer m, plus Gaussian noise.
 
     Parameters
     ----------
     class_sizes : sequence of int
-        Nodes in each class.
+        Number of nodes in each class.
     n_layers : int
-        Layers; layer m separates class m, so at most the number of classes.
+        Number of layers. Layer m separates class m, so at most the number of classes.
     within, between : float
         Probability of an edge inside a class, and between two classes that are joined.
     n_signals : int
-        Columns of each view.
+        Number of columns of each view.
     noise : float
-        Variance of the noise.
+        Variance of the noise; larger values make the classes harder to separate.
     unit_length : bool
-        Whether eigenvectors enter with length one. The paper does not say how it scaled them; at length one and variance 0.01
-        noise is as large as signal, and even a classifier that knows the class means errs on some nodes in most draws. By
+        Whether eigenvectors have length one. The paper does not say how it scaled them; with length one and variance 0.01
+        the noise is as large as the signal, and even a classifier that knows the class means makes errors in most draws. By
         default columns have mean square one, so that `noise` is the ratio of noise to signal.
     random_state : int, RandomState or None
 
@@ -81,8 +81,10 @@ def make_complementary_layers(
     return Bunch(views=views, target=target, layers=layers)
 
 
-def _draw_layer(target: NDArray, alone: int, within: float, between: float, random_state: np.random.RandomState) -> sparse.csr_array:
-    """One layer in which class `alone` is one component and the other classes together are another."""
+def _draw_layer(
+    target: NDArray[np.intp], alone: int, within: float, between: float, random_state: np.random.RandomState
+) -> sparse.csr_array:
+    """Draw a layer in which class `alone` is one component and the other classes together are another."""
     same = target[:, None] == target
     joined = (target[:, None] != alone) & (target != alone) & ~same
     probability = np.where(same, within, np.where(joined, between, 0.0))
@@ -91,4 +93,4 @@ def _draw_layer(target: NDArray, alone: int, within: float, between: float, rand
         adjacency = sparse.csr_array((upper | upper.T).astype(np.float64))
         if csgraph.connected_components(adjacency, directed=False, return_labels=False) == 2:
             return adjacency
-    raise ValueError(f"within={within} and between={between} leave pieces unconnected: raise them, or take larger classes")
+    raise ValueError(f"within={within} and between={between} do not give connected classes: raise them, or use larger classes")

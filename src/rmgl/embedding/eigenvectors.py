@@ -3,10 +3,10 @@
     minimize   tr(Q' L Q)   subject to   Q'Q = I_K,       L = sum_m beta_m L_m
 
 A graph with C components has the eigenvalue 0 exactly C times, with the component indicators as eigenvectors. They are
-put in from the components themselves (counted on the graph, not by a threshold on eigenvalues), and only the rest is
+taken from the components themselves (counted on the graph, not by a threshold on eigenvalues), and only the rest is
 computed, orthogonal to them: an iterative solver would miss copies of a repeated eigenvalue. With more than K
 components every choice of K null vectors is optimal; the indicators of the K largest components are taken, so that
-nodes outside them sit at the origin.
+nodes outside them are at the origin.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from rmgl.embedding.subspace import DenseSymmetric, SparseLaplacian, Symmetric, 
 from rmgl.running.memory import require_memory
 from rmgl.running.threads import InParts, one_part
 
-DENSE_NODES = 500  # up to here LAPACK is faster than any iteration
-DENSE_SUM_NODES = 10_000  # up to here a dense matrix is small beside the distances of all pairs
-DENSE_SHARE = 0.1  # of all pairs: beyond it products with a dense matrix are faster
-DENSE_RESCUE_NODES = 6000  # up to here it takes over where the iteration does not arrive
+DENSE_NODES = 500  # up to so many nodes LAPACK is faster than an iteration
+DENSE_SUM_NODES = 10_000  # up to so many nodes a dense matrix is small compared with the distances of all pairs
+DENSE_SHARE = 0.1  # share of all pairs with an edge above which products with a dense matrix are faster
+DENSE_RESCUE_NODES = 6000  # up to so many nodes LAPACK is used if the iteration does not converge
 GUARD_VECTORS = 4
 MAX_PRODUCTS = 3000
-TIGHT = 1e-8  # relative to a bound of the spectrum
+TIGHT = 1e-8  # tolerance of residuals, relative to a bound of the spectrum
 
 
 @record
@@ -50,23 +50,23 @@ class Embedding:
     n_components: int
     """Connected components of the summed graph."""
     block: NDArray[np.float64]
-    """The vectors and a few beyond them: where the next solve starts."""
+    """The vectors and a few more, from which the next solve starts."""
 
     def check(self, n_nodes: int, n_vectors: int) -> None:
-        """Refuse an embedding from a file that cannot be one of so many nodes in so many columns."""
+        """Raise an error if an embedding read from a file is not a valid one of this shape."""
         sound_numbers("the embedding", self.vectors, (n_nodes, n_vectors))
         sound_numbers("the eigenvalues", self.values, (n_vectors,))
         sound_numbers("the eigenvectors to start from", self.block, (n_nodes, None))
         if self.block.shape[1] < n_vectors or not np.isfinite(self.residual) or not 1 <= self.n_components <= n_nodes:
-            raise Unsound("the embedding has too few columns, or a residual or number of components that it cannot have")
+            raise Unsound("the embedding has too few columns, a residual that is not finite, or an impossible number of components")
 
 
 Graph: TypeAlias = sparse.csr_array | NDArray[np.float64]
-"""Symmetric edge weights; dense where so many are present that products with a dense matrix are faster."""
+"""Symmetric edge weights; a dense array if so many are nonzero that its products are faster."""
 
 
 def weighted_sum(adjacencies: Sequence[sparse.csr_array], weights: Sequence[float]) -> Graph:
-    """sum_m beta_m W_m, without the views of weight zero."""
+    """Return sum_m beta_m W_m, skipping layers of weight zero."""
     used = [(adjacency, weight) for adjacency, weight in zip(adjacencies, weights, strict=True) if weight > 0]
     n = adjacencies[0].shape[0]
     if n <= DENSE_SUM_NODES and sum(adjacency.nnz for adjacency, _ in used) > DENSE_SHARE * n * n:
@@ -75,6 +75,7 @@ def weighted_sum(adjacencies: Sequence[sparse.csr_array], weights: Sequence[floa
 
 
 def _sparse_sum(used: Sequence[tuple[sparse.csr_array, float]], n: int) -> sparse.csr_array:
+    """Return the weighted sum of adjacency matrices as a sparse matrix."""
     from rmgl import kernels
 
     sizes = np.cumsum([0, *(adjacency.nnz for adjacency, _ in used)])
@@ -88,6 +89,7 @@ def _sparse_sum(used: Sequence[tuple[sparse.csr_array, float]], n: int) -> spars
 
 
 def _dense_sum(used: Sequence[tuple[sparse.csr_array, float]], n: int) -> NDArray[np.float64]:
+    """Return the weighted sum of adjacency matrices as a dense array."""
     from rmgl import kernels
 
     require_memory(2 * 8 * n * n, f"layers of {n:,} nodes with edges between over {DENSE_SHARE:.0%} of all pairs", "use a smaller alpha")
@@ -103,20 +105,20 @@ def smallest_eigenvectors(
     *,
     normalized: bool = False,
     tol: float = TIGHT,
-    start: NDArray | None = None,
+    start: NDArray[np.float64] | None = None,
     explore: bool = True,
     random_state: np.random.RandomState | None = None,
     in_parts: InParts = one_part,
 ) -> Embedding:
     """Eigenvectors of the `n_vectors` smallest eigenvalues of the Laplacian of a weighted graph.
 
-    `start` is the block of an embedding of a similar graph; `explore` looks beyond it even where it solves the problem, for it may have
-    lost a smaller eigenvalue.
-    `normalized` takes I - D^-1/2 W D^-1/2 in place of D - W; a node without edges then has eigenvalue 0, too.
+    `start` is the block of an embedding of a similar graph; with `explore` at least one iteration is done even if the start meets the
+    tolerance, because it may miss a smaller eigenvalue.
+    `normalized` uses I - D^-1/2 W D^-1/2 instead of D - W; a node without edges then also has eigenvalue 0.
 
     Examples
     --------
-    Two pairs of nodes, not connected: the two eigenvectors of eigenvalue 0 are their indicators.
+    Two components: the two eigenvectors of eigenvalue 0 are their indicators.
 
     >>> import numpy as np
     >>> from scipy import sparse
@@ -149,14 +151,14 @@ def smallest_beyond(
     *,
     spectrum: tuple[float, float],
     tol: float | None = None,
-    start: NDArray | None = None,
+    start: NDArray[np.float64] | None = None,
     explore: bool = True,
     random_state: np.random.RandomState | None = None,
 ) -> NDArray[np.float64]:
-    """Eigenvectors of the `count` smallest eigenvalues of a symmetric matrix, orthogonal to the known
-    eigenvectors `null`, and a few more columns to start the next solve from.
+    """Return eigenvectors of the `count` smallest eigenvalues of a symmetric matrix, orthogonal to the known eigenvectors `null`, and
+    a few more columns, from which a next solve can start.
 
-    All eigenvalues lie in the interval `spectrum`; `tol` is the residual to reach, by default 1e-8 times its length.
+    All eigenvalues lie in the interval `spectrum`. The residuals are at most `tol`, by default 1e-8 times its length.
     """
     n = null.shape[0]
     if n <= min(max(DENSE_NODES, 10 * (count + null.shape[1])), DENSE_RESCUE_NODES):
@@ -174,15 +176,15 @@ def smallest_beyond(
 
 
 def unit_rows(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Rows of length one; a row of zeros stays zero."""
+    """Scale rows to length one; rows of zeros stay zero."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     return vectors / np.where(lengths > 0, lengths, 1.0)
 
 
 def components(adjacency: Graph) -> tuple[int, NDArray[np.intp]]:
-    """The number of connected components, and for every node which of them it is in; in the order of their first nodes."""
+    """Return the number of connected components and the component of every node, numbered in the order of their first nodes."""
     if sparse.issparse(adjacency):
-        # the graph is symmetric: strongly connected is connected, and takes no copy of it
+        # in a symmetric graph strong components are the components, and finding them copies nothing
         count, labels = csgraph.connected_components(adjacency, directed=True, connection="strong")
         firsts = np.full(count, labels.size)
         np.minimum.at(firsts, labels, np.arange(labels.size))
@@ -201,7 +203,7 @@ def components(adjacency: Graph) -> tuple[int, NDArray[np.intp]]:
 
 
 def _null_vectors(component: NDArray[np.intp], profile: NDArray[np.float64], count: int) -> NDArray[np.float64]:
-    """The profile cut to each of the `count` largest components, of length one; the largest first, ties by first node."""
+    """Return the unit vectors with the entries of `profile` on each of the `count` largest components, the largest first."""
     sizes = np.bincount(component)
     vectors = np.zeros((component.size, count))
     for column, label in enumerate(np.argsort(-sizes, kind="stable")[:count]):
@@ -212,21 +214,21 @@ def _null_vectors(component: NDArray[np.intp], profile: NDArray[np.float64], cou
 
 
 def normalized_laplacian(adjacency: sparse.csr_array) -> sparse.csr_array:
-    """I - D^-1/2 W D^-1/2; the row of a node without edges is zero."""
+    """Return I - D^-1/2 W D^-1/2; the row of a node without edges is zero."""
     scaled, diagonal = _normalize(adjacency, adjacency.sum(axis=1))
     return sparse.csr_array(sparse.diags_array(diagonal) - scaled)
 
 
-def _normalize(adjacency: sparse.csr_array, degrees: NDArray) -> tuple[sparse.csr_array, NDArray]:
-    """D^-1/2 W D^-1/2, and the diagonal that goes with it: 1, or 0 for a node without edges."""
+def _normalize(adjacency: sparse.csr_array, degrees: NDArray[np.float64]) -> tuple[sparse.csr_array, NDArray[np.float64]]:
+    """Return D^-1/2 W D^-1/2 and the diagonal of its Laplacian: 1, or 0 for a node without edges."""
     root = np.zeros_like(degrees)
     root[degrees > 0] = 1 / np.sqrt(degrees[degrees > 0])
     scaling = sparse.diags_array(root)
     return sparse.csr_array(scaling @ adjacency @ scaling), (degrees > 0).astype(np.float64)
 
 
-def _laplacian(adjacency: Graph, diagonal: NDArray, in_parts: InParts) -> Symmetric:
-    """diag - W: a dense array where that is small or W is dense."""
+def _laplacian(adjacency: Graph, diagonal: NDArray[np.float64], in_parts: InParts) -> Symmetric:
+    """Return diag - W, dense if it is small or W is dense."""
     n = adjacency.shape[0]
     if isinstance(adjacency, np.ndarray):
         laplacian = np.negative(adjacency)
@@ -238,14 +240,14 @@ def _laplacian(adjacency: Graph, diagonal: NDArray, in_parts: InParts) -> Symmet
     return DenseSymmetric(laplacian, in_parts)
 
 
-def _largest_eigenvalue_bound(adjacency: Graph, degrees: NDArray) -> float:
-    """max_i d_i + (mean degree of i's neighbors): Gershgorin's discs of D^-1 (D - W) D."""
+def _largest_eigenvalue_bound(adjacency: Graph, degrees: NDArray[np.float64]) -> float:
+    """Return max_i d_i + (mean degree of i's neighbors), from Gershgorin's discs of D^-1 (D - W) D."""
     connected = degrees > 0
     return float((degrees + (adjacency @ degrees) / np.where(connected, degrees, 1.0)).max(initial=0.0))
 
 
 def judged(adjacency: Graph, embedding: Embedding, in_parts: InParts = one_part) -> Embedding:
-    """The same vectors, with what they are on another graph."""
+    """Evaluate the vectors of an embedding on another graph: their eigenvalues, residual and number of components."""
     degrees = adjacency.sum(axis=1)
     n_components, _ = components(adjacency)
     bound = 2 * float(degrees.max(initial=0.0))
@@ -253,7 +255,8 @@ def judged(adjacency: Graph, embedding: Embedding, in_parts: InParts = one_part)
     return replace(found, values=np.maximum(found.values, 0.0))
 
 
-def _judged(laplacian: Symmetric, block: NDArray, n_vectors: int, n_null: int, bound: float, n_components: int) -> Embedding:
+def _judged(laplacian: Symmetric, block: NDArray[np.float64], n_vectors: int, n_null: int, bound: float, n_components: int) -> Embedding:
+    """Compute the eigenvalues and the residual of the first `n_vectors` columns of a block; the first `n_null` eigenvalues are 0."""
     vectors = block[:, :n_vectors]
     image = laplacian.times(vectors)
     values = np.einsum("nk,nk->k", vectors, image)
@@ -262,8 +265,8 @@ def _judged(laplacian: Symmetric, block: NDArray, n_vectors: int, n_null: int, b
     return Embedding(vectors, values, float(residual), n_components, block)
 
 
-def _dense_rest(matrix: Symmetric, null: NDArray, count: int, spectrum: tuple[float, float]) -> NDArray[np.float64]:
-    """LAPACK, with the known eigenvectors moved above the spectrum."""
+def _dense_rest(matrix: Symmetric, null: NDArray[np.float64], count: int, spectrum: tuple[float, float]) -> NDArray[np.float64]:
+    """Compute the remaining eigenvectors by LAPACK, with the eigenvalues of the known ones moved above the spectrum."""
     n = null.shape[0]
     if n > DENSE_NODES:
         require_memory(5 * 8 * n * n, f"eigenvectors of a graph of {n:,} nodes", "use fewer clusters or fewer rows")
@@ -272,15 +275,19 @@ def _dense_rest(matrix: Symmetric, null: NDArray, count: int, spectrum: tuple[fl
     beyond = 2 * max(map(abs, spectrum)) or 1.0
     shifted = dense + beyond * null @ null.T
     try:
-        return linalg.eigh(shifted, subset_by_index=[0, last])[1]
-    except linalg.LinAlgError:  # the subset driver can fail on many equal eigenvalues; all of them always come out
-        return linalg.eigh(shifted, driver="evd")[1][:, : last + 1]
+        _, vectors = linalg.eigh(shifted, subset_by_index=[0, last])
+    except linalg.LinAlgError:  # the subset driver can fail on many equal eigenvalues; the driver for all of them does not
+        _, vectors = linalg.eigh(shifted, driver="evd")
+    rest: NDArray[np.float64] = vectors[:, : last + 1]
+    return rest
 
 
-def _starting_block(null: NDArray, count: int, start: NDArray | None, random_state: np.random.RandomState | None) -> NDArray[np.float64]:
-    """The last block, without its last column and its part along the known eigenvectors, filled up with random columns.
+def _starting_block(
+    null: NDArray[np.float64], count: int, start: NDArray[np.float64] | None, random_state: np.random.RandomState | None
+) -> NDArray[np.float64]:
+    """Return the block of the last solve, orthogonal to the known eigenvectors and filled up with random columns.
 
-    One of them is random in any case: a direction the last block has lost can come back.
+    At least one column is random, so that a direction missing from the last block can be found.
     """
     n, width = null.shape[0], count + GUARD_VECTORS
     if start is None:
@@ -294,9 +301,10 @@ def _starting_block(null: NDArray, count: int, start: NDArray | None, random_sta
     return np.hstack([left, filler / np.sqrt(n)])
 
 
-def left_singular(block: NDArray) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Left singular vectors and singular values of a block of columns."""
+def left_singular(block: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the left singular vectors and the singular values of a block of columns."""
     try:
-        return linalg.svd(block, full_matrices=False)[:2]
-    except linalg.LinAlgError:  # the faster driver of LAPACK does not converge for every block; the other one does
-        return linalg.svd(block, full_matrices=False, lapack_driver="gesvd")[:2]
+        left, strength, _ = linalg.svd(block, full_matrices=False)
+    except linalg.LinAlgError:  # the faster driver of LAPACK does not always converge; this one does
+        left, strength, _ = linalg.svd(block, full_matrices=False, lapack_driver="gesvd")
+    return left, strength

@@ -1,4 +1,4 @@
-"""From embedding to labels."""
+"""Cluster labels from the rows of an embedding."""
 
 from __future__ import annotations
 
@@ -9,20 +9,24 @@ from sklearn.utils import check_random_state
 
 from rmgl.running.threads import single_threaded
 
-SAMPLE = 50_000
+SAMPLE_SIZE = 50_000
 
 
-def cluster_rows(embedding: NDArray[np.float64], n_clusters: int, *, n_init: int = 10, random_state=None) -> NDArray[np.intp]:
-    """k-means on the rows of the embedding, the best of `n_init` starts.
+def cluster_rows(
+    embedding: NDArray[np.float64], n_clusters: int, *, n_init: int = 10, random_state: int | np.random.RandomState | None = None
+) -> NDArray[np.intp]:
+    """Cluster the rows of the embedding by k-means, the best of `n_init` initializations.
 
-    Beyond 50 000 rows the starts are tried on that many of them, drawn at random, and the best goes on with all rows, beside one start
-    from all rows, which finds clusters too small for the sample.
+    With more than 50,000 rows, the initializations run on a random sample of that size and the best one continues on all rows. One more
+    initialization from all rows can find clusters that are too small for the sample; the better of the two is returned.
     """
     generator = check_random_state(random_state)
-    with single_threaded("openmp"):  # sums in one order, whatever the number of threads
-        if embedding.shape[0] <= SAMPLE:
-            return KMeans(n_clusters, n_init=n_init, random_state=generator).fit_predict(embedding)
-        sample = embedding[generator.permutation(embedding.shape[0])[:SAMPLE]]
+    with single_threaded("openmp"):  # the order of sums does not depend on the number of threads
+        if embedding.shape[0] <= SAMPLE_SIZE:
+            labels: NDArray[np.intp] = KMeans(n_clusters, n_init=n_init, random_state=generator).fit_predict(embedding)
+            return labels
+        sample = embedding[generator.permutation(embedding.shape[0])[:SAMPLE_SIZE]]
         centers = KMeans(n_clusters, n_init=n_init, random_state=generator).fit(sample).cluster_centers_
         starts = (KMeans(n_clusters, init=centers, n_init=1), KMeans(n_clusters, n_init=1, random_state=generator))
-        return min((start.fit(embedding) for start in starts), key=lambda fitted: fitted.inertia_).labels_
+        labels = min((start.fit(embedding) for start in starts), key=lambda fitted: fitted.inertia_).labels_
+        return labels

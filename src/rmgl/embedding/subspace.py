@@ -1,9 +1,9 @@
 """Chebyshev-filtered subspace iteration: the smallest eigenvalues of a large symmetric matrix and their eigenvectors.
 
 A block of columns is multiplied with a polynomial of the matrix that is small on [cut, ceiling], where the unwanted eigenvalues
-are, and large below; then it is made orthonormal and turned to the Ritz vectors it holds. The cut is the block's last Ritz value but
-one: the last one may belong to a random column.
-Products with the matrix are nearly all of the work, and a block that nearly solves a neighboring problem is a good start.
+are, and large below; then it is orthonormalized and replaced by its Ritz vectors. The cut is the second largest Ritz value of the block,
+because the largest may belong to a random column.
+Products with the matrix take nearly all of the time, and the solution of a similar problem is a good start.
 """
 
 from __future__ import annotations
@@ -19,42 +19,43 @@ from rmgl.running.threads import InParts, one_part
 
 Block = NDArray[np.float64]
 
-LARGEST_GROWTH = 1e5  # of one filter: what orthonormalizing in double precision bears easily
+LARGEST_GROWTH = 1e5  # of one filter; larger growth would make orthonormalizing inaccurate
 DEGREES = (4, 200)
-MARGIN = 3.0  # by which a filter aims below the tolerance
+MARGIN = 3.0  # factor below the tolerance that a filter aims for
 TINY = 1e-300
 COLUMN_BLOCKS = 4
-PARALLEL_PRODUCTS = 1 << 22  # below it a product is over before threads have started
+PARALLEL_PRODUCTS = 1 << 22  # multiplications below which starting threads takes longer than the product
 
 
 class Symmetric(Protocol):
-    """A symmetric matrix as this iteration sees it."""
+    """A symmetric matrix A, given by its products with blocks of columns."""
 
     def times(self, V: Block) -> Block:
-        """A V."""
+        """Return A V."""
 
     def recur(self, V: Block, last: Block, center: float, factor: float) -> Block:
-        """factor (A - center) V - last, written into `last`."""
+        """Return factor (A - center I) V - last, written into `last`."""
 
 
 @dataclass(frozen=True)
 class Products:
-    """A linear operator, or anything else that knows its products with a block."""
+    """A linear operator, or any other matrix that supports `@`."""
 
     matrix: Any
 
     def times(self, V: Block) -> Block:
-        return self.matrix @ V
+        product: Block = self.matrix @ V
+        return product
 
     def recur(self, V: Block, last: Block, center: float, factor: float) -> Block:
-        return np.subtract(factor * (self.matrix @ V - center * V), last, out=last)
+        return np.subtract(factor * (self.times(V) - center * V), last, out=last)
 
 
 @dataclass(frozen=True)
 class DenseSymmetric:
-    """A dense symmetric array; threads share its columns, in blocks that do not depend on their number.
+    """A dense symmetric array; threads share its columns, in blocks that do not depend on the number of threads.
 
-    A V is taken as (V'A)', which runs through memory in the better direction.
+    A V is computed as (V'A)', which reads memory in order.
     """
 
     matrix: NDArray[np.float64]
@@ -101,7 +102,7 @@ class SparseLaplacian:
 
 @dataclass(frozen=True)
 class Found:
-    """Ritz pairs in ascending order, and what they took."""
+    """Ritz pairs in ascending order, with their residuals and the number of products they took."""
 
     vectors: Block
     values: NDArray[np.float64]
@@ -120,11 +121,11 @@ def filtered_subspace(
     max_products: int,
     explore: bool = False,
 ) -> Found:
-    """Eigenpairs of the smallest eigenvalues orthogonal to the known eigenvectors, from a starting block.
+    """Compute the eigenpairs of the smallest eigenvalues orthogonal to the known eigenvectors, from a starting block.
 
-    All eigenvalues lie in the interval `spectrum`. Ends when the first `count` residuals are at most `tol`, or `max_products` are spent.
-    `explore` applies one strong filter in any case: a start may solve the problem and yet miss a smaller eigenvalue, which its random
-    columns then bring in.
+    All eigenvalues lie in the interval `spectrum`. The iteration ends when the first `count` residuals are at most `tol`, or after
+    `max_products` products. With `explore` it applies at least one strong filter: a start can meet the tolerance and still miss a smaller
+    eigenvalue, which its random columns then find.
     """
     found = _ritz(matrix, _orthonormal(start, known), 1)
     while (explore or found.residuals[:count].max() > tol) and found.n_products < max_products:
@@ -135,9 +136,9 @@ def filtered_subspace(
 
 
 def _filtered(matrix: Symmetric, spectrum: tuple[float, float], found: Found, count: int, tol: float) -> tuple[int, Block]:
-    """The Chebyshev polynomial of [cut, ceiling] of the matrix, times the block.
+    """Multiply the block with the Chebyshev polynomial of the matrix for [cut, ceiling]; also return its degree.
 
-    Its degree is the one that brings the wanted residuals to `tol`, or as much as orthonormalizing bears.
+    The degree is the smallest that brings the wanted residuals to `tol`, limited so that the block can be orthonormalized accurately.
     """
     floor, ceiling = spectrum
     cut = floor + np.clip(found.values[max(count, found.values.size - 1) - 1] - floor, 1e-6 * (ceiling - floor), 0.9 * (ceiling - floor))
@@ -154,13 +155,13 @@ def _filtered(matrix: Symmetric, spectrum: tuple[float, float], found: Found, co
     return degree, block
 
 
-def _degree(growth: float, place: float) -> float:
-    """The degree at which the Chebyshev polynomial of [-1, 1] reaches `growth` at a place beyond 1."""
-    return float(np.arccosh(growth) / np.arccosh(place))
+def _degree(growth: float, point: float) -> float:
+    """Return the degree at which the Chebyshev polynomial of [-1, 1] reaches `growth` at a point > 1."""
+    return float(np.arccosh(growth) / np.arccosh(point))
 
 
 def _orthonormal(block: Block, known: Block) -> Block:
-    """Orthonormal columns that span the block without its part along the known ones."""
+    """Return orthonormal columns that span the block, orthogonal to the known ones."""
     for _ in range(2):
         block = block - known @ (known.T @ block)
         block = block / np.linalg.norm(block, axis=0)
@@ -170,6 +171,7 @@ def _orthonormal(block: Block, known: Block) -> Block:
 
 
 def _ritz(matrix: Symmetric, block: Block, n_products: int) -> Found:
+    """Return the Ritz pairs of the matrix in the span of an orthonormal block."""
     image = matrix.times(block)
     values, turn = linalg.eigh(block.T @ image)
     vectors, image = block @ turn, image @ turn

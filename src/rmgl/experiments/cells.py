@@ -1,4 +1,4 @@
-"""Cells: one setting on one problem, computed once, kept in a file, found again after a stop."""
+"""Cells of the experiments: one setting on one problem, computed once and kept in a file, so that an interrupted run resumes."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from rmgl.experiments.methods import METHODS
 from rmgl.metrics import clustering_accuracy, normalized_mutual_info_score
 from rmgl.running.threads import number_of_workers
 
-RECIPE = 2  # raised when a method's computation changes, so that kept cells are computed anew
+RECIPE = 2  # increased when a method changes, so that stored cells are computed again
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One piece of work. `problem` loads the data in the process that needs it."""
+    """One setting on one problem, to be computed; `problem` loads the data in the process that needs it."""
 
     label: str
     problem: Callable[[], Problem]
@@ -41,7 +41,7 @@ class Cell:
     runs: int
 
     def path(self, folder: Path) -> Path:
-        """A name that changes with everything the result depends on."""
+        """Return the path of the result; its name is a hash of everything that the result depends on."""
         identity = json.dumps(
             [__version__, RECIPE, self.fingerprint, self.setting.method, self.setting.parameters, self.runs], sort_keys=True
         )
@@ -50,7 +50,7 @@ class Cell:
 
 
 def compute(cells: Sequence[Cell], folder: Path, n_jobs: int, progress: Callable[[int, int, str], None]) -> None:
-    """Compute the cells that are not there yet, on `n_jobs` processes."""
+    """Compute the cells that are not stored yet, on `n_jobs` processes."""
     folder.mkdir(parents=True, exist_ok=True)
     missing = list({cell.path(folder): cell for cell in cells if not readable(cell.path(folder))}.values())
     parallel = Parallel(n_jobs=number_of_workers(n_jobs), return_as="generator_unordered")
@@ -61,7 +61,7 @@ def compute(cells: Sequence[Cell], folder: Path, n_jobs: int, progress: Callable
 
 
 def readable(path: Path) -> bool:
-    """Whether a finished cell is there and whole."""
+    """Whether a finished cell exists and is not damaged."""
     try:
         with zipfile.ZipFile(path) as archive:
             return archive.testzip() is None
@@ -70,11 +70,11 @@ def readable(path: Path) -> bool:
 
 
 def compute_one(cell: Cell, folder: Path) -> str:
-    """Compute one cell and keep it; the file appears complete or not at all."""
+    """Compute one cell and store it; the file is written completely or not at all."""
     problem = cell.problem()
     began = perf_counter()
     with threadpool_limits(limits=1), warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # a setting that does not converge is scored as it is
+        warnings.simplefilter("ignore", UserWarning)  # settings that do not converge are scored, too
         embeddings = METHODS[cell.setting.method](problem, **cell.setting.parameters)
         seconds = perf_counter() - began
         scores = {name: score(rows, problem, cell.runs) for name, rows in embeddings.items() if not name.startswith("_")}
@@ -85,8 +85,8 @@ def compute_one(cell: Cell, folder: Path) -> str:
     return f"{cell.label} {cell.setting.method}"
 
 
-def score(rows: NDArray, problem: Problem, runs: int) -> dict[str, list[float]]:
-    """NMI and accuracy of k-means on the rows, for `runs` seeds."""
+def score(rows: NDArray[np.float64], problem: Problem, runs: int) -> dict[str, list[float]]:
+    """Return NMI and accuracy of k-means on the rows, for `runs` seeds."""
     found = [cluster_rows(rows, problem.n_clusters, random_state=seed) for seed in range(runs)]
     return {
         "nmi": [float(normalized_mutual_info_score(problem.target, labels)) for labels in found],
@@ -94,8 +94,8 @@ def score(rows: NDArray, problem: Problem, runs: int) -> dict[str, list[float]]:
     }
 
 
-def read(cell: Cell, folder: Path) -> tuple[dict[str, Any], dict[str, NDArray]]:
-    """Scores and embeddings of a finished cell."""
+def read(cell: Cell, folder: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Read the scores and embeddings of a finished cell."""
     with np.load(cell.path(folder), allow_pickle=False) as stored:
         scores = json.loads(str(stored["scores"]))
         embeddings = {name.removeprefix("embedding:"): stored[name] for name in stored.files if name.startswith("embedding:")}

@@ -18,7 +18,7 @@ UCI_BETA = [float(value) for value in PAPER_PARAMETERS["beta"]]
 
 @dataclass(frozen=True)
 class Problem:
-    """Views to cluster, the classes to score with, and the beta the paper gives for alpha = 100."""
+    """Views to cluster, their true classes, and the beta of the paper for alpha = 100."""
 
     name: str
     views: dict[str, NDArray[np.float64]]
@@ -31,7 +31,7 @@ class Problem:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Changes with any value of the data."""
+        """Hash of all values of the data."""
         digest = hashlib.sha256(str(self.paper_beta).encode())
         for name, X in [*self.views.items(), ("target", self.target)]:
             digest.update(f"{name} {X.shape}".encode())
@@ -41,7 +41,7 @@ class Problem:
 
 @lru_cache(1)
 def uci(quick: bool) -> Problem:
-    """UCI digits; a quarter of the rows if `quick`."""
+    """Load the UCI digits; a quarter of the rows if `quick`."""
     data = load_uci_digits()
     step = 4 if quick else 1
     return Problem("uci", {name: X[::step] for name, X in data.views.items()}, data.target[::step], UCI_BETA)
@@ -49,13 +49,13 @@ def uci(quick: bool) -> Problem:
 
 @lru_cache(1)
 def coil20(quick: bool, images: Path | None, download: bool = True) -> Problem:
-    """COIL-20; every third pose if `quick`."""
+    """Load COIL-20; every third pose if `quick`."""
     data = fetch_coil20(images=images, download=download)
     step = 3 if quick else 1
     return Problem("coil20", {name: X[::step] for name, X in data.views.items()}, data.target[::step], [12, 2, 15])
 
 
 def synthetic(draw: int, unit_length: bool = False, noise: float = 0.01) -> Problem:
-    """One draw of the paper's synthetic set; the paper gives no parameters for it."""
+    """Generate one draw of the synthetic data of the paper, which gives no parameters for it."""
     data = make_complementary_layers(random_state=draw, unit_length=unit_length, noise=noise)
     return Problem("synthetic", data.views, data.target, [1.0, 1.0, 1.0])

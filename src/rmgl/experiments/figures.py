@@ -1,4 +1,4 @@
-"""Figures 1 to 3, drawn from written tables and arrays alone."""
+"""Figures 1 to 3 of the paper, drawn from the written tables and arrays."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ TITLES = {"uci": "UCI handwritten digits", "coil20": "COIL-20"}
 
 
 def save(figure: Figure, path: Path) -> None:
-    """PNG to look at, PDF to print."""
+    """Save a figure as PNG and as PDF."""
     for suffix in (".png", ".pdf"):
         figure.savefig(path.with_suffix(suffix))
 
 
 def bars(table: Mapping[str, Any]) -> Figure:
-    """Figure 2: NMI of every method, tuned with labels (bar, spread) and at its defaults (diamond)."""
+    """Draw Figure 2: NMI of every method, tuned with labels (bar and standard deviation) and at its defaults (diamond)."""
     rows = [row for row in table["rows"] if row["tuned"] is not None]
     figure = new_figure(8.5, 0.9 + 0.27 * len(rows))
     ax = figure.add_subplot()
@@ -60,11 +60,12 @@ def bars(table: Mapping[str, Any]) -> Figure:
 
 
 def family_color(name: str) -> str:
+    """Return the color of the family of methods that a row belongs to."""
     return next(color for family, color in FAMILIES.items() if name.startswith(family))
 
 
-def scatter_grid(arrays: Mapping[str, NDArray], names: Sequence[str]) -> Figure:
-    """Figure 3: the last two columns of each method's common subspace, colored by the true class."""
+def scatter_grid(arrays: Mapping[str, NDArray[Any]], names: Sequence[str]) -> Figure:
+    """Draw Figure 3: the last two columns of the common subspace of each method, colored by the true class."""
     shown = [name for name in names if name in arrays]
     figure = new_figure(3.4 * len(shown), 3.7)
     for place, name in enumerate(shown, start=1):
@@ -74,7 +75,8 @@ def scatter_grid(arrays: Mapping[str, NDArray], names: Sequence[str]) -> Figure:
     return figure
 
 
-def scatter(ax: Axes, points: NDArray, target: NDArray, title: str, size: float, numbered: bool = False) -> None:
+def scatter(ax: Axes, points: NDArray[np.float64], target: NDArray[np.intp], title: str, size: float, numbered: bool = False) -> None:
+    """Draw points colored by class and, if `numbered`, the number of each class at its median."""
     for label in np.unique(target):
         own = points[target == label]
         ax.scatter(own[:, 0], own[:, 1], s=size, c=COLORS[int(label) % len(COLORS)], alpha=0.7, linewidths=0, rasterized=True)
@@ -87,15 +89,15 @@ def scatter(ax: Axes, points: NDArray, target: NDArray, title: str, size: float,
     ax.margins(0.08)
 
 
-def synthetic(arrays: Mapping[str, NDArray]) -> Figure:
-    """Figure 1: (a) true layers, (b) layers RMGL learns, (c) embeddings."""
+def synthetic(arrays: Mapping[str, NDArray[Any]]) -> Figure:
+    """Draw Figure 1: (a) the true layers, (b) the layers that RMGL learns, (c) the embeddings."""
     target = arrays["target"]
     embeddings = [name for name in arrays if name.startswith("embedding:")]
     figure = new_figure(12, 9.5)
     parts: Any = figure.subfigures(3, 1, height_ratios=(1, 1, 1.35))
     top, middle, bottom = parts
     for part, kind, title in (
-        (top, "true:", "(a) true layers: in each, another class is cut off"),
+        (top, "true:", "(a) true layers: each separates another class"),
         (middle, "learned:", "(b) layers learned by RMGL"),
     ):
         part.suptitle(title, fontsize=11)
@@ -110,14 +112,16 @@ def synthetic(arrays: Mapping[str, NDArray]) -> Figure:
     return figure
 
 
-def leading_directions(rows: NDArray) -> NDArray:
+def leading_directions(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Project rows on their first two principal components."""
     centered = rows - rows.mean(axis=0)
     left, strength, _ = np.linalg.svd(centered, full_matrices=False)
-    return (left * strength)[:, :2]
+    projected: NDArray[np.float64] = (left * strength)[:, :2]
+    return projected
 
 
-def draw_graph(ax: Axes, adjacency: NDArray, target: NDArray, title: str) -> None:
-    """Nodes in one disc per class; edges within classes in the class's color, others in gray."""
+def draw_graph(ax: Axes, adjacency: NDArray[np.float64], target: NDArray[np.intp], title: str) -> None:
+    """Draw a graph with the nodes of each class in a disc; edges within a class have its color, others are gray."""
     from matplotlib.collections import LineCollection
 
     position = class_layout(target)
@@ -140,8 +144,8 @@ def draw_graph(ax: Axes, adjacency: NDArray, target: NDArray, title: str) -> Non
     ax.autoscale_view()
 
 
-def class_layout(target: NDArray) -> NDArray:
-    """A sunflower of nodes for every class, the classes on a circle."""
+def class_layout(target: NDArray[np.intp]) -> NDArray[np.float64]:
+    """Return positions of the nodes: each class in a disc, with the discs on a circle."""
     position = np.empty((target.size, 2))
     labels = np.unique(target)
     for place, label in enumerate(labels):

@@ -1,4 +1,4 @@
-"""What is tried for each method: written down here, and in every table of results."""
+"""The settings that are tried for each method; every table of results lists them."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 
 SCALES = ("minmax", "standard")
 EDGES: tuple[float | str, ...] = ("k=5", "k=10", "k=20", 100.0)
-SC_GED_ROUNDS = 30  # the authors' rule asks for more, at minutes a fit
+SC_GED_ROUNDS = 30  # the stopping rule of the authors needs more, and minutes per fit
 
 
 @dataclass(frozen=True)
 class Setting:
-    """One method with parameters, and why it is tried: "grid" (tuned with labels), "default" or "paper"."""
+    """One method with its parameters; `kind` is "grid" (tuned with labels), "default" or "paper"."""
 
     method: str
     parameters: dict[str, Any]
@@ -22,7 +22,7 @@ class Setting:
 
 
 def settings(problem_name: str, view_names: Iterable[str], quick: bool) -> list[Setting]:
-    """Everything to compute for one problem."""
+    """Return all settings to compute for one problem."""
     views = list(view_names)
     grids = synthetic_grids(views) if problem_name == "synthetic" else real_grids(views)
     found = []
@@ -36,13 +36,13 @@ def settings(problem_name: str, view_names: Iterable[str], quick: bool) -> list[
     return found
 
 
-DEFAULTS = {"SC-GED": {"max_iter": SC_GED_ROUNDS}}  # and GD-MCCA with the graph of the first view; all else as it comes
+DEFAULTS = {"SC-GED": {"max_iter": SC_GED_ROUNDS}}  # other methods use their defaults, GD-MCCA with the graph of the first view
 
 
 def real_grids(views: list[str]) -> dict[str, list[dict[str, Any]]]:
-    """Sixteen settings a method, or as near as its parameters allow; eight for SC-GED, whose fits are by far the longest.
+    """Return the grids for real data: about sixteen settings per method, eight for SC-GED, whose fits take by far the longest.
 
-    RMGL's grid holds the beta of the paper, which its authors tuned with labels.
+    The grid of RMGL contains the beta of the paper, which its authors tuned with labels.
     """
     many = len(views) > 3
     return {
@@ -57,7 +57,7 @@ def real_grids(views: list[str]) -> dict[str, list[dict[str, Any]]]:
 
 
 def synthetic_grids(views: list[str]) -> dict[str, list[dict[str, Any]]]:
-    """Sixteen settings a method (eighteen for GD-MCCA, whose graph is one of them)."""
+    """Return the grids for synthetic data: sixteen settings per method, eighteen for GD-MCCA, whose graph varies, too."""
     scales, edges = ("none", "minmax"), ("k=10", "k=20", "k=40", 100.0)
     return {
         "RMGL": combinations(scale=scales, edges=edges, weights=("equal",), strength=(100.0, 1000.0)),
@@ -71,12 +71,12 @@ def synthetic_grids(views: list[str]) -> dict[str, list[dict[str, Any]]]:
 
 
 def combinations(**values: Iterable[Any]) -> list[dict[str, Any]]:
-    """All combinations of the named values."""
+    """Return all combinations of the named values."""
     return [dict(zip(values, chosen, strict=True)) for chosen in product(*values.values())]
 
 
 def describe(parameters: dict[str, Any]) -> str:
-    """Parameters in a table cell."""
+    """Return parameters as the text of a table cell."""
     return (
         ", ".join(f"{key}={value:g}" if isinstance(value, float) else f"{key}={value}" for key, value in parameters.items()) or "defaults"
     )

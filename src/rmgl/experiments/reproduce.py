@@ -1,4 +1,4 @@
-"""The three experiments: what is computed, and the files that are written."""
+"""Run the three experiments of the paper and write their tables and figures."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rmgl.datasets import make_complementary_layers
 from rmgl.experiments import data, figures
@@ -25,7 +26,7 @@ SHOWN = ("RMGL (Q)", "SC-GED", "SC-ML", "GD-MCCA")
 
 
 def reproduce(name: str, folder: Path, *, runs: int, quick: bool, n_jobs: int, images: Path | None, progress: Progress) -> None:
-    """Compute one experiment (what is there already is kept) and write its table and figures."""
+    """Compute one experiment, reusing stored cells, and write its table and figures."""
     if name == "synthetic":
         reproduce_synthetic(folder, draws=runs, quick=quick, n_jobs=n_jobs, progress=progress)
     else:
@@ -33,7 +34,7 @@ def reproduce(name: str, folder: Path, *, runs: int, quick: bool, n_jobs: int, i
 
 
 def redraw(name: str, folder: Path) -> None:
-    """Draw the figures of a written experiment again."""
+    """Draw the figures of a finished experiment from its files."""
     table, arrays = load_written(folder / name)
     if name == "synthetic":
         figures.save(figures.synthetic(arrays), folder / name / "figure1_synthetic")
@@ -44,7 +45,7 @@ def redraw(name: str, folder: Path) -> None:
 
 
 def reproduce_real(name: str, folder: Path, *, runs: int, quick: bool, n_jobs: int, images: Path | None, progress: Progress) -> None:
-    """Figure 2 for UCI digits or COIL-20 and, for the digits, Figure 3."""
+    """Compute Figure 2 for the UCI digits or COIL-20 and, for the digits, Figure 3."""
     load: Callable[[], Problem] = partial(data.uci, quick) if name == "uci" else partial(data.coil20, quick, images)
     problem = load()
     label = f"{name}-quick" if quick else name
@@ -60,15 +61,15 @@ def reproduce_real(name: str, folder: Path, *, runs: int, quick: bool, n_jobs: i
 
 
 def reproduce_synthetic(folder: Path, *, draws: int, quick: bool, n_jobs: int, progress: Progress) -> None:
-    """Figure 1, over `draws` draws of the data; and the same with eigenvectors of length one."""
+    """Compute Figure 1 over `draws` draws of the data, and the scores of RMGL for eigenvectors of length one."""
     cells, unit_cells = [], []
     for draw in range(draws):
         plain, unit = partial(data.synthetic, draw), partial(data.synthetic, draw, unit_length=True)
-        plain_mark, unit_mark = plain().fingerprint, unit().fingerprint
+        plain_hash, unit_hash = plain().fingerprint, unit().fingerprint
         for setting in settings("synthetic", plain().views, quick):
-            cells.append(Cell(f"synthetic-{draw}", plain, plain_mark, setting, runs=1))
+            cells.append(Cell(f"synthetic-{draw}", plain, plain_hash, setting, runs=1))
             if setting.method == "RMGL" and setting.kind == "grid":
-                unit_cells.append(Cell(f"synthetic-unit-{draw}", unit, unit_mark, a_hundredth(setting), runs=1))
+                unit_cells.append(Cell(f"synthetic-unit-{draw}", unit, unit_hash, for_unit_length(setting), runs=1))
     compute(cells + unit_cells, folder / "cells", n_jobs, progress)
     results = collect(cells, folder / "cells")
     table = make_table(results, "synthetic", 100, 1, draws, quick)
@@ -78,8 +79,8 @@ def reproduce_synthetic(folder: Path, *, draws: int, quick: bool, n_jobs: int, p
     redraw("synthetic", folder)
 
 
-def a_hundredth(setting: Setting) -> Setting:
-    """The same setting for data a tenth as large: a given alpha is a hundredth, and beta goes with it."""
+def for_unit_length(setting: Setting) -> Setting:
+    """Adapt a setting to data a tenth as large: alpha, if it is a number, is a hundredth, and beta with it."""
     edges, scale = setting.parameters["edges"], setting.parameters["scale"]
     if isinstance(edges, str) or scale != "none":
         return setting
@@ -87,7 +88,7 @@ def a_hundredth(setting: Setting) -> Setting:
 
 
 def perfect(result: Result | None) -> dict[str, int]:
-    """In how many draws the tuned RMGL is perfect, and each of its layers has exactly four components."""
+    """Count the draws in which the tuned RMGL has NMI 1, and those in which all its layers have exactly four components."""
     assert result is not None
     right = np.array(result.nmi) > 1 - 1e-9
     split = np.array([set(components) == {4} for components in result.components])
@@ -95,7 +96,7 @@ def perfect(result: Result | None) -> dict[str, int]:
 
 
 def unit_length_report(results: list[Result], draws: int) -> dict[str, float]:
-    """RMGL, and a classifier that knows the class means exactly, where eigenvectors have length one."""
+    """Score RMGL, and a classifier that knows the class means exactly, for eigenvectors of length one."""
     oracle = []
     for draw in range(draws):
         problem, quiet = data.synthetic(draw, unit_length=True), data.synthetic(draw, unit_length=True, noise=0.0)
@@ -113,7 +114,7 @@ def unit_length_report(results: list[Result], draws: int) -> dict[str, float]:
 
 
 def figure1_arrays(results: list[Result]) -> dict[str, Any]:
-    """True layers, RMGL's layers and all embeddings of the first draw, for the tuned settings."""
+    """Return the true layers, the layers of RMGL and all embeddings of the first draw, for the tuned settings."""
     made = make_complementary_layers(random_state=0)
     arrays: dict[str, Any] = {"target": made.target}
     arrays |= {f"true:{name}": adjacency.toarray() for name, adjacency in made.layers.items()}
@@ -129,14 +130,15 @@ def figure1_arrays(results: list[Result]) -> dict[str, Any]:
 
 
 def write(folder: Path, table: dict[str, Any], arrays: dict[str, Any]) -> None:
-    """table.json, table.md, and arrays.npz with what the figures need."""
+    """Write table.json, table.md, and arrays.npz with the data of the figures."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "table.json").write_text(json.dumps(table, indent=1) + "\n")
     (folder / "table.md").write_text(to_markdown(table))
     np.savez_compressed(folder / "arrays.npz", **arrays)
 
 
-def load_written(folder: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+def load_written(folder: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Read the table and the arrays of a finished experiment."""
     if not (folder / "table.json").is_file():
         raise ValueError(f"{folder} holds no finished experiment: run it without --redraw first")
     with np.load(folder / "arrays.npz", allow_pickle=False) as stored:

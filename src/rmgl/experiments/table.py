@@ -1,4 +1,4 @@
-"""From finished cells to a table: for every row the best of its grid, and the defaults."""
+"""Tables of results: for every method the best setting of its grid, and its defaults."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from rmgl.experiments.cells import Cell, read
 from rmgl.experiments.grids import Setting, describe
 
 ORDER = ("RMGL (Q)", "RMGL layer", "GL-SigRep ", "GL-SigRep(C)", "SC-GED", "SC-ML", "GD-MCCA", "kNN spectral")
-"""The same order of methods in every table and figure."""
+"""Order of the methods in tables and figures."""
 PER_VIEW = ("RMGL layer", "GL-SigRep ")
-"""Beginnings of names that stand for one row per view."""
+"""Prefixes of methods with one row per view."""
 
 
 @dataclass
 class Result:
-    """One row name under one setting: scores over runs or draws, embeddings of the first draw."""
+    """One row of a table under one setting: scores over runs or draws, and the embedding of the first draw."""
 
     name: str
     setting: Setting
     nmi: list[float] = field(default_factory=list)
     accuracy: list[float] = field(default_factory=list)
     seconds: float = 0.0
-    embedding: NDArray | None = None
+    embedding: NDArray[np.float64] | None = None
     components: list[list[int]] = field(default_factory=list)
 
     @property
@@ -37,13 +37,13 @@ class Result:
 
     @property
     def split_layers(self) -> int:
-        """How many layers have as many components as there are clusters."""
+        """Number of layers with as many components as clusters."""
         n_clusters = 0 if self.embedding is None else self.embedding.shape[1]
         return sum(count == n_clusters for counts in self.components for count in counts)
 
 
 def collect(cells: Sequence[Cell], folder: Path) -> list[Result]:
-    """All results; cells with the same setting (draws of the data) are pooled."""
+    """Read all results; cells with the same setting (draws of the data) are pooled."""
     found: dict[tuple[str, str, str, str], Result] = {}
     for cell in cells:
         scores, embeddings = read(cell, folder)
@@ -59,9 +59,9 @@ def collect(cells: Sequence[Cell], folder: Path) -> list[Result]:
 
 
 def best(results: Sequence[Result], name: str, kind: str) -> Result | None:
-    """The setting with the largest mean NMI and, among equals, the most layers in exactly K components.
+    """Return the result with the largest mean NMI and, among equals, the most layers with exactly K components.
 
-    RMGL's layers are those of the setting that is best for Q.
+    The layers of RMGL are those of the setting that is best for Q.
     """
     own = [result for result in results if result.name == name and result.setting.kind == kind]
     if name.startswith("RMGL layer"):
@@ -71,12 +71,13 @@ def best(results: Sequence[Result], name: str, kind: str) -> Result | None:
 
 
 def row_names(results: Sequence[Result]) -> list[str]:
+    """Return the names of the rows, in the order of the tables."""
     names = list(dict.fromkeys(result.name for result in results))
     return [name for piece in ORDER for name in names if (name.startswith(piece) if piece in PER_VIEW else name == piece)]
 
 
 def make_table(results: Sequence[Result], problem: str, n_rows: int, runs: int, draws: int, quick: bool) -> dict[str, Any]:
-    """Everything the Markdown and the figures say, as plain JSON."""
+    """Return the content of the Markdown table and the figures, as JSON types."""
     rows = []
     for name in row_names(results):
         tuned, default = best(results, name, "grid"), best(results, name, "default")
@@ -103,6 +104,7 @@ def make_table(results: Sequence[Result], problem: str, n_rows: int, runs: int, 
 
 
 def summary(result: Result | None) -> dict[str, Any] | None:
+    """Return a result as JSON types."""
     if result is None:
         return None
     return {
@@ -117,7 +119,7 @@ def summary(result: Result | None) -> dict[str, Any] | None:
 
 
 def to_markdown(table: dict[str, Any]) -> str:
-    """The table for readers."""
+    """Return the table as Markdown."""
     spread = f"{table['draws']} draws of the data" if table["draws"] > 1 else f"{table['runs']} k-means seeds"
     trial = "**A quick trial: few rows, settings and runs.** " if table["quick"] else ""
     lines = [
@@ -141,4 +143,5 @@ def to_markdown(table: dict[str, Any]) -> str:
 
 
 def figures(part: dict[str, Any] | None) -> str:
+    """Return mean and standard deviation of the NMI as text."""
     return "" if part is None else f"{part['nmi_mean']:.3f} +/- {part['nmi_std']:.3f}"

@@ -1,4 +1,4 @@
-"""The layer problem, its solvers, and the `Layer` they return with its certificate."""
+"""The layer problem, its solvers, and the learned `Layer` with its certificate."""
 
 from rmgl.layer.certified import SOLVERS, solve_certified, solve_layer
 from rmgl.layer.learn import learn_layer

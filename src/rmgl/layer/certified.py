@@ -1,4 +1,4 @@
-"""Solve a layer problem on candidate pairs that are widened until they prove that no other pair can matter."""
+"""Solve a layer problem on candidate pairs, which are widened until it is certified that no other pair carries weight."""
 
 from __future__ import annotations
 
@@ -35,9 +35,10 @@ def solve_certified(
     check: Check = lambda: None,
     **options: Any,
 ) -> tuple[Candidates, Layer]:
-    """Solve the layer problem with costs distances (+ added(edges)), on more candidates until they prove that they suffice.
+    """Solve the layer problem, widening the candidate pairs until it is certified that no other pair carries weight.
 
-    Not `certified`, on the given candidates: good enough for a layer that is not the last.
+    The costs are the distances of the candidate pairs, plus `added(edges)` if that is given. `certified=False` solves once, on the given
+    candidates: enough for a layer that a later round replaces.
     """
     n_iter, n_passes, clock = 0, 0.0, Stopwatch()
     solve = find_solver(solver)
@@ -58,12 +59,12 @@ def solve_certified(
 
 
 def solve_layer(origin: Origin, problem: LayerProblem, *, solver: str = "newton", **options: Any) -> Layer:
-    """Solve a stated layer problem and wrap the answer with its certificate."""
+    """Solve a layer problem and return the layer with its certificate."""
     return make_layer(origin, problem, find_solver(solver)(problem, **options))
 
 
 def check_magnitudes(name: str, alpha: float, distances: Vector, beta: float = 0.0) -> None:
-    """Refuse an alpha that rounding of the costs would drown, and one whose reciprocal overflows."""
+    """Raise a ValueError if alpha is below the rounding error of the costs, or too small to divide by."""
     if alpha < SMALLEST_ALPHA:
         raise ValueError(
             f"alpha={alpha:.1e} for view {name!r} is too small to divide by in double precision: raise it to {SMALLEST_ALPHA:.0e} or more"
@@ -72,13 +73,13 @@ def check_magnitudes(name: str, alpha: float, distances: Vector, beta: float = 0
     if alpha < EPSILON * largest:
         cause = f"beta={beta:.1e}" if beta == largest else f"squared distances up to {largest:.1e}"
         raise ValueError(
-            f"alpha={alpha:.1e} for view {name!r} is below the rounding of {cause}, so no layer can be computed: "
+            f"alpha={alpha:.1e} for view {name!r} is below the rounding error of {cause}, so no layer can be computed: "
             f"raise alpha to {1e3 * EPSILON * largest:.1e} or more, lower beta, or put the views on one scale (scale='minmax')"
         )
 
 
 def find_solver(solver: str) -> Solver:
-    """The solver of that name."""
+    """Return the solver of the given name."""
     if not isinstance(solver, str) or solver not in SOLVERS:
         raise ValueError(f"solver={solver!r} is not known: use one of {', '.join(map(repr, SOLVERS))}")
     return SOLVERS[solver]

@@ -1,4 +1,4 @@
-"""The iteration for the multipliers printed in Section IV-A of the RMGL paper.
+"""Dual ascent: the iteration for the multipliers in Section IV-A of the RMGL paper.
 
 The paper keeps the diagonal of L as unknowns of their own: l = (l_ii, l_ij) >= 0 with the constraints C l = d, that is
 sum_i l_ii = N (multiplier mu_0) and l_ii = sum_j l_ij (multiplier nu_i), and repeats
@@ -26,14 +26,14 @@ from rmgl.layer.solution import DualSolution, starting_point
 from rmgl.running.threads import Check
 
 MAX_ITER = 100_000
-STEP_SHARE = 1.5  # of 1 / Lipschitz constant; below 2 it converges
+STEP_FACTOR = 1.5  # times 1 / (Lipschitz constant); converges below 2
 
 
 def step_size(problem: LayerProblem) -> float:
-    """rho = 1.5 / (a bound of ||C diag(p)^-1 C'||)."""
+    """Step size rho = 1.5 / (upper bound of ||C diag(p)^-1 C'||)."""
     n, degree = problem.n_nodes, problem.edges.max_degree
     bound = np.linalg.eigvalsh([[n, np.sqrt(n)], [np.sqrt(n), 1 + degree]])[-1]
-    return STEP_SHARE * 2 * problem.alpha / float(bound)
+    return STEP_FACTOR * 2 * problem.alpha / float(bound)
 
 
 def solve_dual_ascent(
@@ -44,7 +44,7 @@ def solve_dual_ascent(
     max_iter: int | None = None,
     check: Check = lambda: None,
 ) -> DualSolution:
-    """Repeat the paper's two lines until the KKT residual is at most `tol`."""
+    """Maximize the dual by gradient ascent until the KKT residual is at most `tol`."""
     point, n_passes = starting_point(problem, start)
     limit = MAX_ITER if max_iter is None else max_iter
     alpha, n, rho = problem.alpha, problem.n_nodes, step_size(problem)

@@ -1,4 +1,4 @@
-"""One layer as a graph of networkx or igraph, which are loaded when they are first needed."""
+"""Convert one layer to a networkx or igraph graph; both libraries are optional and imported on first use."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scipy import sparse
 
 
 def graph_to_networkx(name: str, adjacency: sparse.csr_array) -> Any:
-    """A `networkx.Graph` with edge attribute `weight`; its nodes are the rows 0 to N-1.
+    """Return a `networkx.Graph` with edge attribute `weight`; its nodes are the rows 0 to N-1.
 
     Examples
     --------
@@ -30,7 +30,7 @@ def graph_to_networkx(name: str, adjacency: sparse.csr_array) -> Any:
 
 
 def graph_to_igraph(name: str, adjacency: sparse.csr_array) -> Any:
-    """An `igraph.Graph` with edge attribute `weight`; vertex i is row i.
+    """Return an `igraph.Graph` with edge attribute `weight`; vertex i is row i.
 
     Examples
     --------
@@ -47,14 +47,14 @@ def graph_to_igraph(name: str, adjacency: sparse.csr_array) -> Any:
 
 
 def edge_list(adjacency: sparse.csr_array) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]:
-    """Every edge once: its two ends and its weight."""
+    """Return the two end nodes and the weight of every edge, each edge once."""
     upper = sparse.triu(adjacency, k=1, format="coo")
     return upper.row, upper.col, upper.data
 
 
 def load(package: str) -> Any:
-    """An optional package. The extra that installs it has its name."""
+    """Import an optional package; the extra that installs it has the same name."""
     try:
         return import_module(package)
     except ImportError as error:
-        raise ImportError(f"graphs for {package} need {package}: pip install 'rmgl[{package}]'") from error
+        raise ImportError(f"graphs for {package} need {package}, which is not installed: pip install 'rmgl[{package}]'") from error

@@ -37,35 +37,34 @@ def learn_layer(
 
         minimize   z'w + alpha (||d||^2 + 2 ||w||^2)     subject to   2 sum(w) = N
 
-    that is tr(X'LX) + alpha ||L||_F^2 over graph Laplacians L with tr(L) = N. A small alpha gives few edges, a large
-    one gives many. Multiplying the distances and alpha by the same number changes nothing.
+    that is tr(X'LX) + alpha ||L||_F^2 over graph Laplacians L with tr(L) = N. A larger alpha gives more edges, a smaller
+    one fewer. Multiplying the distances and alpha by the same number changes nothing.
 
     Parameters
     ----------
     X : array, DataFrame or sparse matrix of shape (N, D)
         One view.
     alpha : float > 0
-        Weight of the squared Frobenius norm.
+        Weight of the squared Frobenius norm; larger values give more edges.
     scale : {"minmax", "standard", "unit", "none"}
-        What is done to X first.
+        How the columns of X are scaled first.
     solver : {"newton", "dual-ascent"}
-        "newton" takes a handful of passes over the pairs; "dual-ascent" is the iteration printed in the paper.
+        "newton" needs few passes over the pairs; "dual-ascent" is the iteration of the paper and needs many.
     tol : float
-        The KKT residual to reach.
+        KKT residual at which the solver stops; smaller values take more iterations.
     max_iter : int, optional
-        Most iterations; by default 200 for Newton and 100 000 for dual ascent.
+        Maximum number of iterations; by default 200 for Newton and 100 000 for dual ascent.
     start : array of shape (N,), optional
         Dual vector to start from: `potentials` of a layer learned from similar data.
     candidates : "auto", "all", int, "approximate" or sparse graph
-        The pairs that may carry an edge. A number asks for lists of that many nearest neighbors, which are widened until they
-        prove that no other pair can carry weight, so the answer is the same (`layer.exact`); "auto" takes all pairs where they are
-        cheaper. "approximate" neighbors (pynndescent) and a graph of your own (`KNeighborsTransformer`) prove nothing: `layer.exact` is
-        False, and `layer.recall` says how many true neighbors of a sample of rows they hold.
+        The pairs that may carry an edge. A number starts from that many nearest neighbors of each row, and adds pairs until it is
+        certified that no other pair carries weight, so the solution is that over all pairs (`layer.exact`); "auto" uses all pairs where
+        that is faster. "approximate" neighbors (pynndescent) and a graph of your own (`KNeighborsTransformer`) give no certificate:
+        `layer.exact` is False, and `layer.recall` is the share of true neighbors, estimated on a sample of rows, that they contain.
     n_jobs : int, optional
-        Threads that share the passes over the pairs; -1 for all cores. No more threads are used than there are cores. The result does
-        not depend on it.
+        Number of threads; -1 uses all cores. No more threads are used than there are cores. The result does not depend on it.
     name : str
-        The name the layer carries.
+        Name of the layer.
 
     Returns
     -------
@@ -90,7 +89,7 @@ def learn_layer(
            [0., 0., 1., 0.]])
     """
     if is_collection_of_views(X):
-        raise ValueError("learn_layer takes one 2-D input; several views are for RMGL(...).fit(views)")
+        raise ValueError("learn_layer takes one view, a 2-D array, but a collection of views was given: use RMGL(...).fit(views)")
     find_solver(solver)
     if not (isinstance(tol, Real) and tol >= 0):
         raise ValueError(f"tol={tol!r} must be a number >= 0")
@@ -98,7 +97,9 @@ def learn_layer(
         raise ValueError(f"max_iter={max_iter!r} must be a whole number >= 1, or None")
     views = Views.of({name: X}).scaled(scale)
     if start is not None and (np.shape(start) != (views.n_rows,) or not np.isfinite(start).all()):
-        raise ValueError(f"start must hold {views.n_rows} finite numbers, one for each row of the view")
+        raise ValueError(
+            f"start must hold {views.n_rows} finite numbers, one for each row of the view: use `potentials` of a layer of as many rows"
+        )
     alpha = float(positive_per_view(alpha, views.names, "alpha")[0])
     with team_of(number_of_workers(n_jobs)) as team:
         wanted = resolve(views.matrices[0], alpha, candidates)

@@ -1,7 +1,7 @@
 """Damped semismooth Newton method for the dual of the layer problem.
 
-Phi is convex and piecewise quadratic: once the set of active edges is right, one exact step ends the work. Steps are
-found by conjugate gradients with the Hessian's diagonal as preconditioner and shortened only where Phi asks for it.
+Phi is convex and piecewise quadratic: once the set of active edges is correct, one exact step reaches the minimum. Directions are
+computed by conjugate gradients with the Hessian's diagonal as preconditioner; a line search shortens steps that do not decrease Phi.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from rmgl.running.threads import Check
 MAX_ITER = 200
 SUFFICIENT_DECREASE = 1e-4
 MAX_HALVINGS = 40
-ROUNDING = 1e-14
+ROUNDING = 1e-14  # relative rounding error of Phi
 
 
 def solve_newton(
@@ -47,8 +47,10 @@ def solve_newton(
 
 
 def _newton_direction(problem: LayerProblem, point: DualPoint, tol: float, check: Check) -> tuple[Vector, float]:
-    """Solve Hess p = -grad to an accuracy that tightens with the residual, but not beyond what `tol` asks for; a truncated CG still
-    gives descent."""
+    """Solve Hess p = -grad by conjugate gradients, and count the passes over the edges.
+
+    The accuracy increases as the residual falls, but not beyond what `tol` requires. Truncated, it is still a descent direction.
+    """
     active = problem.active_pairs(point)
 
     def multiply(v: Vector) -> Vector:
@@ -65,14 +67,14 @@ def _newton_direction(problem: LayerProblem, point: DualPoint, tol: float, check
 
 
 def _line_search(problem: LayerProblem, point: DualPoint, direction: Vector) -> tuple[DualPoint | None, int]:
-    """The longest of the steps 1, ... that lowers Phi enough, shortened by the secant rule on its slope."""
+    """Shorten the step, from 1 and by the secant rule on the slope, until Phi decreases enough; also count the trials."""
     slope = float(point.gradient @ direction)
-    noise = ROUNDING * abs(point.value)
+    rounding = ROUNDING * abs(point.value)
     step = 1.0
     for trials in range(1, MAX_HALVINGS + 1):
         following = problem.at(point.u + step * direction)
         enough = following.value <= point.value + SUFFICIENT_DECREASE * step * slope
-        at_rounding = following.value <= point.value + noise and following.residual < point.residual
+        at_rounding = following.value <= point.value + rounding and following.residual < point.residual
         if slope < 0 and ((enough and following.value < point.value) or at_rounding):
             return following, trials
         new_slope = float(following.gradient @ direction)

@@ -1,4 +1,4 @@
-"""The layer problem: what it asks, its dual, and how far a point is from the answer. Nothing here iterates.
+"""The layer problem: its objective, its dual and the KKT residual. Nothing here iterates.
 
 With edge weights w_ij >= 0 on the candidate pairs, degrees d_i = sum_j w_ij and edge costs z_ij,
 
@@ -23,34 +23,34 @@ from scipy import sparse
 
 from rmgl.edges import ActivePairs, Edges, Vector
 
-# Mean degree is 1; a weight this small cannot be told from zero at any tolerance a solver reaches.
+# The mean degree is 1; smaller weights are zero up to any tolerance that a solver reaches.
 NEGLIGIBLE_WEIGHT = 1e-10
 
 
 @dataclass(frozen=True)
 class DualPoint:
-    """A dual vector u with what one pass over the edges says about it."""
+    """A dual vector u, with the dual value and gradient that one pass over the edges gives."""
 
     u: Vector
     value: float
     """Phi(u)."""
     gradient: Vector
     counts: Vector
-    """The number of active pairs at each node."""
+    """Number of active pairs at each node."""
 
     @property
     def residual(self) -> float:
-        """The KKT residual max_i |grad_i|: zero exactly at the solution, in units of the mean degree 1."""
+        """KKT residual max_i |grad_i|, in units of the mean degree 1; zero exactly at the solution."""
         return float(np.abs(self.gradient).max())
 
 
 @dataclass(frozen=True)
 class LayerProblem:
-    """Problem (P) for given candidate edges, costs and alpha.
+    """The layer problem (P) for given candidate edges, costs and alpha.
 
     Examples
     --------
-    Two nodes: all the weight goes to the one edge there is.
+    Two nodes: the only edge gets all the weight.
 
     >>> import numpy as np
     >>> from rmgl.edges import AllPairs
@@ -72,7 +72,7 @@ class LayerProblem:
         return self.edges.n_nodes
 
     def at(self, u: Vector) -> DualPoint:
-        """Dual value and gradient at u: one pass over the edges."""
+        """Compute the dual value and gradient at u, in one pass over the edges."""
         found = self.edges.evaluate(u, self.costs)
         deviation = u - u.mean()
         value = found.squares / (8 * self.alpha) + deviation @ deviation / (4 * self.alpha) - u.sum()
@@ -80,22 +80,24 @@ class LayerProblem:
         return DualPoint(u, float(value), gradient, found.counts)
 
     def active_pairs(self, point: DualPoint) -> ActivePairs:
-        """D_A + A at a point."""
+        """Return the matrix D_A + A at a point."""
         return self.edges.active_pairs(point.u, self.costs, point.counts)
 
     def hessian_product(self, active: ActivePairs, v: Vector) -> Vector:
-        """Hess v, given the pairs active at u."""
-        return active(v) / (4 * self.alpha) + (v - v.mean()) / (2 * self.alpha)
+        """Multiply the Hessian with v, given the pairs active at u."""
+        product: Vector = active(v) / (4 * self.alpha) + (v - v.mean()) / (2 * self.alpha)
+        return product
 
     def hessian_diagonal(self, point: DualPoint) -> Vector:
+        """Return the diagonal of the Hessian, up to the term of the mean."""
         return point.counts / (4 * self.alpha) + (1 - 1 / self.n_nodes) / (2 * self.alpha)
 
     def lower_bound(self, point: DualPoint) -> float:
-        """A number that no feasible layer can get below."""
+        """Return alpha N - Phi(u), a lower bound of the objective of every feasible layer."""
         return self.alpha * self.n_nodes - point.value
 
     def weights(self, u: Vector) -> sparse.csr_array:
-        """The feasible layer nearest to u: w(u) rescaled so that 2 sum(w) = N exactly."""
+        """Return the edge weights w(u), rescaled so that 2 sum(w) = N exactly."""
         adjacency = self.edges.active(u, self.costs, NEGLIGIBLE_WEIGHT * 4 * self.alpha)
         total = adjacency.data.sum()
         if total > 0:
@@ -103,11 +105,11 @@ class LayerProblem:
         return adjacency
 
     def objective(self, adjacency: sparse.csr_array) -> float:
-        """z'w + alpha (||d||^2 + 2 ||w||^2)."""
+        """Return z'w + alpha (||d||^2 + 2 ||w||^2)."""
         return self.edges.inner(self.costs, adjacency) + self.alpha * squared_norm(adjacency)
 
 
 def squared_norm(adjacency: sparse.csr_array) -> float:
-    """||L||_F^2 = ||d||^2 + 2 ||w||^2 of the Laplacian of a symmetric adjacency matrix."""
+    """Return ||L||_F^2 = ||d||^2 + 2 ||w||^2 for the Laplacian L of a symmetric adjacency matrix."""
     degrees = adjacency.sum(axis=1)
     return float(degrees @ degrees + adjacency.data @ adjacency.data)

@@ -36,7 +36,7 @@ class Origin:
 @record
 @dataclass(frozen=True, eq=False)
 class Layer:
-    """One graph layer: the solution of problem (P) for one view, with the numbers that prove it.
+    """One learned graph: the solution of the layer problem (P), with a certificate of its accuracy.
 
     Examples
     --------
@@ -52,66 +52,68 @@ class Layer:
     """Symmetric edge weights, degrees summing to N."""
     alpha: float
     kkt_residual: float
-    """max_i |d_i + (u_i - mean(u))/(2 alpha) - 1| at the potentials; zero at the exact solution. (Where a solve could not better the
-    layer it started from, that layer is kept, and its gap tells how good it is.)"""
+    """max_i |d_i + (u_i - mean(u))/(2 alpha) - 1| at the potentials; zero at the exact solution. If a solve does not improve on the
+    layer it started from, that layer is kept, and `gap` bounds its error."""
     objective: float
     """z'w + alpha (||d||^2 + 2 ||w||^2)."""
     lower_bound: float
-    """What no layer can get below: alpha N - Phi(u)."""
+    """alpha N - Phi(u), a lower bound of the objective of every layer."""
     status: Status
     n_iter: int
     n_passes: float
-    """Passes over the candidate edges; a Hessian product counts by the share of them that are active."""
+    """Passes over the candidate edges; a product with the Hessian counts as the share of the edges that is active."""
     potentials: Vector = field(repr=False)
     """The dual solution u: an edge exists where u_i + u_j exceeds its cost."""
     candidates: str = "all pairs"
-    """Which pairs could carry an edge: "all pairs", "certified" nearest neighbors that prove the rest away, or "approximate" and
-    "given" ones, which prove nothing."""
+    """Which pairs could carry an edge: "all pairs", "certified" (nearest neighbors, with a proof that no other pair carries weight), or
+    "approximate" and "given" (no such proof)."""
     seconds: dict[str, float] = field(default_factory=dict, repr=False)
-    """What was spent on "neighbors" (widening the candidates) and on "layers" (solving) at the last solve."""
+    """Seconds spent on "neighbors" (widening the candidates) and on "layers" (solving) in the last solve."""
     recall: float | None = None
-    """For approximate and given candidates: the share of nearest neighbors, of a sample of rows, that are among them."""
+    """Share of the true nearest neighbors of a sample of rows that are candidates; None for exact candidates."""
     role: Role = "view"
-    """Whether it was learned from one "view", or is the "consensus" of all views side by side."""
+    """Whether the layer was learned from one "view", or is the "consensus" of all views."""
     nodes: NDArray[np.intp] | None = field(default=None, repr=False)
-    """Indices of the entities that it was learned on (None: all)."""
+    """Indices of the entities that the layer was learned on (None: all)."""
     views: tuple[int, ...] = (0,)
-    """Places of the views that it was learned from."""
+    """Indices of the views that the layer was learned from."""
     factors: tuple[float, ...] = (1.0,)
-    """What each of these views was multiplied by."""
+    """Factor that each of these views was multiplied by."""
     scaling: LocalScaling | None = field(default=None, repr=False)
-    """The local scales of the nodes that it was learned on; None where squared distances are taken as they are."""
+    """Local scales of the nodes that the layer was learned on; None if squared distances are not rescaled."""
 
     @property
     def exact(self) -> bool:
-        """Whether this is the solution over all pairs."""
+        """Whether the layer is the solution over all pairs."""
         return self.candidates in ("all pairs", "certified")
 
     @property
     def gap(self) -> float:
-        """|objective - lower bound| / objective: no layer is better by more than this share."""
+        """Relative duality gap |objective - lower bound| / objective; no layer has an objective lower by more than this share."""
         return abs(self.objective - self.lower_bound) / self.objective
 
     @cached_property
     def degrees(self) -> Vector:
-        return self.adjacency.sum(axis=1)
+        """Sum of the edge weights of each node."""
+        degrees: Vector = self.adjacency.sum(axis=1)
+        return degrees
 
     @cached_property
     def laplacian(self) -> sparse.csr_array:
-        """diag(degrees) - adjacency, with trace N."""
+        """The graph Laplacian diag(degrees) - adjacency, with trace N."""
         return sparse.csr_array(sparse.diags_array(self.degrees) - self.adjacency)
 
     @property
     def n_nodes(self) -> int:
-        return self.adjacency.shape[0]
+        return int(self.adjacency.shape[0])
 
     @property
     def n_edges(self) -> int:
-        return self.adjacency.nnz // 2
+        return int(self.adjacency.nnz) // 2
 
     @cached_property
     def n_components(self) -> int:
-        """Connected components of the entities that the layer was learned on."""
+        """Number of connected components among the entities that the layer was learned on."""
         n_absent = 0 if self.nodes is None else self.n_nodes - self.nodes.size
         return int(csgraph.connected_components(self.adjacency, directed=False, return_labels=False)) - n_absent
 
@@ -127,7 +129,7 @@ class Layer:
 
     @property
     def message(self) -> str:
-        """What the status means, and what to change."""
+        """The status in words and, if the layer did not converge, what to change."""
         if self.status == "converged":
             among = "" if self.exact else f" (among {self.candidates} candidates, recall {self.recall:.3f})"
             return f"layer {self.name!r} converged{among}: KKT residual {self.kkt_residual:.1e}, relative gap {self.gap:.1e}"
@@ -137,7 +139,7 @@ class Layer:
         )
 
     def check(self, n_nodes: int) -> None:
-        """Raise an error if a layer that was read from a file cannot be one on so many nodes."""
+        """Raise an error if a layer read from a file is not a valid layer on `n_nodes` nodes."""
         what = f"layer {self.name!r}"
         sound_sparse(f"{what}: its adjacency", self.adjacency, (n_nodes, n_nodes))
         sound_numbers(f"{what}: its edge weights", self.adjacency.data, (None,), least=0.0)
@@ -147,10 +149,10 @@ class Layer:
             self.scaling.check(own)
         numbers = [self.alpha, self.kkt_residual, self.objective, self.lower_bound, self.n_passes]
         if not np.isfinite(numbers).all() or not self.alpha > 0 or not self.objective > 0 or min(self.n_iter, self.n_passes) < 0:
-            raise Unsound(f"{what} holds numbers that no layer can have")
+            raise Unsound(f"{what} has a number out of range: all must be finite, alpha and the objective > 0, and counts >= 0")
 
     def among_all(self, n_entities: int) -> Layer:
-        """The layer on all entities, if it was learned on some of them: the others have no edges and potential zero."""
+        """Extend the layer to all entities: those that it was not learned on get no edges and potential zero."""
         if self.nodes is None:
             return self
         potentials = np.zeros(n_entities)
@@ -158,24 +160,24 @@ class Layer:
         return replace(self, adjacency=padded_graph(self.adjacency, self.nodes, n_entities), potentials=potentials)
 
     def without_origin(self) -> Layer:
-        """The layer as a checkpoint keeps it: what its origin and its candidates know is not kept twice."""
+        """Return the layer for a checkpoint: without the nodes and scaling, which are stored with its origin and candidates."""
         return replace(self, nodes=None, scaling=None)
 
     def with_origin(self, origin: Origin, scaling: LocalScaling | None) -> Layer:
-        """The layer that `without_origin` was made of."""
+        """Return the layer with the nodes and scaling that `without_origin` left out."""
         return replace(self, **vars(origin), scaling=scaling)
 
     def to_networkx(self) -> Any:
-        """The layer as a `networkx.Graph` with edge attribute `weight` (needs networkx)."""
+        """Convert the layer to a `networkx.Graph` with edge attribute `weight` (needs networkx)."""
         return graph_to_networkx(self.name, self.adjacency)
 
     def to_igraph(self) -> Any:
-        """The layer as an `igraph.Graph` with edge attribute `weight` (needs igraph)."""
+        """Convert the layer to an `igraph.Graph` with edge attribute `weight` (needs igraph)."""
         return graph_to_igraph(self.name, self.adjacency)
 
 
 def padded_graph(adjacency: sparse.csr_array, nodes: NDArray[np.intp] | None, n_nodes: int) -> sparse.csr_array:
-    """A graph on some of the nodes as one on all of them."""
+    """Extend a graph on some of the nodes to all of them; the others have no edges."""
     if nodes is None:
         return adjacency
     counts = np.zeros(n_nodes, dtype=adjacency.indptr.dtype)
@@ -186,7 +188,7 @@ def padded_graph(adjacency: sparse.csr_array, nodes: NDArray[np.intp] | None, n_
 
 
 def make_layer(origin: Origin, problem: LayerProblem, solution: DualSolution) -> Layer:
-    """The feasible layer at a solver's last point, judged by the problem."""
+    """Return the feasible layer at the last point of a solver, with its certificate."""
     adjacency = problem.weights(solution.point.u)
     return Layer(
         **vars(origin),

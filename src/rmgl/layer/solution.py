@@ -1,4 +1,4 @@
-"""What a solver of the layer problem returns, and where it starts."""
+"""Starting point and result of the solvers of the layer problem."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ import numpy as np
 from rmgl.edges import Vector
 from rmgl.layer.problem import DualPoint, LayerProblem
 
-SAMPLE = 20_000
+SAMPLE_SIZE = 20_000
 Status = Literal["converged", "max_iter", "stalled"]
 
 ADVICE = {
     "converged": "",
     "max_iter": "raise max_iter of learn_layer; solver='newton' and a larger alpha need fewer iterations",
-    "stalled": "rounding leaves no further progress: alpha is very small beside the costs, so raise alpha or scale the data",
+    "stalled": "rounding errors prevent further progress, because alpha is very small beside the costs; raise alpha or scale the data",
 }
 
 
 @dataclass(frozen=True)
 class DualSolution:
-    """The last dual point of a solver, how it stopped and what it cost."""
+    """The last dual point of a solver, why it stopped, and the work it did."""
 
     point: DualPoint
     status: Status
     n_iter: int
     n_passes: float
-    """Passes over the candidate edges: evaluations and Hessian products, the latter by the share of the edges they touch."""
+    """Passes over the candidate edges; a product with the Hessian counts as the share of the edges that is active."""
 
 
 def starting_point(problem: LayerProblem, start: Vector | None) -> tuple[DualPoint, int]:
-    """The warm start if an edge is active there, else the constant u of mean degree 1; and the passes it took."""
+    """Return the warm start if an edge is active there, else the constant u of mean degree 1; also count the passes."""
     if start is None:
         return _constant_start(problem)
     point = problem.at(np.array(start, dtype=np.float64))
@@ -43,9 +43,10 @@ def starting_point(problem: LayerProblem, start: Vector | None) -> tuple[DualPoi
 
 
 def _constant_start(problem: LayerProblem) -> tuple[DualPoint, int]:
-    """u = s/2 with s near the root of sum_{i<j} (s - z_ij)_+ = 2 alpha N: guessed from a sample of the costs, then by Newton's method.
+    """Return u = s/2 with s near the root of sum_{i<j} (s - z_ij)_+ = 2 alpha N, found by Newton's method.
 
-    The left side is convex and rises: a step from where pairs are active leads to the root or beyond it, and from there down to it.
+    The first s comes from a sample of the costs. The left side is convex and increasing, so after one step with active pairs s is at or
+    above the root, and from there it decreases to it.
     """
     target = 2 * problem.alpha * problem.n_nodes
     level = _sampled_level(problem.costs, target / problem.edges.n_pairs)
@@ -63,7 +64,7 @@ def _constant_start(problem: LayerProblem) -> tuple[DualPoint, int]:
 
 
 def _sampled_level(costs: Vector, mean_excess: float) -> float:
-    """The s at which (s - z)_+ has the given mean over a sample of the costs."""
-    sample = np.sort(costs[:: max(1, costs.size // SAMPLE)])
+    """Return the s at which (s - z)_+ has the given mean over a sample of the costs."""
+    sample = np.sort(costs[:: max(1, costs.size // SAMPLE_SIZE)])
     levels = (mean_excess * sample.size + np.cumsum(sample)) / np.arange(1, sample.size + 1)
     return float(levels[np.flatnonzero(levels > sample)[-1]])

@@ -1,4 +1,4 @@
-"""The layer in which a node has a wanted number of edges on average: alpha is solved for."""
+"""Find the alpha at which the nodes of a layer have a given average number of edges."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from rmgl.layer.certified import solve_certified
 from rmgl.layer.result import Layer, Origin
 from rmgl.running.threads import Check
 
-MOST_OF_ALL = 0.5
-"""Share of the other nodes beyond which edges no longer describe a neighborhood."""
+MAX_NEIGHBOR_SHARE = 0.5
+"""Largest number of edges per node, as a share of the other nodes."""
 EDGE_TOL = 0.03
 """Relative accuracy of the number of edges."""
 EDGE_POWER = 1.5
-"""First guess of the power of alpha with which the number of edges rises."""
+"""Factor by which the assumed exponent grows while all trials are on one side; also its first value."""
 MAX_SECANTS = 12
-FAR_OFF = 1e4
-"""Factor from the first guess of alpha beyond which no alpha is expected to give the wanted number."""
+MAX_ALPHA_FACTOR = 1e4
+"""The search ends when alpha differs from the first guess by more than this factor."""
 
 
 def solve_for_edges(
@@ -32,15 +32,15 @@ def solve_for_edges(
     check: Check = lambda: None,
     **options: Any,
 ) -> tuple[Candidates, Layer]:
-    """The layer in which a node has `n_neighbors` edges on average, to a few parts in a hundred; its alpha is solved for.
+    """Learn the layer whose nodes have `n_neighbors` edges on average, within 3 %, by solving for alpha.
 
-    The number of edges rises with alpha nearly like a power of it: a secant rule on logarithms, with the last potentials as start. A layer
-    of nearly the same costs is the `last` one to start from.
+    The number of edges grows with alpha nearly like a power of it, so a secant rule on logarithms finds alpha. Each solve starts from the
+    last potentials, the first one from the layer `last` of similar costs, if given.
     """
     n = candidates.edges.n_nodes
-    wanted = min(float(n_neighbors), MOST_OF_ALL * (n - 1))
+    wanted = min(float(n_neighbors), MAX_NEIGHBOR_SHARE * (n - 1))
     guess = alpha_guess(candidates, wanted)
-    alpha, start = (guess, None) if last is None or drowned(last.alpha, candidates) else (last.alpha, last.potentials)
+    alpha, start = (guess, None) if last is None or below_rounding(last.alpha, candidates) else (last.alpha, last.potentials)
     power = EDGE_POWER
     nearest: Layer | None = None
     below: tuple[float, float] | None = None
@@ -59,21 +59,21 @@ def solve_for_edges(
             alpha = float(np.exp(below[0] + np.clip(share, 0.05, 0.95) * (above[0] - below[0])))
         else:
             alpha *= (wanted / max(found, 1 / n)) ** power
-            power *= EDGE_POWER  # the next step on the same side is a bolder one
-        if not guess / FAR_OFF <= alpha <= guess * FAR_OFF or drowned(alpha, candidates):  # no alpha gives that many
+            power *= EDGE_POWER  # a longer step next time, if it is still on the same side
+        if not guess / MAX_ALPHA_FACTOR <= alpha <= guess * MAX_ALPHA_FACTOR or below_rounding(alpha, candidates):
             break
     assert nearest is not None
     return candidates, nearest
 
 
-def drowned(alpha: float, candidates: Candidates) -> bool:
-    """Whether alpha is lost in the rounding of even the smallest cost, so that no constant u has mean degree 1."""
+def below_rounding(alpha: float, candidates: Candidates) -> bool:
+    """Whether alpha is below the rounding error of even the smallest cost, so that no constant u has mean degree 1."""
     least = float(candidates.distances.min())
     return least + 2 * alpha * candidates.edges.n_nodes == least
 
 
 def alpha_guess(candidates: Candidates, n_neighbors: float) -> float:
-    """The alpha at which a constant u has active pairs for `n_neighbors` edges a node and mean degree 1."""
+    """Return the alpha at which a constant u has mean degree 1 and `n_neighbors` active pairs per node."""
     costs = candidates.distances
     share = n_neighbors * candidates.edges.n_nodes / (2 * candidates.edges.n_pairs)
     place = min(int(share * costs.size), costs.size // 2)

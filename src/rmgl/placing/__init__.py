@@ -1,1 +1,1 @@
-"""New rows, placed by the fitted layers."""
+"""Labels and embedding of new rows, from the fitted layers."""

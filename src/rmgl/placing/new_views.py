@@ -1,4 +1,4 @@
-"""New rows of the views that a model was fitted on: checked against them, and scaled like them."""
+"""Check and scale new rows of the views that a model was fitted on."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from rmgl.views.views import Views
 
 
 def new_views(fitted: Views, data: Any, blocks: Any = None, *, align: str | None = None, observed: Any = None) -> Views:
-    """New rows of the views that a model was fitted on, checked against them; views that are not given are absent for all rows."""
+    """Check new rows against the views that a model was fitted on; views that are not given are missing for all rows."""
     if isinstance(data, list | tuple) and is_collection_of_views(data):
         if len(data) != len(fitted.names):
             raise ValueError(
-                f"{len(data)} views are given, but the model was fitted on {len(fitted.names)}: put None for a view that is absent"
+                f"{len(data)} views are given, but the model was fitted on {len(fitted.names)}: put None for a view that is missing"
             )
         data = dict(zip(fitted.names, data, strict=True))
     elif not is_collection_of_views(data) and not isinstance(data, Views) and blocks is None:
@@ -34,13 +34,13 @@ def new_views(fitted: Views, data: Any, blocks: Any = None, *, align: str | None
         if isinstance(observed, Mapping):
             observed = {str(name): mask for name, mask in observed.items() if str(name) in data}
         if not all(hasattr(X, "reindex") for X in data.values()):
-            align = None  # rows without labels are in the same order already
+            align = None  # rows without labels are taken to be in the same order
     if isinstance(data, Views):
         blocks = align = observed = None
     new = Views.of(data, blocks, align=align, observed=observed, least=0)
     unknown = [name for name in new.names if name not in fitted.names]
     if unknown:
-        raise ValueError(f"the model has no views {unknown}: it was fitted on {list(fitted.names)}")
+        raise ValueError(f"the model has no views {unknown}: it was fitted on {list(fitted.names)}; rename the views or leave them out")
     given = {name: place for place, name in enumerate(new.names)}
     matrices, present = [], []
     for view, name in enumerate(fitted.names):
@@ -51,16 +51,16 @@ def new_views(fitted: Views, data: Any, blocks: Any = None, *, align: str | None
 
 
 def _leave_out_empty(fitted: Views, matrices: Sequence[Matrix], present: Sequence[NDArray[np.bool_]]) -> None:
-    """Rows of zeros are absent from the views from which they were in the fit, unless they have no other."""
-    filled = [np.asarray((X != 0).sum(axis=1)).ravel() > 0 for X in matrices]
-    elsewhere = np.any([own & said for own, said in zip(present, filled, strict=True)], axis=0)
+    """Treat rows of zeros as missing in views where the fit did so, unless the row has no other view."""
+    nonzero = [np.asarray((X != 0).sum(axis=1)).ravel() > 0 for X in matrices]
+    elsewhere = np.any([own & filled for own, filled in zip(present, nonzero, strict=True)], axis=0)
     for view, n_empty in enumerate(fitted.n_empty):
         if n_empty:
-            present[view][~filled[view] & elsewhere] = False
+            present[view][~nonzero[view] & elsewhere] = False
 
 
 def scaled_like(scalers: Sequence[Scaler], new: Views) -> Views:
-    """New rows after the scalers of the fit; refused where they lie so far out that distances leave the range of doubles."""
+    """Scale new rows like the fitted ones; raise a ValueError if a value is too large for squared distances in double precision."""
     with np.errstate(over="ignore"):
         scaled = new.scaled_by(scalers, check=False)
     for name, X in zip(scaled.names, scaled.matrices, strict=True):
@@ -69,24 +69,26 @@ def scaled_like(scalers: Sequence[Scaler], new: Views) -> Views:
         if beyond.any():
             raise ValueError(
                 f"row {entries.coords[0][beyond].min()} of view {name!r} has values up to {np.abs(entries.data).max():.0e} in units of the "
-                "fitted ones, too large to square in double precision: leave it out, or make it NaN throughout if it is missing"
+                "fitted ones, too large to square in double precision: leave the row out, or set all its values to NaN if it is missing"
             )
     return scaled
 
 
 def _rows_like(fitted: Views, view: int, new: Views, place: int | None) -> Matrix:
-    """The new rows of a fitted view, sparse where that is; zeros if it is not given."""
+    """Return the new rows of one fitted view, sparse if the fitted view is; zeros if the view is not given."""
     X, name = fitted.matrices[view], fitted.names[view]
     if place is None:
         return sparse.csr_array((new.n_rows, X.shape[1])) if sparse.issparse(X) else np.zeros((new.n_rows, X.shape[1]))
     rows = new.matrices[place]
     if rows.shape[1] != X.shape[1]:
-        raise ValueError(f"view {name!r} has {rows.shape[1]} columns, but the model was fitted on {X.shape[1]}")
+        raise ValueError(
+            f"view {name!r} has {rows.shape[1]} columns, but the model was fitted on {X.shape[1]}: give the same columns in the same order"
+        )
     known, found = (views.columns[at] if views.columns else None for views, at in ((fitted, view), (new, place)))
     if known is not None and found is not None and known != found:
         wrong = next(at for at, (ours, theirs) in enumerate(zip(known, found, strict=True)) if ours != theirs)
         raise ValueError(
-            f"column {wrong} of view {name!r} is {found[wrong]!r}, but {known[wrong]!r} in the fitted one: put them in the same order"
+            f"column {wrong} of view {name!r} is {found[wrong]!r}, but {known[wrong]!r} in the fitted one: put columns in the same order"
         )
     if sparse.issparse(X):
         return sparse.csr_array(rows)

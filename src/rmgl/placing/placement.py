@@ -1,20 +1,20 @@
-"""New rows, placed by the fitted layers as they are; nothing is learned again.
+"""Labels and embedding of new rows, from the fitted layers; nothing is learned again.
 
 A new node of a layer, all others fixed, satisfies the KKT conditions of the layer problem:
 
     w_j = (u + u_j - z_j)_+ / (4 alpha),      sum_j w_j + (u - mean(u_j)) / (2 alpha) = 1
 
-The left side rises with u, so there is one solution. With t_j = z_j - u_j in ascending order and k of them below u it is
+The left side increases with u, so there is exactly one solution. With t_j = z_j - u_j in ascending order and k of them below u it is
 
     u = (4 alpha + 2 mean(u_j) + t_1 + ... + t_k) / (k + 2)
 
-Costs z_j are those of the fit: squared distances, locally scaled where the layer's are, plus beta |q - q_j|^2 + |g - g_j|^2. The place q
-of the new node follows from its weights by the eigenvector equation,
+Costs z_j are those of the fit: squared distances, locally scaled if those of the layer are, plus beta |q - q_j|^2 + |g - g_j|^2. The
+embedding q of the new node follows from its weights by the eigenvector equation,
 
     q = sum_m beta_m sum_j w_mj q_j / (sum_m beta_m d_m - lambda)
 
-and g, a row of the guide, as their mean; so weights and places are found in turn, at first without the terms of the embedding. A row that
-is equal to a fitted one in all layers it is in has the place of that.
+and its row g of the guide is a weighted mean of fitted rows. Weights and embedding are computed in turn, at first without the terms of
+q and g. A new row that equals a fitted row in all views that it has gets the embedding of that row.
 """
 
 from __future__ import annotations
@@ -31,35 +31,37 @@ from rmgl.automatic.consensus import UNKNOWN
 from rmgl.edges import Vector
 from rmgl.embedding.eigenvectors import unit_rows
 from rmgl.layer import Layer
-from rmgl.placing.meeting import Batch, Meeting, dense_distances, n_listed
+from rmgl.placing.new_edges import Batch, NewEdges, dense_distances, n_listed
 from rmgl.views.matrix import Matrix, side_by_side
 from rmgl.views.views import Views
 
 ALL_ROWS = 5000
-"""Up to so many fitted rows a new one is compared with all of them; beyond, with the nearest."""
-ROUNDS = 2
+"""New rows are compared with all fitted rows up to this number, and with the nearest ones beyond it."""
+N_ROUNDS = 2
+"""Number of times that weights and embedding are computed in turn."""
 BATCH_ENTRIES = 1 << 22
+"""Largest number of distances in memory at a time."""
 
 
 @dataclass(frozen=True)
 class Placed:
-    """Where new rows belong."""
+    """Votes for clusters and embedding of new rows."""
 
     votes: NDArray[np.float64]
-    """Edge weight from each new row to each cluster in each layer, by the weight of the layer: (n, layers, K); sums to one for each row."""
+    """Share of the weighted edges of each new row that lead to each cluster in each layer: (n, layers, K). Sums to one for each row."""
     embedding: NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Placement:
-    """Everything of a fitted model that decides where new rows belong."""
+    """The parts of a fitted model from which new rows are labeled."""
 
     views: Views
-    """The fitted rows, scaled."""
+    """The scaled views of the fit."""
     layers: Sequence[Layer]
-    """With all entities as nodes."""
+    """The fitted layers, with all entities as nodes."""
     beta: Vector
-    """The weight of each layer."""
+    """The weight of each layer in the embedding."""
     embedding: NDArray[np.float64]
     eigenvalues: Vector
     guide: NDArray[np.float64] | None
@@ -67,12 +69,12 @@ class Placement:
 
     @cached_property
     def clusters(self) -> sparse.csr_array:
-        """One row per entity with a one in the column of its cluster."""
+        """Cluster indicators, one row per entity: a one in the column of its cluster."""
         n, k = self.embedding.shape
         return sparse.csr_array((np.ones(n), (np.arange(n), self.labels)), shape=(n, k))
 
     def place(self, new: Views) -> Placed:
-        """Votes and places of new rows, which are scaled like the fitted ones."""
+        """Compute the votes and the embedding of new rows, which are already scaled like the fitted ones."""
         n_clusters = self.embedding.shape[1]
         if new.n_rows == 0:
             return Placed(np.empty((0, len(self.layers), n_clusters)), np.empty((0, n_clusters)))
@@ -80,96 +82,98 @@ class Placement:
         parts = [self._place_batch(new, np.arange(at, min(at + step, new.n_rows))) for at in range(0, new.n_rows, step)]
         return Placed(np.concatenate([part.votes for part in parts]), np.concatenate([part.embedding for part in parts]))
 
-    def _place_batch(self, new: Views, rows: NDArray[np.intp], everyone: bool = False) -> Placed:
-        meetings = [meeting for place in range(len(self.layers)) for meeting in self._meet(place, new, rows, everyone)]
+    def _place_batch(self, new: Views, rows: NDArray[np.intp], all_nodes: bool = False) -> Placed:
+        """Place some of the new rows; those with edges beyond the listed nodes are placed again with `all_nodes`."""
+        edge_sets = [edges for place in range(len(self.layers)) for edges in self._possible_edges(place, new, rows, all_nodes)]
         q, g = None, None
-        for _ in range(ROUNDS):
-            weights = [meeting.weights(q, self.embedding, g, self.guide) for meeting in meetings]
-            graphs = self._connected(meetings, [found.graph for found in weights])
+        for _ in range(N_ROUNDS):
+            weights = [edges.weights(q, self.embedding, g, self.guide) for edges in edge_sets]
+            graphs = self._connected(edge_sets, [found.graph for found in weights])
             total = sum(graphs[1:], start=graphs[0])
-            q, g = self._middle(total), self._guide_rows(total)
+            q, g = self._embedding_rows(total), self._guide_rows(total)
         assert q is not None
-        doubted = np.unique(np.concatenate([meeting.rows[found.doubted] for meeting, found in zip(meetings, weights, strict=True)]))
+        incomplete = np.unique(np.concatenate([edges.rows[found.incomplete] for edges, found in zip(edge_sets, weights, strict=True)]))
         votes = np.zeros((rows.size, len(self.layers), self.embedding.shape[1]))
-        for meeting, graph in zip(meetings, graphs, strict=True):
-            votes[:, meeting.batch.place] += (graph @ self.clusters).toarray()
-        placed = Placed(votes / votes.sum(axis=(1, 2), keepdims=True), self._with_copies(meetings, q))
-        if doubted.size:
-            again = self._place_batch(new, rows[doubted], everyone=True)
-            placed.votes[doubted], placed.embedding[doubted] = again.votes, again.embedding
+        for edges, graph in zip(edge_sets, graphs, strict=True):
+            votes[:, edges.batch.place] += (graph @ self.clusters).toarray()
+        placed = Placed(votes / votes.sum(axis=(1, 2), keepdims=True), self._with_copies(edge_sets, q))
+        if incomplete.size:
+            again = self._place_batch(new, rows[incomplete], all_nodes=True)
+            placed.votes[incomplete], placed.embedding[incomplete] = again.votes, again.embedding
         return placed
 
-    def _middle(self, total: sparse.csr_array) -> NDArray[np.float64]:
-        """sum_j w_j q_j / (d - lambda), with the weights of all layers together, which contain beta."""
+    def _embedding_rows(self, total: sparse.csr_array) -> NDArray[np.float64]:
+        """Return sum_j w_j q_j / (d - lambda), with w and d summed over all layers; the weights contain beta."""
         degrees = np.asarray(total.sum(axis=1)).ravel()[:, None]
-        return (total @ self.embedding) / np.maximum(degrees - self.eigenvalues, 0.5 * degrees)
+        rows: NDArray[np.float64] = (total @ self.embedding) / np.maximum(degrees - self.eigenvalues, 0.5 * degrees)
+        return rows
 
-    def _with_copies(self, meetings: Sequence[Meeting], q: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The same, but a row that equals a fitted one in all layers it is in has that one's place."""
-        n_layers = np.bincount(np.concatenate([meeting.rows for meeting in meetings]), minlength=len(q))
-        total = sum((meeting.copies() for meeting in meetings[1:]), start=meetings[0].copies()).tocoo()
+    def _with_copies(self, edge_sets: Sequence[NewEdges], q: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Replace the embedding of rows that equal a fitted row, in all layers they are in, by that of the fitted row."""
+        n_layers = np.bincount(np.concatenate([edges.rows for edges in edge_sets]), minlength=len(q))
+        total = sum((edges.copies() for edges in edge_sets[1:]), start=edge_sets[0].copies()).tocoo()
         same = total.data == n_layers[total.row]
         q[total.row[same]] = self.embedding[total.col[same]]
         return q
 
     def _guide_rows(self, total: sparse.csr_array) -> NDArray[np.float64] | None:
-        """Means of the rows of the guide, of the same length as those."""
+        """Return weighted means of the rows of the guide, scaled to their length."""
         if self.guide is None:
             return None
         return unit_rows(total @ self.guide) * float(np.sqrt(np.square(self.guide).sum(axis=1).max()))
 
     @staticmethod
-    def _connected(meetings: Sequence[Meeting], graphs: list[sparse.csr_array]) -> list[sparse.csr_array]:
-        """The same, but a row without an edge in any layer gets one to the nearest entity of the first layer it is in."""
+    def _connected(edge_sets: Sequence[NewEdges], graphs: list[sparse.csr_array]) -> list[sparse.csr_array]:
+        """Add an edge to the nearest entity, in the first layer they are in, for rows without an edge in any layer."""
         degrees = np.sum([np.asarray(graph.sum(axis=1)).ravel() for graph in graphs], axis=0)
-        for place, meeting in enumerate(meetings):
-            alone = np.flatnonzero(degrees[meeting.rows] == 0)
+        for place, edges in enumerate(edge_sets):
+            alone = np.flatnonzero(degrees[edges.rows] == 0)
             if alone.size:
-                graphs[place] = sparse.csr_array(graphs[place] + meeting.nearest(alone))
-                degrees[meeting.rows[alone]] = 1.0
+                graphs[place] = sparse.csr_array(graphs[place] + edges.nearest(alone))
+                degrees[edges.rows[alone]] = 1.0
         return graphs
 
     def _width(self, layer: Layer) -> int:
-        """How many fitted rows a new one is compared with at first."""
+        """Return the number of fitted rows that a new row is first compared with."""
         n = layer.own_potentials.size
-        return n if n <= ALL_ROWS or self._shared(layer) else min(n, n_listed(layer))
+        return n if n <= ALL_ROWS or self._has_missing(layer) else min(n, n_listed(layer))
 
-    def _shared(self, layer: Layer) -> bool:
-        """Whether the layer is of several views that do not have all entities: each pair has its own views in common."""
+    def _has_missing(self, layer: Layer) -> bool:
+        """Whether the layer is of several views with missing entities, so that pairs of entities differ in the views they share."""
         return len(layer.views) > 1 and not self.views.complete
 
-    def _meet(self, place: int, new: Views, rows: NDArray[np.intp], everyone: bool) -> Iterator[Meeting]:
-        """The new rows beside the entities of a layer that are near them, by the views that they have."""
+    def _possible_edges(self, place: int, new: Views, rows: NDArray[np.intp], all_nodes: bool) -> Iterator[NewEdges]:
+        """Yield the possible edges from new rows to one layer, for each set of views that new rows have."""
         layer = self.layers[place]
-        there = np.column_stack([new.mask(view)[rows] for view in layer.views])
-        for pattern in np.unique(there, axis=0):
-            mine = np.flatnonzero((there == pattern).all(axis=1))
+        observed = np.column_stack([new.mask(view)[rows] for view in layer.views])
+        for pattern in np.unique(observed, axis=0):
+            chosen = np.flatnonzero((observed == pattern).all(axis=1))
             if not pattern.any():
                 continue
-            batch = Batch(place, layer, float(self.beta[place]), rows.size, self.embedding.shape[0], everyone)
-            if self._shared(layer):
-                yield batch.meet_all(mine, self._shared_distances(layer, new, rows[mine], pattern))
+            batch = Batch(place, layer, float(self.beta[place]), rows.size, self.embedding.shape[0], all_nodes)
+            if self._has_missing(layer):
+                yield batch.edges_to_all(chosen, self._distances_with_missing(layer, new, rows[chosen], pattern))
                 continue
             views = [(view, factor) for view, factor, has in zip(layer.views, layer.factors, pattern, strict=True) if has]
-            X, asking = (_side_by_side(source, views, chosen) for source, chosen in ((self.views, layer.nodes), (new, rows[mine])))
-            absent = len(pattern) / len(views)  # views that are absent are taken to be like the others
+            X, new_X = _side_by_side(self.views, views, layer.nodes), _side_by_side(new, views, rows[chosen])
+            factor = len(pattern) / len(views)  # missing views are assumed to add the mean distance of the others
             if self._width(layer) == X.shape[0]:
-                yield batch.meet_all(mine, absent * dense_distances(asking, X))
+                yield batch.edges_to_all(chosen, factor * dense_distances(new_X, X))
             else:
-                yield from batch.meet_nearest(mine, X, asking, absent)
+                yield from batch.edges_to_nearest(chosen, X, new_X, factor)
 
-    def _shared_distances(self, layer: Layer, new: Views, rows: NDArray[np.intp], pattern: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """Sums over the views, of which those that one of two lacks add what the consensus adds for them."""
+    def _distances_with_missing(self, layer: Layer, new: Views, rows: NDArray[np.intp], pattern: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Sum squared distances over the views; a view that one of two rows lacks adds the same constant as in the consensus layer."""
         total = np.zeros((rows.size, self.views.n_rows))
         for view, factor, has in zip(layer.views, layer.factors, pattern, strict=True):
-            both = self.views.mask(view)
+            observed = self.views.mask(view)
             distances = dense_distances(new.matrices[view][rows], self.views.matrices[view]) * factor**2 if has else 0.0
-            total += np.where(both, distances, 2 * UNKNOWN) if has else 2 * UNKNOWN
+            total += np.where(observed, distances, 2 * UNKNOWN) if has else 2 * UNKNOWN
         return total
 
 
 def _side_by_side(views: Views, members: Sequence[tuple[int, float]], rows: NDArray[np.intp] | None) -> Matrix:
-    """Some rows of some views, each times its factor."""
+    """Concatenate some views, each times its factor, restricted to the given rows (None: all)."""
     matrices = [views.matrices[view] if rows is None else views.matrices[view][rows] for view, _ in members]
     if len(members) == 1 and members[0][1] == 1.0:
         return matrices[0]

@@ -1,6 +1,6 @@
-"""Model files of earlier versions of the format, brought to the present one before they are decoded.
+"""Convert model files of earlier format versions to the current one, before they are decoded.
 
-Version 1 (rmgl 0.1) kept a second record of every layer, `FittedLayer`, in a `Placement` beside the `Layer`.
+Version 1 (rmgl 0.1) stored a second record of every layer, `FittedLayer`, in a `Placement` next to the `Layer`.
 """
 
 from __future__ import annotations
@@ -8,11 +8,11 @@ from __future__ import annotations
 from typing import Any
 
 MOVED = {"nodes": "nodes", "members": "views", "factors": "factors", "scaling": "scaling"}
-"""Fields of a `FittedLayer`, and where they are now in a `Layer`."""
+"""Fields of a `FittedLayer`, and their names in a `Layer` today."""
 
 
 def upgraded(version: int, content: Any) -> Any:
-    """The content of a model file of an earlier version, still as JSON, as today's version has it."""
+    """Convert the JSON content of a model file of an earlier version to that of the current version."""
     parts = dict(content["dict"])
     attributes = dict(parts["attributes"]["dict"])
     placement = attributes.pop("_placement")["Placement"]

@@ -1,4 +1,4 @@
-"""All layers of a fitted model as one graph with parallel edges: for networkx, igraph and GraphML files."""
+"""Convert all layers of a fitted model to one graph with parallel edges, for networkx, igraph and GraphML files."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ NOT_IN_XML = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def node_attributes(labels: NDArray[np.intp], outlier_score: NDArray[np.float64], names: Any = None) -> dict[str, list[Any]]:
-    """What is known of every node: its cluster, its outlier score and, where rows have labels, its name."""
+    """Return the attributes of the nodes: cluster label, outlier score and, if rows have labels, the name."""
     attributes = {"label": labels.tolist(), "outlier_score": outlier_score.tolist()}
     return attributes if names is None else attributes | {"name": list(names)}
 
 
 def layers_to_networkx(layers: Sequence[Layer], nodes: Mapping[str, Sequence[Any]], *, numbered: bool = False) -> Any:
-    """A `networkx.MultiGraph` whose nodes are the rows 0 to N-1, with the attributes `nodes`.
+    """Return a `networkx.MultiGraph` whose nodes are the rows 0 to N-1, with the attributes `nodes`.
 
     Edges have the attributes `layer` and `weight`, and the name of the layer as key (or their number, if `numbered`).
 
@@ -47,7 +47,7 @@ def layers_to_networkx(layers: Sequence[Layer], nodes: Mapping[str, Sequence[Any
 
 
 def layers_to_igraph(layers: Sequence[Layer], nodes: Mapping[str, Sequence[Any]]) -> Any:
-    """An `igraph.Graph` with parallel edges; vertex i is row i. Edges have the attributes `layer` and `weight`.
+    """Return an `igraph.Graph` with parallel edges; vertex i is row i. Edges have the attributes `layer` and `weight`.
 
     Examples
     --------
@@ -66,9 +66,9 @@ def layers_to_igraph(layers: Sequence[Layer], nodes: Mapping[str, Sequence[Any]]
 
 
 def write_graphml(path: Path | str, layers: Sequence[Layer], nodes: Mapping[str, Sequence[Any]]) -> None:
-    """Write all layers to a GraphML file: the graph of `layers_to_networkx`, names as text, numbers as ids of the edges.
+    """Write all layers to a GraphML file: the graph of `layers_to_networkx`, with names as text and numbers as edge ids.
 
-    Characters in names that XML cannot hold, such as control characters, are written as Python shows them (``\\x01``).
+    Characters in names that XML does not allow, such as control characters, are written as escapes (``\\x01``).
     """
     named = {name: [xml_text(str(value)) for value in values] if name == "name" else values for name, values in nodes.items()}
     graph = layers_to_networkx(layers, named, numbered=True)
@@ -79,7 +79,7 @@ def write_graphml(path: Path | str, layers: Sequence[Layer], nodes: Mapping[str,
 
 
 def xml_text(text: str) -> str:
-    """The text with a visible escape in place of every character that XML 1.0 cannot hold, or that a reader changes.
+    """Escape the characters that XML 1.0 does not allow, or that its readers change.
 
     Examples
     --------
@@ -90,7 +90,7 @@ def xml_text(text: str) -> str:
 
 
 def all_edges(layers: Sequence[Layer]) -> Iterator[tuple[int, int, str, float]]:
-    """Ends, layer and weight of every edge, layer by layer."""
+    """Yield both end nodes, the layer and the weight of every edge, layer by layer."""
     for layer in layers:
         first, second, weights = edge_list(layer.adjacency)
         yield from zip(first.tolist(), second.tolist(), repeat(layer.name), weights.tolist(), strict=False)

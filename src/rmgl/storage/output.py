@@ -1,4 +1,4 @@
-"""A fitted model as a folder of files, written completely or not at all."""
+"""Write the results of a fitted model to a folder, completely or not at all."""
 
 from __future__ import annotations
 
@@ -36,44 +36,48 @@ FILES = {
     "layers.graphml",
 }
 LONGEST_NAME = 120
-"""Bytes of a view's name in the name of its file; the narrowest folders, encrypted ones, allow 143."""
+"""Maximum length in bytes of a view's name in a file name; encrypted folders allow 143, other file systems more."""
 
 
 def check_apart(written: Mapping[str, Path | None], read: Sequence[Path]) -> None:
-    """Refuse to write something over, into or around something else that is written or read; `written` has paths by what they are."""
+    """Raise a ValueError if an output would overwrite, contain or lie inside another output or an input.
+
+    `written` maps the description of each output to its path.
+    """
     targets = [(what, path) for what, path in written.items() if path is not None]
     inputs = [("an input", path) for path in read]
     for place, (what, path) in enumerate(targets):
         for other, other_path in [*targets[:place], *inputs]:
             if overlap(path, other_path):
-                relation = "the same as" if same(path, other_path) else "inside or around"
+                relation = "the same as" if same(path, other_path) else "inside, or contains,"
                 raise ValueError(f"{path} ({what}) is {relation} {other_path} ({other}), which would be overwritten: choose another name")
 
 
 def overlap(path: Path, other: Path) -> bool:
-    """Whether two paths are the same, or one is inside the other, also through links."""
-    pairs = [(one, another) for one in places(path) for another in places(other)]
+    """Whether two paths are the same or one is inside the other, also through links."""
+    pairs = [(one, another) for one in locations(path) for another in locations(other)]
     return same(path, other) or any(one.is_relative_to(another) or another.is_relative_to(one) for one, another in pairs)
 
 
 def same(path: Path, other: Path) -> bool:
-    if places(path) & places(other):
+    """Whether two paths are the same file or folder."""
+    if locations(path) & locations(other):
         return True
     try:
         return path.samefile(other)
-    except OSError:  # one of them is not there
+    except OSError:  # one of them does not exist
         return False
 
 
-def places(path: Path) -> set[Path]:
-    """Where a path is, and where it leads to if it is a link."""
+def locations(path: Path) -> set[Path]:
+    """Return the location of a path and, if it is a link, of its target."""
     return {Path(os.path.realpath(path)), Path(os.path.realpath(path.parent)) / path.name}
 
 
 def check_folder(folder: Path, force: bool) -> None:
-    """Refuse a folder that cannot be written, or that exists, unless `force` is given and it holds a result of ours and nothing else."""
+    """Raise a ValueError if the folder cannot be written or exists; with `force` it may exist if it holds a result of rmgl only."""
     if not folder.parent.is_dir():
-        raise ValueError(f"{folder}: its parent folder does not exist")
+        raise ValueError(f"{folder}: its parent folder does not exist: create it first")
     check_writable(folder)
     if not os.path.lexists(folder):
         return
@@ -87,9 +91,9 @@ def check_folder(folder: Path, force: bool) -> None:
 
 
 def check_file(path: Path, force: bool) -> None:
-    """Refuse a file that cannot be written, or that exists, unless `force` is given."""
+    """Raise a ValueError if the file cannot be written, or exists and `force` is not given."""
     if not path.parent.is_dir():
-        raise ValueError(f"{path}: its parent folder does not exist")
+        raise ValueError(f"{path}: its parent folder does not exist: create it first")
     check_writable(path)
     if path.is_dir():
         raise ValueError(f"{path} is a folder: choose another name")
@@ -98,7 +102,7 @@ def check_file(path: Path, force: bool) -> None:
 
 
 def check_names(names: Sequence[str], ids: NDArray[Any] | None) -> None:
-    """Refuse names of views and ids of rows that cannot be written as text."""
+    """Raise a ValueError for view names and row ids that cannot be written as text."""
     texts = [("the name of view", name) for name in names] + [("the row id", str(label)) for label in (() if ids is None else ids)]
     for what, text in texts:
         try:
@@ -106,13 +110,13 @@ def check_names(names: Sequence[str], ids: NDArray[Any] | None) -> None:
         except UnicodeEncodeError:
             raise ValueError(f"{what} {text!r} is not text in UTF-8: rename it") from None
         if "\0" in text:
-            raise ValueError(f"{what} {text!r} holds a NUL character: rename it")
+            raise ValueError(f"{what} {text!r} contains a NUL character, which is not text: rename it")
 
 
 def write_predictions(path: Path, shares: NDArray[np.float64], ids: NDArray[Any] | None) -> None:
-    """Label, its share of the edge weight, and the shares of all clusters, row by row; the file appears complete or not at all.
+    """Write the label of every row, its share of the edge weight, and the shares of all clusters to a CSV file.
 
-    Ids stand in it as `rmgl.storage.spreadsheet` writes them.
+    The file is written completely or not at all. Ids are written as `rmgl.storage.spreadsheet` describes.
     """
     with new_file(path) as draft, draft.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
@@ -122,12 +126,12 @@ def write_predictions(path: Path, shares: NDArray[np.float64], ids: NDArray[Any]
 
 
 def row_names(ids: NDArray[Any] | None, n_rows: int) -> Sequence[Any]:
-    """The first column of a table of rows."""
+    """Return the first column of a table of rows: their ids or, without ids, their numbers."""
     return range(n_rows) if ids is None else [shown_as_text(str(identifier)) for identifier in ids]
 
 
 def foreign_file(folder: Path) -> str | None:
-    """Something in the folder that is no part of a result of ours, or None."""
+    """Return the name of a file in the folder that is not part of a result of rmgl, or None."""
     present = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*"))
     try:
         summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
@@ -139,17 +143,17 @@ def foreign_file(folder: Path) -> str | None:
 
 @contextmanager
 def new_folder(folder: Path, force: bool) -> Iterator[Path]:
-    """A folder to write into; it takes the wanted name when the block ends without an error, in place of an old result with `force`."""
+    """Create a folder under a temporary name, which is renamed when the block ends without an error; `force` replaces an old result."""
     check_folder(folder, force)
     with atomic.new_folder(folder, replace=force) as draft:
         yield draft
-        check_folder(folder, force)  # what has changed since
+        check_folder(folder, force)  # again, as it may have changed meanwhile
 
 
 def write_results(folder: Path, model: Fitted, *, seconds: float, pictures: bool, graphml: bool = False) -> None:
-    """Write labels.csv, embedding.npy, layers/NAME.npz, summary.json, report.txt and, if wanted, the pictures and layers.graphml.
+    """Write labels.csv, embedding.npy, layers/NAME.npz, summary.json, report.txt and, on request, the pictures and layers.graphml.
 
-    Ids stand in labels.csv as `rmgl.storage.spreadsheet` writes them.
+    Ids in labels.csv are written as `rmgl.storage.spreadsheet` describes.
     """
     with (folder / "labels.csv").open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
@@ -171,6 +175,7 @@ def write_results(folder: Path, model: Fitted, *, seconds: float, pictures: bool
 
 
 def draw_pictures(folder: Path, model: Fitted) -> None:
+    """Draw the embedding, the layers and, if it was chosen, the evidence for the number of clusters."""
     from rmgl import plots
 
     plots.draw_embedding(model.embedding_, model.labels_).savefig(folder / "embedding.png")
@@ -180,26 +185,26 @@ def draw_pictures(folder: Path, model: Fitted) -> None:
 
 
 def layer_file_names(view_names: Sequence[str]) -> list[str]:
-    """A file name for every view: its own where that is safe, else with odd characters replaced and its end cut off; never two alike."""
+    """Return a distinct file name for every view: its name, shortened and with unsafe characters replaced if necessary."""
     names: dict[str, str] = {}
     for view in view_names:
         base = re.sub(r"[^\w.-]", "_", view).strip(".") or "view"
         base = base.encode("utf-8")[:LONGEST_NAME].decode("utf-8", "ignore")
         name, count = f"{base}.npz", 1
-        while folded(name) in names:
+        while case_insensitive(name) in names:
             count += 1
             name = f"{base}_{count}.npz"
-        names[folded(name)] = name
+        names[case_insensitive(name)] = name
     return list(names.values())
 
 
-def folded(name: str) -> str:
-    """Equal for file names that some system takes for the same."""
+def case_insensitive(name: str) -> str:
+    """Return a key that is equal for file names that some file system treats as the same."""
     return unicodedata.normalize("NFKC", name).casefold()
 
 
 def plain(value: Any) -> Any:
-    """The same with what JSON has: NumPy numbers as numbers, numbers that are not finite as null."""
+    """Convert a value to JSON types: NumPy numbers to numbers, numbers that are not finite to null."""
     if isinstance(value, dict):
         return {str(key): plain(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple | np.ndarray):
@@ -210,7 +215,7 @@ def plain(value: Any) -> Any:
 
 
 def summarize(model: Fitted, seconds: float, file_names: Sequence[str]) -> dict[str, Any]:
-    """What was done, with which parameters and versions, and how sure it is."""
+    """Return the content of summary.json: parameters, layers with their certificates, report and versions."""
     layers = [
         {
             "name": layer.name,

@@ -1,4 +1,4 @@
-"""Views from files: one .npz or .h5mu with all of them, or one .npy, .csv, .tsv, .parquet, .feather or .arrow file per view."""
+"""Read views from files: one .npz or .h5mu file with all views, or one .npy, .csv, .tsv, .parquet, .feather or .arrow file per view."""
 
 from __future__ import annotations
 
@@ -31,33 +31,36 @@ DAMAGED = (
 )
 SPARSE = ("csr_matrix", "csc_matrix")
 MOST_OBJECTS, DEEPEST = 100_000, 30
-"""Groups and datasets in an .h5mu file, and groups inside groups; links can make few of them look like any number."""
+"""Largest number of groups and datasets in an .h5mu file, and of nested groups; links can make a small file appear endless."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """The numbers of one file, the names of their columns and, if an id column was asked for, the id of every row."""
+    """The numbers of one file, with the column names and, if an id column was requested, the row ids."""
 
     name: str
-    values: NDArray
+    values: NDArray[Any]
     ids: list[str] | None
     columns: tuple[str, ...] | None
 
 
 def read_views(paths: Sequence[Path], id_column: str | None = None, how: str | None = None, *, least: int = 2) -> Views:
-    """Checked views from files, which know the names of their columns and, with an id column, of their rows.
+    """Read and check views, with the names of their columns and, given an id column, of their rows.
 
-    With an id column, rows are put in the order of the first file. Each view needs `least` rows.
+    With an id column, rows are put in the order of the first file. Each view needs at least `least` rows.
     """
     for path in paths:
         if not path.is_file():
             raise ValueError(f"{path}: no such file")
     kinds = {path.suffix.lower() for path in paths}
     if kinds & {".npz", ".h5mu"} and len(paths) > 1:
-        raise ValueError("give either one .npz file or one .h5mu file that holds all views, or one file of another kind per view")
+        raise ValueError(
+            "an .npz or .h5mu file was given together with other files: give either one .npz file or one .h5mu file with all views, or one "
+            "file of another kind per view"
+        )
     if ".npz" in kinds:
         if id_column is not None:
-            raise ValueError(f"{paths[0]}: arrays of an .npz file have no id column; their rows must be in the same order already")
+            raise ValueError(f"{paths[0]}: arrays of an .npz file have no id column: put their rows in the same order and leave out --id")
         return Views.of(read_arrays(paths[0]), least=least)
     if ".h5mu" in kinds:
         if id_column is not None:
@@ -66,25 +69,25 @@ def read_views(paths: Sequence[Path], id_column: str | None = None, how: str | N
     tables = [read_table(path, id_column) for path in paths]
     names = [table.name for table in tables]
     if len(set(names)) < len(names):
-        raise ValueError(f"the file names give the view names {names}: rename a file so that they differ")
+        raise ValueError(f"view names are file names without their suffix and must differ, but they are {names}: rename a file")
     arrays, ids = align(tables, how) if id_column is not None else ({table.name: table.values for table in tables}, None)
     columns = tuple(table.columns for table in tables)
     index = None if ids is None else np.array(ids, dtype=object)
     return Views.of(arrays, least=least, index=index, columns=columns if any(columns) else ())
 
 
-def read_arrays(path: Path) -> dict[str, NDArray]:
-    """The 2-D arrays of an .npz file."""
+def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
+    """Read the 2-D arrays of an .npz file."""
     try:
         return read_npz(path)
     except Refused as error:
         raise ValueError(f"{path}: {error}") from error
     except DAMAGED as error:
-        raise ValueError(f"{path}: not a readable .npz file of plain arrays{_detail(error)}") from error
+        raise ValueError(f"{path}: not a readable .npz file of plain arrays{_detail(error)}: write it again with numpy.savez") from error
 
 
 def read_h5mu(path: Path) -> Views:
-    """The modalities of an .h5mu file; the names of its observations are those of the rows."""
+    """Read the modalities of an .h5mu file; the row ids are the names of its observations."""
     try:
         import h5py
         import mudata
@@ -92,30 +95,30 @@ def read_h5mu(path: Path) -> Views:
         with h5py.File(path, "r") as file:
             sizes = list(islice(declared_sizes(file), MOST_OBJECTS + 1))
         if len(sizes) > MOST_OBJECTS:
-            raise ValueError(f"it holds more than {MOST_OBJECTS} groups and datasets")
+            raise ValueError(f"it contains more than {MOST_OBJECTS} groups and datasets")
         require_memory(sum(sizes), f"{path}: its datasets", WAY_OUT)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what mudata will change in its next version
+            warnings.simplefilter("ignore")  # announcements of changes in mudata
             stored = mudata.read_h5mu(path)
     except ImportError as error:
         raise ValueError(f"{path}: .h5mu files need mudata: pip install 'rmgl[scverse]'") from error
     except MemoryError:
         raise
     except Exception as error:  # mudata, anndata and h5py raise all sorts of things on a damaged file
-        raise ValueError(f"{path}: not a readable .h5mu file{_detail(error)}") from error
+        raise ValueError(f"{path}: not a readable .h5mu file{_detail(error)}: write it again with MuData.write") from error
     return from_mudata(stored)
 
 
 def declared_sizes(group: Any, depth: int = 0) -> Iterator[int]:
-    """The bytes that every dataset of an HDF5 group, or of a group inside it, takes in memory.
+    """Yield the bytes that every dataset of an HDF5 group, or of a group inside it, takes in memory.
 
-    A dataset of a few bytes on disk can declare any shape. Reading it unpacks whole chunks. A group counts for nothing, unless it is a
-    sparse matrix, which takes some numbers for every row and column.
+    A dataset of a few bytes on disk can declare any shape, and reading it decompresses whole chunks. A group takes no memory, unless it
+    is a sparse matrix, which takes some numbers for every row and column.
     """
     if depth > DEEPEST:
-        raise ValueError(f"it holds groups inside groups, more than {DEEPEST} deep")
+        raise ValueError(f"it contains groups inside groups, more than {DEEPEST} deep")
     for name in group:
-        item = group.get(name)  # None where a link leads nowhere
+        item = group.get(name)  # None if it is a broken link
         if hasattr(item, "keys"):
             yield 8 * sum(map(int, item.attrs["shape"])) if item.attrs.get("encoding-type") in SPARSE else 0
             yield from declared_sizes(item, depth + 1)
@@ -124,14 +127,15 @@ def declared_sizes(group: Any, depth: int = 0) -> Iterator[int]:
 
 
 def _detail(error: Exception) -> str:
-    """What a library says of a file that it cannot read, where that is meant for users."""
+    """Return the message of a library about a file that it cannot read, if it is meant for users."""
     return f" ({error})" if isinstance(error, DAMAGED) and not isinstance(error, tokenize.TokenError) else ""
 
 
 def read_table(path: Path, id_column: str | None) -> Table:
+    """Read the view of one file, by the reader for its suffix."""
     reader = READERS.get(path.suffix.lower())
     if reader is None:
-        raise ValueError(f"{path}: unknown kind of file; use one .npz or .h5mu, or .npy, .csv, .tsv, .parquet, .feather or .arrow files")
+        raise ValueError(f"{path}: unknown kind of file: use one .npz or .h5mu, or .npy, .csv, .tsv, .parquet, .feather or .arrow files")
     try:
         values, ids, columns = reader(path, id_column)
     except (*DAMAGED, ImportError, UnicodeDecodeError, csv.Error) as error:
@@ -140,19 +144,19 @@ def read_table(path: Path, id_column: str | None) -> Table:
 
 
 def read_array(path: Path, id_column: str | None) -> Parts:
-    """An .npy file."""
+    """Read an .npy file."""
     if id_column is not None:
-        raise ValueError(f"an .npy file has no id column {id_column!r}, so its rows cannot be aligned")
+        raise ValueError(f"an .npy file has no id column {id_column!r}: leave out --id, or use a table such as .csv")
     try:
         return read_npy(path), None, None
     except Refused:
         raise
     except DAMAGED as error:
-        raise ValueError(f"not a readable .npy file of plain numbers{_detail(error)}") from error
+        raise ValueError(f"not a readable .npy file of plain numbers{_detail(error)}: write it again with numpy.save") from error
 
 
 def read_frame(path: Path, id_column: str | None) -> Parts:
-    """A Parquet or Feather (Arrow) file."""
+    """Read a Parquet or Feather (Arrow) file."""
     try:
         import pandas as pd
         from pyarrow import parquet
@@ -168,12 +172,12 @@ def read_frame(path: Path, id_column: str | None) -> Parts:
     except MemoryError:
         raise
     except Exception as error:  # pandas and pyarrow raise all sorts of things on a damaged file
-        raise ValueError(f"not a readable {path.suffix.lower()} file{_detail(error)}") from error
+        raise ValueError(f"not a readable {path.suffix.lower()} file{_detail(error)}: write it again from its table") from error
     if id_column is not None and id_column in frame.index.names:
         frame = frame.reset_index(level=id_column)
     elif id_column is None and not (frame.index.dtype.kind in "iu" and np.array_equal(frame.index, np.arange(len(frame)))):
         named = f"--id {frame.index.name}" if frame.index.name else "a name and --id"
-        raise ValueError(f"its rows have labels: use {named}, or leave them out (reset_index(drop=True))")
+        raise ValueError(f"its rows have labels, which would be lost: use {named}, or remove them with reset_index(drop=True)")
     place = find_id([str(column) for column in frame.columns], id_column)
     ids = None if place is None else frame.iloc[:, place].astype(str).tolist()
     numbers = frame if place is None else frame.drop(columns=frame.columns[place])
@@ -193,9 +197,11 @@ READERS: dict[str, Callable[[Path, str | None], Parts]] = {
 }
 
 
-def align(tables: Sequence[Table], how: str | None = None) -> tuple[dict[str, NDArray], list[str]]:
-    """The rows of every table in one order of ids: that of the first, which all must have, or that of `align_labels`; rows of NaN where a
-    table lacks an id."""
+def align(tables: Sequence[Table], how: str | None = None) -> tuple[dict[str, NDArray[np.float64]], list[str]]:
+    """Put the rows of every table in one order of ids, with rows of NaN for ids that a table lacks.
+
+    By default all tables need the same ids, and the order is that of the first; `how` is that of `align_labels`.
+    """
     labels = [(table.name, table.ids or []) for table in tables]
     if how is None:
         check_same_ids(labels)
@@ -208,7 +214,7 @@ def align(tables: Sequence[Table], how: str | None = None) -> tuple[dict[str, ND
 
 
 def check_same_ids(labels: Sequence[tuple[str, list[str]]]) -> None:
-    """All tables have the ids of the first."""
+    """Raise a ValueError unless all tables have the ids of the first."""
     (first, first_ids), *others = labels
     for name, ids in others:
         odd = sorted(set(ids) ^ set(first_ids))

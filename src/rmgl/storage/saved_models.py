@@ -1,4 +1,4 @@
-"""Fitted models in files: what goes in, and whether what comes out is a model."""
+"""Save fitted models to files, and load and check them."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from rmgl.views.scaling import SCALES, Scaler
 from rmgl.views.views import Views
 
 FORMAT = "rmgl model"
-Vector: TypeAlias = NDArray[np.float64]
+FloatArray: TypeAlias = NDArray[np.float64]
 ATTRIBUTES: dict[str, Any] = {
-    "alpha_": Vector,
-    "beta_": Vector,
+    "alpha_": FloatArray,
+    "beta_": FloatArray,
     "converged_": bool,
-    "eigenvalues_": Vector,
-    "embedding_": Vector,
-    "guide_": Vector | None,
+    "eigenvalues_": FloatArray,
+    "embedding_": FloatArray,
+    "guide_": FloatArray | None,
     "history_": list[HistoryRow],
     "index_": NDArray[Any] | None,
     "labels_": NDArray[np.intp],
@@ -39,25 +39,25 @@ ATTRIBUTES: dict[str, Any] = {
     "n_features_in_": int,
     "n_iter_": int,
     "number_": NumberOfClusters | None,
-    "outlier_score_": Vector,
+    "outlier_score_": FloatArray,
     "report_": Report,
     "scale_": list[tuple[str, str]],
     "seconds_": dict[str, float],
     "view_names_": list[str],
-    "view_roughness_": Vector | None,
-    "view_weights_": Vector,
+    "view_roughness_": FloatArray | None,
+    "view_weights_": FloatArray,
     "_views": Views,
     "_scalers": tuple[Scaler, ...],
     "_n_features_out": int,
 }
-"""What a fitted model has, and of what type."""
+"""Attributes of a fitted model, with their types."""
 OPTIONAL: dict[str, Any] = {"feature_names_in_": NDArray[Any]}
 LARGEST_NUMBER = LARGEST_VALUE**2
-"""Squared distances are no larger."""
+"""Upper bound of the numbers in a fitted model, which include squared distances."""
 
 
 class Loadable(Protocol):
-    """An estimator that can be made from its parameters, and checks them."""
+    """An estimator that is constructed from its parameters, and checks them."""
 
     def __init__(self, **parameters: Any) -> None: ...
 
@@ -73,7 +73,7 @@ def write_model(path: str | os.PathLike[str], parameters: dict[str, Any], attrib
 
 
 def read_model(path: str | os.PathLike[str], kind: type[Model]) -> Model:
-    """The model in a file, as an estimator of the given kind; a ValueError where the file holds none."""
+    """Load a model from a file, as an estimator of the given kind; raise a ValueError if the file contains none."""
     content = read_archive(path, format=FORMAT, upgrade=upgraded)
     try:
         model = kind(**content["parameters"])
@@ -82,41 +82,41 @@ def read_model(path: str | os.PathLike[str], kind: type[Model]) -> Model:
         check_attributes(attributes)
     except (KeyError, TypeError, AttributeError, ValueError, IndexError) as error:
         detail = f" ({error})" if isinstance(error, ValueError) else ""
-        raise ValueError(f"{path}: not a readable {FORMAT}; what it holds does not fit together{detail}") from error
+        raise ValueError(f"{path}: not a readable {FORMAT}; what it holds does not fit together{detail}: save the model again") from error
     for name, value in attributes.items():
         setattr(model, name, value)
     return model
 
 
 def check_attributes(attributes: dict[str, Any]) -> None:
-    """Check that attributes from a file are those of a fitted model: their types, sizes that fit together, numbers that a fit can give."""
+    """Raise a ValueError unless attributes from a file are those of a fitted model: types, matching sizes, numbers in range."""
     missing = [name for name in ATTRIBUTES if name not in attributes]
     if missing:
-        raise Unsound(f"without {missing}")
+        raise Unsound(f"missing attributes {missing}")
     known = {**ATTRIBUTES, **OPTIONAL}
     for name, value in attributes.items():
         if name not in known:
-            raise Unsound(f"an attribute {name!r}")
+            raise Unsound(f"unknown attribute {name!r}")
         expect(name, value, known[name])
     fitted = SimpleNamespace(**attributes)
     views, n_layers = fitted._views, len(fitted.layers_)
     n, k, n_views = views.n_rows, fitted.n_clusters_, len(views.names)
     if not 1 <= k <= n or fitted._n_features_out != k or not 1 <= n_views <= n_layers:
-        raise Unsound(f"{k} clusters and {n_layers} layers of {n_views} views of {n} rows")
+        raise Unsound(f"impossible numbers: {k} clusters, {n_layers} layers, {n_views} views, {n} rows")
     if not n_views == len(views.matrices) == len(fitted._scalers) == len(fitted.view_names_) == len(fitted.scale_):
-        raise Unsound("views missing")
+        raise Unsound("the number of views, their names, scales or scalers differ")
     if [layer.views for layer in fitted.layers_ if layer.role == "view"] != [(view,) for view in range(n_views)]:
-        raise Unsound("layers missing")
+        raise Unsound("not one layer for each view")
     for embedding in (fitted.embedding_, *(() if fitted.guide_ is None else (fitted.guide_,))):
-        are_sizes("the embedding", embedding, (n, k))
-    are_sizes("the eigenvalues", fitted.eigenvalues_, (k,))
+        check_numbers("the embedding", embedding, (n, k))
+    check_numbers("the eigenvalues", fitted.eigenvalues_, (k,))
     for name, values in (("alpha_", fitted.alpha_), ("beta_", fitted.beta_)):
-        are_sizes(name, values, (n_layers,))
+        check_numbers(name, values, (n_layers,))
     if fitted.beta_.min() < 0:
-        raise Unsound("a beta below 0")
+        raise Unsound("beta_ has a negative entry")
     for values in (fitted.view_weights_, *(() if fitted.view_roughness_ is None else (fitted.view_roughness_,))):
-        are_sizes("the weights of the views", values, (n_views,))
-    are_sizes("the outlier scores", fitted.outlier_score_, (n,))
+        check_numbers("the weights of the views", values, (n_views,))
+    check_numbers("the outlier scores", fitted.outlier_score_, (n,))
     sound_indices("the labels", fitted.labels_, k, size=n)
     if fitted.index_ is not None and fitted.index_.shape != (n,):
         raise Unsound(f"{fitted.index_.size} row labels for {n} rows")
@@ -125,55 +125,55 @@ def check_attributes(attributes: dict[str, Any]) -> None:
     if fitted.number_ is not None:
         fitted.number_.check(n)
     if not fitted.history_ or any(set(row) != HISTORY for row in fitted.history_):
-        raise Unsound("a history without rows, or with others")
+        raise Unsound("history_ is empty or has unknown entries")
     if len(fitted.report_.views) != n_views:
-        raise Unsound("a report about other views")
+        raise Unsound(f"the report describes {len(fitted.report_.views)} views instead of {n_views}")
     str(fitted.report_)
     check_loaded_views(views, fitted._scalers)
 
 
 def check_fitted_layer(layer: Layer, n_rows: int, n_views: int) -> None:
-    """Check that a layer can be one on some of the rows of some of the views."""
+    """Raise an error unless a layer is valid for a model of `n_rows` rows and `n_views` views."""
     layer.check(n_rows)
     what = f"layer {layer.name!r}"
     if not layer.views or len(layer.views) != len(layer.factors) or not all(0 <= view < n_views for view in layer.views):
-        raise Unsound(f"{what} has other views")
-    if layer.own_potentials.size == 0 or not are_numbers([layer.alpha, *layer.factors]):
-        raise Unsound(f"{what} holds what is no number or has no meaning")
-    are_sizes(f"the potentials of {what}", layer.potentials, (n_rows,))
+        raise Unsound(f"{what} refers to views that the model does not have")
+    if layer.own_potentials.size == 0 or not in_range([layer.alpha, *layer.factors]):
+        raise Unsound(f"{what} has no nodes, or numbers out of range")
+    check_numbers(f"the potentials of {what}", layer.potentials, (n_rows,))
     if layer.scaling is not None:
-        are_sizes(f"the scales of {what}", layer.scaling.scales, layer.own_potentials.shape)
-        are_sizes(f"the floors of {what}", layer.scaling.floors, layer.own_potentials.shape)
+        check_numbers(f"the scales of {what}", layer.scaling.scales, layer.own_potentials.shape)
+        check_numbers(f"the floors of {what}", layer.scaling.floors, layer.own_potentials.shape)
 
 
-def are_sizes(what: str, values: Any, shape: tuple[int, ...]) -> None:
-    """An array of that shape with numbers of a size that a fit can give."""
+def check_numbers(what: str, values: Any, shape: tuple[int, ...]) -> None:
+    """Raise an error unless `values` is an array of the given shape with numbers in range."""
     sound_numbers(what, values, shape)
-    if not are_numbers(values):
-        raise Unsound(f"{what} holds numbers that no fit gives")
+    if not in_range(values):
+        raise Unsound(f"{what} has numbers above {LARGEST_NUMBER:.0e}")
 
 
 def check_loaded_views(views: Views, scalers: Sequence[Scaler]) -> None:
-    """Whether the scaled views of a file are matrices of the same rows, and their scalers fit their columns."""
+    """Raise an error unless the views of a model file have the same rows, and the scalers match their columns."""
     if views.present and len(views.present) != len(views.names):
-        raise ValueError("views missing")
+        raise ValueError(f"observed rows are given for {len(views.present)} of {len(views.names)} views")
     for view, (name, X, scaler) in enumerate(zip(views.names, views.matrices, scalers, strict=True)):
         rows = views.observed_rows(view)
         if sparse.issparse(X):
-            are_sizes(f"view {name!r}", sound_sparse(f"view {name!r}", X, (views.n_rows, X.shape[1])).data, (X.nnz,))
+            check_numbers(f"view {name!r}", sound_sparse(f"view {name!r}", X, (views.n_rows, X.shape[1])).data, (X.nnz,))
         else:
-            are_sizes(f"view {name!r}", X, (views.n_rows, X.shape[1] if getattr(X, "ndim", 0) == 2 else 0))
+            check_numbers(f"view {name!r}", X, (views.n_rows, X.shape[1] if getattr(X, "ndim", 0) == 2 else 0))
         if rows is not None:
             sound_indices(f"the rows of view {name!r}", rows, views.n_rows)
         columns = [column for column in (scaler.largest, scaler.shift, scaler.span) if column is not None]
         if scaler.name not in SCALES or len(columns) not in (0, 3) or any(column.shape != (X.shape[1],) for column in columns):
-            raise ValueError(f"view {name!r} has a scale that does not fit its {X.shape[1]} columns")
+            raise ValueError(f"the scaler of view {name!r} does not match its {X.shape[1]} columns")
         divisors = [column for column in (scaler.largest, scaler.span) if column is not None]
-        if columns and not (are_numbers(scaler.shift) and all((divisor > 0).all() for divisor in divisors)):
-            raise ValueError(f"view {name!r} has a scale that divides by what is no number > 0")
+        if columns and not (in_range(scaler.shift) and all((divisor > 0).all() for divisor in divisors)):
+            raise ValueError(f"the scaler of view {name!r} has a divisor that is not > 0, or a shift out of range")
 
 
-def are_numbers(*values: Any) -> bool:
-    """Finite numbers of a size that a fit can give."""
+def in_range(*values: Any) -> bool:
+    """Whether all values are finite numbers of at most `LARGEST_NUMBER`."""
     arrays = [np.asarray(value) for value in values]
     return all(array.dtype.kind in "iuf" and bool((np.abs(array.astype(np.float64)) <= LARGEST_NUMBER).all()) for array in arrays)

@@ -1,4 +1,4 @@
-"""Views from MuData and AnnData, and the result of a fit written back into them."""
+"""Read views from MuData and AnnData objects, and write the result of a fit into them."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from rmgl.views.matrix import Matrix, padded
 from rmgl.views.views import Views
 
 SHARED_VARIABLES = 1
-"""`MuData.axis` where the modalities have variables in common, not observations."""
+"""Value of `MuData.axis` for modalities that share variables instead of observations."""
 
 
 def from_mudata(mdata: Any, *, rep: str | Mapping[str, str] | None = None, layer: str | Mapping[str, str] | None = None) -> Views:
-    """The modalities of a MuData as views, for `RMGL.fit`.
+    """Convert the modalities of a MuData to views, for `RMGL.fit`.
 
     Observations that a modality does not have are missing from its view.
 
@@ -30,9 +30,9 @@ def from_mudata(mdata: Any, *, rep: str | Mapping[str, str] | None = None, layer
     mdata : MuData
         It is not modified.
     rep : str, or dict by modality, optional
-        A name in `obsm` to take in place of `X`, such as "X_pca". Modalities that a dict leaves out give their `X`.
+        Name in `obsm` to use instead of `X`, such as "X_pca". Modalities that are not in the dict use `X`.
     layer : str, or dict by modality, optional
-        A name in `layers` to take in place of `X`.
+        Name in `layers` to use instead of `X`.
 
     Examples
     --------
@@ -50,10 +50,12 @@ def from_mudata(mdata: Any, *, rep: str | Mapping[str, str] | None = None, layer
     if not hasattr(mdata, "mod"):
         raise TypeError(f"from_mudata takes a MuData, but this is a {type(mdata).__name__}: use rmgl.from_anndata for an AnnData")
     if getattr(mdata, "axis", 0) == SHARED_VARIABLES:
-        raise ValueError("the modalities of this MuData share variables (axis=1), but views need observations in common (axis=0)")
+        raise ValueError(
+            "the modalities of this MuData share variables (axis=1), but views share observations (axis=0): build it with axis=0"
+        )
     modalities = dict(mdata.mod.items())
     if not modalities:
-        raise ValueError("this MuData has no modality: views need at least one")
+        raise ValueError("this MuData has no modality, but at least one is needed: add one to its `mod`")
     sources = choose_sources(list(modalities), rep, layer)
     matrices, present = [], []
     for name, adata in modalities.items():
@@ -70,14 +72,14 @@ def from_mudata(mdata: Any, *, rep: str | Mapping[str, str] | None = None, layer
 
 
 def from_anndata(adata: Any, views: Sequence[str] | Mapping[str, str]) -> Views:
-    """Parts of one AnnData as views, for `RMGL.fit`.
+    """Convert parts of one AnnData to views, for `RMGL.fit`.
 
     Parameters
     ----------
     adata : AnnData
         It is not modified.
     views : list of str, or dict of view name to str
-        What to take: "X", or names in `obsm` or `layers`.
+        The parts to use: "X", or names in `obsm` or `layers`.
 
     Examples
     --------
@@ -93,7 +95,7 @@ def from_anndata(adata: Any, views: Sequence[str] | Mapping[str, str]) -> Views:
     if isinstance(views, str):
         raise TypeError(f"views={views!r} is one name: give a list of names, or a dict of view name to name")
     if not isinstance(views, Mapping | Sequence):
-        raise TypeError(f"views={views!r} is no list of names, and no dict of view name to name: name parts of the AnnData, such as ['X']")
+        raise TypeError(f"views={views!r} is not a list of names or a dict of view name to name: name parts of the AnnData, such as ['X']")
     named = list(views.items()) if isinstance(views, Mapping) else [(name, name) for name in views]
     names = [name for name, _ in named]
     if len(set(names)) < len(names):
@@ -115,9 +117,9 @@ def to_mudata(model: Fitted, mdata: Any, *, key: str = "rmgl") -> None:
     model : RMGL
         A fitted model.
     mdata : MuData
-        The one whose observations were clustered, in the same order.
+        The MuData that was clustered, with its observations in the same order.
     key : str
-        What the names of all entries begin with.
+        Prefix of the names of all entries.
 
     Examples
     --------
@@ -134,16 +136,7 @@ def to_mudata(model: Fitted, mdata: Any, *, key: str = "rmgl") -> None:
 
 
 def to_anndata(model: Fitted, adata: Any, *, key: str = "rmgl") -> None:
-    """Write the result of a fit into an AnnData, in place; the entries are those of `to_mudata`.
-
-    Parameters
-    ----------
-    model : RMGL
-        A fitted model.
-    adata : AnnData
-        The one whose observations were clustered, in the same order.
-    key : str
-        What the names of all entries begin with.
+    """Write the result of a fit into the AnnData that was clustered, in place; see `to_mudata` for the entries and parameters.
 
     Examples
     --------
@@ -159,7 +152,7 @@ def to_anndata(model: Fitted, adata: Any, *, key: str = "rmgl") -> None:
 
 
 def choose_sources(names: Sequence[str], rep: Any, layer: Any) -> dict[str, tuple[str, str | None]]:
-    """For every modality the place to look in, and the name there."""
+    """Return, for every modality, the attribute that holds its data and the name in it."""
     reps, layers = by_modality(rep, names, "rep"), by_modality(layer, names, "layer")
     both = [name for name in names if name in reps and name in layers]
     if both:
@@ -168,13 +161,13 @@ def choose_sources(names: Sequence[str], rep: Any, layer: Any) -> dict[str, tupl
 
 
 def by_modality(value: Any, names: Sequence[str], parameter: str) -> dict[str, str]:
-    """The values given for modalities: one for all, or a dict with some of them."""
+    """Return the value for each modality, given one for all or a dict with some of them."""
     if value is None:
         return {}
     if isinstance(value, str):
         return dict.fromkeys(names, value)
     if not isinstance(value, Mapping):
-        raise TypeError(f"{parameter} is a {type(value).__name__}: give one name, or a dict by modality")
+        raise TypeError(f"{parameter} is a {type(value).__name__}, not a str or dict: give one name, or a dict by modality")
     unknown = [name for name in value if name not in names]
     if unknown:
         raise ValueError(f"{parameter} names unknown modalities {unknown}: the modalities are {list(names)}")
@@ -182,51 +175,51 @@ def by_modality(value: Any, names: Sequence[str], parameter: str) -> dict[str, s
 
 
 def find_source(adata: Any, key: str) -> tuple[str, str | None]:
-    """Where an AnnData has something of this name."""
+    """Return the attribute of an AnnData that contains this name, and the name."""
     if key == "X":
         return "X", None
     places = [place for place in ("obsm", "layers") if key in getattr(adata, place)]
     if len(places) == 1:
         return places[0], key
     if places:
-        raise ValueError(f"{key!r} is a name in both obsm and layers of this AnnData: rename one of them")
+        raise ValueError(f"{key!r} is a name in both obsm and layers of this AnnData, but must be in one of them: rename one")
     known = ["X", *adata.obsm.keys(), *adata.layers.keys()]
     raise ValueError(f"this AnnData has no {key!r} in obsm or layers: use one of {known}")
 
 
 def stored(adata: Any, place: str, key: str | None, owner: str) -> Any:
-    """`X`, or what `obsm` or `layers` have under the name, read into memory."""
+    """Return `X`, or the entry of `obsm` or `layers` with the given name, read into memory."""
     if key is None:
         X = adata.X
         if X is None:
-            raise ValueError(f"{owner} has no X: name something in its obsm or layers")
+            raise ValueError(f"{owner} has no X: name an entry of its obsm or layers instead")
     else:
-        shelf = getattr(adata, place)
-        if key not in shelf:
-            raise ValueError(f"{owner} has no {key!r} in {place}: it has {list(shelf.keys())} there")
-        X = shelf[key]
+        entries = getattr(adata, place)
+        if key not in entries:
+            raise ValueError(f"{owner} has no {key!r} in {place}: it has {list(entries.keys())} there")
+        X = entries[key]
     return X.to_memory() if hasattr(X, "to_memory") else X
 
 
 def column_names(adata: Any, source: tuple[str, str | None]) -> tuple[str, ...] | None:
-    """The names of the variables, where they are the columns of a source."""
+    """Return the names of the variables, if they are the columns of the source."""
     return None if source[0] == "obsm" else tuple(map(str, adata.var_names))
 
 
-def positions(everyone: Any, own: Any, name: str) -> NDArray[np.intp]:
-    """The places of a modality's observations among all."""
-    for names, owner in ((everyone, "the MuData"), (own, f"modality {name!r}")):
+def positions(all_names: Any, own_names: Any, name: str) -> NDArray[np.intp]:
+    """Return the positions of the observations of a modality among all observations."""
+    for names, owner in ((all_names, "the MuData"), (own_names, f"modality {name!r}")):
         repeated = names[names.duplicated()]
         if len(repeated):
             raise ValueError(f"{owner} has the observation {repeated[0]!r} more than once: call obs_names_make_unique()")
-    found = everyone.get_indexer(own)
+    found: NDArray[np.intp] = all_names.get_indexer(own_names)
     if (found < 0).any():
-        raise ValueError(f"observation {own[found < 0][0]!r} of modality {name!r} is not in the MuData: call update() on it")
+        raise ValueError(f"observation {own_names[found < 0][0]!r} of modality {name!r} is not in the MuData: call update() on it")
     return found
 
 
 def modality_view(name: str, X: Any, places: NDArray[np.intp], n_rows: int) -> tuple[Matrix, NDArray[np.intp] | None]:
-    """The matrix of a modality among all observations, and the rows it has, None for all."""
+    """Return the matrix of a modality with a row for every observation, and the indices of those it has (None: all)."""
     checked, given = check_view(name, X, least=0)
     if given is None and np.array_equal(places, np.arange(n_rows)):
         return checked, None
@@ -237,6 +230,7 @@ def modality_view(name: str, X: Any, places: NDArray[np.intp], n_rows: int) -> t
 
 
 def _write_into(model: Fitted, data: Any, key: str) -> None:
+    """Write the result of a fit into a MuData or AnnData, which have the same attributes."""
     import pandas as pd
 
     check_is_fitted(model)
@@ -251,7 +245,7 @@ def _write_into(model: Fitted, data: Any, key: str) -> None:
 
 
 def check_observations(model: Fitted, obs_names: Any) -> None:
-    """The rows of the model are the observations, in the same order."""
+    """Raise a ValueError unless the rows of the model are the observations, in the same order."""
     if len(model.labels_) != len(obs_names):
         raise ValueError(f"the model was fitted on {len(model.labels_)} rows, but there are {len(obs_names)} observations: fit it on these")
     if model.index_ is None:
@@ -267,7 +261,7 @@ def check_observations(model: Fitted, obs_names: Any) -> None:
 
 
 def describe(model: Fitted) -> dict[str, Any]:
-    """Parameters, weights and report, in types that .h5ad and .h5mu files have."""
+    """Return parameters, weights and report, in types that .h5ad and .h5mu files can store."""
     layers = [layer.name for layer in model.layers_]
     return {
         "params": writable(model.get_params()),
@@ -280,7 +274,7 @@ def describe(model: Fitted) -> dict[str, Any]:
 
 
 def writable(value: Any) -> Any:
-    """The same in text, numbers, arrays of these and dicts; None is left out of dicts, other things are told in words."""
+    """Convert a value to text, numbers, arrays of these and dicts; dicts lose entries that are None, other objects become their repr."""
     if isinstance(value, Mapping):
         return {str(name): writable(entry) for name, entry in value.items() if entry is not None}
     if isinstance(value, str | bool | int | float | np.number):

@@ -1,8 +1,8 @@
-"""Ids in CSV files that people open in spreadsheets, where a cell that begins with "=" is a formula and not a name.
+"""Protect row ids in CSV files from spreadsheet programs, which treat a cell that begins with "=" as a formula.
 
-An id that a spreadsheet might compute is written with an apostrophe before it, as OWASP advises; so is one that begins with apostrophes
-and would look like that. Reading a file of ours takes one apostrophe off again, so every id comes back as it was. Ids in files of other
-origin are never changed. Plain numbers such as -5 stay as they are.
+An id that could be taken for a formula is written with an apostrophe before it, as OWASP advises; so is an id that begins with apostrophes
+and would look like one. When rmgl reads a file that it wrote, it removes one apostrophe, so every id is read back unchanged. Ids in other
+files are never changed, nor are plain numbers such as -5.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ NUMBER = re.compile(r"-[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 
 
 def shown_as_text(identifier: str) -> str:
-    """The id as it stands in a file of ours.
+    """Return the id as it is written to a file.
 
     Examples
     --------
@@ -26,10 +26,10 @@ def shown_as_text(identifier: str) -> str:
 
 
 def read_as_text(cell: str) -> str:
-    """The id in a cell of a file of ours: `read_as_text(shown_as_text(identifier)) == identifier`."""
+    """Return the id in a cell that rmgl wrote: `read_as_text(shown_as_text(identifier)) == identifier`."""
     return cell[1:] if cell.startswith("'") and FORMULA.match(cell) else cell
 
 
-def is_ours(header: Sequence[str]) -> bool:
-    """Whether a line of column names is that of labels.csv, or of the file that `rmgl predict` writes."""
+def written_by_rmgl(header: Sequence[str]) -> bool:
+    """Whether column names are those of labels.csv, or of the file that `rmgl predict` writes."""
     return list(header[:3]) in (["id", "label", "outlier_score"], ["id", "label", "share"])

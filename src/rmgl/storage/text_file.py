@@ -1,29 +1,30 @@
-"""Tables of numbers in .csv and .tsv files, with or without a line of column names."""
+"""Read tables of numbers from .csv and .tsv files, with or without a line of column names."""
 
 from __future__ import annotations
 
 import csv
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rmgl.storage.spreadsheet import is_ours, read_as_text
+from rmgl.storage.spreadsheet import read_as_text, written_by_rmgl
 
-Parts = tuple[NDArray, list[str] | None, tuple[str, ...] | None]
+Parts = tuple[NDArray[Any], list[str] | None, tuple[str, ...] | None]
 """Values, ids and column names of a file."""
 Line = tuple[int, list[str]]
 """The number of a line in its file, and its cells."""
 
 MISSING = {"", "-", "--", ".", "?", "na", "n/a", "#n/a", "<na>", "null", "none", "nil", "missing"}
-"""What people write, in small letters, where there is no number."""
+"""Common marks of missing values, in lower case."""
 FEW_COLUMNS = 3
-"""Up to so many columns, a row of data may well read 0, 1, 2."""
+"""With up to this many columns, the line 0, 1, 2 can also be a row of data."""
 
 
 def read_text(path: Path, id_column: str | None) -> Parts:
-    """Numbers separated by commas or tabs, with or without a line of column names."""
+    """Read numbers separated by commas or tabs, with or without a line of column names."""
     lines = read_lines(path)
     first = lines[0][1]
     header = find_header(lines, id_column)
@@ -31,18 +32,20 @@ def read_text(path: Path, id_column: str | None) -> Parts:
     rows = lines[1:] if header else lines
     for line, row in rows:
         if len(row) != len(first):
-            raise ValueError(f"line {line} has {len(row)} fields but the first line has {len(first)}")
+            raise ValueError(
+                f"line {line} has {len(row)} fields but the first line has {len(first)}: give every line the same number of fields"
+            )
     columns = [place for place in range(len(first)) if place != id_place]
     values = np.array([to_numbers(row, line, columns) for line, row in rows])
     ids = None if id_place is None else [row[id_place] for _, row in rows]
-    if ids is not None and header is not None and is_ours(header):
+    if ids is not None and header is not None and written_by_rmgl(header):
         ids = [read_as_text(cell) for cell in ids]
     names = None if header is None else tuple(header[place] for place in columns)
     return values.reshape(len(rows), len(columns)), ids, names
 
 
 def read_lines(path: Path) -> list[Line]:
-    """The lines of a file, without empty ones at its end."""
+    """Read the lines of a file, without empty lines at its end."""
     delimiter = "\t" if path.suffix.lower() == ".tsv" else ","
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
@@ -53,29 +56,29 @@ def read_lines(path: Path) -> list[Line]:
     for line, row in lines:
         for place, cell in enumerate(row):
             if "\0" in cell:
-                raise ValueError(f"line {line}, column {place + 1} holds a NUL character, which is no text: write the file again")
+                raise ValueError(f"line {line}, column {place + 1} holds a NUL character, which is not text: write the file again")
     while lines and not lines[-1][1]:
         lines.pop()
     if not lines:
-        raise ValueError("the file is empty")
+        raise ValueError("the file is empty: it needs one line of numbers per row")
     return lines
 
 
 def find_header(lines: Sequence[Line], id_column: str | None) -> list[str] | None:
-    """The column names in the first line; None if that is a row of numbers.
+    """Return the column names in the first line, or None if it is a row of numbers.
 
-    - A line with the name of the id column holds names, and a line of numbers only is a row. The one exception is 0, 1, 2, ..., which
-      pandas writes in place of names; if there are up to three columns, all of which hold whole numbers, that may be a row as well.
-    - A line without a number holds names, if one of them has a letter, or if there are several, all different, none of which stands
-      for a missing value.
-    - A line of numbers and other things holds names, if at least half of them are no numbers, have letters and do not stand for missing
-      values, the numbers are whole, and all are different.
+    - A line with the name of the id column holds names, and a line of numbers only is a row. The only exception is 0, 1, 2, ..., which
+      pandas writes instead of names; with up to three columns that all contain whole numbers, it can also be a row.
+    - A line without numbers holds names if one cell has a letter, or if there are several cells, all different, and none marks a missing
+      value.
+    - A line of numbers and other cells holds names if at least half of the cells have letters and do not mark missing values, the numbers
+      are whole, and all cells are different.
 
-    Any other line may be a row with a damaged cell, and is refused: taken for names, the row would be lost without a word.
+    Any other line may be a row with a damaged cell and raises a ValueError: treated as names, the row would be silently lost.
     """
     first = lines[0][1]
     numbers = [is_number(cell) for cell in first]
-    if id_column in first or (id_column is not None and not all(numbers)):  # else `find_id` says that it is missing
+    if id_column in first or (id_column is not None and not all(numbers)):  # `find_id` raises an error if the name is missing
         return first
     if all(numbers):
         if not is_count(first):
@@ -104,30 +107,34 @@ def find_header(lines: Sequence[Line], id_column: str | None) -> list[str] | Non
 
 
 def unclear(first: Sequence[str], place: int, among: str) -> str:
-    """What is wrong with a first line that is neither a row nor a line of column names."""
+    """Return the error for a first line that is neither a row nor a line of column names."""
     return (
         f"line 1, column {place + 1} holds {described(first[place])} {among}, so it is unclear whether the line is a row or holds column "
-        "names: mend the cell, or add a line of column names that are not numbers (and name a column of row ids with --id)"
+        "names: correct the cell, or add a line of column names that are not numbers (and name a column of row ids with --id)"
     )
 
 
 def find_id(header: Sequence[str] | None, id_column: str | None) -> int | None:
-    """Place of the id column; None if none was asked for."""
+    """Return the position of the id column, or None if none was requested."""
     if id_column is not None:
         if header is None:
-            raise ValueError(f"no column {id_column!r}: the file has no line of column names")
+            raise ValueError(f"no column {id_column!r}, because the file has no line of column names: add one, or leave out --id")
         if id_column not in header:
-            raise ValueError(f"no column {id_column!r} (columns: {', '.join(header[:8])}{', ...' if len(header) > 8 else ''})")
+            raise ValueError(
+                f"no column {id_column!r} (columns: {', '.join(header[:8])}{', ...' if len(header) > 8 else ''}): choose another --id"
+            )
         if list(header).count(id_column) > 1:
-            raise ValueError(f"column {id_column!r} stands more than once: rename the one without the row ids")
+            raise ValueError(f"column {id_column!r} appears more than once: rename the one that does not hold the row ids")
         return list(header).index(id_column)
     if header and not header[0].strip():
-        raise ValueError("the first column has no name and looks like a row index: leave it out (index=False), or name it and use --id")
+        raise ValueError(
+            "the first column has no name and looks like a row index: leave it out (index=False), or give it a name and use --id"
+        )
     return None
 
 
 def is_number(text: str) -> bool:
-    """Whether a cell is a number as files have it; Python also takes 1_000 for one."""
+    """Whether a cell is a number; unlike in Python, 1_000 is not."""
     try:
         float(text)
     except ValueError:
@@ -140,7 +147,7 @@ def is_whole(text: str) -> bool:
 
 
 def is_count(cells: Sequence[str]) -> bool:
-    """0, 1, 2, ..., as pandas numbers columns without names."""
+    """Whether the cells are 0, 1, 2, ..., as pandas numbers columns without names."""
     return len(cells) > 1 and list(cells) == [str(place) for place in range(len(cells))]
 
 
@@ -153,7 +160,7 @@ def is_name(text: str) -> bool:
 
 
 def to_numbers(row: Sequence[str], line: int, columns: Sequence[int]) -> list[float]:
-    """The numbers of one line; a line without any is an entity that is missing."""
+    """Return the numbers of one line; in a line without any, the entity is missing and all are NaN."""
     if len(columns) > 1 and not any(row[place].strip() for place in columns):
         return [np.nan] * len(columns)
     return [to_number(row[place], line, place) for place in columns]
@@ -163,10 +170,11 @@ def to_number(text: str, line: int, place: int) -> float:
     if is_number(text):
         return float(text)
     raise ValueError(
-        f"line {line}, column {place + 1} holds {described(text)} where a number is needed (name a column of row ids with --id)"
+        f"line {line}, column {place + 1} holds {described(text)} where a number is needed: correct the cell, "
+        "or name the column of row ids with --id"
     )
 
 
 def described(text: str) -> str:
-    """A cell in an error message."""
+    """Return a cell as it is shown in error messages."""
     return repr(text if len(text) <= 40 else f"{text[:40]}...") if text.strip() else "nothing"

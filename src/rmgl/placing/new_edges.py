@@ -1,0 +1,206 @@
+"""Possible edges from new rows to the nodes of one layer, their costs and the weights that solve the one-node problem."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from rmgl.edges import Vector
+from rmgl.edges.search import nearest_to
+from rmgl.edges.tiles import squared_lengths
+from rmgl.layer import Layer
+from rmgl.views.matrix import Matrix
+
+LIST_FACTOR = 4
+"""Number of listed nodes per new row, in multiples of the mean number of edges of a node."""
+MIN_LISTED = 100
+"""Smallest number of listed nodes per new row."""
+ROUNDING = 1e-13
+"""Relative rounding error of squared distances."""
+
+
+def n_listed(layer: Layer) -> int:
+    """Return the number of nearest nodes to list for a new row, enough for nearly all rows."""
+    return max(MIN_LISTED, int(LIST_FACTOR * 2 * layer.n_edges / layer.own_potentials.size))
+
+
+@dataclass(frozen=True)
+class Batch:
+    """A batch of new rows and one layer, from which possible edges are listed."""
+
+    place: int
+    """Index of the layer."""
+    layer: Layer
+    beta: float
+    """Weight of the layer in the embedding."""
+    n_rows: int
+    n_entities: int
+    all_nodes: bool
+    """Whether to list all nodes, instead of those that can get weight before the terms of the embedding are added."""
+
+    def edges_to_all(self, rows: NDArray[np.intp], distances: NDArray[np.float64]) -> NewEdges:
+        """List the nodes of smallest threshold t, given the squared distances to all nodes; others get no weight while u is below `cut`."""
+        neighbors = np.broadcast_to(np.arange(distances.shape[1]), distances.shape)
+        costs = self.costs(neighbors, distances)
+        kept = n_listed(self.layer)
+        if self.all_nodes or kept >= costs.shape[1]:
+            return NewEdges(self, rows, neighbors, costs, distances == 0, np.full(rows.size, np.inf))
+        thresholds = costs - self.layer.own_potentials
+        nearest = np.argpartition(thresholds, kept, axis=1)
+        cut = np.take_along_axis(thresholds, nearest[:, [kept]], axis=1)[:, 0]
+        nearest = nearest[:, :kept]
+        costs, distances = (np.take_along_axis(values, nearest, axis=1) for values in (costs, distances))
+        return NewEdges(self, rows, nearest, costs, distances == 0, cut)
+
+    def edges_to_nearest(self, rows: NDArray[np.intp], X: Matrix, new_X: Matrix, factor: float) -> Iterator[NewEdges]:
+        """List the nearest nodes, and four times more for rows where over half of them get weight."""
+        length = min(n_listed(self.layer), X.shape[0])
+        while True:
+            neighbors, distances = near(X, new_X, length)
+            costs = self.costs(neighbors, factor * distances)
+            edges = NewEdges(self, rows, neighbors, costs, distances == 0, np.full(rows.size, np.inf))
+            mostly_active = edges.mostly_active() if length < X.shape[0] else np.zeros(rows.size, dtype=bool)
+            if not mostly_active.all():
+                yield edges.only(~mostly_active)
+            if not mostly_active.any():
+                return
+            rows, new_X, length = rows[mostly_active], new_X[mostly_active], min(4 * length, X.shape[0])
+
+    def costs(self, neighbors: NDArray[np.intp], distances: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the costs of edges with the given squared distances, locally scaled if the layer is."""
+        scaling = self.layer.scaling
+        return distances if scaling is None else scaling.costs_of_new(neighbors, distances)
+
+
+@dataclass(frozen=True)
+class Weights:
+    """Edge weights of new rows to entities, times beta, and whether a row may have further edges to nodes that are not listed."""
+
+    graph: sparse.csr_array
+    incomplete: NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class NewEdges:
+    """Possible edges from new rows to nodes of one layer."""
+
+    batch: Batch
+    rows: NDArray[np.intp]
+    """Indices of the rows in the batch."""
+    neighbors: NDArray[np.intp]
+    """For every row, the indices of the listed nodes of the layer."""
+    costs: NDArray[np.float64]
+    equal: NDArray[np.bool_]
+    """Whether the distance is zero."""
+    cut: Vector
+    """Nodes that are not listed get no weight while u is at most this value."""
+
+    @property
+    def layer(self) -> Layer:
+        return self.batch.layer
+
+    def only(self, some: NDArray[np.bool_]) -> NewEdges:
+        """Return the edges of some of the rows."""
+        return NewEdges(self.batch, self.rows[some], self.neighbors[some], self.costs[some], self.equal[some], self.cut[some])
+
+    @property
+    def entities(self) -> NDArray[np.intp]:
+        """For every row, the indices of the listed nodes among all entities."""
+        return self.neighbors if self.layer.nodes is None else self.layer.nodes[self.neighbors]
+
+    def solve(self, costs: NDArray[np.float64]) -> tuple[Vector, NDArray[np.float64]]:
+        """Solve the one-node problem of every row; return u and the thresholds t."""
+        thresholds = costs - self.layer.own_potentials[self.neighbors]
+        return one_node(thresholds, self.layer.alpha, float(self.layer.own_potentials.mean())), thresholds
+
+    def mostly_active(self) -> NDArray[np.bool_]:
+        """Whether over half of the listed nodes get weight, so that nodes that are not listed might, too."""
+        u, thresholds = self.solve(self.costs)
+        mostly_active: NDArray[np.bool_] = 2 * (thresholds < u[:, None]).sum(axis=1) > thresholds.shape[1]
+        return mostly_active
+
+    def weights(
+        self,
+        q: NDArray[np.float64] | None,
+        embedding: NDArray[np.float64],
+        g: NDArray[np.float64] | None,
+        guide: NDArray[np.float64] | None,
+    ) -> Weights:
+        """Solve the one-node problem, with the terms of q and g, the current rows of the embedding and of the guide, if given."""
+        costs = self.costs
+        for own, theirs, factor in ((q, embedding, self.batch.beta), (g, guide, 1.0)):
+            if own is not None and theirs is not None:
+                costs = costs + factor * self._squared_distances(own[self.rows], theirs)
+        u, thresholds = self.solve(costs)
+        weights = np.maximum(u[:, None] - thresholds, 0.0) * (self.batch.beta / (4 * self.layer.alpha))
+        return Weights(self._graph(weights), u > self.cut)
+
+    def nearest(self, some: NDArray[np.intp]) -> sparse.csr_array:
+        """Return the graph with an edge of weight one from each of the given rows to the entity of least cost."""
+        weights = np.zeros(self.costs.shape)
+        weights[some, self.costs[some].argmin(axis=1)] = 1.0
+        return self._graph(weights)
+
+    def copies(self) -> sparse.csr_array:
+        """Return the matrix with a one for every row and entity at distance zero."""
+        return self._graph(self.equal.astype(np.float64))
+
+    def _squared_distances(self, own: NDArray[np.float64], theirs: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the squared distances of rows of an embedding to those of the listed nodes."""
+        squares = np.square(theirs).sum(axis=1)
+        if self.batch.all_nodes and self.neighbors.shape[1] == self.layer.own_potentials.size:
+            products = own @ (theirs if self.layer.nodes is None else theirs[self.layer.nodes]).T
+        else:
+            products = np.einsum("bk,blk->bl", own, theirs[self.entities])
+        distances: NDArray[np.float64] = np.square(own).sum(axis=1)[:, None] + squares[self.entities] - 2 * products
+        return np.maximum(distances, 0.0)
+
+    def _graph(self, weights: NDArray[np.float64]) -> sparse.csr_array:
+        """Return the weights of the listed nodes as a sparse matrix, rows of the batch by entities."""
+        active = weights > 0
+        rows = np.repeat(self.rows, active.sum(axis=1))
+        return sparse.csr_array((weights[active], (rows, self.entities[active])), shape=(self.batch.n_rows, self.batch.n_entities))
+
+
+def one_node(thresholds: NDArray[np.float64], alpha: float, mean: float) -> Vector:
+    """Return the u with sum_j (u - t_j)_+ / (4 alpha) + (u - mean) / (2 alpha) = 1, for every row of thresholds t.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> one_node(np.array([[0.0, 10.0]]), alpha=1.0, mean=1.0).tolist()
+    [2.0]
+    """
+    ordered = np.sort(thresholds, axis=1)
+    sums, counts = np.cumsum(ordered, axis=1), np.arange(1, ordered.shape[1] + 1)
+    below = ((counts + 2) * ordered - sums < 4 * alpha + 2 * mean).sum(axis=1)  # the left side increases along a row
+    total = np.where(below > 0, np.take_along_axis(sums, np.maximum(below - 1, 0)[:, None], axis=1)[:, 0], 0.0)
+    u: Vector = (4 * alpha + 2 * mean + total) / (below + 2)
+    return u
+
+
+def near(X: Matrix, new_X: Matrix, length: int) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    """Return the `length` rows of X nearest to each row of `new_X`, in any order, and their squared distances."""
+    found = nearest_to(X, new_X, length)
+    if sparse.issparse(X):
+        return found, np.column_stack([squared_lengths(X[column] - new_X) for column in found.T])
+    from rmgl import kernels
+
+    distances = np.empty(found.shape)
+    kernels.distances_to(new_X, X, found, distances)
+    return found, distances
+
+
+def dense_distances(new_X: Matrix, X: Matrix) -> NDArray[np.float64]:
+    """Return squared distances of all pairs as |x|^2 + |y|^2 - 2x'y, with zero for values below their rounding error."""
+    if not sparse.issparse(X):
+        center = X.mean(axis=0)
+        new_X, X = new_X - center, X - center
+    products = new_X @ X.T
+    total = squared_lengths(new_X)[:, None] + squared_lengths(X)
+    distances = total - 2 * (products.toarray() if sparse.issparse(products) else products)
+    return np.where(distances > ROUNDING * total, distances, 0.0)
