@@ -75,6 +75,8 @@ def read_archive(path: str | os.PathLike, *, format: str, version: int = VERSION
     """The content of a file that `write_archive` wrote; a ValueError that says what is wrong with any other."""
     try:
         with zipfile.ZipFile(path) as archive:
+            if sum(info.compress_size for info in archive.infolist()) > os.path.getsize(path):
+                raise NotReadable("its members are larger than the file: they overlap")
             index = json.loads(_member(archive, INDEX))
             if not isinstance(index, dict) or index.get("format") != format:
                 raise NotReadable(f"it is no {format}")
