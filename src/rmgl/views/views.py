@@ -288,7 +288,9 @@ def check_view(name: str, X: Any, observed: NDArray[np.bool_] | None = None, lea
     if isinstance(X, np.ndarray) and X.dtype.kind in "USMm":
         raise ValueError(f"view {name!r}: could not convert {X.dtype} values (text or dates) to numbers: encode them first")
     try:
-        checked = check_array(X, accept_sparse="csr", dtype=np.float64, ensure_all_finite=False, ensure_min_samples=least, input_name=name)
+        checked = check_array(
+            X, accept_sparse="csr", dtype=np.float64, order="C", ensure_all_finite=False, ensure_min_samples=least, input_name=name
+        )  # one order in memory, so that sums are rounded in one way
     except (ValueError, TypeError) as error:
         raise type(error)(f"view {name!r}: {_without_arrays(str(error))}{_text_columns(X)}") from error
     checked, present = without_absent(name, checked, observed)
