@@ -1,15 +1,14 @@
 """Rank-constrained multi-layer graph learning: one sparse graph layer per view, one common embedding, clusters."""
 
-from importlib.metadata import version as _version
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    __version__: str
     from rmgl.estimators.rmgl import RMGL
     from rmgl.layer import Layer, learn_layer
     from rmgl.storage.scverse import from_anndata, from_mudata, to_anndata, to_mudata
 
 __all__ = ["RMGL", "Layer", "from_anndata", "from_mudata", "learn_layer", "to_anndata", "to_mudata"]
-__version__ = _version("rmgl")
 
 _HOMES = {
     "RMGL": "rmgl.estimators.rmgl",
@@ -28,6 +27,10 @@ def __getattr__(name: str):
     """Load a public name, or a module, when it is first asked for."""
     from importlib import import_module
 
+    if name == "__version__":  # it takes modules to know it, and Ctrl-C while they are loaded would print a traceback
+        from importlib.metadata import version
+
+        return version("rmgl")
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
     if name in _ROOMS:
