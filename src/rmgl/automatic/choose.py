@@ -210,7 +210,8 @@ class Chooser:
             return rows, self.guide(layers, rows)
 
         def unpack(kept: dict[str, Any]) -> tuple[NDArray[np.float64], list[Learned]]:
-            rows = sound_numbers("the guide", kept["rows"], (self.views.n_rows, self.n_clusters))
+            longest = 1.01 * np.sqrt(guidance / 2)  # as `work` makes them, with some room for rounding
+            rows = sound_numbers("the guide", kept["rows"], (self.views.n_rows, self.n_clusters), least=-longest, most=longest)
             return rows, [
                 unpacked_layer(item.name, item.candidates.regrown(part["candidates"], item.own(rows)), part["layer"], item.nodes)
                 for item, part in zip(layers, kept["layers"], strict=True)
