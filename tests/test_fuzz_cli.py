@@ -33,7 +33,7 @@ IN_PROCESSES = 6
 MOST_SECONDS = 20.0
 KINDS = (".csv", ".tsv", ".npy", ".npz", ".parquet", ".feather", ".h5mu")
 INTERNAL = re.compile(
-    r"Traceback|NoneType|list index|out of range for|index .* out of bounds|has no attribute|object is not|unhashable|unpack|broadcast|numba|<class|"
+    r"Traceback|NoneType|list index|out of range for|index .* out of bounds|has no attribute|object is not|unhashable|to unpack|cannot unpack|broadcast|numba|<class|"
     r"unsupported operand|positional argument|internal error",
     re.IGNORECASE,
 )
@@ -173,10 +173,10 @@ def check(material, folder, number, runner=run):
     folder.mkdir()
     call = make_call(material, folder, number)
     before = sorted(path.name for path in folder.iterdir())
-    began = time.perf_counter()
+    began = time.process_time()  # not the clock: other programs may be running
     try:
         code, out, err = runner(call.arguments)
-        seconds = time.perf_counter() - began
+        seconds = time.process_time() - began
         assert seconds < MOST_SECONDS, f"took {seconds:.0f} s"
         if code == 0:
             check_result(call)
@@ -240,6 +240,7 @@ def test_damaged_files(material, tmp_path):
 def test_many_damaged_files(material, tmp_path):
     counts = run_many(material, tmp_path, range(QUICK, QUICK + MANY))
     assert sum(counts.values()) == MANY
+    assert min(counts["fitted"], counts["labeled"]) > 0.05 * MANY  # not everything is refused
 
 
 @pytest.mark.parametrize("number", range(IN_PROCESSES))
