@@ -1,10 +1,18 @@
 """Small problems every test file can draw."""
 
+import signal
+
 import numpy as np
 import pytest
 
 from rmgl.edges import AllPairs
 from rmgl.layer import LayerProblem
+
+
+def pytest_configure():
+    """Let child processes be stopped by Ctrl-C, which some tests send: a shell that runs the tests in the background makes them ignore it."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture
