@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-slow fuzz lint pictures bench clean
+.PHONY: demo test test-slow test-lowest fuzz lint pictures bench clean
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
@@ -22,6 +22,17 @@ test: .venv/installed-dev
 test-slow: .venv/installed-dev
 	$(BIN)/python -m pytest -m slow
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=.venv/bounds-checked $(BIN)/python -m pytest
+
+# The tests with the lowest version of every package that pyproject.toml allows; prints which they are.
+test-lowest: .venv-lowest/installed
+	.venv-lowest/bin/uv pip list --python .venv-lowest/bin/python
+	.venv-lowest/bin/python -m pytest
+
+.venv-lowest/installed: pyproject.toml
+	$(PYTHON) -m venv --clear .venv-lowest
+	.venv-lowest/bin/python -m pip install --quiet --disable-pip-version-check uv
+	.venv-lowest/bin/uv pip install --quiet --python .venv-lowest/bin/python --resolution lowest-direct --editable '.[test]'
+	touch $@
 
 # About ten minutes; prints how many inputs were tried.
 fuzz: .venv/installed-dev
@@ -43,4 +54,4 @@ bench: .venv/installed-bench
 	$(BIN)/python -m benchmarks report --output $(if $(QUICK),benchmarks/results/quick --results benchmarks/results/quick,docs)
 
 clean:
-	rm -rf .venv demo .pytest_cache .mypy_cache .ruff_cache
+	rm -rf .venv .venv-lowest demo .pytest_cache .mypy_cache .ruff_cache
