@@ -283,6 +283,11 @@ def check_view(name: str, X: Any, observed: NDArray[np.bool_] | None = None, lea
     """
     if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
         X = np.ma.filled(X.astype(np.float64), np.nan)
+    if getattr(X, "ndim", 0) == 2 and X.shape[1] and hasattr(X, "sparse"):  # a table whose columns are all sparse
+        try:
+            X = X.sparse.to_coo()  # here, because scikit-learn before 1.9 makes truth values dense
+        except (ValueError, TypeError) as error:
+            raise type(error)(f"view {name!r}: {error}") from error
     if sparse.issparse(X):
         X = sound_sparse(f"view {name!r}", X)  # before anything is converted: conversions are compiled code, too
     if isinstance(X, np.ndarray) and X.dtype.kind in "USMm":
