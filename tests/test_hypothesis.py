@@ -560,8 +560,11 @@ def try_property(name, n_examples, extra=()):
     every()
     tried = sum(TRIED.values())
     print(f"\n{name}: {tried} inputs tried: {TRIED['right']} right, {TRIED['refused']} refused")
-    assert TRIED["refused"] > 0
-    assert TRIED["right"] > (least_right * tried if n_examples >= 400 else 0), "hardly anything is accepted"
+    if n_examples >= 400:  # few examples of mostly odd input may all be refused
+        assert TRIED["refused"] > 0
+        assert TRIED["right"] > least_right * tried, "hardly anything is accepted"
+    elif least_right >= 0.3:
+        assert TRIED["right"] > 0
 
 
 @pytest.mark.parametrize("name", PROPERTIES)
