@@ -5,7 +5,7 @@ BIN := .venv/bin
 # Spread over the cores; tests/conftest.py says how.
 SPREAD := --numprocesses auto
 
-.PHONY: demo test test-slow fuzz lint hooks release-check pictures bench clean
+.PHONY: demo test test-slow test-lowest fuzz lint hooks release-check pictures bench clean
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
@@ -26,6 +26,17 @@ test: .venv/installed-dev
 test-slow: .venv/installed-dev
 	$(BIN)/python -m pytest -m slow
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=.venv/bounds-checked $(BIN)/python -m pytest $(SPREAD)
+
+# The tests with the lowest version of every package that pyproject.toml allows; prints which they are.
+test-lowest: .venv-lowest/installed
+	.venv-lowest/bin/uv pip list --python .venv-lowest/bin/python
+	.venv-lowest/bin/python -m pytest
+
+.venv-lowest/installed: pyproject.toml
+	$(PYTHON) -m venv --clear .venv-lowest
+	.venv-lowest/bin/python -m pip install --quiet --disable-pip-version-check uv
+	.venv-lowest/bin/uv pip install --quiet --python .venv-lowest/bin/python --resolution lowest-direct --editable '.[test]'
+	touch $@
 
 # About ten minutes; prints how many inputs were tried.
 fuzz: .venv/installed-dev
@@ -56,4 +67,4 @@ bench: .venv/installed-bench
 	$(BIN)/python -m benchmarks report --output $(if $(QUICK),benchmarks/results/quick --results benchmarks/results/quick,docs)
 
 clean:
-	rm -rf .venv demo dist .coverage .pytest_cache .mypy_cache .ruff_cache
+	rm -rf .venv .venv-lowest demo dist .coverage .pytest_cache .mypy_cache .ruff_cache

@@ -42,6 +42,12 @@ def pytest_xdist_make_scheduler(config, log):
     return Scheduling(config, log)
 
 
+def pytest_configure():
+    """Let child processes be stopped by Ctrl-C, which some tests send: a shell that runs the tests in the background makes them ignore it."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 @pytest.fixture
 def rng():
     return np.random.default_rng(0)

@@ -72,7 +72,7 @@ def test_few_rows_get_half_of_the_others_as_neighbors_at_most(rng):
 
 def test_roughness_is_the_mean_over_the_edges_beside_that_over_all_pairs(rng):
     U = rng.normal(size=(20, 3))
-    W = sparse.random_array((20, 20), density=0.3, rng=rng, format="csr")
+    W = sparse.random_array((20, 20), density=0.3, random_state=rng, format="csr")
     W = sparse.csr_array(W + W.T)
     square = np.square(U[:, None] - U).sum(axis=2)
     assert roughness(U, W) == pytest.approx((W.toarray() * square).sum() / W.sum() / square.mean(), rel=1e-12)
@@ -330,7 +330,7 @@ def test_two_rows_have_no_number_of_clusters(rng):
 
 
 def test_modularity_is_the_double_sum(rng):
-    W = sparse.random_array((25, 25), density=0.2, rng=rng, format="csr")
+    W = sparse.random_array((25, 25), density=0.2, random_state=rng, format="csr")
     W = sparse.csr_array(W + W.T - 2 * sparse.diags_array(W.diagonal()))
     W.eliminate_zeros()
     labels = rng.integers(3, size=25)

@@ -212,6 +212,8 @@ CHANGES = {
     "an embedding of fewer rows": ("vectors", lambda a: a[:-1]),
     "a block of fewer rows": ("block", lambda a: a[:-1]),
     "a guide of fewer rows": ("rows", lambda a: a[:-1]),
+    "a guide that goes too far": ("rows", with_entry(5, 1e300)),
+    "a guide that goes too far down": ("rows", with_entry(5, -1e300)),
 }
 
 

@@ -331,7 +331,7 @@ def test_a_whole_fit_is_the_same(beta):
 
 
 def test_sparse_views_may_use_neighbors(rng):
-    X = sparse.random_array((120, 60), density=0.2, rng=rng, format="csr")
+    X = sparse.random_array((120, 60), density=0.2, random_state=rng, format="csr")
     everything, certified = (learn_layer(X, 0.5, candidates=candidates) for candidates in ("all", 10))
     np.testing.assert_allclose(certified.adjacency.toarray(), everything.adjacency.toarray(), atol=1e-8)
 

@@ -20,7 +20,7 @@ def test_measure_in_blocks_equals_measure_at_once(rng, monkeypatch):
 
 
 def test_measure_of_sparse_equals_dense(rng):
-    X = sparse.random_array((30, 50), density=0.1, rng=rng, format="csr")
+    X = sparse.random_array((30, 50), density=0.1, random_state=rng, format="csr")
     np.testing.assert_allclose(AllPairs(30).measure(X), pdist(X.toarray(), "sqeuclidean"), rtol=1e-10, atol=1e-14)
 
 

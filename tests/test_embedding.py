@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from scipy import sparse
-from scipy.linalg import block_diag, eigh
+from scipy.linalg import LinAlgError, block_diag, eigh
 
 from rmgl.embedding import eigenvectors as module
 from rmgl.embedding.eigenvectors import components, judged, smallest_eigenvectors, weighted_sum
@@ -93,6 +93,24 @@ def test_warm_start_from_a_neighboring_graph(rng, monkeypatch):
 
 def path_graph(n, weight):
     return sparse.diags_array([np.full(n - 1, weight)] * 2, offsets=[-1, 1])
+
+
+def test_a_warm_start_where_the_faster_driver_of_lapack_does_not_converge(rng, monkeypatch):
+    """That is gesdd, which fails on some finite blocks of some builds; gesvd takes its place."""
+    monkeypatch.setattr(module, "DENSE_NODES", 0)
+    A = random_graph(rng, 150)
+    before = smallest_eigenvectors(sparse.csr_array(A), 4)
+    svd, drivers = module.linalg.svd, []
+
+    def fails_at_first(block, lapack_driver="gesdd", **options):
+        drivers.append(lapack_driver)
+        if lapack_driver == "gesdd":
+            raise LinAlgError("SVD did not converge")
+        return svd(block, lapack_driver=lapack_driver, **options)
+
+    monkeypatch.setattr(module.linalg, "svd", fails_at_first)
+    assert_solves(A, smallest_eigenvectors(sparse.csr_array(A), 4, start=before.block), 4)
+    assert drivers[:2] == ["gesdd", "gesvd"]
 
 
 def test_a_warm_start_does_not_hide_an_eigenvalue_that_overtook_many(monkeypatch):

@@ -250,7 +250,7 @@ def test_scan_tiles_and_positive_entries_find_what_is_positive(rng):
 
 def test_sum_rows_is_the_weighted_sum(rng):
     weights = np.array([0.5, 2.0, 1.5])
-    matrices = [sparse.random_array((30, 30), density=density, rng=rng, format="csr") for density in (0.0, 0.1, 0.3)]
+    matrices = [sparse.random_array((30, 30), density=density, random_state=rng, format="csr") for density in (0.0, 0.1, 0.3)]
     sizes = np.cumsum([0, *(matrix.nnz for matrix in matrices)])
     starts = np.array([size + matrix.indptr for matrix, size in zip(matrices, sizes, strict=False)])
     indices, data = np.concatenate([m.indices for m in matrices]), np.concatenate([m.data for m in matrices])

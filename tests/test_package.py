@@ -41,6 +41,20 @@ def test_import_is_light_and_silent():
     assert found.stderr == ""
 
 
+def test_the_command_takes_over_ctrl_c_before_it_loads_anything_large():
+    """Until then Ctrl-C prints a traceback."""
+    found = python(
+        """
+        import sys
+        import __future__, os, signal, threading, typing
+        before = set(sys.modules)
+        from rmgl.__main__ import main
+        print(sorted(set(sys.modules) - before))
+        """
+    )
+    assert found.stdout.strip() == "['rmgl', 'rmgl.__main__']"
+
+
 def test_import_leaves_global_state_alone():
     python(
         """

@@ -1,5 +1,6 @@
 """Fitted models in files."""
 
+import io
 import json
 import pickle
 import subprocess
@@ -232,6 +233,35 @@ def test_compressed_members_are_refused(path):
             archive.writestr(name, data)
     with pytest.raises(ValueError, match="is compressed"):
         RMGL.load(path)
+
+
+def test_members_inside_one_another_are_refused(tmp_path):
+    """Each array is stored in the numbers of the one before, so a small file would unpack to any size."""
+    inner, sizes = bytes(1000), []
+    for number in reversed(range(20)):
+        array, member = io.BytesIO(), io.BytesIO()
+        np.save(array, np.frombuffer(inner, dtype=np.uint8))
+        with zipfile.ZipFile(member, "w") as archive:
+            archive.writestr(f"arrays/{number}.npy", array.getvalue())
+            information = archive.infolist()[0]
+            end = archive.fp.tell()
+        sizes.append((information, end - len(inner)))  # where the next one begins
+        inner = member.getvalue()[:end]
+    path = tmp_path / "nested"
+    with zipfile.ZipFile(path, "w") as archive:
+        content = {"dict": [[number, {"array": number}] for number in range(20)]}
+        archive.writestr("model.json", json.dumps({"format": "test", "version": 1, "rmgl": "0", "content": content}))
+        place = archive.fp.tell()
+        archive.fp.write(inner)
+        archive.start_dir = archive.fp.tell()
+        for information, step in reversed(sizes):
+            information.header_offset = place
+            archive.filelist.append(information)
+            place += step
+    with zipfile.ZipFile(path) as archive:
+        assert sum(information.file_size for information in archive.infolist()) > 5 * path.stat().st_size
+    with pytest.raises(ValueError, match="not a readable test; its members are larger than the file"):
+        read_archive(path, format="test")
 
 
 def test_a_missing_file_is_named(tmp_path):

@@ -4,10 +4,10 @@
 """
 
 from importlib import import_module
-from importlib.metadata import version as _version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    __version__: str
     from rmgl import baselines, datasets, metrics, plots
     from rmgl.automatic.policy import Policy
     from rmgl.estimators.rmgl import RMGL
@@ -29,7 +29,6 @@ __all__ = [
     "to_anndata",
     "to_mudata",
 ]
-__version__ = _version("rmgl")
 
 _HOMES = {
     "RMGL": "rmgl.estimators.rmgl",
@@ -45,6 +44,10 @@ _HOMES = {
 
 def __getattr__(name: str) -> Any:
     """Load a public name, or a module, when it is first asked for."""
+    if name == "__version__":  # it takes modules to know it, and Ctrl-C while they are loaded would print a traceback
+        from importlib.metadata import version
+
+        return version("rmgl")
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
     if name in __all__:

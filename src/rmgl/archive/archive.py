@@ -84,6 +84,8 @@ def read_archive(path: str | os.PathLike[str], *, format: str, version: int = VE
     """Read the content of a file that `write_archive` wrote; raises a ValueError that says what is wrong with the file."""
     try:
         with zipfile.ZipFile(path) as archive:
+            if sum(info.compress_size for info in archive.infolist()) > os.path.getsize(path):
+                raise NotReadable("its members are larger than the file: they overlap")
             index = json.loads(_member(archive, INDEX))
             if not isinstance(index, dict) or index.get("format") != format:
                 raise NotReadable(f"it is not a {format}")

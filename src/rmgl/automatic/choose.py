@@ -200,7 +200,8 @@ class Chooser:
             return rows, self.team(lambda item, check: self.guide(item, rows, check), layers)
 
         def unpack(kept: dict[str, Any]) -> tuple[NDArray[np.float64], list[Learned]]:
-            rows = sound_numbers("the guide", kept["rows"], (self.views.n_rows, self.n_clusters))
+            longest = 1.01 * np.sqrt(guidance / 2)  # as `work` makes them, with some room for rounding
+            rows = sound_numbers("the guide", kept["rows"], (self.views.n_rows, self.n_clusters), least=-longest, most=longest)
             return rows, [
                 unpacked_layer(item.layer.origin, item.candidates.regrown(part["candidates"], item.own(rows)), part["layer"])
                 for item, part in zip(layers, kept["layers"], strict=True)

@@ -47,12 +47,19 @@ def check_view(name: str, X: Any, observed: NDArray[np.bool_] | None = None, lea
     """
     if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
         X = np.ma.filled(X.astype(np.float64), np.nan)
+    if getattr(X, "ndim", 0) == 2 and X.shape[1] and hasattr(X, "sparse"):  # a table whose columns are all sparse
+        try:
+            X = X.sparse.to_coo()  # here, because scikit-learn before 1.9 makes truth values dense
+        except (ValueError, TypeError) as error:
+            raise type(error)(f"view {name!r}: {error}") from error
     if sparse.issparse(X):
         X = sound_sparse(f"view {name!r}", X)  # before any conversion: conversions are compiled code and trust the indices
     if isinstance(X, np.ndarray) and X.dtype.kind in "USMm":
         raise ValueError(f"view {name!r}: could not convert {X.dtype} values (text or dates) to numbers: encode them first")
     try:
-        checked = check_array(X, accept_sparse="csr", dtype=np.float64, ensure_all_finite=False, ensure_min_samples=least, input_name=name)
+        checked = check_array(
+            X, accept_sparse="csr", dtype=np.float64, order="C", ensure_all_finite=False, ensure_min_samples=least, input_name=name
+        )  # one order in memory, so that sums are rounded in one way
     except (ValueError, TypeError) as error:
         raise type(error)(f"view {name!r}: {_without_arrays(str(error))}{_text_columns(X)}") from error
     checked, present = without_missing(name, checked, observed)
