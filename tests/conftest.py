@@ -1,6 +1,7 @@
 """Small problems every test file can draw."""
 
 import os
+import signal
 
 import numpy as np
 import pytest

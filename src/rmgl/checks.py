@@ -73,7 +73,7 @@ def sound_indices(what: str, places: Any, below: int, *, size: int | None = None
 def sound_numbers(
     what: str, values: Any, shape: tuple[int | None, ...], *, least: float = -np.inf, most: float = np.inf, infinite: bool = False
 ) -> NDArray[np.float64]:
-    """Check that an array holds float64 numbers, finite and from `least` to `most`, in that shape (None: any length); returns it contiguous.
+    """Check that an array holds finite float64 numbers from `least` to `most`, in that shape (None: any length); returns it contiguous.
 
     With `infinite`, infinity is valid as well.
     """
