@@ -40,7 +40,7 @@ test-lowest: .venv-lowest/installed
 
 # About ten minutes; prints how many inputs were tried.
 fuzz: .venv/installed-dev
-	$(BIN)/python -m pytest -m slow -s tests/test_fuzz_cli.py tests/test_hypothesis.py tests/test_fuzz_arrays.py
+	$(BIN)/python -m pytest -m slow -s tests/fuzz/test_command_line.py tests/fuzz/test_properties.py tests/fuzz/test_arrays.py
 
 lint: .venv/installed-dev
 	$(BIN)/ruff check .

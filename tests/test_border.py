@@ -24,8 +24,7 @@ from rmgl.archive.archive import read_archive, write_archive
 from rmgl.baselines import GDMCCA, SCML
 from rmgl.checks import Unsound, conforms, sound_generator_state, sound_sparse
 from rmgl.views.views import Views
-
-from .conftest import planted_views
+from tests.conftest import planted_views
 
 # What a kernel takes for granted, by the names of its arguments
 

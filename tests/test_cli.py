@@ -15,8 +15,7 @@ from scipy import sparse
 
 from rmgl.__main__ import main
 from rmgl.storage.output import layer_file_names, new_folder
-
-from .conftest import planted_views
+from tests.conftest import planted_views
 
 
 @pytest.fixture

@@ -15,8 +15,7 @@ import pytest
 import rmgl
 from rmgl.datasets import load_uci_digits
 from rmgl.metrics import clustering_accuracy
-
-from .conftest import DEFAULT_SIGNALS
+from tests.conftest import DEFAULT_SIGNALS
 
 
 def python(code, **options):

@@ -13,7 +13,7 @@ from rmgl import RMGL, plots
 
 @pytest.fixture(scope="module")
 def model():
-    from .conftest import planted_views
+    from tests.conftest import planted_views
 
     return RMGL(3, random_state=0).fit(planted_views()[0])
 

@@ -13,8 +13,7 @@ from rmgl.baselines import SCML
 from rmgl.datasets import load_uci_digits
 from rmgl.metrics import normalized_mutual_info_score
 from rmgl.views.views import Views
-
-from .conftest import planted_views
+from tests.conftest import planted_views
 
 
 def planted(share=0.3, seed=0, columns=(4, 5, 6)):

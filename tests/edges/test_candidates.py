@@ -14,8 +14,7 @@ from rmgl.edges.search import nearest_distances, nearest_rows, pairs_within
 from rmgl.layer import Origin
 from rmgl.layer.certified import solve_certified
 from rmgl.layer.wanted_edges import solve_for_edges
-
-from .conftest import planted_views
+from tests.conftest import planted_views
 
 
 def adversaries():

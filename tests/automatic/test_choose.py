@@ -17,8 +17,7 @@ from rmgl.layer import Origin
 from rmgl.layer.wanted_edges import EDGE_TOL, solve_for_edges
 from rmgl.storage.output import plain
 from rmgl.views.views import Views
-
-from .conftest import planted_views
+from tests.conftest import planted_views
 
 
 def with_noise(seed=0, **options):

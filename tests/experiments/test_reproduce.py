@@ -9,9 +9,8 @@ import pytest
 from rmgl.experiments import cells, data, methods
 from rmgl.experiments.grids import real_grids, settings, synthetic_grids
 from rmgl.experiments.table import ORDER, row_names
-
-from .test_cli import run
-from .test_datasets import SHARED_IMAGES, needs_images
+from tests.datasets.test_datasets import SHARED_IMAGES, needs_images
+from tests.test_cli import run
 
 
 @pytest.fixture(scope="module")

@@ -10,8 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from rmgl import RMGL
 from rmgl.datasets import load_uci_digits
-
-from .conftest import planted_views
+from tests.conftest import planted_views
 
 
 class Killed(Exception):

@@ -1,4 +1,4 @@
-"""Edits of single arrays in model files, checkpoints and sparse input, tried one after the other: `python -m tests.array_edits FOLDER FIRST STOP`.
+"""Edits of single arrays in model files, checkpoints and sparse input, tried one after the other: `python -m tests.fuzz.array_edits FOLDER FIRST STOP`.
 
 Edit number i is made from the seed (SEED, i) alone. The files stay valid in every other respect: sizes, checksums, JSON. A line is printed
 for every edit: its number, what came of it, and what it was. The parent process notices a death by a signal, and a hang.
@@ -22,8 +22,7 @@ from scipy import sparse
 
 from rmgl import RMGL, learn_layer
 from rmgl.baselines import SCML
-
-from .conftest import planted_views
+from tests.conftest import planted_views
 
 SEED = 12
 MODELS = {

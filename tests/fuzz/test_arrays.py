@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from . import array_edits
+from tests.fuzz import array_edits
 
 QUICK = 150
 MANY = int(os.environ.get("RMGL_FUZZ_EDITS", 6000))
@@ -31,8 +31,8 @@ def run_edits(material, first, stop):
     outcomes = {}
     while first < stop:
         child = subprocess.Popen(
-            [sys.executable, "-m", "tests.array_edits", str(material), str(first), str(stop)],
-            cwd=Path(__file__).parents[1],
+            [sys.executable, "-m", "tests.fuzz.array_edits", str(material), str(first), str(stop)],
+            cwd=Path(__file__).parents[2],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

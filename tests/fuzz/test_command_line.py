@@ -23,8 +23,7 @@ from scipy import sparse
 
 from rmgl import RMGL
 from rmgl.__main__ import main
-
-from .damage import damaged
+from tests.fuzz.damage import damaged
 
 SEED = 20211
 QUICK = 150

@@ -14,8 +14,7 @@ from rmgl import RMGL
 from rmgl.datasets import load_uci_digits
 from rmgl.metrics import normalized_mutual_info_score
 from rmgl.placing.new_edges import dense_distances, near, one_node
-
-from .conftest import planted_views
+from tests.conftest import planted_views
 
 
 def split(seed=0, n_new=30, columns=(4, 5, 6)):

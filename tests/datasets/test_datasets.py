@@ -9,7 +9,7 @@ from scipy.sparse import csgraph
 
 from rmgl.datasets import coil20, fetch_coil20, make_complementary_layers
 
-SHARED_IMAGES = Path(__file__).parents[2] / "shared" / "data" / "coil20_images.npz"
+SHARED_IMAGES = Path(__file__).parents[3] / "shared" / "data" / "coil20_images.npz"
 needs_images = pytest.mark.skipif(not SHARED_IMAGES.is_file(), reason="the COIL-20 images are not beside the repository")
 
 

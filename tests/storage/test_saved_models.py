@@ -15,8 +15,7 @@ from scipy import sparse
 
 from rmgl import RMGL
 from rmgl.archive.archive import read_archive, write_archive
-
-from .conftest import planted_views
+from tests.conftest import planted_views
 
 
 @pytest.fixture(scope="module")
@@ -271,7 +270,7 @@ def test_a_missing_file_is_named(tmp_path):
 
 def test_a_model_of_version_0_1_0_still_loads():
     """A file that the first release wrote: it loads, predicts the same and can be saved again."""
-    model = RMGL.load(Path(__file__).parent / "data" / "model-0.1.0.rmgl")
+    model = RMGL.load(Path(__file__).parents[1] / "data" / "model-0.1.0.rmgl")
     assert model.labels_.tolist() == [0] * 12 + [1] * 12 + [2] * 12
     assert [layer.name for layer in model.layers_] == ["rna", "protein", "consensus"]
     assert model.index_[:2].tolist() == ["e0", "e1"]

@@ -19,8 +19,7 @@ from rmgl.baselines.sc_ged import JointProblem, joint_spectrum, most_informative
 from rmgl.baselines.sc_ml import merge_subspaces, merged_operator
 from rmgl.baselines.spectral import spectral_rows
 from rmgl.embedding.eigenvectors import normalized_laplacian, smallest_eigenvectors
-
-from .test_embedding import random_graph
+from tests.embedding.test_eigenvectors import random_graph
 
 
 def projector(Q):

@@ -16,8 +16,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rmgl import RMGL, learn_layer
-
-from .conftest import planted_views
+from tests.conftest import planted_views
 
 
 def expected_failures(estimator):

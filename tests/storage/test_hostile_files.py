@@ -29,9 +29,8 @@ from rmgl.archive.archive import write_archive
 from rmgl.storage.output import layer_file_names
 from rmgl.storage.readers import read_views
 from rmgl.storage.spreadsheet import read_as_text, shown_as_text
-
-from .conftest import DEFAULT_SIGNALS, planted_views
-from .test_cli import run
+from tests.conftest import DEFAULT_SIGNALS, planted_views
+from tests.test_cli import run
 
 WAIT = 120  # seconds, only so that a test that hangs ends
 
