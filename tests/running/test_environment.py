@@ -133,7 +133,7 @@ def test_a_disk_without_room_for_compiled_loops(tmp_path):
     assert done.stdout.strip() == "compiled"
     assert done.stderr.count("Warning") == 1
     assert str(tmp_path) in done.stderr
-    assert "make room there" in done.stderr
+    assert "free some space there" in done.stderr
     assert not [path for path in tmp_path.rglob("*") if path.is_file()]
 
 
