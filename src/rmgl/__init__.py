@@ -3,7 +3,6 @@
 `__all__` is the public interface, and `docs/api.md` describes it; everything else may change without notice.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -44,6 +43,8 @@ _HOMES = {
 
 def __getattr__(name: str) -> Any:
     """Load a public name, or a module, when it is first asked for."""
+    from importlib import import_module
+
     if name == "__version__":  # it takes modules to know it, and Ctrl-C while they are loaded would print a traceback
         from importlib.metadata import version
 

@@ -141,7 +141,7 @@ def test_everything_works_with_missing_rows(parameters):
     assert np.isfinite(model.outlier_score_).all()
     assert model.view_weights_.sum() == pytest.approx(1.0)
     assert [view.n_missing for view in model.report_.views] == (~observed).sum(axis=0).tolist()
-    assert "entities are missing from it" in str(model.report_)
+    assert "entities are missing from this view" in str(model.report_)
 
 
 def test_given_graphs_are_cut_to_the_entities_of_a_view():
