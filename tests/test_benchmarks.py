@@ -9,7 +9,10 @@ import numpy as np
 import pytest
 
 ROOT = Path(__file__).parents[1]
-pytestmark = pytest.mark.skipif(not (ROOT / "benchmarks" / "judge.py").exists(), reason="the benchmarks are not part of this copy")
+pytestmark = [
+    pytest.mark.skipif(not (ROOT / "benchmarks" / "judge.py").exists(), reason="the benchmarks are not part of this copy"),
+    pytest.mark.timeout(1800),  # all of them run before the first test; minutes on a busy machine
+]
 
 
 def bench(*arguments):
