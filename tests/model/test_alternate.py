@@ -1,6 +1,7 @@
 """Algorithm 1: what every half step does to the objective, and where the rounds end."""
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -82,7 +83,7 @@ def test_the_iteration_of_the_paper_never_raises_the_objective_either(team):
 def assert_falls(outcome):
     values = [row["objective"] for row in outcome.history]
     assert len(values) == 2 * outcome.n_iter + 1
-    assert all(after <= before for before, after in zip(values, values[1:], strict=False))
+    assert all(after <= before for before, after in pairwise(values))
     assert values[-1] < values[0]
     for row in outcome.history:
         assert row["smoothness"] + row["ridge"] + row["coupling"] == pytest.approx(row["objective"], rel=1e-12)
