@@ -270,3 +270,65 @@ def test_module_runs_as_a_program(tmp_path):
 def test_help_without_arguments(capsys):
     assert run() == 2
     assert "cluster" in capsys.readouterr().err
+
+
+# The demo, on data that takes no time
+
+
+@pytest.fixture
+def small_digits(monkeypatch):
+    """A tenth of the digits, in place of all."""
+    from sklearn.utils import Bunch
+
+    from rmgl.datasets import uci_digits
+
+    data = uci_digits.load_uci_digits()
+    views = {name: X[::10] for name, X in data.views.items()}
+    monkeypatch.setattr(uci_digits, "load_uci_digits", lambda: Bunch(views=views, target=data.target[::10]))
+    return views
+
+
+def test_the_demo_prints_layers_and_scores(small_digits, capsys):
+    assert run("demo", "--jobs", 1) == 0
+    out = capsys.readouterr().out
+    assert "UCI handwritten digits" in out
+    lines = out.splitlines()
+    head = next(n for n, line in enumerate(lines) if line.startswith("layer"))
+    assert [line.split()[:3] for line in lines[head + 1 : head + 7]] == [
+        [name, "100", beta] for name, beta in zip(small_digits, ["2", "2", "2", "20", "7", "1"], strict=True)
+    ]
+    scores = {line.split()[0]: float(line.split()[1]) for line in lines if "k-means seeds" in line}
+    assert scores.keys() == {"NMI", "accuracy"}
+    assert all(0.5 < score <= 1 for score in scores.values())
+    assert "over 20 k-means seeds" in out
+    assert "written: " not in out
+
+
+def test_the_demo_writes_its_results(small_digits, tmp_path, capsys):
+    out = tmp_path / "demo"
+    assert run("demo", "--jobs", 1, "-o", out) == 0
+    assert f"written: {out}" in capsys.readouterr().out
+    assert len(labels(out)) == 200
+    assert {"embedding.png", "layers.png", "summary.json"} <= {path.name for path in out.iterdir()}
+    assert run("demo", "--jobs", 1, "-o", out) == 2
+    assert "exists already" in capsys.readouterr().err
+
+
+def test_the_demo_fails_in_one_line(monkeypatch, capsys):
+    from rmgl.datasets import uci_digits
+
+    def damaged():
+        raise OSError("the data file\nis damaged")
+
+    monkeypatch.setattr(uci_digits, "load_uci_digits", damaged)
+    assert run("demo") == 2
+    assert capsys.readouterr().err == "rmgl: the data file is damaged\n"
+
+
+def test_scores_of_the_demo_are_those_of_k_means():
+    from rmgl import RMGL
+    from rmgl.cli import demo_scores
+
+    views, target = planted_views()
+    scores = demo_scores(RMGL(3, random_state=0).fit(views), target, n_seeds=2)
+    assert scores == {"NMI": [pytest.approx(1.0)] * 2, "accuracy": [1.0, 1.0]}

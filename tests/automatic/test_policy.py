@@ -1,0 +1,315 @@
+"""The numbers and rules of the automatic choice can be exchanged."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from rmgl import RMGL, Policy
+from rmgl.automatic.consensus import CONSENSUS_RULES
+from rmgl.automatic.number_of_clusters import NUMBER_RULES, NumberOfClusters
+from rmgl.automatic.policy import find_rule, rule_name
+from rmgl.automatic.weighing import LEAST_ROUGHNESS, WEIGHING_RULES, mean_roughness, roughness
+from rmgl.views.views import Views
+from tests.conftest import planted_views
+
+
+@pytest.fixture(scope="module")
+def views():
+    """Two good views, and one of noise."""
+    views, _ = planted_views(sizes=(15, 15, 15), columns=(3, 4))
+    return {**views, "noise": np.random.default_rng(5).normal(size=(45, 3))}
+
+
+@pytest.fixture(scope="module")
+def default(views):
+    return fit(views)
+
+
+def fit(views, policy=None, n_clusters=3, **options):
+    return RMGL(n_clusters, policy=policy, random_state=0, **options).fit(views)
+
+
+def assert_same(one, other):
+    for name in ("labels_", "embedding_", "alpha_", "beta_", "view_weights_", "outlier_score_"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+    assert str(one.report_) == str(other.report_)
+
+
+# Rules for single calls, which tests count
+
+
+def seven_two_one(roughness, with_consensus):
+    return np.array([0.7, 0.2, 0.1])
+
+
+def where_there_are_three(views):
+    return len(views.names) == 3
+
+
+def always_two(graph, random_state):
+    numbers = np.array([2, 3])
+    return NumberOfClusters(2, numbers, np.array([0.5, 0.1]), np.array([0.1, 0.1]), np.array([1.0, np.nan]))
+
+
+# What a policy says
+
+
+def test_the_default_is_that_of_a_policy_without_arguments(views, default):
+    assert_same(fit(views, Policy()), default)
+
+
+@pytest.mark.parametrize("field", dataclasses.fields(Policy), ids=lambda field: field.name)
+def test_a_field_at_its_default_changes_nothing(field, views, default):
+    assert_same(fit(views, Policy(**{field.name: field.default})), default)
+
+
+def test_a_policy_cannot_be_changed():
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        Policy().coupling = 1.0
+
+
+def test_equal_weights(views, default):
+    model = fit(views, Policy(weighing="equal"))
+    np.testing.assert_allclose(model.view_weights_, np.full(3, 1 / 3), rtol=1e-12)
+    np.testing.assert_allclose(model.beta_[:3], np.full(3, model.beta_[3] / 3), rtol=1e-12)
+    assert model.view_roughness_ is not None
+    assert default.view_weights_[2] < 0.1
+
+
+def test_agreement_is_the_power_of_roughness(default):
+    powers = default.view_roughness_**-2.0
+    np.testing.assert_allclose(default.view_weights_, powers / powers.sum(), rtol=1e-12)
+
+
+def test_agreement_without_a_consensus_is_a_smaller_power(views):
+    model = fit(views, Policy(consensus="never"))
+    powers = model.view_roughness_**-1.5
+    np.testing.assert_allclose(model.view_weights_, powers / powers.sum(), rtol=1e-12)
+
+
+def test_no_consensus(views, default):
+    model = fit(views, Policy(consensus="never"))
+    assert [layer.role for layer in model.layers_] == ["view"] * 3
+    assert [layer.role for layer in default.layers_] == ["view"] * 3 + ["consensus"]
+    assert not model.report_.consensus
+    assert model.alpha_.shape == model.beta_.shape == (3,)
+
+
+def test_no_guidance(views, default):
+    """Then no rows guide the layers, and each is that of its view alone but for the coupling."""
+    steps = []
+    model = RMGL(3, policy=Policy(guidance=()), random_state=0).fit(views, callback=lambda row: steps.append(row["step"]))
+    assert model.guide_ is None
+    assert "guidance" not in steps
+    assert default.guide_ is not None
+
+
+def test_guidance_has_one_pass_for_every_number(views):
+    rows = []
+    model = RMGL(3, policy=Policy(guidance=(0.2, 0.5)), random_state=0).fit(views, callback=rows.append)
+    assert [row["guidance"] for row in rows if row["step"] == "guidance"] == [0.2, 0.5]
+    np.testing.assert_allclose(np.square(model.guide_).sum(axis=1), 0.25, rtol=1e-9)  # rows of length one, times sqrt(0.5 / 2)
+
+
+def test_beta_is_proportional_to_the_coupling(views):
+    one, ten = (fit(views, Policy(guidance=(), coupling=coupling)) for coupling in (0.01, 0.1))
+    np.testing.assert_allclose(ten.beta_, 10 * one.beta_, rtol=1e-12)
+    assert one.beta_.max() == pytest.approx(0.01 * 45 / (2 * 3), rel=1e-12)
+
+
+def test_no_local_scaling(views, default):
+    assert fit(views, Policy(local_scaling=False)).local_scaling_ == [None] * 4
+    assert None not in default.local_scaling_
+
+
+def test_floors_are_proportional_to_their_share(views):
+    half, whole = (fit(views, Policy(floor_share=share)).local_scaling_[0] for share in (0.4, 0.8))
+    np.testing.assert_array_equal(half.scales, whole.scales)
+    np.testing.assert_allclose(2 * half.floors, whole.floors, rtol=1e-12)
+
+
+def test_rows_of_any_length_for_k_means(views, default, monkeypatch):
+    from rmgl.estimators import rmgl as module
+
+    seen, cluster_rows = [], module.cluster_rows
+
+    def watch(rows, *given, **options):
+        seen.append(rows)
+        return cluster_rows(rows, *given, **options)
+
+    monkeypatch.setattr(module, "cluster_rows", watch)
+    model = fit(views, Policy(unit_rows=False))
+    np.testing.assert_array_equal(seen[0], model.embedding_)
+    fit(views)
+    np.testing.assert_allclose(np.linalg.norm(seen[1], axis=1), 1.0, rtol=1e-9)
+
+
+def test_references_are_the_embeddings_on_which_roughness_is_measured(views):
+    one, other, both = (
+        fit(views, Policy(references=names)).view_roughness_ for names in (("consensus",), ("together",), ("consensus", "together"))
+    )
+    np.testing.assert_allclose(both, np.sqrt(one * other), rtol=1e-3)
+    assert not np.allclose(one, other, rtol=1e-3)
+
+
+# Rules of one's own
+
+
+def test_a_weighing_rule_of_ones_own(views):
+    calls = []
+
+    def rule(roughness, with_consensus):
+        calls.append((np.array(roughness), with_consensus))
+        return seven_two_one(roughness, with_consensus)
+
+    model = fit(views, Policy(weighing=rule))
+    ((measured, with_consensus),) = calls
+    assert with_consensus is True
+    np.testing.assert_array_equal(measured, model.view_roughness_)
+    np.testing.assert_array_equal(model.view_weights_, [0.7, 0.2, 0.1])
+    np.testing.assert_allclose(model.beta_ / model.beta_[-1], [0.7, 0.2, 0.1, 1.0], rtol=1e-12)
+
+
+@pytest.mark.parametrize("answer", [True, False])
+def test_a_consensus_rule_of_ones_own(answer, views):
+    calls = []
+
+    def rule(given):
+        calls.append(given)
+        return answer
+
+    model = fit(views, Policy(consensus=rule))
+    (given,) = calls
+    assert isinstance(given, Views)
+    assert given.names == tuple(views)
+    assert model.report_.consensus is answer
+    assert len(model.layers_) == 3 + answer
+
+
+def test_a_single_view_needs_no_consensus_rule(views):
+    def rule(given):
+        raise AssertionError("not asked")
+
+    assert len(fit({"a": views["view 0"]}, Policy(consensus=rule)).layers_) == 1
+
+
+def test_a_number_rule_of_ones_own(views):
+    calls = []
+
+    def rule(graph, random_state):
+        calls.append((graph.shape, isinstance(random_state, np.random.RandomState)))
+        return always_two(graph, random_state)
+
+    model = fit(views, Policy(number=rule), n_clusters="auto")
+    assert calls == [((45, 45), True)]
+    assert model.n_clusters_ == model.number_.chosen == 2
+    assert set(model.labels_) == {0, 1}
+    fit(views, Policy(number=rule), n_clusters=3)
+    assert len(calls) == 1  # the number is given
+
+
+@pytest.mark.parametrize(("field", "known"), [("consensus", CONSENSUS_RULES), ("weighing", WEIGHING_RULES), ("number", NUMBER_RULES)])
+def test_built_in_rules_can_be_given_as_functions(field, known, views):
+    for name, rule in known.items():
+        assert_same(*(fit(views, Policy(**{field: given}), n_clusters="auto" if field == "number" else 3) for given in (name, rule)))
+
+
+@pytest.mark.parametrize(
+    ("field", "known"), [("consensus", "'overlap', 'never'"), ("weighing", "'agreement', 'equal'"), ("number", "'modularity'")]
+)
+def test_an_unknown_rule_is_named(field, known, views):
+    with pytest.raises(ValueError, match=rf"policy: {field}='best' is not known: use one of {known}, or a function"):
+        fit(views, Policy(**{field: "best"}), n_clusters="auto")
+
+
+@pytest.mark.parametrize("value", ["equal", {"weighing": "equal"}, Policy])
+def test_what_is_no_policy_is_refused(value, views):
+    with pytest.raises(ValueError, match="The 'policy' parameter of RMGL must be None, or a Policy"):
+        fit(views, value)
+
+
+def test_rules_are_found_by_name_or_are_themselves():
+    assert find_rule("weighing", "equal", WEIGHING_RULES) is WEIGHING_RULES["equal"]
+    assert find_rule("weighing", seven_two_one, WEIGHING_RULES) is seven_two_one
+    assert rule_name("equal") == "equal"
+    assert rule_name(seven_two_one) == f"{__name__}.seven_two_one"
+
+
+# Parameters and files
+
+
+def test_clones_and_parameters_keep_the_policy():
+    policy = Policy(weighing=seven_two_one, guidance=(0.5,))
+    model = RMGL(3, policy=policy)
+    assert model.get_params()["policy"] is policy
+    assert clone(model).policy == policy
+    assert clone(model).set_params(policy=None).policy is None
+    assert "policy" not in repr(RMGL(3))
+
+
+@pytest.mark.parametrize("policy", [None, Policy(), Policy(weighing="equal", guidance=(), coupling=0.5, unit_rows=False)])
+def test_a_saved_model_has_its_policy(policy, views, tmp_path):
+    model = fit(views, policy)
+    model.save(tmp_path / "m.rmgl")
+    loaded = RMGL.load(tmp_path / "m.rmgl")
+    assert loaded.policy == policy
+    assert_same(loaded, model)
+    assert_same(clone(loaded).fit(views), model)
+
+
+def test_a_saved_model_has_the_names_of_functions(views, tmp_path):
+    policy = Policy(weighing=seven_two_one, consensus=where_there_are_three, number=always_two)
+    model = fit(views, policy, n_clusters="auto")
+    model.save(tmp_path / "m.rmgl")
+    assert model.policy is policy
+    loaded = RMGL.load(tmp_path / "m.rmgl")
+    names = {"weighing": "seven_two_one", "consensus": "where_there_are_three", "number": "always_two"}
+    assert loaded.policy == Policy(**{field: f"{__name__}.{name}" for field, name in names.items()})
+    np.testing.assert_array_equal(loaded.predict_proba(views), model.predict_proba(views))
+    with pytest.raises(ValueError, match=r"policy: consensus='.*where_there_are_three' is not known"):
+        clone(loaded).fit(views)
+    assert_same(clone(loaded).set_params(policy=policy).fit(views), model)
+
+
+def test_a_checkpoint_belongs_to_its_policy(views, tmp_path):
+    steps = tmp_path / "steps"
+    RMGL(3, policy=Policy(coupling=0.02), random_state=0).fit(views, checkpoint=steps)
+    with pytest.raises(ValueError, match="holds a run on other data or with other parameters"):
+        RMGL(3, policy=Policy(coupling=0.03), random_state=0).fit(views, checkpoint=steps)
+
+
+def test_numbers_for_alpha_and_beta_leave_the_policy_aside(views):
+    given = {"alpha": 0.5, "beta": 1.0}
+    assert_same(fit(views, Policy(weighing="equal", consensus="never", unit_rows=False), **given), fit(views, **given))
+
+
+# Roughness
+
+
+def test_roughness_is_the_double_sum(rng):
+    from scipy import sparse
+
+    W = rng.random((9, 9)) * (rng.random((9, 9)) < 0.5)
+    W = np.triu(W, 1) + np.triu(W, 1).T
+    U = rng.normal(size=(9, 2))
+    D = ((U[:, None] - U[None]) ** 2).sum(axis=2)
+    assert roughness(U, sparse.csr_array(W)) == pytest.approx((W * D).sum() / W.sum() / D.mean(), rel=1e-12)
+    assert roughness(np.ones((9, 2)), sparse.csr_array(W)) == 0.0
+
+
+def test_the_mean_roughness_is_geometric():
+    measured = np.array([[0.1, 0.4], [0.9, 0.4]])
+    wanted = [np.sqrt((0.1 + LEAST_ROUGHNESS) * (0.9 + LEAST_ROUGHNESS)), 0.4 + LEAST_ROUGHNESS]
+    np.testing.assert_allclose(mean_roughness(measured), wanted, rtol=1e-12)
+
+
+@pytest.mark.parametrize("rule", WEIGHING_RULES)
+@pytest.mark.parametrize("with_consensus", [True, False])
+def test_every_weighing_rule_gives_weights_that_sum_to_one(rule, with_consensus):
+    for measured in ([0.1], [0.1, 0.1, 0.1], [0.005, 1.2, 0.3]):
+        weights = WEIGHING_RULES[rule](measured, with_consensus)
+        assert weights.sum() == pytest.approx(1.0, rel=1e-12)
+        assert (weights > 0).all()
+        assert (np.diff(weights[np.argsort(measured)]) <= 1e-15).all()  # the rougher, the less

@@ -1,0 +1,214 @@
+"""The report of a fit: each warning where its condition holds and nowhere else, and all that the text says."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from rmgl import RMGL
+from rmgl.embedding.eigenvectors import smallest_eigenvectors
+from rmgl.layer import Layer
+from rmgl.results.report import Report, ViewReport, about_unconnected, eigengap, unconnected, weak_points
+from tests.conftest import planted_views
+
+
+def view(name="rna", **changes):
+    fields = {"scale": "root", "scale_reason": "no negative entries", "alpha": 2.0, "beta": 0.5, "edges_per_node": 10.0}
+    return ViewReport(**{"name": name, **fields, "weight": 0.5, "roughness": 0.1, "n_missing": 0, "n_empty": 0, **changes})
+
+
+def report(*views, **changes):
+    fields = {"n_rows": 100, "n_clusters": 4, "n_clusters_reason": "given", "automatic": True, "n_neighbors": 10, "consensus": True}
+    evidence = {"eigengap": 0.5, "within": 0.9, "exact": True, "kkt_residual": 1e-9, "converged": True}
+    return Report(**{**fields, **evidence, "views": list(views) or [view("rna"), view("protein")], **changes})
+
+
+def above(number):
+    return float(np.nextafter(number, np.inf))
+
+
+def below(number):
+    return float(np.nextafter(number, -np.inf))
+
+
+def test_good_evidence_gives_no_warning():
+    assert weak_points(report(), smallest=20) == []
+
+
+NOISY = "view 'b' looks like noise"
+DISAGREE = "no view agrees well with the common embedding"
+EDGES = "view 'b' has .* edges a node, not 10: no alpha gives as many"
+GAP = "there is no gap after eigenvalue 4"
+LOOSE = "of the edge weight lies inside clusters: they are weakly separated"
+SMALL = "the smallest cluster has"
+ROUNDS = "the alternation did not converge"
+INEXACT = "the layers are exact among their candidates only"
+
+CASES = {
+    "as rough as allowed": (report(view("a"), view("b", roughness=0.65)), 20, []),
+    "rougher": (report(view("a"), view("b", roughness=above(0.65))), 20, [NOISY]),
+    "one view of two agrees": (report(view("a", roughness=0.35), view("b", roughness=0.6)), 20, []),
+    "no view agrees": (report(view("a", roughness=above(0.35)), view("b", roughness=0.6)), 20, [DISAGREE]),
+    "all noise": (report(view("b", roughness=0.9)), 20, [NOISY, DISAGREE]),
+    "roughness not measured": (report(view("a", roughness=None), view("b", roughness=None)), 20, []),
+    "a few edges less": (report(view("a"), view("b", edges_per_node=7.5)), 20, []),
+    "many edges less": (report(view("a"), view("b", edges_per_node=7.4)), 20, [EDGES]),
+    "a few edges more": (report(view("a"), view("b", edges_per_node=12.5)), 20, []),
+    "many edges more": (report(view("a"), view("b", edges_per_node=12.6)), 20, [EDGES]),
+    "edges that were given": (report(view("a"), view("b", edges_per_node=50.0), automatic=False), 20, []),
+    "few rows": (report(view("a"), view("b", edges_per_node=5.0), n_rows=30), 20, []),
+    "just enough rows": (report(view("a"), view("b", edges_per_node=5.0), n_rows=31), 20, [EDGES]),
+    "smallest gap": (report(eigengap=0.05), 20, []),
+    "no gap": (report(eigengap=below(0.05)), 20, [GAP]),
+    "just inside": (report(within=0.7), 20, []),
+    "outside": (report(within=below(0.7)), 20, [LOOSE]),
+    "a fifth of the mean": (report(), 5, []),
+    "less than a fifth": (report(), 4, [SMALL]),
+    "three of few rows": (report(n_rows=20, n_neighbors=10), 3, []),
+    "two of few rows": (report(n_rows=20, n_neighbors=10), 2, [SMALL]),
+    "not converged": (report(converged=False), 20, [ROUNDS]),
+    "not exact": (report(exact=False), 20, [INEXACT]),
+    "everything": (
+        report(view("b", roughness=0.9, edges_per_node=1.0), eigengap=0.0, within=0.1, converged=False, exact=False),
+        1,
+        [NOISY, DISAGREE, EDGES, GAP, LOOSE, SMALL, ROUNDS, INEXACT],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_each_warning_has_its_condition(name):
+    made, smallest, expected = CASES[name]
+    found = weak_points(made, smallest)
+    assert len(found) == len(expected)
+    for sentence, pattern in zip(found, expected, strict=True):
+        assert re.search(pattern, sentence)
+
+
+def test_warnings_carry_their_numbers():
+    made = report(view("x", roughness=0.812, weight=0.0345, edges_per_node=3.14), eigengap=0.012, within=0.456)
+    text = "\n".join(weak_points(made, smallest=2))
+    for part in ("'x'", "roughness 0.81", "3.5%", "3.1 edges a node, not 10", "eigenvalue 4 (0.01)", "only 46%", "2 member(s)"):
+        assert part in text
+
+
+# The text
+
+
+def test_the_text_names_rows_views_clusters_and_reasons():
+    text = str(report(view("rna", n_missing=7, n_empty=3), view("protein", scale="minmax", scale_reason="negative entries")))
+    assert text.startswith("100 entities, 2 views, 4 clusters (given).\n")
+    assert "Scale: rna: root (no negative entries). 7 entities are missing from this view. 3 rows of zeros are treated as missing." in text
+    assert "Scale: protein: minmax (negative entries).\n" in text
+    assert text.count("missing") == 2
+
+
+def test_the_text_has_one_line_of_numbers_for_every_view():
+    text = str(report(view("rna", alpha=1.25, beta=0.375, edges_per_node=9.96, weight=0.6254, roughness=0.0312), view("p", roughness=None)))
+    lines = text.splitlines()
+    head = next(n for n, line in enumerate(lines) if line.startswith("view "))
+    assert lines[head].split() == ["view", "alpha", "beta", "edges/node", "weight", "roughness"]
+    assert lines[head + 1].split() == ["rna", "1.25", "0.375", "10.0", "0.625", "0.031"]
+    assert lines[head + 2].split() == ["p", "2", "0.5", "10.0", "0.500"]
+
+
+@pytest.mark.parametrize("automatic", [True, False])
+@pytest.mark.parametrize("consensus", [True, False])
+@pytest.mark.parametrize("n_views", [1, 2])
+def test_the_text_says_how_parameters_came_about(automatic, consensus, n_views):
+    text = str(report(*[view(f"v{m}") for m in range(n_views)], automatic=automatic, consensus=consensus))
+    assert ("alpha: solved for 10 edges a node on average" in text) == automatic
+    assert ("alpha, beta: set by you, or heuristic defaults" in text) == (not automatic)
+    assert ("A consensus layer is learned from all views side by side." in text) == (automatic and consensus)
+    assert ("No consensus" in text) == (automatic and not consensus and n_views > 1)
+
+
+def test_the_text_says_what_is_proved():
+    good, bad = str(report()), str(report(exact=False, converged=False, kkt_residual=3e-4))
+    assert "Layers: the exact solutions over all pairs, KKT residual 1e-09; alternation converged." in good
+    assert "Layers: exact among approximate or given candidates only, KKT residual 3e-04; alternation not converged." in bad
+
+
+def test_the_text_gives_the_evidence_and_ends_with_the_warnings():
+    text = str(report(eigengap=0.123, within=0.456, warnings=["first", "second"]))
+    assert "relative gap after eigenvalue 4: 0.12; edge weight inside clusters: 46%." in text
+    assert text.endswith("\nWarning: first\nWarning: second")
+    assert "Warning" not in str(report())
+
+
+def plain(value):
+    """Whether a value is of JSON's own types, not of types that look like them."""
+    if isinstance(value, dict):
+        return all(type(key) is str and plain(item) for key, item in value.items())
+    if isinstance(value, list):
+        return all(map(plain, value))
+    return value is None or type(value) in (str, int, float, bool)
+
+
+@pytest.mark.parametrize("parameters", [{}, {"alpha": 1.0, "beta": 2.0}, {"n_clusters": "auto"}])
+def test_as_dict_is_json(parameters):
+    made = RMGL(**{"n_clusters": 3, "random_state": 0, **parameters}).fit(planted_views()[0]).report_
+    data = made.as_dict()
+    assert plain(data)
+    assert json.loads(json.dumps(data, allow_nan=False)) == data
+    assert data["n_clusters"] == 3
+    assert Report(**{**data, "views": [ViewReport(**item) for item in data["views"]]}) == made
+
+
+def test_as_dict_is_a_copy():
+    made = report()
+    made.as_dict()["views"][0]["name"] = "changed"
+    made.as_dict()["warnings"].append("changed")
+    assert made == report()
+
+
+# The evidence
+
+
+def layer_of(adjacency, name="a"):
+    W = sparse.csr_array(np.asarray(adjacency, dtype=float))
+    numbers = {"alpha": 1.0, "kkt_residual": 0.0, "objective": 1.0, "lower_bound": 1.0, "n_iter": 1, "n_passes": 1.0}
+    return Layer(name, W, status="converged", potentials=np.zeros(W.shape[0]), **numbers)
+
+
+def test_entities_without_an_edge_in_any_layer_that_counts():
+    first = layer_of([[0, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0]])
+    second = layer_of([[0, 0, 0, 0], [0, 0, 1, 0], [0, 1, 0, 0], [0, 0, 0, 0]])
+    assert unconnected([first, second], np.array([1.0, 1.0])).tolist() == [3]
+    assert unconnected([first, second], np.array([1.0, 0.0])).tolist() == [2, 3]
+    assert unconnected([first, second], np.array([0.0, 1.0])).tolist() == [0, 3]
+
+
+def test_unconnected_rows_are_told_by_their_labels():
+    index = np.array(["ann", "bob", "cid", "dee"], dtype=object)
+    told = about_unconnected(np.array([1, 3]), index)
+    assert "'bob'" in told
+    assert told.endswith("so the label is arbitrary; raise alpha")
+    assert "1" in about_unconnected(np.array([1]), None)
+
+
+def test_the_eigengap_is_that_of_the_laplacian(rng):
+    W = rng.random((12, 12)) * (rng.random((12, 12)) < 0.6)
+    W = np.triu(W, 1) + np.triu(W, 1).T
+    values = np.linalg.eigvalsh(np.diag(W.sum(axis=1)) - W)
+    for k in (1, 2, 5):
+        found = eigengap(sparse.csr_array(W), smallest_eigenvectors(sparse.csr_array(W), k))
+        assert found == pytest.approx((values[k] - values[k - 1]) / values[k], abs=1e-3)
+    assert eigengap(sparse.csr_array(W), smallest_eigenvectors(sparse.csr_array(W), 12)) == 0.0
+
+
+def test_a_report_of_a_fit_agrees_with_its_model():
+    views, _ = planted_views()
+    model = RMGL(3, random_state=0).fit(views)
+    made = model.report_
+    W = sum(b * layer.adjacency.toarray() for b, layer in zip(model.beta_, model.layers_, strict=True))
+    same = model.labels_[:, None] == model.labels_[None]
+    assert made.within == pytest.approx(W[same].sum() / W.sum(), abs=0.05)  # taken before the layers were guided
+    for m, (row, layer) in enumerate(zip(made.views, model.layers_, strict=False)):
+        assert (row.name, row.alpha, row.beta) == (layer.name, layer.alpha, model.beta_[m])
+        assert row.edges_per_node == pytest.approx(np.count_nonzero(layer.adjacency.toarray()) / 90)
+        assert (row.weight, row.roughness) == (model.view_weights_[m], model.view_roughness_[m])
+    assert made.kkt_residual == max(layer.kkt_residual for layer in model.layers_)
+    assert made.warnings == weak_points(made, smallest=30) == []
