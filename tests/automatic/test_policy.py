@@ -1,6 +1,7 @@
 """The numbers and rules of the automatic choice can be exchanged."""
 
 import dataclasses
+import functools
 
 import numpy as np
 import pytest
@@ -233,8 +234,8 @@ def test_what_is_no_policy_is_refused(value, views):
 def test_rules_are_found_by_name_or_are_themselves():
     assert find_rule("weighing", "equal", WEIGHING_RULES) is WEIGHING_RULES["equal"]
     assert find_rule("weighing", seven_two_one, WEIGHING_RULES) is seven_two_one
-    assert rule_name("equal") == "equal"
-    assert rule_name(seven_two_one) == f"{__name__}.seven_two_one"
+    assert rule_name("equal", WEIGHING_RULES) == "equal"
+    assert rule_name(seven_two_one, WEIGHING_RULES) == f"{__name__}.seven_two_one"
 
 
 # Parameters and files
@@ -313,3 +314,34 @@ def test_every_weighing_rule_gives_weights_that_sum_to_one(rule, with_consensus)
         assert weights.sum() == pytest.approx(1.0, rel=1e-12)
         assert (weights > 0).all()
         assert (np.diff(weights[np.argsort(measured)]) <= 1e-15).all()  # the rougher, the less
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"guidance": (-1.0,)}, r"policy: guidance=\(-1.0,\) must be from 0 to 100"),
+        ({"guidance": [0.1]}, r"policy: guidance=\[0.1\] must be from 0 to 100"),
+        ({"coupling": float("nan")}, r"policy: coupling=nan must be from 1e-06 to 100"),
+        ({"floor_share": 2.0}, r"policy: floor_share=2.0 must be from 0 to 1"),
+        ({"references": ("nonsense",)}, r"policy: references=\('nonsense',\) must name 'consensus', 'together' or both"),
+        ({"references": ()}, r"policy: references=\(\) must name"),
+    ],
+)
+def test_numbers_out_of_range_are_refused(fields, message):
+    with pytest.raises(ValueError, match=message):
+        Policy(**fields)
+
+
+@pytest.mark.parametrize("weights", [[1.0], [1.0, 1.0, 1.0], [1.0, -1.0], [np.nan, 1.0], [0.0, 0.0]])
+def test_weights_of_a_rule_are_checked(weights):
+    with pytest.raises(ValueError, match=r"policy: the rule for weighing returned .*must return 2 finite numbers >= 0"):
+        Policy(weighing=lambda roughness, with_consensus: weights).weigh([0.1, 0.2], True)
+
+
+def test_a_rule_for_the_number_returns_evidence():
+    with pytest.raises(ValueError, match=r"returned a int, but must return a NumberOfClusters"):
+        Policy(number=lambda graph, random_state: 3).choose_number(None, None)
+
+
+def test_a_rule_without_a_name_of_its_own_is_named_by_its_type():
+    assert Policy(weighing=functools.partial(max)).named().weighing == "functools.partial"

@@ -187,7 +187,7 @@ class Chooser:
         if consensus:
             embeddings["consensus"] = self.embed(consensus, [1.0])
         views = [item for item in layers if item.layer.role == "view"]
-        used = [embeddings[name] for name in self.policy.references if name in embeddings]
+        used = [embeddings[name] for name in self.policy.references if name in embeddings] or [embeddings["together"]]
         return mean_roughness(np.array([[roughness(rows, self.among_all(item)) for item in views] for rows in used]))
 
     def guided_pass(

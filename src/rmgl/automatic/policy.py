@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import Any, TypeVar
+
+import numpy as np
 
 from rmgl.archive.records import record
 from rmgl.automatic.consensus import CONSENSUS_RULES, ConsensusRule
-from rmgl.automatic.number_of_clusters import NUMBER_RULES, NumberRule
+from rmgl.automatic.number_of_clusters import NUMBER_RULES, NumberOfClusters, NumberRule
 from rmgl.automatic.weighing import WEIGHING_RULES, WeighingRule
+from rmgl.edges import Vector
+from rmgl.embedding.eigenvectors import Graph
 
+RANGES = (("guidance", 0.0, 100.0), ("coupling", 1e-6, 100.0), ("floor_share", 0.0, 1.0))
+"""The least and the largest value of each number."""
 Rule = TypeVar("Rule", bound=Callable[..., Any])
 
 
@@ -50,28 +57,51 @@ class Policy:
     unit_rows: bool = True
     """Whether k-means sees the rows of the embedding with length one."""
 
+    def __post_init__(self) -> None:
+        for field, at_least, at_most in RANGES:
+            values = getattr(self, field)
+            for value in values if isinstance(values, tuple) else (values,):
+                if not isinstance(value, Real) or isinstance(value, bool) or not at_least <= float(value) <= at_most:
+                    raise ValueError(f"policy: {field}={values!r} must be from {at_least:g} to {at_most:g}")
+        if not self.references or not set(self.references) <= {"consensus", "together"}:
+            raise ValueError(f"policy: references={self.references!r} must name 'consensus', 'together' or both")
+
     def has_consensus(self, views: Any) -> bool:
         """Whether these views get a consensus layer. A single view is its own consensus."""
-        return len(views.names) > 1 and find_rule("consensus", self.consensus, CONSENSUS_RULES)(views)
+        return len(views.names) > 1 and bool(find_rule("consensus", self.consensus, CONSENSUS_RULES)(views))
 
-    def weigh(self, roughness: Any, with_consensus: bool) -> Any:
+    def weigh(self, roughness: Any, with_consensus: bool) -> Vector:
         """The weights of the views, which sum to one, from their roughness."""
-        return find_rule("weighing", self.weighing, WEIGHING_RULES)(roughness, with_consensus)
+        weights = np.asarray(find_rule("weighing", self.weighing, WEIGHING_RULES)(roughness, with_consensus), dtype=np.float64)
+        if weights.shape != (len(roughness),) or not np.isfinite(weights).all() or weights.min() < 0 or not weights.sum() > 0:
+            raise ValueError(
+                f"policy: the rule for weighing returned {weights.tolist()}, but must return {len(roughness)} finite numbers >= 0, "
+                "one for each view and not all of them 0"
+            )
+        return weights
 
-    @property
-    def choose_number(self) -> NumberRule:
-        """The rule for the number of clusters."""
-        return find_rule("number", self.number, NUMBER_RULES)
+    def choose_number(self, graph: Graph, random_state: np.random.RandomState) -> NumberOfClusters:
+        """The number of clusters of the common graph, with the evidence for it."""
+        number = find_rule("number", self.number, NUMBER_RULES)(graph, random_state)
+        if not isinstance(number, NumberOfClusters):
+            raise ValueError(
+                f"policy: the rule for the number of clusters returned a {type(number).__name__}, but must return a NumberOfClusters"
+            )
+        return number
 
     def named(self) -> Policy:
         """This policy with rules by their names, as files hold them."""
-        rules: dict[str, Any] = {name: rule_name(getattr(self, name)) for name in ("consensus", "weighing", "number")}
+        known: dict[str, Mapping[str, Any]] = {"consensus": CONSENSUS_RULES, "weighing": WEIGHING_RULES, "number": NUMBER_RULES}
+        rules: dict[str, Any] = {field: rule_name(getattr(self, field), rules) for field, rules in known.items()}
         return replace(self, **rules)
 
 
-def rule_name(rule: Any) -> str:
+def rule_name(rule: Any, known: Mapping[str, Any]) -> str:
     """The name of a rule: that of a built-in one, or of a function and its module."""
-    return rule if isinstance(rule, str) else f"{rule.__module__}.{rule.__qualname__}"
+    if isinstance(rule, str):
+        return rule
+    built_in = next((name for name, function in known.items() if function is rule), None)
+    return built_in or f"{rule.__module__}.{getattr(rule, '__qualname__', type(rule).__name__)}"
 
 
 def find_rule(field: str, rule: str | Rule, known: Mapping[str, Rule]) -> Rule:

@@ -43,18 +43,22 @@ def shown(value: Any) -> str:
     """A value in an error message: short, whatever it is."""
     if isinstance(value, np.ndarray) or sparse.issparse(value):
         return f"an array of shape {value.shape}"
-    text = repr(value)
+    text = " ".join(repr(value).split())
     return text if len(text) <= 80 else f"{text[:60]}... ({type(value).__name__})"
 
 
 def number(*, least: float | None = None, above: float | None = None) -> Kind:
-    """A finite number, at least or above a bound."""
+    """A number, at least or above a bound. Infinity is one, NaN is not."""
     bound = f" >= {least:g}" if least is not None else f" > {above:g}" if above is not None else ""
 
     def accepts(value: Any) -> bool:
-        if not isinstance(value, Real) or isinstance(value, bool | np.bool_) or np.isnan(float(value)):
+        if not isinstance(value, Real) or isinstance(value, bool | np.bool_):
             return False
-        return (least is None or float(value) >= least) and (above is None or float(value) > above)
+        try:
+            number = float(value)
+        except OverflowError:
+            return False
+        return not np.isnan(number) and (least is None or number >= least) and (above is None or number > above)
 
     return Kind(f"a number{bound}", accepts)
 
@@ -75,9 +79,9 @@ def one_of(*words: str) -> Kind:
 
 def is_sequence(value: Any) -> bool:
     """A list, tuple, array or Series, but no text."""
-    return (isinstance(value, Sequence) and not isinstance(value, str | bytes)) or (
-        hasattr(value, "__array__") and hasattr(value, "__len__")
-    )
+    if isinstance(value, str | bytes):
+        return False
+    return isinstance(value, Sequence) or (hasattr(value, "__array__") and hasattr(value, "__len__"))
 
 
 TRUTH_VALUE = Kind("True or False", lambda value: isinstance(value, bool | np.bool_))

@@ -297,6 +297,7 @@ class RMGL(ViewsClusterer):
             self.labels_,
             outcome.state.embedding,
             automatic=self.automatic,
+            policy=self._policy,
             n_neighbors=self.n_neighbors,
             converged=self.converged_,
         )
@@ -395,8 +396,9 @@ class RMGL(ViewsClusterer):
         options: dict[str, Any] = {"candidates": self.candidates, "n_neighbors": self.n_neighbors, "team": team, "run": run}
         if self.automatic:
             n_clusters = None if is_auto(self.n_clusters) else self.n_clusters
-            policy = Policy() if self.policy is None else self.policy
-            return choose_problems(views, policy=policy, n_clusters=n_clusters, solver=self.solver, random_state=random_state, **options)
+            return choose_problems(
+                views, policy=self._policy, n_clusters=n_clusters, solver=self.solver, random_state=random_state, **options
+            )
         problems = given_problems(views, self.alpha, self.beta, n_clusters=self.n_clusters, **options)
         beta = np.array([problem.beta for problem in problems])
         return Choice(problems, self.n_clusters, beta / beta.sum())
@@ -425,7 +427,7 @@ class RMGL(ViewsClusterer):
         """The components if they were asked for and are there, else k-means on the rows of the embedding."""
         if self.components and separated(outcome, self.n_clusters_):
             return components(weighted_sum([layer.adjacency for layer in self.layers_], self.beta_.tolist()))[1]
-        of_unit_length = self.automatic and (self.policy is None or self.policy.unit_rows)
+        of_unit_length = self.automatic and self._policy.unit_rows
         rows = unit_rows(self.embedding_) if of_unit_length else self.embedding_
         return cluster_rows(rows, self.n_clusters_, n_init=self.n_init, random_state=random_state)
 
@@ -444,6 +446,11 @@ class RMGL(ViewsClusterer):
     def local_scaling_(self) -> list[LocalScaling | None]:
         """The scales and floors of the nodes, for each layer."""
         return [layer.scaling for layer in self.layers_]
+
+    @property
+    def _policy(self) -> Policy:
+        """The numbers and rules of the automatic choice."""
+        return Policy() if self.policy is None else self.policy
 
     def _stored_parameters(self) -> dict[str, Any]:
         """The parameters as a file can hold them: rules of the policy by their names."""

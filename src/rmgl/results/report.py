@@ -13,6 +13,7 @@ from scipy import sparse
 from rmgl.archive.records import record
 from rmgl.automatic.choose import Choice
 from rmgl.automatic.number_of_clusters import share_inside
+from rmgl.automatic.policy import Policy
 from rmgl.embedding.eigenvectors import Embedding, Graph, smallest_eigenvectors, weighted_sum
 from rmgl.layer import Layer
 from rmgl.views.incomplete import named_rows
@@ -74,9 +75,37 @@ class Report:
     kkt_residual: float
     converged: bool
     warnings: list[str] = field(default_factory=list)
+    local_scaling: bool = True
+    """Whether squared distances were taken in units of the distances to the 7th neighbors."""
+    weighing: str = "agreement"
+    """The rule by which views were weighted."""
+    consensus_rule: str = "overlap"
+    """The rule by which it was decided whether there is a consensus layer."""
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
+
+    def _choices(self) -> list[str]:
+        """How alpha and the weights of the views were chosen."""
+        units = "in units of the distances to the 7th neighbors" if self.local_scaling else "as they are"
+        lines = [f"alpha: solved for {self.n_neighbors} edges a node on average, on squared distances {units}."]
+        if self.consensus:
+            lines.append("A consensus layer is learned from all views side by side.")
+        if len(self.views) == 1:
+            return lines
+        reference = "all views side by side" if self.consensus else "all layers"
+        if self.weighing == "agreement":
+            lines.append(
+                f"Weights: the better the layer of a view agrees with the embedding of {reference}, the more it counts "
+                "(roughness 0: neighbors agree, 1: they are unrelated)."
+            )
+        else:
+            lines.append("Weights: the same for all views." if self.weighing == "equal" else f"Weights: by the rule {self.weighing}.")
+        if not self.consensus and self.consensus_rule == "overlap":
+            lines.append("No consensus layer is learned: entities have too few views in common, or are too many.")
+        elif not self.consensus:
+            lines.append(f"No consensus layer is learned, by the rule {self.consensus_rule!r}.")
+        return lines
 
     def __str__(self) -> str:
         lines = [f"{self.n_rows} entities, {len(self.views)} views, {self.n_clusters} clusters ({self.n_clusters_reason})."]
@@ -85,20 +114,7 @@ class Report:
             without += f" {view.n_empty} rows of zeros are treated as missing." if view.n_empty else ""
             lines.append(f"Scale: {view.name}: {view.scale} ({view.scale_reason}).{without}")
         if self.automatic:
-            lines.append(
-                f"alpha: solved for {self.n_neighbors} edges a node on average, on squared distances in units of the distances to the 7th "
-                "neighbors."
-            )
-            if self.consensus:
-                lines.append(
-                    "Weights: the better the layer of a view agrees with the embedding of all views side by side, the more it counts "
-                    "(roughness 0: neighbors agree, 1: they are unrelated). A consensus layer is learned from all views side by side."
-                )
-            elif len(self.views) > 1:
-                lines.append(
-                    "Weights: the better the layer of a view agrees with the embedding of all layers, the more it counts (roughness 0: "
-                    "neighbors agree, 1: they are unrelated). No consensus: entities have too few views in common, or are too many."
-                )
+            lines += self._choices()
         else:
             lines.append("alpha, beta: set by you, or heuristic defaults (typical distances; a weak coupling, the same for all views).")
         lines.append(f"{'view':12s} {'alpha':>9s} {'beta':>9s} {'edges/node':>10s} {'weight':>7s} {'roughness':>9s}")
@@ -155,6 +171,7 @@ def make_report(
     embedding: Embedding,
     *,
     automatic: bool,
+    policy: Policy,
     n_neighbors: int,
     converged: bool,
 ) -> Report:
@@ -189,6 +206,9 @@ def make_report(
         exact=all(layer.exact for layer in layers),
         kkt_residual=max(layer.kkt_residual for layer in layers),
         converged=converged,
+        local_scaling=policy.local_scaling,
+        weighing=str(policy.named().weighing),
+        consensus_rule=str(policy.named().consensus),
     )
     weak = weak_points(report, int(np.bincount(labels, minlength=choice.n_clusters).min()))
     alone = unconnected(layers, beta)

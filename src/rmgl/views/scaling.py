@@ -70,7 +70,9 @@ def standard(X: Matrix) -> Scaler:
     X, largest, low, high = _bounded_columns(X)
     mean = np.asarray(X.mean(axis=0)).ravel()
     if sparse.issparse(X):
-        deviation = np.sqrt(np.maximum(np.asarray((X * X).mean(axis=0)).ravel() - mean**2, 0))
+        n_zeros = X.shape[0] - np.bincount(X.indices, minlength=X.shape[1])
+        squares = np.bincount(X.indices, weights=np.square(X.data - mean[X.indices]), minlength=X.shape[1])
+        deviation = np.sqrt((squares + n_zeros * mean**2) / X.shape[0])
     else:
         deviation = np.sqrt(np.square(X - mean).mean(axis=0))
     return Scaler("standard", False, largest, mean, np.where(high - low > 4 * EPSILON, deviation, np.inf))
