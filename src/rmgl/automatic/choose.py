@@ -201,7 +201,8 @@ class Chooser:
 
         def unpack(kept: dict[str, Any]) -> tuple[NDArray[np.float64], list[Learned]]:
             longest = 1.01 * np.sqrt(guidance / 2)  # as `work` makes them, with some room for rounding
-            rows = sound_numbers("the guide", kept["rows"], (self.views.n_rows, self.n_clusters), least=-longest, most=longest)
+            sound_numbers("the guide", kept["rows"], (self.views.n_rows, self.n_clusters), least=-longest, most=longest)
+            rows = kept["rows"]  # in the order in memory that it was stored in: sums over it are rounded in the same way
             return rows, [
                 unpacked_layer(item.layer.origin, item.candidates.regrown(part["candidates"], item.own(rows)), part["layer"])
                 for item, part in zip(layers, kept["layers"], strict=True)
