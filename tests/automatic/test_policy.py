@@ -41,7 +41,7 @@ def assert_same(one, other):
 # Rules for single calls, which tests count
 
 
-def seven_two_one(roughness, with_consensus):
+def seven_two_one(roughness, shares, with_consensus):
     return np.array([0.7, 0.2, 0.1])
 
 
@@ -161,9 +161,9 @@ def test_references_are_the_embeddings_on_which_roughness_is_measured(views):
 def test_a_weighing_rule_of_ones_own(views):
     calls = []
 
-    def rule(roughness, with_consensus):
+    def rule(roughness, shares, with_consensus):
         calls.append((np.array(roughness), with_consensus))
-        return seven_two_one(roughness, with_consensus)
+        return seven_two_one(roughness, shares, with_consensus)
 
     model = fit(views, Policy(weighing=rule))
     ((measured, with_consensus),) = calls
@@ -310,7 +310,7 @@ def test_the_mean_roughness_is_geometric():
 @pytest.mark.parametrize("with_consensus", [True, False])
 def test_every_weighing_rule_gives_weights_that_sum_to_one(rule, with_consensus):
     for measured in ([0.1], [0.1, 0.1, 0.1], [0.005, 1.2, 0.3]):
-        weights = WEIGHING_RULES[rule](measured, with_consensus)
+        weights = WEIGHING_RULES[rule](measured, np.ones(len(measured)), with_consensus)
         assert weights.sum() == pytest.approx(1.0, rel=1e-12)
         assert (weights > 0).all()
         assert (np.diff(weights[np.argsort(measured)]) <= 1e-15).all()  # the rougher, the less
@@ -335,7 +335,7 @@ def test_numbers_out_of_range_are_refused(fields, message):
 @pytest.mark.parametrize("weights", [[1.0], [1.0, 1.0, 1.0], [1.0, -1.0], [np.nan, 1.0], [0.0, 0.0]])
 def test_weights_of_a_rule_are_checked(weights):
     with pytest.raises(ValueError, match=r"policy: the rule for weighing returned .*must return 2 finite numbers >= 0"):
-        Policy(weighing=lambda roughness, with_consensus: weights).weigh([0.1, 0.2], True)
+        Policy(weighing=lambda roughness, shares, with_consensus: weights).weigh([0.1, 0.2], [1.0, 1.0], True)
 
 
 def test_a_rule_for_the_number_returns_evidence():

@@ -15,21 +15,35 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
+from scipy.spatial.distance import squareform
 
-from rmgl.automatic.consensus import consensus_factors, consensus_name, incomplete_candidates
+from rmgl.automatic.consensus import (
+    consensus_costs,
+    consensus_factors,
+    consensus_name,
+    incomplete_candidates,
+    incomplete_distances,
+    nearest_in,
+)
 from rmgl.automatic.learned import Learned, unpacked_layer
+from rmgl.automatic.neighbors import N_NEIGHBORS, neighbor_layer
 from rmgl.automatic.number_of_clusters import NumberOfClusters
 from rmgl.automatic.policy import Policy
-from rmgl.automatic.weighing import LEAST_ROUGHNESS, mean_roughness, roughness
+from rmgl.automatic.weighing import informative_edges, mean_roughness, roughness
 from rmgl.checks import Unsound, expect, sound_numbers
 from rmgl.edges import Candidates, Vector, find_candidates, resolve
-from rmgl.embedding.eigenvectors import Graph, smallest_eigenvectors, unit_rows, weighted_sum
-from rmgl.layer import Origin
+from rmgl.edges.neighborhoods import centered
+from rmgl.edges.search import nearest_rows
+from rmgl.embedding.eigenvectors import Graph, unit_rows, weighted_sum
+from rmgl.embedding.fragments import embed_without, find_fragments, place_fragments
+from rmgl.layer import Layer, Origin
 from rmgl.layer.wanted_edges import solve_for_edges
 from rmgl.model.given import Stores, asked_candidates
 from rmgl.model.run import Run
@@ -39,6 +53,10 @@ from rmgl.views.matrix import side_by_side
 from rmgl.views.views import Views
 
 EIGEN_TOL = 1e-4
+SMOOTHER = 3.0
+"""How many times rougher than the consensus the views may be before they are taken to disagree with it,"""
+LEAST_EXCESS = 0.25
+"""and by how much more for a part of its costs to be added; all of it is at twice as much."""
 
 Search = Callable[[str, Any, Check], Candidates]
 """search(name, X, check): the candidate pairs of a view, with their costs."""
@@ -56,6 +74,8 @@ class Choice:
     number: NumberOfClusters | None = None
     guide: NDArray[np.float64] | None = None
     """The rows whose squared distances are part of all costs in the end."""
+    min_cluster_size: float = 0.0
+    """The size below which a cluster that is no island is a fragment."""
     graph: Graph | None = None
     """The weighted sum of the layers before any of them was guided, from which evidence is taken (None: take it from the layers)."""
 
@@ -102,6 +122,14 @@ class Chooser:
     random_state: np.random.RandomState
     run: Run
     solver: str = "newton"
+    neighbors: Layer | None = None
+    """The plain neighbor layer, if there is one."""
+
+    @property
+    def min_cluster_size(self) -> float:
+        """The size below which a cluster that is no island is a fragment."""
+        assert self.n_clusters is not None
+        return self.policy.small_cluster * self.views.n_rows / self.n_clusters
 
     def choose(self) -> Choice:
         """All steps, one after the other."""
@@ -110,9 +138,10 @@ class Chooser:
         if self.policy.has_consensus(self.views):
             layers = [*layers, self.learn_consensus()]
             self.run.tell({"step": "consensus"})
+        chooser = replace(self, neighbors=self.find_neighbors())
         if self.n_clusters is not None:
-            return self.choose_for(layers)
-        graph = self.sum_of(layers, equal_weights(layers))
+            return chooser.choose_for(layers)
+        graph = chooser.sum_of(layers, equal_weights(layers))
         number = self.run.step(
             "number",
             lambda: self.policy.choose_number(graph, self.random_state),
@@ -120,17 +149,16 @@ class Chooser:
             random_state=self.random_state,
         )
         self.run.tell({"step": "number of clusters"})
-        return replace(self, n_clusters=number.chosen).choose_for(layers, number)
+        return replace(chooser, n_clusters=number.chosen).choose_for(layers, number)
 
     def choose_for(self, layers: list[Learned], number: NumberOfClusters | None = None) -> Choice:
-        """Weights, guidance and beta for a given number of clusters."""
+        """Weights, agreement, guidance and beta for a given number of clusters."""
         assert self.n_clusters is not None
         weights, found = equal_weights(layers), None
         if len(self.views.names) > 1:
-            found = self.run.step(
-                "roughness", lambda: self.measure_roughness(layers), unpack=self.unpack_roughness, random_state=self.random_state
-            )
-            weights = layer_weights(layers, self.policy.weigh(found, has_consensus(layers)))
+            found = self.run.step("roughness", lambda: self.measure(layers), unpack=self.unpack_measured, random_state=self.random_state)
+            weights = layer_weights(layers, self.policy.weigh(found["roughness"], found["shares"], has_consensus(layers)))
+            layers = self.agree(layers, weights, found)
         graph = self.sum_of(layers, weights)
         rows = None
         for place, guidance in enumerate(self.policy.guidance):
@@ -138,32 +166,61 @@ class Chooser:
                 break
             rows, layers = self.guided_pass(place, guidance, layers, weights)
             self.run.tell({"step": "guidance", "guidance": guidance})
-        beta = self.policy.coupling * self.views.n_rows / (2 * self.n_clusters) * weights / weights.max()
+        unit = self.policy.coupling * self.views.n_rows / (2 * self.n_clusters) / weights.max()
         problems = [
-            ViewProblem(item.layer.origin, item.candidates, item.layer.alpha, float(b), self.views.n_rows, item.layer.potentials)
-            for item, b in zip(layers, beta, strict=True)
+            ViewProblem(
+                item.layer.origin, item.candidates, item.layer.alpha, float(unit * w), self.views.n_rows, start=item.layer.potentials
+            )
+            for item, w in zip(layers, weights, strict=True)
         ]
+        if self.neighbors is not None:
+            problems.append(ViewProblem.of_given(self.neighbors, float(unit * self.policy.neighbor_share * weights.sum())))
         shares = np.array([weight for item, weight in zip(layers, weights, strict=True) if item.layer.role == "view"])
-        return Choice(problems, self.n_clusters, shares, found, number, rows, graph)
+        return Choice(
+            problems, self.n_clusters, shares, None if found is None else found["roughness"], number, rows, self.min_cluster_size, graph
+        )
 
     def learn_view(self, view: int, check: Check) -> Learned:
         """The layer of one view, alone."""
         origin, X = Origin(self.views.names[view], nodes=self.views.observed_rows(view), views=(view,)), self.views.own(view)
         return self.step(f"view-{view}", origin, X, lambda: self.search(origin.name, X, check), check)
 
+    @cached_property
+    def scaled(self) -> Views:
+        """The views, each divided by its spread."""
+        factors = consensus_factors(self.views)
+        return replace(self.views, matrices=tuple(X * factor for X, factor in zip(self.views.matrices, factors, strict=True)))
+
+    @cached_property
+    def together(self) -> Any:
+        """All views side by side, each divided by its spread; None if entities are missing from views, or their rows are empty."""
+        return side_by_side(self.scaled.matrices) if self.views.complete else None
+
     def learn_consensus(self) -> Learned:
         """The layer of all views side by side, each divided by its spread."""
         factors = consensus_factors(self.views)
-        matrices = tuple(X * factor for X, factor in zip(self.views.matrices, factors, strict=True))
-        scaled = replace(self.views, matrices=matrices)
         origin = Origin(consensus_name(self.views.names), "consensus", None, tuple(range(len(factors))), factors)
-        X = side_by_side(matrices) if self.views.complete else None
 
         def search() -> Candidates:
             floor_share = self.policy.floor_share if self.policy.local_scaling else None
-            return incomplete_candidates(scaled, floor_share) if X is None else self.search(origin.name, X, lambda: None)
+            if self.together is None:
+                return incomplete_candidates(self.scaled, floor_share)
+            return self.search(origin.name, self.together, lambda: None)
 
-        return self.step("consensus", origin, X, search, lambda: None)
+        return self.step("consensus", origin, self.together, search, lambda: None)
+
+    def find_neighbors(self) -> Layer | None:
+        """The plain neighbor layer of all views side by side, if there is one: rows of zeros are compared as they are."""
+        if self.policy.neighbor_share == 0:
+            return None
+        if not any(self.views.n_missing):
+            X = centered(side_by_side(self.scaled.matrices))
+            neighbors, _ = nearest_rows(X, np.arange(self.views.n_rows), N_NEIGHBORS)
+        elif self.policy.has_consensus(self.views):
+            neighbors = nearest_in(squareform(incomplete_distances(self.scaled)), N_NEIGHBORS)
+        else:
+            return None
+        return neighbor_layer(neighbors, [*self.views.names, consensus_name(self.views.names)], consensus_factors(self.views))
 
     def step(self, key: str, origin: Origin, X: Any, search: Callable[[], Candidates], check: Check) -> Learned:
         """A layer, learned or read from the checkpoint."""
@@ -180,15 +237,61 @@ class Chooser:
 
         return self.run.step(key, learn, pack=Learned.pack, unpack=unpack)
 
-    def measure_roughness(self, layers: Sequence[Learned]) -> Vector:
-        """The roughness of every view: the geometric mean of those on the embeddings that the policy refers to."""
-        embeddings = {"together": self.embed(layers, equal_weights(layers))}
+    def measure(self, layers: Sequence[Learned]) -> dict[str, Vector]:
+        """How well layers agree with common embeddings, by their informative edges.
+
+        "roughness" is that of every view, the geometric mean over the embeddings that the policy refers to; "shares" are the shares of the
+        edge weight of every view that are informative; "on_consensus" is the roughness of every layer on the embedding of the consensus.
+        """
+        views = [item for item in layers if item.layer.role == "view"]
         consensus = [item for item in layers if item.layer.role == "consensus"]
+        embeddings = {"together": self.embed(layers, equal_weights(layers))}
         if consensus:
             embeddings["consensus"] = self.embed(consensus, [1.0])
-        views = [item for item in layers if item.layer.role == "view"]
         used = [embeddings[name] for name in self.policy.references if name in embeddings] or [embeddings["together"]]
-        return mean_roughness(np.array([[roughness(rows, self.among_all(item)) for item in views] for rows in used]))
+        graphs = [self.informative(item) for item in layers]
+        measured = np.array([[roughness(rows, graph) for graph in graphs[: len(views)]] for rows in used])
+        shares = [float(graph.sum() / item.layer.adjacency.sum()) for graph, item in zip(graphs, views, strict=False)]
+        on_consensus = [roughness(embeddings["consensus"], graph) for graph in graphs] if consensus else []
+        return {"roughness": mean_roughness(measured), "shares": np.array(shares), "on_consensus": np.array(on_consensus)}
+
+    def informative(self, item: Learned) -> Any:
+        """The informative edges of a layer, with all entities as nodes."""
+        assert self.n_clusters is not None
+        if self.policy.small_component == 0:
+            return self.among_all(item)
+        X = self.views.own(item.layer.views[0]) if item.layer.role == "view" else side_by_side(self.views.matrices)
+        min_size = self.policy.small_component * self.views.n_rows / self.n_clusters
+        return replace(item.layer, adjacency=informative_edges(X, item.layer.adjacency, min_size)).among_all(self.views.n_rows).adjacency
+
+    def agree(self, layers: list[Learned], weights: Vector, found: dict[str, Vector]) -> list[Learned]:
+        """The layers of views that each separate only some of the clusters, learned again with a share of the costs of the consensus."""
+        share = self.policy.consensus_share * disagreement(found["on_consensus"], weights) if has_consensus(layers) else 0.0
+        if share == 0:
+            return layers
+        consensus = layers[-1]
+
+        def with_share(item: Learned, check: Check) -> tuple[Origin, Candidates]:
+            costs = consensus_costs(consensus.candidates, self.together, item.layer.nodes, share)
+            return replace(item.layer.origin, consensus_share=share), item.candidates.with_added(costs, check)
+
+        def again(item: Learned, check: Check) -> Learned:
+            origin, candidates = with_share(item, check)
+            options: dict[str, Any] = {"last": item.layer, "solver": self.solver, "check": check}
+            return Learned(*solve_for_edges(origin, candidates, self.n_neighbors, **options))
+
+        def unpack(kept: Any) -> list[Learned]:
+            restored = []
+            for item, part in zip(layers[:-1], kept, strict=True):
+                origin, candidates = with_share(item, lambda: None)
+                restored.append(unpacked_layer(origin, candidates.regrown(part["candidates"], None), part["layer"]))
+            return restored
+
+        views = self.run.step(
+            "agreement", lambda: self.team(again, layers[:-1]), pack=lambda result: [item.pack() for item in result], unpack=unpack
+        )
+        self.run.tell({"step": "agreement"})
+        return [*views, consensus]
 
     def guided_pass(
         self, place: int, guidance: float, layers: Sequence[Learned], weights: Vector
@@ -227,22 +330,50 @@ class Chooser:
         number.check(self.views.n_rows)
         return number
 
-    def unpack_roughness(self, kept: Any) -> Vector:
-        return sound_numbers("the roughness of the views", kept, (len(self.views.names),), least=LEAST_ROUGHNESS / 2)
+    def unpack_measured(self, kept: Any) -> dict[str, Vector]:
+        expect("how well layers agree", kept, dict[str, Any])
+        n_views, n_layers = len(self.views.names), len(self.views.names) + self.policy.has_consensus(self.views)
+        sizes = {"roughness": n_views, "shares": n_views, "on_consensus": n_layers if n_layers > n_views else 0}
+        return {name: sound_numbers(f"the {name} of the layers", kept[name], (size,), least=0.0) for name, size in sizes.items()}
 
     def among_all(self, item: Learned) -> Any:
         """The edge weights of a layer, with all entities as nodes."""
         return item.layer.among_all(self.views.n_rows).adjacency
 
     def sum_of(self, layers: Sequence[Learned], weights: Any) -> Graph:
-        """The weighted sum of layers."""
-        return weighted_sum([self.among_all(item) for item in layers], np.asarray(weights).tolist())
+        """The weighted sum of layers and of the plain neighbor layer."""
+        weights = np.asarray(weights)
+        graphs = [self.among_all(item) for item in layers]
+        if self.neighbors is not None:
+            graphs, weights = [*graphs, self.neighbors.adjacency], np.append(weights, self.policy.neighbor_share * weights.sum())
+        return weighted_sum(graphs, weights.tolist())
 
     def embed(self, layers: Sequence[Learned], weights: Any) -> NDArray[np.float64]:
-        """Unit rows of the common embedding."""
-        assert self.n_clusters is not None
+        """Unit rows of the common embedding. Fragments take no part in it, and are placed at the mean of their neighbors."""
+        n_clusters = self.n_clusters
+        assert n_clusters is not None
+        graph = self.sum_of(layers, weights)
         options: dict[str, Any] = {"tol": EIGEN_TOL, "random_state": self.random_state, "in_parts": self.team.in_parts}
-        return unit_rows(smallest_eigenvectors(self.sum_of(layers, weights), self.n_clusters, **options).vectors)
+        links = sparse.csr_array(graph) if self.neighbors is None else self.neighbors.adjacency
+        embedding = find_fragments(
+            lambda fragments: embed_without(graph, n_clusters, fragments, **options),
+            links,
+            n_clusters,
+            self.min_cluster_size,
+            random_state=self.random_state,
+        )
+        return unit_rows(place_fragments(unit_rows(embedding.vectors), embedding.fragments, graph))
+
+
+def disagreement(on_consensus: Vector, weights: Vector) -> float:
+    """How much rougher the views are on the embedding of the consensus than the consensus itself, the last layer: from 0 to 1.
+
+    Where views share their clusters, neighbors in a view are neighbors in the consensus, too. Where each view separates only some of the
+    clusters, its layer has edges between those that it merges, and is rough where the consensus is smooth.
+    """
+    views = weights[:-1] / weights[:-1].sum()
+    excess = float(views @ on_consensus[:-1]) - SMOOTHER * float(on_consensus[-1])
+    return float(np.clip((excess - LEAST_EXCESS) / LEAST_EXCESS, 0.0, 1.0))
 
 
 def has_consensus(layers: Sequence[Learned]) -> bool:

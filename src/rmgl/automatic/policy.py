@@ -16,7 +16,15 @@ from rmgl.automatic.weighing import WEIGHING_RULES, WeighingRule
 from rmgl.edges import Vector
 from rmgl.embedding.eigenvectors import Graph
 
-RANGES = (("guidance", 0.0, 100.0), ("coupling", 1e-6, 100.0), ("floor_share", 0.0, 1.0))
+RANGES = (
+    ("guidance", 0.0, 100.0),
+    ("coupling", 1e-6, 100.0),
+    ("floor_share", 0.0, 1.0),
+    ("neighbor_share", 0.0, 100.0),
+    ("small_component", 0.0, 1.0),
+    ("small_cluster", 0.0, 1.0),
+    ("consensus_share", 0.0, 100.0),
+)
 """The least and the largest value of each number."""
 Rule = TypeVar("Rule", bound=Callable[..., Any])
 
@@ -32,7 +40,7 @@ class Policy:
     Examples
     --------
     >>> from rmgl.automatic.policy import Policy
-    >>> Policy(weighing="equal", guidance=()).weigh([0.1, 0.3], True).tolist()
+    >>> Policy(weighing="equal", guidance=()).weigh([0.1, 0.3], [1.0, 1.0], True).tolist()
     [0.5, 0.5]
     """
 
@@ -41,7 +49,7 @@ class Policy:
     rule(views) -> bool."""
     weighing: str | WeighingRule = "agreement"
     """How much each view counts: "agreement" (the smoother the common embedding on its layer, the more), "equal", or
-    rule(roughness, with_consensus) -> weights that sum to one."""
+    rule(roughness, shares, with_consensus) -> weights that sum to one."""
     number: str | NumberRule = "modularity"
     """How the number of clusters is chosen where it is not given: "modularity", or rule(graph, random_state) -> NumberOfClusters."""
     guidance: tuple[float, ...] = (0.1, 0.3, 1.0)
@@ -54,6 +62,15 @@ class Policy:
     """Whether squared distances are taken in units of the distances to the 7th neighbors."""
     floor_share: float = 0.7
     """The least cost of a pair, as a share of the 5th smallest cost at its nodes."""
+    neighbor_share: float = 0.0
+    """The weight of the plain neighbor layer in the common graph, as a share of the weight of all other layers (0: no such layer)."""
+    small_component: float = 0.0
+    """Size, as a share of the mean size of a cluster, below which the edges of a component do not count in roughness and weights, nor do
+    those between identical rows (0: all edges count)."""
+    small_cluster: float = 0.0
+    """Size, as a share of the mean size of a cluster, below which a cluster that is no island is a fragment (0: none is)."""
+    consensus_share: float = 0.0
+    """The largest share of the costs of the consensus that is added to those of views that each separate only some of the clusters."""
     unit_rows: bool = True
     """Whether k-means sees the rows of the embedding with length one."""
 
@@ -70,9 +87,10 @@ class Policy:
         """Whether these views get a consensus layer. A single view is its own consensus."""
         return len(views.names) > 1 and bool(find_rule("consensus", self.consensus, CONSENSUS_RULES)(views))
 
-    def weigh(self, roughness: Any, with_consensus: bool) -> Vector:
-        """The weights of the views, which sum to one, from their roughness."""
-        weights = np.asarray(find_rule("weighing", self.weighing, WEIGHING_RULES)(roughness, with_consensus), dtype=np.float64)
+    def weigh(self, roughness: Any, shares: Any, with_consensus: bool) -> Vector:
+        """The weights of the views, which sum to one, from their roughness and the shares of edge weight on which it was measured."""
+        rule = find_rule("weighing", self.weighing, WEIGHING_RULES)
+        weights = np.asarray(rule(roughness, shares, with_consensus), dtype=np.float64)
         if weights.shape != (len(roughness),) or not np.isfinite(weights).all() or weights.min() < 0 or not weights.sum() > 0:
             raise ValueError(
                 f"policy: the rule for weighing returned {weights.tolist()}, but must return {len(roughness)} finite numbers >= 0, "
@@ -111,3 +129,7 @@ def find_rule(field: str, rule: str | Rule, known: Mapping[str, Rule]) -> Rule:
     if rule not in known:
         raise ValueError(f"policy: {field}={rule!r} is not known: use one of {', '.join(map(repr, known))}, or a function")
     return known[rule]
+
+
+ROBUST = Policy(guidance=(0.3,), neighbor_share=0.2, small_component=0.2, small_cluster=0.15, consensus_share=2.0)
+"""A policy for data that fall into fragments, and for views that each separate only some of the clusters."""

@@ -16,24 +16,29 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from scipy.sparse import csgraph
 
-from rmgl.edges import Vector
+from rmgl.edges import PairList, Vector
+from rmgl.views.matrix import Matrix
 
 LEAST_ROUGHNESS = 0.005
 """Added to every roughness, so that a view that agrees perfectly does not get all the weight."""
 POWER = -2.0
 POWER_WITHOUT_CONSENSUS = -1.5
 
-WeighingRule = Callable[[Any, bool], Vector]
-"""rule(roughness, with_consensus): the weights of the views, which sum to one."""
+WeighingRule = Callable[[Any, Any, bool], Vector]
+"""rule(roughness, shares, with_consensus): the weights of the views, which sum to one. `shares` are those of the edge weight of each view
+on which roughness was measured."""
 
 
 def roughness(rows: NDArray[np.float64], adjacency: sparse.csr_array) -> float:
     """The mean of |u_i - u_j|^2 over the edges, by weight, divided by that over all pairs of nodes."""
     degrees = adjacency.sum(axis=1)
+    if not degrees.any():
+        return 1.0
     image = degrees[:, None] * rows - adjacency @ rows
     unrelated = np.square(rows).sum() / len(rows) - np.square(rows.mean(axis=0)).sum()
-    return float(np.einsum("nk,nk->", rows, image) / degrees.sum() / unrelated) if unrelated > 0 else 0.0
+    return max(0.0, float(np.einsum("nk,nk->", rows, image) / degrees.sum() / unrelated)) if unrelated > 0 else 0.0
 
 
 def mean_roughness(measured: NDArray[np.float64]) -> Vector:
@@ -42,21 +47,39 @@ def mean_roughness(measured: NDArray[np.float64]) -> Vector:
     return np.exp(mean)
 
 
-def by_agreement(roughness: Any, with_consensus: bool) -> Vector:
-    """Weights proportional to r^-2.
+def informative_edges(X: Matrix, adjacency: sparse.csr_array, min_size: float) -> sparse.csr_array:
+    """The edges of a layer between rows of X that differ, in components of at least `min_size` nodes.
+
+    Copies of a row agree on everything, and the nodes of a small component with one another: their edges do not show whether a view
+    agrees with the others.
+    """
+    adjacency = adjacency.copy()
+    adjacency.prune()
+    n_components, component = csgraph.connected_components(adjacency, directed=False)
+    large = np.bincount(component, minlength=n_components)[component] >= min_size
+    kept = (PairList(adjacency).measure(X) > 0) & np.repeat(large, np.diff(adjacency.indptr))
+    graph = sparse.csr_array((adjacency.data * kept, adjacency.indices, adjacency.indptr), shape=adjacency.shape)
+    graph.eliminate_zeros()
+    return graph
+
+
+def by_agreement(roughness: Any, shares: Any, with_consensus: bool) -> Vector:
+    """Weights proportional to the share of informative edges times r^-2.
 
     Without a consensus the embedding of all views together is all there is to agree with, and each view has a part in it: r^-1.5.
     """
-    return normalized(np.asarray(roughness) ** (POWER if with_consensus else POWER_WITHOUT_CONSENSUS))
+    return normalized(np.asarray(shares) * np.asarray(roughness) ** (POWER if with_consensus else POWER_WITHOUT_CONSENSUS))
 
 
-def equally(roughness: Any, with_consensus: bool) -> Vector:
+def equally(roughness: Any, shares: Any, with_consensus: bool) -> Vector:
     """The same weight for every view."""
     return np.full(len(roughness), 1 / len(roughness))
 
 
 def normalized(values: Vector) -> Vector:
-    return values / float(values.sum())
+    """Values that sum to one; all the same if all are zero."""
+    total = float(values.sum())
+    return values / total if total > 0 else np.full(len(values), 1 / len(values))
 
 
 WEIGHING_RULES: dict[str, WeighingRule] = {"agreement": by_agreement, "equal": equally}

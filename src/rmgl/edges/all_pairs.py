@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from scipy.spatial.distance import squareform
 
 from rmgl.edges.interface import ActivePairs, Evaluation, Vector
 from rmgl.running.memory import require_memory
@@ -85,6 +86,10 @@ class AllPairs:
                 others = close[at : at + chunk]
                 difference = X[others + i + 1] - X[[i] * others.size]
                 row[others] = np.asarray((difference * difference).sum(axis=1)).ravel()
+
+    def entries_of(self, square: NDArray[np.float64]) -> Vector:
+        entries: Vector = squareform(square, checks=False)
+        return entries
 
     def localized(self, distances: Vector, scales: Vector, floors: Vector) -> Vector:
         from rmgl import kernels

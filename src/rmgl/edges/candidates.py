@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +34,10 @@ BLOCK_ENTRIES = 1 << 20
 REASONS = ("all pairs", "certified", "approximate", "given")
 
 
+AddedCosts: TypeAlias = Callable[[Edges, Check], Vector]
+"""added(edges, check): costs >= 0 of the pairs of a store."""
+
+
 @dataclass(frozen=True)
 class Candidates:
     """Candidate pairs, their distances (locally scaled or not), and what is known about the pairs that are left out."""
@@ -49,6 +54,8 @@ class Candidates:
     """An embedding whose squared distances are added to `distances` (None: no guidance)."""
     unguided: Vector | None = None
     """The distances without those of the guide (None: there is no guide)."""
+    added: AddedCosts | None = None
+    """Costs from other data of the same entities that are part of `distances` (None: there are none)."""
 
     @classmethod
     def certified(cls, found: Neighborhoods, check: Check = lambda: None) -> Candidates:
@@ -59,6 +66,10 @@ class Candidates:
         """Add the squared distances of the rows of `guide` to the distances, in place of those of an earlier guide."""
         unguided = self.distances if self.unguided is None else self.unguided
         return replace(self, distances=unguided + self.edges.measure(guide, check), guide=guide, unguided=unguided)
+
+    def with_added(self, added: AddedCosts | None, check: Check = lambda: None) -> Candidates:
+        """Add costs from other data of the same entities to the distances of candidates without a guide. No cost becomes smaller."""
+        return self if added is None else replace(self, distances=self.distances + added(self.edges, check), added=added)
 
     def pack(self) -> dict[str, Any] | None:
         """The values from which `unpacked` restores these candidates without a search; None for all pairs."""
@@ -91,7 +102,7 @@ class Candidates:
             pattern, radii, _ = sound_packed(packed, self.edges.n_nodes)
             if radii is None:
                 raise Unsound("the candidate pairs have no radii")
-            grown = Candidates.certified(replace(self.neighborhoods, pattern=pattern, radii=radii), check)
+            grown = Candidates.certified(replace(self.neighborhoods, pattern=pattern, radii=radii), check).with_added(self.added, check)
         return grown if guide is None else grown.guided(guide, check)
 
     @classmethod
@@ -112,7 +123,7 @@ class Candidates:
         nodes = self.neighborhoods.too_small(potentials)
         if nodes.size == 0:
             return self
-        wider = Candidates.certified(self.neighborhoods.widened(nodes, potentials, check), check)
+        wider = Candidates.certified(self.neighborhoods.widened(nodes, potentials, check), check).with_added(self.added, check)
         return wider if self.guide is None else wider.guided(self.guide, check)
 
 

@@ -59,6 +59,9 @@ class Edges(Protocol):
     def measure(self, X: NDArray[np.float64] | sparse.csr_array, check: Check = ...) -> Vector:
         """||x_i - x_j||^2 for every candidate pair, from the rows of a view or embedding. `check` is called repeatedly and may raise."""
 
+    def entries_of(self, square: NDArray[np.float64]) -> Vector:
+        """The entries of a symmetric matrix for every candidate pair."""
+
     def localized(self, distances: Vector, scales: Vector, floors: Vector) -> Vector:
         """max(z_ij / (s_i s_j), min(f_i, f_j)) for every candidate pair."""
 

@@ -79,12 +79,20 @@ class LocalScaling:
         if not 0 <= self.floor_share <= 1:
             raise Unsound(f"the share of the floors is {self.floor_share}, but must be from 0 to 1")
 
+    def of_nodes(self, nodes: NDArray[np.intp]) -> LocalScaling:
+        """The scaling of some of the nodes."""
+        return LocalScaling(self.scales[nodes], self.floors[nodes], self.floor_share)
+
     def costs_of_new(self, neighbors: Indices, distances: NDArray[np.float64]) -> NDArray[np.float64]:
         """The costs of new nodes, from their squared distances to fitted nodes, which include the nearest ones."""
         listed = min(LISTED, distances.shape[1])
         nearest = np.argpartition(distances, listed - 1, axis=1)[:, :listed]
         listed_distances = np.take_along_axis(distances, nearest, axis=1)
         new = LocalScaling.from_lists(np.take_along_axis(neighbors, nearest, axis=1), listed_distances, self.floor_share, among=self)
+        return self.costs_between(new, neighbors, distances)
+
+    def costs_between(self, new: LocalScaling, neighbors: Indices, distances: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The costs of new nodes with their own scaling, from their squared distances to any fitted nodes."""
         scaled = distances / (new.scales[:, None] * self.scales[neighbors])
         return np.maximum(scaled, np.minimum(new.floors[:, None], self.floors[neighbors]))
 

@@ -61,6 +61,10 @@ class PairList:
         self.in_parts(measure_rows, self.n_nodes)
         return out
 
+    def entries_of(self, square: NDArray[np.float64]) -> Vector:
+        entries: Vector = square[np.repeat(np.arange(self.n_nodes), np.diff(self.indptr)), self.indices]
+        return entries
+
     def localized(self, distances: Vector, scales: Vector, floors: Vector) -> Vector:
         from rmgl import kernels
 

@@ -51,6 +51,14 @@ class Embedding:
     """Connected components of the summed graph."""
     block: NDArray[np.float64]
     """The vectors and a few more, from which the next solve starts."""
+    fragments: NDArray[np.bool_] | None = None
+    """Nodes that take no part in the embedding (None: all do); their rows are zero."""
+
+    def among(self, nodes: NDArray[np.intp], fragments: NDArray[np.bool_]) -> Embedding:
+        """This embedding of some nodes as one of all nodes, with rows of zeros for the fragments."""
+        vectors, block = (np.zeros((fragments.size, part.shape[1])) for part in (self.vectors, self.block))
+        vectors[nodes], block[nodes] = self.vectors, self.block
+        return replace(self, vectors=vectors, block=block, fragments=fragments)
 
     def check(self, n_nodes: int, n_vectors: int) -> None:
         """Raise an error if an embedding read from a file is not a valid one of this shape."""

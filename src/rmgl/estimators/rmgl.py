@@ -6,10 +6,12 @@ import os
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import count
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import ClassifierTags, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -18,15 +20,17 @@ from rmgl.automatic.choose import Choice, choose_problems
 from rmgl.automatic.policy import Policy
 from rmgl.edges.local_scaling import LocalScaling
 from rmgl.embedding.eigenvectors import components, unit_rows, weighted_sum
+from rmgl.embedding.fragments import place_fragments
 from rmgl.embedding.labels import cluster_rows
 from rmgl.estimators.base import ViewsClusterer
 from rmgl.estimators.parameters import BY_NAME, LIST, NOTHING, SPARSE, TRUTH_VALUE, VERBOSITY, Kind, number, one_of, whole_number
 from rmgl.layer import SOLVERS
-from rmgl.model.alternate import Outcome, alternate
+from rmgl.model.alternate import Outcome, alternate, common_graph
 from rmgl.model.given import given_problems, is_auto
 from rmgl.model.run import Run
 from rmgl.model.separate import separate, separated
 from rmgl.model.view_problem import ViewProblem
+from rmgl.model.without_fragments import without_fragments
 from rmgl.placing.new_views import new_views, scaled_like
 from rmgl.placing.placement import Placed, Placement
 from rmgl.results.outliers import mean_lengths, outlier_scores
@@ -82,6 +86,10 @@ class RMGL(ViewsClusterer):
         Mean number of edges per node, where alpha is "auto". More edges give smoother layers, fewer show finer structure.
     components : bool
         Raise beta until every layer has exactly K components; the labels are then the components.
+    min_cluster_size : "auto" or float >= 0
+        A cluster with fewer members that is connected to others is a fragment: its members take no part in the embedding and join the
+        clusters of their neighbors (`fragments_`). "auto" takes the size from the `policy` where alpha and beta are chosen from the
+        data, and is 0 otherwise: no cluster is a fragment.
     align : {"outer", "inner"}, optional
         For DataFrames whose row labels differ: align their rows by label. "outer" keeps every entity of any view (it is missing from the
         others), "inner" those of all views. `index_` holds the labels in the order of `labels_`.
@@ -121,9 +129,10 @@ class RMGL(ViewsClusterer):
     eigenvalues_ : array of shape (K,)
         Smallest eigenvalues of sum_m beta_m L_m.
     layers_ : list of Layer
-        One per view, each with its adjacency, Laplacian and certificate; with automatic choices and several views also the one named
-        "consensus", last. The layer of a view is learned on the entities the view has (tr(L_m) is their number); the others have no
-        edges there. With automatic choices a view is taken as not having rows of zeros.
+        One per view, each with its adjacency, Laplacian and certificate. With automatic choices also the one named "consensus", if there
+        are several views, and, if the policy has it, the graph of nearest neighbors of all views side by side, named "neighbors", which
+        is given and not learned. The layer of a view is learned on the entities that are observed in it (tr(L_m) is their number); the
+        others have no edges there. With automatic choices, rows of zeros are treated as missing.
     alpha_, beta_ : arrays
         The values used, one per layer.
     view_weights_ : array of shape (M,)
@@ -135,6 +144,8 @@ class RMGL(ViewsClusterer):
         The scales s and floors f of the nodes, for each layer; None where distances are taken as they are.
     guide_ : array of shape (N, K) or None
         Rows whose squared distances are part of all costs.
+    fragments_ : array
+        Indices of the entities that took no part in the embedding; their rows in it are weighted means of those of their neighbors.
     scale_ : list of (name, reason)
         What was done to each view.
     index_ : array of shape (N,) or None
@@ -180,6 +191,7 @@ class RMGL(ViewsClusterer):
         "align": (one_of("outer", "inner"), NOTHING),
         "n_neighbors": (whole_number(least=1),),
         "components": (TRUTH_VALUE,),
+        "min_cluster_size": (AUTO, number(least=0)),
         "solver": (one_of(*SOLVERS),),
         "candidates": (one_of("auto", "all", "approximate"), whole_number(least=1), LIST, BY_NAME, SPARSE),
         "policy": (NOTHING, Kind("a Policy", lambda value: isinstance(value, Policy))),
@@ -199,6 +211,7 @@ class RMGL(ViewsClusterer):
         scale: Any = "auto",
         n_neighbors: int = 12,
         components: bool = False,
+        min_cluster_size: Any = "auto",
         align: str | None = None,
         views: Any = None,
         solver: str = "newton",
@@ -218,6 +231,7 @@ class RMGL(ViewsClusterer):
         self.scale = scale
         self.n_neighbors = n_neighbors
         self.components = components
+        self.min_cluster_size = min_cluster_size
         self.align = align
         self.views = views
         self.solver = solver
@@ -275,12 +289,17 @@ class RMGL(ViewsClusterer):
                 choice = self._pose_problems(views, team, random_state, run)
             problems, self.n_clusters_ = choice.problems, choice.n_clusters
 
-            def solve(stated: Sequence[ViewProblem], attempt: int) -> Outcome:
-                return self._alternate(stated, team, random_state, clock, run, attempt)
+            attempts = count()
 
-            outcome = solve(problems, 0)
+            def solve(stated: Sequence[ViewProblem], fragments: NDArray[np.bool_] | None = None) -> Outcome:
+                return self._alternate(stated, fragments, team, random_state, clock, run, next(attempts))
+
+            outcome = solve(problems)
             if self.components:
                 problems, outcome = separate(problems, outcome, self.n_clusters_, solve)
+            else:
+                min_size = self._min_cluster_size(choice)
+                outcome = without_fragments(problems, outcome, self.n_clusters_, min_size, solve, random_state)
         self._keep_choice(choice)
         self._keep(problems, outcome)
         self._keep_views(views, scalers)
@@ -300,6 +319,7 @@ class RMGL(ViewsClusterer):
             policy=self._policy,
             n_neighbors=self.n_neighbors,
             converged=self.converged_,
+            n_fragments=self.fragments_.size,
         )
         self._warn(outcome, run)
         return self
@@ -396,16 +416,20 @@ class RMGL(ViewsClusterer):
         options: dict[str, Any] = {"candidates": self.candidates, "n_neighbors": self.n_neighbors, "team": team, "run": run}
         if self.automatic:
             n_clusters = None if is_auto(self.n_clusters) else self.n_clusters
-            return choose_problems(
-                views, policy=self._policy, n_clusters=n_clusters, solver=self.solver, random_state=random_state, **options
-            )
+            policy = replace(self._policy, neighbor_share=0.0) if self.components else self._policy  # a given graph has its own components
+            return choose_problems(views, policy=policy, n_clusters=n_clusters, solver=self.solver, random_state=random_state, **options)
         problems = given_problems(views, self.alpha, self.beta, n_clusters=self.n_clusters, **options)
         beta = np.array([problem.beta for problem in problems])
         return Choice(problems, self.n_clusters, beta / beta.sum())
 
+    def _min_cluster_size(self, choice: Choice) -> float:
+        """The size below which a cluster that is no island is a fragment."""
+        return choice.min_cluster_size if is_auto(self.min_cluster_size) else float(self.min_cluster_size)
+
     def _alternate(
         self,
         problems: Sequence[ViewProblem],
+        fragments: NDArray[np.bool_] | None,
         team: Team,
         random_state: np.random.RandomState,
         clock: Stopwatch,
@@ -414,6 +438,7 @@ class RMGL(ViewsClusterer):
     ) -> Outcome:
         """Algorithm 1."""
         options: dict[str, Any] = {"solver": self.solver, "tol": self.tol, "max_iter": self.max_iter, "team": team, "clock": clock}
+        options["fragments"] = fragments
         with half_step_progress(self.max_iter, self.verbose > 0) as show:
 
             def progress(row: dict[str, Any]) -> None:
@@ -429,7 +454,13 @@ class RMGL(ViewsClusterer):
             return components(weighted_sum([layer.adjacency for layer in self.layers_], self.beta_.tolist()))[1]
         of_unit_length = self.automatic and self._policy.unit_rows
         rows = unit_rows(self.embedding_) if of_unit_length else self.embedding_
-        return cluster_rows(rows, self.n_clusters_, n_init=self.n_init, random_state=random_state)
+        kept = np.setdiff1d(np.arange(len(rows)), self.fragments_)
+        labels = np.empty(len(rows), dtype=np.intp)
+        labels[kept] = cluster_rows(rows[kept], self.n_clusters_, n_init=self.n_init, random_state=random_state)
+        if self.fragments_.size:
+            centers = np.array([rows[kept][labels[kept] == cluster].mean(axis=0) for cluster in range(self.n_clusters_)])
+            labels[self.fragments_] = cdist(rows[self.fragments_], centers).argmin(axis=1)
+        return labels
 
     def _score_outliers(self, views: Views) -> NDArray[np.float64]:
         """By the scales of the nodes where there are any, else by the mean distances along the edges."""
@@ -469,7 +500,9 @@ class RMGL(ViewsClusterer):
         self.guide_ = choice.guide
 
     def _keep(self, problems: list[ViewProblem], outcome: Outcome) -> None:
-        self._keep_embedding(outcome.state.embedding.vectors)
+        embedding = outcome.state.embedding
+        self._keep_embedding(place_fragments(embedding.vectors, embedding.fragments, common_graph(outcome.state)))
+        self.fragments_ = np.empty(0, dtype=np.intp) if embedding.fragments is None else np.flatnonzero(embedding.fragments)
         self.eigenvalues_ = outcome.state.embedding.values
         self.layers_ = [layer.among_all(len(self.embedding_)) for layer in outcome.state.layers]
         self.alpha_ = np.array([problem.alpha for problem in problems])
@@ -499,7 +532,7 @@ class RMGL(ViewsClusterer):
                 stacklevel=3,
             )
         for layer in self.layers_:
-            if layer.status != "converged":
+            if layer.status not in ("converged", "given"):
                 warnings.warn(layer.message, ConvergenceWarning, stacklevel=3)
             if not layer.exact:
                 warnings.warn(

@@ -19,7 +19,7 @@ from rmgl.layer.graphs import graph_to_igraph, graph_to_networkx
 from rmgl.layer.problem import LayerProblem
 from rmgl.layer.solution import ADVICE, DualSolution, Status
 
-Role = Literal["view", "consensus"]
+Role = Literal["view", "consensus", "neighbors"]
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,7 @@ class Origin:
     nodes: NDArray[np.intp] | None = None
     views: tuple[int, ...] = (0,)
     factors: tuple[float, ...] = (1.0,)
+    consensus_share: float = 0.0
 
 
 @record
@@ -72,25 +73,32 @@ class Layer:
     recall: float | None = None
     """Share of the true nearest neighbors of a sample of rows that are candidates; None for exact candidates."""
     role: Role = "view"
-    """Whether the layer was learned from one "view", or is the "consensus" of all views."""
+    """Whether the layer was learned from one "view", is the "consensus" of all views, or the given graph of nearest "neighbors"."""
     nodes: NDArray[np.intp] | None = field(default=None, repr=False)
     """Indices of the entities that the layer was learned on (None: all)."""
     views: tuple[int, ...] = (0,)
     """Indices of the views that the layer was learned from."""
     factors: tuple[float, ...] = (1.0,)
     """Factor that each of these views was multiplied by."""
+    consensus_share: float = 0.0
+    """The costs of the pairs in the consensus times this share are part of the costs."""
     scaling: LocalScaling | None = field(default=None, repr=False)
     """Local scales of the nodes that the layer was learned on; None if squared distances are not rescaled."""
 
     @property
+    def given(self) -> bool:
+        """Whether the layer is a given graph and was not learned."""
+        return self.status == "given"
+
+    @property
     def exact(self) -> bool:
         """Whether the layer is the solution over all pairs."""
-        return self.candidates in ("all pairs", "certified")
+        return self.given or self.candidates in ("all pairs", "certified")
 
     @property
     def gap(self) -> float:
         """Relative duality gap |objective - lower bound| / objective; no layer has an objective lower by more than this share."""
-        return abs(self.objective - self.lower_bound) / self.objective
+        return 0.0 if self.given else abs(self.objective - self.lower_bound) / self.objective
 
     @cached_property
     def degrees(self) -> Vector:
@@ -120,7 +128,7 @@ class Layer:
     @property
     def origin(self) -> Origin:
         """What the layer was learned from."""
-        return Origin(self.name, self.role, self.nodes, self.views, self.factors)
+        return Origin(self.name, self.role, self.nodes, self.views, self.factors, self.consensus_share)
 
     @cached_property
     def own_potentials(self) -> Vector:
@@ -130,6 +138,8 @@ class Layer:
     @property
     def message(self) -> str:
         """The status in words and, if the layer did not converge, what to change."""
+        if self.given:
+            return f"layer {self.name!r} is given"
         if self.status == "converged":
             among = "" if self.exact else f" (among {self.candidates} candidates, recall {self.recall:.3f})"
             return f"layer {self.name!r} converged{among}: KKT residual {self.kkt_residual:.1e}, relative gap {self.gap:.1e}"
@@ -148,7 +158,8 @@ class Layer:
         if self.scaling is not None:
             self.scaling.check(own)
         numbers = [self.alpha, self.kkt_residual, self.objective, self.lower_bound, self.n_passes]
-        if not np.isfinite(numbers).all() or not self.alpha > 0 or not self.objective > 0 or min(self.n_iter, self.n_passes) < 0:
+        positive = self.given or (self.alpha > 0 and self.objective > 0)
+        if not np.isfinite(numbers).all() or not positive or min(self.n_iter, self.n_passes, self.consensus_share) < 0:
             raise Unsound(f"{what} has a number out of range: all must be finite, alpha and the objective > 0, and counts >= 0")
 
     def among_all(self, n_entities: int) -> Layer:
@@ -202,3 +213,11 @@ def make_layer(origin: Origin, problem: LayerProblem, solution: DualSolution) ->
         n_passes=solution.n_passes,
         potentials=solution.point.u,
     )
+
+
+def given_layer(origin: Origin, adjacency: sparse.csr_array) -> Layer:
+    """Make a layer of a given graph with symmetric weights >= 0, scaled so that the degrees sum to the number of nodes."""
+    n = adjacency.shape[0]
+    scaled = sparse.csr_array(adjacency * (n / adjacency.sum()))
+    numbers: dict[str, Any] = dict.fromkeys(("alpha", "kkt_residual", "objective", "lower_bound", "n_passes"), 0.0)
+    return Layer(**vars(origin), **numbers, adjacency=scaled, status="given", n_iter=0, potentials=np.zeros(n), candidates="given")

@@ -11,10 +11,11 @@ from rmgl.edges import Vector
 from rmgl.layer.problem import DualPoint, LayerProblem
 
 SAMPLE_SIZE = 20_000
-Status = Literal["converged", "max_iter", "stalled"]
+Status = Literal["converged", "max_iter", "stalled", "given"]
 
 ADVICE = {
     "converged": "",
+    "given": "",
     "max_iter": "raise max_iter of learn_layer; solver='newton' and a larger alpha need fewer iterations",
     "stalled": "rounding errors prevent further progress, because alpha is very small beside the costs; raise alpha or scale the data",
 }

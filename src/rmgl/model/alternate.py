@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from rmgl.checks import Unsound, expect, sound_numbers
 from rmgl.edges import Edges, Vector
-from rmgl.embedding.eigenvectors import Embedding, Graph, judged, smallest_eigenvectors, weighted_sum
+from rmgl.embedding.eigenvectors import Embedding, Graph, weighted_sum
+from rmgl.embedding.fragments import embed_without, judge_without
 from rmgl.layer import Layer, solve_certified
 from rmgl.layer.problem import squared_norm
 from rmgl.layer.result import padded_graph
@@ -87,6 +88,7 @@ def alternate(
     progress: Callable[[dict[str, Any]], None] = lambda row: None,
     run: Run | None = None,
     key: str = "rounds",
+    fragments: NDArray[np.bool_] | None = None,
 ) -> Outcome:
     """Learn layers and embedding in turn until neither the objective nor the subspace changes.
 
@@ -99,10 +101,12 @@ def alternate(
     accuracy = COARSE if max_iter > 1 else TIGHT
     done = 0
     if run.has(key):
-        state, done, tight, log.entries = run.kept(key, random_state, lambda packed: unpacked_round(problems, n_clusters, packed, team))
+        state, done, tight, log.entries = run.kept(
+            key, random_state, lambda packed: unpacked_round(problems, n_clusters, packed, team, fragments)
+        )
         accuracy = TIGHT if tight else COARSE
     else:
-        state = first_state(problems, n_clusters, solver, accuracy, team, clock, random_state)
+        state = first_state(problems, n_clusters, solver, accuracy, team, clock, random_state, fragments)
         log.add("start", 0, state)
     for iteration in range(done + 1, max_iter + 1):
         if run.over:
@@ -127,14 +131,14 @@ def alternate(
 
 def packed_round(iteration: int, accuracy: Accuracy, history: list[dict[str, Any]], state: State) -> dict[str, Any]:
     """What a checkpoint keeps after a round."""
-    candidates = [view.candidates.pack() for view in state.problems]
-    layers = [layer.without_origin() for layer in state.layers]
+    learned = [(view, layer) for view, layer in zip(state.problems, state.layers, strict=True) if view.given is None]
+    candidates, layers = [view.candidates.pack() for view, _ in learned], [layer.without_origin() for _, layer in learned]
     packed = {"candidates": candidates, "layers": layers, "embedding": state.embedding, "terms": state.terms}
     return {"done": iteration, "tight": accuracy is TIGHT, "history": history, "state": packed}
 
 
 def unpacked_round(
-    problems: Sequence[ViewProblem], n_clusters: int, packed: dict[str, Any], team: Team
+    problems: Sequence[ViewProblem], n_clusters: int, packed: dict[str, Any], team: Team, fragments: NDArray[np.bool_] | None
 ) -> tuple[State, int, bool, list[dict[str, Any]]]:
     """The state, the number of rounds, whether the next one is tight, and the history that were packed, of the same problems."""
     done, tight = expect("the number of rounds", packed["done"], int), expect("the accuracy", packed["tight"], bool)
@@ -145,13 +149,17 @@ def unpacked_round(
     embedding = expect("the embedding", packed["state"]["embedding"], Embedding)
     terms = sound_numbers("the terms of the objective", packed["state"]["terms"], (len(problems), 3))
     embedding.check(problems[0].n_entities, n_clusters)
+    embedding = replace(embedding, fragments=fragments)
+    learned = [view for view in problems if view.given is None]
     packed_candidates = packed["state"]["candidates"]
-    grown = team(lambda item, check: item[0].regrown(item[1], check), list(zip(problems, packed_candidates, strict=True)))
+    grown = team(lambda item, check: item[0].regrown(item[1], check), list(zip(learned, packed_candidates, strict=True)))
     for view, layer in zip(grown, layers, strict=True):
         layer.check(view.edges.n_nodes)
         view.candidates.check_support(layer.adjacency)
-    layers = [layer.with_origin(view.origin, view.candidates.scaling) for view, layer in zip(grown, layers, strict=True)]
-    return State(grown, layers, embedding, _spreads(grown, embedding, team), terms), done, tight, history
+    restored = ((view, layer.with_origin(view.origin, view.candidates.scaling)) for view, layer in zip(grown, layers, strict=True))
+    pairs = [next(restored) if view.given is None else (view, view.given) for view in problems]
+    views, all_layers = [view for view, _ in pairs], [layer for _, layer in pairs]
+    return State(views, all_layers, embedding, _spreads(views, embedding, team), terms), done, tight, history
 
 
 def has_settled(old: State, new: State, tol: float) -> bool:
@@ -168,10 +176,13 @@ def first_state(
     team: Team,
     clock: Stopwatch,
     random_state: np.random.RandomState,
+    fragments: NDArray[np.bool_] | None,
 ) -> State:
     """The layers of the data alone, and their common embedding."""
 
     def learn(view: ViewProblem, check: Check) -> tuple[ViewProblem, Layer]:
+        if view.given is not None:
+            return view, view.given
         options: dict[str, Any] = {"solver": solver, "tol": accuracy.layer, "start": view.start, "check": check}
         candidates, layer = solve_certified(view.origin, view.candidates, view.alpha, **options)
         return replace(view, candidates=candidates), layer
@@ -181,7 +192,7 @@ def first_state(
         problems, layers = [view for view, _ in learned], [layer for _, layer in learned]
         spent += [layer.seconds for layer in layers]
     with clock("embedding"):
-        embedding = _embed(problems, layers, n_clusters, accuracy, team, random_state, start=None)
+        embedding = _embed(problems, layers, n_clusters, accuracy, team, random_state, fragments, start=None)
         spreads = _spreads(problems, embedding, team)
         terms = [_view_terms(*item) for item in zip(problems, layers, spreads, strict=True)]
         return State(problems, layers, embedding, spreads, np.array(terms))
@@ -194,9 +205,11 @@ def update_layers(state: State, solver: str, accuracy: Accuracy, team: Team, clo
         item: tuple[ViewProblem, Layer, Vector, NDArray[np.float64]], check: Check
     ) -> tuple[ViewProblem, Layer, NDArray[np.float64]]:
         view, layer, spread, terms = item
+        if view.given is not None:
+            return view, layer, terms
 
         def spread_on(edges: Edges) -> Vector:
-            return spread if edges is view.edges else edges.measure(view.own(state.embedding.vectors), check)
+            return spread if edges is view.edges else spread_of(view, edges, state.embedding, check)
 
         candidates, found = solve_certified(
             view.origin,
@@ -232,7 +245,15 @@ def update_embedding(
     n_clusters = state.embedding.vectors.shape[1]
     with clock("embedding"):
         embedding = _embed(
-            state.problems, state.layers, n_clusters, accuracy, team, random_state, start=state.embedding.block, explore=explore
+            state.problems,
+            state.layers,
+            n_clusters,
+            accuracy,
+            team,
+            random_state,
+            state.embedding.fragments,
+            start=state.embedding.block,
+            explore=explore,
         )
         spreads = _spreads(state.problems, embedding, team)
         terms = state.terms.copy()  # the first two do not depend on the embedding
@@ -240,7 +261,7 @@ def update_embedding(
         candidate = replace(state, embedding=embedding, spreads=spreads, terms=terms)
         if candidate.objective <= state.objective:
             return candidate
-        kept = judged(_graph(state.problems, state.layers), state.embedding, team.in_parts)
+        kept = judge_without(_graph(state.problems, state.layers), state.embedding, team.in_parts)
         return replace(state, embedding=kept, spreads=_spreads(state.problems, kept, team))  # on candidates that may have grown
 
 
@@ -287,6 +308,7 @@ def _embed(
     accuracy: Accuracy,
     team: Team,
     random_state: np.random.RandomState,
+    fragments: NDArray[np.bool_] | None,
     start: NDArray[np.float64] | None,
     explore: bool = False,
 ) -> Embedding:
@@ -297,7 +319,7 @@ def _embed(
         "random_state": random_state,
         "in_parts": team.in_parts,
     }
-    return smallest_eigenvectors(_graph(problems, layers), n_clusters, **options)
+    return embed_without(_graph(problems, layers), n_clusters, fragments, **options)
 
 
 def _graph(problems: Sequence[ViewProblem], layers: Sequence[Layer]) -> Graph:
@@ -308,9 +330,23 @@ def _graph(problems: Sequence[ViewProblem], layers: Sequence[Layer]) -> Graph:
 def _spreads(problems: Sequence[ViewProblem], embedding: Embedding, team: Team) -> list[Vector]:
     """||q_i - q_j||^2 on the candidates of every view; problems with the same candidates and entities share the measuring."""
     stores = {(id(view.edges), id(view.nodes)): view for view in problems}
-    spreads = team(lambda view, check: view.edges.measure(view.own(embedding.vectors), check), list(stores.values()))
+    spreads = team(lambda view, check: spread_of(view, view.edges, embedding, check), list(stores.values()))
     measured = dict(zip(stores, spreads, strict=True))
     return [measured[id(view.edges), id(view.nodes)] for view in problems]
+
+
+def common_graph(state: State) -> Graph:
+    """The weighted sum of the layers."""
+    return _graph(state.problems, state.layers)
+
+
+def spread_of(view: ViewProblem, edges: Edges, embedding: Embedding, check: Check) -> Vector:
+    """||q_i - q_j||^2 on pairs of nodes; 0 for pairs with a fragment, which takes no part in the embedding."""
+    spread = edges.measure(view.own(embedding.vectors), check)
+    if embedding.fragments is None:
+        return spread
+    with_one_fragment = edges.measure(view.own(embedding.fragments.astype(np.float64)[:, None]), check)
+    return spread * (1.0 - with_one_fragment)
 
 
 def _view_terms(view: ViewProblem, layer: Layer, spread: Vector) -> NDArray[np.float64]:

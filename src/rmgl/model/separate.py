@@ -13,21 +13,21 @@ FACTOR = 4.0
 """What beta is multiplied by from one attempt to the next."""
 MAX_STEPS = 15
 
-Solve = Callable[[Sequence[ViewProblem], int], Outcome]
-"""solve(problems, attempt): Algorithm 1."""
+Solve = Callable[[Sequence[ViewProblem]], Outcome]
+"""solve(problems): Algorithm 1."""
 
 
 def separate(
     problems: list[ViewProblem], outcome: Outcome, n_clusters: int, solve: Solve, *, stacklevel: int = 3
 ) -> tuple[list[ViewProblem], Outcome]:
     """Solve again with larger beta until every layer, and their sum, has exactly `n_clusters` components; warn if no beta does it."""
-    for attempt in range(1, MAX_STEPS + 1):
+    for _ in range(MAX_STEPS):
         if separated(outcome, n_clusters) or outcome.stopped:
             return problems, outcome
         if any(layer.n_components > n_clusters for layer in outcome.state.layers):
             break  # a larger beta joins nothing
         problems = [replace(problem, beta=FACTOR * problem.beta) for problem in problems]
-        outcome = solve(problems, attempt)
+        outcome = solve(problems)
     if not separated(outcome, n_clusters):
         counts = {layer.name: layer.n_components for layer in outcome.state.layers}
         warnings.warn(

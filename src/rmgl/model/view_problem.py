@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rmgl.edges import Candidates, Edges, Vector
-from rmgl.layer import Origin
+from rmgl.edges import Candidates, Edges, PairList, Vector
+from rmgl.layer import Layer, Origin
 from rmgl.running.threads import Check
 
 
@@ -23,8 +23,16 @@ class ViewProblem:
     beta: float
     n_entities: int
     """The number of entities in all views together."""
+    given: Layer | None = None
+    """The layer itself, if it is a given graph and not learned."""
     start: Vector | None = None
     """Potentials to start the first layer from."""
+
+    @classmethod
+    def of_given(cls, layer: Layer, beta: float) -> ViewProblem:
+        """A given layer, which only takes part in the embedding: its pairs have no cost but their distance in the embedding."""
+        edges = PairList(layer.adjacency.copy())
+        return cls(layer.origin, Candidates(edges, np.zeros(edges.indices.size), "given"), 0.0, beta, layer.n_nodes, given=layer)
 
     @property
     def name(self) -> str:

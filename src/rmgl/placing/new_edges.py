@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from rmgl.automatic.neighbors import N_NEIGHBORS
 from rmgl.edges import Vector
 from rmgl.edges.search import nearest_to
 from rmgl.edges.tiles import squared_lengths
@@ -117,8 +118,14 @@ class NewEdges:
         thresholds = costs - self.layer.own_potentials[self.neighbors]
         return one_node(thresholds, self.layer.alpha, float(self.layer.own_potentials.mean())), thresholds
 
+    def with_added(self, costs: NDArray[np.float64]) -> NewEdges:
+        """Add costs >= 0 to those of the listed nodes."""
+        return replace(self, costs=self.costs + costs)
+
     def mostly_active(self) -> NDArray[np.bool_]:
         """Whether over half of the listed nodes get weight, so that nodes that are not listed might, too."""
+        if self.layer.given:
+            return np.zeros(self.rows.size, dtype=bool)
         u, thresholds = self.solve(self.costs)
         mostly_active: NDArray[np.bool_] = 2 * (thresholds < u[:, None]).sum(axis=1) > thresholds.shape[1]
         return mostly_active
@@ -131,6 +138,8 @@ class NewEdges:
         guide: NDArray[np.float64] | None,
     ) -> Weights:
         """Solve the one-node problem, with the terms of q and g, the current rows of the embedding and of the guide, if given."""
+        if self.layer.given:
+            return Weights(self._graph(self.batch.beta * self.equal_shares()), np.zeros(self.rows.size, dtype=bool))
         costs = self.costs
         for own, theirs, factor in ((q, embedding, self.batch.beta), (g, guide, 1.0)):
             if own is not None and theirs is not None:
@@ -138,6 +147,14 @@ class NewEdges:
         u, thresholds = self.solve(costs)
         weights = np.maximum(u[:, None] - thresholds, 0.0) * (self.batch.beta / (4 * self.layer.alpha))
         return Weights(self._graph(weights), u > self.cut)
+
+    def equal_shares(self) -> NDArray[np.float64]:
+        """Weights in the plain neighbor layer: the same for all nearest nodes of a row, summing to one."""
+        weights = np.zeros(self.costs.shape)
+        length = min(N_NEIGHBORS, self.costs.shape[1])
+        nearest = np.argpartition(self.costs, length - 1, axis=1)[:, :length]
+        np.put_along_axis(weights, nearest, 1 / length, axis=1)
+        return weights
 
     def nearest(self, some: NDArray[np.intp]) -> sparse.csr_array:
         """Return the graph with an edge of weight one from each of the given rows to the entity of least cost."""
@@ -186,13 +203,18 @@ def one_node(thresholds: NDArray[np.float64], alpha: float, mean: float) -> Vect
 def near(X: Matrix, new_X: Matrix, length: int) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
     """Return the `length` rows of X nearest to each row of `new_X`, in any order, and their squared distances."""
     found = nearest_to(X, new_X, length)
+    return found, distances_to(X, new_X, found)
+
+
+def distances_to(X: Matrix, new_X: Matrix, listed: NDArray[np.intp]) -> NDArray[np.float64]:
+    """Return the squared distances of each row of `new_X` to the rows of X that are listed for it."""
     if sparse.issparse(X):
-        return found, np.column_stack([squared_lengths(X[column] - new_X) for column in found.T])
+        return np.column_stack([squared_lengths(X[column] - new_X) for column in listed.T])
     from rmgl import kernels
 
-    distances = np.empty(found.shape)
-    kernels.distances_to(new_X, X, found, distances)
-    return found, distances
+    distances = np.empty(listed.shape)
+    kernels.distances_to(new_X, X, listed, distances)
+    return distances
 
 
 def dense_distances(new_X: Matrix, X: Matrix) -> NDArray[np.float64]:

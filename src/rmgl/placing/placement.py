@@ -29,9 +29,10 @@ from scipy import sparse
 
 from rmgl.automatic.consensus import UNKNOWN
 from rmgl.edges import Vector
+from rmgl.edges.local_scaling import LISTED, LocalScaling
 from rmgl.embedding.eigenvectors import unit_rows
 from rmgl.layer import Layer
-from rmgl.placing.new_edges import Batch, NewEdges, dense_distances, n_listed
+from rmgl.placing.new_edges import Batch, NewEdges, dense_distances, distances_to, n_listed, near
 from rmgl.views.matrix import Matrix, side_by_side
 from rmgl.views.views import Views
 
@@ -85,6 +86,7 @@ class Placement:
     def _place_batch(self, new: Views, rows: NDArray[np.intp], all_nodes: bool = False) -> Placed:
         """Place some of the new rows; those with edges beyond the listed nodes are placed again with `all_nodes`."""
         edge_sets = [edges for place in range(len(self.layers)) for edges in self._possible_edges(place, new, rows, all_nodes)]
+        edge_sets = [self._with_consensus_costs(edges, new, rows) for edges in edge_sets]
         q, g = None, None
         for _ in range(N_ROUNDS):
             weights = [edges.weights(q, self.embedding, g, self.guide) for edges in edge_sets]
@@ -161,6 +163,38 @@ class Placement:
                 yield batch.edges_to_all(chosen, factor * dense_distances(new_X, X))
             else:
                 yield from batch.edges_to_nearest(chosen, X, new_X, factor)
+
+    def _with_consensus_costs(self, edges: NewEdges, new: Views, rows: NDArray[np.intp]) -> NewEdges:
+        """Add the share of the costs of the consensus that the layer was learned with."""
+        if edges.layer.consensus_share == 0:
+            return edges
+        consensus = next(layer for layer in self.layers if layer.role == "consensus")
+        costs = np.empty(edges.costs.shape)
+        observed = np.column_stack([new.mask(view)[rows[edges.rows]] for view in consensus.views])
+        for pattern in np.unique(observed, axis=0):
+            chosen = np.flatnonzero((observed == pattern).all(axis=1))
+            costs[chosen] = self._consensus_costs(consensus, new, rows[edges.rows[chosen]], pattern, edges.entities[chosen])
+        return edges.with_added(edges.layer.consensus_share * costs)
+
+    def _consensus_costs(
+        self, consensus: Layer, new: Views, rows: NDArray[np.intp], pattern: NDArray[np.bool_], entities: NDArray[np.intp]
+    ) -> NDArray[np.float64]:
+        """Return the costs in the consensus of new rows, which have the same views, and the entities listed for each."""
+        scaling = consensus.scaling
+        if self._has_missing(consensus):
+            distances = self._distances_with_missing(consensus, new, rows, pattern)
+            everyone = np.broadcast_to(np.arange(distances.shape[1]), distances.shape)
+            costs = distances if scaling is None else scaling.costs_of_new(everyone, distances)
+            return np.take_along_axis(costs, entities, axis=1)
+        views = [(view, factor) for view, factor, has in zip(consensus.views, consensus.factors, pattern, strict=True) if has]
+        X, new_X = _side_by_side(self.views, views, None), _side_by_side(new, views, rows)
+        factor = len(pattern) / len(views)
+        distances = factor * distances_to(X, new_X, entities)
+        if scaling is None:
+            return distances
+        nearest, apart = near(X, new_X, min(LISTED, X.shape[0]))
+        own = LocalScaling.from_lists(nearest, factor * apart, scaling.floor_share, among=scaling)
+        return scaling.costs_between(own, entities, distances)
 
     def _distances_with_missing(self, layer: Layer, new: Views, rows: NDArray[np.intp], pattern: NDArray[np.bool_]) -> NDArray[np.float64]:
         """Sum squared distances over the views; a view that one of two rows lacks adds the same constant as in the consensus layer."""

@@ -74,6 +74,12 @@ class Report:
     exact: bool
     kkt_residual: float
     converged: bool
+    neighbor_share: float = 0.0
+    """The weight of the plain neighbor layer in the common graph, as a share of that of all other layers (0: there is none)."""
+    consensus_share: float = 0.0
+    """The share of the costs of the consensus that the layers of the views were learned with."""
+    n_fragments: int = 0
+    """Entities that took no part in the embedding because they form fragments."""
     warnings: list[str] = field(default_factory=list)
     local_scaling: bool = True
     """Whether squared distances were taken in units of the distances to the 7th neighbors."""
@@ -115,6 +121,21 @@ class Report:
             lines.append(f"Scale: {view.name}: {view.scale} ({view.scale_reason}).{without}")
         if self.automatic:
             lines += self._choices()
+            if self.consensus_share > 0:
+                lines.append(
+                    "Each view separates only some of the clusters: the layers of the views were learned with "
+                    f"{self.consensus_share:.2f} times the costs of the consensus added to their own."
+                )
+            if self.neighbor_share > 0:
+                lines.append(
+                    "The graph of the nearest neighbors of all views side by side is one more layer of the common graph, with "
+                    f"{self.neighbor_share:.0%} of the weight of the others."
+                )
+            if self.n_fragments:
+                lines.append(
+                    f"{self.n_fragments} entities form fragments, small groups that keep their edge weight to themselves: they take "
+                    "no part in the embedding and have the labels of their neighbors (fragments_)."
+                )
         else:
             lines.append("alpha, beta: set by you, or heuristic defaults (typical distances; a weak coupling, the same for all views).")
         lines.append(f"{'view':12s} {'alpha':>9s} {'beta':>9s} {'edges/node':>10s} {'weight':>7s} {'roughness':>9s}")
@@ -174,6 +195,7 @@ def make_report(
     policy: Policy,
     n_neighbors: int,
     converged: bool,
+    n_fragments: int = 0,
 ) -> Report:
     """The report of a fit. Evidence is taken from the graph of the choice, or else from the layers themselves."""
     graph = weighted_sum([layer.adjacency for layer in layers], beta.tolist()) if choice.graph is None else choice.graph
@@ -206,6 +228,10 @@ def make_report(
         exact=all(layer.exact for layer in layers),
         kkt_residual=max(layer.kkt_residual for layer in layers),
         converged=converged,
+        neighbor_share=sum(float(b) for b, layer in zip(beta, layers, strict=True) if layer.given)
+        / sum(float(b) for b, layer in zip(beta, layers, strict=True) if not layer.given),
+        consensus_share=max(layer.consensus_share for layer in layers),
+        n_fragments=n_fragments,
         local_scaling=policy.local_scaling,
         weighing=str(policy.named().weighing),
         consensus_rule=str(policy.named().consensus),

@@ -30,6 +30,7 @@ ATTRIBUTES: dict[str, Any] = {
     "converged_": bool,
     "eigenvalues_": FloatArray,
     "embedding_": FloatArray,
+    "fragments_": NDArray[np.intp],
     "guide_": FloatArray | None,
     "history_": list[HistoryRow],
     "index_": NDArray[Any] | None,
@@ -78,7 +79,7 @@ def read_model(path: str | os.PathLike[str], kind: type[Model]) -> Model:
     try:
         model = kind(**content["parameters"])
         model._check_parameters()
-        attributes = expect("the attributes", content["attributes"], dict[str, Any])
+        attributes = {"fragments_": np.empty(0, dtype=np.intp)} | expect("the attributes", content["attributes"], dict[str, Any])
         check_attributes(attributes)
     except (KeyError, TypeError, AttributeError, ValueError, IndexError) as error:
         detail = f" ({error})" if isinstance(error, ValueError) else ""
@@ -118,6 +119,7 @@ def check_attributes(attributes: dict[str, Any]) -> None:
         check_numbers("the weights of the views", values, (n_views,))
     check_numbers("the outlier scores", fitted.outlier_score_, (n,))
     sound_indices("the labels", fitted.labels_, k, size=n)
+    sound_indices("the fragments", fitted.fragments_, n)
     if fitted.index_ is not None and fitted.index_.shape != (n,):
         raise Unsound(f"{fitted.index_.size} row labels for {n} rows")
     for layer in fitted.layers_:
