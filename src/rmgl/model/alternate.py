@@ -176,7 +176,7 @@ def first_state(
     team: Team,
     clock: Stopwatch,
     random_state: np.random.RandomState,
-    fragments: NDArray[np.bool_] | None,
+    fragments: NDArray[np.bool_] | None = None,
 ) -> State:
     """The layers of the data alone, and their common embedding."""
 
