@@ -1,4 +1,4 @@
-"""Pictures of the results: logarithmic axes, lines labeled where they end, colors that color-blind readers can tell apart."""
+"""Pictures of the results: logarithmic axes, lines labeled where they end, colors that color-blind readers can distinguish."""
 
 from collections.abc import Callable
 from pathlib import Path

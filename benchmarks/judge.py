@@ -25,7 +25,7 @@ THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_
 
 @dataclass(frozen=True)
 class Settings:
-    """The same for every method of a run."""
+    """Settings that all methods of a run share."""
 
     repeats: int = 5
     budget: float = 20.0

@@ -1,4 +1,4 @@
-"""Results of a suite as one JSON file that is written after every row, so that an interrupted run goes on where it was."""
+"""Results of a suite as one JSON file that is written after every row, so that an interrupted run resumes where it stopped."""
 
 import json
 import os

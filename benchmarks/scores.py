@@ -62,7 +62,7 @@ def water_level(heights: NDArray, volume: float) -> float:
 
 
 def score_log_degree(X: NDArray, theta: float, arrays: dict[str, NDArray]) -> dict[str, Any]:
-    """The same kind of residual for the log-degree model of Kalofolias, whose layers are not comparable with those of (P).
+    """A KKT residual of the log-degree model of Kalofolias, whose layers are not comparable with those of (P).
 
     The model is: minimize 2 theta z'w + ||w||^2 - sum_i log d_i over w >= 0. At its solution w_ij = ((1/d_i + 1/d_j) / 2 - theta z_ij)_+;
     the residual is the largest difference of the degrees of the right side from d, in units of the mean degree.

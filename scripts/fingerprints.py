@@ -25,8 +25,7 @@ from rmgl import RMGL
 from rmgl.datasets import load_uci_digits
 from rmgl.datasets.uci_digits import PAPER_PARAMETERS
 
-SHARED = Path(__file__).parents[2] / "shared" / "data"
-SHARED_NAMES = ("3sources", "aloi10", "mfeat", "msrcv1_5v", "ngs", "nutrimouse", "orl_4v", "prokaryotic", "snareseq", "webkb", "100leaves")
+NAMES = ("3sources", "aloi10", "mfeat", "msrcv1_5v", "ngs", "nutrimouse", "orl_4v", "prokaryotic", "snareseq", "webkb", "100leaves")
 
 
 def embedded_cases() -> Iterator[tuple[str, RMGL, dict[str, Any], dict[str, Any]]]:
@@ -42,10 +41,10 @@ def embedded_cases() -> Iterator[tuple[str, RMGL, dict[str, Any], dict[str, Any]
     yield "number of clusters", RMGL("auto", random_state=0), views, {}
 
 
-def shared_cases() -> Iterator[tuple[str, RMGL, dict[str, Any], dict[str, Any]]]:
-    """The shared data sets that are there, at the defaults."""
-    for name in SHARED_NAMES:
-        path = SHARED / f"{name}.npz"
+def stored_cases(folder: Path | None) -> Iterator[tuple[str, RMGL, dict[str, Any], dict[str, Any]]]:
+    """The data sets in a folder, at the defaults."""
+    for name in NAMES if folder is not None else ():
+        path = folder / f"{name}.npz"
         if path.exists():
             with np.load(path) as stored:
                 views = {key: stored[key] for key in stored.files if key.startswith("view_")}
@@ -64,9 +63,9 @@ def digest(array: np.ndarray) -> str:
     return hashlib.sha256(np.ascontiguousarray(array).tobytes()).hexdigest()[:16]
 
 
-def fingerprints() -> dict[str, dict[str, str]]:
+def fingerprints(folder: Path | None) -> dict[str, dict[str, str]]:
     found = {}
-    for cases in (embedded_cases(), shared_cases()):
+    for cases in (embedded_cases(), stored_cases(folder)):
         for name, model, views, options in cases:
             model.fit(views, **options)
             found[name] = {key: digest(array) for key, array in arrays_of(model, views).items()}
@@ -81,9 +80,10 @@ def fingerprints() -> dict[str, dict[str, str]]:
 def main() -> None:
     parser = argparse.ArgumentParser(description="Print fingerprints of fits, or compare them with earlier ones.")
     parser.add_argument("--against", type=Path, help="A file of earlier fingerprints to compare with.")
+    parser.add_argument("--data", type=Path, help="A folder of .npz files with views (view_0, view_1, ...) and classes (y) to fit as well.")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
-    found = fingerprints()
+    found = fingerprints(arguments.data)
     if arguments.against is None:
         sys.stdout.write(json.dumps(found, indent=1) + "\n")
         return

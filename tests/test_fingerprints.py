@@ -11,6 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from rmgl import RMGL
+
 DATA = Path(__file__).parent / "data" / "fingerprints.json"
 CASES = {
     name: (model, views, options)
@@ -35,13 +37,16 @@ def described(model, views):
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("name", CASES)
-def test_results_have_not_changed(name):
+def test_results_have_not_changed(name, tmp_path):
     model, views, options = CASES[name]
-    found, expected = described(model.fit(views, **options), views), json.loads(DATA.read_text())[name]
+    model.fit(views, **options)
+    found, expected = described(model, views), json.loads(DATA.read_text())[name]
     assert found.keys() == expected.keys()
     assert found["labels"] == expected["labels"]
     for key in found.keys() - {"labels"}:
         np.testing.assert_allclose(found[key], expected[key], rtol=1e-4, atol=1e-6, err_msg=key)
+    model.save(tmp_path / "model.rmgl")
+    assert described(RMGL.load(tmp_path / "model.rmgl"), views) == found  # to the last bit
 
 
 if __name__ == "__main__":

@@ -75,10 +75,10 @@ def test_weights_count_the_share_of_informative_edges():
 
 
 def test_disagreement_rises_from_none_to_one():
-    weights = np.array([0.5, 0.5, 1.0])
-    assert disagreement(np.array([0.2, 0.2, 0.1]), weights) == 0.0
-    assert disagreement(np.array([0.9, 0.9, 0.01]), weights) == 1.0
-    assert disagreement(np.array([0.4, 0.41, 0.01]), weights) == pytest.approx(0.5)
+    weights = np.array([0.25, 0.75])
+    assert disagreement(np.array([0.2, 0.2]), weights, 0.1) == 0.0
+    assert disagreement(np.array([0.9, 0.9]), weights, 0.01) == 1.0
+    assert disagreement(np.array([0.48, 0.38]), weights, 0.01) == pytest.approx(0.5)
 
 
 def test_views_that_each_separate_some_of_the_clusters(complementary):

@@ -273,7 +273,7 @@ def header_changed(rng, content):
 
 
 def member_changed(change):
-    """The same damage to a file inside a ZIP archive, with its checksum put right."""
+    """Damage a file inside a ZIP archive, with its checksum put right."""
 
     def member(rng, content):
         try:

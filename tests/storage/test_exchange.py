@@ -52,7 +52,7 @@ def frame(rows):
 
 
 def with_nan_rows(mdata):
-    """The same data as dense arrays of all observations, NaN where a modality has none."""
+    """The data as dense arrays of all observations, NaN where a modality has none."""
     found = {}
     for name, adata in mdata.mod.items():
         X = adata.X.toarray() if sparse.issparse(adata.X) else adata.X

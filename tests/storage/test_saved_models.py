@@ -142,7 +142,7 @@ class Hostile:
 
 
 def rewritten(path, change):
-    """The same archive with its index changed."""
+    """The archive with its index changed."""
     with zipfile.ZipFile(path) as archive:
         members = {name: archive.read(name) for name in archive.namelist()}
     index = json.loads(members["model.json"])

@@ -1,4 +1,4 @@
-"""The same concatenation baseline as `sklearn_spectral`, on views scaled as RMGL's scale='auto' does."""
+"""The concatenation baseline of `sklearn_spectral` on views scaled as RMGL's scale='auto' does."""
 
 ENVIRONMENT = "main"
 PACKAGES = ["rmgl", "numba"]

@@ -52,7 +52,7 @@ from rmgl.running.threads import Check, Team
 from rmgl.views.matrix import side_by_side
 from rmgl.views.views import Views
 
-EIGEN_TOL = 1e-4
+EMBEDDING_TOL = 1e-4
 SMOOTHER = 3.0
 """How many times rougher than the consensus the views may be before they are taken to disagree with it,"""
 LEAST_EXCESS = 0.25
@@ -249,10 +249,11 @@ class Chooser:
         if consensus:
             embeddings["consensus"] = self.embed(consensus, [1.0])
         used = [embeddings[name] for name in self.policy.references if name in embeddings] or [embeddings["together"]]
-        graphs = [self.informative(item) for item in layers]
-        measured = np.array([[roughness(rows, graph) for graph in graphs[: len(views)]] for rows in used])
-        shares = [float(graph.sum() / item.layer.adjacency.sum()) for graph, item in zip(graphs, views, strict=False)]
-        on_consensus = [roughness(embeddings["consensus"], graph) for graph in graphs] if consensus else []
+        graphs = [self.informative(item) for item in views]
+        measured = np.array([[roughness(rows, graph) for graph in graphs] for rows in used])
+        shares = [float(graph.sum() / item.layer.adjacency.sum()) for graph, item in zip(graphs, views, strict=True)]
+        compared = [*graphs, *(self.informative(item) for item in consensus)]  # the views in their order, then the consensus
+        on_consensus = [roughness(embeddings["consensus"], graph) for graph in compared] if consensus else []
         return {"roughness": mean_roughness(measured), "shares": np.array(shares), "on_consensus": np.array(on_consensus)}
 
     def informative(self, item: Learned) -> Any:
@@ -266,10 +267,15 @@ class Chooser:
 
     def agree(self, layers: list[Learned], weights: Vector, found: dict[str, Vector]) -> list[Learned]:
         """The layers of views that each separate only some of the clusters, learned again with a share of the costs of the consensus."""
-        share = self.policy.consensus_share * disagreement(found["on_consensus"], weights) if has_consensus(layers) else 0.0
+        if not has_consensus(layers):
+            return layers
+        *of_views, own = found["on_consensus"]
+        of_each = [weight for item, weight in zip(layers, weights, strict=True) if item.layer.role == "view"]
+        share = self.policy.consensus_share * disagreement(np.array(of_views), np.array(of_each), float(own))
         if share == 0:
             return layers
-        consensus = layers[-1]
+        consensus = next(item for item in layers if item.layer.role == "consensus")
+        views = [item for item in layers if item.layer.role == "view"]
 
         def with_share(item: Learned, check: Check) -> tuple[Origin, Candidates]:
             costs = consensus_costs(consensus.candidates, self.together, item.layer.nodes, share)
@@ -282,16 +288,16 @@ class Chooser:
 
         def unpack(kept: Any) -> list[Learned]:
             restored = []
-            for item, part in zip(layers[:-1], kept, strict=True):
+            for item, part in zip(views, kept, strict=True):
                 origin, candidates = with_share(item, lambda: None)
                 restored.append(unpacked_layer(origin, candidates.regrown(part["candidates"], None), part["layer"]))
             return restored
 
-        views = self.run.step(
-            "agreement", lambda: self.team(again, layers[:-1]), pack=lambda result: [item.pack() for item in result], unpack=unpack
+        agreeing = self.run.step(
+            "agreement", lambda: self.team(again, views), pack=lambda result: [item.pack() for item in result], unpack=unpack
         )
         self.run.tell({"step": "agreement"})
-        return [*views, consensus]
+        return [*agreeing, consensus]
 
     def guided_pass(
         self, place: int, guidance: float, layers: Sequence[Learned], weights: Vector
@@ -353,7 +359,7 @@ class Chooser:
         n_clusters = self.n_clusters
         assert n_clusters is not None
         graph = self.sum_of(layers, weights)
-        options: dict[str, Any] = {"tol": EIGEN_TOL, "random_state": self.random_state, "in_parts": self.team.in_parts}
+        options: dict[str, Any] = {"tol": EMBEDDING_TOL, "random_state": self.random_state, "in_parts": self.team.in_parts}
         links = sparse.csr_array(graph) if self.neighbors is None else self.neighbors.adjacency
         embedding = find_fragments(
             lambda fragments: embed_without(graph, n_clusters, fragments, **options),
@@ -365,14 +371,13 @@ class Chooser:
         return unit_rows(place_fragments(unit_rows(embedding.vectors), embedding.fragments, graph))
 
 
-def disagreement(on_consensus: Vector, weights: Vector) -> float:
-    """How much rougher the views are on the embedding of the consensus than the consensus itself, the last layer: from 0 to 1.
+def disagreement(of_views: Vector, weights: Vector, own: float) -> float:
+    """How much rougher the views are on the embedding of the consensus than the consensus itself: from 0 to 1.
 
     Where views share their clusters, neighbors in a view are neighbors in the consensus, too. Where each view separates only some of the
     clusters, its layer has edges between those that it merges, and is rough where the consensus is smooth.
     """
-    views = weights[:-1] / weights[:-1].sum()
-    excess = float(views @ on_consensus[:-1]) - SMOOTHER * float(on_consensus[-1])
+    excess = float(weights @ of_views / weights.sum()) - SMOOTHER * own
     return float(np.clip((excess - LEAST_EXCESS) / LEAST_EXCESS, 0.0, 1.0))
 
 

@@ -43,12 +43,16 @@ def never(views: Views) -> bool:
 CONSENSUS_RULES: dict[str, ConsensusRule] = {"overlap": where_views_overlap, "never": never}
 
 
-def consensus_name(names: Sequence[str]) -> str:
-    """The name "consensus", with as many underscores as it takes to differ from all views."""
-    name = CONSENSUS
-    while name in names:
+def free_name(name: str, taken: Sequence[str]) -> str:
+    """The name, with as many underscores as it takes to differ from all that are taken."""
+    while name in taken:
         name += "_"
     return name
+
+
+def consensus_name(names: Sequence[str]) -> str:
+    """The name of the consensus layer beside views of these names."""
+    return free_name(CONSENSUS, names)
 
 
 def consensus_factors(views: Views) -> tuple[float, ...]:

@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from rmgl.automatic.consensus import free_name
 from rmgl.layer import Layer, Origin, given_layer
 
-NEIGHBORS = "neighbors"
+NAME = "neighbors"
 N_NEIGHBORS = 9
 """Neighbors of every entity."""
 
@@ -26,8 +27,5 @@ def neighbor_layer(neighbors: NDArray[np.intp], taken: Sequence[str], factors: S
     """
     n, length = neighbors.shape
     listed = sparse.csr_array((np.ones(neighbors.size), (np.repeat(np.arange(n), length), neighbors.ravel())), shape=(n, n))
-    name = NEIGHBORS
-    while name in taken:
-        name += "_"
-    origin = Origin(name, "neighbors", None, tuple(range(len(factors))), tuple(factors))
+    origin = Origin(free_name(NAME, taken), "neighbors", None, tuple(range(len(factors))), tuple(factors))
     return given_layer(origin, sparse.csr_array((listed + listed.T) / 2))

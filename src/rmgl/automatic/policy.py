@@ -39,7 +39,7 @@ class Policy:
 
     Examples
     --------
-    >>> from rmgl.automatic.policy import Policy
+    >>> from rmgl import Policy
     >>> Policy(weighing="equal", guidance=()).weigh([0.1, 0.3], [1.0, 1.0], True).tolist()
     [0.5, 0.5]
     """

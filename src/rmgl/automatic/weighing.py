@@ -72,7 +72,7 @@ def by_agreement(roughness: Any, shares: Any, with_consensus: bool) -> Vector:
 
 
 def equally(roughness: Any, shares: Any, with_consensus: bool) -> Vector:
-    """The same weight for every view."""
+    """Give every view an equal weight."""
     return np.full(len(roughness), 1 / len(roughness))
 
 

@@ -64,7 +64,8 @@ class RMGL(ViewsClusterer):
     the 7th neighbors, a *consensus* layer is learned from all views side by side, views are weighted by how well their layers agree with
     its embedding, and the embedding guides the layers; `print(model.report_)` explains what was chosen and why. The layers still solve
     the problem above at the reported alpha_ and beta_, with z_ij = max(|x_i - x_j|^2 / (s_i s_j), min(f_i, f_j)) + |g_i - g_j|^2 in place
-    of squared distances; s and f are in `local_scaling_`, the rows g in `guide_`. With numbers for alpha and beta, the model is that of
+    of squared distances; s and f are in `local_scaling_`, the rows g in `guide_` (and costs of the consensus times `Layer.consensus_share`
+    are added, if the policy has such a share). With numbers for alpha and beta, the model is that of
     the paper.
 
     Parameters
@@ -125,7 +126,7 @@ class RMGL(ViewsClusterer):
     ----------
     labels_ : array of shape (N,)
     embedding_ : array of shape (N, K)
-        Q: orthonormal columns, the smallest eigenvalue first.
+        Q: orthonormal columns (without the rows in `fragments_`), the smallest eigenvalue first.
     eigenvalues_ : array of shape (K,)
         Smallest eigenvalues of sum_m beta_m L_m.
     layers_ : list of Layer

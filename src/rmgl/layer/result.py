@@ -157,8 +157,8 @@ class Layer:
         own = n_nodes if self.nodes is None else sound_indices(f"{what}: its nodes", self.nodes, n_nodes).size
         if self.scaling is not None:
             self.scaling.check(own)
-        numbers = [self.alpha, self.kkt_residual, self.objective, self.lower_bound, self.n_passes]
-        positive = self.given or (self.alpha > 0 and self.objective > 0)
+        numbers = [self.alpha, self.kkt_residual, self.objective, self.lower_bound, self.n_passes, self.consensus_share]
+        positive = self.role == "neighbors" if self.given else (self.alpha > 0 and self.objective > 0)
         if not np.isfinite(numbers).all() or not positive or min(self.n_iter, self.n_passes, self.consensus_share) < 0:
             raise Unsound(f"{what} has a number out of range: all must be finite, alpha and the objective > 0, and counts >= 0")
 

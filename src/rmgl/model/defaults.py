@@ -9,12 +9,12 @@ from rmgl.edges.neighborhoods import centered
 from rmgl.edges.search import nearest_distances
 from rmgl.views.matrix import Matrix, total_variance
 
-NEIGHBORS = 20
+DEFAULT_NEIGHBORS = 20
 COUPLING = 0.1
 SAMPLE = 2000
 
 
-def default_alpha(X: Matrix, n_neighbors: int = NEIGHBORS) -> float:
+def default_alpha(X: Matrix, n_neighbors: int = DEFAULT_NEIGHBORS) -> float:
     """The alpha at which a node with typical distances keeps about `n_neighbors` neighbors.
 
     If node i had k neighbors at squared distances z_i1 <= ... <= z_ik and the next at z_i,k+1, all nodes alike, its degree
@@ -32,7 +32,7 @@ def default_alpha(X: Matrix, n_neighbors: int = NEIGHBORS) -> float:
     return 2 * total_variance(X)  # too few rows, or too many duplicates: the mean squared distance
 
 
-def default_beta(alpha: NDArray[np.float64], n_nodes: int, n_clusters: int, n_neighbors: int = NEIGHBORS) -> float:
+def default_beta(alpha: NDArray[np.float64], n_nodes: int, n_clusters: int, n_neighbors: int = DEFAULT_NEIGHBORS) -> float:
     """One beta for all views: a light coupling.
 
     Rows of Q in two clusters of N/K nodes are 2K/N apart, so beta = N/K times a cost adds about that cost to every

@@ -131,13 +131,13 @@ class Report:
                     "The graph of the nearest neighbors of all views side by side is one more layer of the common graph, with "
                     f"{self.neighbor_share:.0%} of the weight of the others."
                 )
-            if self.n_fragments:
-                lines.append(
-                    f"{self.n_fragments} entities form fragments, small groups that keep their edge weight to themselves: they take "
-                    "no part in the embedding and have the labels of their neighbors (fragments_)."
-                )
         else:
             lines.append("alpha, beta: set by you, or heuristic defaults (typical distances; a weak coupling, the same for all views).")
+        if self.n_fragments:
+            lines.append(
+                f"{self.n_fragments} entities form fragments, small groups that keep their edge weight to themselves: they take "
+                "no part in the embedding and have the labels of their neighbors (fragments_)."
+            )
         lines.append(f"{'view':12s} {'alpha':>9s} {'beta':>9s} {'edges/node':>10s} {'weight':>7s} {'roughness':>9s}")
         for view in self.views:
             rough = "" if view.roughness is None else f"{view.roughness:.3f}"

@@ -124,6 +124,8 @@ def check_attributes(attributes: dict[str, Any]) -> None:
         raise Unsound(f"{fitted.index_.size} row labels for {n} rows")
     for layer in fitted.layers_:
         check_fitted_layer(layer, n, n_views)
+    if any(layer.consensus_share for layer in fitted.layers_) and all(layer.role != "consensus" for layer in fitted.layers_):
+        raise Unsound("a layer was learned with a consensus that the model does not have")
     if fitted.number_ is not None:
         fitted.number_.check(n)
     if not fitted.history_ or any(set(row) != HISTORY for row in fitted.history_):
