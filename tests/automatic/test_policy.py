@@ -132,7 +132,7 @@ def test_floors_are_proportional_to_their_share(views):
 
 
 def test_rows_of_any_length_for_k_means(views, default, monkeypatch):
-    from rmgl.estimators import rmgl as module
+    from rmgl.embedding import fragments as module
 
     seen, cluster_rows = [], module.cluster_rows
 
@@ -332,9 +332,9 @@ def test_numbers_out_of_range_are_refused(fields, message):
         Policy(**fields)
 
 
-@pytest.mark.parametrize("weights", [[1.0], [1.0, 1.0, 1.0], [1.0, -1.0], [np.nan, 1.0], [0.0, 0.0]])
+@pytest.mark.parametrize("weights", [[1.0], [0.5, 0.25, 0.25], [2.0, -1.0], [np.nan, 1.0], [0.0, 0.0], [1.0, 1.0]])
 def test_weights_of_a_rule_are_checked(weights):
-    with pytest.raises(ValueError, match=r"policy: the rule for weighing returned .*must return 2 finite numbers >= 0"):
+    with pytest.raises(ValueError, match=r"policy: the rule for weighing returned .*must return 2 numbers >= 0 that sum to one"):
         Policy(weighing=lambda roughness, shares, with_consensus: weights).weigh([0.1, 0.2], [1.0, 1.0], True)
 
 

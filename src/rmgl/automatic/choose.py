@@ -15,13 +15,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from scipy.spatial.distance import squareform
 
 from rmgl.automatic.consensus import (
@@ -166,15 +164,13 @@ class Chooser:
                 break
             rows, layers = self.guided_pass(place, guidance, layers, weights)
             self.run.tell({"step": "guidance", "guidance": guidance})
-        unit = self.policy.coupling * self.views.n_rows / (2 * self.n_clusters) / weights.max()
+        beta = self.policy.coupling * self.views.n_rows / (2 * self.n_clusters) * weights / weights.max()
         problems = [
-            ViewProblem(
-                item.layer.origin, item.candidates, item.layer.alpha, float(unit * w), self.views.n_rows, start=item.layer.potentials
-            )
-            for item, w in zip(layers, weights, strict=True)
+            ViewProblem(item.layer.origin, item.candidates, item.layer.alpha, float(b), self.views.n_rows, start=item.layer.potentials)
+            for item, b in zip(layers, beta, strict=True)
         ]
         if self.neighbors is not None:
-            problems.append(ViewProblem.of_given(self.neighbors, float(unit * self.policy.neighbor_share * weights.sum())))
+            problems.append(ViewProblem.of_given(self.neighbors, float(self.policy.neighbor_share * beta.sum())))
         shares = np.array([weight for item, weight in zip(layers, weights, strict=True) if item.layer.role == "view"])
         return Choice(
             problems, self.n_clusters, shares, None if found is None else found["roughness"], number, rows, self.min_cluster_size, graph
@@ -185,42 +181,41 @@ class Chooser:
         origin, X = Origin(self.views.names[view], nodes=self.views.observed_rows(view), views=(view,)), self.views.own(view)
         return self.step(f"view-{view}", origin, X, lambda: self.search(origin.name, X, check), check)
 
-    @cached_property
-    def scaled(self) -> Views:
-        """The views, each divided by its spread."""
-        factors = consensus_factors(self.views)
+    def scaled(self, factors: Sequence[float]) -> Views:
+        """The views, each multiplied by its factor."""
         return replace(self.views, matrices=tuple(X * factor for X, factor in zip(self.views.matrices, factors, strict=True)))
 
-    @cached_property
-    def together(self) -> Any:
-        """All views side by side, each divided by its spread; None if entities are missing from views, or their rows are empty."""
-        return side_by_side(self.scaled.matrices) if self.views.complete else None
+    def together(self, scaled: Views) -> Any:
+        """Scaled views side by side; None if entities are missing from views, or their rows are empty."""
+        return side_by_side(scaled.matrices) if scaled.complete else None
 
     def learn_consensus(self) -> Learned:
         """The layer of all views side by side, each divided by its spread."""
         factors = consensus_factors(self.views)
         origin = Origin(consensus_name(self.views.names), "consensus", None, tuple(range(len(factors))), factors)
+        scaled = self.scaled(factors)
+        X = self.together(scaled)
 
         def search() -> Candidates:
             floor_share = self.policy.floor_share if self.policy.local_scaling else None
-            if self.together is None:
-                return incomplete_candidates(self.scaled, floor_share)
-            return self.search(origin.name, self.together, lambda: None)
+            return incomplete_candidates(scaled, floor_share) if X is None else self.search(origin.name, X, lambda: None)
 
-        return self.step("consensus", origin, self.together, search, lambda: None)
+        return self.step("consensus", origin, X, search, lambda: None)
 
     def find_neighbors(self) -> Layer | None:
         """The plain neighbor layer of all views side by side, if there is one: rows of zeros are compared as they are."""
         if self.policy.neighbor_share == 0:
             return None
+        factors = consensus_factors(self.views)
+        scaled = self.scaled(factors)
         if not any(self.views.n_missing):
-            X = centered(side_by_side(self.scaled.matrices))
+            X = centered(side_by_side(scaled.matrices))
             neighbors, _ = nearest_rows(X, np.arange(self.views.n_rows), N_NEIGHBORS)
         elif self.policy.has_consensus(self.views):
-            neighbors = nearest_in(squareform(incomplete_distances(self.scaled)), N_NEIGHBORS)
+            neighbors = nearest_in(squareform(incomplete_distances(scaled)), N_NEIGHBORS)
         else:
             return None
-        return neighbor_layer(neighbors, [*self.views.names, consensus_name(self.views.names)], consensus_factors(self.views))
+        return neighbor_layer(neighbors, [*self.views.names, consensus_name(self.views.names)], factors)
 
     def step(self, key: str, origin: Origin, X: Any, search: Callable[[], Candidates], check: Check) -> Learned:
         """A layer, learned or read from the checkpoint."""
@@ -276,9 +271,10 @@ class Chooser:
             return layers
         consensus = next(item for item in layers if item.layer.role == "consensus")
         views = [item for item in layers if item.layer.role == "view"]
+        X = self.together(self.scaled(consensus.layer.factors))
 
         def with_share(item: Learned, check: Check) -> tuple[Origin, Candidates]:
-            costs = consensus_costs(consensus.candidates, self.together, item.layer.nodes, share)
+            costs = consensus_costs(consensus.candidates, X, item.layer.nodes, share)
             return replace(item.layer.origin, consensus_share=share), item.candidates.with_added(costs, check)
 
         def again(item: Learned, check: Check) -> Learned:
@@ -360,7 +356,7 @@ class Chooser:
         assert n_clusters is not None
         graph = self.sum_of(layers, weights)
         options: dict[str, Any] = {"tol": EMBEDDING_TOL, "random_state": self.random_state, "in_parts": self.team.in_parts}
-        links = sparse.csr_array(graph) if self.neighbors is None else self.neighbors.adjacency
+        links = graph if self.neighbors is None else self.neighbors.adjacency
         embedding = find_fragments(
             lambda fragments: embed_without(graph, n_clusters, fragments, **options),
             links,
@@ -368,7 +364,8 @@ class Chooser:
             self.min_cluster_size,
             random_state=self.random_state,
         )
-        return unit_rows(place_fragments(unit_rows(embedding.vectors), embedding.fragments, graph))
+        rows = unit_rows(embedding.vectors)
+        return rows if embedding.fragments is None else unit_rows(place_fragments(rows, embedding.fragments, graph))
 
 
 def disagreement(of_views: Vector, weights: Vector, own: float) -> float:

@@ -26,6 +26,8 @@ RANGES = (
     ("consensus_share", 0.0, 100.0),
 )
 """The least and the largest value of each number."""
+ROUNDING = 1e-9
+"""How far the sum of weights may be from one."""
 Rule = TypeVar("Rule", bound=Callable[..., Any])
 
 
@@ -91,10 +93,10 @@ class Policy:
         """The weights of the views, which sum to one, from their roughness and the shares of edge weight on which it was measured."""
         rule = find_rule("weighing", self.weighing, WEIGHING_RULES)
         weights = np.asarray(rule(roughness, shares, with_consensus), dtype=np.float64)
-        if weights.shape != (len(roughness),) or not np.isfinite(weights).all() or weights.min() < 0 or not weights.sum() > 0:
+        if weights.shape != (len(roughness),) or not weights.min() >= 0 or not abs(weights.sum() - 1) <= ROUNDING:
             raise ValueError(
-                f"policy: the rule for weighing returned {weights.tolist()}, but must return {len(roughness)} finite numbers >= 0, "
-                "one for each view and not all of them 0"
+                f"policy: the rule for weighing returned {weights.tolist()}, but must return {len(roughness)} numbers >= 0 that sum to "
+                "one, one for each view: divide them by their sum"
             )
         return weights
 

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse import linalg as sparse_linalg
+from scipy.spatial.distance import cdist
 
 from rmgl.embedding.eigenvectors import Embedding, Graph, judged, smallest_eigenvectors, unit_rows
 from rmgl.embedding.labels import cluster_rows
@@ -54,7 +55,7 @@ def judge_without(graph: Graph, embedding: Embedding, in_parts: InParts) -> Embe
 
 def find_fragments(
     embed: Callable[[Mask | None], Embedding],
-    links: sparse.csr_array,
+    links: Graph,
     n_clusters: int,
     min_size: float,
     *,
@@ -79,7 +80,7 @@ def find_fragments(
 
 
 def small_clusters(
-    embedding: Embedding, links: sparse.csr_array, n_clusters: int, min_size: float, random_state: np.random.RandomState
+    embedding: Embedding, links: Graph, n_clusters: int, min_size: float, random_state: np.random.RandomState
 ) -> Mask | None:
     """The nodes of all clusters of fewer than `min_size` nodes that are no islands; None if there are none."""
     kept = np.arange(len(embedding.vectors)) if embedding.fragments is None else np.flatnonzero(~embedding.fragments)
@@ -92,6 +93,19 @@ def small_clusters(
         if total - within > MAX_ISLAND_LINKS * total:
             found[members] = True
     return found if found.any() else None
+
+
+def label_rows(
+    rows: NDArray[np.float64], fragments: Mask | None, n_clusters: int, *, n_init: int, random_state: np.random.RandomState
+) -> NDArray[np.intp]:
+    """k-means on the rows that are not fragments; a fragment gets the label of the nearest center."""
+    if fragments is None:
+        return cluster_rows(rows, n_clusters, n_init=n_init, random_state=random_state)
+    labels = np.empty(len(rows), dtype=np.intp)
+    labels[~fragments] = cluster_rows(rows[~fragments], n_clusters, n_init=n_init, random_state=random_state)
+    centers = np.array([rows[~fragments & (labels == cluster)].mean(axis=0) for cluster in np.unique(labels[~fragments])])
+    labels[fragments] = np.unique(labels[~fragments])[cdist(rows[fragments], centers).argmin(axis=1)]
+    return labels
 
 
 def place_fragments(rows: NDArray[np.float64], fragments: Mask | None, graph: Graph) -> NDArray[np.float64]:

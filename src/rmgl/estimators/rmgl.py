@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial.distance import cdist
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import ClassifierTags, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -20,8 +19,7 @@ from rmgl.automatic.choose import Choice, choose_problems
 from rmgl.automatic.policy import Policy
 from rmgl.edges.local_scaling import LocalScaling
 from rmgl.embedding.eigenvectors import components, unit_rows, weighted_sum
-from rmgl.embedding.fragments import place_fragments
-from rmgl.embedding.labels import cluster_rows
+from rmgl.embedding.fragments import label_rows, place_fragments
 from rmgl.estimators.base import ViewsClusterer
 from rmgl.estimators.parameters import BY_NAME, LIST, NOTHING, SPARSE, TRUTH_VALUE, VERBOSITY, Kind, number, one_of, whole_number
 from rmgl.layer import SOLVERS
@@ -34,7 +32,7 @@ from rmgl.model.without_fragments import without_fragments
 from rmgl.placing.new_views import new_views, scaled_like
 from rmgl.placing.placement import Placed, Placement
 from rmgl.results.outliers import mean_lengths, outlier_scores
-from rmgl.results.report import about_unconnected, make_report, unconnected
+from rmgl.results.report import Report, about_unconnected, make_report, unconnected
 from rmgl.running.progress import Stopwatch, half_step_progress
 from rmgl.running.threads import Team, number_of_workers, single_threaded, team_of
 from rmgl.storage.graphs import layers_to_igraph, layers_to_networkx, node_attributes
@@ -308,20 +306,7 @@ class RMGL(ViewsClusterer):
             self.labels_ = self._label(outcome, random_state)
             self.outlier_score_ = self._score_outliers(views)
         self.seconds_ = clock.seconds
-        self.report_ = make_report(
-            views,
-            self.scale_,
-            self.layers_,
-            self.beta_,
-            choice,
-            self.labels_,
-            outcome.state.embedding,
-            automatic=self.automatic,
-            policy=self._policy,
-            n_neighbors=self.n_neighbors,
-            converged=self.converged_,
-            n_fragments=self.fragments_.size,
-        )
+        self.report_ = self._describe(views, choice, outcome)
         self._warn(outcome, run)
         return self
 
@@ -455,13 +440,7 @@ class RMGL(ViewsClusterer):
             return components(weighted_sum([layer.adjacency for layer in self.layers_], self.beta_.tolist()))[1]
         of_unit_length = self.automatic and self._policy.unit_rows
         rows = unit_rows(self.embedding_) if of_unit_length else self.embedding_
-        kept = np.setdiff1d(np.arange(len(rows)), self.fragments_)
-        labels = np.empty(len(rows), dtype=np.intp)
-        labels[kept] = cluster_rows(rows[kept], self.n_clusters_, n_init=self.n_init, random_state=random_state)
-        if self.fragments_.size:
-            centers = np.array([rows[kept][labels[kept] == cluster].mean(axis=0) for cluster in range(self.n_clusters_)])
-            labels[self.fragments_] = cdist(rows[self.fragments_], centers).argmin(axis=1)
-        return labels
+        return label_rows(rows, outcome.state.embedding.fragments, self.n_clusters_, n_init=self.n_init, random_state=random_state)
 
     def _score_outliers(self, views: Views) -> NDArray[np.float64]:
         """By the scales of the nodes where there are any, else by the mean distances along the edges."""
@@ -502,8 +481,12 @@ class RMGL(ViewsClusterer):
 
     def _keep(self, problems: list[ViewProblem], outcome: Outcome) -> None:
         embedding = outcome.state.embedding
-        self._keep_embedding(place_fragments(embedding.vectors, embedding.fragments, common_graph(outcome.state)))
-        self.fragments_ = np.empty(0, dtype=np.intp) if embedding.fragments is None else np.flatnonzero(embedding.fragments)
+        if embedding.fragments is None:
+            self._keep_embedding(embedding.vectors)
+            self.fragments_ = np.empty(0, dtype=np.intp)
+        else:
+            self._keep_embedding(place_fragments(embedding.vectors, embedding.fragments, common_graph(outcome.state)))
+            self.fragments_ = np.flatnonzero(embedding.fragments)
         self.eigenvalues_ = outcome.state.embedding.values
         self.layers_ = [layer.among_all(len(self.embedding_)) for layer in outcome.state.layers]
         self.alpha_ = np.array([problem.alpha for problem in problems])
@@ -516,6 +499,23 @@ class RMGL(ViewsClusterer):
         """Keep the scaled rows, which new ones are compared with. What was not scaled may be the caller's own array."""
         matrices = tuple(X.copy() if scaler.name == "none" else X for X, scaler in zip(views.matrices, scalers, strict=True))
         self._views, self._scalers = replace(views, matrices=matrices), tuple(scalers)
+
+    def _describe(self, views: Views, choice: Choice, outcome: Outcome) -> Report:
+        """The report of the fit."""
+        return make_report(
+            views,
+            self.scale_,
+            self.layers_,
+            self.beta_,
+            choice,
+            self.labels_,
+            outcome.state.embedding,
+            automatic=self.automatic,
+            policy=self._policy,
+            n_neighbors=self.n_neighbors,
+            converged=self.converged_,
+            n_fragments=self.fragments_.size,
+        )
 
     def _warn(self, outcome: Outcome, run: Run) -> None:
         if outcome.stopped:

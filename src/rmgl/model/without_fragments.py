@@ -8,7 +8,6 @@ from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from rmgl.embedding.eigenvectors import Embedding, Graph
 from rmgl.embedding.fragments import embed_without, find_fragments
@@ -18,7 +17,7 @@ from rmgl.model.view_problem import ViewProblem
 TOL = 1e-4
 """Relative residual of the eigenvectors in which fragments are looked for."""
 
-Solve = Callable[[Sequence[ViewProblem], NDArray[np.bool_]], Outcome]
+Solve = Callable[[Sequence[ViewProblem], NDArray[np.bool_] | None], Outcome]
 """solve(problems, fragments): Algorithm 1 without the fragments."""
 
 
@@ -40,15 +39,14 @@ def without_fragments(
     random_state: np.random.RandomState,
 ) -> Outcome:
     """Leave clusters of fewer than `min_size` members that are no islands out of the embedding, and solve again until there are none."""
-    while not outcome.stopped:
+    while min_size > 0 and not outcome.stopped:
         state, graph = outcome.state, common_graph(outcome.state)
         given = [layer.adjacency for layer in state.layers if layer.role == "neighbors"]
-        links = given[0] if given else sparse.csr_array(graph)
-
+        links = given[0] if given else graph
         known = state.embedding.fragments
         embed = partial(_embed, state.embedding, graph, n_clusters, random_state)
         found = find_fragments(embed, links, n_clusters, min_size, known=known, random_state=random_state)
-        if found.fragments is known or found.fragments is None:
+        if found.fragments is known:
             break
         warm = [
             replace(problem, candidates=grown.candidates, start=layer.potentials)

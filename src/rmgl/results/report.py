@@ -199,22 +199,8 @@ def make_report(
 ) -> Report:
     """The report of a fit. Evidence is taken from the graph of the choice, or else from the layers themselves."""
     graph = weighted_sum([layer.adjacency for layer in layers], beta.tolist()) if choice.graph is None else choice.graph
-    own = [layer for layer in layers if layer.role == "view"]
-    reports = [
-        ViewReport(
-            name,
-            *scales[m],
-            alpha=own[m].alpha,
-            beta=float(b),
-            edges_per_node=2 * own[m].n_edges / views.own(m).shape[0],
-            weight=float(choice.weights[m]),
-            roughness=None if choice.roughness is None else float(choice.roughness[m]),
-            n_missing=views.n_missing[m],
-            n_empty=views.n_empty[m] if views.n_empty else 0,
-        )
-        for m, (name, b) in enumerate(zip(views.names, beta[[layer.role == "view" for layer in layers]], strict=True))
-    ]
-    number = choice.number
+    given = np.array([layer.given for layer in layers])
+    number, rules = choice.number, policy.named()
     report = Report(
         n_rows=views.n_rows,
         n_clusters=choice.n_clusters,
@@ -222,19 +208,18 @@ def make_report(
         automatic=automatic,
         n_neighbors=n_neighbors,
         consensus=any(layer.role == "consensus" for layer in layers),
-        views=reports,
+        views=describe_views(views, scales, layers, beta, choice),
         eigengap=eigengap(graph, embedding),
         within=share_inside(sparse.csr_array(graph), labels),
         exact=all(layer.exact for layer in layers),
         kkt_residual=max(layer.kkt_residual for layer in layers),
         converged=converged,
-        neighbor_share=sum(float(b) for b, layer in zip(beta, layers, strict=True) if layer.given)
-        / sum(float(b) for b, layer in zip(beta, layers, strict=True) if not layer.given),
+        neighbor_share=float(beta[given].sum() / beta[~given].sum()),
         consensus_share=max(layer.consensus_share for layer in layers),
         n_fragments=n_fragments,
         local_scaling=policy.local_scaling,
-        weighing=str(policy.named().weighing),
-        consensus_rule=str(policy.named().consensus),
+        weighing=str(rules.weighing),
+        consensus_rule=str(rules.consensus),
     )
     weak = weak_points(report, int(np.bincount(labels, minlength=choice.n_clusters).min()))
     alone = unconnected(layers, beta)
@@ -243,6 +228,27 @@ def make_report(
     if number is not None and number.confidence == "low":
         weak.append(f"the number of clusters is uncertain: {number.rivals} do about as well as {number.chosen}")
     return replace(report, warnings=weak)
+
+
+def describe_views(
+    views: Views, scales: Sequence[tuple[str, str]], layers: Sequence[Layer], beta: NDArray[np.float64], choice: Choice
+) -> list[ViewReport]:
+    """The part of the report on each view."""
+    own = [(layer, float(b)) for layer, b in zip(layers, beta, strict=True) if layer.role == "view"]
+    return [
+        ViewReport(
+            name,
+            *scales[m],
+            alpha=layer.alpha,
+            beta=b,
+            edges_per_node=2 * layer.n_edges / views.own(m).shape[0],
+            weight=float(choice.weights[m]),
+            roughness=None if choice.roughness is None else float(choice.roughness[m]),
+            n_missing=views.n_missing[m],
+            n_empty=views.n_empty[m] if views.n_empty else 0,
+        )
+        for m, (name, (layer, b)) in enumerate(zip(views.names, own, strict=True))
+    ]
 
 
 def unconnected(layers: Sequence[Layer], beta: NDArray[np.float64]) -> NDArray[np.intp]:
