@@ -30,7 +30,7 @@ test-slow: .venv/installed-dev
 # The tests with the lowest version of every package that pyproject.toml allows; prints which they are.
 test-lowest: .venv-lowest/installed
 	.venv-lowest/bin/uv pip list --python .venv-lowest/bin/python
-	.venv-lowest/bin/python -m pytest
+	.venv-lowest/bin/python -m pytest $(SPREAD)
 
 .venv-lowest/installed: pyproject.toml
 	$(PYTHON) -m venv --clear .venv-lowest

@@ -386,6 +386,23 @@ def test_openmp_is_kept_to_one_thread_in_every_thread():
         assert all(set(numbers) <= {1} for numbers in threads.map(inside, range(2)))
 
 
+def test_an_openmp_library_that_comes_later_is_kept_to_one_thread():
+    """A module that is imported after the first use may bring one."""
+    python(
+        """
+        from threadpoolctl import threadpool_info
+        from rmgl.running.threads import single_threaded
+
+        with single_threaded("openmp"):
+            pass
+        import sklearn.cluster
+        with single_threaded("openmp"):
+            assert {library["num_threads"] for library in threadpool_info() if library["user_api"] == "openmp"} <= {1}
+        """,
+        environment={"OMP_NUM_THREADS": "2"},
+    )
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
 def test_a_fork_in_the_middle_of_fits_in_other_threads():
     """A child must not find a lock held by a thread that it does not have."""

@@ -7,11 +7,12 @@ depend on the number of threads, so results are identical for any number of thre
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
-from functools import cache
+from functools import cache, lru_cache
 from numbers import Integral
 from typing import Any
 
@@ -32,9 +33,15 @@ def one_part(work: Callable[[int, int], Any], n_rows: int) -> list[Any]:
 
 
 @cache
-def _controller(user_api: str) -> ThreadpoolController:
-    """The thread pools of the "blas" or "openmp" libraries of this process. Cached, because finding them takes milliseconds."""
-    return ThreadpoolController().select(user_api=user_api)
+def _blas() -> ThreadpoolController:
+    """The thread pools of the linear algebra libraries that this package uses."""
+    return ThreadpoolController().select(user_api="blas")
+
+
+@lru_cache(maxsize=1)
+def _openmp(n_modules: int) -> ThreadpoolController:
+    """The thread pools of all OpenMP libraries of this process: with a new module there may be one more. Finding them takes milliseconds."""
+    return ThreadpoolController().select(user_api="openmp")
 
 
 def number_of_workers(n_jobs: int | None) -> int:
@@ -67,7 +74,7 @@ class _OneBlasThread:
         with self._lock:
             if self._n_inside == 0:
                 _release_control()
-                self._limit = _controller("blas").limit(limits=1)
+                self._limit = _blas().limit(limits=1)
             self._n_inside += 1
 
     def __exit__(self, *error: Any) -> None:
@@ -81,7 +88,7 @@ class _OneBlasThread:
 
 def _release_control() -> None:
     """Let any thread set the limit: from version 3.8 on, threadpoolctl otherwise obeys only the first thread that set it."""
-    for library in _controller("blas").lib_controllers:
+    for library in _blas().lib_controllers:
         if hasattr(library, "clear_controlling_thread"):
             library.clear_controlling_thread(force=True)
 
@@ -91,7 +98,7 @@ _one_blas_thread = _OneBlasThread()
 
 def single_threaded(user_api: str) -> AbstractContextManager[Any]:
     """A context in which "blas" or "openmp" uses one thread. OpenMP keeps a separate number for each thread that uses it."""
-    return _one_blas_thread if user_api == "blas" else _controller(user_api).limit(limits=1)
+    return _one_blas_thread if user_api == "blas" else _openmp(len(sys.modules)).limit(limits=1)
 
 
 class Interrupted(Exception):
