@@ -47,6 +47,9 @@ def solve_certified(
             costs = candidates.distances if added is None else candidates.distances + added(candidates.edges)
             problem = LayerProblem(candidates.edges, costs, alpha)
             solution = solve(problem, start=start, check=check, **options)
+            if solution.status == "stalled" and start is not None:  # the potentials for other costs may be too far off
+                n_iter, n_passes = n_iter + solution.n_iter, n_passes + solution.n_passes
+                solution = solve(problem, check=check, **options)
         n_iter, n_passes = n_iter + solution.n_iter, n_passes + solution.n_passes
         with clock("neighbors"):
             wider = candidates.extended(solution.point.u, check) if certified else candidates

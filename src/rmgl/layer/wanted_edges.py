@@ -21,6 +21,9 @@ MAX_SECANTS = 12
 MAX_ALPHA_FACTOR = 1e4
 """The search ends when alpha differs from the first guess by more than this factor."""
 
+LEAST_GUESS = 1e-12
+"""Share of the mean cost below which a guess is the rounding error of the costs of copies, which are zero."""
+
 
 def solve_for_edges(
     origin: Origin,
@@ -79,5 +82,5 @@ def alpha_guess(candidates: Candidates, n_neighbors: float) -> float:
     place = min(int(share * costs.size), costs.size // 2)
     costs = np.partition(costs, place)
     excess = float((costs[place] - costs[:place]).sum()) * candidates.edges.n_pairs / costs.size
-    alpha = excess / (2 * candidates.edges.n_nodes)
-    return alpha if alpha > 0 else float(costs.mean()) or 1.0
+    alpha, mean = excess / (2 * candidates.edges.n_nodes), float(costs.mean())
+    return alpha if alpha > LEAST_GUESS * mean else mean or 1.0
