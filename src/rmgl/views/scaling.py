@@ -92,8 +92,10 @@ def hellinger(X: Matrix) -> Scaler:
 SCALES = {"minmax": minmax, "root": root, "hellinger": hellinger, "unit": unit, "standard": standard, "none": none}
 
 COUNT_COLUMNS = 100
-COUNT_ZEROS = 0.8
-"""A non-negative view with at least so many columns and more than this share of zeros is taken as counts."""
+COUNT_ZEROS = 0.7
+"""A view with at least so many columns and more than this share of zeros is taken as counts,"""
+FEW_NEGATIVE = 0.05
+"""if none of the other entries is negative; if a smaller share than this is, as counts that were weighted (tf-idf)."""
 SKEWED = 1.0
 """Median skewness of the columns above which their square roots are used."""
 
@@ -109,11 +111,15 @@ def choose_scale(X: Matrix) -> tuple[str, str]:
     >>> choose_scale(np.random.default_rng(0).lognormal(size=(50, 3)))[0]
     'root'
     """
-    if (X.data if sparse.issparse(X) else X).min(initial=0.0) < 0:
+    entries = X.data if sparse.issparse(X) else X
+    n_nonzero, n_negative = np.count_nonzero(entries), np.count_nonzero(entries < 0)
+    zeros = 1 - n_nonzero / (X.shape[0] * X.shape[1])
+    if zeros > COUNT_ZEROS and X.shape[1] >= COUNT_COLUMNS and n_negative < FEW_NEGATIVE * n_nonzero:
+        signs = f"{n_negative / n_nonzero:.1%} of the others negative" if n_negative else "no negative entries"
+        shape = f"{zeros:.0%} zeros, {X.shape[1]} columns"
+        return ("unit", f"{signs}, {shape}: weighted counts") if n_negative else ("hellinger", f"{signs}, {shape}: counts")
+    if n_negative:
         return "minmax", "negative entries"
-    zeros = 1 - (X.count_nonzero() if sparse.issparse(X) else np.count_nonzero(X)) / (X.shape[0] * X.shape[1])
-    if zeros > COUNT_ZEROS and X.shape[1] >= COUNT_COLUMNS:
-        return "hellinger", f"no negative entries, {zeros:.0%} zeros, {X.shape[1]} columns: counts"
     skewness = median_skewness(X)
     if skewness > SKEWED:
         return "root", f"no negative entries, columns skewed (median {skewness:.1f})"

@@ -36,6 +36,9 @@ EMPTY_COLUMNS = 10
 LEAST_PRESENT = 0.2
 """Rows of zeros are not taken as missing where less than this share of a view's rows would remain."""
 
+MOSTLY_ZEROS = 0.97
+"""Share of zeros beyond which a matrix is stored as a sparse one."""
+
 
 @record
 @dataclass(frozen=True)
@@ -176,6 +179,18 @@ class Views:
         rows = self.observed_rows(view)
         return self.matrices[view] if rows is None else self.matrices[view][rows]
 
+    def of_entities(self, entities: NDArray[np.intp]) -> Views:
+        """The views of some of the entities."""
+        present = tuple(np.flatnonzero(self.mask(view)[entities]) for view in range(len(self.names)))
+        present = () if all(rows.size == entities.size for rows in present) else present
+        index = None if self.index is None else self.index[entities]
+        return replace(self, matrices=tuple(X[entities] for X in self.matrices), present=present, index=index, n_empty=())
+
+    @property
+    def in_all(self) -> NDArray[np.intp]:
+        """The entities that are in all views."""
+        return np.flatnonzero(np.all([self.mask(view) for view in range(len(self.names))], axis=0))
+
     def without_empty_rows(self) -> Views:
         """Take rows of zeros as missing, in views of at least `EMPTY_COLUMNS` columns.
 
@@ -194,6 +209,12 @@ class Views:
         if not any(n_empty):
             return self
         return replace(self, present=tuple(present), n_empty=tuple(n_empty))
+
+    def compressed(self) -> Views:
+        """Store matrices that are nearly all zeros as sparse ones, if all are: distances are the same, and take less time."""
+        if not all(sparse.issparse(X) or X.size - np.count_nonzero(X) > MOSTLY_ZEROS * X.size for X in self.matrices):
+            return self
+        return replace(self, matrices=tuple(sparse.csr_array(X) for X in self.matrices))
 
     @property
     def n_missing(self) -> tuple[int, ...]:
