@@ -1,11 +1,12 @@
 """How many clusters there are, from the common graph alone.
 
-For every K the graph is cut spectrally into K parts. The choice is the smallest K whose *modularity*
+For every K the graph is cut spectrally into K parts. The score of K is *modularity* times the square of *stability*:
 
-    sum_c  (weight inside c) / (all weight)  -  (degrees in c / all degrees)^2
+    modularity  sum_c  (weight inside c) / (all weight)  -  (degrees in c / all degrees)^2
+    stability   mean agreement (adjusted Rand index) with the parts that are found anew on four fifths of the nodes, drawn at random
 
-is within a hundredth of the largest. Beside it stand the relative gap after eigenvalue K of the normalized Laplacian, and for the best
-few K the *stability*: the agreement (adjusted Rand index) with the parts found after three in ten edges were left out, at random.
+and the K of the largest score is chosen. K goes up to 30, and to 60 and 120 where the normalized
+Laplacian still has eigenvalues below a quarter there. A new rule is one function here: add it to `NUMBER_RULES`.
 """
 
 from __future__ import annotations
@@ -23,15 +24,25 @@ from rmgl.checks import Unsound, sound_indices, sound_numbers
 from rmgl.embedding.eigenvectors import Graph, smallest_eigenvectors, unit_rows
 from rmgl.embedding.labels import cluster_rows
 
-LARGEST = 25
+RANGES = ((30, 1), (60, 2), (120, 4))
+"""The numbers that are tried: up to the first number of each pair, in steps of the second."""
+FULL_SPECTRUM = 0.25
+"""Eigenvalue of the normalized Laplacian above which no further clusters are looked for."""
 ROWS_PER_CLUSTER = 6
-PLATEAU = 0.01
-KEPT_EDGES = 0.7
+KEPT_NODES = 0.8
 DRAWS = 4
-BEST = 5
+DRAW_TOL = 1e-4
 N_INIT = 3
-STABLE = 0.9
-WIDE = 3
+BESIDE = 2
+"""Most resolutions that are shown on each side of the chosen one."""
+STABLE = 0.8
+"""Stability from which parts are called stable,"""
+VERY_STABLE = 0.9
+"""and from which the number of clusters may be called certain,"""
+CLEAR = 0.9
+"""if no other number, more than one and more than a fifth away, has more than this share of its score,"""
+LEAST_ENTITIES = 100
+"""and there are at least so many entities."""
 
 
 @record
@@ -43,8 +54,13 @@ class NumberOfClusters:
     candidates: NDArray[np.intp]
     modularity: NDArray[np.float64]
     eigengap: NDArray[np.float64]
+    """(next eigenvalue - last one used) / next eigenvalue, of the normalized Laplacian."""
     stability: NDArray[np.float64]
     """NaN where it was not measured."""
+    resolutions: NDArray[np.intp] | None = None
+    """The numbers at which the graph falls into stable parts, and the chosen one."""
+    parts: NDArray[np.intp] | None = None
+    """The parts of the graph for each of these numbers: one row of labels for each (None: they are not known)."""
 
     def check(self, n_nodes: int) -> None:
         """Refuse evidence from a file that cannot be about so many nodes."""
@@ -54,26 +70,70 @@ class NumberOfClusters:
             sound_numbers(f"the {name} of numbers of clusters", np.nan_to_num(values), self.candidates.shape)
         if self.chosen not in self.candidates or self.chosen < 1:
             raise Unsound(f"{self.chosen} clusters were chosen, which is not among the candidates")
+        if self.resolutions is not None and self.parts is not None:
+            if (
+                not np.isin(self.resolutions, self.candidates).all()
+                or self.parts.shape[:1] != self.resolutions.shape
+                or self.parts.ndim != 2
+            ):
+                raise Unsound("the resolutions are not among the candidates, or their parts are missing")
+            for k, labels in zip(self.resolutions, self.parts, strict=True):
+                sound_indices("the parts of a resolution", labels, int(k))
+            if self.parts.shape[1] > n_nodes:
+                raise Unsound("the parts have too many nodes")
+
+    @property
+    def score(self) -> NDArray[np.float64]:
+        """Modularity times stability squared; modularity alone where stability was not measured."""
+        stability = np.where(np.isnan(self.stability), 1.0, np.maximum(self.stability, 0.0))
+        score: NDArray[np.float64] = self.modularity * stability**2
+        return score
 
     @property
     def rivals(self) -> list[int]:
-        """The K whose modularity is within a hundredth of the best."""
-        return [int(k) for k in self.candidates[nearly_best(self.modularity)]]
+        """The K whose score is within a tenth of the best."""
+        return [int(k) for k in self.candidates[self.score >= CLEAR * self.score.max()]]
 
     @property
     def confidence(self) -> str:
-        """ "high" if the parts survive the loss of edges and few other K, all of them tried, do as well, else "low"."""
-        at = int(np.flatnonzero(self.candidates == self.chosen)[0])
-        ends = self.candidates[-1] in self.rivals  # a larger number might do better
-        return "high" if self.stability[at] >= STABLE and len(self.rivals) <= WIDE and not ends else "low"
+        """ "high" if the parts are found again on some of the nodes, no other number does nearly as well, and nodes are many; or "low"."""
+        elsewhere = np.abs(self.candidates - self.chosen) > max(1.0, 0.2 * self.chosen)
+        clear = not elsewhere.any() or self.score[elsewhere].max() < CLEAR * self.score[self._at(self.chosen)]
+        many = self.parts is None or self.parts.shape[1] >= LEAST_ENTITIES
+        return "high" if clear and many and self.stability[self._at(self.chosen)] >= VERY_STABLE else "low"
 
     @property
     def reason(self) -> str:
-        at = int(np.flatnonzero(self.candidates == self.chosen)[0])
+        at = self._at(self.chosen)
         return (
-            f"chosen: modularity {self.modularity[at]:.3f}, best of {self.candidates[0]} to {self.candidates[-1]} within a hundredth; "
-            f"stability {self.stability[at]:.2f}; about as good: {self.rivals}; confidence {self.confidence}"
+            f"chosen: modularity {self.modularity[at]:.3f} and stability {self.stability[at]:.2f}, the best of {self.candidates[0]} to "
+            f"{self.candidates[-1]}; confidence {self.confidence}"
         )
+
+    @property
+    def table(self) -> list[dict[str, object]]:
+        """The resolutions: K, stability, modularity, eigengap, and a plain sentence."""
+        return [
+            {
+                "n_clusters": int(k),
+                "stability": float(self.stability[self._at(k)]),
+                "modularity": float(self.modularity[self._at(k)]),
+                "eigengap": float(self.eigengap[self._at(k)]),
+                "sentence": self._sentence(int(k)),
+            }
+            for k in ([self.chosen] if self.resolutions is None else self.resolutions)
+        ]
+
+    def _sentence(self, k: int) -> str:
+        stability = self.stability[self._at(k)]
+        found = (
+            "are found again" if stability >= VERY_STABLE else "are mostly found again" if stability >= STABLE else "are hardly found again"
+        )
+        beside = "chosen" if k == self.chosen else "coarser" if k < self.chosen else "finer"
+        return f"{k} clusters ({beside}) {found} on four fifths of the entities"
+
+    def _at(self, k: int | np.intp) -> int:
+        return int(np.flatnonzero(self.candidates == k)[0])
 
     def as_dict(self) -> dict[str, object]:
         rows = zip(self.candidates.tolist(), self.modularity, self.eigengap, self.stability, strict=True)
@@ -81,40 +141,47 @@ class NumberOfClusters:
         return {
             "chosen": self.chosen,
             "confidence": self.confidence,
+            "resolutions": self.table,
             "candidates": [dict(zip(names, row, strict=True)) for row in rows],
         }
 
 
-def by_modularity(graph: Graph, random_state: np.random.RandomState) -> NumberOfClusters:
-    """The smallest number of clusters of a weighted graph whose modularity is within a hundredth of the largest."""
+def by_stability(graph: Graph, random_state: np.random.RandomState) -> NumberOfClusters:
+    """The number of clusters of a weighted graph with the largest score."""
     graph = sparse.csr_array(graph)
     n = graph.shape[0]
     if n < 3:
         raise ValueError(f"n_clusters='auto' needs at least 3 rows, but the views have {n}: give n_clusters")
-    largest = max(2, min(LARGEST, n // ROWS_PER_CLUSTER))
-    candidates = np.arange(2, largest + 1)
-    spectrum = smallest_eigenvectors(graph, min(largest + 1, n), normalized=True, random_state=random_state)
-    values = np.append(spectrum.values, 2.0)
-    parts = {int(k): _parts(spectrum.vectors, k, random_state) for k in candidates}
-    modularities = np.array([modularity(graph, parts[int(k)]) for k in candidates])
+    most = max(2, n // ROWS_PER_CLUSTER)
+    draws = [np.sort(random_state.permutation(n)[: max(2, round(KEPT_NODES * n))]) for _ in range(DRAWS)]
+    candidates, values, stability = np.empty(0, dtype=np.intp), np.empty(0), np.empty(0)
+    parts: list[NDArray[np.intp]] = []
+    for largest, step in RANGES:
+        more = np.arange(candidates[-1] + step if candidates.size else 2, min(largest, most) + 1, step)
+        if not more.size:
+            break
+        spectrum = smallest_eigenvectors(graph, min(int(more[-1]) + 1, n), normalized=True, random_state=random_state)
+        values = np.append(spectrum.values, 2.0)
+        found = [_parts(spectrum.vectors, int(k), random_state) for k in more]
+        stability = np.append(stability, _stability(graph, more, found, draws, random_state))
+        candidates, parts = np.append(candidates, more), [*parts, *found]
+        if values[candidates[-1]] > FULL_SPECTRUM:
+            break
+    modularities = np.array([modularity(graph, labels) for labels in parts])
     gaps = (values[candidates] - values[candidates - 1]) / np.maximum(values[candidates], np.finfo(float).tiny)
-    chosen = int(candidates[nearly_best(modularities)][0])
-    measured = {chosen, *candidates[np.argsort(-modularities)[:BEST]].tolist()}
-    stability = np.full(candidates.size, np.nan)
-    found = _stability(graph, {k: parts[k] for k in measured}, random_state)
-    for k, value in found.items():
-        stability[candidates == k] = value
-    return NumberOfClusters(chosen, candidates, modularities, gaps, stability)
+    number = NumberOfClusters(int(candidates[0]), candidates, modularities, gaps, stability)
+    chosen = int(candidates[number.score.argmax()])
+    peaks = [at for at in np.argsort(-number.score) if stability[at] >= STABLE and _is_peak(number.score, at)]
+    coarser, finer = ([at for at in peaks if sign * candidates[at] > sign * chosen][:BESIDE] for sign in (-1, 1))
+    shown = sorted([*coarser, int(number.score.argmax()), *finer])
+    return NumberOfClusters(
+        chosen, candidates, modularities, gaps, stability, candidates[shown], np.array([parts[at] for at in shown], dtype=np.intp)
+    )
 
 
 NumberRule = Callable[[Graph, np.random.RandomState], NumberOfClusters]
 """rule(graph, random_state): the number of clusters of the common graph, with the evidence for it."""
-NUMBER_RULES: dict[str, NumberRule] = {"modularity": by_modularity}
-
-
-def nearly_best(values: NDArray[np.float64]) -> NDArray[np.bool_]:
-    best = float(values.max())
-    return values >= best - PLATEAU * abs(best)
+NUMBER_RULES: dict[str, NumberRule] = {"stability": by_stability}
 
 
 def modularity(graph: sparse.csr_array, labels: NDArray[np.intp]) -> float:
@@ -129,19 +196,28 @@ def share_inside(graph: sparse.csr_array, labels: NDArray[np.intp]) -> float:
     return float(entries.data[labels[entries.row] == labels[entries.col]].sum() / entries.data.sum())
 
 
+def _is_peak(scores: NDArray[np.float64], at: int) -> bool:
+    """Whether a score is at least as large as those beside it."""
+    return bool(scores[at] >= scores[max(0, at - 1) : at + 2].max())
+
+
 def _parts(vectors: NDArray[np.float64], count: int, random_state: np.random.RandomState) -> NDArray[np.intp]:
-    return cluster_rows(unit_rows(vectors[:, :count]), int(count), n_init=N_INIT, random_state=random_state)
+    return cluster_rows(unit_rows(vectors[:, :count]), count, n_init=N_INIT, random_state=random_state)
 
 
-def _stability(graph: sparse.csr_array, parts: dict[int, NDArray[np.intp]], random_state: np.random.RandomState) -> dict[int, float]:
-    """The mean agreement of the parts with those of graphs without some of the edges."""
-    upper = sparse.triu(graph, format="coo")
-    agreement: dict[int, list[float]] = {k: [] for k in parts}
-    for _ in range(DRAWS):
-        kept = random_state.uniform(size=upper.nnz) < KEPT_EDGES
-        half = sparse.coo_array((upper.data[kept], (upper.row[kept], upper.col[kept])), shape=graph.shape)
-        less = sparse.csr_array(half + half.T)
-        vectors = smallest_eigenvectors(less, max(parts), normalized=True, tol=1e-4, random_state=random_state).vectors
-        for k, labels in parts.items():
-            agreement[k].append(adjusted_rand_score(labels, _parts(vectors, k, random_state)))
-    return {k: float(np.mean(values)) for k, values in agreement.items()}
+def _stability(
+    graph: sparse.csr_array,
+    numbers: NDArray[np.intp],
+    parts: list[NDArray[np.intp]],
+    draws: list[NDArray[np.intp]],
+    random_state: np.random.RandomState,
+) -> NDArray[np.float64]:
+    """The mean agreement of parts with those of the graph of some of the nodes."""
+    agreement = np.zeros((len(draws), numbers.size))
+    for draw, nodes in enumerate(draws):
+        largest = min(int(numbers[-1]), nodes.size)
+        vectors = smallest_eigenvectors(graph[nodes][:, nodes], largest, normalized=True, tol=DRAW_TOL, random_state=random_state).vectors
+        for at, k in enumerate(numbers):
+            agreement[draw, at] = adjusted_rand_score(parts[at][nodes], _parts(vectors, min(int(k), largest), random_state))
+    means: NDArray[np.float64] = agreement.mean(axis=0)
+    return means
