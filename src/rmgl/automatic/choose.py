@@ -1,12 +1,16 @@
 """What a user would tune with labels, chosen without them: alpha, the weights of the views, beta and K.
 
 1. Every view gets the layer in which a node has `n_neighbors` edges on average: locally scaled distances, alpha solved for.
-2. The *consensus* is a layer learned in the same way from all views side by side (`consensus`).
+2. The *consensus* is a layer learned in the same way from all views side by side (`consensus`); the *neighbors* are their plain graph of
+   nearest neighbors, a layer that is given and links every entity to others (`neighbors`).
 3. A view counts for more, the better its layer agrees with the embedding of the consensus and with that of all layers (`weighing`). The
-   consensus weighs as much as all views together.
-4. All layers are learned again with guidance / 2 |u_i - u_j|^2 added to their costs, u_i the unit rows of the common embedding, for a
-   guidance that rises from pass to pass: an edge between entities that the common graph sets apart has to be worth it.
-5. What comes out is a problem for Algorithm 1: alpha_m, and beta_m proportional to the weights.
+   consensus weighs as much as all views together, the neighbors a fifth of all others.
+4. Where each view separates only some of the clusters, the views' layers are learned again with costs of the consensus added to their own.
+5. All layers are learned again with guidance / 2 |u_i - u_j|^2 added to their costs, u_i the unit rows of the common embedding: an edge
+   between entities that the common graph sets apart has to be worth it.
+6. What comes out is a problem for Algorithm 1: alpha_m, and beta_m proportional to the weights.
+
+Every embedding is computed without fragments (`rmgl.embedding.fragments`), which would take clusters for themselves.
 
 The numbers and rules are those of a `Policy`.
 """
@@ -20,6 +24,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from scipy.spatial.distance import squareform
 
 from rmgl.automatic.consensus import (
@@ -47,14 +52,17 @@ from rmgl.model.given import Stores, asked_candidates
 from rmgl.model.run import Run
 from rmgl.model.view_problem import ViewProblem
 from rmgl.running.threads import Check, Team
-from rmgl.views.matrix import side_by_side
+from rmgl.views.matrix import side_by_side, total_variance
 from rmgl.views.views import Views
 
 EMBEDDING_TOL = 1e-4
+FEW_ENTITIES = 100
+"""Entities below which it counts how accurately roughness is known."""
+SHUFFLES = 20
+LEAST_PER_CLUSTER = 10
+"""Entities for each cluster without which nothing is learned on a part of them."""
 SMOOTHER = 3.0
-"""How many times rougher than the consensus the views may be before they are taken to disagree with it,"""
-LEAST_EXCESS = 0.25
-"""and by how much more for a part of its costs to be added; all of it is at twice as much."""
+"""How many times rougher than the consensus the views may be before they are taken to disagree with it."""
 
 Search = Callable[[str, Any, Check], Candidates]
 """search(name, X, check): the candidate pairs of a view, with their costs."""
@@ -76,6 +84,10 @@ class Choice:
     """The size below which a cluster that is no island is a fragment."""
     graph: Graph | None = None
     """The weighted sum of the layers before any of them was guided, from which evidence is taken (None: take it from the layers)."""
+    uncertainty: float = 0.0
+    """How accurately roughness is known, where entities are few."""
+    entities: NDArray[np.intp] | None = None
+    """The entities that the problems are about, where the others are to be placed later (None: all)."""
 
 
 def choose_problems(
@@ -122,6 +134,8 @@ class Chooser:
     solver: str = "newton"
     neighbors: Layer | None = None
     """The plain neighbor layer, if there is one."""
+    part: str = ""
+    """The beginning of the names of steps that are about a part of the entities."""
 
     @property
     def min_cluster_size(self) -> float:
@@ -130,11 +144,45 @@ class Chooser:
         return self.policy.small_cluster * self.views.n_rows / self.n_clusters
 
     def choose(self) -> Choice:
-        """All steps, one after the other."""
+        """All steps, one after the other. Entities that are missing from a view are left out where they would connect clusters."""
         layers = self.team(self.learn_view, range(len(self.views.names)))
         self.run.tell({"step": "views"})
+        complete = self.views.in_all
+        if not any(self.views.n_missing) or not self.can_do_with(complete):
+            return self.choose_from(layers)
+        chooser = replace(self, views=self.views.of_entities(complete), part="complete-")
+        consensus = chooser.learn_consensus()
+        if not chooser.is_complementary([*(part_of(item, complete, self.views.n_rows) for item in layers), consensus]):
+            return self.choose_from(layers)
+        layers = self.team(chooser.learn_view, range(len(self.views.names)))
+        return replace(chooser.choose_from(layers, consensus), entities=complete)
+
+    def can_do_with(self, entities: NDArray[np.intp]) -> bool:
+        """Whether some of the entities are enough for everything to be learned on them."""
+        views, n_clusters = self.views, 2 if self.n_clusters is None else self.n_clusters
+        if len(views.names) == 1 or entities.size < max(self.policy.complete_share * views.n_rows, LEAST_PER_CLUSTER * n_clusters):
+            return False
+        return self.policy.has_consensus(views.of_entities(entities)) and all(total_variance(X[entities]) > 0 for X in views.matrices)
+
+    def is_complementary(self, layers: list[Learned]) -> bool:
+        """Whether each view separates only some of the clusters: an entity that is missing from a view then belongs to several of them."""
+
+        def work() -> float:
+            chooser = replace(self, neighbors=self.find_neighbors())
+            if self.n_clusters is None:
+                graph = chooser.sum_of(layers, equal_weights(layers))
+                chooser = replace(chooser, n_clusters=self.policy.choose_number(graph, self.random_state).chosen)
+            return float(chooser.measure(layers)["excess"])
+
+        excess = self.run.step(
+            "excess", work, unpack=lambda kept: expect("the excess roughness", kept, float), random_state=self.random_state
+        )
+        return bool(excess >= self.policy.complementary)
+
+    def choose_from(self, layers: list[Learned], consensus: Learned | None = None) -> Choice:
+        """All steps after the layers of the views."""
         if self.policy.has_consensus(self.views):
-            layers = [*layers, self.learn_consensus()]
+            layers = [*layers, self.learn_consensus() if consensus is None else consensus]
             self.run.tell({"step": "consensus"})
         chooser = replace(self, neighbors=self.find_neighbors())
         if self.n_clusters is not None:
@@ -156,7 +204,7 @@ class Chooser:
         if len(self.views.names) > 1:
             found = self.run.step("roughness", lambda: self.measure(layers), unpack=self.unpack_measured, random_state=self.random_state)
             weights = layer_weights(layers, self.policy.weigh(found["roughness"], found["shares"], has_consensus(layers)))
-            layers = self.agree(layers, weights, found)
+            layers = self.agree(layers, self.policy.share_of_consensus(found["excess"]))
         graph = self.sum_of(layers, weights)
         rows = None
         for place, guidance in enumerate(self.policy.guidance):
@@ -172,14 +220,15 @@ class Chooser:
         if self.neighbors is not None:
             problems.append(ViewProblem.of_given(self.neighbors, float(self.policy.neighbor_share * beta.sum())))
         shares = np.array([weight for item, weight in zip(layers, weights, strict=True) if item.layer.role == "view"])
+        measured = {} if found is None else {"roughness": found["roughness"], "uncertainty": found["uncertainty"]}
         return Choice(
-            problems, self.n_clusters, shares, None if found is None else found["roughness"], number, rows, self.min_cluster_size, graph
+            problems, self.n_clusters, shares, number=number, guide=rows, min_cluster_size=self.min_cluster_size, graph=graph, **measured
         )
 
     def learn_view(self, view: int, check: Check) -> Learned:
         """The layer of one view, alone."""
         origin, X = Origin(self.views.names[view], nodes=self.views.observed_rows(view), views=(view,)), self.views.own(view)
-        return self.step(f"view-{view}", origin, X, lambda: self.search(origin.name, X, check), check)
+        return self.step(f"{self.part}view-{view}", origin, X, lambda: self.search(origin.name, X, check), check)
 
     def scaled(self, factors: Sequence[float]) -> Views:
         """The views, each multiplied by its factor."""
@@ -200,7 +249,7 @@ class Chooser:
             floor_share = self.policy.floor_share if self.policy.local_scaling else None
             return incomplete_candidates(scaled, floor_share) if X is None else self.search(origin.name, X, lambda: None)
 
-        return self.step("consensus", origin, X, search, lambda: None)
+        return self.step(f"{self.part}consensus", origin, X, search, lambda: None)
 
     def find_neighbors(self) -> Layer | None:
         """The plain neighbor layer of all views side by side, if there is one: rows of zeros are compared as they are."""
@@ -232,11 +281,14 @@ class Chooser:
 
         return self.run.step(key, learn, pack=Learned.pack, unpack=unpack)
 
-    def measure(self, layers: Sequence[Learned]) -> dict[str, Vector]:
+    def measure(self, layers: Sequence[Learned]) -> dict[str, Any]:
         """How well layers agree with common embeddings, by their informative edges.
 
         "roughness" is that of every view, the geometric mean over the embeddings that the policy refers to; "shares" are the shares of the
-        edge weight of every view that are informative; "on_consensus" is the roughness of every layer on the embedding of the consensus.
+        edge weight of every view that are informative; "excess" says by how much the views are rougher on the embedding of the consensus
+        than three times the consensus itself. Where views share their clusters, neighbors in a view are neighbors in the consensus, too.
+        Where each view separates only some of the clusters, its layer has edges between those that it merges, and is rough where the
+        consensus is smooth.
         """
         views = [item for item in layers if item.layer.role == "view"]
         consensus = [item for item in layers if item.layer.role == "consensus"]
@@ -245,11 +297,33 @@ class Chooser:
             embeddings["consensus"] = self.embed(consensus, [1.0])
         used = [embeddings[name] for name in self.policy.references if name in embeddings] or [embeddings["together"]]
         graphs = [self.informative(item) for item in views]
-        measured = np.array([[roughness(rows, graph) for graph in graphs] for rows in used])
-        shares = [float(graph.sum() / item.layer.adjacency.sum()) for graph, item in zip(graphs, views, strict=True)]
-        compared = [*graphs, *(self.informative(item) for item in consensus)]  # the views in their order, then the consensus
-        on_consensus = [roughness(embeddings["consensus"], graph) for graph in compared] if consensus else []
-        return {"roughness": mean_roughness(measured), "shares": np.array(shares), "on_consensus": np.array(on_consensus)}
+        measured = mean_roughness(np.array([[roughness(rows, graph) for graph in graphs] for rows in used]))
+        totals = np.array([float(item.layer.adjacency.sum()) for item in views])
+        shares = np.array([float(graph.sum()) for graph in graphs]) / np.where(totals > 0, totals, 1.0)
+        uncertainty = self.uncertainty(graphs, used) if self.views.n_rows < FEW_ENTITIES else 0.0
+        measured += uncertainty
+        excess = 0.0
+        if consensus:
+            weights = self.policy.weigh(measured, shares, True)
+            of_views = np.array([roughness(embeddings["consensus"], graph) for graph in graphs])
+            own = roughness(embeddings["consensus"], self.informative(consensus[0]))
+            excess = max(0.0, float(weights @ of_views) - SMOOTHER * own)
+            if excess >= self.policy.complementary and weights @ self.measure_on_others(views, graphs) <= weights @ of_views:
+                excess = 0.0  # views agree better with one another than with the consensus: it has missed something
+        return {"roughness": measured, "shares": shares, "excess": excess, "uncertainty": uncertainty}
+
+    def uncertainty(self, graphs: Sequence[Any], embeddings: Sequence[NDArray[np.float64]]) -> float:
+        """How much the roughness of views would vary if their nodes had nothing to do with the embedding: the deviation over shuffles."""
+        shuffles = [self.random_state.permutation(self.views.n_rows) for _ in range(SHUFFLES)]
+        return float(np.mean([np.std([roughness(rows[order], graph) for order in shuffles]) for rows in embeddings for graph in graphs]))
+
+    def measure_on_others(self, views: Sequence[Learned], graphs: Sequence[Any]) -> Vector:
+        """The least roughness of every view on the embedding of another view alone."""
+        embeddings = (self.embed([item], [1.0]) for item in views)
+        measured = np.array([[roughness(rows, graph) for graph in graphs] for rows in embeddings])
+        np.fill_diagonal(measured, np.inf)
+        least: Vector = measured.min(axis=0)
+        return least
 
     def informative(self, item: Learned) -> Any:
         """The informative edges of a layer, with all entities as nodes."""
@@ -260,13 +334,8 @@ class Chooser:
         min_size = self.policy.small_component * self.views.n_rows / self.n_clusters
         return replace(item.layer, adjacency=informative_edges(X, item.layer.adjacency, min_size)).among_all(self.views.n_rows).adjacency
 
-    def agree(self, layers: list[Learned], weights: Vector, found: dict[str, Vector]) -> list[Learned]:
+    def agree(self, layers: list[Learned], share: float) -> list[Learned]:
         """The layers of views that each separate only some of the clusters, learned again with a share of the costs of the consensus."""
-        if not has_consensus(layers):
-            return layers
-        *of_views, own = found["on_consensus"]
-        of_each = [weight for item, weight in zip(layers, weights, strict=True) if item.layer.role == "view"]
-        share = self.policy.consensus_share * disagreement(np.array(of_views), np.array(of_each), float(own))
         if share == 0:
             return layers
         consensus = next(item for item in layers if item.layer.role == "consensus")
@@ -332,11 +401,19 @@ class Chooser:
         number.check(self.views.n_rows)
         return number
 
-    def unpack_measured(self, kept: Any) -> dict[str, Vector]:
+    def unpack_measured(self, kept: Any) -> dict[str, Any]:
         expect("how well layers agree", kept, dict[str, Any])
-        n_views, n_layers = len(self.views.names), len(self.views.names) + self.policy.has_consensus(self.views)
-        sizes = {"roughness": n_views, "shares": n_views, "on_consensus": n_layers if n_layers > n_views else 0}
-        return {name: sound_numbers(f"the {name} of the layers", kept[name], (size,), least=0.0) for name, size in sizes.items()}
+        found = {
+            name: sound_numbers(f"the {name} of the layers", kept[name], (len(self.views.names),), least=0.0)
+            for name in ("roughness", "shares")
+        }
+        excess = expect("the excess roughness", kept["excess"], float)
+        if not 0 <= excess < np.inf or (excess > 0 and not self.policy.has_consensus(self.views)):
+            raise Unsound(f"the excess roughness is {excess}")
+        uncertainty = expect("the uncertainty of roughness", kept["uncertainty"], float)
+        if not 0 <= uncertainty < np.inf:
+            raise Unsound(f"the uncertainty of roughness is {uncertainty}")
+        return {**found, "excess": excess, "uncertainty": uncertainty}
 
     def among_all(self, item: Learned) -> Any:
         """The edge weights of a layer, with all entities as nodes."""
@@ -368,14 +445,10 @@ class Chooser:
         return rows if embedding.fragments is None else unit_rows(place_fragments(rows, embedding.fragments, graph))
 
 
-def disagreement(of_views: Vector, weights: Vector, own: float) -> float:
-    """How much rougher the views are on the embedding of the consensus than the consensus itself: from 0 to 1.
-
-    Where views share their clusters, neighbors in a view are neighbors in the consensus, too. Where each view separates only some of the
-    clusters, its layer has edges between those that it merges, and is rough where the consensus is smooth.
-    """
-    excess = float(weights @ of_views / weights.sum()) - SMOOTHER * own
-    return float(np.clip((excess - LEAST_EXCESS) / LEAST_EXCESS, 0.0, 1.0))
+def part_of(item: Learned, entities: NDArray[np.intp], n_entities: int) -> Learned:
+    """A layer without the edges to other than the given entities, for comparison with others."""
+    adjacency = item.layer.among_all(n_entities).adjacency[entities][:, entities]
+    return replace(item, layer=replace(item.layer, adjacency=sparse.csr_array(adjacency), nodes=None))
 
 
 def has_consensus(layers: Sequence[Learned]) -> bool:

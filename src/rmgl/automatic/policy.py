@@ -24,6 +24,9 @@ RANGES = (
     ("small_component", 0.0, 1.0),
     ("small_cluster", 0.0, 1.0),
     ("consensus_share", 0.0, 100.0),
+    ("disagreement", 0.0, 1.0),
+    ("complete_share", 0.0, 1.0),
+    ("complementary", 0.0, 1.0),
 )
 """The least and the largest value of each number."""
 ROUNDING = 1e-9
@@ -52,9 +55,10 @@ class Policy:
     weighing: str | WeighingRule = "agreement"
     """How much each view counts: "agreement" (the smoother the common embedding on its layer, the more), "equal", or
     rule(roughness, shares, with_consensus) -> weights that sum to one."""
-    number: str | NumberRule = "modularity"
-    """How the number of clusters is chosen where it is not given: "modularity", or rule(graph, random_state) -> NumberOfClusters."""
-    guidance: tuple[float, ...] = (0.1, 0.3, 1.0)
+    number: str | NumberRule = "stability"
+    """How the number of clusters is chosen where it is not given: by "stability" and modularity, or
+    rule(graph, random_state) -> NumberOfClusters."""
+    guidance: tuple[float, ...] = (0.3,)
     """One number for every pass in which the common embedding guides the layers: how strongly."""
     references: tuple[str, ...] = ("consensus", "together")
     """The embeddings on which roughness is measured: that of the "consensus", and that of all layers "together"."""
@@ -64,15 +68,22 @@ class Policy:
     """Whether squared distances are taken in units of the distances to the 7th neighbors."""
     floor_share: float = 0.7
     """The least cost of a pair, as a share of the 5th smallest cost at its nodes."""
-    neighbor_share: float = 0.0
+    neighbor_share: float = 0.2
     """The weight of the plain neighbor layer in the common graph, as a share of the weight of all other layers (0: no such layer)."""
-    small_component: float = 0.0
+    small_component: float = 0.2
     """Size, as a share of the mean size of a cluster, below which the edges of a component do not count in roughness and weights, nor do
     those between identical rows (0: all edges count)."""
-    small_cluster: float = 0.0
+    small_cluster: float = 0.15
     """Size, as a share of the mean size of a cluster, below which a cluster that is no island is a fragment (0: none is)."""
-    consensus_share: float = 0.0
-    """The largest share of the costs of the consensus that is added to those of views that each separate only some of the clusters."""
+    complementary: float = 0.1
+    """By how much the views must be rougher than three times the consensus to be taken as complementary: each separates only some of the
+    clusters, and entities that are missing from a view are placed afterwards,"""
+    complete_share: float = 0.5
+    """if at least this share of the entities is in all views."""
+    consensus_share: float = 4.0
+    """The largest multiple of the costs of the consensus that is added to those of complementary views,"""
+    disagreement: tuple[float, float] = (0.25, 0.35)
+    """and by how much they must be rougher for it to begin, and for all of it."""
     unit_rows: bool = True
     """Whether k-means sees the rows of the embedding with length one."""
 
@@ -82,6 +93,8 @@ class Policy:
             for value in values if isinstance(values, tuple) else (values,):
                 if not isinstance(value, Real) or isinstance(value, bool) or not at_least <= float(value) <= at_most:
                     raise ValueError(f"policy: {field}={values!r} must be from {at_least:g} to {at_most:g}")
+        if len(self.disagreement) != 2 or not self.disagreement[0] < self.disagreement[1]:
+            raise ValueError(f"policy: disagreement={self.disagreement!r} must be two numbers, the smaller one first")
         if not self.references or not set(self.references) <= {"consensus", "together"}:
             raise ValueError(f"policy: references={self.references!r} must name 'consensus', 'together' or both")
 
@@ -99,6 +112,11 @@ class Policy:
                 "one, one for each view: divide them by their sum"
             )
         return weights
+
+    def share_of_consensus(self, excess: float) -> float:
+        """The multiple of the costs of the consensus that is added to those of views that are rougher than it by the given excess."""
+        least, most = self.disagreement
+        return self.consensus_share * float(np.clip((excess - least) / (most - least), 0.0, 1.0))
 
     def choose_number(self, graph: Graph, random_state: np.random.RandomState) -> NumberOfClusters:
         """The number of clusters of the common graph, with the evidence for it."""
@@ -131,7 +149,3 @@ def find_rule(field: str, rule: str | Rule, known: Mapping[str, Rule]) -> Rule:
     if rule not in known:
         raise ValueError(f"policy: {field}={rule!r} is not known: use one of {', '.join(map(repr, known))}, or a function")
     return known[rule]
-
-
-ROBUST = Policy(guidance=(0.3,), neighbor_share=0.2, small_component=0.2, small_cluster=0.15, consensus_share=2.0)
-"""A policy for data that fall into fragments, and for views that each separate only some of the clusters."""

@@ -31,6 +31,7 @@ from rmgl.model.view_problem import ViewProblem
 from rmgl.model.without_fragments import without_fragments
 from rmgl.placing.new_views import new_views, scaled_like
 from rmgl.placing.placement import Placed, Placement
+from rmgl.results.hierarchy import Level, levels_of
 from rmgl.results.outliers import mean_lengths, outlier_scores
 from rmgl.results.report import Report, about_unconnected, make_report, unconnected
 from rmgl.running.progress import Stopwatch, half_step_progress
@@ -63,14 +64,15 @@ class RMGL(ViewsClusterer):
     its embedding, and the embedding guides the layers; `print(model.report_)` explains what was chosen and why. The layers still solve
     the problem above at the reported alpha_ and beta_, with z_ij = max(|x_i - x_j|^2 / (s_i s_j), min(f_i, f_j)) + |g_i - g_j|^2 in place
     of squared distances; s and f are in `local_scaling_`, the rows g in `guide_` (and costs of the consensus times `Layer.consensus_share`
-    are added, if the policy has such a share). With numbers for alpha and beta, the model is that of
-    the paper.
+    are added where each view separates only some of the clusters). The graph of nearest neighbors of all views side by side is one more
+    layer, which is given and not learned. With numbers for alpha and beta, the model is that of the paper.
 
     Parameters
     ----------
     n_clusters : int or "auto"
-        K, the number of clusters and of columns of the embedding. "auto" takes the smallest number with nearly the largest modularity in
-        the common graph (`number_` holds the evidence); it needs alpha and beta at "auto".
+        K, the number of clusters and of columns of the embedding. "auto" takes the number whose clusters are set apart best in the common
+        graph (modularity) and are found again on four fifths of the entities (`number_` holds the evidence); it needs alpha and beta at
+        "auto".
     alpha : "auto", float > 0, or one per view (list, or dict by view name)
         Weight of ||L_m||_F^2: a larger one gives more edges. "auto" solves, for each layer, for `n_neighbors` edges a node on average
         (with a number for beta: what gives a node with typical distances that many).
@@ -79,7 +81,7 @@ class RMGL(ViewsClusterer):
         and couples the layers weakly (with a number for alpha: the same weight for all views).
     scale : "auto", {"minmax", "root", "hellinger", "unit", "standard", "none"}, or one per view (list, or dict by view name)
         How each view is scaled first: columns to [0, 1]; columns to [0, 1] after square roots (histograms); square roots, then rows to
-        length one (counts); rows to length one (tf-idf); columns to variance 1; not at all. "auto" chooses among the first three by
+        length one (counts); rows to length one (tf-idf); columns to variance 1; not at all. "auto" chooses among the first four by
         signs, zeros and skewness.
     n_neighbors : int
         Mean number of edges per node, where alpha is "auto". More edges give smoother layers, fewer show finer structure.
@@ -129,8 +131,8 @@ class RMGL(ViewsClusterer):
         Smallest eigenvalues of sum_m beta_m L_m.
     layers_ : list of Layer
         One per view, each with its adjacency, Laplacian and certificate. With automatic choices also the one named "consensus", if there
-        are several views, and, if the policy has it, the graph of nearest neighbors of all views side by side, named "neighbors", which
-        is given and not learned. The layer of a view is learned on the entities that are observed in it (tr(L_m) is their number); the
+        are several views, and the graph of nearest neighbors of all views side by side, named "neighbors", which is given and not
+        learned. The layer of a view is learned on the entities that are observed in it (tr(L_m) is their number); the
         others have no edges there. With automatic choices, rows of zeros are treated as missing.
     alpha_, beta_ : arrays
         The values used, one per layer.
@@ -145,13 +147,18 @@ class RMGL(ViewsClusterer):
         Rows whose squared distances are part of all costs.
     fragments_ : array
         Indices of the entities that took no part in the embedding; their rows in it are weighted means of those of their neighbors.
+    placed_ : array
+        Indices of the entities that took no part at all: where each view separates only some of the clusters, those that are missing from
+        a view are placed afterwards, as new rows are. They have no edges in `layers_`, and an outlier score of 0.
     scale_ : list of (name, reason)
         What was done to each view.
     index_ : array of shape (N,) or None
         The labels of the rows, where the views are DataFrames that carry them.
     n_clusters_ : int
     number_ : NumberOfClusters or None
-        For n_clusters="auto": the candidates and their scores.
+        For n_clusters="auto": the candidates and their scores; `number_.table` lists the resolutions that are stable.
+    hierarchy_ : list of Level
+        For n_clusters="auto": the chosen clusters and the stable ones above and below them, from coarse to fine.
     outlier_score_ : array of shape (N,)
         0 for an entity that is no farther from its neighbors than they are from theirs, near 1 for an outlier. A group of several
         outliers close to one another has small scores.
@@ -179,7 +186,7 @@ class RMGL(ViewsClusterer):
     >>> np.bincount(model.labels_).tolist()
     [20, 20, 20]
     >>> [layer.name for layer in model.layers_]
-    ['left', 'right', 'consensus']
+    ['left', 'right', 'consensus', 'neighbors']
     """
 
     _allowed = {
@@ -275,7 +282,7 @@ class RMGL(ViewsClusterer):
         views = Views.of(X, self.views, align=self.align, observed=observed)
         self._note_views(X, views)
         if self.automatic:
-            views = views.without_empty_rows()
+            views = views.without_empty_rows().compressed()
         self.scale_ = views.choose_scales(self.scale)
         scalers = views.fit_scalers([how for how, _ in self.scale_])
         views = views.scaled_by(scalers)
@@ -299,14 +306,18 @@ class RMGL(ViewsClusterer):
             else:
                 min_size = self._min_cluster_size(choice)
                 outcome = without_fragments(problems, outcome, self.n_clusters_, min_size, solve, random_state)
+        own = views if choice.entities is None else views.of_entities(choice.entities)
         self._keep_choice(choice)
         self._keep(problems, outcome)
-        self._keep_views(views, scalers)
+        self._keep_views(own, scalers)
         with clock("clustering"):
             self.labels_ = self._label(outcome, random_state)
-            self.outlier_score_ = self._score_outliers(views)
+            self.outlier_score_ = self._score_outliers(own)
+        self.report_ = self._describe(own, choice, outcome, views.n_rows - own.n_rows, random_state)
+        if choice.entities is not None:
+            with clock("clustering"):
+                self._place_others(choice.entities, views, scalers)
         self.seconds_ = clock.seconds
-        self.report_ = self._describe(views, choice, outcome)
         self._warn(outcome, run)
         return self
 
@@ -349,9 +360,11 @@ class RMGL(ViewsClusterer):
         if not is_collection_of_views(X) and not isinstance(X, Views) and getattr(X, "ndim", 2) == 2:
             validate_data(self, X, reset=False, skip_check_array=True)
         new = new_views(self._views, X, self.views, align=self.align, observed=observed)
-        placement = Placement(self._views, self.layers_, self.beta_, self.embedding_, self.eigenvalues_, self.guide_, self.labels_)
         with single_threaded("blas"):
-            return placement.place(scaled_like(self._scalers, new))
+            return self._placement().place(scaled_like(self._scalers, new))
+
+    def _placement(self) -> Placement:
+        return Placement(self._views, self.layers_, self.beta_, self.embedding_, self.eigenvalues_, self.guide_, self.labels_)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to one file of arrays and JSON, which `load` reads; by custom its name ends in .rmgl.
@@ -459,6 +472,11 @@ class RMGL(ViewsClusterer):
         return [layer.scaling for layer in self.layers_]
 
     @property
+    def hierarchy_(self) -> list[Level]:
+        """The chosen clusters and the stable ones above and below them, from coarse to fine; empty unless n_clusters is "auto"."""
+        return [] if self.number_ is None else levels_of(self.number_, self.labels_, self.placed_)
+
+    @property
     def _policy(self) -> Policy:
         """The numbers and rules of the automatic choice."""
         return Policy() if self.policy is None else self.policy
@@ -488,6 +506,7 @@ class RMGL(ViewsClusterer):
             self._keep_embedding(place_fragments(embedding.vectors, embedding.fragments, common_graph(outcome.state)))
             self.fragments_ = np.flatnonzero(embedding.fragments)
         self.eigenvalues_ = outcome.state.embedding.values
+        self.placed_ = np.empty(0, dtype=np.intp)
         self.layers_ = [layer.among_all(len(self.embedding_)) for layer in outcome.state.layers]
         self.alpha_ = np.array([problem.alpha for problem in problems])
         self.beta_ = np.array([problem.beta for problem in problems])
@@ -495,12 +514,31 @@ class RMGL(ViewsClusterer):
         self.converged_ = outcome.converged and outcome.state.embedding.residual <= EIGEN_TOL
         self.n_iter_ = outcome.n_iter
 
+    def _place_others(self, entities: NDArray[np.intp], views: Views, scalers: Sequence[Scaler]) -> None:
+        """Extend what was learned on some of the entities to all: the others are placed as new rows are."""
+        others = np.setdiff1d(np.arange(views.n_rows), entities)
+        with single_threaded("blas"):
+            placed = self._placement().place(views.of_entities(others))
+
+        def among_all(values: NDArray[Any], of_others: Any = 0) -> NDArray[Any]:
+            extended = np.zeros((views.n_rows, *values.shape[1:]), dtype=values.dtype)
+            extended[entities], extended[others] = values, of_others
+            return extended
+
+        self.labels_ = among_all(self.labels_, placed.votes.sum(axis=1).argmax(axis=1))
+        self._keep_embedding(among_all(self.embedding_, placed.embedding))
+        self.guide_ = None if self.guide_ is None else among_all(self.guide_)
+        self.outlier_score_ = among_all(self.outlier_score_)
+        self.layers_ = [replace(layer, nodes=entities).among_all(views.n_rows) for layer in self.layers_]
+        self.fragments_, self.placed_ = entities[self.fragments_], others
+        self._keep_views(views, scalers)
+
     def _keep_views(self, views: Views, scalers: Sequence[Scaler]) -> None:
         """Keep the scaled rows, which new ones are compared with. What was not scaled may be the caller's own array."""
         matrices = tuple(X.copy() if scaler.name == "none" else X for X, scaler in zip(views.matrices, scalers, strict=True))
         self._views, self._scalers = replace(views, matrices=matrices), tuple(scalers)
 
-    def _describe(self, views: Views, choice: Choice, outcome: Outcome) -> Report:
+    def _describe(self, views: Views, choice: Choice, outcome: Outcome, n_placed: int, random_state: np.random.RandomState) -> Report:
         """The report of the fit."""
         return make_report(
             views,
@@ -515,6 +553,8 @@ class RMGL(ViewsClusterer):
             n_neighbors=self.n_neighbors,
             converged=self.converged_,
             n_fragments=self.fragments_.size,
+            n_placed=n_placed,
+            random_state=random_state,
         )
 
     def _warn(self, outcome: Outcome, run: Run) -> None:
@@ -549,7 +589,7 @@ class RMGL(ViewsClusterer):
                 ConvergenceWarning,
                 stacklevel=3,
             )
-        alone = unconnected(self.layers_, self.beta_)
+        alone = np.setdiff1d(unconnected(self.layers_, self.beta_), self.placed_)
         if alone.size:
             warnings.warn(about_unconnected(alone, self.index_), UserWarning, stacklevel=3)
         n_components = outcome.state.embedding.n_components

@@ -141,8 +141,10 @@ class Placement:
         return n if n <= ALL_ROWS or self._has_missing(layer) else min(n, n_listed(layer))
 
     def _has_missing(self, layer: Layer) -> bool:
-        """Whether the layer is of several views with missing entities, so that pairs of entities differ in the views they share."""
-        return len(layer.views) > 1 and not self.views.complete
+        """Whether some entities of a layer of several views are missing from some, so that pairs differ in the views they share."""
+        if len(layer.views) == 1 or self.views.complete:
+            return False
+        return layer.nodes is None or not np.isin(layer.nodes, self.views.in_all).all()
 
     def _possible_edges(self, place: int, new: Views, rows: NDArray[np.intp], all_nodes: bool) -> Iterator[NewEdges]:
         """Yield the possible edges from new rows to one layer, for each set of views that new rows have."""
@@ -187,7 +189,8 @@ class Placement:
             costs = distances if scaling is None else scaling.costs_of_new(everyone, distances)
             return np.take_along_axis(costs, entities, axis=1)
         views = [(view, factor) for view, factor, has in zip(consensus.views, consensus.factors, pattern, strict=True) if has]
-        X, new_X = _side_by_side(self.views, views, None), _side_by_side(new, views, rows)
+        X, new_X = _side_by_side(self.views, views, consensus.nodes), _side_by_side(new, views, rows)
+        entities = entities if consensus.nodes is None else np.searchsorted(consensus.nodes, entities)
         factor = len(pattern) / len(views)
         distances = factor * distances_to(X, new_X, entities)
         if scaling is None:

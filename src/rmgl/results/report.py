@@ -16,13 +16,17 @@ from rmgl.automatic.number_of_clusters import share_inside
 from rmgl.automatic.policy import Policy
 from rmgl.embedding.eigenvectors import Embedding, Graph, smallest_eigenvectors, weighted_sum
 from rmgl.layer import Layer
+from rmgl.results.refits import Refits, second_answers
+from rmgl.results.trust import Evidence, Trust, judge
 from rmgl.views.incomplete import named_rows
 from rmgl.views.views import Views
 
 GAP_TOL = 1e-5
+COUNTING = 0.1
+"""Weight of a layer, as a share of the largest, from which its components are looked at."""
 
 NOISE = 0.65
-"""Roughness of a view (0 same place, 1 unrelated) beyond which it is called noise."""
+"""Roughness of a view (0 same place, 1 unrelated) beyond which it is said not to agree with the others."""
 AGREEING = 0.35
 """Roughness that at least one view should stay below."""
 FRAGMENT = 0.2
@@ -80,6 +84,14 @@ class Report:
     """The share of the costs of the consensus that the layers of the views were learned with."""
     n_fragments: int = 0
     """Entities that took no part in the embedding because they form fragments."""
+    n_placed: int = 0
+    """Entities that took no part because they are missing from a view, and were placed afterwards."""
+    uncertainty: float = 0.0
+    """How accurately roughness is known, where entities are few; it was added to the roughness of every view."""
+    trust: Trust | None = None
+    """How far the answer can be trusted (None: models of earlier versions)."""
+    refits: Refits | None = None
+    """How well second answers agree with the first (None: they were not computed)."""
     warnings: list[str] = field(default_factory=list)
     local_scaling: bool = True
     """Whether squared distances were taken in units of the distances to the 7th neighbors."""
@@ -105,6 +117,11 @@ class Report:
                 f"Weights: the better the layer of a view agrees with the embedding of {reference}, the more it counts "
                 "(roughness 0: neighbors agree, 1: they are unrelated)."
             )
+            if self.uncertainty > 0:
+                lines.append(
+                    f"Entities are few: roughness is known to about {self.uncertainty:.2f}, which was added to it, so that weights are "
+                    "nearer to equal."
+                )
         else:
             lines.append("Weights: the same for all views." if self.weighing == "equal" else f"Weights: by the rule {self.weighing}.")
         if not self.consensus and self.consensus_rule == "overlap":
@@ -113,8 +130,19 @@ class Report:
             lines.append(f"No consensus layer is learned, by the rule {self.consensus_rule!r}.")
         return lines
 
+    @staticmethod
+    def _second_answers(refits: Refits) -> str:
+        """Agreement of second answers with the first."""
+        parts = [f"on four fifths of the entities {refits.resampled:.2f}"]
+        parts += [f"without {name} {agreement:.2f}" for name, agreement in refits.without.items()]
+        if refits.neighbors_only is not None:
+            parts.append(f"from plain neighbors alone {refits.neighbors_only:.2f}")
+        return f"Second answers (agreement with the first, 1 the same): {', '.join(parts)}."
+
     def __str__(self) -> str:
         lines = [f"{self.n_rows} entities, {len(self.views)} views, {self.n_clusters} clusters ({self.n_clusters_reason})."]
+        if self.trust is not None:
+            lines.append(f"Trust: {self.trust}.")
         for view in self.views:
             without = f" {view.n_missing} entities are missing from this view." if view.n_missing else ""
             without += f" {view.n_empty} rows of zeros are treated as missing." if view.n_empty else ""
@@ -138,6 +166,11 @@ class Report:
                 f"{self.n_fragments} entities form fragments, small groups that keep their edge weight to themselves: they take "
                 "no part in the embedding and have the labels of their neighbors (fragments_)."
             )
+        if self.n_placed:
+            lines.append(
+                f"{self.n_placed} entities are missing from a view. Each view separates only some of the clusters, so the model was "
+                f"learned on the {self.n_rows - self.n_placed} others, and these were placed as new ones are (placed_)."
+            )
         lines.append(f"{'view':12s} {'alpha':>9s} {'beta':>9s} {'edges/node':>10s} {'weight':>7s} {'roughness':>9s}")
         for view in self.views:
             rough = "" if view.roughness is None else f"{view.roughness:.3f}"
@@ -148,6 +181,8 @@ class Report:
             f"Evidence in the common graph: relative gap after eigenvalue {self.n_clusters}: {self.eigengap:.2f}; "
             f"edge weight inside clusters: {self.within:.0%}."
         )
+        if self.refits is not None:
+            lines.append(self._second_answers(self.refits))
         lines += [f"Warning: {warning}" for warning in self.warnings]
         return "\n".join(lines)
 
@@ -156,8 +191,8 @@ def weak_points(report: Report, smallest: int) -> list[str]:
     """Sentences about weak evidence."""
     views, k = report.views, report.n_clusters
     found = [
-        f"view {view.name!r} looks like noise (roughness {view.roughness:.2f}, 1 is unrelated): it counts for {view.weight:.1%}; "
-        "leave it out if it should not count at all"
+        f"view {view.name!r} does not agree with the others (roughness {view.roughness:.2f}, 1 is unrelated) and counts for "
+        f"{view.weight:.1%}: it is noise, or tells of other clusters; look at it alone"
         for view in views
         if view.roughness is not None and view.roughness > NOISE
     ]
@@ -195,14 +230,17 @@ def make_report(
     policy: Policy,
     n_neighbors: int,
     converged: bool,
-    n_fragments: int = 0,
+    n_fragments: int,
+    n_placed: int,
+    random_state: np.random.RandomState,
 ) -> Report:
     """The report of a fit. Evidence is taken from the graph of the choice, or else from the layers themselves."""
     graph = weighted_sum([layer.adjacency for layer in layers], beta.tolist()) if choice.graph is None else choice.graph
     given = np.array([layer.given for layer in layers])
     number, rules = choice.number, policy.named()
+    refits = second_answers(layers, beta, labels, embedding, random_state)
     report = Report(
-        n_rows=views.n_rows,
+        n_rows=views.n_rows + n_placed,
         n_clusters=choice.n_clusters,
         n_clusters_reason="given" if number is None else number.reason,
         automatic=automatic,
@@ -217,17 +255,35 @@ def make_report(
         neighbor_share=float(beta[given].sum() / beta[~given].sum()),
         consensus_share=max(layer.consensus_share for layer in layers),
         n_fragments=n_fragments,
+        n_placed=n_placed,
+        uncertainty=choice.uncertainty,
+        refits=refits,
         local_scaling=policy.local_scaling,
         weighing=str(rules.weighing),
         consensus_rule=str(rules.consensus),
     )
-    weak = weak_points(report, int(np.bincount(labels, minlength=choice.n_clusters).min()))
+    sizes = np.bincount(labels, minlength=choice.n_clusters)
+    weak = weak_points(report, int(sizes.min()))
     alone = unconnected(layers, beta)
     if alone.size:
         weak.append(about_unconnected(alone, views.index))
     if number is not None and number.confidence == "low":
-        weak.append(f"the number of clusters is uncertain: {number.rivals} do about as well as {number.chosen}")
-    return replace(report, warnings=weak)
+        weak.append(f"the number of clusters is uncertain; about as good as {number.chosen}: {number.rivals}")
+    weights = {view.name: view.weight for view in report.views}
+    trust = judge(Evidence(views.n_rows, sizes, report.within, weights, components_of(layers, beta), largest_degree(layers, beta), refits))
+    return replace(report, warnings=weak, trust=trust)
+
+
+def components_of(layers: Sequence[Layer], beta: NDArray[np.float64]) -> dict[str, float]:
+    """The number of components of every layer that counts, as a share of its entities."""
+    counting = [layer for layer, b in zip(layers, beta, strict=True) if b > COUNTING * beta.max()]
+    return {layer.name: layer.n_components / layer.own_potentials.size for layer in counting}
+
+
+def largest_degree(layers: Sequence[Layer], beta: NDArray[np.float64]) -> float:
+    """The largest degree in the common graph, in multiples of the mean."""
+    degrees = np.sum([b * layer.degrees for layer, b in zip(layers, beta, strict=True)], axis=0)
+    return float(degrees.max() / degrees.mean())
 
 
 def describe_views(

@@ -40,7 +40,7 @@ def _blas() -> ThreadpoolController:
 
 @lru_cache(maxsize=1)
 def _openmp(n_modules: int) -> ThreadpoolController:
-    """The thread pools of all OpenMP libraries of this process: with a new module there may be one more. Finding them takes milliseconds."""
+    """The thread pools of all OpenMP libraries of this process; a new module may bring one more. Finding them takes milliseconds."""
     return ThreadpoolController().select(user_api="openmp")
 
 

@@ -41,6 +41,7 @@ ATTRIBUTES: dict[str, Any] = {
     "n_iter_": int,
     "number_": NumberOfClusters | None,
     "outlier_score_": FloatArray,
+    "placed_": NDArray[np.intp],
     "report_": Report,
     "scale_": list[tuple[str, str]],
     "seconds_": dict[str, float],
@@ -79,7 +80,8 @@ def read_model(path: str | os.PathLike[str], kind: type[Model]) -> Model:
     try:
         model = kind(**content["parameters"])
         model._check_parameters()
-        attributes = {"fragments_": np.empty(0, dtype=np.intp)} | expect("the attributes", content["attributes"], dict[str, Any])
+        later = {name: np.empty(0, dtype=np.intp) for name in ("fragments_", "placed_")}  # attributes that earlier models lack
+        attributes = later | expect("the attributes", content["attributes"], dict[str, Any])
         check_attributes(attributes)
     except (KeyError, TypeError, AttributeError, ValueError, IndexError) as error:
         detail = f" ({error})" if isinstance(error, ValueError) else ""
@@ -120,12 +122,16 @@ def check_attributes(attributes: dict[str, Any]) -> None:
     check_numbers("the outlier scores", fitted.outlier_score_, (n,))
     sound_indices("the labels", fitted.labels_, k, size=n)
     sound_indices("the fragments", fitted.fragments_, n)
+    sound_indices("the entities that were placed", fitted.placed_, n)
     if fitted.index_ is not None and fitted.index_.shape != (n,):
         raise Unsound(f"{fitted.index_.size} row labels for {n} rows")
     for layer in fitted.layers_:
         check_fitted_layer(layer, n, n_views)
     if any(layer.consensus_share for layer in fitted.layers_) and all(layer.role != "consensus" for layer in fitted.layers_):
         raise Unsound("a layer was learned with a consensus that the model does not have")
+    consensus = next((layer.nodes for layer in fitted.layers_ if layer.role == "consensus"), None)
+    if consensus is not None and not all(same_nodes(layer, consensus) for layer in fitted.layers_ if layer.consensus_share):
+        raise Unsound("a layer was learned with a consensus of other entities")
     if fitted.number_ is not None:
         fitted.number_.check(n)
     if not fitted.history_ or any(set(row) != HISTORY for row in fitted.history_):
@@ -134,6 +140,11 @@ def check_attributes(attributes: dict[str, Any]) -> None:
         raise Unsound(f"the report describes {len(fitted.report_.views)} views instead of {n_views}")
     str(fitted.report_)
     check_loaded_views(views, fitted._scalers)
+
+
+def same_nodes(layer: Layer, nodes: NDArray[np.intp]) -> bool:
+    """Whether a layer was learned on the given entities."""
+    return layer.nodes is not None and np.array_equal(layer.nodes, nodes)
 
 
 def check_fitted_layer(layer: Layer, n_rows: int, n_views: int) -> None:
