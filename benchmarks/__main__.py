@@ -1,4 +1,4 @@
-"""python -m benchmarks environments | layer | fit | scale | quality | robustness | practice | search | eigen | kernels | report"""
+"""python -m benchmarks environments | layer | fit | scale | quality | complementary | robustness | practice | ... | report"""
 
 from pathlib import Path
 from types import ModuleType
@@ -8,6 +8,7 @@ import click
 from benchmarks import (
     environments,
     report,
+    suite_complementary,
     suite_eigen,
     suite_fit,
     suite_kernels,
@@ -51,6 +52,7 @@ add_suite("layer", suite_layer, repeats=5, budget=20, timeout=600)
 add_suite("fit", suite_fit, repeats=5, budget=30, timeout=600)
 add_suite("scale", suite_scale, repeats=1, budget=0, timeout=7200)
 add_suite("quality", suite_quality, repeats=10, budget=45, timeout=240)
+add_suite("complementary", suite_complementary, repeats=1, budget=0, timeout=240)
 add_suite("robustness", suite_robustness, repeats=1, budget=0, timeout=240)
 add_suite("practice", suite_practice, repeats=1, budget=0, timeout=600)
 add_suite("search", suite_search, repeats=3, budget=20, timeout=600)

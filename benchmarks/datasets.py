@@ -18,8 +18,11 @@ from benchmarks.oriented_gradients import oriented_gradients
 from rmgl.datasets import fetch_coil20, load_uci_digits
 from rmgl.views.views import Views
 
-WORD_COUNTS = ("3sources", "ngs")
-FILES = ("100leaves", "3sources", "aloi10", "mfeat", "msrcv1_5v", "ngs", "orl_4v", "scene15", "snareseq")
+WORD_COUNTS = ("3sources", "ngs", "reuters600")
+FIRST_FILES = ("100leaves", "3sources", "aloi10", "mfeat", "msrcv1_5v", "ngs", "orl_4v", "scene15", "snareseq")
+LATER_FILES = ("citeseer", "cora", "acm", "webkb", "reuters600", "scicar_a549", "prokaryotic", "nutrimouse")
+"""Sets on which the first defaults failed."""
+FILES = (*FIRST_FILES, *LATER_FILES)
 
 
 @dataclass(frozen=True)

@@ -21,8 +21,8 @@ of one machine: ratios within a table are the result. Rows are shown as they cam
 
 QUALITY = """# Quality
 
-What `python -m benchmarks quality`, `robustness` and `practice` measured, written by `python -m benchmarks report --output docs`: every
-method at its defaults on every labeled data set, nothing tuned, labels used for scoring only.
+What `python -m benchmarks quality`, `complementary`, `robustness` and `practice` measured, written by
+`python -m benchmarks report --output docs`: every method at its defaults, nothing tuned, labels used for scoring only.
 How the defaults of RMGL came about is in [defaults.md](defaults.md)."""
 
 Section = Callable[[list[Row], Path], Iterable[str]]
@@ -42,6 +42,7 @@ def write(results: Path, output: Path) -> Path:
     if (results / "quality.json").exists():
         about_quality: dict[str, Section] = {
             "quality": quality.section,
+            "complementary": quality.complementary_section,
             "robustness": quality.robustness_section,
             "practice": quality.practice_section,
         }

@@ -14,7 +14,6 @@ from benchmarks.scores import score_labels
 
 DATASETS = ("mfeat", "msrcv1_5v")
 DRAWS = 3
-MANY_CLASSES = 20
 QUICK_ROWS = 150
 
 
@@ -36,7 +35,7 @@ def run(results: Results, settings: Settings, quick: bool = False, only: tuple[s
     (counter,) = find_methods("robustness")
     for name in ("digits",) if quick else [name for name in LOADERS if name != "digits"]:
         data = found(name, quick)
-        if data is not None and data.n_clusters <= MANY_CLASSES:
+        if data is not None:
             stored = keep(results.path.parent, f"{name}{'-quick' if quick else ''}-raw", data)
             results.add(partial(measure, counter, stored, settings), dataset=name, change="number", draw=0, method=counter.name)
 

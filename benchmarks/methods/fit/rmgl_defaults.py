@@ -12,4 +12,5 @@ def cluster(views, n_clusters, seed, n_threads):
 
     model = RMGL(n_clusters, random_state=seed, n_jobs=n_threads).fit(views)
     edges = [2 * layer.n_edges / layer.n_nodes for layer in model.layers_]
-    return {"labels": model.labels_, "n_iter": model.n_iter_, "edges_per_node": edges, "stages": model.seconds_}
+    trust = {"trust": model.report_.trust.word, "reasons": model.report_.trust.reasons}
+    return {"labels": model.labels_, "n_iter": model.n_iter_, "edges_per_node": edges, "stages": model.seconds_, **trust}

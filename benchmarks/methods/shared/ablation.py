@@ -6,4 +6,5 @@ def fit_predict(views, n_clusters, seed, n_threads, parameters=None, policy=None
     from rmgl.automatic.policy import Policy
 
     chosen = Policy(**(policy or {}))
-    return RMGL(n_clusters, policy=chosen, random_state=seed, n_jobs=n_threads, **(parameters or {})).fit_predict(views)
+    model = RMGL(n_clusters, policy=chosen, random_state=seed, n_jobs=n_threads, **(parameters or {})).fit(views)
+    return {"labels": model.labels_, "trust": model.report_.trust.word, "reasons": model.report_.trust.reasons}

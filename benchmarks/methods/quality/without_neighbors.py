@@ -1,0 +1,12 @@
+"""RMGL without the plain neighbor layer."""
+
+ENVIRONMENT = "main"
+PACKAGES = ["rmgl", "numba"]
+RAW = True
+ABLATION = True
+
+
+def cluster(views, n_clusters, seed, n_threads):
+    from ablation import fit_predict
+
+    return fit_predict(views, n_clusters, seed, n_threads, policy={"neighbor_share": 0.0})
