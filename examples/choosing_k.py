@@ -1,8 +1,8 @@
 """Choosing K: `n_clusters="auto"` on digits that have clusters, and on data that has none.
 
-This example shows how RMGL chooses the number of clusters (the smallest K with nearly the largest modularity), what the other curves mean,
-and when not to trust the answer. Data without clusters also give some K, but with low confidence. Even where the confidence is high, look
-at the other numbers that fit about as well.
+This example shows how RMGL chooses the number of clusters (the K with the largest modularity times the square of stability), what the
+other curves mean, and when not to trust the answer. Data without clusters also give some K, but with low confidence. Even where the
+confidence is high, look at the other resolutions that are stable.
 """
 
 import argparse
@@ -34,6 +34,8 @@ for ax, (name, views) in zip(axes, {"Digits, ten classes": digits, "One round cl
     number = model.number_
     print(f"{name}: K = {model.n_clusters_}, confidence {number.confidence}.")
     print(f"  {number.reason}.")
+    for row in number.table:
+        print(f"  {row['sentence']} (stability {row['stability']:.2f}, modularity {row['modularity']:.2f}).")
     for warning in model.report_.warnings:
         print(f"  The report warns: {warning}.")
     rivals = [str(k) for k in number.rivals]
@@ -43,6 +45,6 @@ for ax, (name, views) in zip(axes, {"Digits, ten classes": digits, "One round cl
     ax.get_legend().remove()
     ax.spines[["top", "right"]].set_visible(False)
 axes[0].set_ylabel("evidence, each between 0 and 1")
-figure.legend(*axes[0].get_legend_handles_labels(), frameon=False, ncols=3, loc="outside lower center")
+figure.legend(*axes[0].get_legend_handles_labels(), frameon=False, ncols=4, loc="outside lower center")
 figure.savefig(args.output / "choosing_k.png", dpi=120)
 print(f"Picture: {args.output / 'choosing_k.png'}")

@@ -1,7 +1,8 @@
 """Multi-omics: cells measured by RNA counts and surface proteins, in a MuData object; some cells have only one of the two.
 
-This example shows how to go from MuData to clusters and back (`rmgl.from_mudata`, `fit`, `rmgl.to_mudata`), and how to use the warnings.
-It is a hard case: RNA does not separate CD4 from CD8 T cells, protein not monocytes from dendritic cells. Needs 'rmgl[plot,scverse]'.
+This example shows how to go from MuData to clusters and back (`rmgl.from_mudata`, `fit`, `rmgl.to_mudata`), and what the report says.
+RNA does not separate CD4 from CD8 T cells, protein not monocytes from dendritic cells; so cells that have only one of the two are placed
+after the fit, and some of them cannot be told apart. Needs 'rmgl[plot,scverse]'.
 """
 
 import argparse
@@ -63,6 +64,7 @@ blocks = [X / np.sqrt(X.var(axis=0).sum()) for X in (normalize(np.sqrt(rna[whole
 spectral = SpectralClustering(6, affinity="nearest_neighbors", random_state=0).fit_predict(np.hstack(blocks))
 ours, theirs = (normalized_mutual_info_score(true[whole], labels) for labels in (found[whole], spectral))
 print(f"On the {whole.size} cells with both: RMGL {ours:.3f}, spectral clustering of both views concatenated {theirs:.3f}.")
+print(f"{model.placed_.size} cells were placed after the fit. How far the answer can be trusted: {model.report_.trust}.")
 print("\n".join(f"The report warns: {warning}." for warning in model.report_.warnings) or "The report has no warnings.")
 table = pd.crosstab(found, true)[TYPES]
 print(table.to_string())

@@ -200,10 +200,11 @@ def _require_matplotlib() -> None:
 
 
 def plot_number_of_clusters(number: NumberOfClusters, *, ax: Axes | None = None) -> Axes:
-    """Plot modularity, relative eigengap and stability for every candidate K; the chosen K is marked."""
+    """Plot the score of every candidate K, its modularity and stability, and the relative eigengap; the chosen K is marked."""
     ax = _axes(ax)
     for values, label, color, marker in (
-        (number.modularity, "modularity (decides)", COLORS[0], "o"),
+        (number.score, "modularity x stability² (decides)", COLORS[0], "o"),
+        (number.modularity, "modularity", COLORS[3], "d"),
         (number.stability, "stability", COLORS[2], "s"),
         (number.eigengap, "relative eigengap", COLORS[1], "^"),
     ):

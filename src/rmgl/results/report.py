@@ -268,7 +268,8 @@ def make_report(
     if alone.size:
         weak.append(about_unconnected(alone, views.index))
     if number is not None and number.confidence == "low":
-        weak.append(f"the number of clusters is uncertain; about as good as {number.chosen}: {number.rivals}")
+        others = [k for k in number.rivals if k != number.chosen]
+        weak.append("the number of clusters is uncertain" + (f": {others} do about as well as {number.chosen}" if others else ""))
     weights = {view.name: view.weight for view in report.views}
     trust = judge(Evidence(views.n_rows, sizes, report.within, weights, components_of(layers, beta), largest_degree(layers, beta), refits))
     return replace(report, warnings=weak, trust=trust)
