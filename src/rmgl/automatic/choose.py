@@ -168,7 +168,7 @@ class Chooser:
         """Whether each view separates only some of the clusters: an entity that is missing from a view then belongs to several of them."""
 
         def work() -> float:
-            chooser = replace(self, neighbors=self.find_neighbors())
+            chooser = replace(self, neighbors=self.find_neighbors(layers))
             if self.n_clusters is None:
                 graph = chooser.sum_of(layers, equal_weights(layers))
                 chooser = replace(chooser, n_clusters=self.policy.choose_number(graph, self.random_state).chosen)
@@ -184,7 +184,7 @@ class Chooser:
         if self.policy.has_consensus(self.views):
             layers = [*layers, self.learn_consensus() if consensus is None else consensus]
             self.run.tell({"step": "consensus"})
-        chooser = replace(self, neighbors=self.find_neighbors())
+        chooser = replace(self, neighbors=self.find_neighbors(layers))
         if self.n_clusters is not None:
             return chooser.choose_for(layers)
         graph = chooser.sum_of(layers, equal_weights(layers))
@@ -251,15 +251,21 @@ class Chooser:
 
         return self.step(f"{self.part}consensus", origin, X, search, lambda: None)
 
-    def find_neighbors(self) -> Layer | None:
-        """The plain neighbor layer of all views side by side, if there is one: rows of zeros are compared as they are."""
+    def find_neighbors(self, layers: Sequence[Learned]) -> Layer | None:
+        """The plain neighbor layer of all views side by side, if there is one: rows of zeros are compared as they are.
+
+        The candidate pairs of the consensus, or of a single view, hold the nearest neighbors already, where they are lists.
+        """
         if self.policy.neighbor_share == 0:
             return None
         factors = consensus_factors(self.views)
         scaled = self.scaled(factors)
         if not any(self.views.n_missing):
             X = centered(side_by_side(scaled.matrices))
-            neighbors, _ = nearest_rows(X, np.arange(self.views.n_rows), N_NEIGHBORS)
+            last = layers[-1]
+            of_all = self.views.complete and len(last.layer.views) == len(self.views.names)
+            listed = last.candidates.nearest(X, N_NEIGHBORS) if of_all else None
+            neighbors = nearest_rows(X, np.arange(self.views.n_rows), N_NEIGHBORS)[0] if listed is None else listed
         elif self.policy.has_consensus(self.views):
             neighbors = nearest_in(squareform(incomplete_distances(scaled)), N_NEIGHBORS)
         else:

@@ -14,6 +14,7 @@ from scipy import sparse
 from rmgl.checks import Unsound, expect, sound_csr, sound_numbers
 from rmgl.edges.all_pairs import AllPairs
 from rmgl.edges.approximate import KINDS, approximate_pattern, given_pattern, measured_recall
+from rmgl.edges.heaps import Indices
 from rmgl.edges.interface import Edges, Vector
 from rmgl.edges.local_scaling import FLOOR_SHARE, LocalScaling
 from rmgl.edges.neighborhoods import Neighborhoods, centered, require_list_memory
@@ -31,6 +32,8 @@ LONGEST_EXPECTED = 20_000
 """Largest estimate of the number of neighbors."""
 BLOCK_ENTRIES = 1 << 20
 """Entries of a block of distances."""
+ROWS = 4096
+"""Rows whose lists are looked through at once."""
 REASONS = ("all pairs", "certified", "approximate", "given")
 
 
@@ -70,6 +73,12 @@ class Candidates:
     def with_added(self, added: AddedCosts | None, check: Check = lambda: None) -> Candidates:
         """Add costs from other data of the same entities to the distances of candidates without a guide. No cost becomes smaller."""
         return self if added is None else replace(self, distances=self.distances + added(self.edges, check), added=added)
+
+    def nearest(self, X: Any, length: int) -> Indices | None:
+        """The `length` candidates of every node that are nearest in X; None where they are not listed, or lists are too short."""
+        if not isinstance(self.edges, PairList) or np.diff(self.edges.indptr).min() < length:
+            return None
+        return nearest_listed(self.edges, self.edges.measure(X), length)
 
     def pack(self) -> dict[str, Any] | None:
         """The values from which `unpacked` restores these candidates without a search; None for all pairs."""
@@ -147,6 +156,19 @@ def measured(edges: Edges, X: Any, scaling: LocalScaling | None, check: Check = 
     """Squared distances of candidate pairs, locally scaled if `scaling` is given."""
     distances = edges.measure(X, check)
     return distances if scaling is None else scaling.costs(edges, distances)
+
+
+def nearest_listed(edges: PairList, distances: Vector, length: int) -> Indices:
+    """The `length` listed neighbors of every node with the smallest distances, in any order."""
+    found = np.empty((edges.n_nodes, length), dtype=np.int64)
+    for first in range(0, edges.n_nodes, ROWS):
+        starts = edges.indptr[first : first + ROWS + 1]
+        entries = slice(starts[0], starts[-1])
+        of_row = np.repeat(np.arange(starts.size - 1), np.diff(starts))
+        order = np.lexsort((distances[entries], of_row))  # by rows, and from near to far in each
+        chosen = order[(starts[:-1] - starts[0])[:, None] + np.arange(length)]
+        found[first : first + starts.size - 1] = edges.indices[entries][chosen]
+    return found
 
 
 def find_candidates(
