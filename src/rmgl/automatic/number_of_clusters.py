@@ -171,7 +171,7 @@ def by_stability(graph: Graph, random_state: np.random.RandomState) -> NumberOfC
     gaps = (values[candidates] - values[candidates - 1]) / np.maximum(values[candidates], np.finfo(float).tiny)
     number = NumberOfClusters(int(candidates[0]), candidates, modularities, gaps, stability)
     chosen = int(candidates[number.score.argmax()])
-    peaks = [at for at in np.argsort(-number.score) if stability[at] >= STABLE and _is_peak(number.score, at)]
+    peaks = [at for at in np.argsort(-stability) if stability[at] >= STABLE and _is_peak(stability, at)]
     coarser, finer = ([at for at in peaks if sign * candidates[at] > sign * chosen][:BESIDE] for sign in (-1, 1))
     shown = sorted([*coarser, int(number.score.argmax()), *finer])
     return NumberOfClusters(
@@ -196,9 +196,9 @@ def share_inside(graph: sparse.csr_array, labels: NDArray[np.intp]) -> float:
     return float(entries.data[labels[entries.row] == labels[entries.col]].sum() / entries.data.sum())
 
 
-def _is_peak(scores: NDArray[np.float64], at: int) -> bool:
-    """Whether a score is at least as large as those beside it."""
-    return bool(scores[at] >= scores[max(0, at - 1) : at + 2].max())
+def _is_peak(values: NDArray[np.float64], at: int) -> bool:
+    """Whether a value is at least as large as those beside it."""
+    return bool(values[at] >= values[max(0, at - 1) : at + 2].max())
 
 
 def _parts(vectors: NDArray[np.float64], count: int, random_state: np.random.RandomState) -> NDArray[np.intp]:
