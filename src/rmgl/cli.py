@@ -151,6 +151,7 @@ def cluster(
         raise BadInput(" ".join(str(error).split())) from error
     click.echo(f"{len(model.labels_)} rows, {len(model.view_names_)} views, {model.n_clusters_} clusters in {seconds:.1f} s")
     click.echo(layer_table(model))
+    click.echo(f"trust {model.report_.trust}")
     for doubt in model.report_.warnings:
         click.echo(f"note: {doubt}", err=True)
     click.echo(f"written: {output}" + ("" if save is None else f", {save}"))

@@ -573,7 +573,7 @@ class RMGL(ViewsClusterer):
                 stacklevel=3,
             )
         for layer in self.layers_:
-            if layer.status not in ("converged", "given"):
+            if not layer.solved:
                 warnings.warn(layer.message, ConvergenceWarning, stacklevel=3)
             if not layer.exact:
                 warnings.warn(

@@ -91,6 +91,11 @@ class Layer:
         return self.status == "given"
 
     @property
+    def solved(self) -> bool:
+        """Whether the layer is given, or its solver converged."""
+        return self.status in ("given", "converged")
+
+    @property
     def exact(self) -> bool:
         """Whether the layer is the solution over all pairs."""
         return self.given or self.candidates in ("all pairs", "certified")

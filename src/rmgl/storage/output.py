@@ -232,7 +232,7 @@ def summarize(model: Fitted, seconds: float, file_names: Sequence[str]) -> dict[
     ]
     last = model.history_[-1]
     return {
-        "status": "converged" if model.converged_ and all(layer.status == "converged" for layer in model.layers_) else "not converged",
+        "status": "converged" if model.converged_ and all(layer.solved for layer in model.layers_) else "not converged",
         "n_iter": model.n_iter_,
         "objective": last["objective"],
         "eigen_residual": last["eigen_residual"],
