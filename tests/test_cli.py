@@ -70,7 +70,7 @@ def test_cluster_writes_a_complete_folder(files, capsys):
     summary = json.loads((out / "summary.json").read_text())
     assert summary["status"] == "converged"
     assert summary["parameters"]["random_state"] == 0
-    assert [layer["name"] for layer in summary["layers"]] == ["first", "second", "consensus"]
+    assert [layer["name"] for layer in summary["layers"]] == ["first", "second", "consensus", "neighbors"]
     assert all(layer["kkt_residual"] <= 1e-6 for layer in summary["layers"])
     assert set(summary["versions"]) == {"python", "rmgl", "numpy", "scipy", "scikit-learn", "numba"}
     assert "90 rows, 2 views, 3 clusters" in capsys.readouterr().out

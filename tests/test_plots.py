@@ -75,6 +75,6 @@ def test_a_large_embedding_is_sampled_and_says_so(rng, monkeypatch):
 def test_figures_belong_to_no_window(model):
     before = plt.get_fignums()
     figure = plots.draw_layers(model.layers_ * 2, model.labels_)
-    assert len(figure.axes) == 6  # two views and the consensus, twice
+    assert len(figure.axes) == 8  # two views, the consensus and the neighbors, twice
     plots.draw_embedding(model.embedding_, model.labels_)
     assert plt.get_fignums() == before

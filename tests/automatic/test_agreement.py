@@ -1,20 +1,19 @@
 """What makes the defaults robust: the plain neighbor layer, informative edges, fragments, and views that separate only some clusters."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from scipy import sparse
 from scipy.spatial.distance import cdist
 from sklearn.metrics import adjusted_rand_score
 
-from rmgl import RMGL
-from rmgl.automatic.choose import disagreement
+from rmgl import RMGL, Policy
 from rmgl.automatic.neighbors import N_NEIGHBORS
-from rmgl.automatic.policy import ROBUST
 from rmgl.automatic.weighing import by_agreement, informative_edges
 from rmgl.views.views import Views
 from tests.conftest import planted_views
+
+FIRST = Policy(guidance=(0.1, 0.3, 1.0), neighbor_share=0.0, small_component=0.0, small_cluster=0.0, consensus_share=0.0)
+"""The defaults of version 0.1, without any of this."""
 
 
 def grid(side=3, n=30, distance=4.5, seed=0):
@@ -31,12 +30,12 @@ def grid(side=3, n=30, distance=4.5, seed=0):
 @pytest.fixture(scope="module")
 def complementary():
     views, target = grid()
-    return views, target, RMGL(9, policy=ROBUST, random_state=0).fit(views)
+    return views, target, RMGL(9, random_state=0).fit(views)
 
 
 def test_the_neighbor_layer_is_the_graph_of_nearest_neighbors():
     views, _ = planted_views()
-    model = RMGL(3, policy=ROBUST, random_state=0).fit(views)
+    model = RMGL(3, random_state=0).fit(views)
     layer = model.layers_[-1]
     assert (layer.name, layer.role, layer.status, layer.alpha) == ("neighbors", "neighbors", "given", 0.0)
     scaled = Views.of(views).scaled("auto").matrices
@@ -50,11 +49,24 @@ def test_the_neighbor_layer_is_the_graph_of_nearest_neighbors():
     assert "20% of the weight of the others" in str(model.report_)
 
 
+@pytest.mark.parametrize("candidates", [15, "given"])
+@pytest.mark.parametrize("n_views", [1, 2])
+@pytest.mark.filterwarnings("ignore:layer .* is exact among its .* candidates only:UserWarning")
+def test_the_neighbor_layer_does_not_depend_on_the_candidates(n_views, candidates):
+    """A given graph says which edges the layers of the views may have, not which rows are the nearest."""
+    views = list(planted_views(sizes=(60, 60, 60))[0].values())[:n_views]
+    apart = np.abs(np.arange(180)[:, None] - np.arange(180))
+    ring = sparse.csr_array((apart > 0) & (np.minimum(apart, 180 - apart) <= 6), dtype=float)  # twelve neighbors by the order of rows
+    wanted = RMGL(3, candidates="all", random_state=0).fit(views).layers_[-1]
+    found = RMGL(3, candidates=ring if candidates == "given" else candidates, random_state=0).fit(views).layers_[-1]
+    np.testing.assert_allclose(found.adjacency.toarray(), wanted.adjacency.toarray(), rtol=1e-12)
+
+
 def test_no_neighbor_layer_where_the_policy_has_none_or_numbers_are_given():
     views, _ = planted_views()
     for model in (
-        RMGL(3, policy=replace(ROBUST, neighbor_share=0.0), random_state=0),
-        RMGL(3, alpha=0.5, beta=0.1, policy=ROBUST, random_state=0),
+        RMGL(3, policy=Policy(neighbor_share=0.0), random_state=0),
+        RMGL(3, alpha=0.5, beta=0.1, random_state=0),
     ):
         assert all(layer.role != "neighbors" for layer in model.fit(views).layers_)
 
@@ -74,17 +86,19 @@ def test_weights_count_the_share_of_informative_edges():
     np.testing.assert_allclose(by_agreement([0.1, 0.2], [0.0, 0.0], True), [0.5, 0.5])
 
 
-def test_disagreement_rises_from_none_to_one():
-    weights = np.array([0.25, 0.75])
-    assert disagreement(np.array([0.2, 0.2]), weights, 0.1) == 0.0
-    assert disagreement(np.array([0.9, 0.9]), weights, 0.01) == 1.0
-    assert disagreement(np.array([0.48, 0.38]), weights, 0.01) == pytest.approx(0.5)
+def test_the_share_of_the_consensus_rises_from_none_to_all():
+    policy = Policy(consensus_share=3.0, disagreement=(0.2, 0.6))
+    assert [policy.share_of_consensus(excess) for excess in (0.0, 0.1, 0.2)] == [0.0] * 3
+    assert policy.share_of_consensus(0.3) == pytest.approx(0.75)
+    assert policy.share_of_consensus(0.4) == pytest.approx(1.5)
+    assert [policy.share_of_consensus(excess) for excess in (0.7, 1.0)] == [3.0] * 2
+    assert Policy(consensus_share=0.0).share_of_consensus(1.0) == 0.0
 
 
 def test_views_that_each_separate_some_of_the_clusters(complementary):
     views, target, model = complementary
     assert adjusted_rand_score(target, model.labels_) > 0.95
-    alone = RMGL(9, random_state=0).fit(views)
+    alone = RMGL(9, policy=FIRST, random_state=0).fit(views)
     assert adjusted_rand_score(target, alone.labels_) < 0.9
     shares = [layer.consensus_share for layer in model.layers_]
     assert shares[0] == shares[1] > 0 == shares[2] == shares[3]
@@ -124,7 +138,7 @@ def test_fitted_rows_keep_their_labels_and_new_ones_find_theirs(complementary, t
 
 def test_lists_of_neighbors_give_the_same_layers_as_all_pairs(complementary):
     views, _, model = complementary
-    listed = RMGL(9, candidates=15, policy=ROBUST, random_state=0).fit(views)
+    listed = RMGL(9, candidates=15, random_state=0).fit(views)
     assert [layer.exact for layer in listed.layers_] == [True] * 4
     assert adjusted_rand_score(listed.labels_, model.labels_) > 0.95
     np.testing.assert_allclose(listed.layers_[0].consensus_share, model.layers_[0].consensus_share, rtol=1e-3)
@@ -132,14 +146,14 @@ def test_lists_of_neighbors_give_the_same_layers_as_all_pairs(complementary):
 
 def test_a_checkpoint_resumes_behind_every_step(complementary, tmp_path):
     views, _, model = complementary
-    whole = RMGL(9, policy=ROBUST, random_state=0).fit(views, checkpoint=tmp_path / "steps")
+    whole = RMGL(9, random_state=0).fit(views, checkpoint=tmp_path / "steps")
     np.testing.assert_array_equal(whole.labels_, model.labels_)
     assert (tmp_path / "steps" / "agreement.step").exists()
     steps = ["roughness", "agreement", "guidance-0", "rounds-0"]
     for place in range(len(steps)):
         for step in steps[place:]:
             (tmp_path / "steps" / f"{step}.step").unlink(missing_ok=True)
-        again = RMGL(9, policy=ROBUST, random_state=0).fit(views, checkpoint=tmp_path / "steps")
+        again = RMGL(9, random_state=0).fit(views, checkpoint=tmp_path / "steps")
         np.testing.assert_array_equal(again.embedding_, whole.embedding_)
 
 
@@ -157,7 +171,7 @@ def fragmented(n=60, copies=6, seed=0):
 
 def test_fragments_have_the_labels_of_their_neighbors_and_are_reported():
     views, target = fragmented()
-    model = RMGL(2, min_cluster_size=12, policy=ROBUST, random_state=0).fit(views)
+    model = RMGL(2, min_cluster_size=12, random_state=0).fit(views)
     assert adjusted_rand_score(target, model.labels_) > 0.9
     kept = np.delete(model.embedding_, model.fragments_, axis=0)
     np.testing.assert_allclose(kept.T @ kept, np.eye(2), atol=1e-8)

@@ -1,5 +1,6 @@
 """The automatic choice: alpha for a wanted number of edges, weights, consensus, number of clusters, and the report on all of it."""
 
+import itertools
 import json
 import warnings
 
@@ -9,8 +10,8 @@ from scipy import sparse
 from sklearn.metrics import adjusted_rand_score
 
 from rmgl import RMGL, learn_layer
-from rmgl.automatic.number_of_clusters import by_modularity, modularity
-from rmgl.automatic.weighing import roughness
+from rmgl.automatic.number_of_clusters import by_stability, modularity
+from rmgl.automatic.weighing import by_agreement, roughness, roughness_deviation
 from rmgl.edges import find_candidates
 from rmgl.embedding.eigenvectors import components
 from rmgl.layer import Origin
@@ -85,16 +86,16 @@ def test_noise_counts_least_and_is_told(seed):
     assert model.view_weights_.sum() == pytest.approx(1.0)
     assert model.view_weights_.argmin() == model.view_roughness_.argmax() == 2
     assert model.view_weights_[2] < 0.05
-    (told,) = (text for text in model.report_.warnings if "looks like noise" in text)
+    (told,) = (text for text in model.report_.warnings if "does not agree with the others" in text)
     assert "'noise'" in told
 
 
 def test_layers_are_exact_and_the_objective_never_rises():
     views, _ = with_noise(distance=3.0)
     model = RMGL(3, random_state=0).fit(views)
+    assert [layer.status for layer in model.layers_] == ["converged"] * 4 + ["given"]
     for layer in model.layers_:
         assert layer.exact
-        assert layer.status == "converged"
         assert layer.kkt_residual <= 1e-6
         assert layer.gap <= 1e-6
         assert layer.degrees.sum() == pytest.approx(90)
@@ -105,24 +106,42 @@ def test_layers_are_exact_and_the_objective_never_rises():
 def test_listed_neighbors_and_all_pairs_give_the_same_model():
     views, _ = with_noise(sizes=(60, 60, 60), distance=4.0)
     everything, listed = (RMGL(3, candidates=how, random_state=0).fit(views) for how in ("all", 15))
-    assert [layer.candidates for layer in listed.layers_] == ["certified"] * 4
+    assert [layer.candidates for layer in listed.layers_] == ["certified"] * 4 + ["given"]
     np.testing.assert_array_equal(listed.labels_, everything.labels_)
     np.testing.assert_allclose(listed.view_weights_, everything.view_weights_, rtol=0.02)
 
 
-def test_order_of_rows_and_units_of_a_view_do_not_matter(rng):
-    views, _ = with_noise()
+@pytest.mark.parametrize("size", [30, 40])
+def test_order_of_rows_and_units_of_a_view_do_not_matter(size, rng):
+    """Below a hundred entities the uncertainty that is added to roughness comes from random orders, so weights are those of one draw."""
+    views, _ = with_noise(sizes=(size,) * 3)
     model = RMGL(3, random_state=0).fit(views)
-    order = rng.permutation(90)
+    order = rng.permutation(3 * size)
     permuted = RMGL(3, random_state=0).fit({name: X[order] for name, X in views.items()})
     assert adjusted_rand_score(permuted.labels_, model.labels_[order]) == 1.0
-    np.testing.assert_allclose(permuted.view_weights_, model.view_weights_, rtol=1e-3)
+    np.testing.assert_allclose(measured_roughness(permuted), measured_roughness(model), rtol=1e-3)
+    if size == 40:
+        np.testing.assert_allclose(permuted.view_weights_, model.view_weights_, rtol=1e-3)
     for name in views:
         for scale in ("auto", "none"):
             plain_units = model if scale == "auto" else RMGL(3, scale=scale, random_state=0).fit(views)
             other = RMGL(3, scale=scale, random_state=0).fit({**views, name: 1000 * views[name]})
             assert adjusted_rand_score(other.labels_, plain_units.labels_) == 1.0
             np.testing.assert_allclose(other.view_weights_, plain_units.view_weights_, rtol=1e-3)
+
+
+def measured_roughness(model):
+    """The roughness of the views without the uncertainty that was added to it."""
+    return model.view_roughness_ - model.report_.uncertainty
+
+
+@pytest.mark.parametrize("size", [33, 34])
+def test_roughness_is_uncertain_where_entities_are_fewer_than_a_hundred(size):
+    views, _ = with_noise(sizes=(size,) * 3)
+    model = RMGL(3, random_state=0).fit(views)
+    assert (model.report_.uncertainty > 0) == ("Entities are few" in str(model.report_)) == (size == 33)
+    certain = by_agreement(measured_roughness(model), np.ones(3), True)
+    assert (model.view_weights_.min() > certain.min()) == (size == 33)  # nearer to equal
 
 
 @pytest.mark.parametrize("candidates", ["all", 15])
@@ -139,8 +158,8 @@ def test_the_seed_decides_and_the_number_of_threads_does_not(candidates):
 def test_a_single_view_is_its_own_consensus(planted):
     views, target = planted
     model = RMGL(3, random_state=0).fit([views["view 0"]])
-    assert [layer.name for layer in model.layers_] == ["view_0"]
-    assert len(model.alpha_) == len(model.beta_) == 1
+    assert [layer.name for layer in model.layers_] == ["view_0", "neighbors"]
+    assert len(model.alpha_) == len(model.beta_) == 2
     assert model.view_weights_.tolist() == [1.0]
     assert not model.report_.consensus
     assert adjusted_rand_score(target, model.labels_) == 1.0
@@ -150,7 +169,7 @@ def test_a_single_view_is_its_own_consensus(planted):
 def test_layers_have_about_the_wanted_number_of_edges(n_neighbors):
     views, _ = planted_views(sizes=(60, 60))
     model = RMGL(2, n_neighbors=n_neighbors, random_state=0).fit(views)
-    for layer in model.layers_:
+    for layer in model.layers_[:-1]:  # the neighbors have a number of their own
         assert 2 * layer.n_edges / 120 == pytest.approx(n_neighbors, rel=0.1)
 
 
@@ -171,10 +190,12 @@ def test_one_number_is_enough_to_leave_the_automatic_choice(planted):
         assert not model.report_.automatic
 
 
-def test_a_view_may_be_called_consensus(planted):
+@pytest.mark.parametrize("name", ["consensus", "neighbors"])
+def test_a_view_may_be_called_as_another_layer(name, planted):
     views, target = planted
-    model = RMGL(3, random_state=0).fit({"consensus": views["view 0"], "b": views["view 1"]})
-    assert len(model.layers_) == 3
+    model = RMGL(3, random_state=0).fit({name: views["view 0"], "b": views["view 1"]})
+    assert [layer.role for layer in model.layers_] == ["view", "view", "consensus", "neighbors"]
+    assert len({layer.name for layer in model.layers_}) == 4
     assert adjusted_rand_score(target, model.labels_) == 1.0
 
 
@@ -199,14 +220,14 @@ def test_labels_are_found_without_some_rows_of_every_view(kind, candidates, shar
     views, target, empty = with_empty_rows(share)
     model = RMGL(3, candidates=candidates, random_state=0).fit({name: kind(X) for name, X in views.items()})
     assert adjusted_rand_score(target, model.labels_) == 1.0
-    assert [layer.name for layer in model.layers_] == [*views, *consensus]
+    assert [layer.name for layer in model.layers_] == [*views, *consensus, "neighbors"]
     for layer, rows in zip(model.layers_, empty.values(), strict=False):
         assert layer.n_nodes == 90
         assert (layer.degrees[rows] == 0).all()
         assert layer.laplacian.trace() == pytest.approx(90 - rows.size)
         assert layer.kkt_residual <= 1e-6
-    if consensus:
-        assert model.layers_[-1].laplacian.trace() == pytest.approx(90)
+    for layer in model.layers_[3:]:  # those of all views
+        assert layer.laplacian.trace() == pytest.approx(90)
     assert ((model.outlier_score_ >= 0) & (model.outlier_score_ <= 1)).all()
     assert (np.diff([row["objective"] for row in model.history_]) <= 0).all()
 
@@ -295,15 +316,16 @@ def test_a_row_far_out_in_one_view_still_stands_out():
 # Number of clusters
 
 
+@pytest.mark.parametrize("size", [30, 60])
 @pytest.mark.parametrize("n_clusters", [2, 3, 5])
-def test_the_planted_number_of_clusters_is_found(n_clusters):
-    views, target = planted_views(sizes=(30,) * n_clusters, columns=(5, 6))
+def test_the_planted_number_of_clusters_is_found(n_clusters, size):
+    views, target = planted_views(sizes=(size,) * n_clusters, columns=(5, 6))
     model = RMGL("auto", random_state=0).fit(views)
     number = model.number_
     assert model.n_clusters_ == number.chosen == n_clusters
     assert adjusted_rand_score(target, model.labels_) == 1.0
     assert model.embedding_.shape[1] == n_clusters
-    assert number.confidence == "high"
+    assert number.confidence == ("high" if n_clusters * size >= 100 else "low")
     assert number.candidates.size == number.modularity.size == number.eigengap.size == number.stability.size
     assert number.candidates[0] == 2
     assert number.stability[n_clusters - 2] >= 0.9
@@ -344,7 +366,7 @@ def test_modularity_is_the_double_sum(rng):
 def test_the_number_of_components_is_the_number_of_clusters():
     block = np.ones((12, 12)) - np.eye(12)
     graph = sparse.csr_array(sparse.block_diag([block] * 4))
-    found = by_modularity(graph, np.random.RandomState(0))
+    found = by_stability(graph, np.random.RandomState(0))
     assert found.chosen == 4
     assert found.rivals == [4]
     assert found.modularity[2] == pytest.approx(0.75)
@@ -397,3 +419,18 @@ def test_the_costs_of_the_layers_follow_from_public_attributes(planted):
         gradient = weights.sum(axis=1) + (u - u.mean()) / (2 * alpha) - 1
         assert np.abs(gradient).max() < 1e-5
         np.testing.assert_allclose(model.layers_[m].adjacency.toarray(), weights, atol=1e-4)
+
+
+@pytest.mark.parametrize("n", [4, 5, 30])
+def test_the_deviation_of_roughness_is_that_over_all_orders_of_the_rows(n, rng):
+    rows = rng.normal(size=(n, 3))
+    W = sparse.random(n, n, density=0.6, random_state=1).toarray()
+    W = sparse.csr_array(np.triu(W, 1) + np.triu(W, 1).T)
+    orders = list(itertools.permutations(range(n))) if n <= 5 else [rng.permutation(n) for _ in range(20_000)]
+    slow = np.std([roughness(rows[list(order)], W) for order in orders])
+    assert roughness_deviation(rows, W) == pytest.approx(slow, rel=1e-9 if n <= 5 else 0.02)
+
+
+def test_nothing_varies_without_edges_or_distances(rng):
+    assert roughness_deviation(rng.normal(size=(9, 2)), sparse.csr_array((9, 9))) == 0.0
+    assert roughness_deviation(np.ones((9, 2)), sparse.csr_array(1.0 - np.eye(9))) == 0.0

@@ -415,3 +415,19 @@ def test_bad_candidates(rng, candidates):
         ValueError, match=r"candidates=.* is not known: use 'auto', 'all', 'approximate', a number of neighbors or a sparse graph"
     ):
         learn_layer(rng.normal(size=(20, 2)), 1.0, candidates=candidates)
+
+
+def test_lists_hold_the_nearest_neighbors():
+    X = np.random.default_rng(3).normal(size=(5000, 3))
+    candidates = find_candidates("x", X, None, 20, local=True, n_neighbors=12)
+    found = candidates.nearest(X, 9)
+    for row in (0, 17, 4095, 4096, 4999):
+        distances = np.square(X - X[row]).sum(axis=1)
+        distances[row] = np.inf
+        assert set(found[row].tolist()) == set(np.argsort(distances)[:9].tolist())
+
+
+def test_all_pairs_and_short_lists_hold_none(rng):
+    X = rng.normal(size=(40, 2))
+    assert find_candidates("x", X, None, "all").nearest(X, 9) is None
+    assert find_candidates("x", X, None, 5).nearest(X, 9) is None

@@ -51,8 +51,8 @@ def test_finds_planted_blocks(planted):
     assert model.converged_
     assert model.view_names_ == ["view 0", "view 1"]
     assert model.n_features_in_ == 8
-    assert [layer.name for layer in model.layers_] == [*model.view_names_, "consensus"]
-    assert len(model.alpha_) == len(model.beta_) == 3
+    assert [layer.name for layer in model.layers_] == [*model.view_names_, "consensus", "neighbors"]
+    assert len(model.alpha_) == len(model.beta_) == 4
     assert len(model.view_weights_) == 2
     assert_history_falls(model)
 

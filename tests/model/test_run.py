@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from rmgl import RMGL
+from rmgl import RMGL, Policy
 from rmgl.datasets import load_uci_digits
 from tests.conftest import planted_views
 
@@ -138,12 +138,14 @@ def test_a_damaged_step_is_named(views, tmp_path):
         RMGL(3, random_state=0).fit(views, checkpoint=tmp_path / "steps")
 
 
-def test_the_callback_hears_of_every_step(views):
+@pytest.mark.parametrize("n_clusters", [3, "auto"])
+def test_the_callback_hears_of_every_step(n_clusters, views):
     rows = []
-    model = RMGL(3, random_state=0).fit(views, callback=rows.append)
+    model = RMGL(n_clusters, random_state=0).fit(views, callback=rows.append)
     steps = [row["step"] for row in rows]
-    assert steps[:5] == ["views", "consensus", "guidance", "guidance", "guidance"]
-    assert steps[5:] == [row["step"] for row in model.history_]
+    chosen = ["views", "consensus", *["number of clusters"] * (n_clusters == "auto"), "guidance"]
+    assert steps[: len(chosen)] == chosen
+    assert steps[len(chosen) :] == [row["step"] for row in model.history_]
     assert rows[-1]["objective"] == model.history_[-1]["objective"]
     assert (np.diff([row["seconds"] for row in rows]) >= 0).all()
 
@@ -188,10 +190,11 @@ def test_few_entities_and_many_clusters_resume_with_the_same_bits(n_removed, tmp
     rng = np.random.default_rng(0)
     grid = np.repeat(np.arange(9), 20)
     views = [np.eye(5)[part] * 5 + rng.normal(size=(180, 5)) for part in (grid // 3, grid % 3)]
-    whole = RMGL(9, random_state=0).fit(views, checkpoint=tmp_path / "steps")
+    policy = Policy(guidance=(0.1, 0.3, 1.0))
+    whole = RMGL(9, policy=policy, random_state=0).fit(views, checkpoint=tmp_path / "steps")
     for step in ("rounds-0", "guidance-2", "guidance-1")[:n_removed]:
         (tmp_path / "steps" / f"{step}.step").unlink()
-    again = RMGL(9, random_state=0).fit(views, checkpoint=tmp_path / "steps")
+    again = RMGL(9, policy=policy, random_state=0).fit(views, checkpoint=tmp_path / "steps")
     np.testing.assert_array_equal(again.embedding_, whole.embedding_)
     for layer, other in zip(again.layers_, whole.layers_, strict=True):
         assert (layer.adjacency != other.adjacency).nnz == 0

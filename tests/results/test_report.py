@@ -10,7 +10,9 @@ from scipy import sparse
 from rmgl import RMGL
 from rmgl.embedding.eigenvectors import smallest_eigenvectors
 from rmgl.layer import Layer
+from rmgl.results.refits import Refits
 from rmgl.results.report import Report, ViewReport, about_unconnected, eigengap, unconnected, weak_points
+from rmgl.results.trust import Trust
 from tests.conftest import planted_views
 
 
@@ -37,7 +39,7 @@ def test_good_evidence_gives_no_warning():
     assert weak_points(report(), smallest=20) == []
 
 
-NOISY = "view 'b' looks like noise"
+NOISY = "view 'b' does not agree with the others .* it is noise, or tells of other clusters"
 DISAGREE = "no view agrees well with the common embedding"
 EDGES = "view 'b' has .* edges a node, not 10: no alpha gives as many"
 GAP = "there is no gap after eigenvalue 4"
@@ -125,6 +127,36 @@ def test_the_text_says_how_parameters_came_about(automatic, consensus, n_views):
     assert ("No consensus" in text) == (automatic and not consensus and n_views > 1)
 
 
+def test_the_text_says_who_took_no_part():
+    text = str(report(n_fragments=7, n_placed=20))
+    assert "7 entities form fragments" in text
+    assert "20 entities are missing from a view. Each view separates only some of the clusters" in text
+    assert "learned on the 80 others, and these were placed as new ones are (placed_)" in text
+    assert "fragments" not in str(report())
+    assert "placed" not in str(report())
+
+
+def test_the_text_says_how_uncertain_roughness_is():
+    sentence = "Entities are few: roughness is known to about 0.04, which was added to it"
+    assert sentence in str(report(uncertainty=0.0371))
+    assert sentence not in str(report(uncertainty=0.0371, weighing="equal"))
+    assert "Entities are few" not in str(report())
+
+
+def test_the_text_says_in_its_second_line_how_far_to_trust_it():
+    lines = str(report(trust=Trust("poor", ["first", "second"]))).splitlines()
+    assert lines[1] == "Trust: poor: first; second."
+    assert "Trust" not in str(report())
+
+
+def test_the_text_gives_the_second_answers():
+    text = str(report(refits=Refits(0.987, {"rna": 0.5, "protein": 1.0}, 0.25)))
+    agreements = "on four fifths of the entities 0.99, without rna 0.50, without protein 1.00, from plain neighbors alone 0.25."
+    assert f"Second answers (agreement with the first, 1 the same): {agreements}" in text
+    assert "plain neighbors alone" not in str(report(refits=Refits(0.987)))
+    assert "Second answers" not in str(report())
+
+
 def test_the_text_says_what_is_proved():
     good, bad = str(report()), str(report(exact=False, converged=False, kkt_residual=3e-4))
     assert "Layers: the exact solutions over all pairs, KKT residual 1e-09; alternation converged." in good
@@ -154,7 +186,8 @@ def test_as_dict_is_json(parameters):
     assert plain(data)
     assert json.loads(json.dumps(data, allow_nan=False)) == data
     assert data["n_clusters"] == 3
-    assert Report(**{**data, "views": [ViewReport(**item) for item in data["views"]]}) == made
+    parts = {"views": [ViewReport(**item) for item in data["views"]], "trust": Trust(**data["trust"]), "refits": Refits(**data["refits"])}
+    assert Report(**{**data, **parts}) == made
 
 
 def test_as_dict_is_a_copy():

@@ -281,7 +281,7 @@ def test_parts_of_one_anndata(views):
     assert model.labels_.tolist() == RMGL(3, random_state=0).fit(views).labels_.tolist()
     rmgl.to_anndata(model, adata, key="graph")
     assert adata.obs["graph"].tolist() == [str(label) for label in model.labels_]
-    assert set(adata.obsp) == {"graph_X", "graph_protein", "graph_consensus"}
+    assert set(adata.obsp) == {"graph_X", "graph_protein", "graph_consensus", "graph_neighbors"}
     with pytest.raises(ValueError, match=r"no 'atac' in obsm or layers: use one of \['X', 'protein', 'X_graph', 'raw'\]"):
         rmgl.from_anndata(adata, ["atac"])
     with pytest.raises(ValueError, match="view names must differ"):
@@ -438,7 +438,8 @@ def test_new_files_with_columns_in_another_order_are_refused(tmp_path, monkeypat
     from rmgl.cli import cli
 
     monkeypatch.chdir(tmp_path)
-    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(30, 3)), columns=["a", "b", "c"])
+    views, _ = planted_views(sizes=(15, 15), columns=(3,))
+    frame = pd.DataFrame(views["view 0"], columns=["a", "b", "c"])
     frame.to_csv("x.csv", index=False)
     run = CliRunner().invoke
     assert run(cli, ["cluster", "x.csv", "-k", "2", "-o", "out", "--no-plots", "--save", "m.rmgl"]).exit_code == 0

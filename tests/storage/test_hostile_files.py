@@ -365,7 +365,7 @@ def test_any_view_name_can_be_written(views, tmp_path, name):
     assert run("cluster", tmp_path / "data.npz", "-k", 2, "-o", tmp_path / "out", "--jobs", 1, *options) == 0
     layers = json.loads((tmp_path / "out" / "summary.json").read_text())["layers"]
     assert [layer["name"] for layer in layers[:2]] == [name, f"{name}2"]
-    assert len({layer["file"] for layer in layers}) == 3
+    assert len({layer["file"] for layer in layers}) == len(layers) == 4
     assert all((tmp_path / "out" / layer["file"]).is_file() for layer in layers)
     assert run("cluster", tmp_path / "data.npz", "-k", 2, "-o", tmp_path / "out", "--jobs", 1, *options, "--force") == 0
     assert list(RMGL.load(tmp_path / "m.rmgl").view_names_) == [name, f"{name}2"]

@@ -6,6 +6,7 @@ import pickle
 import subprocess
 import sys
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -37,7 +38,18 @@ def path(model, tmp_path):
 def assert_same(one, other):
     assert one.get_params().keys() == other.get_params().keys()
     assert sorted(vars(one)) == sorted(vars(other))
-    for name in ("labels_", "embedding_", "eigenvalues_", "alpha_", "beta_", "view_weights_", "outlier_score_", "guide_", "index_"):
+    for name in (
+        "labels_",
+        "embedding_",
+        "eigenvalues_",
+        "alpha_",
+        "beta_",
+        "view_weights_",
+        "outlier_score_",
+        "guide_",
+        "index_",
+        "placed_",
+    ):
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name), strict=True)
     for ours, theirs in zip(one.layers_, other.layers_, strict=True):
         assert (ours.adjacency != theirs.adjacency).nnz == 0
@@ -190,6 +202,18 @@ def test_a_changed_file_is_refused(name, path):
         RMGL.load(path)
 
 
+@pytest.mark.parametrize("n_entities", [89, 91])
+def test_parts_of_more_or_fewer_entities_are_refused(n_entities, views, tmp_path):
+    """`hierarchy_` is made of them."""
+    model = RMGL("auto", random_state=0).fit(views)
+    assert all(level.labels.shape == (90,) for level in model.hierarchy_)
+    parts = np.take(model.number_.parts, np.arange(n_entities), axis=1, mode="wrap")
+    model.number_ = replace(model.number_, parts=parts)
+    model.save(tmp_path / "m.rmgl")
+    with pytest.raises(ValueError, match="does not fit together"):
+        RMGL.load(tmp_path / "m.rmgl")
+
+
 def test_pickles_are_not_opened(path, tmp_path):
     other = tmp_path / "pickle.rmgl"
     other.write_bytes(pickle.dumps(Hostile()))
@@ -273,6 +297,7 @@ def test_a_model_of_version_0_1_0_still_loads():
     model = RMGL.load(Path(__file__).parents[1] / "data" / "model-0.1.0.rmgl")
     assert model.labels_.tolist() == [0] * 12 + [1] * 12 + [2] * 12
     assert [layer.name for layer in model.layers_] == ["rna", "protein", "consensus"]
+    assert model.placed_.size == model.fragments_.size == 0
     assert model.index_[:2].tolist() == ["e0", "e1"]
     assert model.number_.chosen == model.n_clusters_ == 3
     y = np.repeat(np.arange(3), 12)

@@ -137,14 +137,14 @@ def with_zeros(n_zeros, n_columns, n_rows=10):
 @pytest.mark.parametrize(
     ("n_zeros", "n_columns", "counts"),
     [
-        (800, 100, False),  # exactly four fifths
-        (801, 100, True),
-        (799, 100, False),
-        (801 * 99 // 100 + 1, 99, False),  # one column short
+        (700, 100, False),  # exactly seven tenths
+        (701, 100, True),
+        (699, 100, False),
+        (701 * 99 // 100 + 1, 99, False),  # one column short
         (909, 101, True),
     ],
 )
-def test_counts_are_many_columns_with_more_than_four_fifths_of_zeros(n_zeros, n_columns, counts, kind):
+def test_counts_are_many_columns_with_more_than_seven_tenths_of_zeros(n_zeros, n_columns, counts, kind):
     name, reason = choose_scale(kind(with_zeros(n_zeros, n_columns)))
     assert (name == "hellinger") == counts
     if counts:
@@ -159,10 +159,41 @@ def test_zeros_that_a_sparse_view_stores_are_zeros():
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
-def test_a_single_negative_entry_decides(kind):
-    X = with_zeros(900, 100)
-    X[3, 4] = -1e-300
-    assert choose_scale(kind(X)) == ("minmax", "negative entries")
+@pytest.mark.parametrize(
+    ("n_zeros", "n_columns", "scale", "reason"),
+    [
+        (900, 100, "unit", "1.0% of the others negative, 90% zeros, 100 columns: weighted counts"),
+        (900, 90, "minmax", "negative entries"),
+        (600, 100, "minmax", "negative entries"),
+    ],
+)
+def test_a_single_negative_entry_decides(n_zeros, n_columns, scale, reason, kind):
+    X = with_zeros(n_zeros, n_columns, n_rows=1000 // n_columns)
+    X.flat[np.flatnonzero(X)[3]] = -1e-300
+    assert choose_scale(kind(X)) == (scale, reason)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize(
+    ("n_zeros", "n_columns", "n_negative", "weighted"),
+    [
+        (800, 100, 9, True),
+        (800, 100, 10, False),  # exactly a twentieth of the other entries
+        (701, 100, 5, True),
+        (700, 100, 5, False),  # exactly seven tenths of zeros
+        (800 * 99 // 100, 99, 5, False),  # one column short
+    ],
+)
+def test_weighted_counts_have_few_negative_entries(n_zeros, n_columns, n_negative, weighted, kind):
+    X = with_zeros(n_zeros, n_columns)
+    X.flat[np.flatnonzero(X)[:n_negative]] = -0.5
+    name, reason = choose_scale(kind(X))
+    assert name == ("unit" if weighted else "minmax")
+    share, zeros = n_negative / (10 * n_columns - n_zeros), n_zeros / (10 * n_columns)
+    said = f"{share:.1%} of the others negative, {zeros:.0%} zeros, {n_columns} columns: weighted counts"
+    assert reason == (said if weighted else "negative entries")
+    found = Views.of([kind(X)]).scaled("auto").matrices[0]
+    np.testing.assert_allclose(squared_distances(found), squared_distances(slow(name, X)), rtol=1e-9, atol=1e-12)
 
 
 def two_values(share_of_ones, n=100):
@@ -206,6 +237,6 @@ def test_the_choice_does_not_depend_on_the_unit(factor, kind):
 
 def test_a_view_without_stored_entries_has_a_scale():
     X = sparse.csr_array((5, 3))
-    assert choose_scale(X)[0] == "minmax"
+    assert choose_scale(X)[0] == choose_scale(sparse.csr_array((5, 120)))[0] == "minmax"
     for name in SCALES:
         assert abs(fit_scaler(name, X)(X)).max() == 0.0

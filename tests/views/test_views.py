@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
+from rmgl import RMGL
 from rmgl.views.per_view import per_view
 from rmgl.views.scaling import SCALES, choose_scale, median_skewness
 from rmgl.views.views import Views
@@ -160,6 +161,7 @@ def test_zero_rows_stay_zero_under_unit_scaling(X):
         ("minmax", lambda rng: rng.normal(size=(60, 5))),
         ("minmax", lambda rng: -rng.lognormal(size=(60, 5))),
         ("minmax", lambda rng: rng.poisson(0.1, size=(60, 120)) - (np.arange(120) == 3)),  # negative entries
+        ("unit", lambda rng: rng.poisson(0.1, size=(60, 120)) * np.where(rng.random((60, 120)) < 0.02, -0.5, 0.5)),  # a few of them
         ("minmax", lambda rng: np.ones((60, 3))),
     ],
 )
@@ -237,6 +239,112 @@ def test_what_does_not_count_as_empty(rng):
     rows, other = present(zeroed(X, [3, 8, 9]), zeroed(X, [9]))
     np.testing.assert_array_equal(rows, np.setdiff1d(np.arange(30), [3, 8]))  # row 9 is zero everywhere
     assert other is None
+
+
+# Some of the entities
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+def test_views_of_some_of_the_entities(kind, rng):
+    X, _ = sparse_or_dense(rng)
+    observed = np.ones((30, 2), dtype=bool)
+    observed[[3, 8, 21], 0] = observed[[5, 9], 1] = False
+    names = np.array([f"cell {row}" for row in range(30)], dtype=object)
+    columns = (tuple("abcdefghijkl"), None)
+    views = Views.of({"a": kind(X), "b": X[:, :5]}, observed=observed, index=names, columns=columns)
+    entities = np.array([2, 3, 4, 5, 8, 20])
+    part = views.of_entities(entities)
+    assert (part.names, part.n_rows, part.columns) == (("a", "b"), 6, columns)
+    assert part.index.tolist() == names[entities].tolist()
+    for view, rows in enumerate(([0, 2, 3, 5], [0, 1, 2, 4, 5])):
+        np.testing.assert_array_equal(part.observed_rows(view), rows)
+        np.testing.assert_array_equal(part.mask(view), observed[entities, view])
+        for found, wanted in (
+            (part.matrices[view], views.matrices[view][entities]),
+            (part.own(view), views.matrices[view][entities[rows]]),
+        ):
+            np.testing.assert_array_equal(*(A.toarray() if sparse.issparse(A) else A for A in (found, wanted)))
+    assert part.n_missing == (2, 1)
+
+
+def test_views_of_entities_that_are_in_all_of_them_are_complete(rng):
+    X, _ = sparse_or_dense(rng)
+    observed = rng.random((30, 3)) < 0.7
+    observed[:, 0] |= ~observed.any(axis=1)
+    views = Views.of([X, X, X], observed=observed)
+    np.testing.assert_array_equal(views.in_all, np.flatnonzero(observed.all(axis=1)))
+    assert not views.complete
+    part = views.of_entities(views.in_all)
+    assert part.complete
+    assert part.present == ()
+    assert part.index is None
+    np.testing.assert_array_equal(part.in_all, np.arange(views.in_all.size))
+    np.testing.assert_array_equal(Views.of([X, X]).in_all, np.arange(30))
+
+
+def test_rows_of_zeros_are_in_no_part_that_is_in_all_views(rng):
+    X, _ = sparse_or_dense(rng)
+    gappy = X.copy()
+    gappy[[3, 8, 21]] = 0
+    views = Views.of({"a": gappy, "b": X}).without_empty_rows()
+    np.testing.assert_array_equal(views.in_all, np.setdiff1d(np.arange(30), [3, 8, 21]))
+    part = views.of_entities(views.in_all)
+    assert part.complete
+    assert part.n_missing == (0, 0)
+
+
+# Views that are nearly all zeros
+
+
+def with_share(filled, shape=(20, 50)):
+    """So many ones, all others zero."""
+    X = np.zeros(shape)
+    X.flat[np.random.default_rng(0).permutation(X.size)[:filled]] = 1.0
+    return X
+
+
+@pytest.mark.parametrize(("filled", "stored"), [(0, True), (29, True), (30, False), (31, False)])  # of 1000 entries
+def test_matrices_that_are_nearly_all_zeros_are_stored_sparse(filled, stored):
+    views = Views.of([with_share(filled), with_share(10)])
+    found = views.compressed()
+    assert [sparse.issparse(X) for X in found.matrices] == [stored] * 2
+    assert (found is views) == (not stored)
+    for X, given in zip(found.matrices, views.matrices, strict=True):
+        np.testing.assert_array_equal(X.toarray() if stored else X, given)
+
+
+def test_sparse_matrices_stay_sparse_and_do_not_keep_others_dense():
+    full = sparse.csr_array(np.ones((20, 50)))
+    assert [sparse.issparse(X) for X in Views.of([full, with_share(10)]).compressed().matrices] == [True, True]
+    assert [sparse.issparse(X) for X in Views.of([full, with_share(500)]).compressed().matrices] == [True, False]
+
+
+def test_compressed_views_keep_names_labels_and_missing_rows():
+    observed = np.ones((20, 2), dtype=bool)
+    observed[[3, 4], 0] = False
+    views = Views.of({"a": with_share(20), "b": with_share(10)}, observed=observed, index=np.arange(20) + 100)
+    found = views.compressed()
+    assert found.names == views.names
+    np.testing.assert_array_equal(found.index, views.index)
+    np.testing.assert_array_equal(found.observed_rows(0), views.observed_rows(0))
+    assert found.observed_rows(1) is None
+    assert found.n_missing == (2, 0)
+
+
+def test_dense_and_sparse_arrays_of_zeros_give_the_same_model(rng):
+    target = np.repeat(np.arange(3), 40)
+    views = []
+    for width in (600, 900):
+        often = rng.permutation(np.arange(width) % 3)
+        X = (rng.random((120, width)) < np.where(often == target[:, None], 0.05, 0.005)).astype(float)
+        X[:, 0] += 1.0  # no row of zeros
+        views.append(X)
+    assert all((X == 0).mean() > 0.97 for X in views)
+    dense, compressed = (RMGL(3, random_state=0).fit([kind(X) for X in views]) for kind in (np.asarray, sparse.csr_array))
+    np.testing.assert_array_equal(dense.labels_, compressed.labels_)
+    np.testing.assert_array_equal(dense.embedding_, compressed.embedding_)
+    assert all(sparse.issparse(X) for X in dense._views.matrices)
+    np.testing.assert_array_equal(dense.predict(views), dense.predict([sparse.csr_array(X) for X in views]))
 
 
 def test_one_scale_per_view(X):

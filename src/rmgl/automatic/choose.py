@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from numbers import Integral
 from typing import Any
 
@@ -39,7 +40,7 @@ from rmgl.automatic.learned import Learned, unpacked_layer
 from rmgl.automatic.neighbors import N_NEIGHBORS, neighbor_layer
 from rmgl.automatic.number_of_clusters import NumberOfClusters
 from rmgl.automatic.policy import Policy
-from rmgl.automatic.weighing import informative_edges, mean_roughness, roughness
+from rmgl.automatic.weighing import informative_edges, mean_roughness, roughness, roughness_deviation
 from rmgl.checks import Unsound, expect, sound_numbers
 from rmgl.edges import Candidates, Vector, find_candidates, resolve
 from rmgl.edges.neighborhoods import centered
@@ -58,14 +59,13 @@ from rmgl.views.views import Views
 EMBEDDING_TOL = 1e-4
 FEW_ENTITIES = 100
 """Entities below which it counts how accurately roughness is known."""
-SHUFFLES = 20
 LEAST_PER_CLUSTER = 10
 """Entities for each cluster without which nothing is learned on a part of them."""
 SMOOTHER = 3.0
 """How many times rougher than the consensus the views may be before they are taken to disagree with it."""
 
-Search = Callable[[str, Any, Check], Candidates]
-"""search(name, X, check): the candidate pairs of a view, with their costs."""
+Search = Callable[..., Candidates]
+"""search(name, X, check, entities=None): the candidate pairs of a view, or of some of the entities in it, with their costs."""
 
 
 @dataclass(frozen=True)
@@ -110,10 +110,15 @@ def choose_problems(
         wanted[consensus_name(views.names)] = resolve(views.matrices[0], None, everywhere, n_neighbors)
     stores = Stores(views.n_rows, list(wanted.values()), team, copies=2)
 
-    def search(name: str, X: Any, check: Check) -> Candidates:
+    def search(name: str, X: Any, check: Check, entities: NDArray[np.intp] | None = None) -> Candidates:
+        own = wanted[name]
+        if entities is not None and not isinstance(own, str | int):  # a given graph of the entities of the view
+            rows = views.observed_rows(views.names.index(name))
+            places = entities if rows is None else np.searchsorted(rows, entities)
+            own = own[places][:, places]
         scaling = {"local": policy.local_scaling, "floor_share": policy.floor_share}
         options: dict[str, Any] = {**scaling, "n_neighbors": n_neighbors, "in_parts": team.in_parts}
-        return find_candidates(name, X, None, wanted[name], shared=stores.of(X.shape[0]), check=check, **options)
+        return find_candidates(name, X, None, own, shared=stores.of(X.shape[0]), check=check, **options)
 
     return Chooser(views, policy, n_clusters, n_neighbors, search, team, random_state, run, solver).choose()
 
@@ -150,7 +155,7 @@ class Chooser:
         complete = self.views.in_all
         if not any(self.views.n_missing) or not self.can_do_with(complete):
             return self.choose_from(layers)
-        chooser = replace(self, views=self.views.of_entities(complete), part="complete-")
+        chooser = replace(self, views=self.views.of_entities(complete), search=partial(self.search, entities=complete), part="complete-")
         consensus = chooser.learn_consensus()
         if not chooser.is_complementary([*(part_of(item, complete, self.views.n_rows) for item in layers), consensus]):
             return self.choose_from(layers)
@@ -306,7 +311,8 @@ class Chooser:
         measured = mean_roughness(np.array([[roughness(rows, graph) for graph in graphs] for rows in used]))
         totals = np.array([float(item.layer.adjacency.sum()) for item in views])
         shares = np.array([float(graph.sum()) for graph in graphs]) / np.where(totals > 0, totals, 1.0)
-        uncertainty = self.uncertainty(graphs, used) if self.views.n_rows < FEW_ENTITIES else 0.0
+        few = self.views.n_rows < FEW_ENTITIES
+        uncertainty = float(np.mean([roughness_deviation(rows, graph) for rows in used for graph in graphs])) if few else 0.0
         measured += uncertainty
         excess = 0.0
         if consensus:
@@ -317,11 +323,6 @@ class Chooser:
             if excess >= self.policy.complementary and weights @ self.measure_on_others(views, graphs) <= weights @ of_views:
                 excess = 0.0  # views agree better with one another than with the consensus: it has missed something
         return {"roughness": measured, "shares": shares, "excess": excess, "uncertainty": uncertainty}
-
-    def uncertainty(self, graphs: Sequence[Any], embeddings: Sequence[NDArray[np.float64]]) -> float:
-        """How much the roughness of views would vary if their nodes had nothing to do with the embedding: the deviation over shuffles."""
-        shuffles = [self.random_state.permutation(self.views.n_rows) for _ in range(SHUFFLES)]
-        return float(np.mean([np.std([roughness(rows[order], graph) for order in shuffles]) for rows in embeddings for graph in graphs]))
 
     def measure_on_others(self, views: Sequence[Learned], graphs: Sequence[Any]) -> Vector:
         """The least roughness of every view on the embedding of another view alone."""

@@ -79,8 +79,8 @@ class NumberOfClusters:
                 raise Unsound("the resolutions are not among the candidates, or their parts are missing")
             for k, labels in zip(self.resolutions, self.parts, strict=True):
                 sound_indices("the parts of a resolution", labels, int(k))
-            if self.parts.shape[1] > n_nodes:
-                raise Unsound("the parts have too many nodes")
+            if self.parts.shape[1] != n_nodes:
+                raise Unsound(f"the parts have {self.parts.shape[1]} nodes instead of {n_nodes}")
 
     @property
     def score(self) -> NDArray[np.float64]:

@@ -93,7 +93,7 @@ class Policy:
             for value in values if isinstance(values, tuple) else (values,):
                 if not isinstance(value, Real) or isinstance(value, bool) or not at_least <= float(value) <= at_most:
                     raise ValueError(f"policy: {field}={values!r} must be from {at_least:g} to {at_most:g}")
-        if len(self.disagreement) != 2 or not self.disagreement[0] < self.disagreement[1]:
+        if not isinstance(self.disagreement, tuple) or len(self.disagreement) != 2 or not self.disagreement[0] < self.disagreement[1]:
             raise ValueError(f"policy: disagreement={self.disagreement!r} must be two numbers, the smaller one first")
         if not self.references or not set(self.references) <= {"consensus", "together"}:
             raise ValueError(f"policy: references={self.references!r} must name 'consensus', 'together' or both")

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse import csgraph
+from scipy.spatial.distance import cdist
 
 from rmgl.edges import PairList, Vector
 from rmgl.views.matrix import Matrix
@@ -39,6 +40,25 @@ def roughness(rows: NDArray[np.float64], adjacency: sparse.csr_array) -> float:
     image = degrees[:, None] * rows - adjacency @ rows
     unrelated = np.square(rows).sum() / len(rows) - np.square(rows.mean(axis=0)).sum()
     return max(0.0, float(np.einsum("nk,nk->", rows, image) / degrees.sum() / unrelated)) if unrelated > 0 else 0.0
+
+
+def roughness_deviation(rows: NDArray[np.float64], adjacency: sparse.csr_array) -> float:
+    """The standard deviation of the roughness over all orders of the rows: how much it would vary if they had nothing to do with the edges.
+
+    The variance of sum_ij a_ij b_p(i)p(j) over all permutations p is that of the test of Mantel (1967), in closed form.
+    """
+    n = len(rows)
+    a, b = adjacency.toarray(), cdist(rows, rows, "sqeuclidean")
+    if n < 4 or not a.any() or not b.any():
+        return 0.0
+    (a0, a1, a2), (b0, b1, b2) = ((m.sum(), 2 * np.square(m).sum(), 4 * np.square(m.sum(axis=1)).sum()) for m in (a, b))
+    pairs = n * (n - 1)
+    square = (
+        a1 * b1 / (2 * pairs)
+        + (a2 - 2 * a1) * (b2 - 2 * b1) / (4 * pairs * (n - 2))
+        + (a0**2 + a1 - a2) * (b0**2 + b1 - b2) / (pairs * (n - 2) * (n - 3))
+    )
+    return float(np.sqrt(max(0.0, square - (a0 * b0 / pairs) ** 2)) * n**2 / (a0 * b0))
 
 
 def mean_roughness(measured: NDArray[np.float64]) -> Vector:

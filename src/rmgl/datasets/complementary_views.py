@@ -18,6 +18,7 @@ RATE_SPREAD = 0.8
 DEPTH_SPREAD = 0.4
 """Deviation of the logarithm of a row's total, in views of counts."""
 TRIALS = 1000
+ADVICE = "separate them in the table, or take another n_clusters or n_views"
 
 
 def make_complementary_views(
@@ -119,7 +120,7 @@ def _groups(layout: Any, n_clusters: Any, n_views: Any, random: np.random.Random
             raise ValueError(f"layout={layout!r} is not known: use one of {', '.join(map(repr, LAYOUTS))}, or a table")
         groups = LAYOUTS[layout](int(n_clusters), int(n_views), random)
     if np.unique(groups, axis=1).shape[1] < groups.shape[1]:
-        raise ValueError("two clusters are in the same group of every view: no method could tell them apart; give more views")
+        raise ValueError(f"layout={layout!r}: two clusters are in the same group of every view, nothing can tell them apart: {ADVICE}")
     return groups
 
 

@@ -75,8 +75,8 @@ class Candidates:
         return self if added is None else replace(self, distances=self.distances + added(self.edges, check), added=added)
 
     def nearest(self, X: Any, length: int) -> Indices | None:
-        """The `length` candidates of every node that are nearest in X; None where they are not listed, or lists are too short."""
-        if not isinstance(self.edges, PairList) or np.diff(self.edges.indptr).min() < length:
+        """The `length` nearest neighbors of every node in X; None where candidates are no lists of neighbors, or too short ones."""
+        if not isinstance(self.edges, PairList) or self.reason == "given" or np.diff(self.edges.indptr).min() < length:
             return None
         return nearest_listed(self.edges, self.edges.measure(X), length)
 

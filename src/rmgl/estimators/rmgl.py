@@ -313,7 +313,7 @@ class RMGL(ViewsClusterer):
         with clock("clustering"):
             self.labels_ = self._label(outcome, random_state)
             self.outlier_score_ = self._score_outliers(own)
-        self.report_ = self._describe(own, choice, outcome, views.n_rows - own.n_rows, random_state)
+        self.report_ = self._describe(own, choice, outcome, views, random_state)
         if choice.entities is not None:
             with clock("clustering"):
                 self._place_others(choice.entities, views, scalers)
@@ -538,7 +538,7 @@ class RMGL(ViewsClusterer):
         matrices = tuple(X.copy() if scaler.name == "none" else X for X, scaler in zip(views.matrices, scalers, strict=True))
         self._views, self._scalers = replace(views, matrices=matrices), tuple(scalers)
 
-    def _describe(self, views: Views, choice: Choice, outcome: Outcome, n_placed: int, random_state: np.random.RandomState) -> Report:
+    def _describe(self, views: Views, choice: Choice, outcome: Outcome, everyone: Views, random_state: np.random.RandomState) -> Report:
         """The report of the fit."""
         return make_report(
             views,
@@ -553,7 +553,7 @@ class RMGL(ViewsClusterer):
             n_neighbors=self.n_neighbors,
             converged=self.converged_,
             n_fragments=self.fragments_.size,
-            n_placed=n_placed,
+            everyone=everyone,
             random_state=random_state,
         )
 

@@ -231,22 +231,25 @@ def make_report(
     n_neighbors: int,
     converged: bool,
     n_fragments: int,
-    n_placed: int,
+    everyone: Views,
     random_state: np.random.RandomState,
 ) -> Report:
-    """The report of a fit. Evidence is taken from the graph of the choice, or else from the layers themselves."""
+    """The report of a fit to `views`; `everyone` holds the views of all entities, also of those that are placed later.
+
+    Evidence is taken from the graph of the choice, or else from the layers themselves.
+    """
     graph = weighted_sum([layer.adjacency for layer in layers], beta.tolist()) if choice.graph is None else choice.graph
     given = np.array([layer.given for layer in layers])
     number, rules = choice.number, policy.named()
     refits = second_answers(layers, beta, labels, embedding, random_state)
     report = Report(
-        n_rows=views.n_rows + n_placed,
+        n_rows=everyone.n_rows,
         n_clusters=choice.n_clusters,
         n_clusters_reason="given" if number is None else number.reason,
         automatic=automatic,
         n_neighbors=n_neighbors,
         consensus=any(layer.role == "consensus" for layer in layers),
-        views=describe_views(views, scales, layers, beta, choice),
+        views=describe_views(views, scales, layers, beta, choice, everyone),
         eigengap=eigengap(graph, embedding),
         within=share_inside(sparse.csr_array(graph), labels),
         exact=all(layer.exact for layer in layers),
@@ -255,7 +258,7 @@ def make_report(
         neighbor_share=float(beta[given].sum() / beta[~given].sum()),
         consensus_share=max(layer.consensus_share for layer in layers),
         n_fragments=n_fragments,
-        n_placed=n_placed,
+        n_placed=everyone.n_rows - views.n_rows,
         uncertainty=choice.uncertainty,
         refits=refits,
         local_scaling=policy.local_scaling,
@@ -288,9 +291,9 @@ def largest_degree(layers: Sequence[Layer], beta: NDArray[np.float64]) -> float:
 
 
 def describe_views(
-    views: Views, scales: Sequence[tuple[str, str]], layers: Sequence[Layer], beta: NDArray[np.float64], choice: Choice
+    views: Views, scales: Sequence[tuple[str, str]], layers: Sequence[Layer], beta: NDArray[np.float64], choice: Choice, everyone: Views
 ) -> list[ViewReport]:
-    """The part of the report on each view."""
+    """The part of the report on each view; `everyone` holds the views of all entities, also those that were placed."""
     own = [(layer, float(b)) for layer, b in zip(layers, beta, strict=True) if layer.role == "view"]
     return [
         ViewReport(
@@ -301,8 +304,8 @@ def describe_views(
             edges_per_node=2 * layer.n_edges / views.own(m).shape[0],
             weight=float(choice.weights[m]),
             roughness=None if choice.roughness is None else float(choice.roughness[m]),
-            n_missing=views.n_missing[m],
-            n_empty=views.n_empty[m] if views.n_empty else 0,
+            n_missing=everyone.n_missing[m],
+            n_empty=everyone.n_empty[m] if everyone.n_empty else 0,
         )
         for m, (name, (layer, b)) in enumerate(zip(views.names, own, strict=True))
     ]

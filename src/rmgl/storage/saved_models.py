@@ -133,7 +133,7 @@ def check_attributes(attributes: dict[str, Any]) -> None:
     if consensus is not None and not all(same_nodes(layer, consensus) for layer in fitted.layers_ if layer.consensus_share):
         raise Unsound("a layer was learned with a consensus of other entities")
     if fitted.number_ is not None:
-        fitted.number_.check(n)
+        fitted.number_.check(n - fitted.placed_.size)
     if not fitted.history_ or any(set(row) != HISTORY for row in fitted.history_):
         raise Unsound("history_ is empty or has unknown entries")
     if len(fitted.report_.views) != n_views:

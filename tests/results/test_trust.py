@@ -1,0 +1,111 @@
+"""The verdict on an answer, and the second answers that it rests on."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from rmgl import RMGL
+from rmgl.embedding.eigenvectors import Embedding
+from rmgl.results.refits import MOST_ENTITIES, Refits, second_answers
+from rmgl.results.trust import Evidence, entropy, judge
+from tests.conftest import planted_views
+
+SAME = Refits(1.0, {"a": 1.0, "b": 1.0}, 1.0)
+GOOD = Evidence(300, np.array([100, 100, 100]), 0.9, {"a": 0.5, "b": 0.5}, {"a": 0.01, "b": 0.01}, 2.0, SAME)
+
+
+def test_nothing_wrong_is_good():
+    trust = judge(GOOD)
+    assert (trust.word, trust.reasons) == ("good", ["the clusters stay when entities or views are left out"])
+    assert judge(replace(GOOD, refits=None)).reasons == ["no sign of trouble was found"]
+
+
+@pytest.mark.parametrize(
+    ("change", "word", "reason"),
+    [
+        ({"within": 0.999, "sizes": np.array([290, 5, 5])}, "poor", "nearly all entities are in one cluster"),
+        ({"weights": {"a": 0.81, "b": 0.19}}, "poor", "view 'a' has 81% of the weight"),
+        ({"refits": Refits(0.59, {}, 1.0)}, "poor", "a fifth of the entities is left out (agreement 0.59)"),
+        ({"refits": Refits(0.89, {}, 1.0)}, "fair", "a fifth of the entities is left out (agreement 0.89)"),
+        ({"refits": Refits(1.0, {}, 0.39)}, "poor", "alone give other clusters (agreement 0.39)"),
+        ({"refits": Refits(1.0, {}, 0.64)}, "fair", "alone give other clusters (agreement 0.64)"),
+        ({"refits": Refits(1.0, {"b": 0.69}, 1.0)}, "fair", "without view 'b' the clusters are different"),
+        ({"n_entities": 99}, "fair", "only 99 entities"),
+        ({"components": {"a": 0.06}}, "fair", "layer 'a' falls into many components (6% of its entities)"),
+        ({"largest_degree": 21.0}, "fair", "21 times the mean edge weight"),
+    ],
+)
+def test_each_sign_has_its_word_and_reason(change, word, reason):
+    trust = judge(replace(GOOD, **change))
+    assert trust.word == word
+    assert len(trust.reasons) == 1
+    assert reason in trust.reasons[0]
+    assert str(trust).startswith(f"{word}: ")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"within": 0.99, "sizes": np.array([290, 5, 5])},
+        {"within": 0.999},
+        {"weights": {"a": 1.0}},
+        {"weights": {"a": 0.8, "b": 0.2}},
+        {"refits": Refits(0.9, {"a": 0.7}, 0.65)},
+        {"refits": Refits(1.0, {}, None)},
+    ],
+)
+def test_what_is_no_sign(change):
+    assert judge(replace(GOOD, **change)).word == "good"
+
+
+def test_the_reasons_of_the_worst_word_come_first():
+    trust = judge(replace(GOOD, n_entities=50, weights={"a": 0.1, "b": 0.9}))
+    assert trust.word == "poor"
+    assert "'b'" in trust.reasons[0]
+    assert "50 entities" in trust.reasons[1]
+
+
+def test_entropy_is_a_share_of_that_of_equal_sizes():
+    assert entropy(np.array([7, 7, 7])) == pytest.approx(1.0)
+    assert entropy(np.array([9, 0])) == 0.0
+    shares = np.array([0.5, 0.25, 0.25])
+    assert entropy(np.array([2, 1, 1])) == pytest.approx(-(shares * np.log(shares)).sum() / np.log(3))
+
+
+def test_clear_clusters_have_the_same_second_answers():
+    views, _ = planted_views()
+    report = RMGL(3, random_state=0).fit(views).report_
+    assert report.refits == Refits(1.0, dict.fromkeys(views, 1.0), 1.0)
+    assert report.trust.word == "fair"  # 90 entities are few
+    assert "only 90 entities" in str(report)
+    assert "Second answers" in str(report)
+
+
+def test_noise_has_other_second_answers():
+    rng = np.random.default_rng(0)
+    report = RMGL(5, random_state=0).fit({name: rng.normal(size=(200, 6)) for name in "ab"}).report_
+    assert report.refits.resampled < 0.6
+    assert report.trust.word == "poor"
+
+
+def test_no_second_answers_where_they_would_say_nothing():
+    vectors = np.zeros((10, 6))
+    few = Embedding(vectors, np.zeros(6), 0.0, 1, vectors)
+    assert second_answers([], np.zeros(0), np.zeros(10, dtype=int), few, np.random.RandomState(0)) is None
+    vectors = np.zeros((MOST_ENTITIES + 1, 2))
+    many = Embedding(vectors, np.zeros(2), 0.0, 1, vectors)
+    assert second_answers([], np.zeros(0), np.zeros(MOST_ENTITIES + 1, dtype=int), many, np.random.RandomState(0)) is None
+
+
+def test_a_view_that_alone_counts_cannot_be_left_out():
+    views, _ = planted_views()
+    model = RMGL(3, alpha=0.5, beta=[0.5, *[0.0] * (len(views) - 1)], random_state=0).fit(views)
+    assert next(iter(views)) not in model.report_.refits.without
+
+
+def test_trust_is_part_of_saved_models_and_plain_data(tmp_path):
+    model = RMGL(3, random_state=0).fit(planted_views()[0])
+    model.save(tmp_path / "m.rmgl")
+    assert RMGL.load(tmp_path / "m.rmgl").report_ == model.report_
+    assert model.report_.as_dict()["trust"]["word"] == model.report_.trust.word
