@@ -113,15 +113,12 @@ def test_listed_neighbors_and_all_pairs_give_the_same_model():
 
 @pytest.mark.parametrize("size", [30, 40])
 def test_order_of_rows_and_units_of_a_view_do_not_matter(size, rng):
-    """Below a hundred entities the uncertainty that is added to roughness comes from random orders, so weights are those of one draw."""
     views, _ = with_noise(sizes=(size,) * 3)
     model = RMGL(3, random_state=0).fit(views)
     order = rng.permutation(3 * size)
     permuted = RMGL(3, random_state=0).fit({name: X[order] for name, X in views.items()})
     assert adjusted_rand_score(permuted.labels_, model.labels_[order]) == 1.0
-    np.testing.assert_allclose(measured_roughness(permuted), measured_roughness(model), rtol=1e-3)
-    if size == 40:
-        np.testing.assert_allclose(permuted.view_weights_, model.view_weights_, rtol=1e-3)
+    np.testing.assert_allclose(permuted.view_weights_, model.view_weights_, rtol=1e-3)
     for name in views:
         for scale in ("auto", "none"):
             plain_units = model if scale == "auto" else RMGL(3, scale=scale, random_state=0).fit(views)
@@ -130,17 +127,12 @@ def test_order_of_rows_and_units_of_a_view_do_not_matter(size, rng):
             np.testing.assert_allclose(other.view_weights_, plain_units.view_weights_, rtol=1e-3)
 
 
-def measured_roughness(model):
-    """The roughness of the views without the uncertainty that was added to it."""
-    return model.view_roughness_ - model.report_.uncertainty
-
-
 @pytest.mark.parametrize("size", [33, 34])
 def test_roughness_is_uncertain_where_entities_are_fewer_than_a_hundred(size):
     views, _ = with_noise(sizes=(size,) * 3)
     model = RMGL(3, random_state=0).fit(views)
     assert (model.report_.uncertainty > 0) == ("Entities are few" in str(model.report_)) == (size == 33)
-    certain = by_agreement(measured_roughness(model), np.ones(3), True)
+    certain = by_agreement(model.view_roughness_, np.ones(3), True)
     assert (model.view_weights_.min() > certain.min()) == (size == 33)  # nearer to equal
 
 

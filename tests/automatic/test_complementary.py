@@ -201,13 +201,13 @@ def test_costs_of_the_consensus_are_those_of_the_complete_entities(cells, observ
     np.testing.assert_array_equal(model.predict(data.views, observed=observed), predicted)
 
 
-def test_a_file_with_a_consensus_of_other_entities_is_refused(cells, tmp_path):
+def test_a_file_with_a_layer_of_placed_entities_is_refused(cells, tmp_path):
     model = copy(cells[1])
     first = model.layers_[0]
     others = np.sort(np.append(first.nodes[1:], model.placed_[0]))
     model.layers_ = [replace(first, nodes=others), *model.layers_[1:]]
     model.save(tmp_path / "m.rmgl")
-    with pytest.raises(ValueError, match="a layer was learned with a consensus of other entities"):
+    with pytest.raises(ValueError, match="or layers were learned on them"):
         RMGL.load(tmp_path / "m.rmgl")
 
 

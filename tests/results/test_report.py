@@ -151,7 +151,7 @@ def test_the_text_says_in_its_second_line_how_far_to_trust_it():
 
 def test_the_text_gives_the_second_answers():
     text = str(report(refits=Refits(0.987, {"rna": 0.5, "protein": 1.0}, 0.25)))
-    agreements = "on four fifths of the entities 0.99, without rna 0.50, without protein 1.00, from plain neighbors alone 0.25."
+    agreements = "on four fifths of the entities 0.99, without the layer of rna 0.50, without the layer of protein 1.00, from plain neighbors alone 0.25."
     assert f"Second answers (agreement with the first, 1 the same): {agreements}" in text
     assert "plain neighbors alone" not in str(report(refits=Refits(0.987)))
     assert "Second answers" not in str(report())

@@ -17,7 +17,7 @@ GOOD = Evidence(300, np.array([100, 100, 100]), 0.9, {"a": 0.5, "b": 0.5}, {"a":
 
 def test_nothing_wrong_is_good():
     trust = judge(GOOD)
-    assert (trust.word, trust.reasons) == ("good", ["the clusters stay when entities or views are left out"])
+    assert (trust.word, trust.reasons) == ("good", ["the clusters stay when entities, or the layers of views, are left out"])
     assert judge(replace(GOOD, refits=None)).reasons == ["no sign of trouble was found"]
 
 
@@ -30,7 +30,7 @@ def test_nothing_wrong_is_good():
         ({"refits": Refits(0.89, {}, 1.0)}, "fair", "a fifth of the entities is left out (agreement 0.89)"),
         ({"refits": Refits(1.0, {}, 0.39)}, "poor", "alone give other clusters (agreement 0.39)"),
         ({"refits": Refits(1.0, {}, 0.64)}, "fair", "alone give other clusters (agreement 0.64)"),
-        ({"refits": Refits(1.0, {"b": 0.69}, 1.0)}, "fair", "without view 'b' the clusters are different"),
+        ({"refits": Refits(1.0, {"b": 0.69}, 1.0)}, "fair", "without the layer of view 'b' the clusters are different"),
         ({"n_entities": 99}, "fair", "only 99 entities"),
         ({"components": {"a": 0.06}}, "fair", "layer 'a' falls into many components (6% of its entities)"),
         ({"largest_degree": 21.0}, "fair", "21 times the mean edge weight"),

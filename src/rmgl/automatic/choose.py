@@ -97,6 +97,7 @@ def choose_problems(
     candidates: Any,
     n_clusters: int | None,
     n_neighbors: int,
+    min_cluster_size: float | None = None,
     solver: str,
     team: Team,
     random_state: np.random.RandomState,
@@ -120,7 +121,7 @@ def choose_problems(
         options: dict[str, Any] = {**scaling, "n_neighbors": n_neighbors, "in_parts": team.in_parts}
         return find_candidates(name, X, None, own, shared=stores.of(X.shape[0]), check=check, **options)
 
-    return Chooser(views, policy, n_clusters, n_neighbors, search, team, random_state, run, solver).choose()
+    return Chooser(views, policy, n_clusters, n_neighbors, search, team, random_state, run, solver, min_cluster_size).choose()
 
 
 @dataclass(frozen=True)
@@ -137,6 +138,8 @@ class Chooser:
     random_state: np.random.RandomState
     run: Run
     solver: str = "newton"
+    given_size: float | None = None
+    """The size below which a cluster that is no island is a fragment (None: that of the policy)."""
     neighbors: Layer | None = None
     """The plain neighbor layer, if there is one."""
     part: str = ""
@@ -145,6 +148,8 @@ class Chooser:
     @property
     def min_cluster_size(self) -> float:
         """The size below which a cluster that is no island is a fragment."""
+        if self.given_size is not None:
+            return self.given_size
         assert self.n_clusters is not None
         return self.policy.small_cluster * self.views.n_rows / self.n_clusters
 
@@ -179,10 +184,7 @@ class Chooser:
                 chooser = replace(chooser, n_clusters=self.policy.choose_number(graph, self.random_state).chosen)
             return float(chooser.measure(layers)["excess"])
 
-        excess = self.run.step(
-            "excess", work, unpack=lambda kept: expect("the excess roughness", kept, float), random_state=self.random_state
-        )
-        return bool(excess >= self.policy.complementary)
+        return bool(self.run.step("excess", work, unpack=self.unpack_excess, random_state=self.random_state) >= self.policy.complementary)
 
     def choose_from(self, layers: list[Learned], consensus: Learned | None = None) -> Choice:
         """All steps after the layers of the views."""
@@ -208,7 +210,8 @@ class Chooser:
         weights, found = equal_weights(layers), None
         if len(self.views.names) > 1:
             found = self.run.step("roughness", lambda: self.measure(layers), unpack=self.unpack_measured, random_state=self.random_state)
-            weights = layer_weights(layers, self.policy.weigh(found["roughness"], found["shares"], has_consensus(layers)))
+            known = found["roughness"] + found["uncertainty"]
+            weights = layer_weights(layers, self.policy.weigh(known, found["shares"], has_consensus(layers)))
             layers = self.agree(layers, self.policy.share_of_consensus(found["excess"]))
         graph = self.sum_of(layers, weights)
         rows = None
@@ -313,10 +316,9 @@ class Chooser:
         shares = np.array([float(graph.sum()) for graph in graphs]) / np.where(totals > 0, totals, 1.0)
         few = self.views.n_rows < FEW_ENTITIES
         uncertainty = float(np.mean([roughness_deviation(rows, graph) for rows in used for graph in graphs])) if few else 0.0
-        measured += uncertainty
         excess = 0.0
         if consensus:
-            weights = self.policy.weigh(measured, shares, True)
+            weights = self.policy.weigh(measured + uncertainty, shares, True)
             of_views = np.array([roughness(embeddings["consensus"], graph) for graph in graphs])
             own = roughness(embeddings["consensus"], self.informative(consensus[0]))
             excess = max(0.0, float(weights @ of_views) - SMOOTHER * own)
@@ -408,15 +410,19 @@ class Chooser:
         number.check(self.views.n_rows)
         return number
 
+    def unpack_excess(self, kept: Any) -> float:
+        excess: float = expect("the excess roughness", kept, float)
+        if not 0 <= excess < np.inf or (excess > 0 and not self.policy.has_consensus(self.views)):
+            raise Unsound(f"the excess roughness is {excess}")
+        return excess
+
     def unpack_measured(self, kept: Any) -> dict[str, Any]:
         expect("how well layers agree", kept, dict[str, Any])
         found = {
             name: sound_numbers(f"the {name} of the layers", kept[name], (len(self.views.names),), least=0.0)
             for name in ("roughness", "shares")
         }
-        excess = expect("the excess roughness", kept["excess"], float)
-        if not 0 <= excess < np.inf or (excess > 0 and not self.policy.has_consensus(self.views)):
-            raise Unsound(f"the excess roughness is {excess}")
+        excess = self.unpack_excess(kept["excess"])
         uncertainty = expect("the uncertainty of roughness", kept["uncertainty"], float)
         if not 0 <= uncertainty < np.inf:
             raise Unsound(f"the uncertainty of roughness is {uncertainty}")

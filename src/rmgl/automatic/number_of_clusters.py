@@ -70,12 +70,12 @@ class NumberOfClusters:
             sound_numbers(f"the {name} of numbers of clusters", np.nan_to_num(values), self.candidates.shape)
         if self.chosen not in self.candidates or self.chosen < 1:
             raise Unsound(f"{self.chosen} clusters were chosen, which is not among the candidates")
+        if (self.resolutions is None) != (self.parts is None):
+            raise Unsound("resolutions without their parts, or parts without their resolutions")
         if self.resolutions is not None and self.parts is not None:
-            if (
-                not np.isin(self.resolutions, self.candidates).all()
-                or self.parts.shape[:1] != self.resolutions.shape
-                or self.parts.ndim != 2
-            ):
+            known = np.isin(self.resolutions, self.candidates).all() and self.chosen in self.resolutions
+            increasing = (np.diff(self.resolutions) > 0).all()
+            if not known or not increasing or self.parts.ndim != 2 or self.parts.shape[:1] != self.resolutions.shape:
                 raise Unsound("the resolutions are not among the candidates, or their parts are missing")
             for k, labels in zip(self.resolutions, self.parts, strict=True):
                 sound_indices("the parts of a resolution", labels, int(k))

@@ -29,6 +29,8 @@ RANGES = (
     ("complementary", 0.0, 1.0),
 )
 """The least and the largest value of each number."""
+SEVERAL = ("guidance", "disagreement")
+"""Fields of several numbers."""
 ROUNDING = 1e-9
 """How far the sum of weights may be from one."""
 Rule = TypeVar("Rule", bound=Callable[..., Any])
@@ -90,7 +92,7 @@ class Policy:
     def __post_init__(self) -> None:
         for field, at_least, at_most in RANGES:
             values = getattr(self, field)
-            for value in values if isinstance(values, tuple) else (values,):
+            for value in values if field in SEVERAL and isinstance(values, tuple) else (values,):
                 if not isinstance(value, Real) or isinstance(value, bool) or not at_least <= float(value) <= at_most:
                     raise ValueError(f"policy: {field}={values!r} must be from {at_least:g} to {at_most:g}")
         if not isinstance(self.disagreement, tuple) or len(self.disagreement) != 2 or not self.disagreement[0] < self.disagreement[1]:
@@ -125,6 +127,7 @@ class Policy:
             raise ValueError(
                 f"policy: the rule for the number of clusters returned a {type(number).__name__}, but must return a NumberOfClusters"
             )
+        number.check(graph.shape[0])
         return number
 
     def named(self) -> Policy:

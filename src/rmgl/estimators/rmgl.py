@@ -132,8 +132,9 @@ class RMGL(ViewsClusterer):
     layers_ : list of Layer
         One per view, each with its adjacency, Laplacian and certificate. With automatic choices also the one named "consensus", if there
         are several views, and the graph of nearest neighbors of all views side by side, named "neighbors", which is given and not
-        learned. The layer of a view is learned on the entities that are observed in it (tr(L_m) is their number); the
-        others have no edges there. With automatic choices, rows of zeros are treated as missing.
+        learned (not with `components`, nor where entities have too few views in common). The layer of a view is learned on the entities
+        that are observed in it (tr(L_m) is their number); the others have no edges there. With automatic choices, rows of zeros are
+        treated as missing.
     alpha_, beta_ : arrays
         The values used, one per layer.
     view_weights_ : array of shape (M,)
@@ -313,7 +314,8 @@ class RMGL(ViewsClusterer):
         with clock("clustering"):
             self.labels_ = self._label(outcome, random_state)
             self.outlier_score_ = self._score_outliers(own)
-        self.report_ = self._describe(own, choice, outcome, views, random_state)
+        with clock("clustering"):
+            self.report_ = self._describe(own, choice, outcome, views, random_state)
         if choice.entities is not None:
             with clock("clustering"):
                 self._place_others(choice.entities, views, scalers)
@@ -416,6 +418,7 @@ class RMGL(ViewsClusterer):
         if self.automatic:
             n_clusters = None if is_auto(self.n_clusters) else self.n_clusters
             policy = replace(self._policy, neighbor_share=0.0) if self.components else self._policy  # a given graph has its own components
+            options["min_cluster_size"] = None if is_auto(self.min_cluster_size) else float(self.min_cluster_size)
             return choose_problems(views, policy=policy, n_clusters=n_clusters, solver=self.solver, random_state=random_state, **options)
         problems = given_problems(views, self.alpha, self.beta, n_clusters=self.n_clusters, **options)
         beta = np.array([problem.beta for problem in problems])
@@ -423,7 +426,7 @@ class RMGL(ViewsClusterer):
 
     def _min_cluster_size(self, choice: Choice) -> float:
         """The size below which a cluster that is no island is a fragment."""
-        return choice.min_cluster_size if is_auto(self.min_cluster_size) else float(self.min_cluster_size)
+        return choice.min_cluster_size if self.automatic or is_auto(self.min_cluster_size) else float(self.min_cluster_size)
 
     def _alternate(
         self,
@@ -552,7 +555,7 @@ class RMGL(ViewsClusterer):
             policy=self._policy,
             n_neighbors=self.n_neighbors,
             converged=self.converged_,
-            n_fragments=self.fragments_.size,
+            fragments=self.fragments_,
             everyone=everyone,
             random_state=random_state,
         )

@@ -69,6 +69,11 @@ class Placement:
     labels: NDArray[np.intp]
 
     @cached_property
+    def in_all(self) -> NDArray[np.intp]:
+        """The fitted entities that are in all views."""
+        return self.views.in_all
+
+    @cached_property
     def clusters(self) -> sparse.csr_array:
         """Cluster indicators, one row per entity: a one in the column of its cluster."""
         n, k = self.embedding.shape
@@ -144,7 +149,7 @@ class Placement:
         """Whether some entities of a layer of several views are missing from some, so that pairs differ in the views they share."""
         if len(layer.views) == 1 or self.views.complete:
             return False
-        return layer.nodes is None or not np.isin(layer.nodes, self.views.in_all).all()
+        return layer.nodes is None or not np.isin(layer.nodes, self.in_all).all()
 
     def _possible_edges(self, place: int, new: Views, rows: NDArray[np.intp], all_nodes: bool) -> Iterator[NewEdges]:
         """Yield the possible edges from new rows to one layer, for each set of views that new rows have."""

@@ -16,7 +16,7 @@ class Level:
 
     n_clusters: int
     labels: NDArray[np.intp]
-    """The cluster of every entity; -1 for one that was placed after the fit."""
+    """The cluster of every entity; -1 for one that was placed after the fit, except at the chosen level."""
     stability: float
     """Agreement with the clusters that are found on four fifths of the entities: 1 the same, 0 no better than chance."""
     nested: float
@@ -30,8 +30,9 @@ def levels_of(number: NumberOfClusters, labels: NDArray[np.intp], placed: NDArra
     learned = np.setdiff1d(np.arange(labels.size), placed)
     levels: list[Level] = []
     for k, own in zip(number.resolutions.tolist(), number.parts, strict=True):
-        of_all = np.full(labels.size, -1, dtype=np.intp)
-        of_all[learned] = labels[learned] if k == number.chosen else own
+        of_all = labels.copy() if k == number.chosen else np.full(labels.size, -1, dtype=np.intp)
+        if k != number.chosen:
+            of_all[learned] = own
         nested = nestedness(of_all[learned], levels[-1].labels[learned]) if levels else 1.0
         levels.append(Level(k, of_all, float(number.stability[number.candidates == k][0]), nested))
     return levels

@@ -35,7 +35,7 @@ class Refits:
     resampled: float = 1.0
     """The mean over draws of four fifths of the entities."""
     without: dict[str, float] = field(default_factory=dict)
-    """Without the layer of each view."""
+    """Without the layer of each view, if there are several. The consensus and the neighbors stay."""
     neighbors_only: float | None = None
     """The answer of the plain neighbor layer alone (None: there is none)."""
 
@@ -46,9 +46,13 @@ def second_answers(
     labels: NDArray[np.intp],
     embedding: Embedding,
     random_state: np.random.RandomState,
+    of_unit_length: bool = True,
 ) -> Refits | None:
-    """Compare the labels with those of quick refits, without fragments; None if entities are too many, or too few for the clusters."""
-    n_clusters, start = embedding.vectors.shape[1], embedding.vectors
+    """Compare the labels with those of quick refits, without fragments; None if entities are too many, or too few for the clusters.
+
+    `of_unit_length` says whether k-means sees rows of length one, as it did for the labels.
+    """
+    n_clusters, start = embedding.vectors.shape[1], embedding.block
     everyone = np.arange(labels.size) if embedding.fragments is None else np.flatnonzero(~embedding.fragments)
     n = everyone.size
     if not 2 * n_clusters <= n <= MOST_ENTITIES or n_clusters < 2:
@@ -57,15 +61,16 @@ def second_answers(
     def agreement(graph: Graph, nodes: NDArray[np.intp]) -> float:
         part = sparse.csr_array(graph)[nodes][:, nodes]
         vectors = smallest_eigenvectors(part, n_clusters, tol=TOL, start=start[nodes], random_state=random_state).vectors
-        found = cluster_rows(unit_rows(vectors), n_clusters, n_init=N_INIT, random_state=random_state)
+        found = cluster_rows(unit_rows(vectors) if of_unit_length else vectors, n_clusters, n_init=N_INIT, random_state=random_state)
         return float(adjusted_rand_score(labels[nodes], found))
 
     graph = weighted_sum([layer.adjacency for layer in layers], beta.tolist())
     draws = [np.sort(random_state.permutation(everyone)[: round(KEPT * n)]) for _ in range(DRAWS)]
     without = {}
+    several = sum(layer.role == "view" for layer in layers) > 1
     for at, view in enumerate(layers):
         others, weights = [layer.adjacency for layer in layers if layer is not view], np.delete(beta, at)
-        if view.role == "view" and weights.any():
+        if several and view.role == "view" and weights.any():
             without[view.name] = agreement(weighted_sum(others, weights.tolist()), everyone)
     plain = next((layer.adjacency for layer in layers if layer.role == "neighbors"), None)
     return Refits(

@@ -84,6 +84,8 @@ class Report:
     """The share of the costs of the consensus that the layers of the views were learned with."""
     n_fragments: int = 0
     """Entities that took no part in the embedding because they form fragments."""
+    fragments: str = ""
+    """The first of them, by name."""
     n_placed: int = 0
     """Entities that took no part because they are missing from a view, and were placed afterwards."""
     uncertainty: float = 0.0
@@ -134,7 +136,7 @@ class Report:
     def _second_answers(refits: Refits) -> str:
         """Agreement of second answers with the first."""
         parts = [f"on four fifths of the entities {refits.resampled:.2f}"]
-        parts += [f"without {name} {agreement:.2f}" for name, agreement in refits.without.items()]
+        parts += [f"without the layer of {name} {agreement:.2f}" for name, agreement in refits.without.items()]
         if refits.neighbors_only is not None:
             parts.append(f"from plain neighbors alone {refits.neighbors_only:.2f}")
         return f"Second answers (agreement with the first, 1 the same): {', '.join(parts)}."
@@ -163,8 +165,8 @@ class Report:
             lines.append("alpha, beta: set by you, or heuristic defaults (typical distances; a weak coupling, the same for all views).")
         if self.n_fragments:
             lines.append(
-                f"{self.n_fragments} entities form fragments, small groups that keep their edge weight to themselves: they take "
-                "no part in the embedding and have the labels of their neighbors (fragments_)."
+                f"{self.n_fragments} entities form fragments, small groups that keep their edge weight to themselves: they take no part in "
+                f"the embedding and have the labels of their neighbors (fragments_; {self.fragments} among them)."
             )
         if self.n_placed:
             lines.append(
@@ -208,7 +210,7 @@ def weak_points(report: Report, smallest: int) -> list[str]:
         found.append(f"there is no gap after eigenvalue {k} ({report.eigengap:.2f}): another number of clusters fits about as well")
     if report.within < LOOSE:
         found.append(f"only {report.within:.0%} of the edge weight lies inside clusters: they are weakly separated")
-    if smallest < max(3, FRAGMENT * report.n_rows / k):
+    if smallest < max(3, FRAGMENT * (report.n_rows - report.n_placed) / k):
         found.append(f"the smallest cluster has {smallest} member(s): it may be a fragment, or a group of outliers")
     if not report.converged:
         found.append("the alternation did not converge")
@@ -230,7 +232,7 @@ def make_report(
     policy: Policy,
     n_neighbors: int,
     converged: bool,
-    n_fragments: int,
+    fragments: NDArray[np.intp],
     everyone: Views,
     random_state: np.random.RandomState,
 ) -> Report:
@@ -241,7 +243,7 @@ def make_report(
     graph = weighted_sum([layer.adjacency for layer in layers], beta.tolist()) if choice.graph is None else choice.graph
     given = np.array([layer.given for layer in layers])
     number, rules = choice.number, policy.named()
-    refits = second_answers(layers, beta, labels, embedding, random_state)
+    refits = second_answers(layers, beta, labels, embedding, random_state, automatic and policy.unit_rows)
     report = Report(
         n_rows=everyone.n_rows,
         n_clusters=choice.n_clusters,
@@ -257,7 +259,8 @@ def make_report(
         converged=converged,
         neighbor_share=float(beta[given].sum() / beta[~given].sum()),
         consensus_share=max(layer.consensus_share for layer in layers),
-        n_fragments=n_fragments,
+        n_fragments=fragments.size,
+        fragments=named_rows(among_all(fragments, choice), everyone.index) if fragments.size else "",
         n_placed=everyone.n_rows - views.n_rows,
         uncertainty=choice.uncertainty,
         refits=refits,
@@ -269,13 +272,18 @@ def make_report(
     weak = weak_points(report, int(sizes.min()))
     alone = unconnected(layers, beta)
     if alone.size:
-        weak.append(about_unconnected(alone, views.index))
+        weak.append(about_unconnected(among_all(alone, choice), everyone.index))
     if number is not None and number.confidence == "low":
         others = [k for k in number.rivals if k != number.chosen]
         weak.append("the number of clusters is uncertain" + (f": {others} do about as well as {number.chosen}" if others else ""))
     weights = {view.name: view.weight for view in report.views}
     trust = judge(Evidence(views.n_rows, sizes, report.within, weights, components_of(layers, beta), largest_degree(layers, beta), refits))
     return replace(report, warnings=weak, trust=trust)
+
+
+def among_all(entities: NDArray[np.intp], choice: Choice) -> NDArray[np.intp]:
+    """The indices of entities among all, also those that are placed later."""
+    return entities if choice.entities is None else choice.entities[entities]
 
 
 def components_of(layers: Sequence[Layer], beta: NDArray[np.float64]) -> dict[str, float]:

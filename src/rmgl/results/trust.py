@@ -68,7 +68,7 @@ def judge(evidence: Evidence) -> Trust:
     """The verdict on an answer. The reasons for the worst word come first."""
     poor: list[str] = []
     fair: list[str] = []
-    if evidence.within >= ALL_INSIDE and entropy(evidence.sizes) < FEW_SIZES:
+    if evidence.sizes.size > 1 and evidence.within >= ALL_INSIDE and entropy(evidence.sizes) < FEW_SIZES:
         poor.append("nearly all entities are in one cluster, and the others are small groups that keep their links to themselves")
     for name, weight in evidence.weights.items():
         if weight > MOST_WEIGHT and len(evidence.weights) > 1:
@@ -84,7 +84,7 @@ def judge(evidence: Evidence) -> Trust:
             (poor if plain < UNLIKE else fair).append(said)
         for name, agreement in refits.without.items():
             if agreement < CONTESTED:
-                fair.append(f"without view {name!r} the clusters are different (agreement {agreement:.2f})")
+                fair.append(f"without the layer of view {name!r} the clusters are different (agreement {agreement:.2f})")
     if evidence.n_entities < FEW_ENTITIES:
         fair.append(f"there are only {evidence.n_entities} entities, too few for choices to be supported by data")
     for name, share in evidence.components.items():
@@ -96,7 +96,7 @@ def judge(evidence: Evidence) -> Trust:
         return Trust("poor", [*poor, *fair])
     if fair:
         return Trust("fair", fair)
-    held = "no sign of trouble was found" if refits is None else "the clusters stay when entities or views are left out"
+    held = "no sign of trouble was found" if refits is None else "the clusters stay when entities, or the layers of views, are left out"
     return Trust("good", [held])
 
 

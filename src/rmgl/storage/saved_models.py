@@ -123,6 +123,9 @@ def check_attributes(attributes: dict[str, Any]) -> None:
     sound_indices("the labels", fitted.labels_, k, size=n)
     sound_indices("the fragments", fitted.fragments_, n)
     sound_indices("the entities that were placed", fitted.placed_, n)
+    learned_on = [np.arange(n) if layer.nodes is None else layer.nodes for layer in fitted.layers_]
+    if (np.diff(fitted.placed_) <= 0).any() or any(np.isin(fitted.placed_, nodes).any() for nodes in learned_on if fitted.placed_.size):
+        raise Unsound("the entities that were placed are not in order, or layers were learned on them")
     if fitted.index_ is not None and fitted.index_.shape != (n,):
         raise Unsound(f"{fitted.index_.size} row labels for {n} rows")
     for layer in fitted.layers_:
