@@ -21,7 +21,7 @@ from rmgl.results.trust import Evidence, Trust, judge
 from rmgl.views.incomplete import named_rows
 from rmgl.views.views import Views
 
-GAP_TOL = 1e-5
+GAP_TOL = 1e-3
 COUNTING = 0.1
 """Weight of a layer, as a share of the largest, from which its components are looked at."""
 
