@@ -21,7 +21,8 @@ def cluster_rows(
     initialization from all rows can find clusters that are too small for the sample; the better of the two is returned.
     """
     generator = check_random_state(random_state)
-    with single_threaded("openmp"):  # the order of sums does not depend on the number of threads
+    # k-means sets the threads of BLAS, too; several at once would each restore what they found
+    with single_threaded("blas"), single_threaded("openmp"):  # the order of sums does not depend on the number of threads
         if embedding.shape[0] <= SAMPLE_SIZE:
             labels: NDArray[np.intp] = KMeans(n_clusters, n_init=n_init, random_state=generator).fit_predict(embedding)
             return labels
