@@ -40,7 +40,7 @@ from rmgl.automatic.learned import Learned, unpacked_layer
 from rmgl.automatic.neighbors import N_NEIGHBORS, neighbor_layer
 from rmgl.automatic.number_of_clusters import NumberOfClusters
 from rmgl.automatic.policy import Policy
-from rmgl.automatic.weighing import informative_edges, mean_roughness, roughness, roughness_deviation
+from rmgl.automatic.weighing import FEW_ENTITIES, informative_edges, mean_roughness, roughness, roughness_deviation
 from rmgl.checks import Unsound, expect, sound_numbers
 from rmgl.edges import Candidates, Vector, find_candidates, resolve
 from rmgl.edges.neighborhoods import centered
@@ -57,8 +57,6 @@ from rmgl.views.matrix import side_by_side, total_variance
 from rmgl.views.views import Views
 
 EMBEDDING_TOL = 1e-4
-FEW_ENTITIES = 100
-"""Entities below which it counts how accurately roughness is known."""
 LEAST_PER_CLUSTER = 10
 """Entities for each cluster without which nothing is learned on a part of them."""
 SMOOTHER = 3.0

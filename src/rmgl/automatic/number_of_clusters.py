@@ -20,6 +20,7 @@ from scipy import sparse
 from sklearn.metrics import adjusted_rand_score
 
 from rmgl.archive.records import record
+from rmgl.automatic.weighing import FEW_ENTITIES
 from rmgl.checks import Unsound, sound_indices, sound_numbers
 from rmgl.embedding.eigenvectors import Graph, smallest_eigenvectors, unit_rows
 from rmgl.embedding.labels import cluster_rows
@@ -40,9 +41,7 @@ STABLE = 0.8
 VERY_STABLE = 0.9
 """and from which the number of clusters may be called certain,"""
 CLEAR = 0.9
-"""if no other number, more than one and more than a fifth away, has more than this share of its score,"""
-LEAST_ENTITIES = 100
-"""and there are at least so many entities."""
+"""if no other number, more than one and more than a fifth away, has more than this share of its score, and entities are not few."""
 
 
 @record
@@ -99,7 +98,7 @@ class NumberOfClusters:
         """ "high" if the parts are found again on some of the nodes, no other number does nearly as well, and nodes are many; or "low"."""
         elsewhere = np.abs(self.candidates - self.chosen) > max(1.0, 0.2 * self.chosen)
         clear = not elsewhere.any() or self.score[elsewhere].max() < CLEAR * self.score[self._at(self.chosen)]
-        many = self.parts is None or self.parts.shape[1] >= LEAST_ENTITIES
+        many = self.parts is None or self.parts.shape[1] >= FEW_ENTITIES
         return "high" if clear and many and self.stability[self._at(self.chosen)] >= VERY_STABLE else "low"
 
     @property

@@ -24,6 +24,8 @@ from rmgl.views.matrix import Matrix
 
 LEAST_ROUGHNESS = 0.005
 """Added to every roughness, so that a view that agrees perfectly does not get all the weight."""
+FEW_ENTITIES = 100
+"""Entities below which choices are hardly supported by the data, and it counts how accurately roughness is known."""
 POWER = -2.0
 POWER_WITHOUT_CONSENSUS = -1.5
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rmgl.archive.records import record
+from rmgl.automatic.weighing import FEW_ENTITIES
 from rmgl.results.refits import Refits
 
 ALL_INSIDE = 0.995
@@ -26,8 +27,6 @@ UNLIKE, DIFFERENT = 0.4, 0.65
 """Agreement with the answer of the plain neighbor layer below which an answer is poor, or fair."""
 CONTESTED = 0.7
 """Agreement with the answer without one of the views below which an answer is fair."""
-FEW_ENTITIES = 100
-"""Entities below which little can be told from data."""
 MANY_COMPONENTS = 0.05
 """Components of a layer, as a share of its entities, beyond which it tells only of close neighbors."""
 HUB = 20.0
