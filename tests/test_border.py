@@ -92,6 +92,14 @@ def of_lists(name, given):
     guard(given["rows"].shape == (given["neighbors"].shape[0], given["X"].shape[1]), name)
 
 
+def of_squares(name, given):
+    n = given["u"].size
+    pattern_is_sound(name, given["indptr"], given["indices"], n)
+    guard(given["distances"].shape == (n, n) and given["scales"].shape == given["floors"].shape == (n,), name)
+    guard(given["guide"].shape[0] == n and 0 <= given["first"] <= given["stop"] <= n, name)
+    guard(given["scores"].shape == given["found"].shape and given["scores"].shape[0] == given["stop"] - given["first"], name)
+
+
 def of_tiles(name, given):
     """Products of rows that were sorted here; nothing in them is an index from outside."""
 
@@ -105,6 +113,7 @@ GUARDS = {
     **dict.fromkeys(("add_to_dense", "laplacian_recurrence"), of_graphs),
     "sum_rows": of_sums,
     "distances_to": of_lists,
+    "missing_pairs": of_squares,
     **dict.fromkeys(("offer", "offer_tiles", "scan_tiles", "count_positive", "positive_entries"), of_tiles),
 }
 
@@ -161,6 +170,7 @@ def test_every_kernel_has_a_guard_and_is_reached(guarded):
     learn_layer(large["view 0"], 0.01, candidates="all")  # few of all pairs are active
     wide = sparse.random(700, 50, 0.2, format="csr", random_state=0)
     RMGL(3, random_state=0, candidates=8, scale="none").fit(wide)
+    RMGL(3, random_state=0, **LISTS).fit([np.hstack([X] * 20) for X in good.values()])  # more columns than rows
     from rmgl.placing.new_edges import near
 
     near(model._views.matrices[0], model._views.matrices[0][:5], 7)

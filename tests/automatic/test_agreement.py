@@ -9,6 +9,7 @@ from sklearn.metrics import adjusted_rand_score
 from rmgl import RMGL, Policy
 from rmgl.automatic.neighbors import N_NEIGHBORS
 from rmgl.automatic.weighing import by_agreement, informative_edges
+from rmgl.edges.space import Rows
 from rmgl.views.views import Views
 from tests.conftest import planted_views
 
@@ -76,9 +77,9 @@ def test_informative_edges_join_rows_that_differ_in_large_components():
     W = np.zeros((6, 6))
     for i, j in ((0, 1), (1, 2), (2, 3), (4, 5)):
         W[i, j] = W[j, i] = 1.0
-    kept = informative_edges(X, sparse.csr_array(W), 3).toarray()
+    kept = informative_edges(Rows.of(X), sparse.csr_array(W), 3).toarray()
     assert sorted(zip(*np.nonzero(np.triu(kept)), strict=True)) == [(1, 2), (2, 3)]
-    assert informative_edges(X, sparse.csr_array(W), 0).nnz == 6
+    assert informative_edges(Rows.of(X), sparse.csr_array(W), 0).nnz == 6
 
 
 def test_weights_count_the_share_of_informative_edges():

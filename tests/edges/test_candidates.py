@@ -10,7 +10,7 @@ from rmgl.edges import Neighborhoods, PairList, find_candidates, resolve
 from rmgl.edges.candidates import expected_neighbors
 from rmgl.edges.heaps import TILE, FoundPairs
 from rmgl.edges.local_scaling import LocalScaling
-from rmgl.edges.search import nearest_distances, nearest_rows, pairs_within
+from rmgl.edges.space import Rows
 from rmgl.layer import Origin
 from rmgl.layer.certified import solve_certified
 from rmgl.layer.wanted_edges import solve_for_edges
@@ -96,7 +96,7 @@ def test_certificate_is_the_inequality_of_the_radii(rng):
     X = rng.normal(size=(40, 2))
     square = squareform(pdist(X, "sqeuclidean"))
     np.fill_diagonal(square, np.inf)
-    listed = Neighborhoods.search(X, 6)
+    listed = Neighborhoods.search(Rows.of(X), 6)
     last = np.sort(square, axis=1)[:, 5]
     assert (2 * listed.radii <= last).all()  # less what single precision can have done
     np.testing.assert_allclose(2 * listed.radii, last, rtol=1e-4)
@@ -112,7 +112,7 @@ def test_certificate_is_the_inequality_of_the_radii(rng):
 
 
 def test_full_lists_prove_everything(rng):
-    found = Neighborhoods.search(rng.normal(size=(8, 2)), 7)
+    found = Neighborhoods.search(Rows.of(rng.normal(size=(8, 2))), 7)
     assert np.isinf(found.radii).all()
     assert found.edges.n_pairs == 28
 
@@ -120,7 +120,7 @@ def test_full_lists_prove_everything(rng):
 def test_a_row_among_many_duplicates_does_not_list_itself():
     X = np.zeros((20, 2))
     X[15:] = np.arange(5)[:, None] + 1.0
-    neighbors, reach = nearest_rows(X, np.arange(20), 4)
+    neighbors, reach = Rows(X).nearest(np.arange(20), 4)
     assert neighbors.shape == (20, 4)
     assert (neighbors != np.arange(20)[:, None]).all()
     assert (reach[:15] == 0).all()
@@ -161,7 +161,7 @@ def test_search_finds_the_nearest_rows_and_a_reach_that_no_other_row_undercuts(n
     X = searched(name)
     X = X - X.mean(axis=0)
     nodes = rng.permutation(len(X))[:60] if some else np.arange(len(X))
-    neighbors, reach = nearest_rows(X, nodes, 9)
+    neighbors, reach = Rows(X).nearest(nodes, 9)
     square = cdist(X[nodes], X, "sqeuclidean")
     square[np.arange(len(nodes)), nodes] = np.inf
     listed = np.zeros(square.shape, dtype=bool)
@@ -171,7 +171,9 @@ def test_search_finds_the_nearest_rows_and_a_reach_that_no_other_row_undercuts(n
     assert (np.where(listed, np.inf, square).min(axis=1) >= reach).all()
     last = np.sort(square, axis=1)[:, 8]
     assert (reach >= 0.98 * last - 1e-11 * np.abs(X).max() ** 2).all()
-    np.testing.assert_allclose(np.sort(square[listed].reshape(-1, 9), axis=1), nearest_distances(X, nodes, 9), rtol=1e-9)
+    np.testing.assert_allclose(
+        np.sort(square[listed].reshape(-1, 9), axis=1), np.sort(Rows(X).distances_to(nodes, neighbors), axis=1), rtol=1e-9
+    )
 
 
 @pytest.mark.parametrize("name", SEARCHED)
@@ -188,7 +190,7 @@ def test_pairs_within_are_all_of_them_and_few_more(name, some, kind, rng):
     wanted = square < finite[:, None] + finite
     np.fill_diagonal(wanted, False)
     wanted[np.setdiff1d(np.arange(len(X)), nodes)] = False
-    left, right = pairs_within(kind(X), nodes, radii)
+    left, right = Rows(kind(X)).within(nodes, radii)
     assert (left != right).all()
     found = np.zeros(wanted.shape, dtype=bool)
     found[left, right] = found[right, left] = True
@@ -213,7 +215,7 @@ def test_pairs_within_scaled_radii_are_all_of_them_and_few_more(name, some, kind
     wanted = square < within
     np.fill_diagonal(wanted, False)
     wanted[np.setdiff1d(np.arange(len(X)), nodes)] = False
-    left, right = pairs_within(kind(X), nodes, radii, scales)
+    left, right = Rows(kind(X)).within(nodes, radii, scales)
     assert (left != right).all()
     found = np.zeros(wanted.shape, dtype=bool)
     found[left, right] = found[right, left] = True
@@ -248,7 +250,7 @@ def test_certified_layers_with_local_scaling_are_those_over_all_pairs(name, leng
 def test_certificate_with_local_scaling_is_the_inequality_of_the_scaled_radii(rng):
     X = rng.normal(size=(80, 2)) * rng.choice([0.1, 1.0, 10.0], size=(80, 1))
     square = squareform(pdist(X, "sqeuclidean"))
-    listed = Neighborhoods.search(X, 30, local=0.7)
+    listed = Neighborhoods.search(Rows.of(X), 30, local=0.7)
     scales = listed.scaling.scales
     for found in (listed, listed.widened(np.arange(80), 1.5 * listed.radii), listed.widened(np.arange(5), 2 * listed.radii)):
         left_out = ~found.pattern.toarray() & ~np.eye(80, dtype=bool)
@@ -276,18 +278,18 @@ def slow_scaling(X):
 def test_local_scaling_is_what_it_says(name):
     X = adversaries()["plain"][:4] if name == "four rows" else adversaries()[name]
     X = X - X.mean(axis=0)
-    found = LocalScaling.of(X)
+    found = LocalScaling.of(Rows(X))
     scales, floors = slow_scaling(X)
     np.testing.assert_allclose(found.scales, scales, rtol=1e-9)
     np.testing.assert_allclose(found.floors, floors, rtol=1e-9)
-    np.testing.assert_allclose(LocalScaling.of(sparse.csr_array(X)).scales, scales, rtol=1e-9)
+    np.testing.assert_allclose(LocalScaling.of(Rows(sparse.csr_array(X))).scales, scales, rtol=1e-9)
 
 
 @pytest.mark.parametrize("copies", [60, 149, 150])
 def test_scales_of_many_duplicates_are_finite_and_positive(copies):
     X = adversaries()["plain"]
     X[:copies] = X[0]
-    found = LocalScaling.of(X - X.mean(axis=0))
+    found = LocalScaling.of(Rows.of(X))
     assert np.isfinite(found.scales).all()
     assert (found.scales > 0).all()
     assert np.isfinite(found.floors).all()
@@ -420,7 +422,7 @@ def test_bad_candidates(rng, candidates):
 def test_lists_hold_the_nearest_neighbors():
     X = np.random.default_rng(3).normal(size=(5000, 3))
     candidates = find_candidates("x", X, None, 20, local=True, n_neighbors=12)
-    found = candidates.nearest(X, 9)
+    found = candidates.nearest(Rows.of(X), 9)
     for row in (0, 17, 4095, 4096, 4999):
         distances = np.square(X - X[row]).sum(axis=1)
         distances[row] = np.inf
@@ -429,5 +431,5 @@ def test_lists_hold_the_nearest_neighbors():
 
 def test_all_pairs_and_short_lists_hold_none(rng):
     X = rng.normal(size=(40, 2))
-    assert find_candidates("x", X, None, "all").nearest(X, 9) is None
-    assert find_candidates("x", X, None, 5).nearest(X, 9) is None
+    assert find_candidates("x", X, None, "all").nearest(Rows.of(X), 9) is None
+    assert find_candidates("x", X, None, 5).nearest(Rows.of(X), 9) is None

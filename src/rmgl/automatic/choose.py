@@ -19,32 +19,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.spatial.distance import squareform
 
-from rmgl.automatic.consensus import (
-    consensus_costs,
-    consensus_factors,
-    consensus_name,
-    incomplete_candidates,
-    incomplete_distances,
-    nearest_in,
-)
+from rmgl.automatic.consensus import consensus_costs, consensus_name, incomplete_space
 from rmgl.automatic.learned import Learned, unpacked_layer
 from rmgl.automatic.neighbors import N_NEIGHBORS, neighbor_layer
 from rmgl.automatic.number_of_clusters import NumberOfClusters
 from rmgl.automatic.policy import Policy
+from rmgl.automatic.spaces import Spaces
 from rmgl.automatic.weighing import FEW_ENTITIES, informative_edges, mean_roughness, roughness, roughness_deviation
 from rmgl.checks import Unsound, expect, sound_numbers
 from rmgl.edges import Candidates, Vector, find_candidates, resolve
-from rmgl.edges.neighborhoods import centered
-from rmgl.edges.search import nearest_rows
+from rmgl.edges.space import Space
 from rmgl.embedding.eigenvectors import Graph, unit_rows, weighted_sum
 from rmgl.embedding.fragments import embed_without, find_fragments, place_fragments
 from rmgl.layer import Layer, Origin
@@ -53,7 +45,7 @@ from rmgl.model.given import Stores, asked_candidates
 from rmgl.model.run import Run
 from rmgl.model.view_problem import ViewProblem
 from rmgl.running.threads import Check, Team
-from rmgl.views.matrix import side_by_side, total_variance
+from rmgl.views.matrix import total_variance
 from rmgl.views.views import Views
 
 EMBEDDING_TOL = 1e-4
@@ -63,7 +55,7 @@ SMOOTHER = 3.0
 """How many times rougher than the consensus the views may be before they are taken to disagree with it."""
 
 Search = Callable[..., Candidates]
-"""search(name, X, check, entities=None): the candidate pairs of a view, or of some of the entities in it, with their costs."""
+"""search(name, space, check, entities=None): the candidate pairs of a view, or of some of the entities in it, with their costs."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +101,7 @@ def choose_problems(
         wanted[consensus_name(views.names)] = resolve(views.matrices[0], None, everywhere, n_neighbors)
     stores = Stores(views.n_rows, list(wanted.values()), team, copies=2)
 
-    def search(name: str, X: Any, check: Check, entities: NDArray[np.intp] | None = None) -> Candidates:
+    def search(name: str, space: Space, check: Check, entities: NDArray[np.intp] | None = None) -> Candidates:
         own = wanted[name]
         if entities is not None and not isinstance(own, str | int):  # a given graph of the entities of the view
             rows = views.observed_rows(views.names.index(name))
@@ -117,16 +109,17 @@ def choose_problems(
             own = own[places][:, places]
         scaling = {"local": policy.local_scaling, "floor_share": policy.floor_share}
         options: dict[str, Any] = {**scaling, "n_neighbors": n_neighbors, "in_parts": team.in_parts}
-        return find_candidates(name, X, None, own, shared=stores.of(X.shape[0]), check=check, **options)
+        return find_candidates(name, space, None, own, shared=stores.of(space.n_rows), check=check, **options)
 
-    return Chooser(views, policy, n_clusters, n_neighbors, search, team, random_state, run, solver, min_cluster_size).choose()
+    spaces = Spaces.of(views, list(wanted.values()), team)
+    return Chooser(spaces, policy, n_clusters, n_neighbors, search, team, random_state, run, solver, min_cluster_size).choose()
 
 
 @dataclass(frozen=True)
 class Chooser:
     """The steps of the choice, with what all of them need."""
 
-    views: Views
+    spaces: Spaces
     policy: Policy
     n_clusters: int | None
     """None to choose it, too."""
@@ -144,6 +137,10 @@ class Chooser:
     """The beginning of the names of steps that are about a part of the entities."""
 
     @property
+    def views(self) -> Views:
+        return self.spaces.views
+
+    @property
     def min_cluster_size(self) -> float:
         """The size below which a cluster that is no island is a fragment."""
         if self.given_size is not None:
@@ -158,7 +155,7 @@ class Chooser:
         complete = self.views.in_all
         if not any(self.views.n_missing) or not self.can_do_with(complete):
             return self.choose_from(layers)
-        chooser = replace(self, views=self.views.of_entities(complete), search=partial(self.search, entities=complete), part="complete-")
+        chooser = replace(self, spaces=self.spaces.of_entities(complete), search=partial(self.search, entities=complete), part="complete-")
         consensus = chooser.learn_consensus()
         if not chooser.is_complementary([*(part_of(item, complete, self.views.n_rows) for item in layers), consensus]):
             return self.choose_from(layers)
@@ -233,29 +230,20 @@ class Chooser:
 
     def learn_view(self, view: int, check: Check) -> Learned:
         """The layer of one view, alone."""
-        origin, X = Origin(self.views.names[view], nodes=self.views.observed_rows(view), views=(view,)), self.views.own(view)
-        return self.step(f"{self.part}view-{view}", origin, X, lambda: self.search(origin.name, X, check), check)
+        origin, space = Origin(self.views.names[view], nodes=self.views.observed_rows(view), views=(view,)), self.spaces.own(view)
+        return self.step(f"{self.part}view-{view}", origin, space, lambda: self.search(origin.name, space, check), check)
 
-    def scaled(self, factors: Sequence[float]) -> Views:
-        """The views, each multiplied by its factor."""
-        return replace(self.views, matrices=tuple(X * factor for X, factor in zip(self.views.matrices, factors, strict=True)))
-
-    def together(self, scaled: Views) -> Any:
-        """Scaled views side by side; None if entities are missing from views, or their rows are empty."""
-        return side_by_side(scaled.matrices) if scaled.complete else None
+    @cached_property
+    def consensus_space(self) -> Space:
+        """The space of all views side by side, or a guess of it where entities are missing from views, or their rows are empty."""
+        return self.spaces.together if self.views.complete else incomplete_space(self.spaces)
 
     def learn_consensus(self) -> Learned:
         """The layer of all views side by side, each divided by its spread."""
-        factors = consensus_factors(self.views)
+        factors = self.spaces.factors
         origin = Origin(consensus_name(self.views.names), "consensus", None, tuple(range(len(factors))), factors)
-        scaled = self.scaled(factors)
-        X = self.together(scaled)
-
-        def search() -> Candidates:
-            floor_share = self.policy.floor_share if self.policy.local_scaling else None
-            return incomplete_candidates(scaled, floor_share) if X is None else self.search(origin.name, X, lambda: None)
-
-        return self.step(f"{self.part}consensus", origin, X, search, lambda: None)
+        space = self.consensus_space
+        return self.step(f"{self.part}consensus", origin, space, lambda: self.search(origin.name, space, lambda: None), lambda: None)
 
     def find_neighbors(self, layers: Sequence[Learned]) -> Layer | None:
         """The plain neighbor layer of all views side by side, if there is one: rows of zeros are compared as they are.
@@ -264,21 +252,18 @@ class Chooser:
         """
         if self.policy.neighbor_share == 0:
             return None
-        factors = consensus_factors(self.views)
-        scaled = self.scaled(factors)
         if not any(self.views.n_missing):
-            X = centered(side_by_side(scaled.matrices))
-            last = layers[-1]
+            space, last = self.spaces.together, layers[-1]
             of_all = self.views.complete and len(last.layer.views) == len(self.views.names)
-            listed = last.candidates.nearest(X, N_NEIGHBORS) if of_all else None
-            neighbors = nearest_rows(X, np.arange(self.views.n_rows), N_NEIGHBORS)[0] if listed is None else listed
+            listed = last.candidates.nearest(space, N_NEIGHBORS) if of_all else None
         elif self.policy.has_consensus(self.views):
-            neighbors = nearest_in(squareform(incomplete_distances(scaled)), N_NEIGHBORS)
+            space, listed = self.consensus_space, None
         else:
             return None
-        return neighbor_layer(neighbors, [*self.views.names, consensus_name(self.views.names)], factors)
+        neighbors = space.nearest(np.arange(self.views.n_rows), N_NEIGHBORS)[0] if listed is None else listed
+        return neighbor_layer(neighbors, [*self.views.names, consensus_name(self.views.names)], self.spaces.factors)
 
-    def step(self, key: str, origin: Origin, X: Any, search: Callable[[], Candidates], check: Check) -> Learned:
+    def step(self, key: str, origin: Origin, space: Space, search: Callable[[], Candidates], check: Check) -> Learned:
         """A layer, learned or read from the checkpoint."""
 
         def learn() -> Learned:
@@ -286,9 +271,7 @@ class Chooser:
 
         def unpack(kept: dict[str, Any]) -> Learned:
             packed = expect("the candidate pairs", kept["candidates"], dict[str, Any] | None)
-            if packed is not None and X is None:
-                raise Unsound("candidate pairs are listed where all pairs were used")
-            candidates = search() if packed is None else Candidates.unpacked(packed, X, self.team.in_parts, check)
+            candidates = search() if packed is None else Candidates.unpacked(packed, space, self.team.in_parts, check)
             return unpacked_layer(origin, candidates, kept["layer"])
 
         return self.run.step(key, learn, pack=Learned.pack, unpack=unpack)
@@ -337,9 +320,11 @@ class Chooser:
         assert self.n_clusters is not None
         if self.policy.small_component == 0:
             return self.among_all(item)
-        X = self.views.own(item.layer.views[0]) if item.layer.role == "view" else side_by_side(self.views.matrices)
+        space = self.spaces.own(item.layer.views[0]) if item.layer.role == "view" else self.spaces.together
         min_size = self.policy.small_component * self.views.n_rows / self.n_clusters
-        return replace(item.layer, adjacency=informative_edges(X, item.layer.adjacency, min_size)).among_all(self.views.n_rows).adjacency
+        return (
+            replace(item.layer, adjacency=informative_edges(space, item.layer.adjacency, min_size)).among_all(self.views.n_rows).adjacency
+        )
 
     def agree(self, layers: list[Learned], share: float) -> list[Learned]:
         """The layers of views that each separate only some of the clusters, learned again with a share of the costs of the consensus."""
@@ -347,10 +332,9 @@ class Chooser:
             return layers
         consensus = next(item for item in layers if item.layer.role == "consensus")
         views = [item for item in layers if item.layer.role == "view"]
-        X = self.together(self.scaled(consensus.layer.factors))
 
         def with_share(item: Learned, check: Check) -> tuple[Origin, Candidates]:
-            costs = consensus_costs(consensus.candidates, X, item.layer.nodes, share)
+            costs = consensus_costs(consensus.candidates, self.consensus_space, item.layer.nodes, share)
             return replace(item.layer.origin, consensus_share=share), item.candidates.with_added(costs, check)
 
         def again(item: Learned, check: Check) -> Learned:

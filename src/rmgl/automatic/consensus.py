@@ -6,12 +6,11 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial.distance import squareform
 
-from rmgl.edges import AllPairs, Candidates, Vector
+from rmgl.automatic.spaces import Spaces
+from rmgl.edges import AllPairs, Candidates
 from rmgl.edges.candidates import AddedCosts, measured
-from rmgl.edges.local_scaling import LISTED, LocalScaling
-from rmgl.views.matrix import Matrix, total_variance
+from rmgl.edges.space import Space, Square
 from rmgl.views.views import Views
 
 CONSENSUS = "consensus"
@@ -55,57 +54,27 @@ def consensus_name(names: Sequence[str]) -> str:
     return free_name(CONSENSUS, names)
 
 
-def consensus_factors(views: Views) -> tuple[float, ...]:
-    """What each view is multiplied by before it is put beside the others: its total variance is one then."""
-    return tuple(1 / float(np.sqrt(total_variance(views.own(view)))) for view in range(len(views.names)))
-
-
-def incomplete_distances(views: Views) -> Vector:
-    """sum_m |x_i - x_j|^2 for all pairs of entities, some of which are missing from some views.
+def incomplete_space(spaces: Spaces) -> Square:
+    """The space of sum_m |x_i - x_j|^2 over views from which some entities are missing.
 
     The views have a total variance of 1, so 2 is the mean squared distance in each. A view from which one of two entities is missing adds
     1.4.
     """
+    views = spaces.views
     edges = AllPairs(views.n_rows)
     edges.require_memory(6, "entities that are missing from some views")
-    distances = np.zeros(edges.n_pairs)
-    for view, X in enumerate(views.matrices):
+    total = np.zeros((views.n_rows, views.n_rows))
+    for view, (X, factor) in enumerate(zip(views.matrices, spaces.factors, strict=True)):
         present = views.mask(view)
-        both = squareform(np.outer(present, present), checks=False)
-        distances += np.where(both, edges.measure(X), 2 * UNKNOWN)
-    return distances
+        square = Square.of(X) if spaces.squares is None else spaces.squares[view]
+        total += np.where(np.outer(present, present), factor**2 * square.distances, 2 * UNKNOWN)
+    np.fill_diagonal(total, 0.0)
+    return Square(total)
 
 
-def incomplete_candidates(views: Views, floor_share: float | None) -> Candidates:
-    """All pairs of entities at their `incomplete_distances`, locally scaled unless `floor_share` is None."""
-    edges, distances = AllPairs(views.n_rows), incomplete_distances(views)
-    if floor_share is None:
-        return Candidates(edges, distances, "all pairs")
-    square = squareform(distances)
-    nearest = nearest_in(square, LISTED)
-    scaling = LocalScaling.from_lists(nearest, np.take_along_axis(square, nearest, axis=1), floor_share)
-    return Candidates(edges, scaling.costs(edges, distances), "all pairs", scaling=scaling)
-
-
-def nearest_in(square: NDArray[np.float64], length: int) -> NDArray[np.intp]:
-    """The `length` nearest other entities of each, in any order, by a square matrix of distances."""
-    apart = square.copy()
-    np.fill_diagonal(apart, np.inf)
-    length = min(length, len(square) - 1)
-    nearest: NDArray[np.intp] = np.argpartition(apart, length - 1, axis=1)[:, :length]
-    return nearest
-
-
-def consensus_costs(candidates: Candidates, X: Matrix | None, nodes: NDArray[np.intp] | None, share: float) -> AddedCosts:
-    """A share of the costs in the consensus of any pairs of the given entities (None: all).
-
-    X holds all views side by side; it is None where entities are missing from views, and all pairs are candidates.
-    """
-    if X is None:
-        square = squareform(candidates.distances)
-        square = square if nodes is None else square[np.ix_(nodes, nodes)]
-        return lambda edges, check: share * edges.entries_of(square)
+def consensus_costs(candidates: Candidates, space: Space, nodes: NDArray[np.intp] | None, share: float) -> AddedCosts:
+    """A share of the costs in the consensus of any pairs of the given entities (None: all)."""
     scaling = candidates.scaling
     own = scaling if nodes is None or scaling is None else scaling.of_nodes(nodes)
-    rows = X if nodes is None else X[nodes]
-    return lambda edges, check: share * measured(edges, rows, own, check)
+    among = space.among(nodes)
+    return lambda edges, check: share * measured(edges, among, own, check)

@@ -20,7 +20,7 @@ from scipy.sparse import csgraph
 from scipy.spatial.distance import cdist
 
 from rmgl.edges import PairList, Vector
-from rmgl.views.matrix import Matrix
+from rmgl.edges.space import Space
 
 LEAST_ROUGHNESS = 0.005
 """Added to every roughness, so that a view that agrees perfectly does not get all the weight."""
@@ -69,17 +69,17 @@ def mean_roughness(measured: NDArray[np.float64]) -> Vector:
     return np.exp(mean)
 
 
-def informative_edges(X: Matrix, adjacency: sparse.csr_array, min_size: float) -> sparse.csr_array:
-    """The edges of a layer between rows of X that differ, in components of at least `min_size` nodes.
+def informative_edges(space: Space, adjacency: sparse.csr_array, min_size: float) -> sparse.csr_array:
+    """The edges of a layer between points that differ, in components of at least `min_size` nodes.
 
-    Copies of a row agree on everything, and the nodes of a small component with one another: their edges do not show whether a view
+    Copies of a point agree on everything, and the nodes of a small component with one another: their edges do not show whether a view
     agrees with the others.
     """
     adjacency = adjacency.copy()
     adjacency.prune()
     n_components, component = csgraph.connected_components(adjacency, directed=False)
     large = np.bincount(component, minlength=n_components)[component] >= min_size
-    kept = (PairList(adjacency).measure(X) > 0) & np.repeat(large, np.diff(adjacency.indptr))
+    kept = (space.measure(PairList(adjacency)) > 0) & np.repeat(large, np.diff(adjacency.indptr))
     graph = sparse.csr_array((adjacency.data * kept, adjacency.indices, adjacency.indptr), shape=adjacency.shape)
     graph.eliminate_zeros()
     return graph

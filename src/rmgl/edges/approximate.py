@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rmgl.checks import sound_sparse
-from rmgl.edges.neighborhoods import centered
-from rmgl.edges.search import nearest_rows
+from rmgl.edges.space import Space
 
 SAMPLE = 500
 """Rows from which recall is measured."""
@@ -18,13 +17,13 @@ KINDS = "'auto', 'all', 'approximate', a number of neighbors or a sparse graph"
 
 
 def approximate_pattern(X: Any, length: int) -> sparse.csr_array:
-    """Find about the `length` nearest rows of each row, by nearest-neighbor descent (pynndescent)."""
+    """Find about the `length` nearest rows of each row, by nearest-neighbor descent (pynndescent). X is sparse, or dense and centered."""
     try:
         from pynndescent import NNDescent
     except ImportError as error:
         raise ImportError("candidates='approximate' needs the package pynndescent: pip install 'rmgl[ann]'") from error
     n = X.shape[0]
-    data = sparse.csr_matrix(X) if sparse.issparse(X) else np.ascontiguousarray(centered(X), dtype=np.float32)
+    data = sparse.csr_matrix(X) if sparse.issparse(X) else np.ascontiguousarray(X, dtype=np.float32)
     found, _ = NNDescent(data, n_neighbors=min(length + 1, n), random_state=0).neighbor_graph
     own = found == np.arange(n)[:, None]
     own[~own.any(axis=1), -1] = True
@@ -57,10 +56,10 @@ def pairs_among(name: str, candidates: Any, rows: NDArray[np.intp] | None, n_nod
     return sound_sparse(f"candidates for view {name!r}", candidates)[rows][:, rows]
 
 
-def measured_recall(X: Any, union: sparse.csr_array, length: int) -> float:
+def measured_recall(space: Space, union: sparse.csr_array, length: int) -> float:
     """The share of the exact `length` nearest neighbors that are candidates, for a sample of rows."""
-    n = X.shape[0]
+    n = space.n_rows
     rows = np.sort(np.random.RandomState(0).permutation(n)[:SAMPLE])
-    exact, _ = nearest_rows(centered(X), rows, length)
+    exact, _ = space.nearest(rows, length)
     listed = [np.isin(own, union.indices[union.indptr[row] : union.indptr[row + 1]]).mean() for row, own in zip(rows, exact, strict=True)]
     return float(np.mean(listed))

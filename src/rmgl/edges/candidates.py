@@ -14,11 +14,13 @@ from scipy import sparse
 from rmgl.checks import Unsound, expect, sound_csr, sound_numbers
 from rmgl.edges.all_pairs import AllPairs
 from rmgl.edges.approximate import KINDS, approximate_pattern, given_pattern, measured_recall
+from rmgl.edges.checked import Checked
 from rmgl.edges.heaps import Indices
 from rmgl.edges.interface import Edges, Vector
 from rmgl.edges.local_scaling import FLOOR_SHARE, LocalScaling
-from rmgl.edges.neighborhoods import Neighborhoods, centered, require_list_memory
+from rmgl.edges.neighborhoods import Neighborhoods, require_list_memory
 from rmgl.edges.pair_list import PairList
+from rmgl.edges.space import Rows, Space, Square, as_space
 from rmgl.edges.tiles import squared_lengths
 from rmgl.running.threads import Check, InParts, one_part
 
@@ -49,7 +51,7 @@ class Candidates:
     distances: Vector
     reason: str
     """"all pairs", "certified" (they are extended until the certificate holds), "approximate" or "given"."""
-    neighborhoods: Neighborhoods | None = None
+    neighborhoods: Neighborhoods | Checked | None = None
     scaling: LocalScaling | None = None
     recall: float | None = None
     """For approximate and given candidates: the share of the nearest neighbors that are candidates, for a sample of rows."""
@@ -61,9 +63,9 @@ class Candidates:
     """Costs from other data of the same entities that are part of `distances` (None: there are none)."""
 
     @classmethod
-    def certified(cls, found: Neighborhoods, check: Check = lambda: None) -> Candidates:
+    def certified(cls, found: Neighborhoods | Checked, check: Check = lambda: None) -> Candidates:
         """Candidates with the certificate of their neighborhoods."""
-        return cls(found.edges, measured(found.edges, found.X, found.scaling, check), "certified", found, found.scaling)
+        return cls(found.edges, measured(found.edges, found.space, found.scaling, check), "certified", found, found.scaling)
 
     def guided(self, guide: NDArray[np.float64], check: Check = lambda: None) -> Candidates:
         """Add the squared distances of the rows of `guide` to the distances, in place of those of an earlier guide."""
@@ -74,28 +76,33 @@ class Candidates:
         """Add costs from other data of the same entities to the distances of candidates without a guide. No cost becomes smaller."""
         return self if added is None else replace(self, distances=self.distances + added(self.edges, check), added=added)
 
-    def nearest(self, X: Any, length: int) -> Indices | None:
-        """The `length` nearest neighbors of every node in X; None where candidates are no lists of neighbors, or too short ones."""
-        if not isinstance(self.edges, PairList) or self.reason == "given" or np.diff(self.edges.indptr).min() < length:
+    def nearest(self, space: Space, length: int) -> Indices | None:
+        """The `length` nearest neighbors of every node; None where candidates need not include them."""
+        whole_lists = isinstance(self.neighborhoods, Neighborhoods) or self.reason == "approximate"
+        if not whole_lists or not isinstance(self.edges, PairList) or np.diff(self.edges.indptr).min() < length:
             return None
-        return nearest_listed(self.edges, self.edges.measure(X), length)
+        return nearest_listed(self.edges, space.measure(self.edges), length)
 
     def pack(self) -> dict[str, Any] | None:
         """The values from which `unpacked` restores these candidates without a search; None for all pairs."""
         if not isinstance(self.edges, PairList):
             return None
         known = {"reason": self.reason, "indptr": self.edges.indptr, "indices": self.edges.indices}
-        radii = None if self.neighborhoods is None else self.neighborhoods.radii
-        return {**known, "radii": radii, "scaling": self.scaling, "recall": self.recall}
+        found = self.neighborhoods
+        radii, expected = (found.radii, found.expected) if isinstance(found, Neighborhoods) else (None, None)
+        return {**known, "radii": radii, "expected": expected, "scaling": self.scaling, "recall": self.recall}
 
     @classmethod
     def unpacked(cls, packed: dict[str, Any], X: Any, in_parts: InParts, check: Check = lambda: None) -> Candidates:
-        """Restore the candidates of a view, without a guide, from what `pack` returned."""
-        pattern, radii, scaling = sound_packed(packed, X.shape[0])
-        if radii is not None:
-            return cls.certified(Neighborhoods(centered(X), pattern, radii, in_parts, scaling), check)
+        """Restore the candidates of a view, without a guide, from what `pack` returned. X is a matrix or a space."""
+        space = as_space(X)
+        pattern, radii, scaling = sound_packed(packed, space.n_rows)
+        if isinstance(space, Square) and packed["reason"] == "certified":
+            return cls.certified(Checked(space, pattern, in_parts, scaling), check)
+        if isinstance(space, Rows) and radii is not None:
+            return cls.certified(Neighborhoods(space, pattern, radii, in_parts, scaling, packed["expected"]), check)
         edges = PairList(pattern, in_parts)
-        return cls(edges, measured(edges, X, scaling, check), packed["reason"], scaling=scaling, recall=packed["recall"])
+        return cls(edges, measured(edges, space, scaling, check), packed["reason"], scaling=scaling, recall=packed["recall"])
 
     def check_support(self, adjacency: sparse.csr_array) -> None:
         """Raise `Unsound` if a graph read from a file has edges that are not candidate pairs."""
@@ -109,31 +116,44 @@ class Candidates:
         grown = self
         if packed is not None and self.neighborhoods is not None:
             pattern, radii, _ = sound_packed(packed, self.edges.n_nodes)
-            if radii is None:
-                raise Unsound("the candidate pairs have no radii")
-            grown = Candidates.certified(replace(self.neighborhoods, pattern=pattern, radii=radii), check).with_added(self.added, check)
+            found: Neighborhoods | Checked = replace(self.neighborhoods, pattern=pattern)
+            if isinstance(found, Neighborhoods):
+                if radii is None:
+                    raise Unsound("the candidate pairs have no radii")
+                found = replace(found, radii=radii, expected=packed["expected"])
+            grown = Candidates.certified(found, check).with_added(self.added, check)
         return grown if guide is None else grown.guided(guide, check)
 
     @classmethod
     def uncertain(
-        cls, X: Any, pattern: sparse.csr_array, reason: str, local: float | None, in_parts: InParts, check: Check = lambda: None
+        cls, space: Space, pattern: sparse.csr_array, reason: str, local: float | None, in_parts: InParts, check: Check = lambda: None
     ) -> Candidates:
         """Candidates from a pattern without a certificate, with their measured recall."""
         union = sparse.csr_array(pattern + pattern.T)
         edges = PairList(union, in_parts)
-        length = max(1, round(pattern.nnz / X.shape[0]))
-        scaling = LocalScaling.of(centered(X), local, check) if local is not None else None
-        return cls(edges, measured(edges, X, scaling, check), reason, scaling=scaling, recall=measured_recall(X, union, length))
+        length = max(1, round(pattern.nnz / space.n_rows))
+        scaling = LocalScaling.of(space, local, check) if local is not None else None
+        return cls(edges, measured(edges, space, scaling, check), reason, scaling=scaling, recall=measured_recall(space, union, length))
 
     def extended(self, potentials: Vector, check: Check = lambda: None) -> Candidates:
         """Add the candidates that a certificate at the solution u needs; return these if the certificate holds already."""
         if self.neighborhoods is None:
             return self
-        nodes = self.neighborhoods.too_small(potentials)
-        if nodes.size == 0:
+        grown = self.neighborhoods.extended(potentials, self.distances, self.guide, check)
+        if grown is self.neighborhoods:
             return self
-        wider = Candidates.certified(self.neighborhoods.widened(nodes, potentials, check), check).with_added(self.added, check)
+        wider = Candidates.certified(grown, check).with_added(self.added, check)
         return wider if self.guide is None else wider.guided(self.guide, check)
+
+    def pruned(self, potentials: Vector) -> Candidates:
+        """Without pairs that are far from carrying weight at the solution u, where they can be found again easily."""
+        if not isinstance(self.neighborhoods, Checked) or self.added is not None:
+            return self
+        found = self.neighborhoods.pruned(potentials, self.distances)
+        if found is self.neighborhoods:
+            return self
+        shorter = Candidates.certified(found)
+        return shorter if self.guide is None else shorter.guided(self.guide)
 
 
 def sound_packed(packed: dict[str, Any], n_nodes: int) -> tuple[sparse.csr_array, Vector | None, LocalScaling | None]:
@@ -145,16 +165,17 @@ def sound_packed(packed: dict[str, Any], n_nodes: int) -> tuple[sparse.csr_array
         raise Unsound("the pattern of candidate pairs is not symmetric, or contains a pair of a node with itself")
     if reason not in REASONS or not (recall is None or isinstance(recall, float)):
         raise Unsound(f"the candidate pairs are of an unknown kind {reason!r}, not one of {REASONS}, or have an invalid recall")
-    if radii is not None:
-        sound_numbers("the radii of the nodes", radii, (n_nodes,), infinite=True)
+    for name, values in (("radii", radii), ("expected radii", packed["expected"])):
+        if values is not None:
+            sound_numbers(f"the {name} of the nodes", values, (n_nodes,), infinite=True)
     if scaling is not None:
         expect("the scaling of the nodes", scaling, LocalScaling).check(n_nodes)
     return pattern, radii, scaling
 
 
-def measured(edges: Edges, X: Any, scaling: LocalScaling | None, check: Check = lambda: None) -> Vector:
+def measured(edges: Edges, space: Space, scaling: LocalScaling | None, check: Check = lambda: None) -> Vector:
     """Squared distances of candidate pairs, locally scaled if `scaling` is given."""
-    distances = edges.measure(X, check)
+    distances = space.measure(edges, check)
     return distances if scaling is None else scaling.costs(edges, distances)
 
 
@@ -184,26 +205,31 @@ def find_candidates(
     in_parts: InParts = one_part,
     check: Check = lambda: None,
 ) -> Candidates:
-    """Find the candidate pairs of a view and their distances. `candidates` is what `resolve` returned.
+    """Find the candidate pairs of a view and their distances. `candidates` is what `resolve` returned; X is a matrix or a space.
+
+    Approximate ones are not searched for where all distances are known.
 
     Raises a MemoryError before it allocates what would not fit. Views that use all pairs share one store, `shared`, for which the
     caller has checked the memory.
     """
-    n = X.shape[0]
+    space = as_space(X)
+    n, floors = space.n_rows, floor_share if local else None
     if not isinstance(candidates, str | int):
-        return Candidates.uncertain(X, given_pattern(name, candidates, n), "given", floor_share if local else None, in_parts, check)
-    if candidates == "approximate":
-        length = first_length(X, alpha, n_neighbors, share=1.5)  # approximate lists are not extended later, so they begin longer
+        return Candidates.uncertain(space, given_pattern(name, candidates, n), "given", floors, in_parts, check)
+    if candidates == "approximate" and isinstance(space, Rows):
+        length = first_length(space.X, alpha, n_neighbors, share=1.5)  # approximate lists are not extended later, so they begin longer
         require_list_memory(n, length, f"view {name!r}")
-        return Candidates.uncertain(X, approximate_pattern(X, length), "approximate", floor_share if local else None, in_parts, check)
+        return Candidates.uncertain(space, approximate_pattern(space.X, length), "approximate", floors, in_parts, check)
     if isinstance(candidates, int):
         require_list_memory(n, candidates, f"view {name!r}")
-        return Candidates.certified(Neighborhoods.search(X, candidates, in_parts, check, floor_share if local else None), check)
+        options = (candidates, in_parts, check, floors)
+        found = Checked.search(space, *options) if isinstance(space, Square) else Neighborhoods.search(space, *options)
+        return Candidates.certified(found, check)
     edges = AllPairs(n, in_parts) if shared is None else shared
     if shared is None:
         edges.require_memory(2, f"view {name!r}")
-    scaling = LocalScaling.of(centered(X), floor_share, check) if local else None
-    return Candidates(edges, measured(edges, X, scaling, check), "all pairs", scaling=scaling)
+    scaling = LocalScaling.of(space, floor_share, check) if local else None
+    return Candidates(edges, measured(edges, space, scaling, check), "all pairs", scaling=scaling)
 
 
 def resolve(X: Any, alpha: float | None, candidates: Any, n_neighbors: int = 0) -> Any:
@@ -232,7 +258,7 @@ def first_length(X: Any, alpha: float | None, n_neighbors: int = 0, share: float
 
 def expected_neighbors(X: Any, alpha: float) -> int:
     """The number k of neighbors at which sum_{j<=k} (z_k+1 - z_j) / 4, averaged over a sample of rows, reaches alpha."""
-    X, n = centered(X), X.shape[0]
+    X, n = Rows.of(X).X, X.shape[0]
     rows = np.random.RandomState(0).permutation(n)[: min(n, SAMPLE)]
     norms = squared_lengths(X)
     longest = min(n - 1, LONGEST_EXPECTED)

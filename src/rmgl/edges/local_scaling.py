@@ -12,7 +12,6 @@ Scales and floors depend only on the 30 nearest neighbors, so they are the same 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +20,7 @@ from rmgl.archive.records import record
 from rmgl.checks import Unsound, sound_numbers
 from rmgl.edges.heaps import Indices
 from rmgl.edges.interface import Edges, Vector
-from rmgl.edges.search import listed_distances, nearest_rows
+from rmgl.edges.space import Space
 from rmgl.running.threads import Check
 
 LISTED = 30
@@ -46,11 +45,11 @@ class LocalScaling:
     """The floor of a node as a share of its 5th smallest cost."""
 
     @classmethod
-    def of(cls, X: Any, floor_share: float = FLOOR_SHARE, check: Check = lambda: None) -> LocalScaling:
-        """Compute the scaling from the nearest neighbors of the rows of X, which is centered."""
-        nodes = np.arange(X.shape[0])
-        neighbors, _ = nearest_rows(X, nodes, LISTED, check)
-        return cls.from_lists(neighbors, listed_distances(X, nodes, neighbors), floor_share)
+    def of(cls, space: Space, floor_share: float = FLOOR_SHARE, check: Check = lambda: None) -> LocalScaling:
+        """Compute the scaling from the nearest neighbors of the points of a space."""
+        nodes = np.arange(space.n_rows)
+        neighbors, _ = space.nearest(nodes, LISTED, check)
+        return cls.from_lists(neighbors, space.distances_to(nodes, neighbors), floor_share)
 
     @classmethod
     def from_lists(

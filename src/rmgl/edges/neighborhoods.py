@@ -27,42 +27,48 @@ from scipy import sparse
 from rmgl.edges.interface import Vector
 from rmgl.edges.local_scaling import LISTED, LocalScaling
 from rmgl.edges.pair_list import PairList
-from rmgl.edges.search import listed_distances, nearest_rows, pairs_within
+from rmgl.edges.search import Rows
 from rmgl.running.memory import require_memory
 from rmgl.running.threads import Check, InParts, one_part
 
 BYTES_PER_LISTED = 100
 """Memory for one listed neighbor: pattern, its transpose and union, distances and costs."""
-MARGIN = 0.05
-"""How much larger than u a radius is set, relative to u. A larger margin means fewer searches and more candidates."""
+
+
+FORESIGHT = 0.15
+"""How far beyond u a radius is set, relative to the mean excess of the active pairs of a node; more means fewer searches and more
+candidates."""
 
 
 @dataclass(frozen=True)
 class Neighborhoods:
-    """Candidate pairs of the rows of X, as a symmetric CSR pattern that contains every pair within the radii."""
+    """Candidate pairs of the points of a space, as a symmetric CSR pattern that contains every pair within the radii."""
 
-    X: Any
+    space: Rows
     pattern: sparse.csr_array
     radii: Vector
     in_parts: InParts = one_part
     scaling: LocalScaling | None = None
+    expected: Vector | None = None
+    """Radii that potentials are expected to reach, to which all are set when the first one has to grow (None: nothing is expected)."""
 
     @classmethod
     def search(
-        cls, X: Any, length: int, in_parts: InParts = one_part, check: Check = lambda: None, local: float | None = None
+        cls, space: Rows, length: int, in_parts: InParts = one_part, check: Check = lambda: None, local: float | None = None
     ) -> Neighborhoods:
-        """Find the `length` nearest rows of each row exactly. `local` is the floor share of a local scaling (None: no scaling)."""
-        X, nodes = centered(X), np.arange(X.shape[0])
-        neighbors, bounds = nearest_rows(X, nodes, length if local is None else max(length, LISTED), check)
+        """Find the `length` nearest points of each exactly. `local` is the floor share of a local scaling (None: no scaling)."""
+        nodes = np.arange(space.n_rows)
+        neighbors, bounds = space.nearest(nodes, length if local is None else max(length, LISTED), check)
         pattern = union_of(np.repeat(nodes, neighbors.shape[1]), neighbors.ravel(), nodes.size)
         if local is None:
-            return cls(X, pattern, bounds / 2, in_parts)
+            return cls(space, pattern, bounds / 2, in_parts)
         if neighbors.shape[1] > LISTED:  # scales must not depend on the length of the lists
-            scaling = LocalScaling.of(X, local, check)
-        else:
-            scaling = LocalScaling.from_lists(neighbors, listed_distances(X, nodes, neighbors), local)
+            neighbors, _ = space.nearest(nodes, LISTED, check)
+        distances = space.distances_to(nodes, neighbors)
+        scaling = LocalScaling.from_lists(neighbors, distances, local)
         relative = np.sqrt(np.maximum(bounds, 0.0)) / scaling.scales
-        return cls(X, pattern, relative * relative.min() / 2, in_parts, scaling)
+        farthest = (distances / (scaling.scales[:, None] * scaling.scales[neighbors])).max(axis=1)
+        return cls(space, pattern, relative * relative.min() / 2, in_parts, scaling, farthest / 2)
 
     @cached_property
     def edges(self) -> PairList:
@@ -72,24 +78,33 @@ class Neighborhoods:
         """The nodes whose potential u exceeds their radius, so that the certificate does not hold."""
         return np.flatnonzero(potentials > self.radii)
 
-    def widened(self, nodes: NDArray[np.intp], potentials: Vector, check: Check = lambda: None) -> Neighborhoods:
-        """Enlarge the radii of the given nodes beyond their potentials u, and add the pairs within them."""
-        n, radii = self.X.shape[0], self.radii.copy()
-        radii[nodes] = potentials[nodes] + MARGIN * np.abs(potentials[nodes])
+    def extended(self, u: Vector, costs: Vector, guide: NDArray[np.float64] | None, check: Check = lambda: None) -> Neighborhoods:
+        """Add the pairs that a certificate at the potentials u needs; itself if the certificate holds already.
+
+        Costs are those of the candidate pairs; the guide makes the others no cheaper, so it does not matter here.
+        """
+        nodes = self.too_small(u)
+        if nodes.size == 0:
+            return self
+        found = self.edges.evaluate(u, costs)
+        return self.widened(nodes, u + FORESIGHT * found.excess / np.maximum(found.counts, 1.0), check)
+
+    def widened(self, nodes: NDArray[np.intp], reached: Vector, check: Check = lambda: None) -> Neighborhoods:
+        """Enlarge the radii of the given nodes to what potentials may reach, and add the pairs within them."""
+        radii = self.radii.copy()
+        radii[nodes] = reached[nodes]
+        if self.expected is not None:
+            radii = np.maximum(radii, self.expected)
+            nodes = np.flatnonzero(radii > self.radii)
         scales = None if self.scaling is None else self.scaling.scales
-        added = union_of(*pairs_within(self.X, nodes, radii, scales, check), n)
-        return replace(self, pattern=sparse.csr_array(self.pattern + added), radii=radii)
+        added = union_of(*self.space.within(nodes, radii, scales, check), radii.size)
+        return replace(self, pattern=sparse.csr_array(self.pattern + added), radii=radii, expected=None)
 
 
 def require_list_memory(n_nodes: int, length: int, purpose: str) -> None:
     """Raise a MemoryError, before anything is allocated, if lists of `length` neighbors would not fit."""
     advice = "use fewer neighbors (a smaller alpha) or fewer rows"
     require_memory(BYTES_PER_LISTED * n_nodes * length, f"{purpose}: {n_nodes * length:,} listed neighbors", advice)
-
-
-def centered(X: Any) -> Any:
-    """Subtract the mean of the rows, if they are dense, so that |x|^2 + |y|^2 - 2x'y loses fewer digits."""
-    return X if sparse.issparse(X) else X - X.mean(axis=0)
 
 
 def union_of(left: NDArray[np.integer[Any]], right: NDArray[np.integer[Any]], n: int) -> sparse.csr_array:

@@ -7,6 +7,8 @@ distances; the rows that are found are the nearest up to that rounding.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,7 +16,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rmgl.edges.heaps import TILE, Heaps, Indices
-from rmgl.edges.interface import Vector
+from rmgl.edges.interface import Edges, Vector
 from rmgl.edges.tiles import Tiles, rounding, squared_lengths
 from rmgl.running.threads import Check
 
@@ -22,22 +24,78 @@ LARGEST_LOSS = 0.01
 """Share of a distance that single precision may lose; beyond it the search uses double precision."""
 
 
-def nearest_rows(X: Any, nodes: NDArray[np.intp], length: int, check: Check = lambda: None) -> tuple[Indices, Vector]:
-    """The `length` nearest other rows of each node, in any order, and a lower bound of the squared distance to all other rows.
+@dataclass(frozen=True)
+class Rows:
+    """The space of the rows of a matrix, dense and centered or sparse, which is searched tile by tile."""
 
-    X is centered. The bound is infinite where all rows are listed.
-    """
-    n = X.shape[0]
-    length = min(length, n - 1)
-    if length == n - 1:
-        everyone = np.broadcast_to(np.arange(n), (len(nodes), n))
-        return everyone[everyone != nodes[:, None]].reshape(len(nodes), length), np.full(len(nodes), np.inf)
-    tiles = Tiles(X, np.float32 if fits_single(X) else np.float64)
-    neighbors, bounds, last = tiles.nearest(nodes, length, check)
-    imprecise = np.flatnonzero(bounds < (1 - LARGEST_LOSS) * last)
-    if imprecise.size and tiles.dtype == np.float32:
-        neighbors[imprecise], bounds[imprecise], _ = Tiles(X, np.float64).nearest(nodes[imprecise], length, check)
-    return neighbors, bounds
+    X: Any
+
+    @classmethod
+    def of(cls, X: Any) -> Rows:
+        """The space of the rows of any matrix. Dense rows are centered, so that |x|^2 + |y|^2 - 2x'y loses fewer digits."""
+        return cls(X if sparse.issparse(X) else X - X.mean(axis=0))
+
+    @property
+    def n_rows(self) -> int:
+        return int(self.X.shape[0])
+
+    def among(self, nodes: NDArray[np.intp] | None) -> Rows:
+        return self if nodes is None else Rows(self.X[nodes])
+
+    def measure(self, edges: Edges, check: Check = lambda: None) -> Vector:
+        return edges.measure(self.X, check)
+
+    def nearest(self, nodes: NDArray[np.intp], length: int, check: Check = lambda: None) -> tuple[Indices, Vector]:
+        length = min(length, self.n_rows - 1)
+        if length == self.n_rows - 1:
+            return everyone_else(nodes, self.n_rows)
+        neighbors, bounds, last = self._tiles(precise=not self._fits_single).nearest(nodes, length, check)
+        imprecise = np.flatnonzero(bounds < (1 - LARGEST_LOSS) * last)
+        if imprecise.size and self._fits_single:
+            neighbors[imprecise], bounds[imprecise], _ = self._tiles(precise=True).nearest(nodes[imprecise], length, check)
+        return neighbors, bounds
+
+    def distances_to(self, nodes: NDArray[np.intp], neighbors: Indices) -> NDArray[np.float64]:
+        if sparse.issparse(self.X):
+            return np.column_stack([squared_lengths(self.X[column] - self.X[nodes]) for column in neighbors.T])
+        from rmgl import kernels
+
+        distances = np.empty(neighbors.shape)
+        kernels.distances_to(self.X if len(nodes) == self.n_rows else self.X[nodes], self.X, neighbors, distances)
+        return distances
+
+    def within(
+        self, nodes: NDArray[np.intp], radii: Vector, scales: Vector | None = None, check: Check = lambda: None
+    ) -> tuple[Indices, Indices]:
+        """All pairs of a node and another row with squared distance below s_i s_j (radii_i + radii_j).
+
+        A pair may occur in both orders, and rounding may add a few pairs. `scales` are the s_i (None: all are one).
+        """
+        scales = np.ones(self.n_rows) if scales is None else scales
+        loss = rounding(self.X.shape[1], np.float32) * self._norms
+        precise = not self._fits_single or bool(np.quantile(loss[nodes] - LARGEST_LOSS * (scales**2 * radii)[nodes], 0.99) > 0)
+        return self._tiles(precise).within(nodes, radii, scales, check)
+
+    def _tiles(self, precise: bool) -> Tiles:
+        """The rows in tiles, in double precision if that is needed."""
+        return Tiles(self.X, self._norms, np.float64 if precise else np.float32)
+
+    @cached_property
+    def _norms(self) -> Vector:
+        return squared_lengths(self.X)
+
+    @cached_property
+    def _fits_single(self) -> bool:
+        """Whether the rows are dense and their squares neither overflow nor underflow in single precision."""
+        if sparse.issparse(self.X):
+            return False
+        return 1e-9 < max(float(self.X.max(initial=0.0)), -float(self.X.min(initial=0.0))) < 1e15
+
+
+def everyone_else(nodes: NDArray[np.intp], n_rows: int) -> tuple[Indices, Vector]:
+    """All other rows of each node, and infinity: there are no rows beyond them."""
+    everyone = np.broadcast_to(np.arange(n_rows), (len(nodes), n_rows))
+    return everyone[everyone != nodes[:, None]].reshape(len(nodes), n_rows - 1), np.full(len(nodes), np.inf)
 
 
 def nearest_to(X: Any, queries: Any, length: int) -> Indices:
@@ -62,38 +120,7 @@ def nearest_to(X: Any, queries: Any, length: int) -> Indices:
     return heaps.found.astype(np.int64)
 
 
-def nearest_distances(X: Any, nodes: NDArray[np.intp], length: int, check: Check = lambda: None) -> NDArray[np.float64]:
+def nearest_distances(X: Any, nodes: NDArray[np.intp], length: int) -> NDArray[np.float64]:
     """Squared distances to the `length` nearest other rows of each node, in ascending order."""
-    return np.sort(listed_distances(X, nodes, nearest_rows(X, nodes, length, check)[0]), axis=1)
-
-
-def listed_distances(X: Any, nodes: NDArray[np.intp], neighbors: Indices) -> NDArray[np.float64]:
-    """Squared distances of each node to the rows listed for it, computed from differences."""
-    if sparse.issparse(X):
-        return np.column_stack([squared_lengths(X[column] - X[nodes]) for column in neighbors.T])
-    from rmgl import kernels
-
-    distances = np.empty(neighbors.shape)
-    kernels.distances_to(X if len(nodes) == X.shape[0] else X[nodes], X, neighbors, distances)
-    return distances
-
-
-def pairs_within(
-    X: Any, nodes: NDArray[np.intp], radii: Vector, scales: Vector | None = None, check: Check = lambda: None
-) -> tuple[Indices, Indices]:
-    """All pairs of a node and another row with squared distance below s_i s_j (radii_i + radii_j).
-
-    A pair may occur in both orders, and rounding may add a few pairs. X is centered; `scales` are the s_i (None: all are one).
-    """
-    norms = squared_lengths(X)
-    scales = np.ones(norms.size) if scales is None else scales
-    loss = rounding(X.shape[1], np.float32) * norms
-    precise = not fits_single(X) or np.quantile(loss[nodes] - LARGEST_LOSS * (scales**2 * radii)[nodes], 0.99) > 0
-    return Tiles(X, np.float64 if precise else np.float32).within(nodes, radii, scales, check)
-
-
-def fits_single(X: Any) -> bool:
-    """Whether the rows are dense and their squares neither overflow nor underflow in single precision."""
-    if sparse.issparse(X):
-        return False
-    return 1e-9 < float(np.abs(X).max(initial=0.0)) < 1e15
+    rows = Rows.of(X)
+    return np.sort(rows.distances_to(nodes, rows.nearest(nodes, length)[0]), axis=1)

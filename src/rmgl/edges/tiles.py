@@ -39,13 +39,14 @@ class Tiles:
     `order` lists the rows by their place in the tiles, and `places` the places by row.
     """
 
-    def __init__(self, X: Any, dtype: type[np.floating[Any]]) -> None:
+    def __init__(self, X: Any, norms: Vector, dtype: type[np.floating[Any]]) -> None:
+        """`norms` are the squared lengths of the rows."""
         self.dtype = np.dtype(dtype)
         self.order = np.arange(X.shape[0]) if sparse.issparse(X) else tile_order(X)
         self.places = np.empty_like(self.order)
         self.places[self.order] = np.arange(X.shape[0])
         self.X = X
-        self.norms = squared_lengths(X)[self.order]
+        self.norms = norms[self.order]
         self.loss = rounding(X.shape[1], dtype)
         self.starts = np.arange(0, X.shape[0], TILE)
         self.low, self.high = self._boxes()

@@ -278,7 +278,7 @@ def _dense_rest(matrix: Symmetric, null: NDArray[np.float64], count: int, spectr
     n = null.shape[0]
     if n > DENSE_NODES:
         require_memory(5 * 8 * n * n, f"eigenvectors of a graph of {n:,} nodes", "use fewer clusters or fewer rows")
-    dense = matrix.times(np.eye(n))
+    dense = matrix.matrix if isinstance(matrix, DenseSymmetric) else matrix.times(np.eye(n))
     last = min(count + GUARD_VECTORS, n - null.shape[1]) - 1
     beyond = 2 * max(map(abs, spectrum)) or 1.0
     shifted = dense + beyond * null @ null.T

@@ -19,7 +19,7 @@ from rmgl.kernels.all_pairs import (
 )
 from rmgl.kernels.graph import add_to_dense, laplacian_recurrence, pattern_product, sum_rows
 from rmgl.kernels.pair_list import distances_to, list_above, list_count, list_distances, list_excess, list_inner, list_localize
-from rmgl.kernels.search import count_positive, offer, offer_tiles, positive_entries, scan_tiles
+from rmgl.kernels.search import count_positive, missing_pairs, offer, offer_tiles, positive_entries, scan_tiles
 
 __all__ = [
     "add_to_dense",
@@ -35,6 +35,7 @@ __all__ = [
     "list_excess",
     "list_inner",
     "list_localize",
+    "missing_pairs",
     "offer",
     "offer_tiles",
     "pair_active",

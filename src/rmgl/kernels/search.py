@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from rmgl.kernels.compiling import Integers, Products, compiled
+from rmgl.kernels.compiling import Floats, Integers, Products, compiled, squared_difference
 
 
 @compiled
@@ -79,6 +79,54 @@ def positive_entries(products: Products, queries: Integers, first: int, counts: 
                 left[at] = queries[a]
                 right[at] = first + b
                 at += 1
+
+
+@compiled
+def missing_pairs(
+    distances: Floats,
+    scales: Floats,
+    floors: Floats,
+    guide: Floats,
+    u: Floats,
+    indptr: Integers,
+    indices: Integers,
+    first: int,
+    stop: int,
+    scores: Floats,
+    found: Integers,
+) -> None:
+    """For rows first..stop-1 the pairs with t_ij > 0 that are not listed in (indptr, indices); those of largest t_ij if there are too many.
+
+    Costs are max(z_ij / (s_i s_j), min(f_i, f_j)) + |g_i - g_j|^2, with z a square matrix of distances and g the rows of `guide`. The rows
+    of `scores` and `found` are heaps; places that remain empty have the score 0.
+    """
+    listed = np.zeros(u.size, dtype=np.bool_)
+    scaled = np.empty(u.size)
+    for i in range(first, stop):
+        row, u_i, s_i, f_i, own = distances[i], u[i], scales[i], floors[i], guide[i]
+        for place in range(indptr[i], indptr[i + 1]):
+            listed[indices[place]] = True
+        listed[i] = True
+        for j in range(row.size):
+            scaled[j] = row[j] / (s_i * scales[j])
+        for start in range(0, row.size, 64):
+            costs, others = scaled[start : start + 64], u[start : start + 64]
+            hits = 0
+            for b in range(costs.size):
+                hits += 1 if u_i + others[b] > costs[b] else 0
+            if hits == 0:
+                continue
+            for b in range(costs.size):
+                j = start + b
+                if u_i + others[b] > costs[b] and not listed[j]:
+                    t = u_i + others[b] - max(costs[b], min(f_i, floors[j]))
+                    if t > scores[i - first, 0]:
+                        t -= squared_difference(own, guide[j])
+                        if t > scores[i - first, 0]:
+                            replace_worst(scores[i - first], found[i - first], t, j)
+        for place in range(indptr[i], indptr[i + 1]):
+            listed[indices[place]] = False
+        listed[i] = False
 
 
 @compiled

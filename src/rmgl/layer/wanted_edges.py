@@ -50,6 +50,7 @@ def solve_for_edges(
     above: tuple[float, float] | None = None
     for _ in range(MAX_SECANTS):
         candidates, layer = solve_certified(origin, candidates, alpha, tol=tol, start=start, check=check, **options)
+        candidates = candidates.pruned(layer.potentials)
         found, start = 2 * layer.n_edges / n, layer.potentials
         if nearest is None or abs(found - wanted) < abs(2 * nearest.n_edges / n - wanted):
             nearest = layer

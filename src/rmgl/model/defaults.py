@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from rmgl.edges.neighborhoods import centered
 from rmgl.edges.search import nearest_distances
 from rmgl.views.matrix import Matrix, total_variance
 
@@ -25,7 +24,7 @@ def default_alpha(X: Matrix, n_neighbors: int = DEFAULT_NEIGHBORS) -> float:
     k = min(n_neighbors, n - 2)
     if k >= 1:
         rows = np.arange(n) if n <= SAMPLE else np.sort(np.random.RandomState(0).permutation(n)[:SAMPLE])
-        nearest = nearest_distances(centered(X), rows, k + 1)
+        nearest = nearest_distances(X, rows, k + 1)
         alpha = float((nearest[:, -1:] - nearest[:, :-1]).sum(axis=1).mean() / 4)
         if alpha > 0:
             return alpha

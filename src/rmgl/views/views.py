@@ -36,8 +36,10 @@ EMPTY_COLUMNS = 10
 LEAST_PRESENT = 0.2
 """Rows of zeros are not taken as missing where less than this share of a view's rows would remain."""
 
-MOSTLY_ZEROS = 0.97
-"""Share of zeros beyond which a matrix is stored as a sparse one."""
+MOSTLY_ZEROS = 0.9
+"""Share of zeros beyond which a matrix with fewer rows than columns is stored as a sparse one,"""
+NEARLY_ALL_ZEROS = 0.97
+"""and any matrix, if all others are like it."""
 
 
 @record
@@ -210,11 +212,21 @@ class Views:
             return self
         return replace(self, present=tuple(present), n_empty=tuple(n_empty))
 
+    @property
+    def wide(self) -> bool:
+        """Whether there are fewer rows than columns, so that all distances between rows take less memory than the rows."""
+        return self.n_rows <= self.n_features
+
     def compressed(self) -> Views:
-        """Store matrices that are nearly all zeros as sparse ones, if all are: distances are the same, and take less time."""
-        if not all(sparse.issparse(X) or X.size - np.count_nonzero(X) > MOSTLY_ZEROS * X.size for X in self.matrices):
+        """Store matrices that are mostly zeros as sparse ones: distances are the same, and take less time.
+
+        Where rows are more than columns, all matrices must be, and nearly all zeros: products of single rows are slow then.
+        """
+        zeros = [1.0 if sparse.issparse(X) else 1 - np.count_nonzero(X) / X.size for X in self.matrices]
+        if not self.wide and min(zeros) <= NEARLY_ALL_ZEROS:
             return self
-        return replace(self, matrices=tuple(sparse.csr_array(X) for X in self.matrices))
+        matrices = [sparse.csr_array(X) if share > MOSTLY_ZEROS else X for X, share in zip(self.matrices, zeros, strict=True)]
+        return replace(self, matrices=tuple(matrices))
 
     @property
     def n_missing(self) -> tuple[int, ...]:

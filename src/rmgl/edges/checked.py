@@ -1,0 +1,71 @@
+"""Candidate pairs in a space whose distances are all known: at a solution, every pair that is not a candidate is looked at.
+
+A pair carries weight only if its cost is below u_i + u_j. If no pair outside the candidates has such a cost, the solution over the
+candidates *is* the solution over all pairs. Where some have, those that would get the most weight become candidates, a few at each node,
+and the solver continues from its last point.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from rmgl.edges.interface import Vector
+from rmgl.edges.local_scaling import LocalScaling
+from rmgl.edges.neighborhoods import union_of
+from rmgl.edges.pair_list import PairList
+from rmgl.edges.space import Square
+from rmgl.running.threads import Check, InParts, one_part
+
+LONG = 100
+"""Candidate pairs a node from which those that are not needed are dropped."""
+LEAST_ADDED = 16
+"""How many pairs may be added at every node at once; more where lists are longer than that."""
+
+
+@dataclass(frozen=True)
+class Checked:
+    """Candidate pairs as a symmetric CSR pattern, and the space in which all others are checked."""
+
+    space: Square
+    pattern: sparse.csr_array
+    in_parts: InParts = one_part
+    scaling: LocalScaling | None = None
+
+    @classmethod
+    def search(
+        cls, space: Square, length: int, in_parts: InParts = one_part, check: Check = lambda: None, local: float | None = None
+    ) -> Checked:
+        """Begin with the `length` nearest points of each. `local` is the floor share of a local scaling (None: no scaling)."""
+        nodes = np.arange(space.n_rows)
+        neighbors, _ = space.nearest(nodes, length, check)
+        pattern = union_of(np.repeat(nodes, neighbors.shape[1]), neighbors.ravel(), nodes.size)
+        return cls(space, pattern, in_parts, None if local is None else LocalScaling.of(space, local, check))
+
+    @cached_property
+    def edges(self) -> PairList:
+        return PairList(self.pattern, self.in_parts)
+
+    def extended(self, u: Vector, costs: Vector, guide: NDArray[np.float64] | None, check: Check = lambda: None) -> Checked:
+        """Add pairs that would carry weight at the potentials u; itself if there are none, so that the solution is certified."""
+        n = self.space.n_rows
+        scales, floors = (np.ones(n), np.zeros(n)) if self.scaling is None else (self.scaling.scales, self.scaling.floors)
+        rows = np.zeros((n, 1)) if guide is None else np.ascontiguousarray(guide)
+        most = min(n - 1, max(LEAST_ADDED, self.pattern.nnz // n))
+        left, right = self.space.missing(u, self.edges, scales, floors, rows, most, check)
+        return self if left.size == 0 else replace(self, pattern=sparse.csr_array(self.pattern + union_of(left, right, n)))
+
+    def pruned(self, u: Vector, costs: Vector) -> Checked:
+        """Drop the pairs whose costs are beyond u_i + u_j by more than the mean excess of active pairs, if lists are long."""
+        if self.pattern.nnz <= LONG * self.space.n_rows:
+            return self
+        found = self.edges.evaluate(u, costs)
+        reach = u + found.excess / np.maximum(found.counts, 1.0) / 2
+        kept = self.edges.active(reach, costs, 0.0)
+        if 2 * kept.nnz > self.pattern.nnz:
+            return self
+        return replace(self, pattern=sparse.csr_array((np.ones(kept.nnz, dtype=bool), kept.indices, kept.indptr), shape=kept.shape))
