@@ -114,7 +114,7 @@ GUARDS = {
     "sum_rows": of_sums,
     "distances_to": of_lists,
     "missing_pairs": of_squares,
-    **dict.fromkeys(("offer", "offer_tiles", "scan_tiles", "count_positive", "positive_entries"), of_tiles),
+    **dict.fromkeys(("offer", "offer_tiles", "scan_tiles", "count_positive", "positive_entries", "drop_beyond"), of_tiles),
 }
 
 
@@ -170,6 +170,10 @@ def test_every_kernel_has_a_guard_and_is_reached(guarded):
     learn_layer(large["view 0"], 0.01, candidates="all")  # few of all pairs are active
     wide = sparse.random(700, 50, 0.2, format="csr", random_state=0)
     RMGL(3, random_state=0, candidates=8, scale="none").fit(wide)
+    from rmgl.edges.space import Rows
+
+    near_a_plane = Rows.of(np.random.default_rng(0).normal(size=(4100, 3)) @ np.eye(3, 70))  # searched by leading columns
+    near_a_plane.within(np.arange(9), np.full(4100, 0.01))
     RMGL(3, random_state=0, **LISTS).fit([np.hstack([X] * 20) for X in good.values()])  # more columns than rows
     from rmgl.placing.new_edges import near
 

@@ -190,15 +190,38 @@ def test_laplacian_recurrence_and_add_to_dense(listed, rng):
     np.testing.assert_allclose(dense, 1 + 2 * weights.toarray(), rtol=1e-14)
 
 
+EXACT = np.empty((0, 0), dtype=np.float32)
+"""Products that are no bounds need no rows."""
+
+
+def test_bounds_are_followed_by_distances(rng):
+    rows = rng.normal(size=(20, 300)).astype(np.float32)
+    square = ((rows[:, None].astype(np.float64) - rows[None]) ** 2).sum(axis=2)
+    bounds = (-0.4 * square).astype(np.float32)  # above the scores -square / 2
+    scores, found = np.full((20, 4), -3e38, dtype=np.float32), np.zeros((20, 4), dtype=np.int32)
+    kernels.offer(bounds, np.arange(20), 0, scores, found, scores[:0], found[:0], rows)
+    np.fill_diagonal(square, np.inf)
+    np.testing.assert_array_equal(np.sort(found, axis=1), np.sort(np.argsort(square, axis=1)[:, :4], axis=1))
+    np.testing.assert_allclose(scores[:, 0], -np.sort(square, axis=1)[:, 3] / 2, rtol=1e-5)
+    far, near = rng.uniform(100, 200, size=20), np.ones(20)
+    within = 2 * (far[:, None] + far)
+    products = np.ones((5, 12), dtype=np.float32)
+    kernels.drop_beyond(products, np.arange(3, 8), 6, rows, far, near, np.zeros(20))
+    wanted = square[3:8, 6:18] <= within[3:8, 6:18]
+    wanted[square[3:8, 6:18] == np.inf] = True  # a row with itself
+    np.testing.assert_array_equal(products > 0, wanted)
+    assert 0 < wanted.mean() < 1
+
+
 def test_offer_keeps_the_best_of_all_that_was_offered(rng):
     scores = np.full((7, 4), -3e38, dtype=np.float32)
     found = np.zeros((7, 4), dtype=np.int32)
     offered = rng.normal(size=(7, 7)).astype(np.float32)
     offered = offered + offered.T
     none = slice(0, 0)
-    kernels.offer(offered[:4, :4], np.arange(4), 0, scores[:4], found[:4], scores[none], found[none])
-    kernels.offer(offered[4:, 4:], np.arange(4, 7), 4, scores[4:], found[4:], scores[none], found[none])
-    kernels.offer(offered[:4, 4:], np.arange(4), 4, scores[:4], found[:4], scores[4:], found[4:])
+    kernels.offer(offered[:4, :4], np.arange(4), 0, scores[:4], found[:4], scores[none], found[none], EXACT)
+    kernels.offer(offered[4:, 4:], np.arange(4, 7), 4, scores[4:], found[4:], scores[none], found[none], EXACT)
+    kernels.offer(offered[:4, 4:], np.arange(4), 4, scores[:4], found[:4], scores[4:], found[4:], EXACT)
     np.fill_diagonal(offered, -np.inf)
     np.testing.assert_array_equal(np.sort(found, axis=1), np.sort(np.argsort(-offered, axis=1)[:, :4], axis=1))
     np.testing.assert_array_equal(scores[:, 0], np.sort(offered, axis=1)[:, 3])
@@ -222,7 +245,7 @@ def tiled_products(rng, n, tile):
 def test_offer_tiles_keeps_the_best_of_every_row(rng):
     left, _, firsts, seconds, buffer = tiled_products(rng, 23, 8)
     scores, found = np.full((23, 4), -3e38, dtype=np.float32), np.zeros((23, 4), dtype=np.int32)
-    kernels.offer_tiles(left, left, 8, firsts, seconds, buffer, scores, found)
+    kernels.offer_tiles(left, left, 8, firsts, seconds, buffer, scores, found, EXACT)
     products = left @ left.T
     np.fill_diagonal(products, -np.inf)
     np.testing.assert_array_equal(np.sort(found, axis=1), np.sort(np.argsort(-products, axis=1)[:, :4], axis=1))
@@ -236,7 +259,7 @@ def test_scan_tiles_and_positive_entries_find_what_is_positive(rng):
     room = np.empty(100, dtype=np.int32), np.empty(100, dtype=np.int32)  # not all at once
     begin, found = 0, np.zeros((23, 23), dtype=bool)
     while begin < firsts.size:
-        begin, count = kernels.scan_tiles(left, right, 8, firsts, seconds, begin, buffer, *room)
+        begin, count = kernels.scan_tiles(left, right, 8, firsts, seconds, begin, buffer, *room, EXACT, *[np.empty(0)] * 3)
         found[room[0][:count], room[1][:count]] = True
     np.testing.assert_array_equal(found, wanted)
     products, counts = left[:6] @ right[3:15].T, np.empty(6, dtype=np.int64)

@@ -106,8 +106,5 @@ def test_too_little_address_space_for_linear_algebra_is_an_error(monkeypatch):
 
 
 def test_groups_without_a_list_of_them_are_the_root(nowhere):
-    assert [group for group, _ in memory._control_groups(memory.PROCESS, memory.CONTROL_GROUPS)] == [
-        memory.CONTROL_GROUPS,
-        memory.CONTROL_GROUPS / "unified",
-    ]
+    assert [group for group, _ in memory._control_groups()] == [memory.CONTROL_GROUPS, memory.CONTROL_GROUPS / "unified"]
     assert memory._control_group_memory() is None

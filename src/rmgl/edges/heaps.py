@@ -37,19 +37,22 @@ class Heaps:
         lowest = np.minimum.reduceat(self.scores[:, 0], starts)
         return np.minimum(-lowest.astype(np.float64), HALF_OF_LARGEST) * 2.0
 
-    def offer_tiles(self, left: Products, right: Products, firsts: Indices, seconds: Indices, buffer: Products) -> None:
-        """Insert the rows of pairs of tiles into the heaps of one another, where they are near enough; every row must be a query."""
+    def offer_tiles(self, left: Products, right: Products, firsts: Indices, seconds: Indices, buffer: Products, rows: Products) -> None:
+        """Insert the rows of pairs of tiles into the heaps of one another, where they are near enough; every row must be a query.
+
+        If there are whole `rows`, products are bounds only.
+        """
         from rmgl import kernels
 
-        kernels.offer_tiles(left, right, TILE, firsts, seconds, buffer, self.scores, self.found)
+        kernels.offer_tiles(left, right, TILE, firsts, seconds, buffer, self.scores, self.found, rows)
 
-    def offer(self, scores: Products, group: slice, first: int, others: slice | None) -> None:
+    def offer(self, scores: Products, group: slice, first: int, others: slice | None = None, rows: Products | None = None) -> None:
         """Insert rows first, first + 1, ... into the heaps of a group of queries and, if `others` are given, the group into theirs."""
         from rmgl import kernels
 
         other = others or slice(0, 0)
         mine, theirs = (self.scores[group], self.found[group]), (self.scores[other], self.found[other])
-        kernels.offer(scores, self.queries[group], first, *mine, *theirs)
+        kernels.offer(scores, self.queries[group], first, *mine, *theirs, np.empty((0, 0), scores.dtype) if rows is None else rows)
 
 
 class FoundPairs:
@@ -61,11 +64,16 @@ class FoundPairs:
         self.allowed = 1 << 22
         self.buffers = (np.empty(4 * TILE * TILE, dtype=np.int32), np.empty(4 * TILE * TILE, dtype=np.int32))
 
-    def collect(self, products: Products, queries: Indices, first: int) -> None:
-        """Add the pairs of a query and row first, first + 1, ... whose products are positive."""
+    def collect(self, products: Products, queries: Indices, first: int, whole: tuple[Products, Vector, Vector, Vector]) -> None:
+        """Add the pairs of a query and row first, first + 1, ... whose products are positive.
+
+        `whole` holds rows without columns; or the rows with all columns and what bounds their distances, if products are bounds only.
+        """
         from rmgl import kernels
 
         counts = np.empty(products.shape[0], dtype=np.int64)
+        if whole[0].size:
+            kernels.drop_beyond(products, queries, first, *whole)
         total = kernels.count_positive(products, counts)
         if total == 0:
             return
@@ -74,13 +82,22 @@ class FoundPairs:
         kernels.positive_entries(products, queries, first, counts, left, right)
         self.found.append((left, right))
 
-    def collect_tiles(self, left: Products, right: Products, firsts: Indices, seconds: Indices, buffer: Products) -> None:
+    def collect_tiles(
+        self,
+        left: Products,
+        right: Products,
+        firsts: Indices,
+        seconds: Indices,
+        buffer: Products,
+        whole: tuple[Products, Vector, Vector, Vector],
+    ) -> None:
         """Compute the products of the rows of pairs of tiles, and add the pairs of rows whose products are positive."""
         from rmgl import kernels
 
         begin = 0
         while begin < firsts.size:
-            begin, count = kernels.scan_tiles(left, right, TILE, firsts, seconds, begin, buffer, *self.buffers)
+            given = (left, right, TILE, firsts, seconds, begin, buffer, *self.buffers, *whole)
+            begin, count = kernels.scan_tiles(*given)
             self._add(count)
             self.found.append((self.buffers[0][:count].copy(), self.buffers[1][:count].copy()))
 

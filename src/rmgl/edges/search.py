@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from rmgl.edges.axes import leading_columns
 from rmgl.edges.heaps import TILE, Heaps, Indices
 from rmgl.edges.interface import Edges, Vector
 from rmgl.edges.tiles import Tiles, rounding, squared_lengths
@@ -77,8 +78,12 @@ class Rows:
         return self._tiles(precise).within(nodes, radii, scales, check)
 
     def _tiles(self, precise: bool) -> Tiles:
-        """The rows in tiles, in double precision if that is needed."""
-        return Tiles(self.X, self._norms, np.float64 if precise else np.float32)
+        """The rows in tiles, in double precision if that is needed, where leading columns would not be precise enough."""
+        return Tiles(self.X, self._norms, np.float64) if precise else Tiles(self.X, self._norms, np.float32, self._leading)
+
+    @cached_property
+    def _leading(self) -> NDArray[np.float64] | None:
+        return leading_columns(self.X, self._norms)
 
     @cached_property
     def _norms(self) -> Vector:
@@ -116,7 +121,7 @@ def nearest_to(X: Any, queries: Any, length: int) -> Indices:
             group = slice(first, min(first + TILE, queries.shape[0]))
             products = queries[group] @ rows.T
             products = products.toarray() if sparse.issparse(products) else products
-            heaps.offer(np.subtract(products, halves, out=products), group, start, None)
+            heaps.offer(np.subtract(products, halves, out=products), group, start)
     return heaps.found.astype(np.int64)
 
 

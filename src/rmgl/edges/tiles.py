@@ -4,6 +4,9 @@ Rows are sorted into tiles of nearby rows (halved repeatedly along the column of
 matrix product, and a compiled scan selects from it: rows nearer than the farthest neighbor so far, or pairs within given radii. Tiles
 whose bounding boxes are too far apart are skipped, and where all rows are queries, each pair of tiles is visited once for both
 directions. Memory is O(N D), plus what is found.
+
+Products may be of a few *leading* columns, whose distances are lower bounds of those of the rows (`rmgl.edges.axes`). Only the pairs that
+they do not rule out are measured with all columns.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from rmgl.edges.axes import LEADING_ERROR
 from rmgl.edges.heaps import TILE, FoundPairs, Heaps, Indices, Products
 from rmgl.edges.interface import Vector
 from rmgl.running.memory import require_memory
@@ -39,24 +43,32 @@ class Tiles:
     `order` lists the rows by their place in the tiles, and `places` the places by row.
     """
 
-    def __init__(self, X: Any, norms: Vector, dtype: type[np.floating[Any]]) -> None:
-        """`norms` are the squared lengths of the rows."""
+    def __init__(self, X: Any, norms: Vector, dtype: type[np.floating[Any]], leading: Floats | None = None) -> None:
+        """`norms` are the squared lengths of the rows, and those of the leading columns, if any."""
         self.dtype = np.dtype(dtype)
+        self.filtered = leading is not None
+        self.whole, X = X, X if leading is None else leading
         self.order = np.arange(X.shape[0]) if sparse.issparse(X) else tile_order(X)
         self.places = np.empty_like(self.order)
         self.places[self.order] = np.arange(X.shape[0])
         self.X = X
         self.norms = norms[self.order]
-        self.loss = rounding(X.shape[1], dtype)
+        self.loss = rounding(self.whole.shape[1], dtype)
         self.starts = np.arange(0, X.shape[0], TILE)
         self.low, self.high = self._boxes()
+        self.rows = np.empty((0, 0), dtype=dtype)
+        if self.filtered:
+            require_memory(self.whole.size * self.dtype.itemsize, f"the search for neighbors among {X.shape[0]:,} rows")
+            self.rows = self.whole.astype(dtype)[self.order]
 
     def _boxes(self) -> tuple[Floats, Floats]:
         """Smallest and largest entries of each tile. They are in double precision, because a box must contain its exact rows."""
         if sparse.issparse(self.X):
             return np.zeros((self.starts.size, 1)), np.zeros((self.starts.size, 1))
         tiles = [self.X[self.order[self.tile(index)]] for index in range(self.starts.size)]
-        return np.array([rows.min(axis=0) for rows in tiles]), np.array([rows.max(axis=0) for rows in tiles])
+        low, high = np.array([rows.min(axis=0) for rows in tiles]), np.array([rows.max(axis=0) for rows in tiles])
+        pad = LEADING_ERROR * np.sqrt(self.norms.max(initial=0.0)) if self.filtered else 0.0
+        return low - pad, high + pad
 
     def tile(self, index: int) -> slice:
         """The places of the rows of a tile."""
@@ -101,7 +113,8 @@ class Tiles:
     def nearest(self, nodes: NDArray[np.intp], length: int, check: Check) -> tuple[Indices, Vector, Vector]:
         """The nearest rows of each node, a lower bound of the squared distance to all others, and the computed one of the last."""
         heaps = Heaps(np.sort(self.places[nodes]), length, self.dtype)
-        self.set_products((-self.norms / 2, 1.0), (1.0, -self.norms / 2))
+        halves = (1 - self.loss if self.filtered else 1.0) * self.norms / 2
+        self.set_products((-halves, 1.0), (1.0, -halves))
         if len(nodes) == len(self.order):
             self._nearest_of_all(heaps, check)
         else:
@@ -120,11 +133,11 @@ class Tiles:
             if sparse.issparse(self.X):
                 for index in firsts.tolist():
                     own, other = self.tile(index), self.tile(index + offset)
-                    heaps.offer(self.products(own, index + offset), own, other.start, other if offset else None)
+                    heaps.offer(self.products(own, index + offset), own, other.start, other if offset else None, self.rows)
             else:
                 for part in batches(firsts):
                     check()
-                    heaps.offer_tiles(self.left, self.right, part, part + offset, self.buffer)
+                    heaps.offer_tiles(self.left, self.right, part, part + offset, self.buffer, self.rows)
 
     def _nearest_of_some(self, heaps: Heaps, check: Check) -> None:
         """Visit groups of queries with every tile, the nearest tile first."""
@@ -136,7 +149,7 @@ class Tiles:
             for index in np.argsort(distances, kind="stable").tolist():
                 if distances[index] > heaps.farthest(group):
                     break
-                heaps.offer(self.products(queries, index), group, int(self.starts[index]), None)
+                heaps.offer(self.products(queries, index), group, int(self.starts[index]), rows=self.rows)
 
     def within(self, nodes: NDArray[np.intp], radii: Vector, scales: Vector, check: Check) -> tuple[Indices, Indices]:
         """All pairs of a node and another row with squared distance below s_i s_j (radii_i + radii_j); rounding may add a few pairs."""
@@ -145,7 +158,7 @@ class Tiles:
         norms = (1 - self.loss) * self.norms / 2
         far, near = reach.scales * reach.radii / 2, reach.scales
         self.set_products((-norms, 1.0), (1.0, -norms), (far, near), (near, far))
-        pairs = FoundPairs()
+        pairs, self.bounds = FoundPairs(), (self.rows, far, near, 2 * self.loss * self.norms)
         if 2 * len(nodes) > len(self.order):
             self._within_all(pairs, reach.largest(self.starts), check)
         else:
@@ -162,11 +175,13 @@ class Tiles:
             if sparse.issparse(self.X):
                 for index in firsts.tolist():
                     own = self.tile(index)
-                    pairs.collect(self.products(own, index + offset), np.arange(own.start, own.stop), int(self.starts[index + offset]))
+                    pairs.collect(
+                        self.products(own, index + offset), np.arange(own.start, own.stop), int(self.starts[index + offset]), self.bounds
+                    )
             else:
                 for part in batches(firsts):
                     check()
-                    pairs.collect_tiles(self.left, self.right, part, part + offset, self.buffer)
+                    pairs.collect_tiles(self.left, self.right, part, part + offset, self.buffer, self.bounds)
 
     def _within_some(self, pairs: FoundPairs, chosen: Indices, reach: Reach, check: Check) -> None:
         """Visit groups of queries with every tile."""
@@ -176,7 +191,7 @@ class Tiles:
             queries = chosen[first : first + TILE]
             near = self.distance_to_tiles(queries) < reach[queries].largest([0]).to(far)
             for index in np.flatnonzero(near).tolist():
-                pairs.collect(self.products(queries, index), queries, int(self.starts[index]))
+                pairs.collect(self.products(queries, index), queries, int(self.starts[index]), self.bounds)
 
 
 def batches(firsts: Indices) -> list[Indices]:

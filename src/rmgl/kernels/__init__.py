@@ -19,13 +19,14 @@ from rmgl.kernels.all_pairs import (
 )
 from rmgl.kernels.graph import add_to_dense, laplacian_recurrence, pattern_product, sum_rows
 from rmgl.kernels.pair_list import distances_to, list_above, list_count, list_distances, list_excess, list_inner, list_localize
-from rmgl.kernels.search import count_positive, missing_pairs, offer, offer_tiles, positive_entries, scan_tiles
+from rmgl.kernels.search import count_positive, drop_beyond, missing_pairs, offer, offer_tiles, positive_entries, scan_tiles
 
 __all__ = [
     "add_to_dense",
     "count_above",
     "count_positive",
     "distances_to",
+    "drop_beyond",
     "fill_distances",
     "fill_symmetric",
     "laplacian_recurrence",

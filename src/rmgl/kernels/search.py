@@ -1,4 +1,10 @@
-"""Neighbor search: products of tiles, and heaps of scores with the smallest (worst) one at the root."""
+"""Neighbor search: products of tiles, and heaps of scores with the smallest (worst) one at the root.
+
+Products may be of a few leading columns, and then are upper bounds of the scores: what passes is measured with whole `rows`, which have no
+columns where products are exact.
+"""
+
+from typing import Any
 
 import numpy as np
 
@@ -26,8 +32,36 @@ def replace_worst(scores: Products, found: Integers, score: float, place: int) -
 
 
 @compiled
+def squared_distance(rows: Products, i: int, j: int, limit: float) -> Any:
+    """|x_i - x_j|^2, summed in the precision of the rows, or a part of the sum that exceeds the limit."""
+    total = rows.dtype.type(0)
+    for start in range(0, rows.shape[1], 128):
+        own, other = rows[i, start : start + 128], rows[j, start : start + 128]
+        for column in range(own.size):
+            difference = own[column] - other[column]
+            total += difference * difference
+        if total > limit:
+            break
+    return total
+
+
+@compiled
+def beyond(rows: Products, far: Floats, near: Floats, allowance: Floats, i: int, j: int) -> Any:
+    """Whether |x_i - x_j|^2 exceeds 2 (far_i near_j + near_i far_j) by more than the allowances for rounding."""
+    limit = 2.0 * (far[i] * near[j] + near[i] * far[j]) + (allowance[i] + allowance[j])
+    return squared_distance(rows, i, j, limit) > limit
+
+
+@compiled
 def offer(
-    products: Products, queries: Integers, first: int, scores: Products, found: Integers, other_scores: Products, other_found: Integers
+    products: Products,
+    queries: Integers,
+    first: int,
+    scores: Products,
+    found: Integers,
+    other_scores: Products,
+    other_found: Integers,
+    rows: Products,
 ) -> None:
     """Insert row first + b into the heap of query a with score products[a, b], and query a into the heap of row first + b if it has one.
 
@@ -48,11 +82,23 @@ def offer(
                 continue
             for b in range(chunk.size):
                 score, place = chunk[b], first + start + b
+                worst = min(scores[a, 0], chunk_cuts[b])
+                if rows.shape[1] > 0 and score > worst:
+                    score = products.dtype.type(-0.5) * squared_distance(rows, own, place, -2.0 * worst)
                 if score > scores[a, 0] and place != own:
                     replace_worst(scores[a], found[a], score, place)
                 if both and score > chunk_cuts[b]:
                     replace_worst(other_scores[start + b], other_found[start + b], score, own)
                     chunk_cuts[b] = other_scores[start + b, 0]
+
+
+@compiled
+def drop_beyond(products: Products, queries: Integers, first: int, rows: Products, far: Floats, near: Floats, allowance: Floats) -> None:
+    """Set positive products that are bounds to zero where the pair (queries_a, first + b) is `beyond`."""
+    for a in range(products.shape[0]):
+        for b in range(products.shape[1]):
+            if products[a, b] > 0 and beyond(rows, far, near, allowance, queries[a], first + b):
+                products[a, b] = 0
 
 
 @compiled
@@ -131,7 +177,15 @@ def missing_pairs(
 
 @compiled
 def offer_tiles(
-    left: Products, right: Products, tile: int, firsts: Integers, seconds: Integers, buffer: Products, scores: Products, found: Integers
+    left: Products,
+    right: Products,
+    tile: int,
+    firsts: Integers,
+    seconds: Integers,
+    buffer: Products,
+    scores: Products,
+    found: Integers,
+    rows: Products,
 ) -> None:
     """Call `offer` with the products of the rows of tiles firsts_p and seconds_p, for every pair of tiles p and in both directions."""
     n = left.shape[0]
@@ -143,7 +197,7 @@ def offer_tiles(
         np.dot(left[mine:mine_end], right[theirs:their_end].T, products)
         own = slice(mine, mine_end)
         other = slice(theirs, theirs if mine == theirs else their_end)
-        offer(products, places[own], theirs, scores[own], found[own], scores[other], found[other])
+        offer(products, places[own], theirs, scores[own], found[own], scores[other], found[other], rows)
 
 
 @compiled
@@ -157,8 +211,14 @@ def scan_tiles(
     buffer: Products,
     left_found: Integers,
     right_found: Integers,
+    rows: Any,
+    far: Floats,
+    near: Floats,
+    allowance: Floats,
 ) -> tuple[int, int]:
     """Write the pairs of rows with positive products, for the pairs of tiles from `begin` on, while there is room for a whole tile of them.
+
+    Where products are bounds, only pairs that are not `beyond` are written.
 
     Returns the index of the first pair of tiles that was not scanned, and the number of pairs of rows found.
     """
@@ -180,7 +240,10 @@ def scan_tiles(
                     continue
                 for b in range(chunk.size):
                     if chunk[b] > 0:
-                        left_found[count] = mine + a
-                        right_found[count] = theirs + start + b
+                        i, j = mine + a, theirs + start + b
+                        if rows.shape[1] > 0 and beyond(rows, far, near, allowance, i, j):
+                            continue
+                        left_found[count] = i
+                        right_found[count] = j
                         count += 1
     return firsts.size, count

@@ -111,32 +111,20 @@ def _system_memory() -> int | None:
 def _control_group_memory() -> int | None:
     """Memory left by the limits of a container or batch job: those of the control groups of the process and of their parents."""
     left = []
-    for group, limit, (_, used_file, cached) in _limited_groups(PROCESS, CONTROL_GROUPS):
+    for group, (limit_file, used_file, cached) in _control_groups():
         try:
-            used = int((group / used_file).read_text())
+            limit, used = (int((group / name).read_text()) for name in (limit_file, used_file))
             statistics = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
             left.append(limit - used + int(statistics.get(cached, 0)))  # the system frees cached files when memory is needed
-        except (OSError, ValueError):
+        except (OSError, ValueError):  # no such group, or "max": no limit
             continue
     return min(left, default=None)
 
 
-@cache
-def _limited_groups(process: Path, control_groups: Path) -> list[tuple[Path, int, tuple[str, str, str]]]:
-    """The control groups that have a limit, and the limit; they are looked up once, because that takes a few milliseconds."""
-    limited = []
-    for group, files in _control_groups(process, control_groups):
-        try:
-            limited.append((group, int((group / files[0]).read_text()), files))
-        except (OSError, ValueError):  # no such group, or "max": no limit
-            continue
-    return limited
-
-
-def _control_groups(process: Path, control_groups: Path) -> Iterator[tuple[Path, tuple[str, str, str]]]:
+def _control_groups() -> Iterator[tuple[Path, tuple[str, str, str]]]:
     """The control groups of this process, with the names of their files. In a container its own group may be the root."""
     try:
-        lines = (process / "cgroup").read_text().splitlines()
+        lines = (PROCESS / "cgroup").read_text().splitlines()
     except OSError:
         lines = ["0::/"]
     for line in lines:
@@ -144,7 +132,7 @@ def _control_groups(process: Path, control_groups: Path) -> Iterator[tuple[Path,
         inside = PurePosixPath(path).relative_to("/")
         for group in (inside, *inside.parents):
             if not controllers:
-                yield control_groups / group, VERSION_2
-                yield control_groups / "unified" / group, VERSION_2
+                yield CONTROL_GROUPS / group, VERSION_2
+                yield CONTROL_GROUPS / "unified" / group, VERSION_2
             elif "memory" in controllers.split(","):
-                yield control_groups / "memory" / group, VERSION_1
+                yield CONTROL_GROUPS / "memory" / group, VERSION_1
