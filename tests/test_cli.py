@@ -53,6 +53,7 @@ def test_cluster_writes_a_complete_folder(files, capsys):
     assert sorted(path.name for path in out.iterdir()) == [
         "embedding.npy",
         "embedding.png",
+        "features.csv",
         "labels.csv",
         "layers",
         "layers.png",
@@ -63,6 +64,9 @@ def test_cluster_writes_a_complete_folder(files, capsys):
     assert table.columns.tolist() == ["row", "label", "outlier_score"]
     assert table["outlier_score"].between(0, 1).all()
     assert table["label"].nunique() == 3
+    features = pd.read_csv(out / "features.csv")
+    assert features.columns.tolist() == ["cluster", "view", "feature", "effect_size", "mean_inside", "mean_outside", "auc"]
+    assert len(features) == 3 * (3 + 5)
     Q = np.load(out / "embedding.npy")
     np.testing.assert_allclose(Q.T @ Q, np.eye(3), atol=1e-9)
     layer = sparse.load_npz(out / "layers" / "second.npz")

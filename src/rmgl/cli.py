@@ -142,7 +142,7 @@ def cluster(
         model = RMGL(clusters, random_state=seed, n_jobs=jobs, verbose=int(sys.stderr.isatty()), **parameters)
         seconds = timed_fit(model, views, checkpoint=checkpoint)
         with new_folder(output, force) as draft:
-            write_results(draft, model, seconds=seconds, pictures=pictures, graphml=graphml)
+            write_results(draft, model, seconds=seconds, pictures=pictures, graphml=graphml, explanation=model.explain(views))
         if save is not None:
             model.save(save)
         if checkpoint is not None and (model.converged_ or model.n_iter_ == model.max_iter):
@@ -206,7 +206,7 @@ def demo(output: Path | None, force: bool, jobs: int) -> None:
             click.echo(f"{name:9s} {np.mean(values):.4f} +/- {np.std(values):.4f}   over {len(values)} k-means seeds")
         if output is not None:
             with new_folder(output, force) as draft:
-                write_results(draft, model, seconds=seconds, pictures=pictures_possible())
+                write_results(draft, model, seconds=seconds, pictures=pictures_possible(), explanation=model.explain(data.views))
             click.echo(f"written: {output}")
     except (ValueError, MemoryError, OSError) as error:
         raise BadInput(" ".join(str(error).split())) from error

@@ -31,6 +31,7 @@ from rmgl.model.view_problem import ViewProblem
 from rmgl.model.without_fragments import without_fragments
 from rmgl.placing.new_views import new_views, scaled_like
 from rmgl.placing.placement import Placed, Placement
+from rmgl.results.explain import Explanation, check_feature_names, check_same_entities, explain_clusters
 from rmgl.results.hierarchy import Level, levels_of
 from rmgl.results.outliers import mean_lengths, outlier_scores
 from rmgl.results.report import Report, about_unconnected, make_report, unconnected
@@ -367,6 +368,40 @@ class RMGL(ViewsClusterer):
 
     def _placement(self) -> Placement:
         return Placement(self._views, self.layers_, self.beta_, self.embedding_, self.eigenvalues_, self.guide_, self.labels_)
+
+    def explain(self, X: Any, feature_names: Any = None, *, observed: Any = None) -> Explanation:
+        """Compare every cluster with all other entities in every feature of the views; nothing is fitted again.
+
+        The effect size is (mean inside - mean outside) / s, with s the standard deviation pooled over the members of the cluster and all
+        other entities; the AUC is the probability that a member has a larger value than another entity. Entities that are missing from a
+        view do not count there. The clusters were found in the same data, so there are no p-values.
+
+        Parameters
+        ----------
+        X : as for `fit`
+            The views of the fit, with the same rows in the same order and their values in the units that are to be reported. A view may
+            be left out of a dict, or be None in a list. A model that was saved and loaded needs them again as well.
+        feature_names : list with one list of names per view, or dict by view name, optional
+            By default the names of the columns of tables, or else "column 0", "column 1", ...
+        observed : as for `fit`
+
+        Returns
+        -------
+        Explanation
+            A table with the columns cluster, view, feature, effect_size, mean_inside, mean_outside, auc, n_inside, n_outside and column;
+            for every cluster the largest effects come first. `pandas.DataFrame(table.as_dict())` makes a DataFrame of it.
+
+        Examples
+        --------
+        >>> from rmgl import RMGL
+        >>> views = {"a": [[0.0], [0.1], [0.3], [5.0], [5.1], [5.3]]}
+        >>> table = RMGL(2, random_state=0).fit(views).explain(views)
+        >>> table.feature.tolist(), table.auc.tolist() in ([0.0, 1.0], [1.0, 0.0])
+        (['column 0', 'column 0'], True)
+        """
+        check_is_fitted(self)
+        views = check_same_entities(self._views, new_views(self._views, X, self.views, align=self.align, observed=observed))
+        return explain_clusters(views, self.labels_, self.n_clusters_, check_feature_names(views, feature_names))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to one file of arrays and JSON, which `load` reads; by custom its name ends in .rmgl.
