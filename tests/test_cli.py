@@ -57,6 +57,7 @@ def test_cluster_writes_a_complete_folder(files, capsys):
         "labels.csv",
         "layers",
         "layers.png",
+        "report.html",
         "report.txt",
         "summary.json",
     ]

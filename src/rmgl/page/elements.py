@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from html import escape
 from typing import Any
 
+UNREADABLE = re.compile("[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\ud800-\\udfff\\u202a-\\u202e\\u2066-\\u2069\\ufffe\\uffff]")
+"""Control characters, halves of surrogate pairs, changes of direction, and code points that are no characters."""
 LONGEST = 200
 """Characters of a name that are shown; the rest is replaced by an ellipsis."""
 
@@ -36,9 +39,14 @@ def joined(parts: Iterable[Any]) -> Html:
 
 
 def readable(text: str) -> str:
-    """Text without surrogates and control characters, which HTML cannot hold."""
-    kept = "".join(letter if letter.isprintable() or letter in "\n\t " else "\ufffd" for letter in text)
-    return kept.encode("utf-8", "replace").decode("utf-8")
+    r"""Text in which characters that HTML cannot hold, or that change the direction of what follows, are replaced.
+
+    Examples
+    --------
+    >>> readable("a\x00b \u202ec")
+    'a\ufffdb \ufffdc'
+    """
+    return UNREADABLE.sub("\ufffd", text)
 
 
 def shortened(text: str, longest: int = LONGEST) -> str:

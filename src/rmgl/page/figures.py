@@ -78,7 +78,7 @@ def scatter(details: list[tuple[str, str]], points: NDArray[np.float64]) -> Any:
         "text_baseline": "middle",
         "text_font_style": "bold",
         "text_font_size": "16px",
-        "text_font": "system-ui, sans-serif",
+        "text_font": {"value": "system-ui, sans-serif"},
     }
     plot.text("x", "y", "text", source=names, text_outline_color="white", name="numbers", **outline)
     plot.add_tools(models.HoverTool(renderers=[dots], tooltips=[(title, f"@{column}") for title, column in details]))

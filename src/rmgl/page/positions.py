@@ -24,7 +24,7 @@ def positions(embedding: NDArray[np.float64], seed: int = 0) -> Points:
         return embedding_data(embedding, random_state=seed)
     chosen = np.sort(np.random.RandomState(seed).permutation(n)[:TSNE_ROWS])
     places = embedding_data(embedding[chosen], random_state=seed)
-    distances, nearest = NearestNeighbors(n_neighbors=NEAREST).fit(embedding[chosen]).kneighbors(embedding)
+    distances, nearest = NearestNeighbors(n_neighbors=NEAREST, algorithm="brute").fit(embedding[chosen]).kneighbors(embedding)
     weights = 1 / (distances**2 + 1e-3 * np.mean(distances**2) + 1e-300)
     found: Points = (weights[:, :, None] * places[nearest]).sum(axis=1) / weights.sum(axis=1)[:, None]
     found[chosen] = places

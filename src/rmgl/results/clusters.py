@@ -31,7 +31,7 @@ class ClusterFacts:
     by_view: list[float]
     """The share of the edge weight of its members that stays inside, in the layer of each view."""
     typical: NDArray[np.intp]
-    """The members nearest to the center of the cluster in the embedding, the nearest first."""
+    """Of the more confident half of the members, those nearest to the center of the cluster in the embedding, the nearest first."""
     doubtful: NDArray[np.intp]
     """The members of the lowest confidence, the lowest first."""
 
@@ -55,19 +55,29 @@ def cluster_facts(
     facts = []
     for cluster in range(embedding.shape[1]):
         members = np.flatnonzero(labels == cluster)
-        distances = np.square(rows[members] - rows[members].mean(axis=0)).sum(axis=1) if members.size else np.empty(0)
-        doubt = np.argsort(np.nan_to_num(standing.confidence[members], nan=2.0), kind="stable")
+        confidence = standing.confidence[members]
+        doubt = np.argsort(np.nan_to_num(confidence, nan=2.0), kind="stable")
         facts.append(
             ClusterFacts(
                 size=int(members.size),
                 cohesion=float(standing.common.by_cluster[cluster]),
                 stability=None if stability is None else float(stability[cluster]),
                 by_view=[float(shares.by_cluster[cluster]) for shares in of_views],
-                typical=members[np.argsort(distances, kind="stable")[:n_members]],
+                typical=typical_members(members, rows[members], confidence)[:n_members],
                 doubtful=members[doubt[:n_members]],
             )
         )
     return facts
+
+
+def typical_members(members: NDArray[np.intp], rows: Vector, confidence: Vector) -> NDArray[np.intp]:
+    """The more confident half of the members of a cluster, the nearest to the mean of all their rows first."""
+    if not members.size:
+        return members
+    distances = np.square(rows - rows.mean(axis=0)).sum(axis=1)
+    known = np.nan_to_num(confidence, nan=-1.0)
+    order = np.argsort(distances, kind="stable")
+    return members[order[known[order] >= np.median(known)]]
 
 
 def stability_of_clusters(

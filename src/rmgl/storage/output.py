@@ -32,6 +32,7 @@ FILES = {
     "summary.json",
     "features.csv",
     "report.txt",
+    "report.html",
     "embedding.png",
     "layers.png",
     "clusters.png",

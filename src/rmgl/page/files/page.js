@@ -324,10 +324,10 @@
     const choice = make("select", {"aria-label": "View"}, make("option", {value: ""}, "all views"), ...names.map((name) => make("option", {value: name}, name)));
     const features = make("div", {}, featureTable(cluster, ""));
     choice.addEventListener("change", () => features.replaceChildren(featureTable(cluster, choice.value)));
-    const list = (title, members) => make("div", {}, make("h3", {}, title), table(title, entityTitles, members.slice(0, 5).map(entityRow)));
+    const list = (title, caption, members) => make("div", {}, make("h3", {}, title), table(caption, entityTitles, members.slice(0, 5).map(entityRow)));
     panel.replaceChildren(make("h3", {}, swatch(cluster), `Cluster ${cluster}: what distinguishes it from all others?`),
       make("p", {}, make("label", {}, "Features of ", choice)), features,
-      make("div", {class: "lists"}, list("Its most typical members", own.typical), list("Its most doubtful members", own.doubtful)));
+      make("div", {class: "lists"}, list("Its most typical members", "Nearest to the center of the cluster, among the more confident half.", own.typical), list("Its most doubtful members", "Of the lowest confidence.", own.doubtful)));
   }
   byId("cluster-table").addEventListener("click", (event) => {
     const button = event.target.closest("[data-cluster]");
