@@ -1,7 +1,7 @@
 """Print how large the page of a model is, and how long it takes to write: `python scripts/page_sizes.py 2000 100000 1000000`.
 
-Fits of a million rows take half an hour, so a model of 2000 rows of a Gaussian mixture in three views is enlarged: its rows are repeated with
-noise, its layers with their edges moved to random copies, and all entities are shuffled.
+Fits of a million rows take half an hour, so a model of 2000 rows of a Gaussian mixture in three views is enlarged: its rows are repeated
+with noise, its layers with their edges moved to random copies, and all entities are shuffled.
 """
 
 from __future__ import annotations

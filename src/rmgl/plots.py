@@ -52,7 +52,8 @@ def embedding_data(embedding: ArrayLike, *, method: str = "tsne", random_state: 
         return np.pad(rows, ((0, 0), (max(0, 2 - rows.shape[1]), 0)))[:, -2:]
     if method == "pca" or (method == "tsne" and not _tsne_possible(rows)):
         components = min(2, *rows.shape)
-        return np.pad(PCA(components).fit_transform(rows), ((0, 0), (0, 2 - components)))
+        with np.errstate(invalid="ignore"):  # of one cluster all rows are equal
+            return np.pad(PCA(components).fit_transform(rows), ((0, 0), (0, 2 - components)))
     if method == "tsne":
         last = _last_tsne if len(rows) <= TSNE_ROWS else _last_tsne.__wrapped__
         return last(rows.shape, rows.tobytes(), random_state).copy()

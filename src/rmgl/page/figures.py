@@ -64,12 +64,12 @@ def scatter(details: list[tuple[str, str]], points: NDArray[np.float64]) -> Any:
     plot.background_fill_alpha = plot.border_fill_alpha = 0.0
     image = models.ColumnDataSource({"image": [], "x": [], "y": [], "width": [], "height": []}, name="density")
     plot.image_rgba("image", "x", "y", "width", "height", source=image, level="image")
-    edges = models.ColumnDataSource({name: [] for name in ("x0", "y0", "x1", "y1", "width")}, name="edges")
-    plot.segment("x0", "y0", "x1", "y1", line_width="width", line_color="#888888", line_alpha=0.8, source=edges)
     columns = ["x", "y", "color", *(column for _, column in details)]
     dots_source = models.ColumnDataSource({column: [] for column in columns}, name="points")
     dots = plot.scatter("x", "y", source=dots_source, size=6, fill_color="color", line_color=None, fill_alpha=0.8, name="dots")
     dots.nonselection_glyph.fill_alpha = 0.12
+    edges = models.ColumnDataSource({name: [] for name in ("x0", "y0", "x1", "y1", "width")}, name="edges")
+    plot.segment("x0", "y0", "x1", "y1", line_width="width", line_color="#888888", line_alpha=0.8, source=edges, name="lines")
     rings = models.ColumnDataSource({"x": [], "y": []}, name="rings")
     plot.scatter("x", "y", source=rings, size=18, fill_color=None, line_color="#888888", line_width=3, name="ring")
     names = models.ColumnDataSource({"x": [], "y": [], "text": []}, name="names")
@@ -80,7 +80,10 @@ def scatter(details: list[tuple[str, str]], points: NDArray[np.float64]) -> Any:
         "text_font_size": "16px",
         "text_font": {"value": "system-ui, sans-serif"},
     }
-    plot.text("x", "y", "text", source=names, text_outline_color="white", name="numbers", **outline)
+    box: dict[str, Any] = {"background_fill_color": "white", "background_fill_alpha": 0.85, "padding": 3, "border_radius": 6}
+    plot.text("x", "y", "text", source=names, name="numbers", **outline, **box)
+    for tool in plot.select(type=models.TapTool) + plot.select(type=models.LassoSelectTool):
+        tool.renderers = [dots]
     plot.add_tools(models.HoverTool(renderers=[dots], tooltips=[(title, f"@{column}") for title, column in details]))
     return plot
 

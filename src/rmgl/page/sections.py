@@ -6,7 +6,7 @@ import numpy as np
 
 from rmgl.page.content import Content
 from rmgl.page.elements import Html, bar, element, joined, shortened, table
-from rmgl.page.words import NAME, about_doubt, choices, listed, most_important, one_line, percent, plural, trust_word, verdict
+from rmgl.page.words import NAME, about_doubt, choices, listed, most_important, one_line, percent, plural, trust_word, verdict, warnings_of
 from rmgl.results.standing import agreement_of_views
 
 
@@ -25,12 +25,12 @@ def verdict_section(content: Content) -> Html:
     """How far the answer can be trusted, what was found, and what speaks against it."""
     report, word = content.model.report_, trust_word(content.model.report_)
     sentences = verdict(content.model, content.standing.doubtful.size)
-    warnings = [element("li", f"{warning[:1].upper()}{warning[1:]}.") for warning in report.warnings]
+    warnings = [element("li", warning) for warning in warnings_of(report)]
     heading = element("h3", f"{plural(len(warnings), 'warning')}")
     return joined(
         [
-            element("p", element("span", f"Trust: {word}", class_=f"badge {word}"), " ", sentences[0], class_="verdict"),
             element("div", heading, element("ul", *warnings), class_="warnings") if warnings else "",
+            element("p", element("span", f"Trust: {word}", class_=f"badge {word}"), " ", sentences[0], class_="verdict"),
             element("p", sentences[1], class_="verdict"),
         ]
     )
@@ -231,5 +231,6 @@ def how_to_read(content: Content) -> Html:
         f"Confidence: the share of an entity's edge weight in the common graph that leads to its own cluster. Doubtful: {about_doubt()}."
     )
     if not shown.complete:
-        said.append(f"Of the neighbors of an entity, the page holds the {shown.most_neighbors} with the largest weights in each layer.")
+        most = "one with the largest weight" if shown.most_neighbors == 1 else f"{shown.most_neighbors} with the largest weights"
+        said.append(f"Of the neighbors of an entity, the page holds the {most} in each layer.")
     return joined(element("p", sentence, class_="note") for sentence in said)

@@ -16,7 +16,7 @@ MOST_POINTS = 100_000
 SAMPLE = 15_000
 MOST_LINKS = 1_200_000
 """Neighbors on the page of all points and layers together,"""
-LINKS_OF_SAMPLE = 120_000
+LINKS_OF_SAMPLE = 300_000
 """and where there is a sample."""
 MOST_NEIGHBORS = 30
 """Neighbors of an entity in a layer."""

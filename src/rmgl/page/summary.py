@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rmgl.page.elements import Html, element, joined, table
-from rmgl.page.words import found, one_line, percent, trust_word, verdict
+from rmgl.page.words import found, one_line, percent, trust_word, verdict, warnings_of
 from rmgl.results.fitted import Fitted
 from rmgl.results.standing import standing_of
 
@@ -17,7 +17,7 @@ def summary_of(model: Fitted) -> Html:
     return element(
         "div",
         element("p", element("b", f"RMGL, trust {trust_word(report)}. "), verdict(model, n_doubtful)[0]),
-        element("ul", *(element("li", warning) for warning in report.warnings)) if report.warnings else "",
+        element("ul", *(element("li", warning) for warning in warnings_of(report))) if report.warnings else "",
         element("p", found(model, n_doubtful)),
         element("p", f"Sizes of the clusters: {', '.join(map(str, sizes))}."),
         table(("View", "Weight", "Roughness"), rows, "Views"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from rmgl.page.elements import shortened
 from rmgl.results.fitted import Fitted
@@ -13,7 +12,7 @@ from rmgl.results.standing import DOUBTFUL
 NAME = 40
 """Longest name of a view in tables and sentences."""
 ADVICE = {
-    "good": "You can trust these clusters",
+    "good": "These clusters look reliable",
     "fair": "Use these clusters with care",
     "poor": "Do not rely on these clusters",
 }
@@ -33,7 +32,7 @@ def verdict(model: Fitted, n_doubtful: int) -> list[str]:
     if report.trust is None:
         first = "How far these clusters can be trusted was not examined."
     else:
-        first = f"{ADVICE.get(report.trust.word, report.trust.word)}: {'; '.join(report.trust.reasons)}."
+        first = f"{ADVICE.get(report.trust.word, report.trust.word)}: {brief('; '.join(report.trust.reasons), report)}."
     return [first, found(model, n_doubtful)]
 
 
@@ -67,9 +66,21 @@ def about_doubt() -> str:
     return f"less than {percent(DOUBTFUL)} of its edge weight in the common graph leads to its own cluster"
 
 
+def warnings_of(report: Report) -> list[str]:
+    """The warnings of the report as sentences."""
+    return [f"{warning[:1].upper()}{warning[1:]}." for warning in (brief(warning, report) for warning in report.warnings)]
+
+
+def brief(text: str, report: Report) -> str:
+    """A text in which the names of views are shortened, as everywhere on the page."""
+    for view in report.views:
+        text = text.replace(repr(view.name), repr(one_line(view.name))).replace(view.name, one_line(view.name))
+    return text
+
+
 def choices(report: Report) -> list[str]:
     """The lines of the report on what was chosen and why, without the numbers that the page shows in tables."""
-    lines = str(replace(report, views=[replace(view, name=one_line(view.name)) for view in report.views])).splitlines()
+    lines = brief(str(report), report).splitlines()
     table = next((at for at, line in enumerate(lines) if line.startswith("view  ")), len(lines))
     after = table + 1 + len(report.views)
     kept = [*lines[1:table], *lines[after:]]

@@ -149,8 +149,9 @@
     drawBlocks();
     for (const swatch of document.querySelectorAll("[data-swatch]")) swatch.style.background = categoryColor(Number(swatch.dataset.swatch));
     const name = model("numbers").glyph;
-    name.text_color = {value: text}; name.text_outline_color = {value: back};
+    name.text_color = {value: text}; name.background_fill_color = {value: back};
     model("ring").glyph.line_color = {value: text};
+    model("lines").glyph.line_color = {value: text};
     const evidence = model("evidence");
     if (evidence) {
       for (const axis of [...evidence.below, ...evidence.left]) if (axis.major_label_text_color !== undefined) axis.setv({major_label_text_color: text, axis_label_text_color: text, axis_line_color: text});
@@ -176,13 +177,13 @@
   const swatch = (cluster) => make("span", {class: "swatch", style: `background:${categoryColor(cluster)}`, "data-swatch": cluster, "aria-hidden": "true"});
   const clusterCell = (cluster) => cluster < 0 || cluster === NOTHING ? ["none"] : [swatch(cluster), String(cluster)];
   function entityButton(at) {
-    return at < n ? make("button", {type: "button", class: "link", onclick: () => select([at]), "data-entity": at}, idOf(at)) : idOf(at);
+    return at < n ? make("button", {type: "button", class: idOf(at).length > 16 ? "link" : "link short", onclick: () => select([at]), "data-entity": at}, idOf(at)) : idOf(at);
   }
   function table(caption, titles, rows, kind = "", style = "") {
     const head = make("thead", {}, make("tr", {}, ...titles.map((title) => make("th", {scope: "col"}, title))));
     const body = make("tbody", {}, ...rows.map((cells) => make("tr", {}, ...cells.map((cell, at) => {
       const content = Array.isArray(cell) ? cell : [cell];
-      return at === 0 ? make("th", {scope: "row"}, ...content) : make("td", {class: "number", "data-title": titles[at]}, ...content);
+      return at === 0 ? make("th", {scope: "row"}, ...content) : make("td", {class: typeof cell === "string" && !/^[-+]?[0-9∞]/.test(cell) ? "" : "number", "data-title": titles[at]}, ...content);
     }))));
     return make("div", {class: `scroll ${kind}`, tabindex: 0, role: "region", "aria-label": caption}, make("table", {class: style}, make("caption", {}, caption), head, body));
   }
@@ -360,5 +361,10 @@
   follow();
   showCluster(0);
   paint();
-  window.rmgl = {facts, arrays, source, plot: model("plot"), select, ready: true};
+  // Where a point is drawn, in pixels of the window; used by tests of the page.
+  function placeOf(at) {
+    const view = Bokeh.index.get_one(model("plot")), box = view.canvas.el.getBoundingClientRect();
+    return [box.left + view.frame.x_scale.compute(arrays.x[at]), box.top + view.frame.y_scale.compute(arrays.y[at])];
+  }
+  window.rmgl = {facts, arrays, source, plot: model("plot"), select, placeOf, ready: true};
 })();
