@@ -44,7 +44,9 @@ def test_shares_are_counted_edges(layers, n_rows, monkeypatch):
             assert np.isnan([found.confidence[node], found.agreement[node], found.common.of_named[node]]).all()
             assert found.common.named[node] == -1
             continue
-        assert found.confidence[node] == pytest.approx(total[LABELS[node]] / total.sum())
+        own, others = total[LABELS[node]], np.delete(total, LABELS[node])
+        assert found.common.own[node] == pytest.approx(own / total.sum())
+        assert found.confidence[node] == pytest.approx(own / (own + others.max()))
         assert found.common.named[node] == total.argmax()
         assert found.common.of_named[node] == pytest.approx(total.max() / total.sum())
         asked = [votes for votes in each if votes.any()]
@@ -55,6 +57,16 @@ def test_shares_are_counted_edges(layers, n_rows, monkeypatch):
         assert found.layers[0].by_cluster[cluster] == pytest.approx(votes[cluster] / votes.sum())
     assert (np.diff(found.confidence[found.doubtful]) >= 0).all()
     assert set(found.doubtful) == set(np.flatnonzero(found.confidence < standing.DOUBTFUL))
+
+
+def test_weak_edges_to_all_clusters_are_no_doubt():
+    """In a complete graph with heavier edges inside, the share of a cluster is small, but no other one comes near."""
+    weights = np.where(LABELS[:, None] == LABELS, 5.0, 1.0) - 5.0 * np.eye(30)
+    found = standing_of([given_layer(Origin("a"), sparse.csr_array(weights))], np.ones(1), LABELS, 3)
+    assert found.confidence == pytest.approx(45 / 55)
+    assert found.doubtful.size == 0
+    one = standing_of([given_layer(Origin("a"), sparse.csr_array(weights))], np.ones(1), np.zeros(30, dtype=int), 1)
+    assert (one.confidence == 1).all()
 
 
 def test_agreement_of_views_leaves_out_entities_without_edges(layers):

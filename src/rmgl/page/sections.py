@@ -6,7 +6,19 @@ import numpy as np
 
 from rmgl.page.content import Content
 from rmgl.page.elements import Html, bar, element, joined, shortened, table
-from rmgl.page.words import NAME, about_doubt, choices, listed, most_important, one_line, percent, plural, trust_word, verdict, warnings_of
+from rmgl.page.words import (
+    NAME,
+    about_confidence,
+    choices,
+    listed,
+    most_important,
+    one_line,
+    percent,
+    plural,
+    trust_word,
+    verdict,
+    warnings_of,
+)
 from rmgl.results.standing import agreement_of_views
 
 
@@ -227,9 +239,7 @@ def how_to_read(content: Content) -> Html:
             f"{n:,} entities are too many for single points: the background shows how many there are in each place, in the color of the "
             f"cluster of most of them, and the points are a sample of {shown.n_points:,}, which includes the most doubtful entities."
         )
-    said.append(
-        f"Confidence: the share of an entity's edge weight in the common graph that leads to its own cluster. Doubtful: {about_doubt()}."
-    )
+    said.append(about_confidence())
     if not shown.complete:
         most = "one with the largest weight" if shown.most_neighbors == 1 else f"{shown.most_neighbors} with the largest weights"
         said.append(f"Of the neighbors of an entity, the page holds the {most} in each layer.")

@@ -62,8 +62,12 @@ def most_important(model: Fitted) -> str:
     return f"view {names[first]} counts most ({percent(weights[first])}) and {names[last]} least ({percent(weights[last])})"
 
 
-def about_doubt() -> str:
-    return f"less than {percent(DOUBTFUL)} of its edge weight in the common graph leads to its own cluster"
+def about_confidence() -> str:
+    """What confidence is, and which entities are doubtful."""
+    return (
+        "Confidence compares the edge weight of an entity to its own cluster with that to the strongest other cluster: 100\xa0% if there "
+        f"is no other, 50\xa0% if both are equal. Entities below {percent(DOUBTFUL)} are called doubtful."
+    )
 
 
 def warnings_of(report: Report) -> list[str]:

@@ -1,7 +1,8 @@
 """How firmly every entity stands in its cluster, as the learned graphs see it.
 
-In a layer, an entity *names* the cluster to which most of its edge weight leads. Its *confidence* is the share of its edge weight in the
-common graph, the sum of the layers times beta, that leads to its own cluster.
+In a layer, an entity *names* the cluster to which most of its edge weight leads. Its *confidence* is a / (a + b), where a is its edge
+weight to its own cluster and b that to the strongest other cluster in the common graph, the sum of the layers times beta: 1 if there is no
+other, 1/2 if both are equally strong. In dense graphs every entity has weak edges to all clusters, which this does not count as doubt.
 """
 
 from __future__ import annotations
@@ -32,6 +33,8 @@ class Shares:
     """The cluster that gets the largest share; -1 without edges."""
     of_named: Vector
     """The share of that cluster."""
+    of_rival: Vector
+    """The largest share of another cluster than its own; 0 if there is none."""
     by_cluster: Vector
     """The share of the edge weight of the members of every cluster that stays inside it; NaN for a cluster without edges."""
 
@@ -47,7 +50,8 @@ class Standing:
 
     @property
     def confidence(self) -> Vector:
-        return self.common.own
+        """Its own cluster against the strongest other one, from 0 to 1; NaN without edges."""
+        return self.common.own / (self.common.own + self.common.of_rival)
 
     @property
     def doubtful(self) -> NDArray[np.intp]:
@@ -80,7 +84,8 @@ def standing_of(layers: Sequence[Layer], beta: Vector, labels: NDArray[np.intp],
 def shares_in(graphs: Sequence[sparse.csr_array], weights: Sequence[float], clusters: sparse.csr_array, labels: NDArray[np.intp]) -> Shares:
     """The shares in a weighted sum of graphs, which is never formed."""
     n, n_clusters = clusters.shape
-    own, of_named, named = np.full(n, np.nan), np.full(n, np.nan), np.full(n, -1, dtype=np.intp)
+    own, of_named, of_rival = (np.full(n, np.nan) for _ in range(3))
+    named = np.full(n, -1, dtype=np.intp)
     inside, degrees = np.zeros(n_clusters), np.zeros(n_clusters)
     for start in range(0, n, ROWS):
         rows = np.arange(start, min(start + ROWS, n))
@@ -94,8 +99,10 @@ def shares_in(graphs: Sequence[sparse.csr_array], weights: Sequence[float], clus
         own[rows[linked]] = mine[linked] / total[linked]
         named[rows[linked]] = votes[linked].argmax(axis=1)
         of_named[rows[linked]] = votes[linked].max(axis=1) / total[linked]
+        votes[np.arange(rows.size), labels[rows]] = 0.0
+        of_rival[rows[linked]] = votes[linked].max(axis=1) / total[linked]
     by_cluster = np.divide(inside, degrees, out=np.full(n_clusters, np.nan), where=degrees > 0)
-    return Shares(own, named, of_named, by_cluster)
+    return Shares(own, named, of_named, of_rival, by_cluster)
 
 
 def agreement_of_views(of_views: Sequence[Shares]) -> NDArray[np.float64]:

@@ -1,6 +1,6 @@
 "use strict";
 (async () => {
-  const UNKNOWN = 255, NOTHING = 65535, LISTED = 200, MATCHES = 12;
+  const UNKNOWN = 255, NOTHING = 65535, LISTED = 200, NEIGHBORS = 40;
   const LIGHT = ["#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#B8A900", "#000000", "#7F3C8D", "#8C8C8C"];
   const DARK = ["#4FA8E0", "#E69F00", "#1FBF92", "#F07A2B", "#E29BC3", "#8ACDF5", "#D6C72B", "#FFFFFF", "#B77BC9", "#A0A0A0"];
   const SCALE = [[0, 34, 78], [53, 69, 108], [102, 105, 112], [148, 142, 119], [200, 184, 102], [254, 232, 56]];  // cividis
@@ -177,7 +177,7 @@
   const swatch = (cluster) => make("span", {class: "swatch", style: `background:${categoryColor(cluster)}`, "data-swatch": cluster, "aria-hidden": "true"});
   const clusterCell = (cluster) => cluster < 0 || cluster === NOTHING ? ["none"] : [swatch(cluster), String(cluster)];
   function entityButton(at) {
-    return at < n ? make("button", {type: "button", class: idOf(at).length > 16 ? "link" : "link short", onclick: () => select([at]), "data-entity": at}, idOf(at)) : idOf(at);
+    return at < n ? make("button", {type: "button", class: idOf(at).length > 20 ? "link" : "link short", onclick: () => select([at]), "data-entity": at}, idOf(at)) : idOf(at);
   }
   function table(caption, titles, rows, kind = "", style = "") {
     const head = make("thead", {}, make("tr", {}, ...titles.map((title) => make("th", {scope: "col"}, title))));
@@ -257,7 +257,7 @@
         make("p", {class: "note"}, "Click a point or a name, or find an id, to see what each view says about the entity and which neighbors it has."));
       return;
     }
-    const at = selection[0], cluster = arrays.cluster[at], neighbors = neighborsOf(at);
+    const at = selection[0], cluster = arrays.cluster[at], all = neighborsOf(at), neighbors = all.slice(0, NEIGHBORS);
     drawNeighbors(at, neighbors);
     panel.append(make("h3", {}, "Entity ", idOf(at)), make("p", {}, swatch(cluster), `Cluster ${cluster}, confidence ${percent(confidence(at))}, outlier score ${share(arrays.outlier[at]).toFixed(2)} (0 ordinary, 1 far from all).`));
     const rows = facts.layers.map((layer, number) => {
@@ -267,8 +267,8 @@
     });
     panel.append(table("What each layer says: the cluster to which most of the entity's edge weight leads", ["Layer", "Says cluster", "Share", `Share of cluster ${cluster}`], rows));
     const titles = ["Neighbor", "Cluster", ...facts.layers.map((layer) => layer.name.length > 14 ? `${layer.name.slice(0, 13)}…` : layer.name)];
-    const listed = neighbors.slice(0, 40).map(([other, weights]) => [entityButton(other), clusterCell(arrays.cluster[other]), ...weights.map((weight) => weight ? weight.toPrecision(2) : "")]);
-    panel.append(table(`${neighbors.length} neighbors; weights by layer, the strongest first`, titles, listed, "tall"));
+    const listed = neighbors.map(([other, weights]) => [entityButton(other), clusterCell(arrays.cluster[other]), ...weights.map((weight) => weight ? weight.toPrecision(2) : "")]);
+    panel.append(table(`${all.length > NEIGHBORS ? `The strongest ${NEIGHBORS} of ${all.length}` : all.length} neighbors; weights by layer`, titles, listed, "tall"));
   }
   function showMembers() {
     const place = byId("members"), some = selection.length > 0;
