@@ -81,6 +81,21 @@ def test_cluster_writes_a_complete_folder(files, capsys):
     assert "90 rows, 2 views, 3 clusters" in capsys.readouterr().out
 
 
+def test_the_page_is_named_at_the_end_and_can_be_left_out(files, capsys, monkeypatch):
+    call = ("cluster", files / "all.npz", "-k", 3, "--no-plots", "--force", "-o", files / "out")
+    assert run(*call) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == f"open in a browser: {files / 'out' / 'report.html'}"
+    assert run(*call, "--no-report") == 0
+    assert not (files / "out" / "report.html").exists()
+    assert "report.html" not in "".join(capsys.readouterr())
+    monkeypatch.setattr("rmgl.cli.find_spec", lambda name: None)
+    assert run(*call) == 0
+    assert not (files / "out" / "report.html").exists()
+    told = capsys.readouterr()
+    assert told.err.count("pip install 'rmgl[report]'") == 1
+    assert "browser" not in told.out
+
+
 def test_every_kind_of_file_gives_the_same_labels(files):
     assert run("cluster", files / "all.npz", "-k", 3, "-o", files / "reference", "--no-plots") == 0
     wanted = labels(files / "reference")["label"]
