@@ -240,5 +240,6 @@ def test_small_parts():
     assert as_bytes(np.array([0.0, 1.0, np.nan, 0.5])).tolist() == [0, 254, 255, 127]
     assert element("p", HOSTILE).count("<") == 2
     assert '"' not in element("p", title='"').replace('title="&quot;"', "")
-    assert "width:0" in bar(float("nan"), "unknown")
+    assert "width" not in bar(float("nan"), "unknown")
+    assert "width:50.0%" in bar(0.5, "half")
     assert shortened("a\ud800b\x00") == "a\ufffdb\ufffd"

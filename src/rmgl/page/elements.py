@@ -74,6 +74,7 @@ def table(titles: Iterable[Any], rows: Iterable[Iterable[Any]], caption: str, **
 
 def bar(share: float, text: str) -> Html:
     """Make a table cell with a bar and a number; a share that is not known has no bar."""
-    known = share == share
-    width = f"width:{100 * min(1.0, max(0.0, share)):.1f}%" if known else "width:0"
-    return element("td", element("span", element("span", style=width), class_="bar", aria_hidden="true"), text, class_="number")
+    if share != share:
+        return element("td", text, class_="number")
+    filled = element("span", style=f"width:{100 * min(1.0, max(0.0, share)):.1f}%")
+    return element("td", element("span", filled, class_="bar", aria_hidden="true"), text, class_="number")

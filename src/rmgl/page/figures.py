@@ -39,8 +39,8 @@ def as_item(figure: Any, target: str) -> Any:
     return bokeh("embed").json_item(figure, target)
 
 
-def scatter(details: list[tuple[str, str]], points: NDArray[np.float64]) -> Any:
-    """The common embedding. `details` lists titles and columns that are shown when the pointer is over a point."""
+def scatter(points: NDArray[np.float64]) -> Any:
+    """The common embedding. The page fills in what it shows, and follows the pointer."""
     models = bokeh("models")
     low, high = points.min(axis=0), points.max(axis=0)
     margin = MARGIN * np.where(high > low, high - low, 1.0)
@@ -52,7 +52,7 @@ def scatter(details: list[tuple[str, str]], points: NDArray[np.float64]) -> Any:
         height=520,
         sizing_mode="stretch_width",
         output_backend="webgl",
-        tools="pan,lasso_select,box_zoom,zoom_in,zoom_out,tap,reset,save",
+        tools="pan,lasso_select,box_zoom,zoom_in,zoom_out,reset,save",
         active_drag="pan",
         toolbar_location="above",
     )
@@ -64,8 +64,7 @@ def scatter(details: list[tuple[str, str]], points: NDArray[np.float64]) -> Any:
     plot.background_fill_alpha = plot.border_fill_alpha = 0.0
     image = models.ColumnDataSource({"image": [], "x": [], "y": [], "width": [], "height": []}, name="density")
     plot.image_rgba("image", "x", "y", "width", "height", source=image, level="image")
-    columns = ["x", "y", "color", *(column for _, column in details)]
-    dots_source = models.ColumnDataSource({column: [] for column in columns}, name="points")
+    dots_source = models.ColumnDataSource({"x": [], "y": [], "color": []}, name="points")
     dots = plot.scatter("x", "y", source=dots_source, size=6, fill_color="color", line_color=None, fill_alpha=0.8, name="dots")
     dots.nonselection_glyph.fill_alpha = 0.12
     edges = models.ColumnDataSource({name: [] for name in ("x0", "y0", "x1", "y1", "width")}, name="edges")
@@ -82,9 +81,7 @@ def scatter(details: list[tuple[str, str]], points: NDArray[np.float64]) -> Any:
     }
     box: dict[str, Any] = {"background_fill_color": "white", "background_fill_alpha": 0.85, "padding": 3, "border_radius": 6}
     plot.text("x", "y", "text", source=names, name="numbers", **outline, **box)
-    for tool in plot.select(type=models.TapTool) + plot.select(type=models.LassoSelectTool):
-        tool.renderers = [dots]
-    plot.add_tools(models.HoverTool(renderers=[dots], tooltips=[(title, f"@{column}") for title, column in details]))
+    plot.select_one(models.LassoSelectTool).renderers = [dots]
     return plot
 
 

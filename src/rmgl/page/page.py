@@ -18,15 +18,6 @@ from rmgl.results.explain import Explanation, check_feature_names, explain_clust
 from rmgl.results.fitted import Fitted
 from rmgl.views.views import Views
 
-DETAILS = [
-    ("id", "id"),
-    ("cluster", "cluster"),
-    ("confidence", "confidence"),
-    ("view agreement", "agreement"),
-    ("outlier score", "outlier"),
-]
-"""What is shown when the pointer is over a point."""
-
 
 @dataclass(frozen=True)
 class Given:
@@ -65,7 +56,7 @@ def content_of(model: Fitted, given: Given, kept: Views, of_unit_length: bool = 
 def page_of(content: Content) -> str:
     """The page as text."""
     facts = facts_of(content)
-    facts["figures"] = [figures.as_item(figures.scatter(DETAILS, content.points), "scatter")]
+    facts["figures"] = [figures.as_item(figures.scatter(content.points), "scatter")]
     if content.model.number_ is not None:
         facts["figures"].append(figures.as_item(figures.number_of_clusters(content.model.number_), "evidence"))
     parts: dict[str, Any] = {

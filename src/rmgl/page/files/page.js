@@ -91,12 +91,7 @@
   const source = model("points"), edges = model("edges"), rings = model("rings");
   if (window.innerWidth <= 620) model("plot").height = 400;
   model("dots").glyph.size = {value: n > 50000 ? 3 : n > 10000 ? 4 : n > 400 ? 6 : 9};
-  const texts = (values) => points.map((at) => percent(share(values[at])));
-  source.data = {
-    x: arrays.x.subarray(0, n), y: arrays.y.subarray(0, n), color: new Array(n).fill("#888888"), id: points.map(idOf),
-    cluster: Array.from(arrays.cluster.subarray(0, n)), confidence: texts(arrays.confidence), agreement: texts(arrays.agreement),
-    outlier: points.map((at) => share(arrays.outlier[at]).toFixed(2)),
-  };
+  source.data = {x: arrays.x.subarray(0, n), y: arrays.y.subarray(0, n), color: new Array(n).fill("#888888")};
   function middle(values) { values.sort((a, b) => a - b); return values[values.length >> 1]; }
   function clusterNames() {
     const found = {x: [], y: [], text: []};
@@ -361,10 +356,40 @@
   follow();
   showCluster(0);
   paint();
-  // Where a point is drawn, in pixels of the window; used by tests of the page.
+  // ---- pointer: the nearest point is named, and a click selects it ----
+  const plotView = () => Bokeh.index.get_one(model("plot"));
+  function nearest(event, reach) {
+    const {x_scale, y_scale} = plotView().frame;
+    const left = x_scale.compute(0), across = x_scale.compute(1) - left, top = y_scale.compute(0), down = y_scale.compute(1) - top;
+    let found = null, least = reach * reach;
+    for (let at = 0; at < n; at++) {
+      const distance = (left + across * arrays.x[at] - event.sx) ** 2 + (top + down * arrays.y[at] - event.sy) ** 2;
+      if (distance <= least) { least = distance; found = at; }
+    }
+    return found;
+  }
+  const tip = make("div", {id: "tip", hidden: ""});
+  document.body.append(tip);
+  function name(event) {
+    const at = nearest(event, 8);
+    tip.hidden = at === null;
+    if (at === null) return;
+    tip.replaceChildren(make("strong", {}, idOf(at)), make("br"), swatch(arrays.cluster[at]), `Cluster ${arrays.cluster[at]}, confidence ${percent(confidence(at))}`,
+      make("br"), `views agree ${percent(share(arrays.agreement[at]))}, outlier score ${share(arrays.outlier[at]).toFixed(2)}`);
+    const choice = choices[Number(byId("color").value)];
+    if (choice.kind === "categories") tip.append(make("br"), `${choice.title}: ${choice.names[choice.of(at)]}`);
+    if (choice.kind === "numbers" && choice.of(at) === choice.of(at)) tip.append(make("br"), `${choice.title}: ${digits(choice.of(at))}`);
+    const [x, y] = placeOf(at);
+    tip.style.left = `${Math.max(4, Math.min(x + 14, window.innerWidth - tip.offsetWidth - 8)) + window.scrollX}px`;
+    tip.style.top = `${y + 14 + window.scrollY}px`;
+  }
+  model("plot").on_event("mousemove", name);
+  model("plot").on_event("mouseleave", () => { tip.hidden = true; });
+  model("plot").on_event("tap", (event) => { const at = nearest(event, 12); select(at === null ? [] : [at]); });
   function placeOf(at) {
-    const view = Bokeh.index.get_one(model("plot")), box = view.canvas.el.getBoundingClientRect();
+    const view = plotView(), box = view.canvas.el.getBoundingClientRect();
     return [box.left + view.frame.x_scale.compute(arrays.x[at]), box.top + view.frame.y_scale.compute(arrays.y[at])];
   }
-  window.rmgl = {facts, arrays, source, plot: model("plot"), select, placeOf, ready: true};
+  window.rmgl = {facts, arrays, source, plot: model("plot"), select, placeOf};
+  document.documentElement.dataset.ready = "true";
 })();
