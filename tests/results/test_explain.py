@@ -83,6 +83,9 @@ def test_saved_models_and_tables(fitted, tmp_path):
     assert "gene" in str(part)
     assert len(part.top(2)) == 6
     assert len(table.top(1, by_view=True)) == 9
+    best = frame.groupby(["cluster", "view"], sort=False).head(2)
+    assert pd.DataFrame(table.top(2, by_view=True).as_dict()).equals(best.reset_index(drop=True))
+    assert len(table.top(0)) == 0
 
 
 def test_columns_that_do_not_vary():

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from rmgl.layer import Layer
 from rmgl.page.columns import GivenColumn
 from rmgl.page.distributions import histograms
-from rmgl.page.elements import readable, shortened
+from rmgl.page.elements import shortened
 from rmgl.page.packed import as_bytes
 from rmgl.page.positions import density, positions
 from rmgl.page.shown import MOST_POINTS, Shown, choose_shown
@@ -105,7 +105,6 @@ def facts_of(content: Content) -> dict[str, Any]:
         "sampled": content.sampled,
         "n_clusters": model.n_clusters_,
         "ids": None if content.ids is None else [content.ids[entity] for entity in shown.entities],
-        "views": [readable(name) for name in model.view_names_],
         "layers": [{"name": shortened(layer.name, 60), "role": layer.role} for layer in model.layers_],
         "columns": [{"name": shortened(column.name, 60), "categories": column.categories} for column in content.columns],
         "most_neighbors": shown.most_neighbors,

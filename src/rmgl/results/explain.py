@@ -74,14 +74,13 @@ class Explanation:
         """Return the `n` features with the largest effects of each cluster or, with `by_view`, of each cluster and view."""
         if n < 0:
             raise ValueError(f"n={n} is not a number of features: give a whole number >= 0")
-        groups = [(c, v) if by_view else c for c, v in zip(self.cluster.tolist(), self.view.tolist(), strict=True)]
-        seen: dict[Any, int] = {}
-        kept = []
-        for row, group in enumerate(groups):
-            seen[group] = seen.get(group, 0) + 1
-            if seen[group] <= n:
-                kept.append(row)
-        return self._rows(np.array(kept, dtype=np.intp))
+        codes = {name: code for code, name in enumerate(dict.fromkeys(self.view.tolist()))}
+        views = np.fromiter(map(codes.__getitem__, self.view.tolist()), dtype=np.intp, count=len(self))
+        groups = self.cluster * len(codes) + views if by_view else self.cluster
+        order = np.argsort(groups, kind="stable")
+        _, first, counts = np.unique(groups[order], return_index=True, return_counts=True)
+        rank = np.arange(len(self)) - np.repeat(first, counts)
+        return self._rows(np.sort(order[rank < n]))
 
     def of_cluster(self, cluster: int) -> Explanation:
         """Return the rows of one cluster."""
