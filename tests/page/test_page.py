@@ -15,7 +15,7 @@ from rmgl.page.distributions import N_BINS, histogram
 from rmgl.page.elements import bar, element, shortened
 from rmgl.page.packed import as_bytes, unpacked
 from rmgl.page.page import Given, content_of, page_of
-from rmgl.page.positions import density, positions
+from rmgl.page.positions import density, positions, spread_out
 from rmgl.page.sections import distinguishing, number_section, supporting, verdict_section
 from rmgl.page.shown import choose_shown, strongest
 from rmgl.page.words import verdict
@@ -208,6 +208,19 @@ def test_places_beyond_the_sample(monkeypatch):
     centers = np.array([points[labels == k].mean(axis=0) for k in range(4)])
     nearest = np.square(points[:, None] - centers).sum(axis=2).argmin(axis=1)
     assert (nearest == labels).all()
+
+
+def test_members_at_one_place_are_spread():
+    rng = np.random.default_rng(0)
+    points, labels = np.r_[np.zeros((50, 2)), rng.normal(size=(50, 2))], np.repeat([0, 1], 50)
+    found, count = spread_out(points, labels)
+    assert count == 1
+    np.testing.assert_array_equal(found[50:], points[50:])
+    assert np.square(found[:50] - found[:50].mean(axis=0)).sum(axis=1).max() ** 0.5 < 0.06 * np.ptp(points, axis=0).max()
+    assert len(np.unique(found[:50].round(9), axis=0)) == 50
+    alone, count = spread_out(np.zeros((3, 2)), np.arange(3))
+    assert count == 0
+    assert (alone == 0).all()
 
 
 def test_density_counts_every_point():

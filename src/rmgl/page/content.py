@@ -13,7 +13,7 @@ from rmgl.page.columns import GivenColumn
 from rmgl.page.distributions import histograms
 from rmgl.page.elements import shortened
 from rmgl.page.packed import as_bytes
-from rmgl.page.positions import density, positions
+from rmgl.page.positions import density, positions, spread_out
 from rmgl.page.shown import MOST_POINTS, Shown, choose_shown
 from rmgl.plots import layer_data
 from rmgl.results.clusters import ClusterFacts, cluster_facts, stability_of_clusters
@@ -49,6 +49,8 @@ class Content:
     shown: Shown
     points: NDArray[np.float64]
     """The places of all entities."""
+    n_spread: int
+    """Number of clusters whose members were at nearly one place and are spread over a disc."""
 
     @property
     def sampled(self) -> bool:
@@ -74,6 +76,7 @@ def gather(
     drawn: list[dict[str, Any] | None] = [None] * (0 if top is None else len(top))
     if top is not None and views is not None:
         drawn = histograms(top, views, model.labels_)
+    points, n_spread = spread_out(positions(model.embedding_), model.labels_)
     return Content(
         model=model,
         standing=standing,
@@ -84,7 +87,8 @@ def gather(
         ids=ids,
         columns=columns,
         shown=choose_shown(model.layers_, special(model, standing, clusters)),
-        points=positions(model.embedding_),
+        points=points,
+        n_spread=n_spread,
     )
 
 

@@ -9,6 +9,9 @@ from sklearn.neighbors import NearestNeighbors
 from rmgl.plots import TSNE_ROWS, embedding_data
 
 Points = NDArray[np.float64]
+LARGEST_DISC, SPACING = 0.05, 0.012
+"""The radius of a disc of spread points: at most, and per square root of their number, as shares of the picture."""
+GOLDEN_ANGLE = np.pi * (3 - np.sqrt(5))
 NEAREST = 5
 """Sampled entities whose places are averaged for an entity that is not in the sample."""
 
@@ -29,6 +32,34 @@ def positions(embedding: NDArray[np.float64], seed: int = 0) -> Points:
     found: Points = (weights[:, :, None] * places[nearest]).sum(axis=1) / weights.sum(axis=1)[:, None]
     found[chosen] = places
     return found
+
+
+def spread_out(points: Points, labels: NDArray[np.intp]) -> tuple[Points, int]:
+    """Spread the members of clusters that are drawn at nearly one place over a disc, so that each can be seen, and count such clusters.
+
+    A disc of n points has a radius of at most 5 % of the picture. A cluster whose mean distance from its center is below a quarter of it is
+    spread; its points lie on a spiral, as the seeds of a sunflower do.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> points, count = spread_out(np.array([[0.0, 0.0], [0.0, 0.0], [1.0, 0.0], [1.0, 0.3]]), np.array([0, 0, 1, 1]))
+    >>> count, len(np.unique(points.round(6), axis=0))
+    (1, 4)
+    """
+    found, count = points.copy(), 0
+    extent = float(np.ptp(points, axis=0).max()) or 1.0
+    for label in np.unique(labels):
+        members = np.flatnonzero(labels == label)
+        center = points[members].mean(axis=0)
+        radius = extent * min(LARGEST_DISC, SPACING * np.sqrt(members.size))
+        if members.size < 2 or np.sqrt(np.square(points[members] - center).sum(axis=1).mean()) >= radius / 4:
+            continue
+        order = np.arange(members.size)
+        reach, angle = radius * np.sqrt((order + 0.5) / members.size), GOLDEN_ANGLE * order
+        found[members] = center + np.column_stack([reach * np.cos(angle), reach * np.sin(angle)])
+        count += 1
+    return found, count
 
 
 def density(points: Points, labels: NDArray[np.intp], n_clusters: int, n_cells: int) -> tuple[NDArray[np.intp], NDArray[np.intp], Points]:

@@ -9,6 +9,7 @@ from rmgl.page.elements import Html, bar, element, joined, shortened, table
 from rmgl.page.words import (
     NAME,
     about_confidence,
+    about_places,
     choices,
     listed,
     most_important,
@@ -233,11 +234,15 @@ def number_section(content: Content) -> Html:
 def how_to_read(content: Content) -> Html:
     """What the page shows where entities are many, and what its words mean."""
     n, shown = len(content.model.labels_), content.shown
-    said = []
+    said = [about_places(n, content.model.n_clusters_)]
     if content.sampled:
         said.append(
             f"{n:,} entities are too many for single points: the background shows how many there are in each place, in the color of the "
             f"cluster of most of them, and the points are a sample of {shown.n_points:,}, which includes the most doubtful entities."
+        )
+    if content.n_spread:
+        said.append(
+            "Clusters whose members have nearly the same place in the embedding are drawn as discs, so that every point can be seen."
         )
     said.append(about_confidence())
     if not shown.complete:

@@ -62,6 +62,13 @@ def most_important(model: Fitted) -> str:
     return f"view {names[first]} counts most ({percent(weights[first])}) and {names[last]} least ({percent(weights[last])})"
 
 
+def about_places(n_entities: int, n_clusters: int) -> str:
+    """How the places of the entities in the picture were found."""
+    if n_clusters <= 2 or n_entities < 10:
+        return "Places are the principal components of the embedding."
+    return "Places are those of t-SNE, which keeps neighbors together; distances between far groups mean little."
+
+
 def about_confidence() -> str:
     """What confidence is, and which entities are doubtful."""
     return (
