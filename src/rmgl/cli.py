@@ -216,7 +216,7 @@ def demo(output: Path | None, force: bool, jobs: int) -> None:
                 features, page = model.explain(data.views), page_possible()
                 write_results(draft, model, seconds=seconds, pictures=pictures_possible(), explanation=features)
                 if page:
-                    ids = [f"row {row}, digit {digit}" for row, digit in enumerate(data.target)]
+                    ids = [f"{row} (a {digit})" for row, digit in enumerate(data.target)]
                     columns = {"true digit": data.target.astype(str)}
                     model.to_html(draft / "report.html", ids, features, views=data.views, columns=columns)
             click.echo(f"written: {output}")

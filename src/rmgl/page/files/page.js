@@ -172,7 +172,7 @@
   const swatch = (cluster) => make("span", {class: "swatch", style: `background:${categoryColor(cluster)}`, "data-swatch": cluster, "aria-hidden": "true"});
   const clusterCell = (cluster) => cluster < 0 || cluster === NOTHING ? ["none"] : [swatch(cluster), String(cluster)];
   function entityButton(at) {
-    return at < n ? make("button", {type: "button", class: idOf(at).length > 20 ? "link" : "link short", onclick: () => select([at]), "data-entity": at}, idOf(at)) : idOf(at);
+    return at < n ? make("button", {type: "button", class: idOf(at).length > 14 ? "link" : "link short", onclick: () => select([at]), "data-entity": at}, idOf(at)) : idOf(at);
   }
   function table(caption, titles, rows, kind = "", style = "") {
     const head = make("thead", {}, make("tr", {}, ...titles.map((title) => make("th", {scope: "col"}, title))));
