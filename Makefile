@@ -14,7 +14,7 @@ SPREAD := --numprocesses auto
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
 	touch $@
 
-demo: .venv/installed-plot
+demo: .venv/installed-plot,report
 	$(BIN)/rmgl demo --output demo --force
 	@echo "Pictures: demo/embedding.png, demo/layers.png"
 

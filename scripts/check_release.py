@@ -1,8 +1,8 @@
 """What a release must pass: `make release-check`.
 
 Builds the source archive, and the wheel from it; checks that both hold what they should and that the version is the same everywhere;
-installs the wheel into an empty environment and runs the demo from it, without any optional dependency and then with plots. The packages
-are left in `dist`. Nothing is uploaded.
+installs the wheel into an empty environment and runs the demo from it, without any optional dependency and then with plots and page. The
+packages are left in `dist`. Nothing is uploaded.
 """
 
 from __future__ import annotations
@@ -20,7 +20,14 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 DIST = ROOT / "dist"
-IN_WHEEL = {"rmgl/__init__.py", "rmgl/py.typed", "rmgl/datasets/data/uci_digits.npz"}
+IN_WHEEL = {
+    "rmgl/__init__.py",
+    "rmgl/py.typed",
+    "rmgl/datasets/data/uci_digits.npz",
+    "rmgl/page/files/page.html",
+    "rmgl/page/files/page.css",
+    "rmgl/page/files/page.js",
+}
 IN_SOURCES = {"pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", "CITATION.cff", "src/rmgl/py.typed", "tests/conftest.py"}
 LEAST_NMI = 0.945  # of the demo, as in tests/experiments/test_uci.py
 
@@ -77,7 +84,8 @@ def check_demo(wheel: Path, folder: Path) -> None:
     where = Path(run(programs / "python", "-c", "import rmgl; print(rmgl.__file__)").strip())
     expect(where.is_relative_to(folder), f"rmgl was imported from {where}, not from the wheel")
     print(run(programs / "rmgl", "--version"), end="")
-    for extra, pictures in (("", set()), ("[plot]", {"embedding.png", "layers.png"})):
+    drawn = {"embedding.png", "layers.png", "report.html"}
+    for extra, pictures in (("", set()), ("[plot,report]", drawn)):
         if extra:
             install(f"{wheel}{extra}")
         output = folder / f"demo{extra}"
@@ -86,7 +94,7 @@ def check_demo(wheel: Path, folder: Path) -> None:
         scores = [float(line.split()[1]) for line in told.splitlines() if line.startswith("NMI")]
         expect(scores[0] >= LEAST_NMI, f"the demo ends with an NMI of {scores[0]}, below {LEAST_NMI}")
         expect(json.loads((output / "summary.json").read_text(encoding="utf-8"))["n_rows"] == 2000, "the demo did not cluster 2000 rows")
-        written = {path.name for path in output.glob("*.png")}
+        written = {path.name for path in output.iterdir() if path.suffix in (".png", ".html")}
         expect(pictures <= written and bool(pictures) == bool(written), f"rmgl{extra} drew {sorted(written)}, not {sorted(pictures)}")
 
 

@@ -26,7 +26,12 @@ def pytest_xdist_setupnodes():
         os.environ.setdefault(f"{library}_NUM_THREADS", "1")
 
 
-TOGETHER = ("tests/test_benchmarks.py", "tests/experiments/test_reproduce.py", "tests/experiments/test_uci.py")
+TOGETHER = (
+    "tests/page/test_browser.py",
+    "tests/test_benchmarks.py",
+    "tests/experiments/test_reproduce.py",
+    "tests/experiments/test_uci.py",
+)
 """Files whose tests share a costly fixture: one process runs all tests of such a file, and begins with them."""
 
 

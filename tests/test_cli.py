@@ -53,9 +53,11 @@ def test_cluster_writes_a_complete_folder(files, capsys):
     assert sorted(path.name for path in out.iterdir()) == [
         "embedding.npy",
         "embedding.png",
+        "features.csv",
         "labels.csv",
         "layers",
         "layers.png",
+        "report.html",
         "report.txt",
         "summary.json",
     ]
@@ -63,6 +65,9 @@ def test_cluster_writes_a_complete_folder(files, capsys):
     assert table.columns.tolist() == ["row", "label", "outlier_score"]
     assert table["outlier_score"].between(0, 1).all()
     assert table["label"].nunique() == 3
+    features = pd.read_csv(out / "features.csv")
+    assert features.columns.tolist() == ["cluster", "view", "feature", "effect_size", "mean_inside", "mean_outside", "auc"]
+    assert len(features) == 3 * (3 + 5)
     Q = np.load(out / "embedding.npy")
     np.testing.assert_allclose(Q.T @ Q, np.eye(3), atol=1e-9)
     layer = sparse.load_npz(out / "layers" / "second.npz")
@@ -74,6 +79,21 @@ def test_cluster_writes_a_complete_folder(files, capsys):
     assert all(layer["kkt_residual"] <= 1e-6 for layer in summary["layers"])
     assert set(summary["versions"]) == {"python", "rmgl", "numpy", "scipy", "scikit-learn", "numba"}
     assert "90 rows, 2 views, 3 clusters" in capsys.readouterr().out
+
+
+def test_the_page_is_named_at_the_end_and_can_be_left_out(files, capsys, monkeypatch):
+    call = ("cluster", files / "all.npz", "-k", 3, "--no-plots", "--force", "-o", files / "out")
+    assert run(*call) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == f"open in a browser: {files / 'out' / 'report.html'}"
+    assert run(*call, "--no-report") == 0
+    assert not (files / "out" / "report.html").exists()
+    assert "report.html" not in "".join(capsys.readouterr())
+    monkeypatch.setattr("rmgl.cli.find_spec", lambda name: None)
+    assert run(*call) == 0
+    assert not (files / "out" / "report.html").exists()
+    told = capsys.readouterr()
+    assert told.err.count("pip install 'rmgl[report]'") == 1
+    assert "browser" not in told.out
 
 
 def test_every_kind_of_file_gives_the_same_labels(files):

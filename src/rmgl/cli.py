@@ -104,6 +104,7 @@ def cli() -> None:
 )
 @JOBS
 @click.option("--no-plots", is_flag=True, help="Do not draw pictures.")
+@click.option("--no-report", is_flag=True, help="Do not write report.html, the page to explore.")
 @click.option("--graphml", is_flag=True, help="Also write all layers as one graph to layers.graphml (needs networkx).")
 @click.option("--save", type=PATH, help="Also save the model to this file, for `rmgl predict`.")
 @FORCE
@@ -116,6 +117,7 @@ def cluster(
     seed: int,
     jobs: int,
     no_plots: bool,
+    no_report: bool,
     graphml: bool,
     save: Path | None,
     checkpoint: Path | None,
@@ -129,7 +131,7 @@ def cluster(
     """
     if graphml and find_spec("networkx") is None:
         raise BadInput("--graphml needs networkx, which is not installed: pip install 'rmgl[networkx]'")
-    pictures = not no_plots and pictures_possible()
+    pictures, page = not no_plots and pictures_possible(), not no_report and page_possible()
     try:
         check_apart({"output": output, "saved model": save, "checkpoint": checkpoint}, inputs)
         check_folder(output, force)
@@ -142,7 +144,10 @@ def cluster(
         model = RMGL(clusters, random_state=seed, n_jobs=jobs, verbose=int(sys.stderr.isatty()), **parameters)
         seconds = timed_fit(model, views, checkpoint=checkpoint)
         with new_folder(output, force) as draft:
-            write_results(draft, model, seconds=seconds, pictures=pictures, graphml=graphml)
+            features = model.explain(views)
+            write_results(draft, model, seconds=seconds, pictures=pictures, graphml=graphml, explanation=features)
+            if page:
+                model.to_html(draft / "report.html", features=features, views=views)
         if save is not None:
             model.save(save)
         if checkpoint is not None and (model.converged_ or model.n_iter_ == model.max_iter):
@@ -155,6 +160,8 @@ def cluster(
     for doubt in model.report_.warnings:
         click.echo(f"note: {doubt}", err=True)
     click.echo(f"written: {output}" + ("" if save is None else f", {save}"))
+    if page:
+        click.echo(f"open in a browser: {output / 'report.html'}")
 
 
 @cli.command()
@@ -206,8 +213,15 @@ def demo(output: Path | None, force: bool, jobs: int) -> None:
             click.echo(f"{name:9s} {np.mean(values):.4f} +/- {np.std(values):.4f}   over {len(values)} k-means seeds")
         if output is not None:
             with new_folder(output, force) as draft:
-                write_results(draft, model, seconds=seconds, pictures=pictures_possible())
+                features, page = model.explain(data.views), page_possible()
+                write_results(draft, model, seconds=seconds, pictures=pictures_possible(), explanation=features)
+                if page:
+                    ids = [f"{row} (a {digit})" for row, digit in enumerate(data.target)]
+                    columns = {"true digit": data.target.astype(str)}
+                    model.to_html(draft / "report.html", ids, features, views=data.views, columns=columns)
             click.echo(f"written: {output}")
+            if page:
+                click.echo(f"open in a browser: {output / 'report.html'}")
     except (ValueError, MemoryError, OSError) as error:
         raise BadInput(" ".join(str(error).split())) from error
 
@@ -273,6 +287,14 @@ def pictures_possible() -> bool:
     if find_spec("matplotlib") is not None:
         return True
     click.echo("warning: no pictures are written because matplotlib is not installed: pip install 'rmgl[plot]'", err=True)
+    return False
+
+
+def page_possible() -> bool:
+    """Whether Bokeh is installed; print a warning if not."""
+    if find_spec("bokeh") is not None:
+        return True
+    click.echo("warning: report.html is not written because bokeh is not installed: pip install 'rmgl[report]'", err=True)
     return False
 
 

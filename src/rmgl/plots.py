@@ -6,6 +6,7 @@ Nothing is shown or saved here. Matplotlib (extra `plot`) is imported when a plo
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from sklearn.manifold import TSNE
 
 from rmgl.automatic.number_of_clusters import NumberOfClusters
 from rmgl.layer import Layer
+from rmgl.running.threads import single_threaded
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -50,13 +52,26 @@ def embedding_data(embedding: ArrayLike, *, method: str = "tsne", random_state: 
         return np.pad(rows, ((0, 0), (max(0, 2 - rows.shape[1]), 0)))[:, -2:]
     if method == "pca" or (method == "tsne" and not _tsne_possible(rows)):
         components = min(2, *rows.shape)
-        return np.pad(PCA(components).fit_transform(rows), ((0, 0), (0, 2 - components)))
+        with np.errstate(invalid="ignore"):  # of one cluster all rows are equal
+            return np.pad(PCA(components).fit_transform(rows), ((0, 0), (0, 2 - components)))
     if method == "tsne":
-        perplexity = min(30, (len(rows) - 1) / 3)
-        scaled = rows * np.sqrt(len(rows))  # rows of length about 1: t-SNE stops too early on small distances
-        tsne = TSNE(perplexity=perplexity, init="pca", random_state=random_state)
-        return np.asarray(tsne.fit_transform(scaled), dtype=np.float64)
+        last = _last_tsne if len(rows) <= TSNE_ROWS else _last_tsne.__wrapped__
+        return last(rows.shape, rows.tobytes(), random_state).copy()
     raise ValueError(f"method={method!r} is not known: use 'tsne', 'pca' or 'last'")
+
+
+@lru_cache(maxsize=1)
+def _last_tsne(shape: tuple[int, int], values: bytes, random_state: int) -> NDArray[np.float64]:
+    """The t-SNE of rows. The last one is kept, because the pictures and the page of a model show the same.
+
+    It uses one thread: on a machine that is busy with something else, threads that wait for one another take several times as long.
+    """
+    rows = np.frombuffer(values).reshape(shape)
+    perplexity = min(30, (len(rows) - 1) / 3)
+    scaled = rows * np.sqrt(len(rows))  # rows of length about 1: t-SNE stops too early on small distances
+    with single_threaded("openmp"):
+        found = TSNE(perplexity=perplexity, init="pca", random_state=random_state).fit_transform(scaled)
+    return np.asarray(found, dtype=np.float64)
 
 
 def plot_embedding(embedding: ArrayLike, labels: ArrayLike, *, ax: Axes | None = None, method: str = "tsne", random_state: int = 0) -> Axes:

@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn import get_config
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import ClassifierTags, check_random_state
+from sklearn.utils import ClassifierTags, check_random_state, estimator_html_repr
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rmgl.automatic.choose import Choice, choose_problems
@@ -31,6 +32,7 @@ from rmgl.model.view_problem import ViewProblem
 from rmgl.model.without_fragments import without_fragments
 from rmgl.placing.new_views import new_views, scaled_like
 from rmgl.placing.placement import Placed, Placement
+from rmgl.results.explain import Explanation, check_feature_names, check_same_entities, explain_clusters
 from rmgl.results.hierarchy import Level, levels_of
 from rmgl.results.outliers import mean_lengths, outlier_scores
 from rmgl.results.report import Report, about_unconnected, make_report, unconnected
@@ -367,6 +369,103 @@ class RMGL(ViewsClusterer):
 
     def _placement(self) -> Placement:
         return Placement(self._views, self.layers_, self.beta_, self.embedding_, self.eigenvalues_, self.guide_, self.labels_)
+
+    def explain(self, X: Any, feature_names: Any = None, *, observed: Any = None) -> Explanation:
+        """Compare every cluster with all other entities in every feature of the views; nothing is fitted again.
+
+        The effect size is (mean inside - mean outside) / s, with s the standard deviation pooled over the members of the cluster and all
+        other entities; the AUC is the probability that a member has a larger value than another entity. Entities that are missing from a
+        view do not count there. The clusters were found in the same data, so there are no p-values.
+
+        Parameters
+        ----------
+        X : as for `fit`
+            The views of the fit, with the same rows in the same order and their values in the units that are to be reported. A view may
+            be left out of a dict, or be None in a list. A model that was saved and loaded needs them again as well.
+        feature_names : list with one list of names per view, or dict by view name, optional
+            By default the names of the columns of tables, or else "column 0", "column 1", ...
+        observed : as for `fit`
+
+        Returns
+        -------
+        Explanation
+            A table with the columns cluster, view, feature, effect_size, mean_inside, mean_outside, auc, n_inside, n_outside and column;
+            for every cluster the largest effects come first. `pandas.DataFrame(table.as_dict())` makes a DataFrame of it.
+
+        Examples
+        --------
+        >>> from rmgl import RMGL
+        >>> views = {"a": [[0.0], [0.1], [0.3], [5.0], [5.1], [5.3]]}
+        >>> table = RMGL(2, random_state=0).fit(views).explain(views)
+        >>> table.feature.tolist(), table.auc.tolist() in ([0.0, 1.0], [1.0, 0.0])
+        (['column 0', 'column 0'], True)
+        """
+        check_is_fitted(self)
+        views = self._views_again(X, observed)
+        return explain_clusters(views, self.labels_, self.n_clusters_, check_feature_names(views, feature_names))
+
+    def to_html(
+        self,
+        path: str | os.PathLike[str],
+        ids: Any = None,
+        features: Explanation | None = None,
+        *,
+        views: Any = None,
+        feature_names: Any = None,
+        columns: Any = None,
+        observed: Any = None,
+    ) -> None:
+        """Write a page that shows the result and lets readers explore it: one HTML file, which needs no network (needs bokeh).
+
+        It has the verdict, the common embedding, the neighbors of every entity in every layer, what distinguishes the clusters, the views,
+        the choice of the number of clusters, and the certificates. Beyond 100 000 entities it shows a density image and a sample.
+
+        Parameters
+        ----------
+        path : file
+            By custom its name ends in .html. A file of that name is replaced.
+        ids : list or array of N names, optional
+            By default `index_`, or else the numbers of the rows.
+        features : Explanation, optional
+            What distinguishes the clusters, as returned by `explain`. By default it is computed: from `views`, or else from the rows that
+            the model keeps, which are scaled as for the fit.
+        views : as for `fit`, optional
+            The views of the fit again, so that features are shown in their own units and with their distributions.
+        feature_names : as for `explain`, optional
+        columns : dict or table of columns with N values each, optional
+            Further columns that points can be colored by, such as known classes: numbers, or texts.
+        observed : as for `fit`, optional
+
+        Examples
+        --------
+        >>> from rmgl import RMGL
+        >>> views = {"a": [[0.0], [0.1], [0.3], [5.0], [5.1], [5.3]]}
+        >>> model = RMGL(2, random_state=0).fit(views)
+        >>> model.to_html("report.html", ids=["p", "q", "r", "s", "t", "u"], views=views)  # doctest: +SKIP
+        """
+        check_is_fitted(self)
+        from rmgl.page.page import Given, write_page
+
+        again = None if views is None else self._views_again(views, observed)
+        given = Given(ids, features, again, feature_names, columns)
+        write_page(path, self, given, self._views, of_unit_length=self.automatic and self._policy.unit_rows)
+
+    def _repr_html_(self) -> str:
+        """What notebooks show: the summary of a fitted model, scikit-learn's diagram before."""
+        if not hasattr(self, "report_"):
+            return str(estimator_html_repr(self))
+        from rmgl.page.summary import summary_of
+
+        return summary_of(self)
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
+        """What notebooks ask for first: text, and HTML unless scikit-learn's option display="text" is set."""
+        text = {"text/plain": repr(self)}
+        return text if get_config()["display"] == "text" else {**text, "text/html": self._repr_html_()}
+
+    def _views_again(self, X: Any, observed: Any) -> Views:
+        """The views of the fit, given again."""
+        return check_same_entities(self._views, new_views(self._views, X, self.views, align=self.align, observed=observed))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to one file of arrays and JSON, which `load` reads; by custom its name ends in .rmgl.

@@ -47,7 +47,9 @@ def new_views(fitted: Views, data: Any, blocks: Any = None, *, align: str | None
         matrices.append(_rows_like(fitted, view, new, given.get(name)))
         present.append(new.mask(given[name]) if name in given else np.zeros(new.n_rows, dtype=bool))
     _leave_out_empty(fitted, matrices, present)
-    return Views(fitted.names, tuple(matrices), tuple(map(np.flatnonzero, present)), new.index)
+    named = [new.columns[given[name]] if new.columns and name in given else None for name in fitted.names]
+    columns = tuple(own or known for own, known in zip(named, fitted.columns or [None] * len(named), strict=True))
+    return Views(fitted.names, tuple(matrices), tuple(map(np.flatnonzero, present)), new.index, columns if any(columns) else ())
 
 
 def _leave_out_empty(fitted: Views, matrices: Sequence[Matrix], present: Sequence[NDArray[np.bool_]]) -> None:

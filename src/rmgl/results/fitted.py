@@ -23,6 +23,8 @@ class Fitted(Protocol):
     view_weights_: NDArray[np.float64]
     view_names_: list[str]
     outlier_score_: NDArray[np.float64]
+    fragments_: NDArray[np.intp]
+    placed_: NDArray[np.intp]
     index_: NDArray[Any] | None
     n_clusters_: int
     number_: NumberOfClusters | None

@@ -20,6 +20,7 @@ from scipy import sparse
 
 from rmgl.archive import atomic
 from rmgl.archive.atomic import check_writable, new_file
+from rmgl.results.explain import Explanation
 from rmgl.results.fitted import Fitted
 from rmgl.storage.graphs import node_attributes, write_graphml
 from rmgl.storage.spreadsheet import shown_as_text
@@ -29,12 +30,16 @@ FILES = {
     "embedding.npy",
     "layers",
     "summary.json",
+    "features.csv",
     "report.txt",
+    "report.html",
     "embedding.png",
     "layers.png",
     "clusters.png",
     "layers.graphml",
 }
+FEATURES = 200
+"""Number of features of each cluster and view, those with the largest effects, that features.csv lists."""
 LONGEST_NAME = 120
 """Maximum length in bytes of a view's name in a file name; encrypted folders allow 143, other file systems more."""
 
@@ -150,8 +155,22 @@ def new_folder(folder: Path, force: bool) -> Iterator[Path]:
         check_folder(folder, force)  # again, as it may have changed meanwhile
 
 
-def write_results(folder: Path, model: Fitted, *, seconds: float, pictures: bool, graphml: bool = False) -> None:
-    """Write labels.csv, embedding.npy, layers/NAME.npz, summary.json, report.txt and, on request, the pictures and layers.graphml.
+def write_features(path: Path, explanation: Explanation) -> None:
+    """Write what distinguishes each cluster to a CSV file, the largest effects first. Names are written as ids are."""
+    table = explanation.top(FEATURES, by_view=True)
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["cluster", "view", "feature", "effect_size", "mean_inside", "mean_outside", "auc"])
+        names = zip(table.cluster.tolist(), map(shown_as_text, table.view), map(shown_as_text, table.feature), strict=True)
+        numbers = zip(table.effect_size, table.mean_inside, table.mean_outside, table.auc, strict=True)
+        for name, values in zip(names, numbers, strict=True):
+            writer.writerow([*name, *(f"{value:.6g}" for value in values)])
+
+
+def write_results(
+    folder: Path, model: Fitted, *, seconds: float, pictures: bool, graphml: bool = False, explanation: Explanation | None = None
+) -> None:
+    """Write labels.csv, embedding.npy, layers/NAME.npz, summary.json and report.txt, and on request the other `FILES`.
 
     Ids in labels.csv are written as `rmgl.storage.spreadsheet` describes.
     """
@@ -168,6 +187,8 @@ def write_results(folder: Path, model: Fitted, *, seconds: float, pictures: bool
     summary = summarize(model, seconds, file_names)
     (folder / "summary.json").write_text(json.dumps(plain(summary), indent=2, allow_nan=False) + "\n", encoding="utf-8")
     (folder / "report.txt").write_text(f"{model.report_}\n", encoding="utf-8")
+    if explanation is not None:
+        write_features(folder / "features.csv", explanation)
     if pictures:
         draw_pictures(folder, model)
     if graphml:

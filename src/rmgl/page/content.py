@@ -1,0 +1,194 @@
+"""All that the page shows, gathered from a fitted model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rmgl.layer import Layer
+from rmgl.page.columns import GivenColumn
+from rmgl.page.distributions import histograms
+from rmgl.page.elements import shortened
+from rmgl.page.packed import as_bytes
+from rmgl.page.positions import density, positions, spread_out
+from rmgl.page.shown import MOST_POINTS, Shown, choose_shown
+from rmgl.plots import layer_data
+from rmgl.results.clusters import ClusterFacts, cluster_facts, stability_of_clusters
+from rmgl.results.explain import Explanation
+from rmgl.results.fitted import Fitted
+from rmgl.results.standing import Standing, standing_of
+from rmgl.views.views import Views
+
+N_BLOCKS = 64
+"""Cells along each side of the picture of a layer,"""
+N_CELLS = 300
+"""and of the density image."""
+FEATURES = 5
+"""Features of each cluster and view on the page."""
+LISTED_DOUBTS = 500
+LISTED_OUTLIERS = 100
+
+
+@dataclass(frozen=True)
+class Content:
+    """A fitted model and what was computed for its page."""
+
+    model: Fitted
+    standing: Standing
+    clusters: list[ClusterFacts]
+    explanation: Explanation | None
+    """The features with the largest effects, of each cluster and view."""
+    distributions: list[dict[str, Any] | None]
+    own_units: bool
+    """Whether the features are in the units of the data; otherwise they are scaled as for the fit."""
+    ids: list[str] | None
+    columns: list[GivenColumn]
+    shown: Shown
+    points: NDArray[np.float64]
+    """The places of all entities."""
+    n_spread: int
+    """Number of clusters whose members were at nearly one place and are spread over a disc."""
+
+    @property
+    def sampled(self) -> bool:
+        return len(self.model.labels_) > MOST_POINTS
+
+
+def gather(
+    model: Fitted,
+    explanation: Explanation | None,
+    views: Views | None,
+    *,
+    own_units: bool,
+    ids: list[str] | None,
+    columns: list[GivenColumn],
+    of_unit_length: bool,
+) -> Content:
+    """Compute what the page shows. Distributions are those of the given views (None: there are none)."""
+    standing = standing_of(model.layers_, model.beta_, model.labels_, model.n_clusters_)
+    aside = np.union1d(model.fragments_, model.placed_)
+    stability = stability_of_clusters(model.layers_, model.beta_, model.labels_, model.embedding_, aside, of_unit_length=of_unit_length)
+    clusters = cluster_facts(model.layers_, standing, model.labels_, model.embedding_, stability)
+    top = None if explanation is None else explanation.top(FEATURES, by_view=True)
+    drawn: list[dict[str, Any] | None] = [None] * (0 if top is None else len(top))
+    if top is not None and views is not None:
+        drawn = histograms(top, views, model.labels_)
+    points, n_spread = spread_out(positions(model.embedding_), model.labels_)
+    return Content(
+        model=model,
+        standing=standing,
+        clusters=clusters,
+        explanation=top,
+        distributions=drawn,
+        own_units=own_units,
+        ids=ids,
+        columns=columns,
+        shown=choose_shown(model.layers_, special(model, standing, clusters)),
+        points=points,
+        n_spread=n_spread,
+    )
+
+
+def special(model: Fitted, standing: Standing, clusters: list[ClusterFacts]) -> NDArray[np.intp]:
+    """The entities that are on the page in any case: doubtful ones, outliers, and typical members of the clusters."""
+    outliers = np.argsort(-model.outlier_score_, kind="stable")[:LISTED_OUTLIERS]
+    members = [part for cluster in clusters for part in (cluster.typical, cluster.doubtful)]
+    return np.unique(np.concatenate([standing.doubtful[:LISTED_DOUBTS], outliers, *members]))
+
+
+def facts_of(content: Content) -> dict[str, Any]:
+    """The texts and single numbers that the page needs, as JSON."""
+    model, shown = content.model, content.shown
+    place = {int(entity): at for at, entity in enumerate(shown.entities)}
+    return {
+        "n_entities": len(model.labels_),
+        "n_points": shown.n_points,
+        "sampled": content.sampled,
+        "n_clusters": model.n_clusters_,
+        "ids": None if content.ids is None else [content.ids[entity] for entity in shown.entities],
+        "layers": [{"name": shortened(layer.name, 60), "role": layer.role} for layer in model.layers_],
+        "columns": [{"name": shortened(column.name, 60), "categories": column.categories} for column in content.columns],
+        "most_neighbors": shown.most_neighbors,
+        "all_neighbors": shown.complete,
+        "clusters": [
+            {
+                "size": cluster.size,
+                "typical": [place[int(entity)] for entity in cluster.typical],
+                "doubtful": [place[int(entity)] for entity in cluster.doubtful],
+                "features": features_of(content, number),
+            }
+            for number, cluster in enumerate(content.clusters)
+        ],
+        "own_units": content.own_units,
+        "heaviest": [float(links.weights.max(initial=0.0)) for links in shown.links],
+    }
+
+
+def features_of(content: Content, cluster: int) -> list[dict[str, Any]]:
+    """The features that distinguish a cluster, the largest effects first."""
+    table = content.explanation
+    if table is None:
+        return []
+    return [
+        {
+            "view": shortened(table.view[row], 60),
+            "feature": shortened(table.feature[row]),
+            "effect": plain_number(table.effect_size[row]),
+            "inside": plain_number(table.mean_inside[row]),
+            "outside": plain_number(table.mean_outside[row]),
+            "auc": plain_number(table.auc[row]),
+            "values": content.distributions[row],
+        }
+        for row in np.flatnonzero(table.cluster == cluster)
+        if not np.isnan(table.effect_size[row])
+    ]
+
+
+def plain_number(value: float) -> float | str:
+    """A number that JSON can hold, with six digits; infinity as text."""
+    return float(f"{value:.6g}") if np.isfinite(value) else ("∞" if value > 0 else "-∞")
+
+
+def arrays_of(content: Content) -> dict[str, NDArray[Any]]:
+    """The numbers of the entities on the page."""
+    model, entities = content.model, content.shown.entities
+    arrays: dict[str, NDArray[Any]] = {
+        "row": entities.astype(np.uint32),
+        "x": content.points[entities, 0].astype(np.float32),
+        "y": content.points[entities, 1].astype(np.float32),
+        "cluster": model.labels_[entities].astype(np.uint16),
+        "confidence": as_bytes(content.standing.confidence[entities]),
+        "agreement": as_bytes(content.standing.agreement[entities]),
+        "outlier": as_bytes(model.outlier_score_[entities]),
+    }
+    for at, (shares, links, layer) in enumerate(zip(content.standing.layers, content.shown.links, model.layers_, strict=True)):
+        arrays[f"named_{at}"] = np.where(shares.named < 0, 65535, shares.named)[entities].astype(np.uint16)
+        arrays[f"share_{at}"] = as_bytes(shares.of_named[entities])
+        arrays[f"own_{at}"] = as_bytes(shares.own[entities])
+        heaviest = links.weights.max(initial=0.0) or 1.0
+        arrays[f"starts_{at}"] = links.starts
+        arrays[f"targets_{at}"] = links.targets.astype(np.uint32)
+        arrays[f"weights_{at}"] = np.rint(links.weights / heaviest * 65535).astype(np.uint16)
+        arrays[f"block_{at}"] = block_picture(layer, model.labels_)
+    for at, column in enumerate(content.columns):
+        arrays[f"column_{at}"] = column.values[entities]
+    if content.sampled:
+        counts, cluster, corners = density(content.points, model.labels_, model.n_clusters_, N_CELLS)
+        arrays["cell_count"] = np.rint(255 * np.log1p(counts) / np.log1p(counts.max())).astype(np.uint8).ravel()
+        arrays["cell_cluster"] = np.where(cluster < 0, 65535, cluster).astype(np.uint16).ravel()
+        arrays["corners"] = corners.astype(np.float32).ravel()
+    return arrays
+
+
+def block_picture(layer: Layer, labels: NDArray[np.intp]) -> NDArray[np.uint8]:
+    """The edge weight of a layer in the cells of a grid, entities ordered by cluster, on a logarithmic scale: 0 none, 255 the most."""
+    image, _ = layer_data(layer, labels, n_bins=N_BLOCKS)
+    present = image[image > 0]
+    if not present.size:
+        return np.zeros(image.size, dtype=np.uint8)
+    high = float(np.quantile(present, 0.995))
+    scaled = 1 + np.log(np.maximum(image, high / 300) / high) / np.log(300)
+    return np.where(image > 0, np.rint(np.clip(scaled, 0.02, 1.0) * 255), 0).astype(np.uint8).ravel()

@@ -1,0 +1,395 @@
+"use strict";
+(async () => {
+  const UNKNOWN = 255, NOTHING = 65535, LISTED = 200, NEIGHBORS = 40;
+  const LIGHT = ["#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#B8A900", "#000000", "#7F3C8D", "#8C8C8C"];
+  const DARK = ["#4FA8E0", "#E69F00", "#1FBF92", "#F07A2B", "#E29BC3", "#8ACDF5", "#D6C72B", "#FFFFFF", "#B77BC9", "#A0A0A0"];
+  const SCALE = [[0, 34, 78], [53, 69, 108], [102, 105, 112], [148, 142, 119], [200, 184, 102], [254, 232, 56]];  // cividis
+
+  // ---- elements: text is always set as text, so that names from the data are never read as HTML ----
+  const byId = (id) => document.getElementById(id);
+  function make(name, attributes = {}, ...content) {
+    const element = document.createElement(name);
+    for (const [key, value] of Object.entries(attributes)) {
+      if (key.startsWith("on")) element.addEventListener(key.slice(2), value);
+      else if (value !== null && value !== undefined) element.setAttribute(key, value);
+    }
+    element.append(...content.filter((part) => part !== null));
+    return element;
+  }
+
+  // ---- data ----
+  async function unpack(text) {
+    const packed = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+    const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
+    const block = await new Response(stream).arrayBuffer();
+    const length = Number(new DataView(block).getBigUint64(0, true));
+    const facts = JSON.parse(new TextDecoder().decode(new Uint8Array(block, 8, length)));
+    const kinds = {Uint8Array, Uint16Array, Uint32Array, Float32Array};
+    const arrays = {};
+    for (const [name, [kind, at, size]] of Object.entries(facts.arrays)) arrays[name] = new kinds[kind](block, 8 + length + at, size);
+    return [facts, arrays];
+  }
+  const [facts, arrays] = await unpack(byId("data").textContent);
+  const n = facts.n_points;
+  const idOf = (at) => facts.ids ? facts.ids[at] : String(arrays.row[at]);
+  const share = (byte) => byte === UNKNOWN ? NaN : byte / 254;
+  const percent = (value) => Number.isNaN(value) ? "unknown" : `${Math.round(100 * value)}\u00a0%`;
+  const digits = (value) => typeof value === "string" ? value : Number(value.toPrecision(4)).toLocaleString("en", {maximumSignificantDigits: 4});
+  const points = Array.from({length: n}, (_, at) => at);
+  const confidence = (at) => share(arrays.confidence[at]);
+  const doubt = (at) => arrays.confidence[at] === UNKNOWN ? 1000 : arrays.confidence[at];
+
+  // ---- theme and colors ----
+  const system = window.matchMedia("(prefers-color-scheme: dark)");
+  const isDark = () => (document.documentElement.dataset.theme || (system.matches ? "dark" : "light")) === "dark";
+  try { if (localStorage.getItem("rmgl-theme")) document.documentElement.dataset.theme = localStorage.getItem("rmgl-theme"); } catch { /* not stored */ }
+  const numbers = (color) => [1, 3, 5].map((at) => parseInt(color.slice(at, at + 2), 16));
+  const hex = (rgb) => "#" + rgb.map((part) => Math.round(part).toString(16).padStart(2, "0")).join("");
+  const mixed = (color, other, part) => hex(numbers(color).map((value, at) => (1 - part) * value + part * other[at]));
+  function categoryColor(number) {
+    const base = (isDark() ? DARK : LIGHT)[number % 10], turn = Math.floor(number / 10) % 3;
+    return turn === 0 ? base : turn === 1 ? mixed(base, [255, 255, 255], 0.45) : mixed(base, isDark() ? [90, 90, 90] : [0, 0, 0], 0.4);
+  }
+  function scaleColor(value) {
+    const place = Math.min(1, Math.max(0, value)) * (SCALE.length - 1), low = Math.min(SCALE.length - 2, Math.floor(place));
+    return hex(SCALE[low].map((part, at) => part + (place - low) * (SCALE[low + 1][at] - part)));
+  }
+  const GRAY = () => isDark() ? "#555b63" : "#c4c9d0";
+
+  // ---- what points can be colored by ----
+  const choices = [{title: "cluster", kind: "clusters", of: (at) => arrays.cluster[at]}];
+  for (const [title, name] of [["confidence", "confidence"], ["view agreement", "agreement"], ["outlier score", "outlier"]])
+    choices.push({title, kind: "numbers", of: (at) => share(arrays[name][at]), low: 0, high: 1});
+  facts.columns.forEach((column, number) => {
+    const values = arrays[`column_${number}`];
+    if (column.categories) { choices.push({title: column.name, kind: "categories", of: (at) => values[at], names: column.categories}); return; }
+    let low = Infinity, high = -Infinity;
+    for (let at = 0; at < n; at++) if (!Number.isNaN(values[at])) { low = Math.min(low, values[at]); high = Math.max(high, values[at]); }
+    choices.push({title: column.name, kind: "numbers", of: (at) => values[at], low, high});
+  });
+  facts.layers.forEach((layer, number) => {
+    const named = arrays[`named_${number}`];
+    choices.push({title: `cluster that layer ${layer.name} names`, kind: "clusters", of: (at) => named[at] === NOTHING ? -1 : named[at]});
+  });
+  choices.forEach((choice, number) => byId("color").append(make("option", {value: number}, choice.title)));
+
+  function colors(choice) {
+    const found = new Array(n);
+    const known = new Map();
+    const width = choice.high > choice.low ? choice.high - choice.low : 1;
+    for (let at = 0; at < n; at++) {
+      const value = choice.of(at), key = choice.kind === "numbers" ? Math.round(255 * (value - choice.low) / width) : value;
+      if (!known.has(key)) known.set(key, Number.isNaN(key) || key < 0 ? GRAY() : choice.kind === "numbers" ? scaleColor(key / 255) : categoryColor(key));
+      found[at] = known.get(key);
+    }
+    return found;
+  }
+
+  // ---- pictures ----
+  await Promise.all(facts.figures.map((item) => Bokeh.embed.embed_item(item)));
+  const model = (name) => { for (const doc of Bokeh.documents) { const found = doc.get_model_by_name(name); if (found) return found; } return null; };
+  const source = model("points"), edges = model("edges"), rings = model("rings");
+  if (window.innerWidth <= 620) model("plot").height = 400;
+  model("dots").glyph.size = {value: n > 50000 ? 3 : n > 10000 ? 4 : n > 400 ? 6 : 9};
+  source.data = {x: arrays.x.subarray(0, n), y: arrays.y.subarray(0, n), color: new Array(n).fill("#888888")};
+  function middle(values) { values.sort((a, b) => a - b); return values[values.length >> 1]; }
+  function clusterNames() {
+    const found = {x: [], y: [], text: []};
+    for (let cluster = 0; cluster < facts.n_clusters; cluster++) {
+      const own = points.filter((at) => arrays.cluster[at] === cluster);
+      if (!own.length) continue;
+      found.x.push(middle(own.map((at) => arrays.x[at]))); found.y.push(middle(own.map((at) => arrays.y[at]))); found.text.push(String(cluster));
+    }
+    return found;
+  }
+  model("names").data = clusterNames();
+  function drawDensity() {
+    if (!facts.sampled) return;
+    const cells = Math.round(Math.sqrt(arrays.cell_count.length)), image = new Uint32Array(cells * cells), bytes = new Uint8ClampedArray(image.buffer);
+    for (let at = 0; at < image.length; at++) {
+      if (arrays.cell_cluster[at] === NOTHING) continue;
+      bytes.set([...numbers(categoryColor(arrays.cell_cluster[at])), 40 + 0.6 * arrays.cell_count[at]], 4 * at);
+    }
+    const [x, y, right, top] = arrays.corners;
+    const array = {data: image, shape: [cells, cells], dtype: "uint32"};
+    const NDArray = Bokeh.require("core/util/ndarray").ndarray;
+    model("density").data = {image: [NDArray(array.data, {dtype: "uint32", shape: [cells, cells]})], x: [x], y: [y], width: [right - x], height: [top - y]};
+  }
+  function drawBlocks() {
+    for (const canvas of document.querySelectorAll("canvas[data-block]")) {
+      const values = arrays[`block_${canvas.dataset.block}`], side = Math.round(Math.sqrt(values.length));
+      canvas.width = canvas.height = side;
+      const context = canvas.getContext("2d"), image = context.createImageData(side, side);
+      const [from, to] = isDark() ? [[29, 33, 38], [255, 214, 130]] : [[255, 255, 255], [60, 10, 90]];
+      values.forEach((value, at) => image.data.set([...from.map((part, c) => part + (to[c] - part) * value / 255), 255], 4 * at));
+      context.putImageData(image, 0, 0);
+    }
+  }
+  function legend(choice) {
+    const place = byId("legend");
+    place.replaceChildren();
+    if (choice.kind === "numbers") {
+      const steps = [0, 0.2, 0.4, 0.6, 0.8, 1].map(scaleColor).join(", ");
+      place.append(digits(choice.low), make("span", {class: "gradient", style: `background:linear-gradient(90deg, ${steps})`}), digits(choice.high));
+    } else if (choice.kind === "categories") {
+      choice.names.slice(0, 12).forEach((name, number) => place.append(make("span", {class: "swatch", style: `background:${categoryColor(number)}`}), name));
+      if (choice.names.length > 12) place.append(` and ${choice.names.length - 12} more`);
+    } else place.append("the numbers in the picture are those of the clusters");
+  }
+  function paint() {
+    const choice = choices[Number(byId("color").value)], text = isDark() ? "#e8eaed" : "#1b1f24", back = isDark() ? "#1d2126" : "#ffffff";
+    source.data = {...source.data, color: colors(choice)};
+    legend(choice);
+    drawDensity();
+    drawBlocks();
+    for (const swatch of document.querySelectorAll("[data-swatch]")) swatch.style.background = categoryColor(Number(swatch.dataset.swatch));
+    const name = model("numbers").glyph;
+    name.text_color = {value: text}; name.background_fill_color = {value: back};
+    model("ring").glyph.line_color = {value: text};
+    model("lines").glyph.line_color = {value: text};
+    const evidence = model("evidence");
+    if (evidence) {
+      for (const axis of [...evidence.below, ...evidence.left]) if (axis.major_label_text_color !== undefined) axis.setv({major_label_text_color: text, axis_label_text_color: text, axis_line_color: text});
+      for (const part of evidence.above) if (part.label_text_color !== undefined) part.label_text_color = text;
+      for (const grid of evidence.center) if (grid.grid_line_color !== undefined) grid.grid_line_color = isDark() ? "#3a4149" : "#e2e5e9";
+    }
+    model("plot").outline_line_color = null;
+    byId("theme").textContent = isDark() ? "Light" : "Dark";
+  }
+  byId("color").addEventListener("change", paint);
+  byId("theme").addEventListener("click", () => {
+    document.documentElement.dataset.theme = isDark() ? "light" : "dark";
+    try { localStorage.setItem("rmgl-theme", document.documentElement.dataset.theme); } catch { /* not stored */ }
+    paint();
+  });
+  system.addEventListener("change", paint);
+
+  // ---- tables ----
+  function bar(value, text) {
+    const width = Number.isNaN(value) ? 0 : 100 * Math.min(1, Math.max(0, value));
+    return [make("span", {class: "bar", "aria-hidden": "true"}, make("span", {style: `width:${width}%`})), text];
+  }
+  const swatch = (cluster) => make("span", {class: "swatch", style: `background:${categoryColor(cluster)}`, "data-swatch": cluster, "aria-hidden": "true"});
+  const clusterCell = (cluster) => cluster < 0 || cluster === NOTHING ? ["none"] : [swatch(cluster), String(cluster)];
+  function entityButton(at) {
+    return at < n ? make("button", {type: "button", class: idOf(at).length > 14 ? "link" : "link short", onclick: () => select([at]), "data-entity": at}, idOf(at)) : idOf(at);
+  }
+  function table(caption, titles, rows, kind = "", style = "") {
+    const head = make("thead", {}, make("tr", {}, ...titles.map((title) => make("th", {scope: "col"}, title))));
+    const body = make("tbody", {}, ...rows.map((cells) => make("tr", {}, ...cells.map((cell, at) => {
+      const content = Array.isArray(cell) ? cell : [cell];
+      return at === 0 ? make("th", {scope: "row"}, ...content) : make("td", {class: typeof cell === "string" && !/^[-+]?[0-9∞]/.test(cell) ? "" : "number", "data-title": titles[at]}, ...content);
+    }))));
+    return make("div", {class: `scroll ${kind}`, tabindex: 0, role: "region", "aria-label": caption}, make("table", {class: style}, make("caption", {}, caption), head, body));
+  }
+  const entityTitles = ["Entity", "Cluster", "Confidence", "Views agree", "Outlier"];
+  const entityRow = (at) => [entityButton(at), clusterCell(arrays.cluster[at]), bar(confidence(at), percent(confidence(at))), percent(share(arrays.agreement[at])), share(arrays.outlier[at]).toFixed(2)];
+
+  function csv(list) {
+    const safe = (text) => /^'*[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/.test(text) && !/^-[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?$/.test(text) ? `'${text}` : text;
+    const quoted = (text) => /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+    const cell = (byte) => byte === UNKNOWN ? "" : (byte / 254).toFixed(3);
+    const rows = list.map((at) => [quoted(safe(idOf(at))), arrays.row[at], arrays.cluster[at], cell(arrays.confidence[at]), cell(arrays.agreement[at]), cell(arrays.outlier[at])].join(","));
+    return ["id,row,cluster,confidence,view_agreement,outlier_score", ...rows].join("\r\n") + "\r\n";
+  }
+  function download(list) {
+    const link = make("a", {href: URL.createObjectURL(new Blob([csv(list)], {type: "text/csv"})), download: "entities.csv"});
+    document.body.append(link); link.click(); link.remove();
+    setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+  }
+  async function copy(list) {
+    const text = csv(list).replaceAll(",", "\t");
+    try { await navigator.clipboard.writeText(text); } catch {
+      const area = make("textarea", {"aria-hidden": "true"}); area.value = text; document.body.append(area); area.select(); document.execCommand("copy"); area.remove();
+    }
+    say(`${list.length.toLocaleString("en")} rows were copied.`);
+  }
+  const buttons = (list) => make("div", {class: "controls"}, make("button", {type: "button", onclick: () => copy(list)}, "Copy"), make("button", {type: "button", onclick: () => download(list)}, "Download CSV"));
+  const say = (text) => { byId("said").textContent = text; };
+
+  // ---- selection: one list of points, which everything follows ----
+  let selection = [];
+  function select(list, message = "") {
+    source.selected.indices = list;  // calls `follow`
+    say(message);
+  }
+  function follow() {
+    selection = Array.from(source.selected.indices);
+    say("");
+    showEntity();
+    showMembers();
+    showCounts();
+    const clusters = new Set(selection.map((at) => arrays.cluster[at]));
+    if (clusters.size === 1) showCluster([...clusters][0]);
+  }
+  function neighborsOf(at) {
+    const found = new Map();
+    facts.layers.forEach((_, layer) => {
+      for (let place = arrays[`starts_${layer}`][at]; place < arrays[`starts_${layer}`][at + 1]; place++) {
+        const other = arrays[`targets_${layer}`][place];
+        if (!found.has(other)) found.set(other, new Array(facts.layers.length).fill(0));
+        found.get(other)[layer] = arrays[`weights_${layer}`][place] / 65535 * facts.heaviest[layer];
+      }
+    });
+    const total = (weights) => weights.reduce((sum, weight) => sum + weight, 0);
+    return [...found].sort((a, b) => total(b[1]) - total(a[1]));
+  }
+  function drawNeighbors(at, neighbors) {
+    const data = {x0: [], y0: [], x1: [], y1: [], width: []};
+    if (at !== null) for (const [other, weights] of neighbors) {
+      data.x0.push(arrays.x[at]); data.y0.push(arrays.y[at]); data.x1.push(arrays.x[other]); data.y1.push(arrays.y[other]);
+      data.width.push(1 + 2 * Math.min(1, weights.filter((weight) => weight > 0).length / facts.layers.length));
+    }
+    edges.data = data;
+    rings.data = at === null ? {x: [], y: []} : {x: [arrays.x[at]], y: [arrays.y[at]]};
+  }
+  function showEntity() {
+    const panel = byId("entity");
+    panel.replaceChildren();
+    if (selection.length !== 1) {
+      drawNeighbors(null, []);
+      panel.append(make("h3", {}, selection.length ? `${selection.length.toLocaleString("en")} entities are selected` : "No entity is selected"),
+        make("p", {class: "note"}, "Click a point or a name, or find an id, to see what each view says about the entity and which neighbors it has."));
+      return;
+    }
+    const at = selection[0], cluster = arrays.cluster[at], all = neighborsOf(at), neighbors = all.slice(0, NEIGHBORS);
+    drawNeighbors(at, neighbors);
+    panel.append(make("h3", {}, "Entity ", idOf(at)), make("p", {}, swatch(cluster), `Cluster ${cluster}, confidence ${percent(confidence(at))}, outlier score ${share(arrays.outlier[at]).toFixed(2)} (0 ordinary, 1 far from all).`));
+    const rows = facts.layers.map((layer, number) => {
+      const named = arrays[`named_${number}`][at], own = share(arrays[`own_${number}`][at]);
+      if (named === NOTHING) return [layer.name, "no edges", "", ""];
+      return [layer.name, clusterCell(named), percent(share(arrays[`share_${number}`][at])), bar(own, percent(own))];
+    });
+    panel.append(table("What each layer says: the cluster to which most of the entity's edge weight leads", ["Layer", "Says cluster", "Share", `Share of cluster ${cluster}`], rows));
+    const titles = ["Neighbor", "Cluster", ...facts.layers.map((layer) => layer.name.length > 14 ? `${layer.name.slice(0, 13)}…` : layer.name)];
+    const listed = neighbors.map(([other, weights]) => [entityButton(other), clusterCell(arrays.cluster[other]), ...weights.map((weight) => weight ? weight.toPrecision(2) : "")]);
+    panel.append(table(`${all.length > NEIGHBORS ? `The strongest ${NEIGHBORS} of ${all.length}` : all.length} neighbors; weights by layer`, titles, listed, "tall"));
+  }
+  function showMembers() {
+    const place = byId("members"), some = selection.length > 0;
+    const list = [...(some ? selection : points)].sort((a, b) => doubt(a) - doubt(b));
+    const shown = list.slice(0, some ? LISTED : 20);
+    const title = some ? `${list.length.toLocaleString("en")} selected ${list.length === 1 ? "entity" : "entities"}` : "The most doubtful entities";
+    const more = list.length > shown.length ? ` The table shows ${shown.length}; copy and download give all ${list.length.toLocaleString("en")}${facts.sampled ? " on this page" : ""}.` : "";
+    place.replaceChildren(make("h3", {}, title), table(`The least certain first.${more}`, entityTitles, shown.map(entityRow), "tall"), buttons(list));
+  }
+  function showCounts() {
+    const counts = new Array(facts.n_clusters).fill(0);
+    for (const at of selection) counts[arrays.cluster[at]]++;
+    for (const cell of document.querySelectorAll("[data-chosen-cluster]")) {
+      const count = counts[Number(cell.dataset.chosenCluster)];
+      cell.textContent = count ? count.toLocaleString("en") : "";
+      cell.closest("tr").classList.toggle("current", count > 0);
+    }
+    const layers = facts.layers.map((layer, number) => [layer, number]).filter(([layer]) => layer.role === "view");
+    for (const cell of document.querySelectorAll("[data-chosen-view]")) {
+      const named = arrays[`named_${layers[Number(cell.dataset.chosenView)][1]}`];
+      const asked = selection.filter((at) => named[at] !== NOTHING);
+      cell.textContent = selection.length ? percent(asked.filter((at) => named[at] === arrays.cluster[at]).length / asked.length) : "";
+    }
+  }
+
+  // ---- clusters ----
+  function histogram(values) {
+    if (!values) return "";
+    const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg"), bins = values.inside.length;
+    svg.setAttribute("class", "histogram"); svg.setAttribute("viewBox", `0 0 ${bins} 10`); svg.setAttribute("preserveAspectRatio", "none"); svg.setAttribute("role", "img");
+    svg.setAttribute("aria-label", `Distribution from ${digits(values.low)} to ${digits(values.high)}, inside and outside of the cluster`);
+    const most = Math.max(...values.inside, ...values.outside);
+    for (const part of ["outside", "inside"]) values[part].forEach((share, at) => {
+      const bar = document.createElementNS(svg.namespaceURI, "rect"), height = 10 * share / most;
+      for (const [key, value] of Object.entries({class: part, x: part === "inside" ? at + 0.12 : at, y: 10 - height, width: part === "inside" ? 0.76 : 1, height})) bar.setAttribute(key, value);
+      svg.append(bar);
+    });
+    return svg;
+  }
+  function featureTable(cluster, view) {
+    const found = facts.clusters[cluster].features.filter((row) => view === "" || row.view === view).slice(0, 8);
+    if (!found.length) return make("p", {class: "note"}, "No features are known.");
+    const rows = found.map((row) => [row.feature, row.view, `${row.effect > 0 || row.effect === "∞" ? "+" : ""}${digits(row.effect)}`, digits(row.inside), digits(row.outside), digits(row.auc), histogram(row.values)]);
+    const units = facts.own_units ? "" : " Values are scaled as for the fit.";
+    const caption = `Effect size: the difference between the means inside and outside, in standard deviations. AUC: how often a member has the larger value (0.5: no difference).${units} Distributions: the cluster in color, all others in gray.`;
+    return table(caption, ["Feature", "View", "Effect size", "Mean inside", "Mean outside", "AUC", "Distribution"], rows, "", "cards");
+  }
+  let current = null;
+  function showCluster(cluster) {
+    if (current === cluster) return;
+    current = cluster;
+    const panel = byId("cluster"), own = facts.clusters[cluster];
+    const names = [...new Set(own.features.map((row) => row.view))];
+    const choice = make("select", {"aria-label": "View"}, make("option", {value: ""}, "all views"), ...names.map((name) => make("option", {value: name}, name)));
+    const features = make("div", {}, featureTable(cluster, ""));
+    choice.addEventListener("change", () => features.replaceChildren(featureTable(cluster, choice.value)));
+    const list = (title, caption, members) => make("div", {}, make("h3", {}, title), table(caption, entityTitles, members.slice(0, 5).map(entityRow)));
+    panel.replaceChildren(make("h3", {}, swatch(cluster), `Cluster ${cluster}: what distinguishes it from all others?`),
+      make("p", {}, make("label", {}, "Features of ", choice)), features,
+      make("div", {class: "lists"}, list("Its most typical members", "Nearest to the center of the cluster, among the more confident half.", own.typical), list("Its most doubtful members", "Of the lowest confidence.", own.doubtful)));
+  }
+  byId("cluster-table").addEventListener("click", (event) => {
+    const button = event.target.closest("[data-cluster]");
+    if (!button) return;
+    const cluster = Number(button.dataset.cluster);
+    select(points.filter((at) => arrays.cluster[at] === cluster));
+    showCluster(cluster);
+  });
+
+  // ---- search ----
+  byId("search").addEventListener("submit", (event) => {
+    event.preventDefault();
+    const wanted = byId("query").value.trim(), low = wanted.toLowerCase();
+    if (!wanted) return;
+    const exact = points.find((at) => idOf(at) === wanted);
+    if (exact !== undefined) { select([exact], `Found ${wanted}.`); return; }
+    const found = points.filter((at) => idOf(at).toLowerCase().includes(low));
+    const where = facts.sampled ? ` among the ${n.toLocaleString("en")} entities of the sample` : "";
+    if (!found.length) say(`No id contains "${wanted}"${where}.`);
+    else if (found.length === 1) select(found, `Found ${idOf(found[0])}.`);
+    else select(found, `${found.length.toLocaleString("en")} ids contain "${wanted}"${where}: they are selected.`);
+  });
+  byId("clear").addEventListener("click", () => select([]));
+
+  document.querySelectorAll("table.cards").forEach((cards) => {
+    const titles = [...cards.querySelectorAll("thead th")].map((title) => title.textContent);
+    for (const row of cards.querySelectorAll("tbody tr")) [...row.children].forEach((cell, at) => cell.setAttribute("data-title", titles[at]));
+  });
+  source.selected.properties.indices.change.connect(follow);
+  follow();
+  showCluster(0);
+  paint();
+  // ---- pointer: the nearest point is named, and a click selects it ----
+  const plotView = () => Bokeh.index.get_one(model("plot"));
+  function nearest(event, reach) {
+    const {x_scale, y_scale} = plotView().frame;
+    const left = x_scale.compute(0), across = x_scale.compute(1) - left, top = y_scale.compute(0), down = y_scale.compute(1) - top;
+    let found = null, least = reach * reach;
+    for (let at = 0; at < n; at++) {
+      const distance = (left + across * arrays.x[at] - event.sx) ** 2 + (top + down * arrays.y[at] - event.sy) ** 2;
+      if (distance <= least) { least = distance; found = at; }
+    }
+    return found;
+  }
+  const tip = make("div", {id: "tip", hidden: ""});
+  document.body.append(tip);
+  function name(event) {
+    const at = nearest(event, 8);
+    tip.hidden = at === null;
+    if (at === null) return;
+    tip.replaceChildren(make("strong", {}, idOf(at)), make("br"), swatch(arrays.cluster[at]), `Cluster ${arrays.cluster[at]}, confidence ${percent(confidence(at))}`,
+      make("br"), `views agree ${percent(share(arrays.agreement[at]))}, outlier score ${share(arrays.outlier[at]).toFixed(2)}`);
+    const choice = choices[Number(byId("color").value)];
+    if (choice.kind === "categories") tip.append(make("br"), `${choice.title}: ${choice.names[choice.of(at)]}`);
+    if (choice.kind === "numbers" && choice.of(at) === choice.of(at)) tip.append(make("br"), `${choice.title}: ${digits(choice.of(at))}`);
+    const [x, y] = placeOf(at);
+    tip.style.left = `${Math.max(4, Math.min(x + 14, window.innerWidth - tip.offsetWidth - 8)) + window.scrollX}px`;
+    tip.style.top = `${y + 14 + window.scrollY}px`;
+  }
+  model("plot").on_event("mousemove", name);
+  model("plot").on_event("mouseleave", () => { tip.hidden = true; });
+  model("plot").on_event("tap", (event) => { const at = nearest(event, 12); select(at === null ? [] : [at]); });
+  function placeOf(at) {
+    const view = plotView(), box = view.canvas.el.getBoundingClientRect();
+    return [box.left + view.frame.x_scale.compute(arrays.x[at]), box.top + view.frame.y_scale.compute(arrays.y[at])];
+  }
+  window.rmgl = {facts, arrays, source, plot: model("plot"), select, placeOf};
+  document.documentElement.dataset.ready = "true";
+})();

@@ -1,0 +1,84 @@
+"""Write the page of a fitted model: one HTML file with all data, styles and scripts inside."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from importlib.metadata import version
+from importlib.resources import files
+from string import Template
+from typing import Any
+
+from rmgl.archive.atomic import new_file
+from rmgl.page import figures, sections
+from rmgl.page.columns import check_columns, check_ids
+from rmgl.page.content import Content, arrays_of, facts_of, gather
+from rmgl.page.packed import packed
+from rmgl.results.explain import Explanation, check_feature_names, explain_clusters
+from rmgl.results.fitted import Fitted
+from rmgl.views.views import Views
+
+
+@dataclass(frozen=True)
+class Given:
+    """What users give for the page, see `RMGL.to_html`."""
+
+    ids: Any = None
+    features: Explanation | None = None
+    views: Views | None = None
+    """The views of the fit again, checked."""
+    feature_names: Any = None
+    columns: Any = None
+
+
+def write_page(path: str | os.PathLike[str], model: Fitted, given: Given, kept: Views, *, of_unit_length: bool = True) -> None:
+    """Write the page of a model to a file, completely or not at all. `kept` are its scaled views."""
+    figures.bokeh("plotting")  # the error comes before any work
+    text = page_of(content_of(model, given, kept, of_unit_length))
+    with new_file(path) as draft:
+        draft.write_text(text, encoding="utf-8", newline="\n")
+
+
+def content_of(model: Fitted, given: Given, kept: Views, of_unit_length: bool = True) -> Content:
+    """Check what was given, and gather what the page shows."""
+    n_rows = len(model.labels_)
+    ids, columns = check_ids(given.ids, model.index_, n_rows), check_columns(given.columns, n_rows)
+    features, shown = given.features, given.views
+    if features is not None and not isinstance(features, Explanation):
+        raise TypeError(f"features is of type {type(features).__name__}: give the table that explain returns, or the views as views=")
+    if features is None:
+        shown = kept if shown is None else shown
+        features = explain_clusters(shown, model.labels_, model.n_clusters_, check_feature_names(shown, given.feature_names))
+    own_units = shown is not kept
+    return gather(model, features, shown, own_units=own_units, ids=ids, columns=columns, of_unit_length=of_unit_length)
+
+
+def page_of(content: Content) -> str:
+    """The page as text."""
+    facts = facts_of(content)
+    facts["figures"] = [figures.as_item(figures.scatter(content.points), "scatter")]
+    if content.model.number_ is not None:
+        facts["figures"].append(figures.as_item(figures.number_of_clusters(content.model.number_), "evidence"))
+    parts: dict[str, Any] = {
+        "title": sections.heading(content),
+        "verdict": sections.verdict_section(content),
+        "tiles": sections.tiles(content),
+        "clusters": sections.clusters_table(content),
+        "views": sections.views_table(content),
+        "agreement": sections.agreement_table(content),
+        "layers": sections.layer_pictures(content),
+        "number": sections.number_section(content),
+        "choices": sections.choices_list(content),
+        "certificates": sections.certificates(content),
+        "reading": sections.how_to_read(content),
+        "version": version("rmgl"),
+        "style": _file("page.css"),
+        "bokeh": figures.scripts(),
+        "script": _file("page.js"),
+        "data": packed(facts, arrays_of(content)),
+    }
+    return Template(_file("page.html")).substitute(parts)
+
+
+def _file(name: str) -> str:
+    return (files("rmgl.page") / "files" / name).read_text(encoding="utf-8")

@@ -1,0 +1,251 @@
+"""The parts of the page that are plain HTML and can be read without JavaScript."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rmgl.page.content import Content
+from rmgl.page.elements import Html, bar, element, joined, shortened, table
+from rmgl.page.words import (
+    NAME,
+    about_confidence,
+    about_places,
+    choices,
+    listed,
+    most_important,
+    one_line,
+    percent,
+    plural,
+    trust_word,
+    verdict,
+    warnings_of,
+)
+from rmgl.results.standing import agreement_of_views
+
+
+def names_of(content: Content) -> list[str]:
+    """The names of the views as they are shown."""
+    return [one_line(name) for name in content.model.view_names_]
+
+
+def heading(content: Content) -> str:
+    """The title of the page."""
+    model = content.model
+    return f"{plural(model.n_clusters_, 'cluster')} of {len(model.labels_):,} entities in {plural(len(model.view_names_), 'view')}"
+
+
+def verdict_section(content: Content) -> Html:
+    """How far the answer can be trusted, what was found, and what speaks against it."""
+    report, word = content.model.report_, trust_word(content.model.report_)
+    sentences = verdict(content.model, content.standing.doubtful.size)
+    warnings = [element("li", warning) for warning in warnings_of(report)]
+    heading = element("h3", f"{plural(len(warnings), 'warning')}")
+    return joined(
+        [
+            element("div", heading, element("ul", *warnings), class_="warnings") if warnings else "",
+            element("p", element("span", f"Trust: {word}", class_=f"badge {word}"), " ", sentences[0], class_="verdict"),
+            element("p", sentences[1], class_="verdict"),
+        ]
+    )
+
+
+def tiles(content: Content) -> Html:
+    """The four numbers that answer the first questions."""
+    model, doubtful = content.model, content.standing.doubtful.size
+    weights, names = model.view_weights_, names_of(content)
+    chosen = "the number was given" if model.number_ is None else f"chosen from the data, confidence {model.number_.confidence}"
+    held = model.report_.refits
+    trust = "not examined" if held is None else f"{held.resampled:.2f} agreement when a fifth of the entities is left out (1: the same)"
+    most, rest = int(weights.argmax()), f"counts for {percent(weights.max())} of the common graph's view weight"
+    same = len(names) > 1 and "same" in most_important(model)
+    return joined(
+        [
+            tile("How many clusters?", f"{model.n_clusters_}", chosen, "#number"),
+            tile("Can I trust them?", trust_word(model.report_).capitalize(), trust, "#how"),
+            tile("Which view matters most?", "all the same" if same else names[most], "" if same else rest, "#views"),
+            tile("Which entities are doubtful?", f"{doubtful:,}", first_doubtful(content), "#explore"),
+        ]
+    )
+
+
+def first_doubtful(content: Content) -> str:
+    """How many entities there are, and the names of the most doubtful ones."""
+    first = content.standing.doubtful[:3].tolist()
+    names = [str(entity) if content.ids is None else shortened(content.ids[entity], 20) for entity in first]
+    said = f"of {len(content.model.labels_):,} entities"
+    return f"{said}; most of all {listed(names)}" if names else said
+
+
+def tile(question: str, answer: str, detail: str, link: str) -> Html:
+    """A question, its answer, and where to read more."""
+    parts = (element("span", question, class_="question"), element("strong", answer), element("span", detail, class_="detail"))
+    return element("a", *parts, class_="tile", href=link)
+
+
+def clusters_table(content: Content) -> Html:
+    """One row for each cluster."""
+    largest = max(cluster.size for cluster in content.clusters)
+    rows = []
+    for number, cluster in enumerate(content.clusters):
+        button = element("button", swatch(number), f"Cluster {number}", type="button", class_="link", data_cluster=number)
+        stable = float("nan") if cluster.stability is None else cluster.stability
+        rows.append(
+            [
+                button,
+                bar(cluster.size / largest, f"{cluster.size:,}"),
+                bar(cluster.cohesion, percent(cluster.cohesion)),
+                bar(stable, "not measured" if cluster.stability is None else percent(stable)),
+                supporting(content, number),
+                distinguishing(content, number),
+                element("td", "", class_="number chosen", data_chosen_cluster=number),
+            ]
+        )
+    titles = ("Cluster", "Entities", "Cohesion", "Found again", "Views that separate it", "Stands out by", "Selected")
+    return table(titles, rows, "All clusters. Select one to see what distinguishes it.", class_="cards", id="cluster-table")
+
+
+def swatch(cluster: int) -> Html:
+    return element("span", class_="swatch", data_swatch=cluster, aria_hidden="true")
+
+
+def supporting(content: Content, number: int) -> str:
+    """The views that separate a cluster from the others."""
+    names, found = names_of(content), content.clusters[number].separated_by
+    if len(found) == len(names) > 1:
+        return f"all {len(names)}"
+    if len(names) > 3 and len(found) == len(names) - 1:
+        missing = next(view for view in range(len(names)) if view not in found)
+        return f"all but {names[missing]}"
+    return listed([names[view] for view in found], "none alone")
+
+
+def distinguishing(content: Content, number: int) -> str:
+    """The feature of the largest effect."""
+    table = None if content.explanation is None else content.explanation.of_cluster(number)
+    if table is None or not len(table) or np.isnan(table.effect_size[0]):
+        return ""
+    direction = "higher" if table.effect_size[0] > 0 else "lower"
+    view = f" ({shortened(table.view[0], NAME)})" if len(content.model.view_names_) > 1 else ""
+    return f"{direction} {shortened(table.feature[0], NAME)}{view}"
+
+
+def views_table(content: Content) -> Html:
+    """One row for each view."""
+    model, names = content.model, names_of(content)
+    of_views = [layer for layer in model.layers_ if layer.role == "view"]
+    only = [[number for number, cluster in enumerate(content.clusters) if cluster.separated_by == [view]] for view in range(len(names))]
+    rows = []
+    for view, (report, layer) in enumerate(zip(model.report_.views, of_views, strict=True)):
+        coupled = layer.adjacency.tocoo()
+        inside = float(coupled.data[model.labels_[coupled.row] == model.labels_[coupled.col]].sum() / (coupled.data.sum() or 1.0))
+        rough = float("nan") if report.roughness is None else report.roughness
+        rows.append(
+            [
+                names[view],
+                bar(report.weight, percent(report.weight)),
+                bar(rough, "not measured" if report.roughness is None else f"{rough:.2f}"),
+                bar(inside, percent(inside)),
+                element("td", f"{report.edges_per_node:.1f}", class_="number"),
+                element("td", f"{report.n_missing + report.n_empty:,}", class_="number"),
+                listed([f"cluster {number}" for number in only[view]]) if len(names) > 1 else "",
+                element("td", "", class_="number chosen", data_chosen_view=view),
+            ]
+        )
+    order = np.argsort([-report.weight for report in model.report_.views], kind="stable")
+    titles = (
+        "View",
+        "Weight",
+        "Roughness",
+        "Edge weight inside clusters",
+        "Edges per entity",
+        "Entities missing",
+        "Only this view separates",
+        "Agrees on selection",
+    )
+    caption = (
+        "The views, the most important first. Roughness is 0 if neighbors in the view agree with the common embedding, 1 if unrelated."
+    )
+    return table(titles, [rows[view] for view in order], caption, class_="cards")
+
+
+def agreement_table(content: Content) -> Html:
+    """How often two views name the same cluster."""
+    names = names_of(content)
+    if len(names) < 2:
+        return Html("")
+    of_views = [shares for shares, layer in zip(content.standing.layers, content.model.layers_, strict=True) if layer.role == "view"]
+    matrix = agreement_of_views(of_views)
+    rows = [
+        [name, *(element("td", percent(value), class_="cell", style=f"--share:{0 if value != value else value:.3f}") for value in row)]
+        for name, row in zip(names, matrix, strict=True)
+    ]
+    caption = "Agreement of views: the share of the entities whose edges lead mostly to the same cluster in both."
+    return table(["", *names], rows, caption, class_="matrix")
+
+
+def layer_pictures(content: Content) -> Html:
+    """Places for the pictures of the layers, which the page draws."""
+    pictures = []
+    for at, layer in enumerate(content.model.layers_):
+        name = one_line(layer.name)
+        text = f"Layer {name}: edge weight between entities ordered by cluster. Blocks on the diagonal are clusters."
+        canvas = element("canvas", width=64, height=64, data_block=at, role="img", aria_label=text)
+        pictures.append(element("figure", canvas, element("figcaption", name)))
+    return joined(pictures)
+
+
+def certificates(content: Content) -> Html:
+    """The numbers that prove the layers."""
+    rows = []
+    for layer in content.model.layers_:
+        kind = {"view": "one view", "consensus": "all views side by side", "neighbors": "given: nearest neighbors"}[layer.role]
+        exact = "given, nothing to prove" if layer.given else "yes" if layer.exact else f"no, among {layer.candidates} candidates only"
+        proof = ["-", "-"] if layer.given else [f"{layer.kkt_residual:.1e}", f"{layer.gap:.1e}"]
+        rows.append([one_line(layer.name), kind, f"{layer.n_edges:,}", exact, *proof, layer.status])
+    titles = ("Layer", "Learned from", "Edges", "Exact over all pairs", "KKT residual", "Relative gap", "Status")
+    return table(titles, rows, "The certificate of every layer", class_="cards")
+
+
+def choices_list(content: Content) -> Html:
+    """What was chosen and why."""
+    return element("ul", *(element("li", line) for line in choices(content.model.report_)))
+
+
+def number_section(content: Content) -> Html:
+    """The choice of the number of clusters and its evidence."""
+    number = content.model.number_
+    if number is None:
+        said = (
+            f'You asked for {plural(content.model.n_clusters_, "cluster")}. To have the number chosen from the data, use n_clusters="auto".'
+        )
+        return element("p", said)
+    reason = element("p", f"K = {number.chosen} was {number.reason}. The score is modularity times the square of stability.")
+    rows = [
+        [plural(int(str(row["n_clusters"])), "cluster"), f"{row['stability']:.2f}", f"{row['modularity']:.2f}", str(row["sentence"])]
+        for row in number.table
+    ]
+    picture = element("div", id="evidence", class_="picture")
+    coarser = table(
+        ("Resolution", "Stability", "Modularity", "In words"), rows, "Coarser and finer clusters that are stable", class_="cards"
+    )
+    return joined([reason, picture, coarser])
+
+
+def how_to_read(content: Content) -> Html:
+    """What the page shows where entities are many, and what its words mean."""
+    n, shown = len(content.model.labels_), content.shown
+    said = [about_places(n, content.model.n_clusters_)]
+    if content.sampled:
+        said.append(
+            f"{n:,} entities are too many for single points: the background shows how many there are in each place, in the color of the "
+            f"cluster of most of them, and the points are a sample of {shown.n_points:,}, which includes the most doubtful entities."
+        )
+    if content.n_spread:
+        said.append(
+            "Clusters whose members have nearly the same place in the embedding are drawn as discs, so that every point can be seen."
+        )
+    said.append(about_confidence())
+    if not shown.complete:
+        most = "one with the largest weight" if shown.most_neighbors == 1 else f"{shown.most_neighbors} with the largest weights"
+        said.append(f"Of the neighbors of an entity, the page holds the {most} in each layer.")
+    return joined(element("p", sentence, class_="note") for sentence in said)

@@ -1,0 +1,135 @@
+"""The verdict and the other sentences of the page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rmgl.page.elements import shortened
+from rmgl.results.fitted import Fitted
+from rmgl.results.report import Report
+from rmgl.results.standing import DOUBTFUL
+
+NAME = 40
+"""Longest name of a view in tables and sentences."""
+ADVICE = {
+    "good": "These clusters look reliable",
+    "fair": "Use these clusters with care",
+    "poor": "Do not rely on these clusters",
+}
+
+
+def trust_word(report: Report) -> str:
+    """One word: good, fair, poor, or unknown for models of early versions."""
+    return "unknown" if report.trust is None else report.trust.word
+
+
+def verdict(model: Fitted, n_doubtful: int) -> list[str]:
+    """Two sentences: how far the answer can be trusted and why, then what was found.
+
+    Warnings come first: the reasons against the answer are part of the first sentence.
+    """
+    report = model.report_
+    if report.trust is None:
+        first = "How far these clusters can be trusted was not examined."
+    else:
+        first = f"{ADVICE.get(report.trust.word, report.trust.word)}: {brief('; '.join(report.trust.reasons), report)}."
+    return [first, found(model, n_doubtful)]
+
+
+def found(model: Fitted, n_doubtful: int) -> str:
+    """What was found, in one sentence."""
+    n, k = len(model.labels_), model.n_clusters_
+    chosen = "" if model.number_ is None else ", a number that was chosen from the data"
+    counts = f"{n:,} entities form {plural(k, 'cluster')}{chosen}"
+    if len(model.view_names_) > 1:
+        counts += f"; {most_important(model)}"
+    doubts = {0: "no entity is doubtful", 1: "one entity is doubtful"}.get(n_doubtful, f"{n_doubtful:,} entities are doubtful")
+    return f"{counts}; {doubts}."
+
+
+def one_line(name: str) -> str:
+    """A name as it is shown in tables and sentences."""
+    return shortened(" ".join(name.split()) or name, NAME)
+
+
+def most_important(model: Fitted) -> str:
+    """The view that counts most, and the one that counts least."""
+    weights = model.view_weights_
+    if weights.max() - weights.min() < 0.005:
+        return "all views count the same"
+    first, last = int(weights.argmax()), int(weights.argmin())
+    names = [one_line(name) for name in model.view_names_]
+    return f"view {names[first]} counts most ({percent(weights[first])}) and {names[last]} least ({percent(weights[last])})"
+
+
+def about_places(n_entities: int, n_clusters: int) -> str:
+    """How the places of the entities in the picture were found."""
+    if n_clusters <= 2 or n_entities < 10:
+        return "Places are the principal components of the embedding."
+    return "Places are those of t-SNE, which keeps neighbors together; distances between far groups mean little."
+
+
+def about_confidence() -> str:
+    """What confidence is, and which entities are doubtful."""
+    return (
+        "Confidence compares the edge weight of an entity to its own cluster with that to the strongest other cluster: 100\xa0% if there "
+        f"is no other, 50\xa0% if both are equal. Entities below {percent(DOUBTFUL)} are called doubtful."
+    )
+
+
+def warnings_of(report: Report) -> list[str]:
+    """The warnings of the report as sentences."""
+    return [f"{warning[:1].upper()}{warning[1:]}." for warning in (brief(warning, report) for warning in report.warnings)]
+
+
+def brief(text: str, report: Report) -> str:
+    """A text in which the names of views are shortened, as everywhere on the page."""
+    for view in report.views:
+        text = text.replace(repr(view.name), repr(one_line(view.name))).replace(view.name, one_line(view.name))
+    return text
+
+
+def choices(report: Report) -> list[str]:
+    """The lines of the report on what was chosen and why, without the numbers that the page shows in tables."""
+    lines = brief(str(report), report).splitlines()
+    table = next((at for at, line in enumerate(lines) if line.startswith("view  ")), len(lines))
+    after = table + 1 + len(report.views)
+    kept = [*lines[1:table], *lines[after:]]
+    return [line for line in kept if not line.startswith(("Trust:", "Warning:"))]
+
+
+def plural(count: int, word: str) -> str:
+    """A number and a word.
+
+    Examples
+    --------
+    >>> plural(1, "cluster"), plural(2000, "cluster")
+    ('1 cluster', '2,000 clusters')
+    """
+    return f"{count:,} {word}" + ("" if count == 1 else "s")
+
+
+def percent(share: float) -> str:
+    r"""A share as a whole number of percent, "unknown" for NaN, and less than one percent as such; lines do not break inside it.
+
+    Examples
+    --------
+    >>> percent(0.513), percent(0.002), percent(float("nan"))
+    ('51\xa0%', '<\xa01\xa0%', 'unknown')
+    """
+    if share != share:
+        return "unknown"
+    return "<\xa01\xa0%" if 0 < share < 0.005 else f"{share:.0%}".replace("%", "\xa0%")
+
+
+def listed(names: Sequence[str], nothing: str = "none") -> str:
+    """Names with commas and a final "and".
+
+    Examples
+    --------
+    >>> listed(["a", "b", "c"]), listed([])
+    ('a, b and c', 'none')
+    """
+    if len(names) < 2:
+        return names[0] if names else nothing
+    return f"{', '.join(names[:-1])} and {names[-1]}"

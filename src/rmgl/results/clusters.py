@@ -1,0 +1,128 @@
+"""Every cluster by itself: its size, how well it holds together, whether it is found again, and its most typical members."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from rmgl.embedding.eigenvectors import smallest_eigenvectors, unit_rows, weighted_sum
+from rmgl.embedding.labels import cluster_rows
+from rmgl.layer import Layer
+from rmgl.results.refits import DRAWS, KEPT, MOST_ENTITIES, N_INIT, TOL
+from rmgl.results.report import LOOSE
+from rmgl.results.standing import Standing
+
+Vector = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class ClusterFacts:
+    """What is known about one cluster."""
+
+    size: int
+    cohesion: float
+    """The share of the edge weight of its members in the common graph that stays inside (NaN: they have no edges)."""
+    stability: float | None
+    """The overlap with the most similar cluster of quick refits on four fifths of the entities, 1 for the same; None: not measured."""
+    by_view: list[float]
+    """The share of the edge weight of its members that stays inside, in the layer of each view."""
+    typical: NDArray[np.intp]
+    """Of the more confident half of the members, those nearest to the center of the cluster in the embedding, the nearest first."""
+    doubtful: NDArray[np.intp]
+    """The members of the lowest confidence, the lowest first."""
+
+    @property
+    def separated_by(self) -> list[int]:
+        """The views whose layer keeps at least 70 % of the edge weight of the members inside."""
+        return [view for view, share in enumerate(self.by_view) if share >= LOOSE]
+
+
+def cluster_facts(
+    layers: Sequence[Layer],
+    standing: Standing,
+    labels: NDArray[np.intp],
+    embedding: Vector,
+    stability: Vector | None,
+    n_members: int = 10,
+) -> list[ClusterFacts]:
+    """Describe every cluster."""
+    rows = unit_rows(embedding)
+    of_views = [shares for shares, layer in zip(standing.layers, layers, strict=True) if layer.role == "view"]
+    facts = []
+    for cluster in range(embedding.shape[1]):
+        members = np.flatnonzero(labels == cluster)
+        confidence = standing.confidence[members]
+        doubt = np.argsort(np.nan_to_num(confidence, nan=2.0), kind="stable")
+        facts.append(
+            ClusterFacts(
+                size=int(members.size),
+                cohesion=float(standing.common.by_cluster[cluster]),
+                stability=None if stability is None else float(stability[cluster]),
+                by_view=[float(shares.by_cluster[cluster]) for shares in of_views],
+                typical=typical_members(members, rows[members], confidence)[:n_members],
+                doubtful=members[doubt[:n_members]],
+            )
+        )
+    return facts
+
+
+def typical_members(members: NDArray[np.intp], rows: Vector, confidence: Vector) -> NDArray[np.intp]:
+    """The more confident half of the members of a cluster, the nearest to the mean of all their rows first."""
+    if not members.size:
+        return members
+    distances = np.square(rows - rows.mean(axis=0)).sum(axis=1)
+    known = np.nan_to_num(confidence, nan=-1.0)
+    order = np.argsort(distances, kind="stable")
+    return members[order[known[order] >= np.median(known)]]
+
+
+def stability_of_clusters(
+    layers: Sequence[Layer],
+    beta: Vector,
+    labels: NDArray[np.intp],
+    embedding: Vector,
+    left_out: NDArray[np.intp],
+    *,
+    of_unit_length: bool = True,
+    seed: int = 0,
+) -> Vector | None:
+    """The mean overlap |A and B| / |A or B| of every cluster A with the most similar cluster B of refits on four fifths of the entities.
+
+    Nothing is learned again, as in `rmgl.results.refits`. `left_out` took no part in the embedding. None if entities are too many, or too
+    few for the clusters.
+    """
+    n_clusters = embedding.shape[1]
+    everyone = np.setdiff1d(np.arange(labels.size), left_out)
+    if not 2 * n_clusters <= everyone.size <= MOST_ENTITIES or n_clusters < 2:
+        return None
+    random_state = np.random.RandomState(seed)
+    graph = sparse.csr_array(weighted_sum([layer.adjacency for layer in layers], beta.tolist()))
+    overlaps = []
+    for _ in range(DRAWS):
+        nodes = np.sort(random_state.permutation(everyone)[: round(KEPT * everyone.size)])
+        part = graph[nodes][:, nodes]
+        vectors = smallest_eigenvectors(part, n_clusters, tol=TOL, start=embedding[nodes], random_state=random_state).vectors
+        found = cluster_rows(unit_rows(vectors) if of_unit_length else vectors, n_clusters, n_init=N_INIT, random_state=random_state)
+        overlaps.append(best_overlaps(labels[nodes], found, n_clusters))
+    mean: Vector = np.mean(overlaps, axis=0)
+    return mean
+
+
+def best_overlaps(labels: NDArray[np.intp], others: NDArray[np.intp], n_clusters: int) -> Vector:
+    """For every cluster, |A and B| / |A or B| with the most similar cluster of another answer; 0 for an empty cluster.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> best_overlaps(np.array([0, 0, 0, 1, 1]), np.array([1, 1, 0, 0, 0]), 2).round(2).tolist()
+    [0.67, 0.67]
+    """
+    both = np.zeros((n_clusters, n_clusters))
+    np.add.at(both, (labels, others), 1)
+    either = both.sum(axis=1)[:, None] + both.sum(axis=0)[None, :] - both
+    overlaps: Vector = np.divide(both, either, out=np.zeros_like(both), where=either > 0).max(axis=1)
+    return overlaps

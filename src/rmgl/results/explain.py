@@ -1,0 +1,271 @@
+"""What distinguishes a cluster: its features with the largest standardized difference from all other entities.
+
+For a cluster with n_in members and the n_out other entities that are observed in a view, every column of the view has
+
+    effect size = (mean inside - mean outside) / s        s^2 = (SS_in + SS_out) / (n_in + n_out - 2)
+    AUC         = P(x > y) + P(x = y) / 2                  x a random member, y a random other entity
+
+SS is the sum of squared differences from the mean of the group, so s is the pooled standard deviation and the effect size is Cohen's d.
+The AUC depends on the order of the values only: 1 if every member has a larger value than every other entity, 0.5 if there is no
+difference, 0 if every member has a smaller one. There are no p-values, because the clusters were found in the same data: a test would call
+almost every feature significant, also in noise.
+
+Columns are read once, one after the other. The zeros of a sparse column are counted and not stored, and all numbers are the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from rmgl.views.views import Views
+
+Vector = NDArray[np.float64]
+BLOCK = 16
+"""Columns of a dense view that are copied at a time, so that each is contiguous."""
+ROUNDING = 1e-12
+"""Differences below this share of the largest value of a column are rounding errors."""
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """A table of features: one row for each cluster, view and feature; for each cluster the largest effects first.
+
+    Every field is a column, an array with one entry per row. `pandas.DataFrame(explanation.as_dict())` makes a DataFrame of them.
+
+    Examples
+    --------
+    >>> from rmgl import RMGL
+    >>> views = {"size": [[1.0, 7.0], [1.2, 7.0], [1.1, 9.0], [5.0, 8.0], [5.2, 8.0], [5.1, 7.0]]}
+    >>> model = RMGL(2, random_state=0).fit(views)
+    >>> table = model.explain(views, feature_names={"size": ["length", "width"]})
+    >>> len(table), table.feature[0], abs(table.effect_size[0]).round(1).item()
+    (4, 'length', 40.0)
+    """
+
+    cluster: NDArray[np.intp]
+    view: NDArray[np.object_]
+    feature: NDArray[np.object_]
+    effect_size: Vector
+    """(mean inside - mean outside) / pooled standard deviation; infinite if the values differ and do not vary; NaN if a group is empty."""
+    mean_inside: Vector
+    mean_outside: Vector
+    auc: Vector
+    """The probability that a member has a larger value than another entity; equal values count half."""
+    n_inside: NDArray[np.intp]
+    """Number of members of the cluster that are observed in the view."""
+    n_outside: NDArray[np.intp]
+    column: NDArray[np.intp]
+    """The position of the feature in its view, from 0."""
+
+    def __len__(self) -> int:
+        return int(self.cluster.size)
+
+    def as_dict(self) -> dict[str, NDArray[Any]]:
+        """Return the columns of the table by name."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    def top(self, n: int = 5, by_view: bool = False) -> Explanation:
+        """Return the `n` features with the largest effects of each cluster or, with `by_view`, of each cluster and view."""
+        if n < 0:
+            raise ValueError(f"n={n} is not a number of features: give a whole number >= 0")
+        codes = {name: code for code, name in enumerate(dict.fromkeys(self.view.tolist()))}
+        views = np.fromiter(map(codes.__getitem__, self.view.tolist()), dtype=np.intp, count=len(self))
+        groups = self.cluster * len(codes) + views if by_view else self.cluster
+        order = np.argsort(groups, kind="stable")
+        _, first, counts = np.unique(groups[order], return_index=True, return_counts=True)
+        rank = np.arange(len(self)) - np.repeat(first, counts)
+        return self._rows(np.sort(order[rank < n]))
+
+    def of_cluster(self, cluster: int) -> Explanation:
+        """Return the rows of one cluster."""
+        return self._rows(np.flatnonzero(self.cluster == cluster))
+
+    def _rows(self, rows: NDArray[np.intp]) -> Explanation:
+        return Explanation(**{name: values[rows] for name, values in self.as_dict().items()})
+
+    def __str__(self) -> str:
+        """The five features with the largest effects of each cluster."""
+        lines = [f"{'cluster':>7s} {'view':12s} {'feature':20s} {'effect':>8s} {'inside':>10s} {'outside':>10s} {'AUC':>5s}"]
+        top = self.top()
+        for row in range(len(top)):
+            lines.append(
+                f"{top.cluster[row]:7d} {top.view[row]:12s} {top.feature[row]:20s} {top.effect_size[row]:8.2f} "
+                f"{top.mean_inside[row]:10.4g} {top.mean_outside[row]:10.4g} {top.auc[row]:5.2f}"
+            )
+        return "\n".join(lines)
+
+
+def explain_clusters(views: Views, labels: NDArray[np.intp], n_clusters: int, names: Sequence[Sequence[str]]) -> Explanation:
+    """Compare every cluster with all other entities in every feature; views without observed rows are left out."""
+    parts = [_explain_view(views, view, labels, n_clusters, names[view]) for view in range(len(views.names)) if views.mask(view).any()]
+    columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    effects = np.nan_to_num(np.abs(columns["effect_size"]), nan=-1.0, posinf=np.inf)
+    order = np.lexsort((-effects, columns["cluster"]))
+    return Explanation(**{name: values[order] for name, values in columns.items()})
+
+
+def _explain_view(views: Views, view: int, labels: NDArray[np.intp], n_clusters: int, names: Sequence[str]) -> dict[str, NDArray[Any]]:
+    """The columns of the table for one view."""
+    rows = views.observed_rows(view)
+    own = labels if rows is None else labels[rows]
+    sizes = np.bincount(own, minlength=n_clusters)
+    compared = [compare(column, sizes) for column in columns_of(views.own(view), own, n_clusters)]
+    n_columns = len(compared)
+    measures = [field.name for field in fields(Compared)]
+    numbers = {name: np.concatenate([getattr(found, name) for found in compared]) for name in measures}
+    return {
+        "cluster": np.tile(np.arange(n_clusters), n_columns),
+        "view": np.full(n_columns * n_clusters, views.names[view], dtype=object),
+        "feature": np.repeat(np.array([*map(str, names), ""], dtype=object)[:-1], n_clusters),
+        **numbers,
+        "n_inside": np.tile(sizes, n_columns),
+        "n_outside": np.tile(sizes.sum() - sizes, n_columns),
+        "column": np.repeat(np.arange(n_columns), n_clusters),
+    }
+
+
+def check_same_entities(fitted: Views, views: Views) -> Views:
+    """Check that views given again have the rows of the fitted ones; a row that is missing there, or was at the fit, is left out."""
+    if views.n_rows != fitted.n_rows:
+        raise ValueError(f"views have {views.n_rows} rows, but the model was fitted on {fitted.n_rows}: give the entities of the fit again")
+    if views.index is not None and fitted.index is not None:
+        differs = np.flatnonzero(views.index.astype(str) != fitted.index.astype(str))
+        if differs.size:
+            row = differs[0]
+            raise ValueError(
+                f"row {row} of the views is labeled {views.index[row]!r}, but {fitted.index[row]!r} in the fitted ones: "
+                "give the entities of the fit in the same order"
+            )
+    present = tuple(np.flatnonzero(views.mask(view) & fitted.mask(view)) for view in range(len(views.names)))
+    if not any(rows.size for rows in present):
+        raise ValueError("views have no observed row in any view of the fit: give at least one of its views again")
+    return replace(views, present=present)
+
+
+def check_feature_names(views: Views, given: Any) -> list[list[str]]:
+    """The names of the columns of every view: given (a list per view, or a dict by view name), those of tables, or their positions."""
+    names = [_names_of(views, view) for view in range(len(views.names))]
+    if given is None:
+        return names
+    if not isinstance(given, Mapping):
+        if isinstance(given, str) or not hasattr(given, "__len__"):
+            raise TypeError(f"feature_names is of type {type(given).__name__}: give one list of names per view, or a dict by view name")
+        given = [given] if len(views.names) == 1 and len(given) and all(isinstance(name, str) for name in given) else list(given)
+        if len(given) != len(views.names):
+            raise ValueError(
+                f"feature_names has {len(given)} lists for {len(views.names)} views {list(views.names)}: give one for each view"
+            )
+        given = dict(zip(views.names, given, strict=True))
+    unknown = [name for name in given if str(name) not in views.names]
+    if unknown:
+        raise ValueError(f"feature_names names unknown views {unknown}: the views are {list(views.names)}; use these names")
+    for name, own in given.items():
+        view = views.names.index(str(name))
+        if own is None:
+            continue
+        if isinstance(own, str) or len(own) != len(names[view]):
+            found = "a text" if isinstance(own, str) else f"{len(own)} names"
+            raise ValueError(f"feature_names has {found} for view {name!r}, which has {len(names[view])} columns: give one name per column")
+        names[view] = [str(feature) for feature in own]
+    return names
+
+
+def _names_of(views: Views, view: int) -> list[str]:
+    columns = views.columns[view] if views.columns else None
+    return [f"column {column}" for column in range(views.matrices[view].shape[1])] if columns is None else list(columns)
+
+
+@dataclass(frozen=True)
+class Column:
+    """The values of one feature with the cluster of each; zeros of a sparse view are only counted."""
+
+    values: Vector
+    clusters: NDArray[np.intp]
+    n_zeros: NDArray[np.intp]
+    """Number of zeros in each cluster that are not among the values."""
+
+
+def columns_of(X: Any, clusters: NDArray[np.intp], n_clusters: int) -> Iterator[Column]:
+    """The columns of a dense or sparse matrix, one after the other."""
+    if sparse.issparse(X):
+        sizes = np.bincount(clusters, minlength=n_clusters)
+        by_column = sparse.csc_array(X, copy=True)
+        by_column.eliminate_zeros()
+        for start, end in zip(by_column.indptr[:-1], by_column.indptr[1:], strict=True):
+            own = clusters[by_column.indices[start:end]]
+            yield Column(by_column.data[start:end], own, sizes - np.bincount(own, minlength=n_clusters))
+        return
+    none = np.zeros(n_clusters, dtype=np.intp)
+    for start in range(0, X.shape[1], BLOCK):
+        for values in np.ascontiguousarray(X[:, start : start + BLOCK].T):
+            yield Column(values, clusters, none)
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One feature, in every cluster and outside of it."""
+
+    effect_size: Vector
+    mean_inside: Vector
+    mean_outside: Vector
+    auc: Vector
+
+
+def compare(column: Column, sizes: NDArray[np.intp]) -> Compared:
+    """Compare the values inside every cluster with those outside."""
+    shift = 0.0 if column.n_zeros.any() or not column.values.size else float(column.values[0])  # a constant column is exactly zero then
+    with np.errstate(over="ignore"):
+        centered = column.values - shift
+    unit = float(np.abs(centered).max(initial=0.0)) or 1.0
+    if not np.isfinite(unit):
+        shift, centered, unit = 0.0, column.values, float(np.abs(column.values).max())
+    means, squares = _moments(Column(centered / unit, column.clusters, column.n_zeros), sizes)
+    others, pooled = _outside(means, squares, sizes)
+    difference = means - others
+    flat, same = pooled <= ROUNDING, np.abs(difference) <= ROUNDING
+    effect = np.divide(difference, pooled, out=np.where(same, 0.0, np.copysign(np.inf, difference)), where=~flat)
+    effect[np.isnan(difference)] = np.nan
+    return Compared(effect, shift + unit * means, shift + unit * others, _auc(column, sizes))
+
+
+def _moments(column: Column, sizes: NDArray[np.intp]) -> tuple[Vector, Vector]:
+    """The mean of every cluster (NaN if it is empty), and the sum of squared differences from it."""
+    totals = np.bincount(column.clusters, weights=column.values, minlength=sizes.size)
+    means = np.divide(totals, sizes, out=np.full(sizes.size, np.nan), where=sizes > 0)
+    squares = np.bincount(column.clusters, weights=(column.values - means[column.clusters]) ** 2, minlength=sizes.size)
+    return means, squares + column.n_zeros * np.nan_to_num(means) ** 2
+
+
+def _outside(means: Vector, squares: Vector, sizes: NDArray[np.intp]) -> tuple[Vector, Vector]:
+    """For every cluster, the mean of all others together, and the standard deviation pooled over it and them."""
+    others, pooled = np.full(sizes.size, np.nan), np.full(sizes.size, np.nan)
+    known = np.nan_to_num(means)
+    for cluster in np.flatnonzero(sizes):
+        weights = np.where(np.arange(sizes.size) == cluster, 0, sizes)
+        if not weights.any():
+            continue
+        others[cluster] = weights @ known / weights.sum()
+        total = squares.sum() + weights @ (known - others[cluster]) ** 2  # SS_in + SS_out
+        pooled[cluster] = np.sqrt(total / max(1, sizes.sum() - 2))
+    return others, pooled
+
+
+def _auc(column: Column, sizes: NDArray[np.intp]) -> Vector:
+    """The area under the ROC curve of every cluster, from the sum of the ranks of its members; equal values have their mean rank."""
+    order = np.argsort(column.values)
+    values, clusters = column.values[order], column.clusters[order]
+    n_zeros, n_negative = int(column.n_zeros.sum()), int(np.searchsorted(values, 0.0))
+    first = np.flatnonzero(np.r_[True, values[1:] != values[:-1]]) if values.size else np.empty(0, dtype=np.intp)
+    lengths = np.diff(np.r_[first, values.size])
+    ranks = np.repeat(first + (lengths + 1) / 2, lengths)
+    ranks[n_negative:] += n_zeros
+    sums = np.bincount(clusters, weights=ranks, minlength=sizes.size) + column.n_zeros * (n_negative + (n_zeros + 1) / 2)
+    pairs = sizes * (sizes.sum() - sizes)
+    auc: Vector = np.divide(sums - sizes * (sizes + 1) / 2, pairs, out=np.full(sizes.size, np.nan), where=pairs > 0)
+    return auc

@@ -1,0 +1,116 @@
+"""How firmly every entity stands in its cluster, as the learned graphs see it.
+
+In a layer, an entity *names* the cluster to which most of its edge weight leads. Its *confidence* is a / (a + b), where a is its edge
+weight to its own cluster and b that to the strongest other cluster in the common graph, the sum of the layers times beta: 1 if there is no
+other, 1/2 if both are equally strong. In dense graphs every entity has weak edges to all clusters, which this does not count as doubt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from rmgl.layer import Layer
+
+Vector = NDArray[np.float64]
+ROWS = 1 << 16
+"""Rows that are looked at together, to bound memory."""
+DOUBTFUL = 0.6
+"""Confidence below which an entity is called doubtful."""
+
+
+@dataclass(frozen=True)
+class Shares:
+    """Where the edges of the entities lead in one graph."""
+
+    own: Vector
+    """The share of the edge weight of every entity that leads to its own cluster; NaN without edges."""
+    named: NDArray[np.intp]
+    """The cluster that gets the largest share; -1 without edges."""
+    of_named: Vector
+    """The share of that cluster."""
+    of_rival: Vector
+    """The largest share of another cluster than its own; 0 if there is none."""
+    by_cluster: Vector
+    """The share of the edge weight of the members of every cluster that stays inside it; NaN for a cluster without edges."""
+
+
+@dataclass(frozen=True)
+class Standing:
+    """The shares in every layer and in the common graph, and what follows from them."""
+
+    layers: list[Shares]
+    common: Shares
+    agreement: Vector
+    """The share of the views with edges of the entity in which it names its own cluster; NaN without edges."""
+
+    @property
+    def confidence(self) -> Vector:
+        """Its own cluster against the strongest other one, from 0 to 1; NaN without edges."""
+        return self.common.own / (self.common.own + self.common.of_rival)
+
+    @property
+    def doubtful(self) -> NDArray[np.intp]:
+        """The entities of low confidence, the lowest first."""
+        found = np.flatnonzero(self.confidence < DOUBTFUL)
+        return found[np.argsort(self.confidence[found], kind="stable")]
+
+
+def standing_of(layers: Sequence[Layer], beta: Vector, labels: NDArray[np.intp], n_clusters: int) -> Standing:
+    """Look at the edges of every entity in all layers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rmgl import learn_layer
+    >>> layer = learn_layer(np.array([[0.0], [1.0], [9.0], [10.0]]), alpha=0.1)
+    >>> standing_of([layer], np.ones(1), np.array([0, 0, 1, 1]), 2).confidence.tolist()
+    [1.0, 1.0, 1.0, 1.0]
+    """
+    n = labels.size
+    clusters = sparse.csr_array((np.ones(n), (np.arange(n), labels)), shape=(n, n_clusters))
+    own = [shares_in([layer.adjacency], [1.0], clusters, labels) for layer in layers]
+    common = shares_in([layer.adjacency for layer in layers], beta.tolist(), clusters, labels)
+    of_views = [shares for shares, layer in zip(own, layers, strict=True) if layer.role == "view"]
+    asked = np.sum([shares.named >= 0 for shares in of_views], axis=0)
+    agreeing = np.sum([shares.named == labels for shares in of_views], axis=0)
+    return Standing(own, common, np.divide(agreeing, asked, out=np.full(n, np.nan), where=asked > 0))
+
+
+def shares_in(graphs: Sequence[sparse.csr_array], weights: Sequence[float], clusters: sparse.csr_array, labels: NDArray[np.intp]) -> Shares:
+    """The shares in a weighted sum of graphs, which is never formed."""
+    n, n_clusters = clusters.shape
+    own, of_named, of_rival = (np.full(n, np.nan) for _ in range(3))
+    named = np.full(n, -1, dtype=np.intp)
+    inside, degrees = np.zeros(n_clusters), np.zeros(n_clusters)
+    for start in range(0, n, ROWS):
+        rows = np.arange(start, min(start + ROWS, n))
+        votes = np.zeros((rows.size, n_clusters))
+        for graph, weight in zip(graphs, weights, strict=True):
+            votes += weight * (graph[rows[0] : rows[-1] + 1] @ clusters).toarray()
+        total, mine = votes.sum(axis=1), votes[np.arange(rows.size), labels[rows]]
+        inside += np.bincount(labels[rows], weights=mine, minlength=n_clusters)
+        degrees += np.bincount(labels[rows], weights=total, minlength=n_clusters)
+        linked = total > 0
+        own[rows[linked]] = mine[linked] / total[linked]
+        named[rows[linked]] = votes[linked].argmax(axis=1)
+        of_named[rows[linked]] = votes[linked].max(axis=1) / total[linked]
+        votes[np.arange(rows.size), labels[rows]] = 0.0
+        of_rival[rows[linked]] = votes[linked].max(axis=1) / total[linked]
+    by_cluster = np.divide(inside, degrees, out=np.full(n_clusters, np.nan), where=degrees > 0)
+    return Shares(own, named, of_named, of_rival, by_cluster)
+
+
+def agreement_of_views(of_views: Sequence[Shares]) -> NDArray[np.float64]:
+    """The share of the entities for which each two views name the same cluster, among those with edges in both; NaN if there are none."""
+    matrix = np.full((len(of_views), len(of_views)), np.nan)
+    for a, first in enumerate(of_views):
+        for b, second in enumerate(of_views):
+            both = (first.named >= 0) & (second.named >= 0)
+            if both.any():
+                matrix[a, b] = np.mean(first.named[both] == second.named[both])
+    return matrix

@@ -1,0 +1,37 @@
+"""One small model with names that try to break out of the page."""
+
+import numpy as np
+import pytest
+
+from rmgl import RMGL
+from rmgl.datasets import load_uci_digits
+
+HOSTILE = '<script>window.hacked = true</script>"\'><img src=x onerror="window.hacked = true">'
+LONG = "x" * 10_000
+
+
+@pytest.fixture(scope="session")
+def digits():
+    """Every eighth digit in three views; the number of clusters is chosen."""
+    data = load_uci_digits()
+    views = {HOSTILE: data.views["pix"][::8], LONG: data.views["fou"][::8], "mor": data.views["mor"][::8]}
+    return RMGL("auto", random_state=0).fit(views), views, data.target[::8]
+
+
+@pytest.fixture(scope="session")
+def given(digits):
+    """What is given for the page: ids, feature names and columns, some of them hostile."""
+    _, views, target = digits
+    ids = [f"digit-{row}" for row in range(len(target))]
+    ids[7], ids[8], ids[9] = HOSTILE, LONG, "=1+1"
+    names = {HOSTILE: [HOSTILE, *(f"pixel {c}" for c in range(1, 240))], "mor": [LONG, *(f"shape {c}" for c in range(1, 6))]}
+    columns = {HOSTILE: np.where(target % 2, HOSTILE, "even"), "value": views["mor"][:, 0]}
+    return {"ids": ids, "feature_names": names, "columns": columns, "views": views}
+
+
+@pytest.fixture(scope="session")
+def page(digits, given, tmp_path_factory):
+    """The page of the model."""
+    path = tmp_path_factory.mktemp("page") / "report.html"
+    digits[0].to_html(path, **given)
+    return path

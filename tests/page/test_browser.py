@@ -1,0 +1,213 @@
+"""The page in a real browser, without a network: it opens, and pictures and tables follow one selection."""
+
+import csv
+import os
+import shutil
+
+import numpy as np
+import pytest
+
+from rmgl.page import content, shown
+from tests.page.conftest import HOSTILE
+
+playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install 'rmgl[test]'")
+BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+pytestmark = pytest.mark.skipif(
+    BROWSER is None, reason="needs a browser: apt-get install chromium, or another one of that name on the PATH"
+)
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with playwright.sync_playwright() as running:
+        sandbox = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []  # Chromium refuses to run as root otherwise
+        started = running.chromium.launch(executable_path=BROWSER, args=sandbox)
+        yield started
+        started.close()
+
+
+def is_trouble(message):
+    """Errors, and warnings of Bokeh; browsers also give hints on speed."""
+    return message.type == "error" or (message.type == "warning" and "bokeh" in message.text)
+
+
+def opened(browser, path, width=1280, scheme="light"):
+    """The page in a window of its own, which notes errors and requests."""
+    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme, offline=True, accept_downloads=True)
+    window = context.new_page()
+    window.troubles = []
+    window.on("console", lambda message: window.troubles.append(message.text) if is_trouble(message) else None)
+    window.on("pageerror", lambda error: window.troubles.append(str(error)))
+    window.on(
+        "request", lambda request: None if request.url.startswith(("file:", "data:", "blob:")) else window.troubles.append(request.url)
+    )
+    window.goto(path.as_uri())
+    window.wait_for_selector(":root[data-ready]", timeout=120_000)
+    return window
+
+
+@pytest.fixture(scope="module")
+def window(browser, page):
+    """One window for all tests that select something; each begins with nothing selected."""
+    return opened(browser, page)
+
+
+@pytest.fixture(autouse=True)
+def nothing_selected(request):
+    if "window" in request.fixturenames:
+        window = request.getfixturevalue("window")
+        window.click("#clear")
+
+
+def rows(window, place):
+    """The names in the first column of a table."""
+    return window.locator(f"{place} tbody th").all_inner_texts()
+
+
+def is_at(window, at, other):
+    """Whether two points are drawn at nearly the same place, so that a click cannot tell them apart."""
+    first, second = window.evaluate(f"[rmgl.placeOf({at}), rmgl.placeOf({other})]")
+    return abs(first[0] - second[0]) + abs(first[1] - second[1]) < 2
+
+
+def selection(window):
+    return window.evaluate("Array.from(rmgl.source.selected.indices)")
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "dark"), (390, "light")])
+def test_it_opens_without_trouble_and_fits_the_window(browser, page, digits, width, scheme):
+    window = opened(browser, page, width, scheme)
+    assert window.evaluate("document.documentElement.scrollWidth") <= width
+    assert f"{digits[0].n_clusters_} clusters of 250 entities in 3 views" in window.inner_text("h1")
+    assert window.inner_text("#verdict .badge").startswith("Trust:")
+    assert window.locator(".tile").count() == 4
+    assert window.evaluate("getComputedStyle(document.body).backgroundColor") == (
+        "rgb(20, 23, 27)" if scheme == "dark" else "rgb(245, 246, 248)"
+    )
+    window.click("#theme")
+    assert window.evaluate("getComputedStyle(document.body).backgroundColor") == (
+        "rgb(245, 246, 248)" if scheme == "dark" else "rgb(20, 23, 27)"
+    )
+    assert window.troubles == []
+    window.context.close()
+
+
+def test_a_click_selects_the_same_entity_everywhere(window, digits):
+    window.locator("#scatter").scroll_into_view_if_needed()
+    window.mouse.click(*window.evaluate("rmgl.placeOf(100)"))
+    window.wait_for_selector("#members h3:has-text('1 selected entity')")
+    (at,) = selection(window)
+    assert is_at(window, at, 100)
+    assert rows(window, "#members") == [f"digit-{at}"]
+    assert f"Entity digit-{at}" in window.inner_text("#entity")
+    cluster = digits[0].labels_[at]
+    assert window.inner_text(f"[data-chosen-cluster='{cluster}']") == "1"
+    assert f"Cluster {cluster}:" in window.inner_text("#cluster h3")
+    shown_neighbors = window.locator("#entity .scroll").nth(1).locator("tbody th").all_inner_texts()
+    neighbors = np.unique(np.concatenate([layer.adjacency[[at]].indices for layer in digits[0].layers_]))
+    assert len(shown_neighbors) == min(40, neighbors.size)
+    window.locator("#entity .scroll").nth(1).locator("button").first.click()
+    assert selection(window) != [at]
+    assert window.troubles == []
+
+
+def test_search_finds_an_id_or_says_that_there_is_none(window):
+    window.fill("#query", "digit-42")
+    window.press("#query", "Enter")
+    assert selection(window) == [42]
+    window.fill("#query", "digit-4")
+    window.press("#query", "Enter")
+    assert selection(window) == [4]
+    window.fill("#query", "GIT-24")
+    window.press("#query", "Enter")
+    assert selection(window) == [24, *range(240, 250)]
+    window.fill("#query", HOSTILE)
+    window.press("#query", "Enter")
+    assert selection(window) == [7]
+    window.fill("#query", "nobody")
+    window.press("#query", "Enter")
+    assert 'No id contains "nobody"' in window.inner_text("#said")
+
+
+def test_the_lasso_selects_what_is_inside(window):
+    window.evaluate(
+        """for (const tool of rmgl.plot.toolbar.tools) {
+            if (tool.type === "PanTool") tool.active = false;
+            if (tool.type === "LassoSelectTool") tool.active = true;
+        }"""
+    )
+    places = np.array(window.evaluate("Array.from({length: 250}, (_, at) => rmgl.placeOf(at))"))
+    center = places[100]
+    corners = [center + 60 * np.array(corner) for corner in ((-1, -1), (1, -1), (1, 1), (-1, 1), (-1, -1))]
+    window.mouse.move(*corners[0])
+    window.mouse.down()
+    for corner in corners[1:]:
+        window.mouse.move(*corner, steps=8)
+    window.mouse.up()
+    window.wait_for_selector("#members h3:has-text('selected')")
+    inside = np.flatnonzero((np.abs(places - center) < 58).all(axis=1))
+    outside = np.flatnonzero((np.abs(places - center) > 62).any(axis=1))
+    found = selection(window)
+    assert {*inside.tolist()} <= {*found}
+    assert not {*outside.tolist()} & {*found}
+    assert f"{len(found)} selected" in window.inner_text("#members h3")
+    assert len(rows(window, "#members")) == min(200, len(found))
+    assert window.troubles == []
+
+
+def test_a_cluster_shows_its_features_and_members(window, digits):
+    window.locator("[data-cluster='1']").click()
+    assert len(selection(window)) == np.count_nonzero(digits[0].labels_ == 1)
+    assert "Cluster 1: what distinguishes it" in window.inner_text("#cluster h3 >> nth=0")
+    assert window.locator("#cluster svg.histogram").count() == 8
+    window.locator("#cluster select").select_option("mor")
+    assert window.locator("#cluster svg.histogram").count() == 5
+    assert window.inner_text("[data-chosen-view='2']").endswith("%")
+
+
+def test_the_download_is_a_table_of_the_selection(window, tmp_path):
+    window.evaluate("rmgl.select([9, 7, 3])")
+    with window.expect_download() as download:
+        window.locator("#members button", has_text="Download CSV").click()
+    download.value.save_as(tmp_path / "entities.csv")
+    with (tmp_path / "entities.csv").open(newline="", encoding="utf-8") as file:
+        table = {row["row"]: row for row in csv.DictReader(file)}
+    assert set(table) == {"3", "7", "9"}
+    assert table["7"]["id"] == HOSTILE
+    assert table["9"]["id"] == "'=1+1"  # a spreadsheet would take it for a formula
+    assert 0 <= float(table["3"]["confidence"]) <= 1
+
+
+def test_every_choice_of_colors_and_hostile_names_are_shown_as_text(window):
+    for option in range(window.locator("#color option").count()):
+        window.locator("#color").select_option(str(option))
+    window.evaluate("rmgl.select([7])")
+    assert HOSTILE in window.inner_text("#entity h3")
+    window.evaluate("rmgl.select([8])")
+    assert "x" * 100 in window.inner_text("#entity h3")
+    window.locator("#scatter").scroll_into_view_if_needed()
+    alone = next(at for at in range(10, 250) if not any(is_at(window, at, other) for other in range(250) if other != at))
+    window.evaluate(f"rmgl.facts.ids[{alone}] = rmgl.facts.ids[7]")
+    window.mouse.move(*window.evaluate(f"rmgl.placeOf({alone})"))
+    window.wait_for_selector("#tip:not([hidden])")
+    assert window.locator("#tip strong").inner_text() == HOSTILE
+    assert window.evaluate("window.hacked") is None
+    assert window.evaluate("document.images.length") == 0
+    assert window.locator("script").count() == 3
+    assert window.evaluate("document.documentElement.scrollWidth") <= 1280
+    assert window.troubles == []
+
+
+def test_many_entities_are_a_density_and_a_sample(browser, digits, given, tmp_path, monkeypatch):
+    monkeypatch.setattr(shown, "MOST_POINTS", 100)
+    monkeypatch.setattr(content, "MOST_POINTS", 100)
+    monkeypatch.setattr(shown, "SAMPLE", 40)
+    monkeypatch.setattr(content, "LISTED_OUTLIERS", 5)
+    digits[0].to_html(tmp_path / "many.html", **given)
+    window = opened(browser, tmp_path / "many.html")
+    assert "250 entities are too many for single points" in window.inner_text("#explore")
+    assert window.evaluate("rmgl.facts.n_points") < 250 == window.evaluate("rmgl.facts.n_entities")
+    window.evaluate("rmgl.select([3])")
+    assert window.locator("#entity .scroll").nth(1).locator("tbody th").count() > 0
+    assert window.troubles == []
+    window.context.close()

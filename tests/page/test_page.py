@@ -1,0 +1,258 @@
+"""What the page holds, without a browser: numbers, words and escaped names."""
+
+import re
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+from rmgl import RMGL
+from rmgl.page import shown as shown_module
+from rmgl.page.columns import check_columns, check_ids
+from rmgl.page.distributions import N_BINS, histogram
+from rmgl.page.elements import bar, element, shortened
+from rmgl.page.packed import as_bytes, unpacked
+from rmgl.page.page import Given, content_of, page_of
+from rmgl.page.positions import density, positions, spread_out
+from rmgl.page.sections import distinguishing, number_section, supporting, verdict_section
+from rmgl.page.shown import choose_shown, strongest
+from rmgl.page.words import verdict
+from rmgl.results.trust import Trust
+from tests.conftest import planted_views
+from tests.page.conftest import HOSTILE, LONG
+
+
+def data_of(text):
+    return unpacked(re.search(r'id="data">([^<]*)<', text)[1])
+
+
+@pytest.fixture(scope="module")
+def planted_model():
+    views, _ = planted_views()
+    return RMGL(3, random_state=0).fit(views), views
+
+
+def test_the_page_holds_the_numbers_of_the_model(page, digits):
+    model, views, _ = digits
+    text = page.read_text(encoding="utf-8")
+    facts, arrays = data_of(text)
+    assert facts["n_entities"] == facts["n_points"] == 250
+    assert arrays["cluster"].tolist() == model.labels_.tolist()
+    np.testing.assert_allclose(arrays["outlier"] / 254, model.outlier_score_, atol=1 / 500)
+    for at, layer in enumerate(model.layers_):
+        starts, targets, weights = (arrays[f"{name}_{at}"] for name in ("starts", "targets", "weights"))
+        own = layer.adjacency[[12]].toarray().ravel()
+        found = targets[starts[12] : starts[13]]
+        assert set(found) == set(np.flatnonzero(own))
+        np.testing.assert_allclose(weights[starts[12] : starts[13]] / 65535 * facts["heaviest"][at], own[found], atol=1e-4)
+    table = model.explain(views).top(5, by_view=True).of_cluster(0)
+    assert [row["effect"] for row in facts["clusters"][0]["features"]] == pytest.approx(table.effect_size.tolist(), rel=1e-5)
+    assert facts["own_units"]
+
+
+def test_nothing_is_loaded_and_names_are_escaped(page):
+    text = page.read_text(encoding="utf-8")
+    own = text[: text.index('id="data"')]
+    assert "<script>window" not in own
+    assert "&lt;script&gt;window" in own
+    assert not re.search(r'(src|href)="(?!#)', own)
+    assert "Content-Security-Policy" in own
+    assert LONG[:300] not in own
+
+
+def test_a_loaded_model_has_a_page_without_its_views(planted_model, tmp_path):
+    model, views = planted_model
+    model.save(tmp_path / "m.rmgl")
+    RMGL.load(tmp_path / "m.rmgl").to_html(tmp_path / "report.html")
+    facts, _ = data_of((tmp_path / "report.html").read_text(encoding="utf-8"))
+    assert not facts["own_units"]
+    assert facts["clusters"][0]["features"][0]["values"] is not None
+    table = model.explain(views)
+    model.to_html(tmp_path / "report.html", features=table)
+    facts, _ = data_of((tmp_path / "report.html").read_text(encoding="utf-8"))
+    assert facts["clusters"][0]["features"][0]["inside"] == pytest.approx(table.mean_inside[0], rel=1e-5)
+    assert facts["clusters"][0]["features"][0]["values"] is None
+
+
+@pytest.mark.parametrize("n_clusters", [1, 2])
+def test_few_clusters_one_view_and_row_labels(n_clusters, tmp_path):
+    X = pd.DataFrame(np.r_[np.zeros((6, 1)), np.ones((6, 1))] + 0.01 * np.arange(12)[:, None], index=list("abcdefghijkl"), columns=["size"])
+    model = RMGL(n_clusters, random_state=0).fit({"only": X})
+    model.to_html(tmp_path / "report.html", views={"only": X})
+    facts, _ = data_of((tmp_path / "report.html").read_text(encoding="utf-8"))
+    assert facts["ids"] == list("abcdefghijkl")
+    assert len(facts["clusters"]) == n_clusters
+    assert [row["feature"] for row in facts["clusters"][0]["features"]] == ["size"] * (n_clusters > 1)
+
+
+def test_incomplete_views_and_the_model_of_the_paper(tmp_path):
+    views, _ = planted_views()
+    observed = np.random.default_rng(0).random((90, 2)) < 0.7
+    observed[:, 0] |= ~observed.any(axis=1)
+    model = RMGL(3, alpha=2.0, beta=1.0, random_state=0).fit(views, observed=observed)
+    model.to_html(tmp_path / "report.html", views=views, observed=observed)
+    text = (tmp_path / "report.html").read_text(encoding="utf-8")
+    _, arrays = data_of(text)
+    absent = np.flatnonzero(~observed[:, 1])
+    assert (arrays["named_1"][absent] == 65535).all()
+    assert (arrays["own_1"][absent] == 255).all()
+    assert f">{absent.size}</td>" in text
+
+
+def test_the_verdict_warns_before_it_praises(planted_model):
+    model, _ = planted_model
+    content = content_of(model, Given(), model._views)
+    original = model.report_
+    try:
+        for word, start in (("good", "These clusters look reliable"), ("fair", "Use these"), ("poor", "Do not rely on these")):
+            object.__setattr__(original, "trust", Trust(word, ["a <reason>"]))
+            assert (
+                verdict(model, 0)[0]
+                == f"{start}{'' if word == 'good' else ' clusters' + (' with care' if word == 'fair' else '')}: a <reason>."
+            )
+            assert f'class="badge {word}"' in verdict_section(content)
+            assert "a &lt;reason&gt;" in verdict_section(content)
+        object.__setattr__(original, "warnings", ["it <is> odd"])
+        section = verdict_section(content)
+        assert section.index("It &lt;is&gt; odd") < section.index("badge")
+        object.__setattr__(original, "trust", None)
+        assert "was not examined" in verdict(model, 1)[0]
+        assert "one entity is doubtful" in verdict(model, 1)[1]
+    finally:
+        object.__setattr__(original, "trust", Trust("good", ["no sign of trouble was found"]))
+        object.__setattr__(original, "warnings", [])
+
+
+def test_sections_on_clusters_and_their_number(planted_model, digits):
+    model, _ = planted_model
+    content = content_of(model, Given(), model._views)
+    assert "You asked for 3 clusters" in number_section(content)
+    assert supporting(content, 0) == "all 2"
+    assert distinguishing(content, 0).split()[0] in ("higher", "lower")
+    auto = content_of(digits[0], Given(), digits[0]._views)
+    assert 'id="evidence"' in number_section(auto)
+    assert page_of(auto).count('id="evidence"') == 1
+
+
+def test_ids_and_columns_are_checked():
+    assert check_ids(None, None, 3) is None
+    assert check_ids(None, np.array(["a", 1], dtype=object), 2) == ["a", "1"]
+    assert check_ids(pd.Series(["x", "y" * 300]), None, 2)[1] == "y" * 199 + "…"
+    with pytest.raises(ValueError, match="ids has 2 names, but the model has 3 entities"):
+        check_ids(["a", "b"], None, 3)
+    with pytest.raises(TypeError, match="ids is of type str"):
+        check_ids("abc", None, 3)
+    numbers, texts = check_columns(pd.DataFrame({"n": [1.0, np.inf, 3.0], "t": ["b", "a", "b"]}), 3)
+    assert np.isnan(numbers.values).tolist() == [False, True, False]
+    assert (texts.values.tolist(), texts.categories) == ([1, 0, 1], ["a", "b"])
+    (many,) = check_columns({"m": [str(i // 2) for i in range(999)]}, 999)
+    assert len(many.categories) == 200
+    assert many.categories[-1] == "other"
+    with pytest.raises(ValueError, match=r"columns: 'n' has shape \(2,\), but the model has 3 entities"):
+        check_columns({"n": [1, 2]}, 3)
+    with pytest.raises(TypeError, match="columns is of type list"):
+        check_columns([1, 2], 3)
+
+
+def test_wrong_features_and_no_bokeh(planted_model, tmp_path, monkeypatch):
+    model, views = planted_model
+    with pytest.raises(TypeError, match="features is of type dict: give the table that explain returns"):
+        model.to_html(tmp_path / "report.html", features=views)
+    monkeypatch.setitem(sys.modules, "bokeh", None)
+    monkeypatch.setitem(sys.modules, "bokeh.plotting", None)
+    with pytest.raises(ImportError, match=r"pip install 'rmgl\[report\]'"):
+        model.to_html(tmp_path / "report.html")
+    assert not (tmp_path / "report.html").exists()
+
+
+def test_notebooks_show_a_summary(planted_model):
+    model, _ = planted_model
+    summary = model._repr_mimebundle_()["text/html"]
+    assert summary == model._repr_html_()
+    assert "3 clusters" in summary
+    assert "to_html" in summary
+    assert "<script" not in summary
+    assert "<" in RMGL(3)._repr_html_()  # not fitted: the diagram of scikit-learn
+
+
+def test_the_strongest_neighbors_are_kept(monkeypatch):
+    rng = np.random.default_rng(0)
+    half = sparse.triu(sparse.random(40, 40, density=0.4, random_state=1), 1)
+    graph = sparse.csr_array(half + half.T)
+    links = strongest(graph, np.arange(40), 3)
+    for node in range(40):
+        own = graph.toarray()[node]
+        found = links.targets[links.starts[node] : links.starts[node + 1]]
+        np.testing.assert_allclose(own[found], np.sort(own[own > 0])[::-1][:3])
+    monkeypatch.setattr(shown_module, "MOST_POINTS", 20)
+    monkeypatch.setattr(shown_module, "SAMPLE", 5)
+    layer = type("L", (), {"adjacency": graph, "n_nodes": 40})
+    wanted = rng.permutation(40)[:3]
+    found = choose_shown([layer], wanted)
+    assert set(wanted) <= set(found.entities[: found.n_points])
+    assert found.n_points <= 8
+    assert len(set(found.entities)) == found.entities.size
+    first = found.links[0]
+    assert set(found.entities[first.targets[: first.starts[1]]]) == set(np.flatnonzero(graph.toarray()[found.entities[0]]))
+
+
+def test_places_beyond_the_sample(monkeypatch):
+    monkeypatch.setattr("rmgl.page.positions.TSNE_ROWS", 60)
+    rng = np.random.default_rng(0)
+    labels = np.arange(200) % 4
+    embedding = np.eye(4)[labels] + 0.01 * rng.normal(size=(200, 4))
+    points = positions(embedding)
+    assert points.shape == (200, 2)
+    centers = np.array([points[labels == k].mean(axis=0) for k in range(4)])
+    nearest = np.square(points[:, None] - centers).sum(axis=2).argmin(axis=1)
+    assert (nearest == labels).all()
+
+
+def test_members_at_one_place_are_spread():
+    rng = np.random.default_rng(0)
+    points, labels = np.r_[np.zeros((50, 2)), rng.normal(size=(50, 2))], np.repeat([0, 1], 50)
+    found, count = spread_out(points, labels)
+    assert count == 1
+    np.testing.assert_array_equal(found[50:], points[50:])
+    assert np.square(found[:50] - found[:50].mean(axis=0)).sum(axis=1).max() ** 0.5 < 0.06 * np.ptp(points, axis=0).max()
+    assert len(np.unique(found[:50].round(9), axis=0)) == 50
+    alone, count = spread_out(np.zeros((3, 2)), np.arange(3))
+    assert count == 0
+    assert (alone == 0).all()
+
+
+def test_density_counts_every_point():
+    rng = np.random.default_rng(0)
+    points, labels = rng.normal(size=(500, 2)), rng.integers(0, 3, 500)
+    counts, cluster, corners = density(points, labels, 3, 10)
+    assert counts.sum() == 500
+    edges = [np.linspace(low, high, 11) for low, high in corners.T]
+    expected = np.histogram2d(points[:, 1], points[:, 0], bins=[edges[1], edges[0]])[0]
+    np.testing.assert_array_equal(counts, expected)
+    assert ((cluster < 0) == (counts == 0)).all()
+    same, _, _ = density(np.zeros((3, 2)), labels[:3], 3, 4)
+    assert same[0, 0] == 3
+
+
+def test_histograms_are_shares():
+    rng = np.random.default_rng(0)
+    values, inside = rng.normal(size=300), np.arange(300) < 100
+    found = histogram(values, inside)
+    assert sum(found["inside"]) == pytest.approx(1, abs=0.02)
+    assert len(found["outside"]) == N_BINS
+    assert histogram(values, np.ones(300, dtype=bool)) is None
+    assert histogram(np.zeros(300), inside) is None
+    rare = np.zeros(300)
+    rare[5] = 2.0
+    assert histogram(rare, inside)["high"] == 2.0
+
+
+def test_small_parts():
+    assert as_bytes(np.array([0.0, 1.0, np.nan, 0.5])).tolist() == [0, 254, 255, 127]
+    assert element("p", HOSTILE).count("<") == 2
+    assert '"' not in element("p", title='"').replace('title="&quot;"', "")
+    assert "width" not in bar(float("nan"), "unknown")
+    assert "width:50.0%" in bar(0.5, "half")
+    assert shortened("a\ud800b\x00") == "a\ufffdb\ufffd"
