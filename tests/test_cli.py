@@ -347,7 +347,7 @@ def test_the_demo_fails_in_one_line(monkeypatch, capsys):
 
 def test_scores_of_the_demo_are_those_of_k_means():
     from rmgl import RMGL
-    from rmgl.cli import demo_scores
+    from rmgl.commands import demo_scores
 
     views, target = planted_views()
     scores = demo_scores(RMGL(3, random_state=0).fit(views), target, n_seeds=2)

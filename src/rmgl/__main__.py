@@ -53,7 +53,7 @@ def main(arguments: list[str] | None = None) -> None:
 
         try:
             signals.at_work = True
-            code = cli.main(arguments, prog_name="rmgl", standalone_mode=False)
+            code = cli.main(arguments, prog_name="rmgl", standalone_mode=False, obj=signals)
         except BaseException as error:
             if signals.received is not None or isinstance(error, click.Abort | KeyboardInterrupt):
                 click.echo("rmgl: stopped", err=True)

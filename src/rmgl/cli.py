@@ -1,32 +1,30 @@
-"""The command line: `rmgl cluster`, `rmgl predict`, `rmgl demo` and `rmgl reproduce`."""
+"""The command line: `rmgl cluster`, `rmgl predict`, `rmgl demo` and `rmgl reproduce`.
+
+Options are parsed and paths are checked here, with no numerical library loaded, so help and bad file names are answered at once. The
+commands load `rmgl.commands` for the rest.
+"""
 
 from __future__ import annotations
 
-import sys
-import warnings
 import zipfile
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from time import perf_counter
 from typing import Any, TypeAlias
 
 import click
-import numpy as np
 
-from rmgl.estimators.rmgl import RMGL
-from rmgl.layer import SOLVERS
-from rmgl.model.run import remove_checkpoint
+from rmgl.estimators import defaults
 from rmgl.running.progress import cell_progress
-from rmgl.storage.output import check_apart, check_file, check_folder, check_names, new_folder, write_predictions, write_results
-from rmgl.storage.readers import read_views
-from rmgl.views.views import Views
+from rmgl.storage.paths import check_apart, check_file, check_folder, check_inputs
 
 Command: TypeAlias = Callable[..., None]
-DEFAULTS = RMGL().get_params()
 PATH = click.Path(path_type=Path)
 FORCE = click.option("--force", is_flag=True, help="Replace an output folder that rmgl wrote before.")
+REFUSED = (ValueError, TypeError, MemoryError, OSError)
+"""What bad input raises."""
 JOBS = click.option("--jobs", type=int, default=-1, help="Number of threads; -1 uses all cores.")
 
 
@@ -34,6 +32,26 @@ class BadInput(click.ClickException):
     """An error that ends the command with one line and exit code 2."""
 
     exit_code = 2
+
+
+@contextmanager
+def in_one_line(*kinds: type[Exception]) -> Iterator[None]:
+    """Turn errors of these kinds into a `BadInput`."""
+    try:
+        yield
+    except kinds as error:
+        raise BadInput(" ".join(str(error).split())) from error
+
+
+@contextmanager
+def loading() -> Iterator[None]:
+    """Let Ctrl-C and SIGTERM end the process at once while modules are loaded in this block; `rmgl.__main__.StopSignals` says why."""
+    signals = click.get_current_context().obj
+    if signals is not None:
+        signals.at_work = False
+    yield
+    if signals is not None:
+        signals.at_work = True
 
 
 def per_view(kind: type[float] | type[str]) -> Callable[[str], Any]:
@@ -53,10 +71,10 @@ def per_view(kind: type[float] | type[str]) -> Callable[[str], Any]:
     return parse
 
 
-def per_view_option(name: str, kind: type[float] | type[str], help: str) -> Callable[[Command], Command]:
+def per_view_option(name: str, kind: type[float] | type[str], default: str, help: str) -> Callable[[Command], Command]:
     """Return the option for a parameter of `RMGL` that can differ between views."""
     metavar = "NUMBER" if kind is float else "TEXT"
-    return click.option(f"--{name}", type=per_view(kind), default=DEFAULTS[name], metavar=metavar, help=help)
+    return click.option(f"--{name}", type=per_view(kind), default=default, metavar=metavar, help=help)
 
 
 def number_or_auto(value: str) -> int | str:
@@ -79,12 +97,12 @@ def cli() -> None:
     "-k", "--clusters", required=True, type=number_or_auto, metavar="NUMBER", help="Number of clusters, or auto to choose it from the data."
 )
 @click.option("-o", "--output", required=True, type=PATH, help="Folder for the results; written completely or not at all.")
-@per_view_option("alpha", float, "Density of the layers, larger for more edges: a number, a list by view, or name=number pairs.")
-@per_view_option("beta", float, "Weight of each view in the embedding, in the same forms.")
-@per_view_option("scale", str, "auto, minmax, root, hellinger, unit, standard or none, in the same forms.")
-@click.option(
-    "--neighbors", "n_neighbors", type=int, default=DEFAULTS["n_neighbors"], help="Mean number of edges per node if alpha is auto."
+@per_view_option(
+    "alpha", float, defaults.ALPHA, "Density of the layers, larger for more edges: a number, a list by view, or name=number pairs."
 )
+@per_view_option("beta", float, defaults.BETA, "Weight of each view in the embedding, in the same forms.")
+@per_view_option("scale", str, defaults.SCALE, "auto, minmax, root, hellinger, unit, standard or none, in the same forms.")
+@click.option("--neighbors", "n_neighbors", type=int, default=defaults.N_NEIGHBORS, help="Mean number of edges per node if alpha is auto.")
 @click.option("--components", is_flag=True, help="Increase beta until every layer has exactly as many components as clusters.")
 @click.option("--id", "id_column", help="Column of row ids: aligns the rows of several files and labels the output.")
 @click.option(
@@ -93,9 +111,9 @@ def cli() -> None:
     help="With --id, if ids differ: use the ids of any file (outer) or those of all files (inner).",
 )
 @click.option("--seed", type=int, default=0, help="Random seed.")
-@click.option("--solver", type=click.Choice(list(SOLVERS)), default=DEFAULTS["solver"], help="Solver of the layer problem.")
-@click.option("--tol", type=float, default=DEFAULTS["tol"], help="Relative change of the objective at which to stop.")
-@click.option("--max-iter", type=int, default=DEFAULTS["max_iter"], help="Maximum number of rounds over layers and embedding.")
+@click.option("--solver", default=defaults.SOLVER, help="Solver of the layer problem: newton or dual-ascent.")
+@click.option("--tol", type=float, default=defaults.TOL, help="Relative change of the objective at which to stop.")
+@click.option("--max-iter", type=int, default=defaults.MAX_ITER, help="Maximum number of rounds over layers and embedding.")
 @click.option("--max-seconds", type=float, help="Time limit in seconds; the best result so far is then written.")
 @click.option(
     "--checkpoint",
@@ -132,30 +150,35 @@ def cluster(
     if graphml and find_spec("networkx") is None:
         raise BadInput("--graphml needs networkx, which is not installed: pip install 'rmgl[networkx]'")
     pictures, page = not no_plots and pictures_possible(), not no_report and page_possible()
-    try:
+    with in_one_line(*REFUSED):
         check_apart({"output": output, "saved model": save, "checkpoint": checkpoint}, inputs)
         check_folder(output, force)
         if save is not None:
             check_file(save, force)
         if align is not None and id_column is None:
             raise ValueError(f"--align {align} needs row ids: name their column with --id")
-        views = read_views(inputs, id_column, align)
-        check_names(views.names, views.index)
-        model = RMGL(clusters, random_state=seed, n_jobs=jobs, verbose=int(sys.stderr.isatty()), **parameters)
-        seconds = timed_fit(model, views, checkpoint=checkpoint)
-        with new_folder(output, force) as draft:
-            features = model.explain(views)
-            write_results(draft, model, seconds=seconds, pictures=pictures, graphml=graphml, explanation=features)
-            if page:
-                model.to_html(draft / "report.html", features=features, views=views)
-        if save is not None:
-            model.save(save)
-        if checkpoint is not None and (model.converged_ or model.n_iter_ == model.max_iter):
-            remove_checkpoint(checkpoint)
-    except (ValueError, TypeError, MemoryError, OSError) as error:
-        raise BadInput(" ".join(str(error).split())) from error
+        check_inputs(inputs)
+    with loading():
+        from rmgl import commands
+    with in_one_line(*REFUSED):
+        model, seconds = commands.cluster(
+            inputs,
+            output,
+            id_column=id_column,
+            align=align,
+            pictures=pictures,
+            page=page,
+            graphml=graphml,
+            save=save,
+            checkpoint=checkpoint,
+            force=force,
+            n_clusters=clusters,
+            random_state=seed,
+            n_jobs=jobs,
+            **parameters,
+        )
     click.echo(f"{len(model.labels_)} rows, {len(model.view_names_)} views, {model.n_clusters_} clusters in {seconds:.1f} s")
-    click.echo(layer_table(model))
+    click.echo(commands.layer_table(model))
     click.echo(f"trust {model.report_.trust}")
     for doubt in model.report_.warnings:
         click.echo(f"note: {doubt}", err=True)
@@ -175,18 +198,14 @@ def predict(model: Path, inputs: tuple[Path, ...], output: Path, id_column: str 
 
     INPUTS are files as for `rmgl cluster`, named like the views that the model was fitted on; views may be missing.
     """
-    try:
+    with in_one_line(*REFUSED):
         check_apart({"output": output}, [model, *inputs])
         check_file(output, force)
-        fitted = RMGL.load(model)
-        new = read_views(inputs, id_column, "outer", least=0)
-        check_names(new.names, new.index)
-        if len(fitted.view_names_) == len(new.names) == 1:
-            new = replace(new, names=tuple(fitted.view_names_))  # the file may have any name
-        shares = fitted.predict_proba(new)
-        write_predictions(output, shares, new.index)
-    except (ValueError, TypeError, MemoryError, OSError) as error:
-        raise BadInput(" ".join(str(error).split())) from error
+        check_inputs([model, *inputs])
+    with loading():
+        from rmgl import commands
+    with in_one_line(*REFUSED):
+        shares = commands.predict(model, inputs, output, id_column=id_column)
     click.echo(f"{len(shares)} rows labeled; mean share of edge weight that leads to the assigned cluster: {shares.max(axis=1).mean():.3f}")
     click.echo(f"written: {output}")
 
@@ -197,33 +216,14 @@ def predict(model: Path, inputs: tuple[Path, ...], output: Path, id_column: str 
 @JOBS
 def demo(output: Path | None, force: bool, jobs: int) -> None:
     """Cluster the UCI digits, which come with rmgl, with the paper's parameters and compare with the true digits."""
-    from rmgl.datasets.uci_digits import PAPER_PARAMETERS, load_uci_digits
-
-    try:
+    with in_one_line(*REFUSED):
         if output is not None:
             check_folder(output, force)
-        data = load_uci_digits()
-        click.echo("UCI handwritten digits: 2000 rows, 6 views, 10 digits. RMGL with the paper's parameters.")
-        model = RMGL(10, **PAPER_PARAMETERS, scale="minmax", random_state=0, n_jobs=jobs, verbose=int(sys.stderr.isatty()))
-        seconds = timed_fit(model, data.views)
-        click.echo(layer_table(model))
-        click.echo(f"{'converged' if model.converged_ else 'not converged'} in {model.n_iter_} rounds, {seconds:.1f} s")
-        scores = demo_scores(model, data.target)
-        for name, values in scores.items():
-            click.echo(f"{name:9s} {np.mean(values):.4f} +/- {np.std(values):.4f}   over {len(values)} k-means seeds")
-        if output is not None:
-            with new_folder(output, force) as draft:
-                features, page = model.explain(data.views), page_possible()
-                write_results(draft, model, seconds=seconds, pictures=pictures_possible(), explanation=features)
-                if page:
-                    ids = [f"{row} (a {digit})" for row, digit in enumerate(data.target)]
-                    columns = {"true digit": data.target.astype(str)}
-                    model.to_html(draft / "report.html", ids, features, views=data.views, columns=columns)
-            click.echo(f"written: {output}")
-            if page:
-                click.echo(f"open in a browser: {output / 'report.html'}")
-    except (ValueError, MemoryError, OSError) as error:
-        raise BadInput(" ".join(str(error).split())) from error
+    pictures, page = (False, False) if output is None else (pictures_possible(), page_possible())
+    with loading():
+        from rmgl import commands
+    with in_one_line(*REFUSED):
+        commands.demo(output, pictures=pictures, page=page, force=force, jobs=jobs)
 
 
 @cli.command()
@@ -241,45 +241,20 @@ def reproduce(experiment: str, output: Path, runs: int, quick: bool, redraw: boo
     """
     if not pictures_possible():
         raise BadInput("the experiments need matplotlib, which is not installed: pip install 'rmgl[plot]'")
-    from rmgl.experiments import reproduce as experiments
-
+    with loading():
+        from rmgl.experiments import reproduce as experiments
     runs = min(runs, 3) if quick else runs
     names = ["synthetic", "uci", "coil20"] if experiment == "all" else [experiment]
     for name in names:
         began = perf_counter()
-        try:
+        with in_one_line(ValueError, ImportError, OSError, MemoryError, zipfile.BadZipFile):
             if redraw:
                 experiments.redraw(name, output)
             else:
                 with cell_progress(name) as progress:
                     experiments.reproduce(name, output, runs=runs, quick=quick, n_jobs=jobs, images=images, progress=progress)
-        except (ValueError, ImportError, OSError, MemoryError, zipfile.BadZipFile) as error:
-            raise BadInput(" ".join(str(error).split())) from error
         click.echo((output / name / "table.md").read_text().split("<details>")[0])
         click.echo(f"{name}: {perf_counter() - began:.0f} s, written: {output / name}\n")
-
-
-def demo_scores(model: RMGL, target: np.ndarray, n_seeds: int = 20) -> dict[str, list[float]]:
-    """Return NMI and accuracy of k-means on the embedding, for several seeds of k-means."""
-    from rmgl.embedding.labels import cluster_rows
-    from rmgl.metrics import clustering_accuracy, normalized_mutual_info_score
-
-    labels = [cluster_rows(model.embedding_, model.n_clusters, n_init=model.n_init, random_state=seed) for seed in range(n_seeds)]
-    return {
-        "NMI": [normalized_mutual_info_score(target, found) for found in labels],
-        "accuracy": [clustering_accuracy(target, found) for found in labels],
-    }
-
-
-def timed_fit(model: RMGL, views: dict[str, np.ndarray] | Views, **options: Any) -> float:
-    """Fit the model, print warnings as single lines, and return the seconds it took."""
-    began = perf_counter()
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", UserWarning)
-        model.fit(views, **options)
-    for warning in caught:
-        click.echo(f"warning: {warning.message}", err=True)
-    return perf_counter() - began
 
 
 def pictures_possible() -> bool:
@@ -296,16 +271,3 @@ def page_possible() -> bool:
         return True
     click.echo("warning: report.html is not written because bokeh is not installed: pip install 'rmgl[report]'", err=True)
     return False
-
-
-def layer_table(model: RMGL) -> str:
-    """Return a table of the layers and their certificates, one line per layer."""
-    width = max(5, *(len(layer.name) for layer in model.layers_))
-    titles = f"{'alpha':>9s}  {'beta':>9s}  {'edges/node':>10s}  {'components':>10s}  {'KKT residual':>12s}  {'gap':>8s}  status"
-    lines = [f"{'layer':{width}s}  {titles}"]
-    for layer, alpha, beta in zip(model.layers_, model.alpha_, model.beta_, strict=True):
-        lines.append(
-            f"{layer.name:{width}s}  {alpha:9.4g}  {beta:9.4g}  {2 * layer.n_edges / layer.n_nodes:10.1f}  {layer.n_components:10d}  "
-            f"{layer.kkt_residual:12.1e}  {layer.gap:8.1e}  {layer.status}"
-        )
-    return "\n".join(lines)

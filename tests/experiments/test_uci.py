@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rmgl import RMGL
-from rmgl.cli import demo_scores
+from rmgl.commands import demo_scores
 from rmgl.datasets import load_uci_digits
 
 

@@ -638,7 +638,7 @@ def test_no_module_changes_the_umask_when_it_is_loaded():
     code = """
         import os
         os.umask = lambda mask: 1 / 0
-        import rmgl.archive, rmgl.storage.output, rmgl.cli, rmgl.experiments.cells
+        import rmgl.archive, rmgl.storage.output, rmgl.cli, rmgl.commands, rmgl.experiments.cells
     """
     subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=True, timeout=WAIT)
 

@@ -21,6 +21,7 @@ from rmgl.automatic.policy import Policy
 from rmgl.edges.local_scaling import LocalScaling
 from rmgl.embedding.eigenvectors import components, unit_rows, weighted_sum
 from rmgl.embedding.fragments import label_rows, place_fragments
+from rmgl.estimators import defaults
 from rmgl.estimators.base import ViewsClusterer
 from rmgl.estimators.parameters import BY_NAME, LIST, NOTHING, SPARSE, TRUTH_VALUE, VERBOSITY, Kind, number, one_of, whole_number
 from rmgl.layer import SOLVERS
@@ -215,19 +216,19 @@ class RMGL(ViewsClusterer):
         self,
         n_clusters: Any = 8,
         *,
-        alpha: Any = "auto",
-        beta: Any = "auto",
-        scale: Any = "auto",
-        n_neighbors: int = 12,
+        alpha: Any = defaults.ALPHA,
+        beta: Any = defaults.BETA,
+        scale: Any = defaults.SCALE,
+        n_neighbors: int = defaults.N_NEIGHBORS,
         components: bool = False,
         min_cluster_size: Any = "auto",
         align: str | None = None,
         views: Any = None,
-        solver: str = "newton",
+        solver: str = defaults.SOLVER,
         candidates: Any = "auto",
         policy: Policy | None = None,
-        tol: float = 1e-6,
-        max_iter: int = 100,
+        tol: float = defaults.TOL,
+        max_iter: int = defaults.MAX_ITER,
         max_seconds: float | None = None,
         n_init: int = 10,
         n_jobs: int | None = None,

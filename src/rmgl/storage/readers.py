@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from rmgl.archive.array_file import WAY_OUT, Refused, read_npy, read_npz
 from rmgl.running.memory import require_memory
+from rmgl.storage.paths import check_inputs
 from rmgl.storage.scverse import from_mudata
 from rmgl.storage.text_file import Parts, find_id, read_text
 from rmgl.views.incomplete import align_labels, lookalike_hint
@@ -49,9 +50,7 @@ def read_views(paths: Sequence[Path], id_column: str | None = None, how: str | N
 
     With an id column, rows are put in the order of the first file. Each view needs at least `least` rows.
     """
-    for path in paths:
-        if not path.is_file():
-            raise ValueError(f"{path}: no such file")
+    check_inputs(paths)
     kinds = {path.suffix.lower() for path in paths}
     if kinds & {".npz", ".h5mu"} and len(paths) > 1:
         raise ValueError(
