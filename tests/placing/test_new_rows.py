@@ -12,6 +12,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from rmgl import RMGL
 from rmgl.datasets import load_uci_digits
+from rmgl.edges.space import Rows
 from rmgl.metrics import normalized_mutual_info_score
 from rmgl.placing.new_edges import dense_distances, near, one_node
 from tests.conftest import planted_views
@@ -68,7 +69,7 @@ def test_distances_are_those_of_differences(rng):
 def test_nearest_rows_are_those_of_all_distances(kind, rng):
     X, asking = rng.normal(size=(300, 5)), rng.normal(size=(20, 5))
     expected = np.sort(np.square(asking[:, None] - X).sum(axis=2), axis=1)[:, :9]
-    _, found = near(kind(X), kind(asking), 9)
+    _, found = near(Rows.of(kind(X)), kind(X), kind(asking), 9)
     np.testing.assert_allclose(np.sort(found, axis=1), expected, rtol=1e-12)
 
 

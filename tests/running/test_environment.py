@@ -19,6 +19,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 import rmgl
 from rmgl import RMGL, learn_layer
 from rmgl.baselines import SCML
+from rmgl.edges.space import Rows
 from rmgl.embedding.eigenvectors import smallest_eigenvectors, weighted_sum
 from rmgl.kernels.cache import CheckedFiles, Damaged, keep_on_disk
 from rmgl.placing.new_edges import near
@@ -195,10 +196,18 @@ def test_nearest_rows_of_others_are_the_nearest(rng):
     distances = np.square(asking[:, None] - X).sum(axis=2)
     for left, right in ((X, asking), (sparse.csr_array(X), sparse.csr_array(asking))):
         for length in (1, 40, 1300):
-            found, squares = near(left, right, length)
+            found, squares = near(Rows.of(left), left, right, length)
             assert all(len(set(row)) == length for row in found.tolist())
             np.testing.assert_allclose(np.sort(squares, axis=1), np.sort(distances, axis=1)[:, :length], atol=1e-14)
             np.testing.assert_allclose(squares, np.take_along_axis(distances, found, axis=1), atol=1e-14)
+
+
+def test_rows_near_to_others_are_found_where_single_precision_is_too_coarse(rng):
+    X, asking = rng.normal(size=(700, 3)), rng.normal(size=(40, 3))
+    X[:350], asking[:20] = X[:350] + 1e7, asking[:20] + 1e7
+    distances = np.square(asking[:, None] - X).sum(axis=2)
+    _, squares = near(Rows.of(X), X, asking, 9)
+    np.testing.assert_allclose(np.sort(squares, axis=1), np.sort(distances, axis=1)[:, :9], rtol=1e-12)
 
 
 # Limits of memory

@@ -21,6 +21,8 @@ from rmgl.edges.interface import Edges, Vector
 from rmgl.edges.tiles import Tiles, rounding, squared_lengths
 from rmgl.running.threads import Check
 
+LARGEST_SINGLE = 1e15
+"""Entries whose squares do not overflow in single precision."""
 LARGEST_LOSS = 0.01
 """Share of a distance that single precision may lose; beyond it the search uses double precision."""
 
@@ -30,18 +32,23 @@ class Rows:
     """The space of the rows of a matrix, dense and centered or sparse, which is searched tile by tile."""
 
     X: Any
+    center: Vector | float = 0.0
+    """What was subtracted from the rows."""
 
     @classmethod
     def of(cls, X: Any) -> Rows:
         """The space of the rows of any matrix. Dense rows are centered, so that |x|^2 + |y|^2 - 2x'y loses fewer digits."""
-        return cls(X if sparse.issparse(X) else X - X.mean(axis=0))
+        if sparse.issparse(X):
+            return cls(X)
+        center = X.mean(axis=0)
+        return cls(X - center, center)
 
     @property
     def n_rows(self) -> int:
         return int(self.X.shape[0])
 
     def among(self, nodes: NDArray[np.intp] | None) -> Rows:
-        return self if nodes is None else Rows(self.X[nodes])
+        return self if nodes is None else Rows(self.X[nodes], self.center)
 
     def measure(self, edges: Edges, check: Check = lambda: None) -> Vector:
         return edges.measure(self.X, check)
@@ -77,6 +84,32 @@ class Rows:
         precise = not self._fits_single or bool(np.quantile(loss[nodes] - LARGEST_LOSS * (scales**2 * radii)[nodes], 0.99) > 0)
         return self._tiles(precise).within(nodes, radii, scales, check)
 
+    def nearest_to(self, queries: Any, length: int) -> Indices:
+        """The `length` rows nearest to each row of another matrix, in any order, up to rounding.
+
+        Unlike scikit-learn's search it does not use OpenMP, so it also works in a process forked from one that has used OpenMP.
+        """
+        if sparse.issparse(self.X):
+            return nearest_sparse(self.X, queries, length)
+        queries = queries - self.center
+        single = self._fits_single and float(np.abs(queries).max(initial=0.0)) < LARGEST_SINGLE
+        found, bounds, last = self._in_tiles(precise=not single).nearest_to(queries, length)
+        imprecise = np.flatnonzero(bounds < (1 - LARGEST_LOSS) * last)
+        if imprecise.size and single:
+            found[imprecise] = self._in_tiles(precise=True).nearest_to(queries[imprecise], length)[0]
+        return found
+
+    def _in_tiles(self, precise: bool) -> Tiles:
+        """The rows in tiles for queries of other rows, with all columns; kept for the next queries."""
+        dtype = np.float64 if precise else np.float32
+        if dtype not in self._kept:
+            self._kept[dtype] = Tiles(self.X, self._norms, dtype)
+        return self._kept[dtype]
+
+    @cached_property
+    def _kept(self) -> dict[type[np.floating[Any]], Tiles]:
+        return {}
+
     def _tiles(self, precise: bool) -> Tiles:
         """The rows in tiles, in double precision if that is needed, where leading columns would not be precise enough."""
         return Tiles(self.X, self._norms, np.float64) if precise else Tiles(self.X, self._norms, np.float32, self._leading)
@@ -94,7 +127,7 @@ class Rows:
         """Whether the rows are dense and their squares neither overflow nor underflow in single precision."""
         if sparse.issparse(self.X):
             return False
-        return 1e-9 < max(float(self.X.max(initial=0.0)), -float(self.X.min(initial=0.0))) < 1e15
+        return 1e-9 < max(float(self.X.max(initial=0.0)), -float(self.X.min(initial=0.0))) < LARGEST_SINGLE
 
 
 def everyone_else(nodes: NDArray[np.intp], n_rows: int) -> tuple[Indices, Vector]:
@@ -103,24 +136,17 @@ def everyone_else(nodes: NDArray[np.intp], n_rows: int) -> tuple[Indices, Vector
     return everyone[everyone != nodes[:, None]].reshape(len(nodes), n_rows - 1), np.full(len(nodes), np.inf)
 
 
-def nearest_to(X: Any, queries: Any, length: int) -> Indices:
-    """The `length` rows of X nearest to each row of `queries`, in any order, up to rounding.
-
-    Unlike scikit-learn's search it does not use OpenMP, so it also works in a process forked from one that has used OpenMP.
-    """
-    mean = None if sparse.issparse(X) else X.mean(axis=0)
-    queries = queries if mean is None else queries - mean
+def nearest_sparse(X: Any, queries: Any, length: int) -> Indices:
+    """The `length` rows of a sparse matrix nearest to each row of another, in any order, up to rounding."""
     heaps = Heaps(np.full(queries.shape[0], -1), length, np.dtype(np.float64))
     # In random order: if rows were sorted from far to near, every one of them would enter the heaps.
     starts = np.random.RandomState(0).permutation(np.arange(0, X.shape[0], TILE))
     for start in starts.tolist():
         rows = X[start : start + TILE]
-        rows = rows if mean is None else rows - mean
         halves = squared_lengths(rows) / 2
         for first in range(0, queries.shape[0], TILE):
             group = slice(first, min(first + TILE, queries.shape[0]))
-            products = queries[group] @ rows.T
-            products = products.toarray() if sparse.issparse(products) else products
+            products = (queries[group] @ rows.T).toarray()
             heaps.offer(np.subtract(products, halves, out=products), group, start)
     return heaps.found.astype(np.int64)
 

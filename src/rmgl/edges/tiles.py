@@ -151,6 +151,25 @@ class Tiles:
                     break
                 heaps.offer(self.products(queries, index), group, int(self.starts[index]), rows=self.rows)
 
+    def nearest_to(self, queries: Floats, length: int) -> tuple[Indices, Vector, Vector]:
+        """For each of other rows what `nearest` returns for a node: groups of near queries visit every tile, the nearest tile first."""
+        self.set_products((-self.norms / 2, 1.0), (1.0, -self.norms / 2))
+        heaps, order = Heaps(np.full(len(queries), -1), length, self.dtype), tile_order(queries)
+        for first in range(0, len(queries), TILE):
+            group = slice(first, min(first + TILE, len(queries)))
+            rows = queries[order[group]]
+            left = np.column_stack([rows, -squared_lengths(rows) / 2, np.ones(len(rows))]).astype(self.dtype)
+            distances = box_distance(self.low, self.high, rows.min(axis=0), rows.max(axis=0))
+            for index in np.argsort(distances, kind="stable").tolist():
+                if distances[index] > heaps.farthest(group):
+                    break
+                right = self.right[self.tile(index)]
+                products = self.buffer[: len(left) * len(right)].reshape(len(left), len(right))
+                heaps.offer(np.matmul(left, right.T, out=products), group, int(self.starts[index]))
+        found, last = np.empty((len(queries), length), dtype=np.int64), np.empty(len(queries))
+        found[order], last[order] = self.order[heaps.found], -2.0 * heaps.scores[:, 0]
+        return found, distance_bound(last, squared_lengths(queries), self.loss), last
+
     def within(self, nodes: NDArray[np.intp], radii: Vector, scales: Vector, check: Check) -> tuple[Indices, Indices]:
         """All pairs of a node and another row with squared distance below s_i s_j (radii_i + radii_j); rounding may add a few pairs."""
         radii = np.where(np.isfinite(radii), radii, 0.0)[self.order]  # a node with an infinite radius has all its pairs already

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from rmgl.automatic.neighbors import N_NEIGHBORS
 from rmgl.edges import Vector
-from rmgl.edges.search import nearest_to
+from rmgl.edges.search import Rows
 from rmgl.edges.tiles import squared_lengths
 from rmgl.layer import Layer
 from rmgl.views.matrix import Matrix
@@ -20,12 +20,16 @@ LIST_FACTOR = 4
 """Number of listed nodes per new row, in multiples of the mean number of edges of a node."""
 MIN_LISTED = 100
 """Smallest number of listed nodes per new row."""
+SPARE = 8
+"""Nodes listed beyond the nearest ones that are asked for."""
 ROUNDING = 1e-13
 """Relative rounding error of squared distances."""
 
 
 def n_listed(layer: Layer) -> int:
     """Return the number of nearest nodes to list for a new row, enough for nearly all rows."""
+    if layer.given:
+        return N_NEIGHBORS
     return max(MIN_LISTED, int(LIST_FACTOR * 2 * layer.n_edges / layer.own_potentials.size))
 
 
@@ -57,11 +61,11 @@ class Batch:
         costs, distances = (np.take_along_axis(values, nearest, axis=1) for values in (costs, distances))
         return NewEdges(self, rows, nearest, costs, distances == 0, cut)
 
-    def edges_to_nearest(self, rows: NDArray[np.intp], X: Matrix, new_X: Matrix, factor: float) -> Iterator[NewEdges]:
-        """List the nearest nodes, and four times more for rows where over half of them get weight."""
+    def edges_to_nearest(self, rows: NDArray[np.intp], fitted: Rows, X: Matrix, new_X: Matrix, factor: float) -> Iterator[NewEdges]:
+        """List the nearest nodes, and four times more for rows where over half of them get weight. `fitted` is the space of X."""
         length = min(n_listed(self.layer), X.shape[0])
         while True:
-            neighbors, distances = near(X, new_X, length)
+            neighbors, distances = near(fitted, X, new_X, length)
             costs = self.costs(neighbors, factor * distances)
             edges = NewEdges(self, rows, neighbors, costs, distances == 0, np.full(rows.size, np.inf))
             mostly_active = edges.mostly_active() if length < X.shape[0] else np.zeros(rows.size, dtype=bool)
@@ -200,10 +204,17 @@ def one_node(thresholds: NDArray[np.float64], alpha: float, mean: float) -> Vect
     return u
 
 
-def near(X: Matrix, new_X: Matrix, length: int) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    """Return the `length` rows of X nearest to each row of `new_X`, in any order, and their squared distances."""
-    found = nearest_to(X, new_X, length)
-    return found, distances_to(X, new_X, found)
+def near(fitted: Rows, X: Matrix, new_X: Matrix, length: int) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    """Return the `length` rows of X nearest to each row of `new_X`, in any order, and their squared distances.
+
+    `fitted` is the space of X. A few more rows are listed, because the search may be in single precision.
+    """
+    found = fitted.nearest_to(new_X, min(length + SPARE, X.shape[0]))
+    distances = distances_to(X, new_X, found)
+    if length < distances.shape[1]:
+        nearest = np.argpartition(distances, length - 1, axis=1)[:, :length]
+        found, distances = np.take_along_axis(found, nearest, axis=1), np.take_along_axis(distances, nearest, axis=1)
+    return found, distances
 
 
 def distances_to(X: Matrix, new_X: Matrix, listed: NDArray[np.intp]) -> NDArray[np.float64]:

@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +31,7 @@ from scipy import sparse
 from rmgl.automatic.consensus import UNKNOWN
 from rmgl.edges import Vector
 from rmgl.edges.local_scaling import LISTED, LocalScaling
+from rmgl.edges.search import Rows
 from rmgl.embedding.eigenvectors import unit_rows
 from rmgl.layer import Layer
 from rmgl.placing.new_edges import Batch, NewEdges, dense_distances, distances_to, n_listed, near
@@ -140,6 +142,18 @@ class Placement:
                 degrees[edges.rows[alone]] = 1.0
         return graphs
 
+    def _fitted_rows(self, views: Sequence[tuple[int, float]], nodes: NDArray[np.intp] | None) -> tuple[Matrix, Rows]:
+        """Return fitted rows of some views side by side, and their space, which is kept for the next batch and for other layers."""
+        key = (tuple(views), None if nodes is None else nodes.tobytes())
+        if key not in self._spaces:
+            X = _side_by_side(self.views, views, nodes)
+            self._spaces[key] = (X, Rows.of(X))
+        return self._spaces[key]
+
+    @cached_property
+    def _spaces(self) -> dict[Any, tuple[Matrix, Rows]]:
+        return {}
+
     def _width(self, layer: Layer) -> int:
         """Return the number of fitted rows that a new row is first compared with."""
         n = layer.own_potentials.size
@@ -164,12 +178,12 @@ class Placement:
                 yield batch.edges_to_all(chosen, self._distances_with_missing(layer, new, rows[chosen], pattern))
                 continue
             views = [(view, factor) for view, factor, has in zip(layer.views, layer.factors, pattern, strict=True) if has]
-            X, new_X = _side_by_side(self.views, views, layer.nodes), _side_by_side(new, views, rows[chosen])
+            (X, fitted), new_X = self._fitted_rows(views, layer.nodes), _side_by_side(new, views, rows[chosen])
             factor = len(pattern) / len(views)  # missing views are assumed to add the mean distance of the others
             if self._width(layer) == X.shape[0]:
                 yield batch.edges_to_all(chosen, factor * dense_distances(new_X, X))
             else:
-                yield from batch.edges_to_nearest(chosen, X, new_X, factor)
+                yield from batch.edges_to_nearest(chosen, fitted, X, new_X, factor)
 
     def _with_consensus_costs(self, edges: NewEdges, new: Views, rows: NDArray[np.intp]) -> NewEdges:
         """Add the share of the costs of the consensus that the layer was learned with."""
@@ -194,13 +208,13 @@ class Placement:
             costs = distances if scaling is None else scaling.costs_of_new(everyone, distances)
             return np.take_along_axis(costs, entities, axis=1)
         views = [(view, factor) for view, factor, has in zip(consensus.views, consensus.factors, pattern, strict=True) if has]
-        X, new_X = _side_by_side(self.views, views, consensus.nodes), _side_by_side(new, views, rows)
+        (X, fitted), new_X = self._fitted_rows(views, consensus.nodes), _side_by_side(new, views, rows)
         entities = entities if consensus.nodes is None else np.searchsorted(consensus.nodes, entities)
         factor = len(pattern) / len(views)
         distances = factor * distances_to(X, new_X, entities)
         if scaling is None:
             return distances
-        nearest, apart = near(X, new_X, min(LISTED, X.shape[0]))
+        nearest, apart = near(fitted, X, new_X, min(LISTED, X.shape[0]))
         own = LocalScaling.from_lists(nearest, factor * apart, scaling.floor_share, among=scaling)
         return scaling.costs_between(own, entities, distances)
 
