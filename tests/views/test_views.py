@@ -305,12 +305,20 @@ def with_share(filled, shape=(20, 50)):
 
 @pytest.mark.parametrize(("filled", "stored"), [(0, True), (29, True), (30, False), (31, False)])  # of 1000 entries
 def test_matrices_that_are_nearly_all_zeros_are_stored_sparse(filled, stored):
-    views = Views.of([with_share(filled), with_share(10)])
+    views = Views.of([with_share(filled, (100, 10)), with_share(10, (100, 10))])  # more rows than columns
     found = views.compressed()
     assert [sparse.issparse(X) for X in found.matrices] == [stored] * 2
     assert (found is views) == (not stored)
     for X, given in zip(found.matrices, views.matrices, strict=True):
         np.testing.assert_array_equal(X.toarray() if stored else X, given)
+
+
+@pytest.mark.parametrize(("filled", "stored"), [(0, True), (99, True), (100, False), (101, False)])  # of 1000 entries
+def test_of_few_rows_each_matrix_of_mostly_zeros_is_stored_sparse(filled, stored):
+    views = Views.of([with_share(filled), with_share(900)])
+    found = views.compressed()
+    assert [sparse.issparse(X) for X in found.matrices] == [stored, False]
+    np.testing.assert_array_equal(found.matrices[0].toarray() if stored else found.matrices[0], views.matrices[0])
 
 
 def test_sparse_matrices_stay_sparse_and_do_not_keep_others_dense():

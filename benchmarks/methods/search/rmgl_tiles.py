@@ -7,9 +7,8 @@ PACKAGES = ["rmgl", "numba"]
 def learn(X, k, n_threads):
     import numpy as np
 
-    from rmgl.edges.neighborhoods import centered
-    from rmgl.edges.search import nearest_rows
+    from rmgl.edges.search import Rows
     from rmgl.running.threads import team_of
 
     with team_of(1):
-        return {"found": nearest_rows(centered(X), np.arange(len(X)), k)[0]}
+        return {"found": Rows.of(X).nearest(np.arange(len(X)), k)[0]}
