@@ -41,10 +41,10 @@ CALL_A_LOOP = """
 import numpy as np
 from rmgl import kernels
 
-counts = np.empty(2, dtype=np.int64)
-assert kernels.count_positive(np.array([[1.0, -1.0, 2.0], [-1.0, 0.0, 3.0]]), counts) == 3
-assert counts.tolist() == [2, 1]
-statistics = kernels.count_positive.stats
+pairs = np.zeros((2, 6), dtype=np.int32)
+assert kernels.positive_entries(np.array([[1.0, -1.0, 2.0], [-1.0, 0.0, 3.0]]), np.arange(2), 5, *pairs) == 3
+assert pairs[:, :3].tolist() == [[0, 0, 1], [5, 7, 7]]
+statistics = kernels.positive_entries.stats
 print("loaded" if sum(statistics.cache_hits.values()) else "compiled")
 """
 

@@ -58,7 +58,7 @@ def nearest_to(X: Any, queries: Any, length: int) -> Indices:
             group = slice(first, min(first + TILE, queries.shape[0]))
             products = queries[group] @ rows.T
             products = products.toarray() if sparse.issparse(products) else products
-            heaps.offer(np.subtract(products, halves, out=products), group, start, None)
+            heaps.offer(np.subtract(products, halves, out=products), first, start, False)
     return heaps.found.astype(np.int64)
 
 
@@ -71,10 +71,17 @@ def listed_distances(X: Any, nodes: NDArray[np.intp], neighbors: Indices) -> NDA
     """Squared distances of each node to the rows listed for it, computed from differences."""
     if sparse.issparse(X):
         return np.column_stack([squared_lengths(X[column] - X[nodes]) for column in neighbors.T])
+    return distances_between(X if len(nodes) == X.shape[0] else X[nodes], X, neighbors)
+
+
+def distances_between(rows: NDArray[np.float64], X: NDArray[np.float64], neighbors: NDArray[np.intp]) -> NDArray[np.float64]:
+    """Squared distances between each of `rows` and the rows of X listed for it, computed from differences."""
     from rmgl import kernels
 
+    n, length = neighbors.shape
     distances = np.empty(neighbors.shape)
-    kernels.distances_to(X if len(nodes) == X.shape[0] else X[nodes], X, neighbors, distances)
+    starts = length * np.arange(n + 1)
+    kernels.list_distances(rows, X, starts, neighbors.astype(np.int32).ravel(), 0, n, distances.reshape(-1))
     return distances
 
 

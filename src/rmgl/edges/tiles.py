@@ -21,8 +21,6 @@ from rmgl.running.memory import require_memory
 from rmgl.running.threads import Check
 
 Floats = NDArray[np.float64]
-BATCH = 200
-"""Pairs of tiles between two checks whether the run is to stop."""
 SAMPLE = 1000
 """Rows of a sample that estimates the variances of the columns."""
 
@@ -115,15 +113,10 @@ class Tiles:
             check()
             farthest = heaps.farthest_by_tile(self.starts)
             limits = np.maximum(farthest[: farthest.size - offset], farthest[offset:])
-            firsts = np.flatnonzero(self.distance_between_tiles(offset) <= limits)
-            if sparse.issparse(self.X):
-                for index in firsts.tolist():
-                    own, other = self.tile(index), self.tile(index + offset)
-                    heaps.offer(self.products(own, index + offset), own, other.start, other if offset else None)
-            else:
-                for part in batches(firsts):
-                    check()
-                    heaps.offer_tiles(self.left, self.right, part, part + offset, self.buffer)
+            for index in np.flatnonzero(self.distance_between_tiles(offset) <= limits).tolist():
+                check()
+                own, other = self.tile(index), self.tile(index + offset)
+                heaps.offer(self.products(own, index + offset), own.start, other.start, offset > 0)
 
     def _nearest_of_some(self, heaps: Heaps, check: Check) -> None:
         """Visit groups of queries with every tile, the nearest tile first."""
@@ -135,7 +128,7 @@ class Tiles:
             for index in np.argsort(distances, kind="stable").tolist():
                 if distances[index] > heaps.farthest(group):
                     break
-                heaps.offer(self.products(queries, index), group, int(self.starts[index]), None)
+                heaps.offer(self.products(queries, index), first, int(self.starts[index]), False)
 
     def within(self, nodes: NDArray[np.intp], radii: Vector, scales: Vector, check: Check) -> tuple[Indices, Indices]:
         """All pairs of a node and another row with squared distance below s_i s_j (radii_i + radii_j); rounding may add a few pairs."""
@@ -157,15 +150,10 @@ class Tiles:
         for offset in range(self.starts.size):
             check()
             near = self.distance_between_tiles(offset) <= reach[: self.starts.size - offset].to(reach[offset:])
-            firsts = np.flatnonzero(near)
-            if sparse.issparse(self.X):
-                for index in firsts.tolist():
-                    own = self.tile(index)
-                    pairs.collect(self.products(own, index + offset), np.arange(own.start, own.stop), int(self.starts[index + offset]))
-            else:
-                for part in batches(firsts):
-                    check()
-                    pairs.collect_tiles(self.left, self.right, part, part + offset, self.buffer)
+            for index in np.flatnonzero(near).tolist():
+                check()
+                own = self.tile(index)
+                pairs.collect(self.products(own, index + offset), np.arange(own.start, own.stop), int(self.starts[index + offset]))
 
     def _within_some(self, pairs: FoundPairs, chosen: Indices, reach: Reach, check: Check) -> None:
         """Visit groups of queries with every tile."""
@@ -176,11 +164,6 @@ class Tiles:
             near = self.distance_to_tiles(queries) < reach[queries].largest([0]).to(far)
             for index in np.flatnonzero(near).tolist():
                 pairs.collect(self.products(queries, index), queries, int(self.starts[index]))
-
-
-def batches(firsts: Indices) -> list[Indices]:
-    """Split the pairs of tiles into parts that take a fraction of a second, between which a run can be stopped."""
-    return [firsts[at : at + BATCH] for at in range(0, firsts.size, BATCH)]
 
 
 @dataclass(frozen=True)

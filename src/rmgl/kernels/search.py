@@ -1,138 +1,75 @@
-"""Neighbor search: products of tiles, and heaps of scores with the smallest (worst) one at the root."""
+"""Neighbor search in the products of two tiles of rows: heaps of scores with the smallest (worst) one at the root, and positive entries."""
 
 import numpy as np
 
-from rmgl.kernels.compiling import Integers, Products, compiled
+from rmgl.kernels.compiling import Integers, Products, compiled, inside
 
 
-@compiled
-def replace_worst(scores: Products, found: Integers, score: float, place: int) -> None:
-    """Replace the root of a heap by (score, place), and restore the heap."""
-    size = scores.size
-    at = 0
-    while True:
-        child = 2 * at + 1
-        if child >= size:
-            break
-        if child + 1 < size and scores[child + 1] < scores[child]:
+@inside
+def replace_worst(scores: Products, found: Integers, heap: int, score: float, place: int) -> None:
+    """Replace the root of a heap, which is one row of `scores` and `found`, by (score, place), and restore the heap."""
+    size = scores.shape[1]
+    at, child = 0, 1
+    while child < size:
+        if child + 1 < size and scores[heap, child + 1] < scores[heap, child]:
             child += 1
-        if scores[child] >= score:
+        if scores[heap, child] >= score:
             break
-        scores[at] = scores[child]
-        found[at] = found[child]
-        at = child
-    scores[at] = score
-    found[at] = place
+        scores[heap, at] = scores[heap, child]
+        found[heap, at] = found[heap, child]
+        at, child = child, 2 * child + 1
+    scores[heap, at] = score
+    found[heap, at] = place
 
 
 @compiled
 def offer(
-    products: Products, queries: Integers, first: int, scores: Products, found: Integers, other_scores: Products, other_found: Integers
+    products: Products, queries: Integers, own: int, first: int, both: bool, scores: Products, found: Integers, cuts: Products
 ) -> None:
-    """Insert row first + b into the heap of query a with score products[a, b], and query a into the heap of row first + b if it has one.
+    """Insert row first + b into heap own + a with score products[a, b] and, if `both`, query a into the heap of row first + b.
 
-    A row is not inserted into its own heap. A vectorized test skips chunks in which no score is large enough, which are most of them.
+    `queries` holds the row that each heap belongs to, which is not inserted into it. With `both`, every row has the heap of its number.
+    A vectorized test skips chunks in which no score is large enough, which are most of them. `cuts` is overwritten.
     """
-    both = other_scores.shape[0] > 0
-    cuts = np.full(products.shape[1], products.dtype.type(3e38))
-    for b in range(other_scores.shape[0]):
-        cuts[b] = other_scores[b, 0]
+    for b in range(products.shape[1]):
+        cuts[b] = scores[first + b, 0] if both else 3e38
     for a in range(products.shape[0]):
-        own = queries[a]
+        heap, query = own + a, queries[own + a]
         for start in range(0, products.shape[1], 64):
-            chunk, chunk_cuts, cut = products[a, start : start + 64], cuts[start : start + 64], scores[a, 0]
+            chunk, chunk_cuts, cut = products[a, start : start + 64], cuts[start : start + 64], scores[heap, 0]
             hits = np.int32(0)
             for b in range(chunk.size):
-                hits += np.int32(chunk[b] > min(cut, chunk_cuts[b]))
+                hits += np.int32(chunk[b] > (cut if cut < chunk_cuts[b] else chunk_cuts[b]))
             if hits == 0:
                 continue
             for b in range(chunk.size):
                 score, place = chunk[b], first + start + b
-                if score > scores[a, 0] and place != own:
-                    replace_worst(scores[a], found[a], score, place)
+                if score > scores[heap, 0] and place != query:
+                    replace_worst(scores, found, heap, score, place)
                 if both and score > chunk_cuts[b]:
-                    replace_worst(other_scores[start + b], other_found[start + b], score, own)
-                    chunk_cuts[b] = other_scores[start + b, 0]
+                    replace_worst(scores, found, place, score, query)
+                    chunk_cuts[b] = scores[place, 0]
 
 
 @compiled
-def count_positive(products: Products, counts: Integers) -> int:
-    """counts_a = number of positive entries in row a. Returns their sum."""
-    total = 0
-    for a in range(products.shape[0]):
-        row = products[a]
-        counts[a] = np.sum(row > 0)
-        total += counts[a]
-    return total
+def positive_entries(products: Products, queries: Integers, first: int, left: Integers, right: Integers) -> int:
+    """Write the pairs (queries_a, first + b) of the positive entries of products, row by row. Returns their number.
 
-
-@compiled
-def positive_entries(products: Products, queries: Integers, first: int, counts: Integers, left: Integers, right: Integers) -> None:
-    """Write the pairs (queries_a, first + b) of the positive entries, row by row."""
-    at = 0
-    for a in range(products.shape[0]):
-        if counts[a] == 0:
-            continue
-        row = products[a]
-        for b in range(row.size):
-            if row[b] > 0:
-                left[at] = queries[a]
-                right[at] = first + b
-                at += 1
-
-
-@compiled
-def offer_tiles(
-    left: Products, right: Products, tile: int, firsts: Integers, seconds: Integers, buffer: Products, scores: Products, found: Integers
-) -> None:
-    """Call `offer` with the products of the rows of tiles firsts_p and seconds_p, for every pair of tiles p and in both directions."""
-    n = left.shape[0]
-    places = np.arange(n)
-    for pair in range(firsts.size):
-        mine, theirs = firsts[pair] * tile, seconds[pair] * tile
-        mine_end, their_end = min(mine + tile, n), min(theirs + tile, n)
-        products = buffer[: (mine_end - mine) * (their_end - theirs)].reshape((mine_end - mine, their_end - theirs))
-        np.dot(left[mine:mine_end], right[theirs:their_end].T, products)
-        own = slice(mine, mine_end)
-        other = slice(theirs, theirs if mine == theirs else their_end)
-        offer(products, places[own], theirs, scores[own], found[own], scores[other], found[other])
-
-
-@compiled
-def scan_tiles(
-    left: Products,
-    right: Products,
-    tile: int,
-    firsts: Integers,
-    seconds: Integers,
-    begin: int,
-    buffer: Products,
-    left_found: Integers,
-    right_found: Integers,
-) -> tuple[int, int]:
-    """Write the pairs of rows with positive products, for the pairs of tiles from `begin` on, while there is room for a whole tile of them.
-
-    Returns the index of the first pair of tiles that was not scanned, and the number of pairs of rows found.
+    A vectorized test skips chunks without one, which are most of them.
     """
-    n, count = left.shape[0], 0
-    for pair in range(begin, firsts.size):
-        if count + tile * tile > left_found.size:
-            return pair, count
-        mine, theirs = firsts[pair] * tile, seconds[pair] * tile
-        mine_end, their_end = min(mine + tile, n), min(theirs + tile, n)
-        products = buffer[: (mine_end - mine) * (their_end - theirs)].reshape((mine_end - mine, their_end - theirs))
-        np.dot(left[mine:mine_end], right[theirs:their_end].T, products)
-        for a in range(products.shape[0]):
-            for start in range(0, products.shape[1], 64):
-                chunk = products[a, start : start + 64]
-                hits = np.int32(0)
-                for b in range(chunk.size):
-                    hits += np.int32(chunk[b] > 0)
-                if hits == 0:
-                    continue
-                for b in range(chunk.size):
-                    if chunk[b] > 0:
-                        left_found[count] = mine + a
-                        right_found[count] = theirs + start + b
-                        count += 1
-    return firsts.size, count
+    count = 0
+    for a in range(products.shape[0]):
+        query = queries[a]
+        for start in range(0, products.shape[1], 64):
+            chunk = products[a, start : start + 64]
+            hits = np.int32(0)
+            for b in range(chunk.size):
+                hits += np.int32(chunk[b] > 0)
+            if hits == 0:
+                continue
+            for b in range(chunk.size):
+                if chunk[b] > 0:
+                    left[count] = query
+                    right[count] = first + start + b
+                    count += 1
+    return count
