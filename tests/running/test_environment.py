@@ -59,6 +59,19 @@ def test_loops_are_loaded_from_disk(tmp_path):
     assert call_a_loop(tmp_path) == ("loaded", "")
 
 
+def test_the_command_says_that_it_compiles_loops_the_first_time_alone(tmp_path):
+    np.save(tmp_path / "view.npy", np.random.default_rng(0).normal(size=(30, 3)))
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "loops")}
+    said = []
+    for turn in ("first", "second"):
+        command = [sys.executable, "-m", "rmgl", "cluster", tmp_path / "view.npy", "-k", "2", "--no-plots", "-o", tmp_path / turn]
+        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=LONG, env=environment)
+        said.append([line for line in done.stderr.splitlines() if "compil" in line])
+    assert len(said[0]) == 1
+    assert said[0][0].startswith("note: compiling loops once, which takes some seconds; later runs load them from ")
+    assert said[1] == []
+
+
 def test_no_folder_can_be_written(tmp_path):
     """Loops are compiled in memory, and one warning says which folders were tried and what to do."""
     package = tmp_path / "rmgl"
