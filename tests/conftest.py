@@ -54,6 +54,12 @@ def pytest_configure():
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+@pytest.fixture(autouse=True)
+def loops_are_known(monkeypatch):
+    """Whether loops are on disk already depends on what ran before: commands of the tests do not print that they compile some."""
+    monkeypatch.setattr("rmgl.kernels.cache._told", True)
+
+
 @pytest.fixture
 def rng():
     return np.random.default_rng(0)

@@ -64,8 +64,6 @@ def of_listed_pairs(name, given):
         guard(vector not in given or given[vector].shape == (n,), name)
     for vector in ("costs", "distances", "out"):
         guard(vector not in given or given[vector].shape == given["indices"].shape, name)
-    if "X" in given:
-        guard(given["X"].shape[0] == n, name)
     if name == "list_inner":
         pattern_is_sound(name, given["starts"], given["found"], n)
     guard(0 <= given["first"] <= given["stop"] <= n, name)
@@ -88,8 +86,12 @@ def of_sums(name, given):
 
 
 def of_lists(name, given):
-    guard(given["neighbors"].size == 0 or (given["neighbors"].min() >= 0 and given["neighbors"].max() < given["X"].shape[0]), name)
-    guard(given["rows"].shape == (given["neighbors"].shape[0], given["X"].shape[1]), name)
+    """Rows, and for each of them a list of rows of X."""
+    rows, X, indptr, indices = given["rows"], given["X"], given["indptr"], given["indices"]
+    guard(len(indptr) == len(rows) + 1 and indptr[0] == 0 and (np.diff(indptr) >= 0).all() and indptr[-1] == indices.size, name)
+    guard(indices.size == 0 or (indices.min() >= 0 and indices.max() < X.shape[0]), name)
+    guard(rows.shape[1] == X.shape[1] and given["out"].shape == indices.shape, name)
+    guard(0 <= given["first"] <= given["stop"] <= len(rows), name)
 
 
 def of_squares(name, given):
@@ -97,6 +99,7 @@ def of_squares(name, given):
     pattern_is_sound(name, given["indptr"], given["indices"], n)
     guard(given["distances"].shape == (n, n) and given["scales"].shape == given["floors"].shape == (n,), name)
     guard(given["guide"].shape[0] == n and 0 <= given["first"] <= given["stop"] <= n, name)
+    guard(given["listed"].shape == given["scaled"].shape == (n,) and not given["listed"].any(), name)
     guard(given["scores"].shape == given["found"].shape and given["scores"].shape[0] == given["stop"] - given["first"], name)
 
 
@@ -105,16 +108,15 @@ def of_tiles(name, given):
 
 
 GUARDS = {
-    **dict.fromkeys(("pair_excess", "pair_product", "pair_active", "count_above", "fill_symmetric", "pair_localize"), of_all_pairs),
-    **dict.fromkeys(("fill_distances", "repair_distances"), of_all_pairs),
+    **dict.fromkeys(("pair_excess", "pair_product", "pair_above", "pair_localize", "fill_distances"), of_all_pairs),
     "pair_inner": of_pair_inner,
-    **dict.fromkeys(("list_excess", "list_count", "list_above", "list_inner", "list_distances", "list_localize"), of_listed_pairs),
+    **dict.fromkeys(("list_excess", "list_above", "list_inner"), of_listed_pairs),
     "pattern_product": of_patterns,
     **dict.fromkeys(("add_to_dense", "laplacian_recurrence"), of_graphs),
     "sum_rows": of_sums,
-    "distances_to": of_lists,
+    "list_distances": of_lists,
     "missing_pairs": of_squares,
-    **dict.fromkeys(("offer", "offer_tiles", "scan_tiles", "count_positive", "positive_entries", "drop_beyond"), of_tiles),
+    **dict.fromkeys(("offer", "positive_entries"), of_tiles),
 }
 
 

@@ -6,6 +6,7 @@ commands load `rmgl.commands` for the rest.
 
 from __future__ import annotations
 
+import logging
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -54,6 +55,27 @@ def loading() -> Iterator[None]:
         signals.at_work = True
 
 
+class Notes(logging.Handler):
+    """Prints what is logged on standard error, one line each."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        click.echo(f"note: {record.getMessage()}", err=True)
+
+
+@contextmanager
+def notes_shown() -> Iterator[None]:
+    """Print what the package logs at the level INFO or above."""
+    logger, notes = logging.getLogger("rmgl"), Notes()
+    level = logger.level
+    logger.setLevel(logging.INFO)
+    logger.addHandler(notes)
+    try:
+        yield
+    finally:
+        logger.removeHandler(notes)
+        logger.setLevel(level)
+
+
 def per_view(kind: type[float] | type[str]) -> Callable[[str], Any]:
     """Return a parser of options per view: one value (`100`), a list in their order (`2,2,20`), or pairs (`fac=2,mor=20`)."""
 
@@ -87,8 +109,10 @@ def number_or_auto(value: str) -> int | str:
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "show_default": True})
 @click.version_option(package_name="rmgl")
-def cli() -> None:
+@click.pass_context
+def cli(context: click.Context) -> None:
     """Learn one sparse graph layer per view and one common embedding from multi-view data, and cluster the rows."""
+    context.with_resource(notes_shown())
 
 
 @cli.command()

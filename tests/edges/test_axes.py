@@ -75,3 +75,21 @@ def test_pairs_within_are_the_same_with_leading_columns(small, some, rng):
     assert found[wanted].all()
     norms = np.square(X).sum(axis=1)
     assert (square[found] <= (within + 1e-4 * (norms[:, None] + norms))[found]).all()
+
+
+def test_leading_columns_need_no_further_loops(small, rng):
+    """Loops are compiled once for each precision, whether products are exact or bounds."""
+    from rmgl import kernels
+
+    def signatures_after(X):
+        rows = Rows(X)
+        for nodes in (np.arange(1300), rng.permutation(1300)[:70]):
+            found, bounds = rows.nearest(nodes, 12)
+            rows.distances_to(nodes, found)
+            rows.within(nodes, np.full(1300, np.median(bounds) / 2))
+        rows.nearest_to(X[:9], 12)
+        return rows._leading is not None, {name: list(getattr(kernels, name).signatures) for name in kernels.__all__}
+
+    leading, known = signatures_after(images(1300, width=40))
+    assert not leading
+    assert signatures_after(images(1300)) == (True, known)

@@ -3,7 +3,10 @@ import pytest
 from scipy import sparse
 from scipy.spatial.distance import pdist, squareform
 
-from rmgl.edges import AllPairs, all_pairs
+from rmgl.edges import AllPairs, PairList, all_pairs, pair_list
+from rmgl.edges.space import Square
+from rmgl.embedding.eigenvectors import _sparse_sum, weighted_sum
+from rmgl.embedding.subspace import SparseLaplacian
 from rmgl.running import memory
 
 
@@ -48,3 +51,64 @@ def test_memory_is_read_from_the_system():
 def test_memory_guard_is_silent_where_the_system_tells_nothing(monkeypatch):
     monkeypatch.setattr(memory, "available_memory", lambda: None)
     AllPairs(100_000_000).require_memory(3, "test")
+
+
+# Listed pairs
+
+
+@pytest.fixture
+def listed(rng):
+    """A symmetric pattern in which one node has no pairs, and rows."""
+    pattern = np.triu(rng.random((30, 30)) < 0.4, 1)
+    pattern[:, 29] = False
+    return sparse.csr_array(pattern | pattern.T), rng.normal(size=(30, 4))
+
+
+def in_three_parts(work, n):
+    return [work(n * part // 3, n * (part + 1) // 3) for part in range(3)]
+
+
+@pytest.mark.parametrize("entries", [1, 20, 1 << 16])
+def test_local_scaling_of_listed_pairs(listed, rng, monkeypatch, entries):
+    pattern, X = listed
+    scales, floors = 0.5 + rng.random(30), rng.random(30)
+    monkeypatch.setattr(pair_list, "LOCAL_ENTRIES", entries)
+    monkeypatch.setattr(pair_list, "PARALLEL_ENTRIES", 0)
+    edges = PairList(pattern, in_three_parts)
+    wanted = np.maximum(squareform(pdist(X, "sqeuclidean")) / (scales[:, None] * scales), np.minimum(floors[:, None], floors))
+    np.testing.assert_allclose(edges.localized(edges.measure(X), scales, floors), wanted[pattern.toarray()], rtol=1e-13)
+
+
+@pytest.mark.parametrize("kind", [np.int32, np.int64])
+def test_results_have_the_index_type_of_the_pattern(listed, kind):
+    pattern, X = listed
+    given = sparse.csr_array((pattern.data, pattern.indices.astype(kind), pattern.indptr.astype(kind)), shape=pattern.shape)
+    edges = PairList(given)
+    costs = edges.measure(X)
+    found = edges.active(np.full(30, np.median(costs) / 2), costs, 0.1)
+    assert found.indices.dtype == found.indptr.dtype == given.indices.dtype
+    wanted = np.where(pattern.toarray(), np.median(costs) - squareform(pdist(X, "sqeuclidean")), 0.0)
+    np.testing.assert_allclose(found.toarray(), np.where(wanted > 0.1, wanted, 0.0), rtol=1e-12)
+
+
+def test_all_index_types_are_one_to_compiled_loops(listed):
+    """Each combination would be compiled on its own, which takes as long as it took the first time."""
+    from rmgl import kernels
+
+    pattern, X = listed
+
+    def signatures_after(kind):
+        given = sparse.csr_array((np.ones(pattern.nnz), pattern.indices.astype(kind), pattern.indptr.astype(kind)), shape=pattern.shape)
+        for edges in (PairList(given), AllPairs(30)):
+            costs = edges.measure(X)
+            u = np.full(30, np.median(costs) / 2)
+            edges.inner(costs, edges.active(u, costs, 0.1))
+            edges.inner(costs, given)
+            edges.active_pairs(u, costs, edges.evaluate(u, costs).counts)(u)
+        Square.of(X).missing(np.ones(30), PairList(given), np.ones(30), np.zeros(30), X, 3)
+        weighted_sum([given, given], [1.0, 2.0])  # dense
+        _sparse_sum([(given, 1.0)], 30)
+        SparseLaplacian(given, np.ones(30)).times(X)
+        return {name: list(getattr(kernels, name).signatures) for name in kernels.__all__}
+
+    assert signatures_after(np.int32) == signatures_after(np.int64)

@@ -11,8 +11,9 @@ KEY = ("signature", "processor")
 
 
 @pytest.fixture(autouse=True)
-def not_warned_yet(monkeypatch):
+def nothing_said_yet(monkeypatch, loops_are_known):
     monkeypatch.setattr(cache, "_warned", False)
+    monkeypatch.setattr(cache, "_told", False)
 
 
 @pytest.fixture
@@ -128,6 +129,17 @@ def test_a_loop_is_kept_and_found_again(tmp_path):
         assert dispatcher._cache.load_overload(KEY, None) is None
         dispatcher._cache.save_overload(KEY, "code")
         assert dispatcher._cache.load_overload(KEY, None) == "code"
+
+
+def test_what_is_compiled_is_logged_once(tmp_path, caplog):
+    caplog.set_level("INFO", logger="rmgl")
+    checked = CheckedCache(Theirs(tmp_path))
+    checked.save_overload(KEY, "code")
+    assert checked.load_overload(KEY, None) == "code"
+    assert caplog.messages == []
+    assert [checked.load_overload(key, None) for key in ("another", "one more")] == [None, None]
+    assert caplog.messages == [f"compiling loops once, which takes some seconds; later runs load them from {tmp_path}"]
+    assert caplog.records[0].name.startswith("rmgl.")
 
 
 def test_a_damaged_loop_is_compiled_again_with_one_warning(tmp_path):

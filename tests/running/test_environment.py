@@ -42,10 +42,11 @@ CALL_A_LOOP = """
 import numpy as np
 from rmgl import kernels
 
-counts = np.empty(2, dtype=np.int64)
-assert kernels.count_positive(np.array([[1.0, -1.0, 2.0], [-1.0, 0.0, 3.0]]), counts) == 3
-assert counts.tolist() == [2, 1]
-statistics = kernels.count_positive.stats
+pairs = np.zeros((2, 6), dtype=np.int32)
+exact = np.empty((0, 0)), np.empty(0), np.empty(0), np.empty(0)
+assert kernels.positive_entries(np.array([[1.0, -1.0, 2.0], [-1.0, 0.0, 3.0]]), np.arange(2), 5, *pairs, *exact) == 3
+assert pairs[:, :3].tolist() == [[0, 0, 1], [5, 7, 7]]
+statistics = kernels.positive_entries.stats
 print("loaded" if sum(statistics.cache_hits.values()) else "compiled")
 """
 
@@ -58,6 +59,19 @@ def call_a_loop(folder):
 def test_loops_are_loaded_from_disk(tmp_path):
     assert call_a_loop(tmp_path) == ("compiled", "")
     assert call_a_loop(tmp_path) == ("loaded", "")
+
+
+def test_the_command_says_that_it_compiles_loops_the_first_time_alone(tmp_path):
+    np.save(tmp_path / "view.npy", np.random.default_rng(0).normal(size=(30, 3)))
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "loops")}
+    said = []
+    for turn in ("first", "second"):
+        command = [sys.executable, "-m", "rmgl", "cluster", tmp_path / "view.npy", "-k", "2", "--no-plots", "-o", tmp_path / turn]
+        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=LONG, env=environment)
+        said.append([line for line in done.stderr.splitlines() if "compil" in line])
+    assert len(said[0]) == 1
+    assert said[0][0].startswith("note: compiling loops once, which takes some seconds; later runs load them from ")
+    assert said[1] == []
 
 
 def test_no_folder_can_be_written(tmp_path):

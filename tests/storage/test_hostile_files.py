@@ -702,7 +702,8 @@ PROGRAMS = {
 @pytest.mark.skipif(os.name == "nt", reason="sends signals to a process")
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 @pytest.mark.parametrize("moment", PROGRAMS)
-def test_a_signal_ends_the_command_with_one_line_and_nothing_half_written(data, tmp_path, number, code, moment):
+def test_a_signal_ends_the_command_with_one_line_and_nothing_half_written(views, data, tmp_path, number, code, moment):
+    RMGL(2, random_state=0).fit(views)  # so that loops are on disk, and the command does not print that it compiles them
     options = ["-k", "2", "--no-plots", "-o", str(tmp_path / "out"), "--save", str(tmp_path / "m.rmgl")]
     command = [sys.executable, "-c", DEFAULT_SIGNALS + textwrap.dedent(PROGRAMS[moment]), "cluster", str(data), *options]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.spatial.distance import squareform
 
+from rmgl.edges.index_types import loop_indices
 from rmgl.edges.interface import ActivePairs, Evaluation, Vector
 from rmgl.running.memory import require_memory
 from rmgl.running.threads import Check, InParts, one_part
@@ -60,18 +61,16 @@ class AllPairs:
         norms = np.asarray((X * X).sum(axis=1), dtype=np.float64).ravel()
         distances = np.empty(self.n_pairs)
         block = max(1, BLOCK_ENTRIES // self.n_nodes)
+        rows = np.empty((0, 0)) if sparse.issparse(X) else X
 
         def measure_blocks(begin: int, end: int) -> None:
             for first in range(begin * block, min(end * block, self.n_nodes - 1), block):
                 check()
-                stop = min(first + block, self.n_nodes - 1)
                 gram: Any = X[first : first + block] @ X[first:].T
                 gram = gram.toarray() if sparse.issparse(gram) else gram
-                kernels.fill_distances(first, gram, norms, distances)
+                kernels.fill_distances(first, gram, norms, rows, CANCELLATION, distances)
                 if sparse.issparse(X):
-                    self._repair_sparse(X, norms, distances, first, stop)
-                else:
-                    kernels.repair_distances(X, norms, CANCELLATION, first, stop, distances)
+                    self._repair_sparse(X, norms, distances, first, min(first + block, self.n_nodes - 1))
 
         self.in_parts(measure_blocks, -(-(self.n_nodes - 1) // block))
         return distances
@@ -99,11 +98,15 @@ class AllPairs:
         return out
 
     def evaluate(self, u: Vector, costs: Vector) -> Evaluation:
+        return self._evaluate(u, costs, 0.0)
+
+    def _evaluate(self, u: Vector, costs: Vector, least: float) -> Evaluation:
+        """Like `evaluate`, with the pairs counted whose t_ij exceeds `least`."""
         from rmgl import kernels
 
         def evaluate_rows(first: int, stop: int) -> tuple[Vector, Vector, float]:
             excess, counts = np.zeros(self.n_nodes), np.zeros(self.n_nodes)
-            return excess, counts, kernels.pair_excess(u, costs, first, stop, excess, counts)
+            return excess, counts, kernels.pair_excess(u, costs, least, first, stop, excess, counts)
 
         excess, counts, squares = zip(*self._over_blocks(evaluate_rows), strict=True)
         return Evaluation(sum(excess), sum(counts), sum(squares))
@@ -115,7 +118,7 @@ class AllPairs:
             return ActivePairs(lambda v: self._full_product(u, costs, v), passes=0.0, passes_per_product=1.0)
         starts = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
         found = np.empty(starts[-1], dtype=np.int32)
-        kernels.pair_active(u, costs, starts[:-1].copy(), found)
+        kernels.pair_above(u, costs, 0.0, 0, self.n_nodes, starts[:-1].copy(), found, np.empty(0))
 
         def multiply(v: Vector) -> Vector:
             out = np.empty(self.n_nodes)
@@ -155,13 +158,12 @@ class AllPairs:
     def active(self, u: Vector, costs: Vector, least: float) -> sparse.csr_array:
         from rmgl import kernels
 
-        degrees = np.zeros(self.n_nodes, dtype=np.int64)
-        kernels.count_above(u, costs, least, degrees)
-        indptr = np.concatenate([[0], np.cumsum(degrees)])
+        counts = self._evaluate(u, costs, least).counts
+        indptr = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
         indices = np.empty(indptr[-1], dtype=np.int32)
         data = np.empty(indptr[-1])
         places = indptr[:-1].copy()
-        self.in_parts(lambda first, stop: kernels.fill_symmetric(u, costs, least, first, stop, places, indices, data), self.n_nodes)
+        self.in_parts(lambda first, stop: kernels.pair_above(u, costs, least, first, stop, places, indices, data), self.n_nodes)
         if indptr[-1] <= np.iinfo(np.int32).max:
             indptr = indptr.astype(np.int32)
         return sparse.csr_array((data, indices, indptr), shape=(self.n_nodes, self.n_nodes))
@@ -169,7 +171,7 @@ class AllPairs:
     def inner(self, costs: Vector, weights: sparse.csr_array) -> float:
         from rmgl import kernels
 
-        return kernels.pair_inner(costs, weights.indptr, weights.indices, weights.data)
+        return kernels.pair_inner(costs, *loop_indices(weights), weights.data)
 
     def _row_start(self, i: int) -> int:
         """Index of pair (i, i+1)."""

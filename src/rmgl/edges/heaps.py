@@ -23,10 +23,12 @@ Products = NDArray[np.floating[Any]]
 class Heaps:
     """The nearest rows found so far for each query: heaps of the scores -|x_i - x_j|^2 / 2, with the lowest score at the root."""
 
-    def __init__(self, queries: Indices, length: int, dtype: np.dtype[Any]) -> None:
-        self.queries = queries
-        self.scores: Products = np.full((queries.size, length), 0.99 * np.finfo(dtype).min, dtype=dtype)
+    def __init__(self, queries: Indices, length: int, rows: Products) -> None:
+        """`rows` have all columns if the scores that are offered will be upper bounds only, and no columns if they will be exact."""
+        self.queries, self.rows = queries, rows
+        self.scores: Products = np.full((queries.size, length), 0.99 * np.finfo(rows.dtype).min, dtype=rows.dtype)
         self.found = np.zeros((queries.size, length), dtype=np.int32)
+        self.cuts: Products = np.empty(TILE, dtype=rows.dtype)
 
     def farthest(self, group: slice) -> float:
         """The squared distance beyond which a row enters no heap of a group of queries."""
@@ -37,22 +39,14 @@ class Heaps:
         lowest = np.minimum.reduceat(self.scores[:, 0], starts)
         return np.minimum(-lowest.astype(np.float64), HALF_OF_LARGEST) * 2.0
 
-    def offer_tiles(self, left: Products, right: Products, firsts: Indices, seconds: Indices, buffer: Products, rows: Products) -> None:
-        """Insert the rows of pairs of tiles into the heaps of one another, where they are near enough; every row must be a query.
+    def offer(self, scores: Products, own: int, first: int, both: bool) -> None:
+        """Insert rows first, first + 1, ... into heaps own, own + 1, ... and, if `both`, the queries of these heaps into those of the rows.
 
-        If there are whole `rows`, products are bounds only.
+        With `both`, every row must be a query.
         """
         from rmgl import kernels
 
-        kernels.offer_tiles(left, right, TILE, firsts, seconds, buffer, self.scores, self.found, rows)
-
-    def offer(self, scores: Products, group: slice, first: int, others: slice | None = None, rows: Products | None = None) -> None:
-        """Insert rows first, first + 1, ... into the heaps of a group of queries and, if `others` are given, the group into theirs."""
-        from rmgl import kernels
-
-        other = others or slice(0, 0)
-        mine, theirs = (self.scores[group], self.found[group]), (self.scores[other], self.found[other])
-        kernels.offer(scores, self.queries[group], first, *mine, *theirs, np.empty((0, 0), scores.dtype) if rows is None else rows)
+        kernels.offer(scores, self.queries, own, first, both, self.scores, self.found, self.cuts, self.rows)
 
 
 class FoundPairs:
@@ -62,7 +56,7 @@ class FoundPairs:
         self.found: list[tuple[NDArray[np.int32], NDArray[np.int32]]] = []
         self.count = 0
         self.allowed = 1 << 22
-        self.buffers = (np.empty(4 * TILE * TILE, dtype=np.int32), np.empty(4 * TILE * TILE, dtype=np.int32))
+        self.buffers = (np.empty(TILE * TILE, dtype=np.int32), np.empty(TILE * TILE, dtype=np.int32))
 
     def collect(self, products: Products, queries: Indices, first: int, whole: tuple[Products, Vector, Vector, Vector]) -> None:
         """Add the pairs of a query and row first, first + 1, ... whose products are positive.
@@ -71,35 +65,11 @@ class FoundPairs:
         """
         from rmgl import kernels
 
-        counts = np.empty(products.shape[0], dtype=np.int64)
-        if whole[0].size:
-            kernels.drop_beyond(products, queries, first, *whole)
-        total = kernels.count_positive(products, counts)
-        if total == 0:
-            return
-        self._add(total)
-        left, right = np.empty(total, dtype=np.int32), np.empty(total, dtype=np.int32)
-        kernels.positive_entries(products, queries, first, counts, left, right)
-        self.found.append((left, right))
-
-    def collect_tiles(
-        self,
-        left: Products,
-        right: Products,
-        firsts: Indices,
-        seconds: Indices,
-        buffer: Products,
-        whole: tuple[Products, Vector, Vector, Vector],
-    ) -> None:
-        """Compute the products of the rows of pairs of tiles, and add the pairs of rows whose products are positive."""
-        from rmgl import kernels
-
-        begin = 0
-        while begin < firsts.size:
-            given = (left, right, TILE, firsts, seconds, begin, buffer, *self.buffers, *whole)
-            begin, count = kernels.scan_tiles(*given)
+        left, right = self.buffers
+        count = kernels.positive_entries(products, queries, first, left, right, *whole)
+        if count:
             self._add(count)
-            self.found.append((self.buffers[0][:count].copy(), self.buffers[1][:count].copy()))
+            self.found.append((left[:count].copy(), right[:count].copy()))
 
     def _add(self, count: int) -> None:
         """Add to the number of pairs; raise a MemoryError if they would not fit into memory."""

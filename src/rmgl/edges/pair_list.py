@@ -8,12 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from rmgl.edges.index_types import loop_indices
 from rmgl.edges.interface import ActivePairs, Evaluation, Vector
 from rmgl.running.threads import Check, InParts, one_part
 
 Integers = NDArray[np.integer[Any]]
 BLOCK_ENTRIES = 1 << 22
 """Entries that are measured between two checks whether the run is to stop."""
+LOCAL_ENTRIES = 1 << 16
+"""Entries that are scaled at a time, so that what is computed on the way stays in the cache of a processor."""
 PARALLEL_ENTRIES = 1 << 18
 """Number of entries from which threads are used; a shorter pass ends before they have started."""
 
@@ -34,6 +37,7 @@ class PairList:
         pattern.sort_indices()
         self.in_parts = in_parts if pattern.nnz >= PARALLEL_ENTRIES else one_part
         self.indptr, self.indices = pattern.indptr, pattern.indices
+        self.pairs = loop_indices(pattern)
         self.n_nodes = pattern.shape[0]
         self.n_pairs = self.indices.size // 2
         self.max_degree = int(np.diff(self.indptr).max(initial=0))
@@ -56,7 +60,7 @@ class PairList:
         def measure_rows(first: int, stop: int) -> None:
             for at in range(first, stop, chunk):
                 check()
-                kernels.list_distances(dense, self.indptr, self.indices, at, min(at + chunk, stop), out)
+                kernels.list_distances(dense, dense, *self.pairs, at, min(at + chunk, stop), out)
 
         self.in_parts(measure_rows, self.n_nodes)
         return out
@@ -66,19 +70,30 @@ class PairList:
         return entries
 
     def localized(self, distances: Vector, scales: Vector, floors: Vector) -> Vector:
-        from rmgl import kernels
-
         out = np.empty_like(distances)
-        pairs = (self.indptr, self.indices, distances, scales, floors)
-        self.in_parts(lambda first, stop: kernels.list_localize(*pairs, first, stop, out), self.n_nodes)
+        chunk = max(1, LOCAL_ENTRIES * self.n_nodes // max(1, out.size))
+
+        def localize_rows(first: int, stop: int) -> None:
+            for at in range(first, stop, chunk):
+                own, starts = slice(at, min(at + chunk, stop)), self.indptr[at : min(at + chunk, stop) + 1]
+                entries, lengths = slice(starts[0], starts[-1]), np.diff(starts)
+                others = self.indices[entries]
+                local = distances[entries] / (np.repeat(scales[own], lengths) * scales[others])
+                np.maximum(local, np.minimum(np.repeat(floors[own], lengths), floors[others]), out=out[entries])
+
+        self.in_parts(localize_rows, self.n_nodes)
         return out
 
     def evaluate(self, u: Vector, costs: Vector) -> Evaluation:
+        return self._evaluate(u, costs, 0.0)
+
+    def _evaluate(self, u: Vector, costs: Vector, least: float) -> Evaluation:
+        """Like `evaluate`, with the pairs counted whose t_ij exceeds `least`."""
         from rmgl import kernels
 
         excess, counts, squares = (np.empty(self.n_nodes) for _ in range(3))
-        pairs = (self.indptr, self.indices, costs)
-        self.in_parts(lambda first, stop: kernels.list_excess(u, *pairs, first, stop, excess, counts, squares), self.n_nodes)
+        pairs = (*self.pairs, costs)
+        self.in_parts(lambda first, stop: kernels.list_excess(u, *pairs, least, first, stop, excess, counts, squares), self.n_nodes)
         return Evaluation(excess, counts, squares.sum() / 2)
 
     def active_pairs(self, u: Vector, costs: Vector, counts: Vector) -> ActivePairs:
@@ -94,31 +109,26 @@ class PairList:
         return ActivePairs(multiply, passes=1.0, passes_per_product=found.size / max(1, self.indices.size))
 
     def active(self, u: Vector, costs: Vector, least: float) -> sparse.csr_array:
-        from rmgl import kernels
-
-        counts = np.empty(self.n_nodes)
-        self.in_parts(lambda first, stop: kernels.list_count(u, self.indptr, self.indices, costs, least, first, stop, counts), self.n_nodes)
+        counts = self._evaluate(u, costs, least).counts
         starts, found, data = self._above(u, costs, least, counts, weighted=True)
-        return sparse.csr_array((data, found, starts), shape=(self.n_nodes, self.n_nodes))
+        pattern = (found.astype(self.indices.dtype, copy=False), starts.astype(self.indptr.dtype, copy=False))
+        return sparse.csr_array((data, *pattern), shape=(self.n_nodes, self.n_nodes))
 
     def inner(self, costs: Vector, weights: sparse.csr_array) -> float:
         from rmgl import kernels
 
-        own, given = (self.indptr, self.indices, costs), (weights.indptr, weights.indices, weights.data)
+        own, given = (*self.pairs, costs), (*loop_indices(weights), weights.data)
         totals = np.empty(self.n_nodes)
-        self.in_parts(lambda first, stop: kernels.list_inner(*own, *given, first, stop, totals), self.n_nodes)
+        self.in_parts(lambda first, stop: kernels.list_inner(*own, *given, first, stop, np.empty(self.n_nodes), totals), self.n_nodes)
         return float(totals.sum() / 2)
 
     def _above(self, u: Vector, costs: Vector, least: float, counts: Vector, weighted: bool) -> tuple[Integers, Integers, Vector]:
         """Row starts, column indices and (if `weighted`) entries of the CSR matrix of the t_ij > least, with `counts` entries per row."""
         from rmgl import kernels
 
-        starts = np.zeros_like(self.indptr)
+        starts = np.zeros(self.n_nodes + 1, dtype=np.int64)
         np.cumsum(counts, out=starts[1:], dtype=starts.dtype)
-        found = np.empty(starts[-1], dtype=self.indices.dtype)
+        found = np.empty(starts[-1], dtype=np.int32)
         data = np.empty(starts[-1] if weighted else 0)
-        self.in_parts(
-            lambda first, stop: kernels.list_above(u, self.indptr, self.indices, costs, least, first, stop, starts, found, data),
-            self.n_nodes,
-        )
+        self.in_parts(lambda first, stop: kernels.list_above(u, *self.pairs, costs, least, first, stop, starts, found, data), self.n_nodes)
         return starts, found, data

@@ -66,11 +66,7 @@ class Rows:
     def distances_to(self, nodes: NDArray[np.intp], neighbors: Indices) -> NDArray[np.float64]:
         if sparse.issparse(self.X):
             return np.column_stack([squared_lengths(self.X[column] - self.X[nodes]) for column in neighbors.T])
-        from rmgl import kernels
-
-        distances = np.empty(neighbors.shape)
-        kernels.distances_to(self.X if len(nodes) == self.n_rows else self.X[nodes], self.X, neighbors, distances)
-        return distances
+        return distances_between(self.X if len(nodes) == self.n_rows else self.X[nodes], self.X, neighbors)
 
     def within(
         self, nodes: NDArray[np.intp], radii: Vector, scales: Vector | None = None, check: Check = lambda: None
@@ -138,7 +134,7 @@ def everyone_else(nodes: NDArray[np.intp], n_rows: int) -> tuple[Indices, Vector
 
 def nearest_sparse(X: Any, queries: Any, length: int) -> Indices:
     """The `length` rows of a sparse matrix nearest to each row of another, in any order, up to rounding."""
-    heaps = Heaps(np.full(queries.shape[0], -1), length, np.dtype(np.float64))
+    heaps = Heaps(np.full(queries.shape[0], -1), length, np.empty((0, 0)))
     # In random order: if rows were sorted from far to near, every one of them would enter the heaps.
     starts = np.random.RandomState(0).permutation(np.arange(0, X.shape[0], TILE))
     for start in starts.tolist():
@@ -147,7 +143,7 @@ def nearest_sparse(X: Any, queries: Any, length: int) -> Indices:
         for first in range(0, queries.shape[0], TILE):
             group = slice(first, min(first + TILE, queries.shape[0]))
             products = (queries[group] @ rows.T).toarray()
-            heaps.offer(np.subtract(products, halves, out=products), group, start)
+            heaps.offer(np.subtract(products, halves, out=products), first, start, False)
     return heaps.found.astype(np.int64)
 
 
@@ -155,3 +151,14 @@ def nearest_distances(X: Any, nodes: NDArray[np.intp], length: int) -> NDArray[n
     """Squared distances to the `length` nearest other rows of each node, in ascending order."""
     rows = Rows.of(X)
     return np.sort(rows.distances_to(nodes, rows.nearest(nodes, length)[0]), axis=1)
+
+
+def distances_between(rows: NDArray[np.float64], X: NDArray[np.float64], neighbors: NDArray[np.intp]) -> NDArray[np.float64]:
+    """Squared distances between each of `rows` and the rows of X listed for it, computed from differences."""
+    from rmgl import kernels
+
+    n, length = neighbors.shape
+    distances = np.empty(neighbors.shape)
+    starts = length * np.arange(n + 1)
+    kernels.list_distances(rows, X, starts, neighbors.astype(np.int32).ravel(), 0, n, distances.reshape(-1))
+    return distances

@@ -130,11 +130,12 @@ class Square:
         """
         from rmgl import kernels
 
-        given = (self.distances, scales, floors, guide, u, edges.indptr, edges.indices)
+        given = (self.distances, scales, floors, guide, u, *edges.pairs)
+        room = np.zeros(self.n_rows, dtype=np.int32), np.empty(self.n_rows)
         pairs = []
         for some in self._blocks(self.n_rows, check):
             scores, found = np.zeros((some.stop - some.start, most)), np.zeros((some.stop - some.start, most), dtype=np.int32)
-            kernels.missing_pairs(*given, some.start, some.stop, scores, found)
+            kernels.missing_pairs(*given, some.start, some.stop, *room, scores, found)
             left, place = np.nonzero(scores)
             pairs.append((left + some.start, found[left, place]))
         return np.concatenate([pair[0] for pair in pairs]), np.concatenate([pair[1] for pair in pairs])

@@ -25,8 +25,6 @@ from rmgl.running.memory import require_memory
 from rmgl.running.threads import Check
 
 Floats = NDArray[np.float64]
-BATCH = 200
-"""Pairs of tiles between two checks whether the run is to stop."""
 SAMPLE = 1000
 """Rows of a sample that estimates the variances of the columns."""
 
@@ -112,7 +110,7 @@ class Tiles:
 
     def nearest(self, nodes: NDArray[np.intp], length: int, check: Check) -> tuple[Indices, Vector, Vector]:
         """The nearest rows of each node, a lower bound of the squared distance to all others, and the computed one of the last."""
-        heaps = Heaps(np.sort(self.places[nodes]), length, self.dtype)
+        heaps = Heaps(np.sort(self.places[nodes]), length, self.rows)
         halves = (1 - self.loss if self.filtered else 1.0) * self.norms / 2
         self.set_products((-halves, 1.0), (1.0, -halves))
         if len(nodes) == len(self.order):
@@ -129,15 +127,10 @@ class Tiles:
             check()
             farthest = heaps.farthest_by_tile(self.starts)
             limits = np.maximum(farthest[: farthest.size - offset], farthest[offset:])
-            firsts = np.flatnonzero(self.distance_between_tiles(offset) <= limits)
-            if sparse.issparse(self.X):
-                for index in firsts.tolist():
-                    own, other = self.tile(index), self.tile(index + offset)
-                    heaps.offer(self.products(own, index + offset), own, other.start, other if offset else None, self.rows)
-            else:
-                for part in batches(firsts):
-                    check()
-                    heaps.offer_tiles(self.left, self.right, part, part + offset, self.buffer, self.rows)
+            for index in np.flatnonzero(self.distance_between_tiles(offset) <= limits).tolist():
+                check()
+                own, other = self.tile(index), self.tile(index + offset)
+                heaps.offer(self.products(own, index + offset), own.start, other.start, offset > 0)
 
     def _nearest_of_some(self, heaps: Heaps, check: Check) -> None:
         """Visit groups of queries with every tile, the nearest tile first."""
@@ -149,12 +142,12 @@ class Tiles:
             for index in np.argsort(distances, kind="stable").tolist():
                 if distances[index] > heaps.farthest(group):
                     break
-                heaps.offer(self.products(queries, index), group, int(self.starts[index]), rows=self.rows)
+                heaps.offer(self.products(queries, index), first, int(self.starts[index]), False)
 
     def nearest_to(self, queries: Floats, length: int) -> tuple[Indices, Vector, Vector]:
         """For each of other rows what `nearest` returns for a node: groups of near queries visit every tile, the nearest tile first."""
         self.set_products((-self.norms / 2, 1.0), (1.0, -self.norms / 2))
-        heaps, order = Heaps(np.full(len(queries), -1), length, self.dtype), tile_order(queries)
+        heaps, order = Heaps(np.full(len(queries), -1), length, self.rows), tile_order(queries)
         for first in range(0, len(queries), TILE):
             group = slice(first, min(first + TILE, len(queries)))
             rows = queries[order[group]]
@@ -165,7 +158,7 @@ class Tiles:
                     break
                 right = self.right[self.tile(index)]
                 products = self.buffer[: len(left) * len(right)].reshape(len(left), len(right))
-                heaps.offer(np.matmul(left, right.T, out=products), group, int(self.starts[index]))
+                heaps.offer(np.matmul(left, right.T, out=products), first, int(self.starts[index]), False)
         found, last = np.empty((len(queries), length), dtype=np.int64), np.empty(len(queries))
         found[order], last[order] = self.order[heaps.found], -2.0 * heaps.scores[:, 0]
         return found, distance_bound(last, squared_lengths(queries), self.loss), last
@@ -190,17 +183,10 @@ class Tiles:
         for offset in range(self.starts.size):
             check()
             near = self.distance_between_tiles(offset) <= reach[: self.starts.size - offset].to(reach[offset:])
-            firsts = np.flatnonzero(near)
-            if sparse.issparse(self.X):
-                for index in firsts.tolist():
-                    own = self.tile(index)
-                    pairs.collect(
-                        self.products(own, index + offset), np.arange(own.start, own.stop), int(self.starts[index + offset]), self.bounds
-                    )
-            else:
-                for part in batches(firsts):
-                    check()
-                    pairs.collect_tiles(self.left, self.right, part, part + offset, self.buffer, self.bounds)
+            for index in np.flatnonzero(near).tolist():
+                check()
+                own, other = self.tile(index), self.tile(index + offset)
+                pairs.collect(self.products(own, index + offset), np.arange(own.start, own.stop), other.start, self.bounds)
 
     def _within_some(self, pairs: FoundPairs, chosen: Indices, reach: Reach, check: Check) -> None:
         """Visit groups of queries with every tile."""
@@ -211,11 +197,6 @@ class Tiles:
             near = self.distance_to_tiles(queries) < reach[queries].largest([0]).to(far)
             for index in np.flatnonzero(near).tolist():
                 pairs.collect(self.products(queries, index), queries, int(self.starts[index]), self.bounds)
-
-
-def batches(firsts: Indices) -> list[Indices]:
-    """Split the pairs of tiles into parts that take a fraction of a second, between which a run can be stopped."""
-    return [firsts[at : at + BATCH] for at in range(0, firsts.size, BATCH)]
 
 
 @dataclass(frozen=True)

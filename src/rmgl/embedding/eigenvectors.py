@@ -24,6 +24,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from rmgl.archive.records import record
 from rmgl.checks import Unsound, sound_numbers
+from rmgl.edges.index_types import loop_indices
 from rmgl.embedding.subspace import DenseSymmetric, SparseLaplacian, Symmetric, filtered_subspace
 from rmgl.running.memory import require_memory
 from rmgl.running.threads import InParts, one_part
@@ -86,12 +87,13 @@ def _sparse_sum(used: Sequence[tuple[sparse.csr_array, float]], n: int) -> spars
     """Return the weighted sum of adjacency matrices as a sparse matrix."""
     from rmgl import kernels
 
+    indptrs, columns = zip(*(loop_indices(adjacency) for adjacency, _ in used), strict=True)
     sizes = np.cumsum([0, *(adjacency.nnz for adjacency, _ in used)])
-    starts = np.array([size + adjacency.indptr.astype(np.int64) for (adjacency, _), size in zip(used, sizes, strict=False)])
-    indices = np.concatenate([adjacency.indices for adjacency, _ in used])
+    starts = np.array([size + indptr for indptr, size in zip(indptrs, sizes, strict=False)])
+    indices = np.concatenate(columns)
     data = np.concatenate([adjacency.data for adjacency, _ in used])
-    indptr, found, totals = np.zeros(n + 1, dtype=np.int64), np.empty_like(indices), np.empty_like(data)
-    count = kernels.sum_rows(starts, indices, data, np.array([weight for _, weight in used]), indptr, found, totals)
+    place_of, indptr, found, totals = np.full(n, -1), np.zeros(n + 1, dtype=np.int64), np.empty_like(indices), np.empty_like(data)
+    count = kernels.sum_rows(starts, indices, data, np.array([weight for _, weight in used]), place_of, indptr, found, totals)
     indptr = indptr.astype(indices.dtype) if count <= np.iinfo(indices.dtype).max else indptr
     return sparse.csr_array((totals[:count], found[:count], indptr), shape=(n, n))
 
@@ -103,7 +105,7 @@ def _dense_sum(used: Sequence[tuple[sparse.csr_array, float]], n: int) -> NDArra
     require_memory(2 * 8 * n * n, f"layers of {n:,} nodes with edges between over {DENSE_SHARE:.0%} of all pairs", "use a smaller alpha")
     total = np.zeros((n, n))
     for adjacency, weight in used:
-        kernels.add_to_dense(adjacency.indptr, adjacency.indices, adjacency.data, weight, total)
+        kernels.add_to_dense(*loop_indices(adjacency), adjacency.data, weight, total)
     return total
 
 

@@ -9,12 +9,14 @@ Products with the matrix take nearly all of the time, and the solution of a simi
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, sparse
 
+from rmgl.edges.index_types import loop_indices
 from rmgl.running.threads import InParts, one_part
 
 Block = NDArray[np.float64]
@@ -91,13 +93,18 @@ class SparseLaplacian:
     def recur(self, V: Block, last: Block, center: float, factor: float) -> Block:
         from rmgl import kernels
 
-        W, block = self.weights, np.ascontiguousarray(V)
+        W, block, (indptr, indices) = self.weights, np.ascontiguousarray(V), self.pattern
 
         def recur_rows(first: int, stop: int) -> None:
-            kernels.laplacian_recurrence(W.indptr, W.indices, W.data, self.diagonal, block, center, factor, first, stop, last)
+            sums = np.empty(V.shape[1])
+            kernels.laplacian_recurrence(indptr, indices, W.data, self.diagonal, block, center, factor, first, stop, sums, last)
 
         (self.in_parts if W.nnz * V.shape[1] >= PARALLEL_PRODUCTS else one_part)(recur_rows, W.shape[0])
         return last
+
+    @cached_property
+    def pattern(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        return loop_indices(self.weights)
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ def row_start(i: int, n: int) -> int:
 
 
 @compiled
-def pair_excess(u: Floats, costs: Floats, first: int, stop: int, excess: Floats, counts: Floats) -> float:
-    """Add (t_ij)_+ to excess_i and excess_j, and 1 to counts_i and counts_j of active pairs, for the pairs of rows first..stop-1.
+def pair_excess(u: Floats, costs: Floats, least: float, first: int, stop: int, excess: Floats, counts: Floats) -> float:
+    """Add (t_ij)_+ to excess_i and excess_j, and 1 to counts_i and counts_j where t_ij > least >= 0, for the pairs of rows first..stop-1.
 
     Returns the sum of (t_ij)_+^2 over these pairs.
     """
@@ -27,8 +27,9 @@ def pair_excess(u: Floats, costs: Floats, first: int, stop: int, excess: Floats,
         excess_i = 0.0
         counts_i = 0.0
         for j in range(z.size):
-            t = max(slack(u_i, u_j[j], z[j]), 0.0)
-            active = 1.0 if t > 0.0 else 0.0
+            t = slack(u_i, u_j[j], z[j])
+            t = t if t > 0.0 else 0.0
+            active = 1.0 if t > least else 0.0
             squares += t * t
             excess_i += t
             excess_j[j] += t
@@ -57,84 +58,40 @@ def pair_product(u: Floats, costs: Floats, v: Floats, first: int, stop: int, out
 
 
 @compiled
-def pair_active(u: Floats, costs: Floats, places: Integers, indices: Integers) -> None:
-    """Write the column indices of the symmetric CSR pattern of the active pairs. `places` holds the row starts and is advanced."""
+def pair_above(u: Floats, costs: Floats, least: float, first: int, stop: int, places: Integers, indices: Integers, data: Floats) -> None:
+    """Write rows first..stop-1 of the symmetric CSR matrix of the t_ij > least; only its pattern if `data` is empty.
+
+    `places` holds the row starts and is advanced. A row receives its smaller neighbors before its larger ones, so indices are sorted.
+    A vectorized test skips chunks without such a pair, which are most of them.
+    """
     n = u.size
-    for i in range(n):
-        start = row_start(i, n)
-        z = costs[start : start + n - i - 1]
-        u_i, u_j = u[i], u[i + 1 :]
+    weighted = data.size > 0
+    for i in range(stop):
+        own = i >= first
+        begin, end = (i + 1, n) if own else (first, stop)
+        start = row_start(i, n) - i - 1
+        z, u_i, u_j = costs[start + begin : start + end], u[i], u[begin:end]
         for chunk in range(0, z.size, 64):
             z_chunk, u_chunk = z[chunk : chunk + 64], u_j[chunk : chunk + 64]
             hits = 0
             for j in range(z_chunk.size):
-                hits += 1 if slack(u_i, u_chunk[j], z_chunk[j]) > 0.0 else 0
+                hits += 1 if slack(u_i, u_chunk[j], z_chunk[j]) > least else 0
             if hits == 0:
                 continue
             for j in range(z_chunk.size):
-                if slack(u_i, u_chunk[j], z_chunk[j]) > 0.0:
-                    other = i + 1 + chunk + j
-                    indices[places[i]] = other
-                    places[i] += 1
-                    indices[places[other]] = i
-                    places[other] += 1
-
-
-@compiled
-def count_above(u: Floats, costs: Floats, least: float, degrees: Integers) -> None:
-    """Add to degrees_i the number of pairs of i with t_ij > least."""
-    n = u.size
-    for i in range(n):
-        start = row_start(i, n)
-        z = costs[start : start + n - i - 1]
-        u_i, u_j, degrees_j = u[i], u[i + 1 :], degrees[i + 1 :]
-        degrees_i = 0
-        for j in range(z.size):
-            above = 1 if slack(u_i, u_j[j], z[j]) > least else 0
-            degrees_i += above
-            degrees_j[j] += above
-        degrees[i] += degrees_i
-
-
-@compiled
-def fill_symmetric(
-    u: Floats, costs: Floats, least: float, first: int, stop: int, places: Integers, indices: Integers, data: Floats
-) -> None:
-    """Write rows first..stop-1 of the symmetric CSR matrix of the t_ij > least. `places` holds the row starts and is advanced.
-
-    A row receives its smaller neighbors before its larger ones, so indices are sorted. All rows together are written in one pass
-    over the pairs; a part of the rows takes one pass for the smaller neighbors and one for the larger.
-    """
-    n = u.size
-    if first == 0 and stop == n:
-        for i in range(n):
-            start = row_start(i, n) - i - 1
-            for j in range(i + 1, n):
-                t = slack(u[i], u[j], costs[start + j])
+                t = slack(u_i, u_chunk[j], z_chunk[j])
                 if t > least:
-                    indices[places[i]] = j
-                    data[places[i]] = t
-                    places[i] += 1
-                    indices[places[j]] = i
-                    data[places[j]] = t
-                    places[j] += 1
-        return
-    for i in range(stop - 1):
-        start = row_start(i, n) - i - 1
-        for j in range(max(i + 1, first), stop):
-            t = slack(u[i], u[j], costs[start + j])
-            if t > least:
-                indices[places[j]] = i
-                data[places[j]] = t
-                places[j] += 1
-    for i in range(first, stop):
-        start = row_start(i, n) - i - 1
-        for j in range(i + 1, n):
-            t = slack(u[i], u[j], costs[start + j])
-            if t > least:
-                indices[places[i]] = j
-                data[places[i]] = t
-                places[i] += 1
+                    other = begin + chunk + j
+                    if own:
+                        indices[places[i]] = other
+                        if weighted:
+                            data[places[i]] = t
+                        places[i] += 1
+                    if other < stop:
+                        indices[places[other]] = i
+                        if weighted:
+                            data[places[other]] = t
+                        places[other] += 1
 
 
 @compiled
@@ -152,10 +109,11 @@ def pair_inner(costs: Floats, indptr: Integers, indices: Integers, data: Floats)
 
 
 @compiled
-def fill_distances(first: int, gram: Floats, norms: Floats, out: Floats) -> None:
+def fill_distances(first: int, gram: Floats, norms: Floats, X: Floats, share: float, out: Floats) -> None:
     """Squared distances max(|x_i|^2 + |x_j|^2 - 2 x_i'x_j, 0) of the pairs whose smaller node is first, first + 1, ...
 
-    `gram[r, c]` holds x_i'x_j with i = first + r and j = first + c.
+    `gram[r, c]` holds x_i'x_j with i = first + r and j = first + c. Distances below share (|x_i|^2 + |x_j|^2) are computed again, from the
+    difference x_i - x_j, unless X has no rows.
     """
     n = norms.size
     for r in range(gram.shape[0]):
@@ -164,20 +122,13 @@ def fill_distances(first: int, gram: Floats, norms: Floats, out: Floats) -> None
         row = out[start : start + n - i - 1]
         product, norms_i, norms_j = gram[r, r + 1 :], norms[i], norms[i + 1 :]
         for j in range(row.size):
-            row[j] = max(norms_i + norms_j[j] - 2.0 * product[j], 0.0)
-
-
-@compiled
-def repair_distances(X: Floats, norms: Floats, share: float, first: int, stop: int, out: Floats) -> None:
-    """Recompute the distances out_ij < share (|x_i|^2 + |x_j|^2) of rows first..stop-1 from the difference x_i - x_j."""
-    n = norms.size
-    for i in range(first, stop):
-        start = row_start(i, n)
-        row = out[start : start + n - i - 1]
-        own, norms_i, norms_j = X[i], norms[i], norms[i + 1 :]
-        for j in range(row.size):
-            if row[j] < share * (norms_i + norms_j[j]):
-                row[j] = squared_difference(own, X[i + 1 + j])
+            distance = norms_i + norms_j[j] - 2.0 * product[j]
+            row[j] = distance if distance > 0.0 else 0.0
+        if X.shape[0] > 0:
+            own = X[i]
+            for j in range(row.size):
+                if row[j] < share * (norms_i + norms_j[j]):
+                    row[j] = squared_difference(own, X[i + 1 + j])
 
 
 @compiled
@@ -189,4 +140,6 @@ def pair_localize(distances: Floats, scales: Floats, floors: Floats, first: int,
         z, row = distances[start : start + n - i - 1], out[start : start + n - i - 1]
         s_i, s_j, f_i, f_j = scales[i], scales[i + 1 :], floors[i], floors[i + 1 :]
         for j in range(z.size):
-            row[j] = max(z[j] / (s_i * s_j[j]), min(f_i, f_j[j]))
+            local = z[j] / (s_i * s_j[j])
+            floor = f_i if f_i < f_j[j] else f_j[j]
+            row[j] = local if local > floor else floor

@@ -3,12 +3,13 @@
 The cache of numba raises an error if no folder can be written, if a file is damaged or if the disk is full, and it runs the machine code
 of a file without checking it. Here every file holds two digests: of the sources of the loop, and of the file's contents. A file that does
 not match them is compiled again and replaced. If nothing can be written, loops are compiled in memory. Each process warns about such
-problems once.
+problems once, and logs once, at the level INFO, that it compiles loops that are not on disk yet.
 """
 
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
 import pickle
 import uuid
@@ -27,6 +28,7 @@ HERE = Path(__file__).parent
 config: Any = numba_config
 dump: Callable[[Any], bytes] = serialize.dumps
 ANOTHER_FOLDER = "set the environment variable NUMBA_CACHE_DIR to a folder that can be written"
+FIRST_USE = "compiling loops once, which takes some seconds; later runs load them from %s"
 COMPILING = "Every process compiles them again, which takes some seconds"
 
 
@@ -66,7 +68,10 @@ class CheckedCache:
     def load_overload(self, signature: Any, target: Any) -> Any:
         """Load the compiled loop for a signature (None: it must be compiled)."""
         try:
-            return self._ours.load_overload(signature, target)
+            loaded = self._ours.load_overload(signature, target)
+            if loaded is None:
+                _tell_once(self._ours.cache_path)
+            return loaded
         except Exception as error:
             problem = f"a compiled loop in {self._ours.cache_path} cannot be used ({error or type(error).__name__})"
         _warn_once(f"{problem}. It is compiled again and replaced, which takes some seconds; if this happens again, {ANOTHER_FOLDER}")
@@ -135,7 +140,15 @@ def _digest(contents: bytes) -> bytes:
     return hashlib.sha256(contents).digest()
 
 
+_told = False
 _warned = False
+
+
+def _tell_once(folder: str) -> None:
+    global _told
+    if not _told:
+        _told = True
+        logging.getLogger(__name__).info(FIRST_USE, folder)
 
 
 def _warn_once(message: str) -> None:

@@ -16,11 +16,20 @@ Integers = NDArray[np.integer[Any]]
 Products = NDArray[np.floating[Any]]
 """Products of rows, in single or double precision."""
 
+OPTIONS: dict[str, Any] = {"nogil": True, "fastmath": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+"""No loop divides by zero, so none tests for it; and no loop is called from C, so none is compiled for that."""
+
 
 def compiled(loop: Function) -> Function:
     """Compile a loop, which then releases the GIL: at its first call, or by loading it from disk if it was compiled before."""
-    dispatcher: Function = njit(nogil=True, fastmath=True)(loop)
+    dispatcher: Function = njit(**OPTIONS)(loop)
     keep_on_disk(dispatcher)
+    return dispatcher
+
+
+def inside(function: Function) -> Function:
+    """Compile a function that loops call, and Python never: it needs no code that unpacks its arguments."""
+    dispatcher: Function = njit(**OPTIONS, no_cpython_wrapper=True)(function)
     return dispatcher
 
 

@@ -1,7 +1,5 @@
 """Loops over the edges of a graph in CSR form."""
 
-import numpy as np
-
 from rmgl.kernels.compiling import Floats, Integers, compiled
 
 
@@ -35,10 +33,13 @@ def laplacian_recurrence(
     factor: float,
     first: int,
     stop: int,
+    sums: Floats,
     last: Floats,
 ) -> None:
-    """Write rows first..stop-1 of factor (diag(diagonal) - W - center) V - last into `last`; W is in CSR form, V a block of columns."""
-    sums = np.empty(V.shape[1])
+    """Write rows first..stop-1 of factor (diag(diagonal) - W - center) V - last into `last`; W is in CSR form, V a block of columns.
+
+    `sums` has room for a row of V.
+    """
     for i in range(first, stop):
         own, out = V[i], last[i]
         for column in range(own.size):
@@ -52,14 +53,22 @@ def laplacian_recurrence(
 
 
 @compiled
-def sum_rows(starts: Integers, indices: Integers, data: Floats, weights: Floats, indptr: Integers, found: Integers, totals: Floats) -> int:
+def sum_rows(
+    starts: Integers,
+    indices: Integers,
+    data: Floats,
+    weights: Floats,
+    place_of: Integers,
+    indptr: Integers,
+    found: Integers,
+    totals: Floats,
+) -> int:
     """sum_m weights_m W_m, row by row, for CSR matrices laid end to end whose row i begins at starts[m, i] and ends at starts[m, i + 1].
 
     Writes the row starts of the sum into `indptr`, its column indices (not sorted) into `found` and its entries into `totals`.
-    Returns the number of entries.
+    `place_of` holds -1 for every column. Returns the number of entries.
     """
     n = starts.shape[1] - 1
-    place_of = np.full(n, -1)
     end = 0
     for i in range(n):
         begin = end

@@ -3,38 +3,36 @@
 Every pair is in two rows, so each row writes only its own results.
 """
 
-import numpy as np
-
 from rmgl.kernels.compiling import Floats, Integers, compiled, slack, squared_difference
 
 
 @compiled
 def list_excess(
-    u: Floats, indptr: Integers, indices: Integers, costs: Floats, first: int, stop: int, excess: Floats, counts: Floats, squares: Floats
+    u: Floats,
+    indptr: Integers,
+    indices: Integers,
+    costs: Floats,
+    least: float,
+    first: int,
+    stop: int,
+    excess: Floats,
+    counts: Floats,
+    squares: Floats,
 ) -> None:
-    """excess_i = sum_j (t_ij)_+, counts_i = number of active pairs and squares_i = sum_j (t_ij)_+^2, for rows first..stop-1."""
+    """excess_i = sum_j (t_ij)_+, squares_i = sum_j (t_ij)_+^2 and counts_i = number of t_ij > least >= 0, for rows first..stop-1."""
     for i in range(first, stop):
         excess_i = 0.0
         counts_i = 0.0
         squares_i = 0.0
         for place in range(indptr[i], indptr[i + 1]):
-            t = max(slack(u[i], u[indices[place]], costs[place]), 0.0)
+            t = slack(u[i], u[indices[place]], costs[place])
+            t = t if t > 0.0 else 0.0
             excess_i += t
-            counts_i += 1.0 if t > 0.0 else 0.0
+            counts_i += 1.0 if t > least else 0.0
             squares_i += t * t
         excess[i] = excess_i
         counts[i] = counts_i
         squares[i] = squares_i
-
-
-@compiled
-def list_count(u: Floats, indptr: Integers, indices: Integers, costs: Floats, least: float, first: int, stop: int, counts: Floats) -> None:
-    """counts_i = number of listed pairs of i with t_ij > least, for rows first..stop-1."""
-    for i in range(first, stop):
-        counts_i = 0
-        for place in range(indptr[i], indptr[i + 1]):
-            counts_i += 1 if slack(u[i], u[indices[place]], costs[place]) > least else 0
-        counts[i] = counts_i
 
 
 @compiled
@@ -77,13 +75,13 @@ def list_inner(
     data: Floats,
     first: int,
     stop: int,
+    by_column: Floats,
     totals: Floats,
 ) -> None:
     """totals_i = sum_j z_ij times the entry, for rows first..stop-1 of a CSR matrix (starts, found, data) on listed pairs.
 
-    The costs of a row are first written out by column: a search along the row would branch unpredictably.
+    The costs of a row are first written out into `by_column`: a search along the row would branch unpredictably.
     """
-    by_column = np.empty(indptr.size - 1)
     for i in range(first, stop):
         for place in range(indptr[i], indptr[i + 1]):
             by_column[indices[place]] = costs[place]
@@ -94,29 +92,9 @@ def list_inner(
 
 
 @compiled
-def list_distances(X: Floats, indptr: Integers, indices: Integers, first: int, stop: int, out: Floats) -> None:
-    """out_ij = |x_i - x_j|^2 over the listed pairs of rows first..stop-1, from differences."""
+def list_distances(rows: Floats, X: Floats, indptr: Integers, indices: Integers, first: int, stop: int, out: Floats) -> None:
+    """|rows_i - x_j|^2 over the listed pairs of rows first..stop-1, from differences."""
     for i in range(first, stop):
-        own = X[i]
+        own = rows[i]
         for place in range(indptr[i], indptr[i + 1]):
             out[place] = squared_difference(own, X[indices[place]])
-
-
-@compiled
-def list_localize(
-    indptr: Integers, indices: Integers, distances: Floats, scales: Floats, floors: Floats, first: int, stop: int, out: Floats
-) -> None:
-    """out_ij = max(z_ij / (s_i s_j), min(f_i, f_j)) over the listed pairs of rows first..stop-1."""
-    for i in range(first, stop):
-        for place in range(indptr[i], indptr[i + 1]):
-            j = indices[place]
-            out[place] = max(distances[place] / (scales[i] * scales[j]), min(floors[i], floors[j]))
-
-
-@compiled
-def distances_to(rows: Floats, X: Floats, neighbors: Integers, out: Floats) -> None:
-    """Squared distances between each of `rows` and the rows of X listed for it, from differences."""
-    for a in range(rows.shape[0]):
-        own = rows[a]
-        for k in range(neighbors.shape[1]):
-            out[a, k] = squared_difference(own, X[neighbors[a, k]])

@@ -1,4 +1,4 @@
-"""Neighbor search: products of tiles, and heaps of scores with the smallest (worst) one at the root.
+"""Neighbor search in the products of two tiles of rows: heaps of scores with the smallest (worst) one at the root, and positive entries.
 
 Products may be of a few leading columns, and then are upper bounds of the scores: what passes is measured with whole `rows`, which have no
 columns where products are exact.
@@ -8,30 +8,27 @@ from typing import Any
 
 import numpy as np
 
-from rmgl.kernels.compiling import Floats, Integers, Products, compiled, squared_difference
+from rmgl.kernels.compiling import Floats, Integers, Products, compiled, inside, squared_difference
 
 
-@compiled
-def replace_worst(scores: Products, found: Integers, score: float, place: int) -> None:
-    """Replace the root of a heap by (score, place), and restore the heap."""
-    size = scores.size
-    at = 0
-    while True:
-        child = 2 * at + 1
-        if child >= size:
-            break
-        if child + 1 < size and scores[child + 1] < scores[child]:
+@inside
+def replace_worst(scores: Products, found: Integers, heap: int, score: float, place: int) -> None:
+    """Replace the root of a heap, which is one row of `scores` and `found`, by (score, place), and restore the heap."""
+    size = scores.shape[1]
+    at, child = 0, 1
+    while child < size:
+        if child + 1 < size and scores[heap, child + 1] < scores[heap, child]:
             child += 1
-        if scores[child] >= score:
+        if scores[heap, child] >= score:
             break
-        scores[at] = scores[child]
-        found[at] = found[child]
-        at = child
-    scores[at] = score
-    found[at] = place
+        scores[heap, at] = scores[heap, child]
+        found[heap, at] = found[heap, child]
+        at, child = child, 2 * child + 1
+    scores[heap, at] = score
+    found[heap, at] = place
 
 
-@compiled
+@inside
 def squared_distance(rows: Products, i: int, j: int, limit: float) -> Any:
     """|x_i - x_j|^2, summed in the precision of the rows, or a part of the sum that exceeds the limit."""
     total = rows.dtype.type(0)
@@ -45,7 +42,7 @@ def squared_distance(rows: Products, i: int, j: int, limit: float) -> Any:
     return total
 
 
-@compiled
+@inside
 def beyond(rows: Products, far: Floats, near: Floats, allowance: Floats, i: int, j: int) -> Any:
     """Whether |x_i - x_j|^2 exceeds 2 (far_i near_j + near_i far_j) by more than the allowances for rounding."""
     limit = 2.0 * (far[i] * near[j] + near[i] * far[j]) + (allowance[i] + allowance[j])
@@ -56,75 +53,77 @@ def beyond(rows: Products, far: Floats, near: Floats, allowance: Floats, i: int,
 def offer(
     products: Products,
     queries: Integers,
+    own: int,
     first: int,
+    both: bool,
     scores: Products,
     found: Integers,
-    other_scores: Products,
-    other_found: Integers,
+    cuts: Products,
     rows: Products,
 ) -> None:
-    """Insert row first + b into the heap of query a with score products[a, b], and query a into the heap of row first + b if it has one.
+    """Insert row first + b into heap own + a with score products[a, b] and, if `both`, query a into the heap of row first + b.
 
-    A row is not inserted into its own heap. A vectorized test skips chunks in which no score is large enough, which are most of them.
+    `queries` holds the row that each heap belongs to, which is not inserted into it. With `both`, every row has the heap of its number.
+    A vectorized test skips chunks in which no score is large enough, which are most of them. `cuts` is overwritten.
     """
-    both = other_scores.shape[0] > 0
-    cuts = np.full(products.shape[1], products.dtype.type(3e38))
-    for b in range(other_scores.shape[0]):
-        cuts[b] = other_scores[b, 0]
+    for b in range(products.shape[1]):
+        cuts[b] = scores[first + b, 0] if both else 3e38
     for a in range(products.shape[0]):
-        own = queries[a]
+        heap, query = own + a, queries[own + a]
         for start in range(0, products.shape[1], 64):
-            chunk, chunk_cuts, cut = products[a, start : start + 64], cuts[start : start + 64], scores[a, 0]
+            chunk, chunk_cuts, cut = products[a, start : start + 64], cuts[start : start + 64], scores[heap, 0]
             hits = np.int32(0)
             for b in range(chunk.size):
-                hits += np.int32(chunk[b] > min(cut, chunk_cuts[b]))
+                hits += np.int32(chunk[b] > (cut if cut < chunk_cuts[b] else chunk_cuts[b]))
             if hits == 0:
                 continue
             for b in range(chunk.size):
                 score, place = chunk[b], first + start + b
-                worst = min(scores[a, 0], chunk_cuts[b])
-                if rows.shape[1] > 0 and score > worst:
-                    score = products.dtype.type(-0.5) * squared_distance(rows, own, place, -2.0 * worst)
-                if score > scores[a, 0] and place != own:
-                    replace_worst(scores[a], found[a], score, place)
+                if rows.shape[1] > 0:
+                    worst = scores[heap, 0] if scores[heap, 0] < chunk_cuts[b] else chunk_cuts[b]
+                    if score > worst:
+                        score = products.dtype.type(-0.5) * squared_distance(rows, query, place, -2.0 * worst)
+                if score > scores[heap, 0] and place != query:
+                    replace_worst(scores, found, heap, score, place)
                 if both and score > chunk_cuts[b]:
-                    replace_worst(other_scores[start + b], other_found[start + b], score, own)
-                    chunk_cuts[b] = other_scores[start + b, 0]
+                    replace_worst(scores, found, place, score, query)
+                    chunk_cuts[b] = scores[place, 0]
 
 
 @compiled
-def drop_beyond(products: Products, queries: Integers, first: int, rows: Products, far: Floats, near: Floats, allowance: Floats) -> None:
-    """Set positive products that are bounds to zero where the pair (queries_a, first + b) is `beyond`."""
+def positive_entries(
+    products: Products,
+    queries: Integers,
+    first: int,
+    left: Integers,
+    right: Integers,
+    rows: Products,
+    far: Floats,
+    near: Floats,
+    allowance: Floats,
+) -> int:
+    """Write the pairs (queries_a, first + b) of the positive entries of products, row by row. Returns their number.
+
+    Where products are bounds, pairs that are `beyond` are left out. A vectorized test skips chunks without a positive entry, which are most
+    of them.
+    """
+    count = 0
     for a in range(products.shape[0]):
-        for b in range(products.shape[1]):
-            if products[a, b] > 0 and beyond(rows, far, near, allowance, queries[a], first + b):
-                products[a, b] = 0
-
-
-@compiled
-def count_positive(products: Products, counts: Integers) -> int:
-    """counts_a = number of positive entries in row a. Returns their sum."""
-    total = 0
-    for a in range(products.shape[0]):
-        row = products[a]
-        counts[a] = np.sum(row > 0)
-        total += counts[a]
-    return total
-
-
-@compiled
-def positive_entries(products: Products, queries: Integers, first: int, counts: Integers, left: Integers, right: Integers) -> None:
-    """Write the pairs (queries_a, first + b) of the positive entries, row by row."""
-    at = 0
-    for a in range(products.shape[0]):
-        if counts[a] == 0:
-            continue
-        row = products[a]
-        for b in range(row.size):
-            if row[b] > 0:
-                left[at] = queries[a]
-                right[at] = first + b
-                at += 1
+        query = queries[a]
+        for start in range(0, products.shape[1], 64):
+            chunk = products[a, start : start + 64]
+            hits = np.int32(0)
+            for b in range(chunk.size):
+                hits += np.int32(chunk[b] > 0)
+            if hits == 0:
+                continue
+            for b in range(chunk.size):
+                place = first + start + b
+                if chunk[b] > 0 and not (rows.shape[1] > 0 and beyond(rows, far, near, allowance, query, place)):
+                    left[count] = query
+                    right[count] = place
+                    count += 1
+    return count
 
 
 @compiled
@@ -138,21 +137,22 @@ def missing_pairs(
     indices: Integers,
     first: int,
     stop: int,
+    listed: Integers,
+    scaled: Floats,
     scores: Floats,
     found: Integers,
 ) -> None:
     """For rows first..stop-1 the pairs with t_ij > 0 that are not listed in (indptr, indices); those of largest t_ij if there are too many.
 
     Costs are max(z_ij / (s_i s_j), min(f_i, f_j)) + |g_i - g_j|^2, with z a square matrix of distances and g the rows of `guide`. The rows
-    of `scores` and `found` are heaps; places that remain empty have the score 0.
+    of `scores` and `found` are heaps; places that remain empty have the score 0. `listed` holds 0 for every row, and `scaled` has room for
+    a row of z.
     """
-    listed = np.zeros(u.size, dtype=np.bool_)
-    scaled = np.empty(u.size)
     for i in range(first, stop):
-        row, u_i, s_i, f_i, own = distances[i], u[i], scales[i], floors[i], guide[i]
+        row, u_i, s_i, f_i, own, heap = distances[i], u[i], scales[i], floors[i], guide[i], i - first
         for place in range(indptr[i], indptr[i + 1]):
-            listed[indices[place]] = True
-        listed[i] = True
+            listed[indices[place]] = 1
+        listed[i] = 1
         for j in range(row.size):
             scaled[j] = row[j] / (s_i * scales[j])
         for start in range(0, row.size, 64):
@@ -164,86 +164,13 @@ def missing_pairs(
                 continue
             for b in range(costs.size):
                 j = start + b
-                if u_i + others[b] > costs[b] and not listed[j]:
-                    t = u_i + others[b] - max(costs[b], min(f_i, floors[j]))
-                    if t > scores[i - first, 0]:
+                if u_i + others[b] > costs[b] and listed[j] == 0:
+                    floor = f_i if f_i < floors[j] else floors[j]
+                    t = u_i + others[b] - (costs[b] if costs[b] > floor else floor)
+                    if t > scores[heap, 0]:
                         t -= squared_difference(own, guide[j])
-                        if t > scores[i - first, 0]:
-                            replace_worst(scores[i - first], found[i - first], t, j)
+                        if t > scores[heap, 0]:
+                            replace_worst(scores, found, heap, t, j)
         for place in range(indptr[i], indptr[i + 1]):
-            listed[indices[place]] = False
-        listed[i] = False
-
-
-@compiled
-def offer_tiles(
-    left: Products,
-    right: Products,
-    tile: int,
-    firsts: Integers,
-    seconds: Integers,
-    buffer: Products,
-    scores: Products,
-    found: Integers,
-    rows: Products,
-) -> None:
-    """Call `offer` with the products of the rows of tiles firsts_p and seconds_p, for every pair of tiles p and in both directions."""
-    n = left.shape[0]
-    places = np.arange(n)
-    for pair in range(firsts.size):
-        mine, theirs = firsts[pair] * tile, seconds[pair] * tile
-        mine_end, their_end = min(mine + tile, n), min(theirs + tile, n)
-        products = buffer[: (mine_end - mine) * (their_end - theirs)].reshape((mine_end - mine, their_end - theirs))
-        np.dot(left[mine:mine_end], right[theirs:their_end].T, products)
-        own = slice(mine, mine_end)
-        other = slice(theirs, theirs if mine == theirs else their_end)
-        offer(products, places[own], theirs, scores[own], found[own], scores[other], found[other], rows)
-
-
-@compiled
-def scan_tiles(
-    left: Products,
-    right: Products,
-    tile: int,
-    firsts: Integers,
-    seconds: Integers,
-    begin: int,
-    buffer: Products,
-    left_found: Integers,
-    right_found: Integers,
-    rows: Any,
-    far: Floats,
-    near: Floats,
-    allowance: Floats,
-) -> tuple[int, int]:
-    """Write the pairs of rows with positive products, for the pairs of tiles from `begin` on, while there is room for a whole tile of them.
-
-    Where products are bounds, only pairs that are not `beyond` are written.
-
-    Returns the index of the first pair of tiles that was not scanned, and the number of pairs of rows found.
-    """
-    n, count = left.shape[0], 0
-    for pair in range(begin, firsts.size):
-        if count + tile * tile > left_found.size:
-            return pair, count
-        mine, theirs = firsts[pair] * tile, seconds[pair] * tile
-        mine_end, their_end = min(mine + tile, n), min(theirs + tile, n)
-        products = buffer[: (mine_end - mine) * (their_end - theirs)].reshape((mine_end - mine, their_end - theirs))
-        np.dot(left[mine:mine_end], right[theirs:their_end].T, products)
-        for a in range(products.shape[0]):
-            for start in range(0, products.shape[1], 64):
-                chunk = products[a, start : start + 64]
-                hits = np.int32(0)
-                for b in range(chunk.size):
-                    hits += np.int32(chunk[b] > 0)
-                if hits == 0:
-                    continue
-                for b in range(chunk.size):
-                    if chunk[b] > 0:
-                        i, j = mine + a, theirs + start + b
-                        if rows.shape[1] > 0 and beyond(rows, far, near, allowance, i, j):
-                            continue
-                        left_found[count] = i
-                        right_found[count] = j
-                        count += 1
-    return firsts.size, count
+            listed[indices[place]] = 0
+        listed[i] = 0

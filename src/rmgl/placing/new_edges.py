@@ -11,7 +11,7 @@ from scipy import sparse
 
 from rmgl.automatic.neighbors import N_NEIGHBORS
 from rmgl.edges import Vector
-from rmgl.edges.search import Rows
+from rmgl.edges.search import Rows, distances_between
 from rmgl.edges.tiles import squared_lengths
 from rmgl.layer import Layer
 from rmgl.views.matrix import Matrix
@@ -221,11 +221,7 @@ def distances_to(X: Matrix, new_X: Matrix, listed: NDArray[np.intp]) -> NDArray[
     """Return the squared distances of each row of `new_X` to the rows of X that are listed for it."""
     if sparse.issparse(X):
         return np.column_stack([squared_lengths(X[column] - new_X) for column in listed.T])
-    from rmgl import kernels
-
-    distances = np.empty(listed.shape)
-    kernels.distances_to(new_X, X, listed, distances)
-    return distances
+    return distances_between(new_X, X, listed)
 
 
 def dense_distances(new_X: Matrix, X: Matrix) -> NDArray[np.float64]:
