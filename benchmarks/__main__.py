@@ -1,4 +1,4 @@
-"""python -m benchmarks environments | layer | fit | scale | quality | complementary | robustness | practice | ... | report"""
+"""python -m benchmarks environments | layer | fit | proportion | scale | quality | complementary | robustness | practice | ... | report"""
 
 from pathlib import Path
 from types import ModuleType
@@ -14,6 +14,7 @@ from benchmarks import (
     suite_kernels,
     suite_layer,
     suite_practice,
+    suite_proportion,
     suite_quality,
     suite_robustness,
     suite_scale,
@@ -40,16 +41,17 @@ def add_suite(name: str, suite: ModuleType, repeats: int, budget: float, timeout
     @click.option("--output", type=click.Path(path_type=Path), default=RESULTS, help="Folder of the results.")
     @click.option("--timeout", type=float, default=timeout, show_default=True, help="Seconds for one method on one data set.")
     @click.option("--repeats", type=int, default=repeats, show_default=True, help="Most timed calls, of which the median is reported.")
-    @click.option("--threads", type=int, default=2, show_default=True, help="Threads each method may use.")
+    @click.option("--threads", type=int, help="Threads each method may use: 2 if not given, 1 with --quick.")
     @click.option("--force", is_flag=True, help="Measure again what has been measured.")
     def command(quick, only, datasets, output, timeout, repeats, threads, force) -> None:
         output = output / "quick" if quick else output
-        settings = Settings(1 if quick else repeats, budget, timeout, threads)
+        settings = Settings(1 if quick else repeats, budget, timeout, threads or (1 if quick else 2))
         suite.run(Results(output / f"{name}.json", force), settings, quick, only, datasets)
 
 
 add_suite("layer", suite_layer, repeats=5, budget=20, timeout=600)
 add_suite("fit", suite_fit, repeats=5, budget=30, timeout=600)
+add_suite("proportion", suite_proportion, repeats=5, budget=0, timeout=600)
 add_suite("scale", suite_scale, repeats=1, budget=0, timeout=7200)
 add_suite("quality", suite_quality, repeats=10, budget=45, timeout=240)
 add_suite("complementary", suite_complementary, repeats=1, budget=0, timeout=240)

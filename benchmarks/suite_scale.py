@@ -9,7 +9,7 @@ from benchmarks.results import Results
 from benchmarks.suite_fit import measure
 
 SIZES = {"mixture": (10_000, 30_000, 100_000, 300_000, 1_000_000), "mnist": (10_000, 30_000, 70_000)}
-QUICK_SIZES = {"mixture": (2000, 6000)}
+QUICK_SIZES = {"mixture": (1000, 3000)}
 
 
 def run(results: Results, settings: Settings, quick: bool = False, only: tuple[str, ...] = (), datasets: tuple[str, ...] = ()) -> None:

