@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from dataclasses import replace
+from functools import cached_property, partial
 from itertools import count
 from typing import Any
 
@@ -36,7 +38,7 @@ from rmgl.placing.placement import Placed, Placement
 from rmgl.results.explain import Explanation, check_feature_names, check_same_entities, explain_clusters
 from rmgl.results.hierarchy import Level, levels_of
 from rmgl.results.outliers import mean_lengths, outlier_scores
-from rmgl.results.report import Report, about_unconnected, make_report, unconnected
+from rmgl.results.report import Report, about_unconnected, describe_views, make_report, unconnected
 from rmgl.running.progress import Stopwatch, half_step_progress
 from rmgl.running.threads import Team, number_of_workers, single_threaded, team_of
 from rmgl.storage.graphs import layers_to_igraph, layers_to_networkx, node_attributes
@@ -167,7 +169,8 @@ class RMGL(ViewsClusterer):
         0 for an entity that is no farther from its neighbors than they are from theirs, near 1 for an outlier. A group of several
         outliers close to one another has small scores.
     report_ : Report
-        What was chosen, on what evidence, and where the evidence is weak. Print it to read it.
+        What was chosen, on what evidence, and where the evidence is weak. Print it to read it. It is made when it is first asked for,
+        because its second answers may take as long as the fit.
     history_ : list of dict
         One row for the start and one per half step: objective, its terms smoothness, ridge and coupling, residuals, seconds.
     seconds_ : dict
@@ -317,8 +320,7 @@ class RMGL(ViewsClusterer):
         with clock("clustering"):
             self.labels_ = self._label(outcome, random_state)
             self.outlier_score_ = self._score_outliers(own)
-        with clock("clustering"):
-            self.report_ = self._describe(own, choice, outcome, views, random_state)
+        self._describe_later(own, choice, outcome, views, random_state)
         if choice.entities is not None:
             with clock("clustering"):
                 self._place_others(choice.entities, views, scalers)
@@ -475,6 +477,7 @@ class RMGL(ViewsClusterer):
         not stored; row labels that are neither text nor numbers are stored as text, and functions in a `policy` by their names.
         """
         check_is_fitted(self)
+        self.report_  # noqa: B018 - it is made when it is first asked for
         parameters = self._stored_parameters()
         write_model(path, parameters, {name: value for name, value in vars(self).items() if name not in parameters})
 
@@ -641,14 +644,15 @@ class RMGL(ViewsClusterer):
         matrices = tuple(X.copy() if scaler.name == "none" else X for X, scaler in zip(views.matrices, scalers, strict=True))
         self._views, self._scalers = replace(views, matrices=matrices), tuple(scalers)
 
-    def _describe(self, views: Views, choice: Choice, outcome: Outcome, everyone: Views, random_state: np.random.RandomState) -> Report:
-        """The report of the fit."""
-        return make_report(
-            views,
-            self.scale_,
+    def _describe_later(self, views: Views, choice: Choice, outcome: Outcome, everyone: Views, random_state: np.random.RandomState) -> None:
+        """Keep what the report is made from: its second answers can take as long as the fit, and many callers want labels only."""
+        self.__dict__.pop("report_", None)
+        self._unreported = partial(
+            make_report,
+            describe_views(views, self.scale_, self.layers_, self.beta_, choice, everyone),
             self.layers_,
             self.beta_,
-            choice,
+            replace(choice, problems=[]),
             self.labels_,
             outcome.state.embedding,
             automatic=self.automatic,
@@ -656,9 +660,17 @@ class RMGL(ViewsClusterer):
             n_neighbors=self.n_neighbors,
             converged=self.converged_,
             fragments=self.fragments_,
-            everyone=everyone,
-            random_state=random_state,
+            n_rows=everyone.n_rows,
+            index=everyone.index,
+            random_state=deepcopy(random_state),
         )
+
+    @cached_property
+    def report_(self) -> Report:
+        """What was chosen, on what evidence, and where the evidence is weak; made when it is first asked for."""
+        report = self._unreported()
+        del self._unreported
+        return report
 
     def _warn(self, outcome: Outcome, run: Run) -> None:
         if outcome.stopped:

@@ -220,8 +220,7 @@ def weak_points(report: Report, smallest: int) -> list[str]:
 
 
 def make_report(
-    views: Views,
-    scales: Sequence[tuple[str, str]],
+    views: list[ViewReport],
     layers: Sequence[Layer],
     beta: NDArray[np.float64],
     choice: Choice,
@@ -233,10 +232,11 @@ def make_report(
     n_neighbors: int,
     converged: bool,
     fragments: NDArray[np.intp],
-    everyone: Views,
+    n_rows: int,
+    index: NDArray[Any] | None,
     random_state: np.random.RandomState,
 ) -> Report:
-    """The report of a fit to `views`; `everyone` holds the views of all entities, also of those that are placed later.
+    """The report of a fit. `n_rows` and `index` are the number and the names of all entities, also of those that are placed later.
 
     Evidence is taken from the graph of the choice, or else from the layers themselves.
     """
@@ -245,13 +245,13 @@ def make_report(
     number, rules = choice.number, policy.named()
     refits = second_answers(layers, beta, labels, embedding, random_state, automatic and policy.unit_rows)
     report = Report(
-        n_rows=everyone.n_rows,
+        n_rows=n_rows,
         n_clusters=choice.n_clusters,
         n_clusters_reason="given" if number is None else number.reason,
         automatic=automatic,
         n_neighbors=n_neighbors,
         consensus=any(layer.role == "consensus" for layer in layers),
-        views=describe_views(views, scales, layers, beta, choice, everyone),
+        views=views,
         eigengap=eigengap(graph, embedding),
         within=share_inside(sparse.csr_array(graph), labels),
         exact=all(layer.exact for layer in layers),
@@ -260,8 +260,8 @@ def make_report(
         neighbor_share=float(beta[given].sum() / beta[~given].sum()),
         consensus_share=max(layer.consensus_share for layer in layers),
         n_fragments=fragments.size,
-        fragments=named_rows(among_all(fragments, choice), everyone.index) if fragments.size else "",
-        n_placed=everyone.n_rows - views.n_rows,
+        fragments=named_rows(among_all(fragments, choice), index) if fragments.size else "",
+        n_placed=n_rows - labels.size,
         uncertainty=choice.uncertainty,
         refits=refits,
         local_scaling=policy.local_scaling,
@@ -272,12 +272,12 @@ def make_report(
     weak = weak_points(report, int(sizes.min()))
     alone = unconnected(layers, beta)
     if alone.size:
-        weak.append(about_unconnected(among_all(alone, choice), everyone.index))
+        weak.append(about_unconnected(among_all(alone, choice), index))
     if number is not None and number.confidence == "low":
         others = [k for k in number.rivals if k != number.chosen]
         weak.append("the number of clusters is uncertain" + (f": {others} do about as well as {number.chosen}" if others else ""))
     weights = {view.name: view.weight for view in report.views}
-    trust = judge(Evidence(views.n_rows, sizes, report.within, weights, components_of(layers, beta), largest_degree(layers, beta), refits))
+    trust = judge(Evidence(labels.size, sizes, report.within, weights, components_of(layers, beta), largest_degree(layers, beta), refits))
     return replace(report, warnings=weak, trust=trust)
 
 

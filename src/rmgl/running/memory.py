@@ -22,6 +22,8 @@ PROCESS = Path("/proc/self")
 CONTROL_GROUPS = Path("/sys/fs/cgroup")
 VERSION_2 = ("memory.max", "memory.current", "inactive_file")
 VERSION_1 = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
+UNLIMITED = 1 << 60
+"""Control groups of version 1 state a limit of this order where there is none."""
 BUFFERS = 96 * MIB
 """Address space that OpenBLAS needs per thread: 32 MiB for numpy, the same for scipy, and a reserve."""
 THREAD = 144 * MIB
@@ -113,7 +115,10 @@ def _control_group_memory() -> int | None:
     left = []
     for group, (limit_file, used_file, cached) in _control_groups():
         try:
-            limit, used = (int((group / name).read_text()) for name in (limit_file, used_file))
+            limit = int((group / limit_file).read_text())
+            if limit >= UNLIMITED:
+                continue
+            used = int((group / used_file).read_text())
             statistics = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
             left.append(limit - used + int(statistics.get(cached, 0)))  # the system frees cached files when memory is needed
         except (OSError, ValueError):  # no such group, or "max": no limit
