@@ -37,7 +37,7 @@ from rmgl.automatic.weighing import FEW_ENTITIES, informative_edges, mean_roughn
 from rmgl.checks import Unsound, expect, sound_numbers
 from rmgl.edges import Candidates, Vector, find_candidates, resolve
 from rmgl.edges.space import Space
-from rmgl.embedding.eigenvectors import Graph, unit_rows, weighted_sum
+from rmgl.embedding.eigenvectors import Embedding, Graph, unit_rows, weighted_sum
 from rmgl.embedding.fragments import embed_without, find_fragments, place_fragments
 from rmgl.layer import Layer, Origin
 from rmgl.layer.wanted_edges import solve_for_edges
@@ -70,6 +70,8 @@ class Choice:
     number: NumberOfClusters | None = None
     guide: NDArray[np.float64] | None = None
     """The rows whose squared distances are part of all costs in the end."""
+    block: NDArray[np.float64] | None = None
+    """The last embedding, with a few more columns, from which the next eigenvectors start."""
     min_cluster_size: float = 0.0
     """The size below which a cluster that is no island is a fragment."""
     graph: Graph | None = None
@@ -150,17 +152,34 @@ class Chooser:
 
     def choose(self) -> Choice:
         """All steps, one after the other. Entities that are missing from a view are left out where they would connect clusters."""
-        layers = self.team(self.learn_view, range(len(self.views.names)))
-        self.run.tell({"step": "views"})
         complete = self.views.in_all
         if not any(self.views.n_missing) or not self.can_do_with(complete):
-            return self.choose_from(layers)
+            return self.choose_from(self.learn_all())
+        layers = self.team(self.learn_view, range(len(self.views.names)))
+        self.run.tell({"step": "views"})
         chooser = replace(self, spaces=self.spaces.of_entities(complete), search=partial(self.search, entities=complete), part="complete-")
         consensus = chooser.learn_consensus()
-        if not chooser.is_complementary([*(part_of(item, complete, self.views.n_rows) for item in layers), consensus]):
-            return self.choose_from(layers)
-        layers = self.team(chooser.learn_view, range(len(self.views.names)))
-        return replace(chooser.choose_from(layers, consensus), entities=complete)
+        if chooser.is_complementary([*(part_of(item, complete, self.views.n_rows) for item in layers), consensus]):
+            layers = self.team(chooser.learn_view, range(len(self.views.names)))
+            return replace(chooser.choose_from([*layers, consensus]), entities=complete)
+        if self.policy.has_consensus(self.views):
+            layers = [*layers, self.learn_consensus()]
+        return self.choose_from(layers)
+
+    def learn_all(self) -> list[Learned]:
+        """The layers of all views and then the consensus, if there is one. They are learned side by side, the longest first."""
+        n_views, has_consensus = len(self.views.names), self.policy.has_consensus(self.views)
+        order = [n_views, *range(n_views)] if has_consensus else list(range(n_views))
+
+        def learn(place: int, check: Check) -> Learned:
+            return self.learn_view(place, check) if place < n_views else self.learn_consensus(check)
+
+        learned = self.team(learn, order)
+        self.run.tell({"step": "views"})
+        if not has_consensus:
+            return learned
+        self.run.tell({"step": "consensus"})
+        return [*learned[1:], learned[0]]
 
     def can_do_with(self, entities: NDArray[np.intp]) -> bool:
         """Whether some of the entities are enough for everything to be learned on them."""
@@ -181,11 +200,8 @@ class Chooser:
 
         return bool(self.run.step("excess", work, unpack=self.unpack_excess, random_state=self.random_state) >= self.policy.complementary)
 
-    def choose_from(self, layers: list[Learned], consensus: Learned | None = None) -> Choice:
-        """All steps after the layers of the views."""
-        if self.policy.has_consensus(self.views):
-            layers = [*layers, self.learn_consensus() if consensus is None else consensus]
-            self.run.tell({"step": "consensus"})
+    def choose_from(self, layers: list[Learned]) -> Choice:
+        """All steps after the layers of the views and the consensus."""
         chooser = replace(self, neighbors=self.find_neighbors(layers))
         if self.n_clusters is not None:
             return chooser.choose_for(layers)
@@ -209,11 +225,11 @@ class Chooser:
             weights = layer_weights(layers, self.policy.weigh(known, found["shares"], has_consensus(layers)))
             layers = self.agree(layers, self.policy.share_of_consensus(found["excess"]))
         graph = self.sum_of(layers, weights)
-        rows = None
+        rows, block = None, None if found is None else found["block"]
         for place, guidance in enumerate(self.policy.guidance):
             if self.run.over and not self.run.has(f"guidance-{place}"):
                 break
-            rows, layers = self.guided_pass(place, guidance, layers, weights)
+            rows, block, layers = self.guided_pass(place, guidance, layers, weights, block)
             self.run.tell({"step": "guidance", "guidance": guidance})
         beta = self.policy.coupling * self.views.n_rows / (2 * self.n_clusters) * weights / weights.max()
         problems = [
@@ -224,9 +240,8 @@ class Chooser:
             problems.append(ViewProblem.of_given(self.neighbors, float(self.policy.neighbor_share * beta.sum())))
         shares = np.array([weight for item, weight in zip(layers, weights, strict=True) if item.layer.role == "view"])
         measured = {} if found is None else {"roughness": found["roughness"], "uncertainty": found["uncertainty"]}
-        return Choice(
-            problems, self.n_clusters, shares, number=number, guide=rows, min_cluster_size=self.min_cluster_size, graph=graph, **measured
-        )
+        evidence: dict[str, Any] = {"number": number, "graph": graph, **measured}
+        return Choice(problems, self.n_clusters, shares, guide=rows, block=block, min_cluster_size=self.min_cluster_size, **evidence)
 
     def learn_view(self, view: int, check: Check) -> Learned:
         """The layer of one view, alone."""
@@ -238,12 +253,12 @@ class Chooser:
         """The space of all views side by side, or a guess of it where entities are missing from views, or their rows are empty."""
         return self.spaces.together if self.views.complete else incomplete_space(self.spaces)
 
-    def learn_consensus(self) -> Learned:
+    def learn_consensus(self, check: Check = lambda: None) -> Learned:
         """The layer of all views side by side, each divided by its spread."""
         factors = self.spaces.factors
         origin = Origin(consensus_name(self.views.names), "consensus", None, tuple(range(len(factors))), factors)
         space = self.consensus_space
-        return self.step(f"{self.part}consensus", origin, space, lambda: self.search(origin.name, space, lambda: None), lambda: None)
+        return self.step(f"{self.part}consensus", origin, space, lambda: self.search(origin.name, space, check), check)
 
     def find_neighbors(self, layers: Sequence[Learned]) -> Layer | None:
         """The plain neighbor layer of all views side by side, if there is one: rows of zeros are compared as they are.
@@ -287,9 +302,10 @@ class Chooser:
         """
         views = [item for item in layers if item.layer.role == "view"]
         consensus = [item for item in layers if item.layer.role == "consensus"]
-        embeddings = {"together": self.embed(layers, equal_weights(layers))}
+        together, block = self.embed(layers, equal_weights(layers))
+        embeddings = {"together": together}
         if consensus:
-            embeddings["consensus"] = self.embed(consensus, [1.0])
+            embeddings["consensus"], _ = self.embed(consensus, [1.0], block)
         used = [embeddings[name] for name in self.policy.references if name in embeddings] or [embeddings["together"]]
         graphs = [self.informative(item) for item in views]
         measured = mean_roughness(np.array([[roughness(rows, graph) for graph in graphs] for rows in used]))
@@ -303,13 +319,13 @@ class Chooser:
             of_views = np.array([roughness(embeddings["consensus"], graph) for graph in graphs])
             own = roughness(embeddings["consensus"], self.informative(consensus[0]))
             excess = max(0.0, float(weights @ of_views) - SMOOTHER * own)
-            if excess >= self.policy.complementary and weights @ self.measure_on_others(views, graphs) <= weights @ of_views:
+            if excess >= self.policy.complementary and weights @ self.measure_on_others(views, graphs, block) <= weights @ of_views:
                 excess = 0.0  # views agree better with one another than with the consensus: it has missed something
-        return {"roughness": measured, "shares": shares, "excess": excess, "uncertainty": uncertainty}
+        return {"roughness": measured, "shares": shares, "excess": excess, "uncertainty": uncertainty, "block": block}
 
-    def measure_on_others(self, views: Sequence[Learned], graphs: Sequence[Any]) -> Vector:
-        """The least roughness of every view on the embedding of another view alone."""
-        embeddings = (self.embed([item], [1.0]) for item in views)
+    def measure_on_others(self, views: Sequence[Learned], graphs: Sequence[Any], block: NDArray[np.float64]) -> Vector:
+        """The least roughness of every view on the embedding of another view alone; eigenvectors start from the block."""
+        embeddings = (self.embed([item], [1.0], block)[0] for item in views)
         measured = np.array([[roughness(rows, graph) for graph in graphs] for rows in embeddings])
         np.fill_diagonal(measured, np.inf)
         least: Vector = measured.min(axis=0)
@@ -356,27 +372,32 @@ class Chooser:
         return [*agreeing, consensus]
 
     def guided_pass(
-        self, place: int, guidance: float, layers: Sequence[Learned], weights: Vector
-    ) -> tuple[NDArray[np.float64], list[Learned]]:
-        """The rows of the embedding that the layers have in common, and the layers learned again with them as guide."""
+        self, place: int, guidance: float, layers: Sequence[Learned], weights: Vector, start: NDArray[np.float64] | None
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], list[Learned]]:
+        """The rows and the block of the embedding that the layers have in common, and the layers learned again with the rows as guide."""
 
-        def work() -> tuple[NDArray[np.float64], list[Learned]]:
-            rows = self.embed(layers, weights) * np.sqrt(guidance / 2)
-            return rows, self.team(lambda item, check: self.guide(item, rows, check), layers)
+        def work() -> tuple[NDArray[np.float64], NDArray[np.float64], list[Learned]]:
+            found, block = self.embed(layers, weights, start)
+            rows = found * np.sqrt(guidance / 2)
+            return rows, block, self.team(lambda item, check: self.guide(item, rows, check), layers)
 
-        def unpack(kept: dict[str, Any]) -> tuple[NDArray[np.float64], list[Learned]]:
+        def unpack(kept: dict[str, Any]) -> tuple[NDArray[np.float64], NDArray[np.float64], list[Learned]]:
             longest = 1.01 * np.sqrt(guidance / 2)  # as `work` makes them, with some room for rounding
             sound_numbers("the guide", kept["rows"], (self.views.n_rows, self.n_clusters), least=-longest, most=longest)
             rows = kept["rows"]  # in the order in memory that it was stored in: sums over it are rounded in the same way
-            return rows, [
-                unpacked_layer(item.layer.origin, item.candidates.regrown(part["candidates"], item.own(rows)), part["layer"])
-                for item, part in zip(layers, kept["layers"], strict=True)
-            ]
+            return (
+                rows,
+                self.unpack_block(kept["block"]),
+                [
+                    unpacked_layer(item.layer.origin, item.candidates.regrown(part["candidates"], item.own(rows)), part["layer"])
+                    for item, part in zip(layers, kept["layers"], strict=True)
+                ],
+            )
 
         return self.run.step(
             f"guidance-{place}",
             work,
-            pack=lambda result: {"rows": result[0], "layers": [item.pack() for item in result[1]]},
+            pack=lambda result: {"rows": result[0], "block": result[1], "layers": [item.pack() for item in result[2]]},
             unpack=unpack,
             random_state=self.random_state,
         )
@@ -408,7 +429,12 @@ class Chooser:
         uncertainty = expect("the uncertainty of roughness", kept["uncertainty"], float)
         if not 0 <= uncertainty < np.inf:
             raise Unsound(f"the uncertainty of roughness is {uncertainty}")
-        return {**found, "excess": excess, "uncertainty": uncertainty}
+        return {**found, "excess": excess, "uncertainty": uncertainty, "block": self.unpack_block(kept["block"])}
+
+    def unpack_block(self, kept: Any) -> NDArray[np.float64]:
+        sound_numbers("the eigenvectors to start from", kept, (self.views.n_rows, None))
+        block: NDArray[np.float64] = kept
+        return block
 
     def among_all(self, item: Learned) -> Any:
         """The edge weights of a layer, with all entities as nodes."""
@@ -422,22 +448,29 @@ class Chooser:
             graphs, weights = [*graphs, self.neighbors.adjacency], np.append(weights, self.policy.neighbor_share * weights.sum())
         return weighted_sum(graphs, weights.tolist())
 
-    def embed(self, layers: Sequence[Learned], weights: Any) -> NDArray[np.float64]:
-        """Unit rows of the common embedding. Fragments take no part in it, and are placed at the mean of their neighbors."""
-        n_clusters = self.n_clusters
+    def embed(
+        self, layers: Sequence[Learned], weights: Any, start: NDArray[np.float64] | None = None
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Unit rows of the common embedding, and the block from which eigenvectors of a similar graph may start.
+
+        Fragments take no part in it, and are placed at the mean of their neighbors.
+        """
+        n_clusters, block = self.n_clusters, start
         assert n_clusters is not None
         graph = self.sum_of(layers, weights)
         options: dict[str, Any] = {"tol": EMBEDDING_TOL, "random_state": self.random_state, "in_parts": self.team.in_parts}
         links = graph if self.neighbors is None else self.neighbors.adjacency
-        embedding = find_fragments(
-            lambda fragments: embed_without(graph, n_clusters, fragments, **options),
-            links,
-            n_clusters,
-            self.min_cluster_size,
-            random_state=self.random_state,
-        )
+
+        def embed(fragments: NDArray[np.bool_] | None) -> Embedding:
+            nonlocal block
+            found = embed_without(graph, n_clusters, fragments, start=block, **options)
+            block = found.block
+            return found
+
+        embedding = find_fragments(embed, links, n_clusters, self.min_cluster_size, random_state=self.random_state)
         rows = unit_rows(embedding.vectors)
-        return rows if embedding.fragments is None else unit_rows(place_fragments(rows, embedding.fragments, graph))
+        rows = rows if embedding.fragments is None else unit_rows(place_fragments(rows, embedding.fragments, graph))
+        return rows, embedding.block
 
 
 def part_of(item: Learned, entities: NDArray[np.intp], n_entities: int) -> Learned:

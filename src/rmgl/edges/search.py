@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from rmgl.edges.axes import leading_columns
+from rmgl.edges.axes import LEADING_ERROR, leading_columns
 from rmgl.edges.heaps import TILE, Heaps, Indices
 from rmgl.edges.interface import Edges, Vector
-from rmgl.edges.tiles import Tiles, rounding, squared_lengths
+from rmgl.edges.tiles import Order, Tiles, rounding, squared_lengths
 from rmgl.running.threads import Check
 
 LARGEST_SINGLE = 1e15
@@ -99,7 +99,7 @@ class Rows:
         """The rows in tiles for queries of other rows, with all columns; kept for the next queries."""
         dtype = np.float64 if precise else np.float32
         if dtype not in self._kept:
-            self._kept[dtype] = Tiles(self.X, self._norms, dtype)
+            self._kept[dtype] = Tiles(self.X, self._norms, dtype, self._order)
         return self._kept[dtype]
 
     @cached_property
@@ -108,7 +108,17 @@ class Rows:
 
     def _tiles(self, precise: bool) -> Tiles:
         """The rows in tiles, in double precision if that is needed, where leading columns would not be precise enough."""
-        return Tiles(self.X, self._norms, np.float64) if precise else Tiles(self.X, self._norms, np.float32, self._leading)
+        if precise or self._leading is None:
+            return Tiles(self.X, self._norms, np.float64 if precise else np.float32, self._order)
+        return Tiles(self.X, self._norms, np.float32, self._order_of_leading, self._leading)
+
+    @cached_property
+    def _order(self) -> Order:
+        return Order.of(self.X)
+
+    @cached_property
+    def _order_of_leading(self) -> Order:
+        return Order.of(self._leading, pad=LEADING_ERROR * float(np.sqrt(self._norms.max(initial=0.0))))
 
     @cached_property
     def _leading(self) -> NDArray[np.float64] | None:

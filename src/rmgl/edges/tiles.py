@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from rmgl.edges.axes import LEADING_ERROR
 from rmgl.edges.heaps import TILE, FoundPairs, Heaps, Indices, Products
 from rmgl.edges.interface import Vector
 from rmgl.running.memory import require_memory
@@ -35,38 +34,49 @@ def rounding(width: int, dtype: type[np.floating[Any]]) -> float:
     return share / (1 - share)
 
 
+@dataclass(frozen=True)
+class Order:
+    """Where rows stand in tiles: worth keeping, because sorting takes longer than visiting a few tiles."""
+
+    order: Indices
+    """The rows by their place in the tiles."""
+    low: Floats
+    high: Floats
+    """Smallest and largest entries of each tile. They are in double precision, because a box must contain its exact rows."""
+
+    @classmethod
+    def of(cls, X: Any, pad: float = 0.0) -> Order:
+        """Sort rows into tiles, with boxes that are wider by `pad`. Sparse rows are not sorted, and their tiles have no boxes."""
+        starts = range(0, X.shape[0], TILE)
+        if sparse.issparse(X):
+            nothing = np.zeros((len(starts), 1))
+            return cls(np.arange(X.shape[0]), nothing, nothing)
+        order = tile_order(X)
+        tiles = [X[order[start : start + TILE]] for start in starts]
+        return cls(order, np.array([rows.min(axis=0) for rows in tiles]) - pad, np.array([rows.max(axis=0) for rows in tiles]) + pad)
+
+
 class Tiles:
-    """The rows of a centered matrix, sorted into tiles. Sparse rows are not sorted, and their tiles have no bounding boxes.
+    """The rows of a centered matrix, sorted into tiles.
 
     `order` lists the rows by their place in the tiles, and `places` the places by row.
     """
 
-    def __init__(self, X: Any, norms: Vector, dtype: type[np.floating[Any]], leading: Floats | None = None) -> None:
-        """`norms` are the squared lengths of the rows, and those of the leading columns, if any."""
+    def __init__(self, X: Any, norms: Vector, dtype: type[np.floating[Any]], order: Order, leading: Floats | None = None) -> None:
+        """`norms` are the squared lengths of the rows; `order` is that of the leading columns, if any."""
         self.dtype = np.dtype(dtype)
         self.filtered = leading is not None
-        self.whole, X = X, X if leading is None else leading
-        self.order = np.arange(X.shape[0]) if sparse.issparse(X) else tile_order(X)
+        self.whole, self.X = X, X if leading is None else leading
+        self.order, self.low, self.high = order.order, order.low, order.high
         self.places = np.empty_like(self.order)
         self.places[self.order] = np.arange(X.shape[0])
-        self.X = X
         self.norms = norms[self.order]
         self.loss = rounding(self.whole.shape[1], dtype)
         self.starts = np.arange(0, X.shape[0], TILE)
-        self.low, self.high = self._boxes()
         self.rows = np.empty((0, 0), dtype=dtype)
         if self.filtered:
             require_memory(self.whole.size * self.dtype.itemsize, f"the search for neighbors among {X.shape[0]:,} rows")
             self.rows = self.whole.astype(dtype)[self.order]
-
-    def _boxes(self) -> tuple[Floats, Floats]:
-        """Smallest and largest entries of each tile. They are in double precision, because a box must contain its exact rows."""
-        if sparse.issparse(self.X):
-            return np.zeros((self.starts.size, 1)), np.zeros((self.starts.size, 1))
-        tiles = [self.X[self.order[self.tile(index)]] for index in range(self.starts.size)]
-        low, high = np.array([rows.min(axis=0) for rows in tiles]), np.array([rows.max(axis=0) for rows in tiles])
-        pad = LEADING_ERROR * np.sqrt(self.norms.max(initial=0.0)) if self.filtered else 0.0
-        return low - pad, high + pad
 
     def tile(self, index: int) -> slice:
         """The places of the rows of a tile."""

@@ -89,13 +89,14 @@ def alternate(
     run: Run | None = None,
     key: str = "rounds",
     fragments: NDArray[np.bool_] | None = None,
+    block: NDArray[np.float64] | None = None,
 ) -> Outcome:
     """Learn layers and embedding in turn until neither the objective nor the subspace changes.
 
     No half step raises the objective. The first layers are those of the data alone (Q = 0), on candidates that suffice for them. Half
     steps are coarse until a round changes little, and tight, on candidates that suffice, from then on until a round changes nothing;
     the last round is tight in any case. Before the end the embedding is searched for directions it may have lost. Between rounds `run`
-    may ask to stop, and its checkpoint keeps the last round.
+    may ask to stop, and its checkpoint keeps the last round. `block` is that of an embedding from which the first one may start.
     """
     log, clock, run = History(progress), clock or Stopwatch(), run or Run()
     accuracy = COARSE if max_iter > 1 else TIGHT
@@ -106,7 +107,7 @@ def alternate(
         )
         accuracy = TIGHT if tight else COARSE
     else:
-        state = first_state(problems, n_clusters, solver, accuracy, team, clock, random_state, fragments)
+        state = first_state(problems, n_clusters, solver, accuracy, team, clock, random_state, fragments, block)
         log.add("start", 0, state)
     for iteration in range(done + 1, max_iter + 1):
         if run.over:
@@ -177,8 +178,9 @@ def first_state(
     clock: Stopwatch,
     random_state: np.random.RandomState,
     fragments: NDArray[np.bool_] | None = None,
+    block: NDArray[np.float64] | None = None,
 ) -> State:
-    """The layers of the data alone, and their common embedding."""
+    """The layers of the data alone, and their common embedding, which may start from the block of another one."""
 
     def learn(view: ViewProblem, check: Check) -> tuple[ViewProblem, Layer]:
         if view.given is not None:
@@ -192,7 +194,7 @@ def first_state(
         problems, layers = [view for view, _ in learned], [layer for _, layer in learned]
         spent += [layer.seconds for layer in layers]
     with clock("embedding"):
-        embedding = _embed(problems, layers, n_clusters, accuracy, team, random_state, fragments, start=None)
+        embedding = _embed(problems, layers, n_clusters, accuracy, team, random_state, fragments, start=block, explore=True)
         spreads = _spreads(problems, embedding, team)
         terms = [_view_terms(*item) for item in zip(problems, layers, spreads, strict=True)]
         return State(problems, layers, embedding, spreads, np.array(terms))
