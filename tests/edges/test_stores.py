@@ -6,7 +6,7 @@ from scipy.spatial.distance import pdist, squareform
 from rmgl.edges import AllPairs, PairList, all_pairs, pair_list
 from rmgl.edges.space import Square
 from rmgl.embedding.eigenvectors import _sparse_sum, weighted_sum
-from rmgl.embedding.subspace import SparseLaplacian
+from rmgl.embedding.lanczos import SparseLaplacian
 from rmgl.running import memory
 
 

@@ -157,14 +157,13 @@ def test_fill_distances_measures_what_is_too_small_again(rng):
     assert (out > exact + 1e-12).sum() == exact.size - 1
 
 
-def test_laplacian_recurrence_and_add_to_dense(listed, rng):
+def test_laplacian_product_and_add_to_dense(listed, rng):
     t = listed[3]
     weights = sparse.csr_array(np.maximum(t, 0))
-    V, diagonal, last = rng.normal(size=(t.shape[0], 3)), rng.random(t.shape[0]), rng.normal(size=(t.shape[0], 3))
-    wanted = 2.0 * (diagonal[:, None] * V - weights @ V - 0.7 * V) - last
+    x, diagonal, out = rng.normal(size=t.shape[0]), rng.random(t.shape[0]), np.full(t.shape[0], np.nan)
     for first, stop in halves(t.shape[0]):
-        kernels.laplacian_recurrence(weights.indptr, weights.indices, weights.data, diagonal, V, 0.7, 2.0, first, stop, np.empty(3), last)
-    np.testing.assert_allclose(last, wanted, rtol=1e-12, atol=1e-13)
+        kernels.laplacian_product(weights.indptr, weights.indices, weights.data, diagonal, x, first, stop, out)
+    np.testing.assert_allclose(out, diagonal * x - weights @ x, rtol=1e-12, atol=1e-13)
     dense = np.ones(t.shape)
     kernels.add_to_dense(weights.indptr, weights.indices, weights.data, 2.0, dense)
     np.testing.assert_allclose(dense, 1 + 2 * weights.toarray(), rtol=1e-14)

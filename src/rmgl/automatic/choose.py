@@ -37,7 +37,7 @@ from rmgl.automatic.weighing import FEW_ENTITIES, informative_edges, mean_roughn
 from rmgl.checks import Unsound, expect, sound_numbers
 from rmgl.edges import Candidates, Vector, find_candidates, resolve
 from rmgl.edges.space import Space
-from rmgl.embedding.eigenvectors import Embedding, Graph, unit_rows, weighted_sum
+from rmgl.embedding.eigenvectors import Graph, unit_rows, weighted_sum
 from rmgl.embedding.fragments import embed_without, find_fragments, place_fragments
 from rmgl.layer import Layer, Origin
 from rmgl.layer.wanted_edges import solve_for_edges
@@ -70,8 +70,6 @@ class Choice:
     number: NumberOfClusters | None = None
     guide: NDArray[np.float64] | None = None
     """The rows whose squared distances are part of all costs in the end."""
-    block: NDArray[np.float64] | None = None
-    """The last embedding, with a few more columns, from which the next eigenvectors start."""
     min_cluster_size: float = 0.0
     """The size below which a cluster that is no island is a fragment."""
     graph: Graph | None = None
@@ -225,11 +223,11 @@ class Chooser:
             weights = layer_weights(layers, self.policy.weigh(known, found["shares"], has_consensus(layers)))
             layers = self.agree(layers, self.policy.share_of_consensus(found["excess"]))
         graph = self.sum_of(layers, weights)
-        rows, block = None, None if found is None else found["block"]
+        rows = None
         for place, guidance in enumerate(self.policy.guidance):
             if self.run.over and not self.run.has(f"guidance-{place}"):
                 break
-            rows, block, layers = self.guided_pass(place, guidance, layers, weights, block)
+            rows, layers = self.guided_pass(place, guidance, layers, weights)
             self.run.tell({"step": "guidance", "guidance": guidance})
         beta = self.policy.coupling * self.views.n_rows / (2 * self.n_clusters) * weights / weights.max()
         problems = [
@@ -241,7 +239,7 @@ class Chooser:
         shares = np.array([weight for item, weight in zip(layers, weights, strict=True) if item.layer.role == "view"])
         measured = {} if found is None else {"roughness": found["roughness"], "uncertainty": found["uncertainty"]}
         evidence: dict[str, Any] = {"number": number, "graph": graph, **measured}
-        return Choice(problems, self.n_clusters, shares, guide=rows, block=block, min_cluster_size=self.min_cluster_size, **evidence)
+        return Choice(problems, self.n_clusters, shares, guide=rows, min_cluster_size=self.min_cluster_size, **evidence)
 
     def learn_view(self, view: int, check: Check) -> Learned:
         """The layer of one view, alone."""
@@ -302,10 +300,9 @@ class Chooser:
         """
         views = [item for item in layers if item.layer.role == "view"]
         consensus = [item for item in layers if item.layer.role == "consensus"]
-        together, block = self.embed(layers, equal_weights(layers))
-        embeddings = {"together": together}
+        embeddings = {"together": self.embed(layers, equal_weights(layers))}
         if consensus:
-            embeddings["consensus"], _ = self.embed(consensus, [1.0], block)
+            embeddings["consensus"] = self.embed(consensus, [1.0])
         used = [embeddings[name] for name in self.policy.references if name in embeddings] or [embeddings["together"]]
         graphs = [self.informative(item) for item in views]
         measured = mean_roughness(np.array([[roughness(rows, graph) for graph in graphs] for rows in used]))
@@ -319,13 +316,13 @@ class Chooser:
             of_views = np.array([roughness(embeddings["consensus"], graph) for graph in graphs])
             own = roughness(embeddings["consensus"], self.informative(consensus[0]))
             excess = max(0.0, float(weights @ of_views) - SMOOTHER * own)
-            if excess >= self.policy.complementary and weights @ self.measure_on_others(views, graphs, block) <= weights @ of_views:
+            if excess >= self.policy.complementary and weights @ self.measure_on_others(views, graphs) <= weights @ of_views:
                 excess = 0.0  # views agree better with one another than with the consensus: it has missed something
-        return {"roughness": measured, "shares": shares, "excess": excess, "uncertainty": uncertainty, "block": block}
+        return {"roughness": measured, "shares": shares, "excess": excess, "uncertainty": uncertainty}
 
-    def measure_on_others(self, views: Sequence[Learned], graphs: Sequence[Any], block: NDArray[np.float64]) -> Vector:
-        """The least roughness of every view on the embedding of another view alone; eigenvectors start from the block."""
-        embeddings = (self.embed([item], [1.0], block)[0] for item in views)
+    def measure_on_others(self, views: Sequence[Learned], graphs: Sequence[Any]) -> Vector:
+        """The least roughness of every view on the embedding of another view alone."""
+        embeddings = (self.embed([item], [1.0]) for item in views)
         measured = np.array([[roughness(rows, graph) for graph in graphs] for rows in embeddings])
         np.fill_diagonal(measured, np.inf)
         least: Vector = measured.min(axis=0)
@@ -372,32 +369,27 @@ class Chooser:
         return [*agreeing, consensus]
 
     def guided_pass(
-        self, place: int, guidance: float, layers: Sequence[Learned], weights: Vector, start: NDArray[np.float64] | None
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], list[Learned]]:
-        """The rows and the block of the embedding that the layers have in common, and the layers learned again with the rows as guide."""
+        self, place: int, guidance: float, layers: Sequence[Learned], weights: Vector
+    ) -> tuple[NDArray[np.float64], list[Learned]]:
+        """The rows of the embedding that the layers have in common, and the layers learned again with them as guide."""
 
-        def work() -> tuple[NDArray[np.float64], NDArray[np.float64], list[Learned]]:
-            found, block = self.embed(layers, weights, start)
-            rows = found * np.sqrt(guidance / 2)
-            return rows, block, self.team(lambda item, check: self.guide(item, rows, check), layers)
+        def work() -> tuple[NDArray[np.float64], list[Learned]]:
+            rows = self.embed(layers, weights) * np.sqrt(guidance / 2)
+            return rows, self.team(lambda item, check: self.guide(item, rows, check), layers)
 
-        def unpack(kept: dict[str, Any]) -> tuple[NDArray[np.float64], NDArray[np.float64], list[Learned]]:
+        def unpack(kept: dict[str, Any]) -> tuple[NDArray[np.float64], list[Learned]]:
             longest = 1.01 * np.sqrt(guidance / 2)  # as `work` makes them, with some room for rounding
             sound_numbers("the guide", kept["rows"], (self.views.n_rows, self.n_clusters), least=-longest, most=longest)
             rows = kept["rows"]  # in the order in memory that it was stored in: sums over it are rounded in the same way
-            return (
-                rows,
-                self.unpack_block(kept["block"]),
-                [
-                    unpacked_layer(item.layer.origin, item.candidates.regrown(part["candidates"], item.own(rows)), part["layer"])
-                    for item, part in zip(layers, kept["layers"], strict=True)
-                ],
-            )
+            return rows, [
+                unpacked_layer(item.layer.origin, item.candidates.regrown(part["candidates"], item.own(rows)), part["layer"])
+                for item, part in zip(layers, kept["layers"], strict=True)
+            ]
 
         return self.run.step(
             f"guidance-{place}",
             work,
-            pack=lambda result: {"rows": result[0], "block": result[1], "layers": [item.pack() for item in result[2]]},
+            pack=lambda result: {"rows": result[0], "layers": [item.pack() for item in result[1]]},
             unpack=unpack,
             random_state=self.random_state,
         )
@@ -429,12 +421,7 @@ class Chooser:
         uncertainty = expect("the uncertainty of roughness", kept["uncertainty"], float)
         if not 0 <= uncertainty < np.inf:
             raise Unsound(f"the uncertainty of roughness is {uncertainty}")
-        return {**found, "excess": excess, "uncertainty": uncertainty, "block": self.unpack_block(kept["block"])}
-
-    def unpack_block(self, kept: Any) -> NDArray[np.float64]:
-        sound_numbers("the eigenvectors to start from", kept, (self.views.n_rows, None))
-        block: NDArray[np.float64] = kept
-        return block
+        return {**found, "excess": excess, "uncertainty": uncertainty}
 
     def among_all(self, item: Learned) -> Any:
         """The edge weights of a layer, with all entities as nodes."""
@@ -448,29 +435,22 @@ class Chooser:
             graphs, weights = [*graphs, self.neighbors.adjacency], np.append(weights, self.policy.neighbor_share * weights.sum())
         return weighted_sum(graphs, weights.tolist())
 
-    def embed(
-        self, layers: Sequence[Learned], weights: Any, start: NDArray[np.float64] | None = None
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Unit rows of the common embedding, and the block from which eigenvectors of a similar graph may start.
-
-        Fragments take no part in it, and are placed at the mean of their neighbors.
-        """
-        n_clusters, block = self.n_clusters, start
+    def embed(self, layers: Sequence[Learned], weights: Any) -> NDArray[np.float64]:
+        """Unit rows of the common embedding. Fragments take no part in it, and are placed at the mean of their neighbors."""
+        n_clusters = self.n_clusters
         assert n_clusters is not None
         graph = self.sum_of(layers, weights)
         options: dict[str, Any] = {"tol": EMBEDDING_TOL, "random_state": self.random_state, "in_parts": self.team.in_parts}
         links = graph if self.neighbors is None else self.neighbors.adjacency
-
-        def embed(fragments: NDArray[np.bool_] | None) -> Embedding:
-            nonlocal block
-            found = embed_without(graph, n_clusters, fragments, start=block, **options)
-            block = found.block
-            return found
-
-        embedding = find_fragments(embed, links, n_clusters, self.min_cluster_size, random_state=self.random_state)
+        embedding = find_fragments(
+            lambda fragments: embed_without(graph, n_clusters, fragments, **options),
+            links,
+            n_clusters,
+            self.min_cluster_size,
+            random_state=self.random_state,
+        )
         rows = unit_rows(embedding.vectors)
-        rows = rows if embedding.fragments is None else unit_rows(place_fragments(rows, embedding.fragments, graph))
-        return rows, embedding.block
+        return rows if embedding.fragments is None else unit_rows(place_fragments(rows, embedding.fragments, graph))
 
 
 def part_of(item: Learned, entities: NDArray[np.intp], n_entities: int) -> Learned:

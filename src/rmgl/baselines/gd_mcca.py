@@ -15,7 +15,7 @@ from sklearn.utils import check_random_state
 from rmgl.baselines.given_layers import check_adjacencies
 from rmgl.embedding.eigenvectors import left_singular, smallest_beyond
 from rmgl.embedding.labels import cluster_rows
-from rmgl.embedding.subspace import Products
+from rmgl.embedding.lanczos import Products
 from rmgl.estimators.base import ViewsClusterer
 from rmgl.estimators.parameters import ARRAY, NAME, NOTHING, Kind, number
 from rmgl.layer import Layer
@@ -124,8 +124,7 @@ def common_directions(
     operator = negated_operator(matrices, gamma, epsilon, penalty)
     n = operator.shape[0]
     spectrum = (-len(matrices), gamma * penalty.bound if penalty is not None else 0.0)
-    vectors = smallest_beyond(Products(operator), np.empty((n, 0)), n_clusters, spectrum=spectrum, random_state=random_state)
-    return vectors[:, :n_clusters]
+    return smallest_beyond(Products(operator), np.empty((n, 0)), n_clusters, spectrum=spectrum, random_state=random_state)
 
 
 def negated_operator(matrices: Sequence[Matrix], gamma: float, epsilon: float, penalty: Penalty | None) -> LinearOperator:

@@ -15,7 +15,7 @@ from rmgl.baselines.given_layers import LayersClusterer
 from rmgl.baselines.gl_sigrep import DEFAULT_ALPHA
 from rmgl.embedding.eigenvectors import normalized_laplacian, smallest_beyond, smallest_eigenvectors, unit_rows
 from rmgl.embedding.labels import cluster_rows
-from rmgl.embedding.subspace import Products
+from rmgl.embedding.lanczos import Products
 from rmgl.estimators.parameters import number
 from rmgl.running.threads import team_of
 
@@ -112,7 +112,7 @@ def merge_subspaces(
     operator = merged_operator(adjacencies, n_clusters, merge, random_state)
     n = operator.shape[0]
     spectrum = (-merge * len(adjacencies), 2.0 * len(adjacencies))
-    return smallest_beyond(Products(operator), np.empty((n, 0)), n_clusters, spectrum=spectrum, random_state=random_state)[:, :n_clusters]
+    return smallest_beyond(Products(operator), np.empty((n, 0)), n_clusters, spectrum=spectrum, random_state=random_state)
 
 
 def merged_operator(

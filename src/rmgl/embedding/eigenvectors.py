@@ -14,18 +14,19 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, sparse
 from scipy.sparse import csgraph
+from scipy.sparse.linalg import ArpackError
 from sklearn.exceptions import ConvergenceWarning
 
 from rmgl.archive.records import record
 from rmgl.checks import Unsound, sound_numbers
 from rmgl.edges.index_types import loop_indices
-from rmgl.embedding.subspace import DenseSymmetric, SparseLaplacian, Symmetric, filtered_subspace
+from rmgl.embedding.lanczos import DenseSymmetric, SparseLaplacian, Symmetric, smallest_pairs
 from rmgl.running.memory import require_memory
 from rmgl.running.threads import InParts, one_part
 
@@ -33,8 +34,8 @@ DENSE_NODES = 500  # up to so many nodes LAPACK is faster than an iteration
 DENSE_SUM_NODES = 10_000  # up to so many nodes a dense matrix is small compared with the distances of all pairs
 DENSE_SHARE = 0.1  # share of all pairs with an edge above which products with a dense matrix are faster
 DENSE_RESCUE_NODES = 6000  # up to so many nodes LAPACK is used if the iteration does not converge
-GUARD_VECTORS = 4
-MAX_PRODUCTS = 3000
+MAX_PRODUCTS = 10_000
+LOOSER = 100.0  # factor by which a tolerance is raised that was not met in as many products
 TIGHT = 1e-8  # tolerance of residuals, relative to a bound of the spectrum
 
 
@@ -50,24 +51,21 @@ class Embedding:
     """max_k ||L q_k - lambda_k q_k|| divided by the bound 2 max_i L_ii of the spectrum."""
     n_components: int
     """Connected components of the summed graph."""
-    block: NDArray[np.float64]
-    """The vectors and a few more, from which the next solve starts."""
     fragments: NDArray[np.bool_] | None = None
     """Nodes that take no part in the embedding (None: all do); their rows are zero."""
 
     def among(self, nodes: NDArray[np.intp], fragments: NDArray[np.bool_]) -> Embedding:
         """This embedding of some nodes as one of all nodes, with rows of zeros for the fragments."""
-        vectors, block = (np.zeros((fragments.size, part.shape[1])) for part in (self.vectors, self.block))
-        vectors[nodes], block[nodes] = self.vectors, self.block
-        return replace(self, vectors=vectors, block=block, fragments=fragments)
+        vectors = np.zeros((fragments.size, self.vectors.shape[1]))
+        vectors[nodes] = self.vectors
+        return replace(self, vectors=vectors, fragments=fragments)
 
     def check(self, n_nodes: int, n_vectors: int) -> None:
         """Raise an error if an embedding read from a file is not a valid one of this shape."""
         sound_numbers("the embedding", self.vectors, (n_nodes, n_vectors))
         sound_numbers("the eigenvalues", self.values, (n_vectors,))
-        sound_numbers("the eigenvectors to start from", self.block, (n_nodes, None))
-        if self.block.shape[1] < n_vectors or not np.isfinite(self.residual) or not 1 <= self.n_components <= n_nodes:
-            raise Unsound("the embedding has too few columns, a residual that is not finite, or an impossible number of components")
+        if not np.isfinite(self.residual) or not 1 <= self.n_components <= n_nodes:
+            raise Unsound("the embedding has a residual that is not finite, or an impossible number of components")
 
 
 Graph: TypeAlias = sparse.csr_array | NDArray[np.float64]
@@ -115,15 +113,11 @@ def smallest_eigenvectors(
     *,
     normalized: bool = False,
     tol: float = TIGHT,
-    start: NDArray[np.float64] | None = None,
-    explore: bool = True,
     random_state: np.random.RandomState | None = None,
     in_parts: InParts = one_part,
 ) -> Embedding:
     """Eigenvectors of the `n_vectors` smallest eigenvalues of the Laplacian of a weighted graph.
 
-    `start` is the block of an embedding of a similar graph; with `explore` at least one iteration is done even if the start meets the
-    tolerance, because it may miss a smaller eigenvalue.
     `normalized` uses I - D^-1/2 W D^-1/2 instead of D - W; a node without edges then also has eigenvalue 0.
 
     Examples
@@ -148,10 +142,9 @@ def smallest_eigenvectors(
     if null.shape[1] < n_vectors:
         missing = n_vectors - null.shape[1]
         spectrum = (0.0, bound if normalized else _largest_eigenvalue_bound(adjacency, degrees))
-        guess: dict[str, Any] = {"start": start, "explore": explore, "random_state": random_state}
-        rest = smallest_beyond(laplacian, null, missing, spectrum=spectrum, tol=tol * bound, **guess)
+        rest = smallest_beyond(laplacian, null, missing, spectrum=spectrum, tol=tol * bound, random_state=random_state)
         block = np.hstack([null, rest])
-    return _judged(laplacian, block, n_vectors, null.shape[1], bound, n_components)
+    return _judged(laplacian, block, null.shape[1], bound, n_components)
 
 
 def smallest_beyond(
@@ -161,12 +154,9 @@ def smallest_beyond(
     *,
     spectrum: tuple[float, float],
     tol: float | None = None,
-    start: NDArray[np.float64] | None = None,
-    explore: bool = True,
     random_state: np.random.RandomState | None = None,
 ) -> NDArray[np.float64]:
-    """Return eigenvectors of the `count` smallest eigenvalues of a symmetric matrix, orthogonal to the known eigenvectors `null`, and
-    a few more columns, from which a next solve can start.
+    """Return eigenvectors of the `count` smallest eigenvalues of a symmetric matrix, orthogonal to the known eigenvectors `null`.
 
     All eigenvalues lie in the interval `spectrum`. The residuals are at most `tol`, by default 1e-8 times its length.
     """
@@ -175,14 +165,15 @@ def smallest_beyond(
         return _dense_rest(matrix, null, count, spectrum)
     if tol is None:
         tol = TIGHT * (spectrum[1] - spectrum[0])
-    guess = _starting_block(null, count, start, random_state)
-    explore = explore and start is not None  # a block of random columns explores anyway
-    found = filtered_subspace(matrix, spectrum, null, guess, count, tol=tol, max_products=MAX_PRODUCTS, explore=explore)
-    if not found.residuals[:count].max() <= tol:
-        if n <= DENSE_RESCUE_NODES:
-            return _dense_rest(matrix, null, count, spectrum)
-        warnings.warn(f"eigenvectors missed their tolerance in {MAX_PRODUCTS} products", ConvergenceWarning, stacklevel=2)
-    return found.vectors
+    generator = random_state if random_state is not None else np.random.RandomState(0)
+    while True:
+        try:
+            return smallest_pairs(matrix, spectrum, null, count, tol=tol, max_products=MAX_PRODUCTS, generator=generator)
+        except ArpackError:
+            if n <= DENSE_RESCUE_NODES:
+                return _dense_rest(matrix, null, count, spectrum)
+            warnings.warn(f"eigenvectors missed their tolerance in {MAX_PRODUCTS} products", ConvergenceWarning, stacklevel=2)
+            tol *= LOOSER
 
 
 def unit_rows(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -261,18 +252,17 @@ def judged(adjacency: Graph, embedding: Embedding, in_parts: InParts = one_part)
     degrees = adjacency.sum(axis=1)
     n_components, _ = components(adjacency)
     bound = 2 * float(degrees.max(initial=0.0))
-    found = _judged(_laplacian(adjacency, degrees, in_parts), embedding.block, embedding.vectors.shape[1], 0, bound, n_components)
+    found = _judged(_laplacian(adjacency, degrees, in_parts), embedding.vectors, 0, bound, n_components)
     return replace(found, values=np.maximum(found.values, 0.0))
 
 
-def _judged(laplacian: Symmetric, block: NDArray[np.float64], n_vectors: int, n_null: int, bound: float, n_components: int) -> Embedding:
-    """Compute the eigenvalues and the residual of the first `n_vectors` columns of a block; the first `n_null` eigenvalues are 0."""
-    vectors = block[:, :n_vectors]
+def _judged(laplacian: Symmetric, vectors: NDArray[np.float64], n_null: int, bound: float, n_components: int) -> Embedding:
+    """Compute the eigenvalues and the residual of orthonormal columns; the first `n_null` eigenvalues are 0."""
     image = laplacian.times(vectors)
     values = np.einsum("nk,nk->k", vectors, image)
     values[:n_null] = 0.0
     residual = np.linalg.norm(image - vectors * values, axis=0).max() / max(bound, np.finfo(float).tiny)
-    return Embedding(vectors, values, float(residual), n_components, block)
+    return Embedding(vectors, values, float(residual), n_components)
 
 
 def _dense_rest(matrix: Symmetric, null: NDArray[np.float64], count: int, spectrum: tuple[float, float]) -> NDArray[np.float64]:
@@ -281,7 +271,7 @@ def _dense_rest(matrix: Symmetric, null: NDArray[np.float64], count: int, spectr
     if n > DENSE_NODES:
         require_memory(5 * 8 * n * n, f"eigenvectors of a graph of {n:,} nodes", "use fewer clusters or fewer rows")
     dense = matrix.matrix if isinstance(matrix, DenseSymmetric) else matrix.times(np.eye(n))
-    last = min(count + GUARD_VECTORS, n - null.shape[1]) - 1
+    last = count - 1
     beyond = 2 * max(map(abs, spectrum)) or 1.0
     shifted = dense + beyond * null @ null.T
     try:
@@ -290,25 +280,6 @@ def _dense_rest(matrix: Symmetric, null: NDArray[np.float64], count: int, spectr
         _, vectors = linalg.eigh(shifted, driver="evd")
     rest: NDArray[np.float64] = vectors[:, : last + 1]
     return rest
-
-
-def _starting_block(
-    null: NDArray[np.float64], count: int, start: NDArray[np.float64] | None, random_state: np.random.RandomState | None
-) -> NDArray[np.float64]:
-    """Return the block of the last solve, orthogonal to the known eigenvectors and filled up with random columns.
-
-    At least one column is random, so that a direction missing from the last block can be found.
-    """
-    n, width = null.shape[0], count + GUARD_VECTORS
-    if start is None:
-        start = np.empty((n, 0))
-    left = start[:, : null.shape[1] + width - 1]
-    if left.shape[1]:
-        left, strength = left_singular(left - null @ (null.T @ left))
-        left = left[:, strength > 0.1][:, : width - 1]
-    generator = random_state if random_state is not None else np.random.RandomState(0)
-    filler = generator.standard_normal((n, width - left.shape[1]))
-    return np.hstack([left, filler / np.sqrt(n)])
 
 
 def left_singular(block: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -33,15 +33,12 @@ SMALLEST_PIVOT = 1e-12
 Mask: TypeAlias = NDArray[np.bool_]
 
 
-def embed_without(
-    graph: Graph, n_vectors: int, fragments: Mask | None, *, start: NDArray[np.float64] | None = None, **options: Any
-) -> Embedding:
+def embed_without(graph: Graph, n_vectors: int, fragments: Mask | None, **options: Any) -> Embedding:
     """Embed the nodes that are not fragments; the rows of the fragments are zero."""
     if fragments is None:
-        return smallest_eigenvectors(graph, n_vectors, start=start, **options)
+        return smallest_eigenvectors(graph, n_vectors, **options)
     kept = np.flatnonzero(~fragments)
-    found = smallest_eigenvectors(graph[kept][:, kept], n_vectors, start=None if start is None else start[kept], **options)
-    return found.among(kept, fragments)
+    return smallest_eigenvectors(graph[kept][:, kept], n_vectors, **options).among(kept, fragments)
 
 
 def judge_without(graph: Graph, embedding: Embedding, in_parts: InParts) -> Embedding:
@@ -49,7 +46,7 @@ def judge_without(graph: Graph, embedding: Embedding, in_parts: InParts) -> Embe
     if embedding.fragments is None:
         return judged(graph, embedding, in_parts)
     kept = np.flatnonzero(~embedding.fragments)
-    own = replace(embedding, vectors=embedding.vectors[kept], block=embedding.block[kept], fragments=None)
+    own = replace(embedding, vectors=embedding.vectors[kept], fragments=None)
     return judged(graph[kept][:, kept], own, in_parts).among(kept, embedding.fragments)
 
 

@@ -305,7 +305,7 @@ class RMGL(ViewsClusterer):
             attempts = count()
 
             def solve(stated: Sequence[ViewProblem], fragments: NDArray[np.bool_] | None = None) -> Outcome:
-                return self._alternate(stated, fragments, choice.block, team, random_state, clock, run, next(attempts))
+                return self._alternate(stated, fragments, team, random_state, clock, run, next(attempts))
 
             outcome = solve(problems)
             if self.components:
@@ -535,7 +535,6 @@ class RMGL(ViewsClusterer):
         self,
         problems: Sequence[ViewProblem],
         fragments: NDArray[np.bool_] | None,
-        block: NDArray[np.float64] | None,
         team: Team,
         random_state: np.random.RandomState,
         clock: Stopwatch,
@@ -544,7 +543,7 @@ class RMGL(ViewsClusterer):
     ) -> Outcome:
         """Algorithm 1."""
         options: dict[str, Any] = {"solver": self.solver, "tol": self.tol, "max_iter": self.max_iter, "team": team, "clock": clock}
-        options |= {"fragments": fragments, "block": block}
+        options["fragments"] = fragments
         with half_step_progress(self.max_iter, self.verbose > 0) as show:
 
             def progress(row: dict[str, Any]) -> None:
@@ -653,7 +652,7 @@ class RMGL(ViewsClusterer):
             describe_views(views, self.scale_, self.layers_, self.beta_, choice, everyone),
             self.layers_,
             self.beta_,
-            replace(choice, problems=[], block=None),
+            replace(choice, problems=[]),
             self.labels_,
             outcome.state.embedding,
             automatic=self.automatic,

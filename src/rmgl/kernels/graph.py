@@ -23,33 +23,15 @@ def add_to_dense(indptr: Integers, indices: Integers, data: Floats, weight: floa
 
 
 @compiled
-def laplacian_recurrence(
-    indptr: Integers,
-    indices: Integers,
-    weights: Floats,
-    diagonal: Floats,
-    V: Floats,
-    center: float,
-    factor: float,
-    first: int,
-    stop: int,
-    sums: Floats,
-    last: Floats,
+def laplacian_product(
+    indptr: Integers, indices: Integers, weights: Floats, diagonal: Floats, x: Floats, first: int, stop: int, out: Floats
 ) -> None:
-    """Write rows first..stop-1 of factor (diag(diagonal) - W - center) V - last into `last`; W is in CSR form, V a block of columns.
-
-    `sums` has room for a row of V.
-    """
+    """Write rows first..stop-1 of (diag(diagonal) - W) x; W is in CSR form."""
     for i in range(first, stop):
-        own, out = V[i], last[i]
-        for column in range(own.size):
-            sums[column] = (diagonal[i] - center) * own[column]
+        total = diagonal[i] * x[i]
         for place in range(indptr[i], indptr[i + 1]):
-            weight, other = weights[place], V[indices[place]]
-            for column in range(own.size):
-                sums[column] -= weight * other[column]
-        for column in range(own.size):
-            out[column] = factor * sums[column] - out[column]
+            total -= weights[place] * x[indices[place]]
+        out[i] = total
 
 
 @compiled

@@ -89,14 +89,12 @@ def alternate(
     run: Run | None = None,
     key: str = "rounds",
     fragments: NDArray[np.bool_] | None = None,
-    block: NDArray[np.float64] | None = None,
 ) -> Outcome:
     """Learn layers and embedding in turn until neither the objective nor the subspace changes.
 
     No half step raises the objective. The first layers are those of the data alone (Q = 0), on candidates that suffice for them. Half
     steps are coarse until a round changes little, and tight, on candidates that suffice, from then on until a round changes nothing;
-    the last round is tight in any case. Before the end the embedding is searched for directions it may have lost. Between rounds `run`
-    may ask to stop, and its checkpoint keeps the last round. `block` is that of an embedding from which the first one may start.
+    the last round is tight in any case. Between rounds `run` may ask to stop, and its checkpoint keeps the last round.
     """
     log, clock, run = History(progress), clock or Stopwatch(), run or Run()
     accuracy = COARSE if max_iter > 1 else TIGHT
@@ -107,7 +105,7 @@ def alternate(
         )
         accuracy = TIGHT if tight else COARSE
     else:
-        state = first_state(problems, n_clusters, solver, accuracy, team, clock, random_state, fragments, block)
+        state = first_state(problems, n_clusters, solver, accuracy, team, clock, random_state, fragments)
         log.add("start", 0, state)
     for iteration in range(done + 1, max_iter + 1):
         if run.over:
@@ -119,11 +117,7 @@ def alternate(
         settled = has_settled(state, after_embedding, max(tol, accuracy.settled))
         state = after_embedding
         if settled and accuracy is TIGHT:
-            explored = update_embedding(state, accuracy, team, clock, random_state, explore=True)
-            if has_settled(state, explored, tol):
-                return Outcome(state, True, iteration, log.entries)
-            state = explored
-            log.add("embedding", iteration, state)
+            return Outcome(state, True, iteration, log.entries)
         if settled or iteration == max_iter - 1:
             accuracy = TIGHT
         run.keep(key, partial(packed_round, iteration, accuracy, log.entries, state), random_state)
@@ -178,9 +172,8 @@ def first_state(
     clock: Stopwatch,
     random_state: np.random.RandomState,
     fragments: NDArray[np.bool_] | None = None,
-    block: NDArray[np.float64] | None = None,
 ) -> State:
-    """The layers of the data alone, and their common embedding, which may start from the block of another one."""
+    """The layers of the data alone, and their common embedding."""
 
     def learn(view: ViewProblem, check: Check) -> tuple[ViewProblem, Layer]:
         if view.given is not None:
@@ -194,7 +187,7 @@ def first_state(
         problems, layers = [view for view, _ in learned], [layer for _, layer in learned]
         spent += [layer.seconds for layer in layers]
     with clock("embedding"):
-        embedding = _embed(problems, layers, n_clusters, accuracy, team, random_state, fragments, start=block, explore=True)
+        embedding = _embed(problems, layers, n_clusters, accuracy, team, random_state, fragments)
         spreads = _spreads(problems, embedding, team)
         terms = [_view_terms(*item) for item in zip(problems, layers, spreads, strict=True)]
         return State(problems, layers, embedding, spreads, np.array(terms))
@@ -237,26 +230,11 @@ def update_layers(state: State, solver: str, accuracy: Accuracy, team: Team, clo
     return replace(state, problems=problems, layers=layers, terms=np.array(terms))
 
 
-def update_embedding(
-    state: State, accuracy: Accuracy, team: Team, clock: Stopwatch, random_state: np.random.RandomState, explore: bool = False
-) -> State:
-    """Solve problem (10), starting from the last embedding, which is kept if it cannot be improved.
-
-    The last embedding may consist of eigenvectors and yet miss a smaller eigenvalue: `explore` looks for it.
-    """
+def update_embedding(state: State, accuracy: Accuracy, team: Team, clock: Stopwatch, random_state: np.random.RandomState) -> State:
+    """Solve problem (10). The last embedding is kept if it cannot be improved."""
     n_clusters = state.embedding.vectors.shape[1]
     with clock("embedding"):
-        embedding = _embed(
-            state.problems,
-            state.layers,
-            n_clusters,
-            accuracy,
-            team,
-            random_state,
-            state.embedding.fragments,
-            start=state.embedding.block,
-            explore=explore,
-        )
+        embedding = _embed(state.problems, state.layers, n_clusters, accuracy, team, random_state, state.embedding.fragments)
         spreads = _spreads(state.problems, embedding, team)
         terms = state.terms.copy()  # the first two do not depend on the embedding
         terms[:, 2] = [_coupling(*item) for item in zip(state.problems, state.layers, spreads, strict=True)]
@@ -311,16 +289,8 @@ def _embed(
     team: Team,
     random_state: np.random.RandomState,
     fragments: NDArray[np.bool_] | None,
-    start: NDArray[np.float64] | None,
-    explore: bool = False,
 ) -> Embedding:
-    options: dict[str, Any] = {
-        "tol": accuracy.eigen,
-        "start": start,
-        "explore": explore,
-        "random_state": random_state,
-        "in_parts": team.in_parts,
-    }
+    options: dict[str, Any] = {"tol": accuracy.eigen, "random_state": random_state, "in_parts": team.in_parts}
     return embed_without(_graph(problems, layers), n_clusters, fragments, **options)
 
 

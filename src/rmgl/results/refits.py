@@ -1,7 +1,7 @@
 """Quick second answers on the learned graph: do the clusters stay when something is left out?
 
 Nothing is learned again. The common graph is a weighted sum of layers, so an answer without one of them, or without some of the entities,
-is one more spectral clustering, started from the embedding that is there. Agreement is measured by the adjusted Rand index.
+is one more spectral clustering. Agreement is measured by the adjusted Rand index.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def second_answers(
 
     `of_unit_length` says whether k-means sees rows of length one, as it did for the labels.
     """
-    n_clusters, start = embedding.vectors.shape[1], embedding.block
+    n_clusters = embedding.vectors.shape[1]
     everyone = np.arange(labels.size) if embedding.fragments is None else np.flatnonzero(~embedding.fragments)
     n = everyone.size
     if not 2 * n_clusters <= n <= MOST_ENTITIES or n_clusters < 2:
@@ -60,7 +60,7 @@ def second_answers(
 
     def agreement(graph: Graph, nodes: NDArray[np.intp]) -> float:
         part = sparse.csr_array(graph)[nodes][:, nodes]
-        vectors = smallest_eigenvectors(part, n_clusters, tol=TOL, start=start[nodes], random_state=random_state).vectors
+        vectors = smallest_eigenvectors(part, n_clusters, tol=TOL, random_state=random_state).vectors
         found = cluster_rows(unit_rows(vectors) if of_unit_length else vectors, n_clusters, n_init=N_INIT, random_state=random_state)
         return float(adjusted_rand_score(labels[nodes], found))
 

@@ -333,5 +333,5 @@ def eigengap(graph: Graph, embedding: Embedding) -> float:
     n_clusters = embedding.vectors.shape[1]
     if n_clusters >= graph.shape[0]:
         return 0.0
-    values = smallest_eigenvectors(graph, n_clusters + 1, tol=GAP_TOL, start=embedding.block).values
+    values = smallest_eigenvectors(graph, n_clusters + 1, tol=GAP_TOL).values
     return float((values[-1] - values[-2]) / values[-1]) if values[-1] > 0 else 0.0

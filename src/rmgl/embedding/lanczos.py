@@ -1,0 +1,152 @@
+"""The smallest eigenvalues of a large symmetric matrix and their eigenvectors, by the Lanczos method (ARPACK, through scipy).
+
+The method builds the powers of the matrix times one vector, so products with single vectors take its time. One vector meets every
+eigenspace in one direction only: a repeated eigenvalue may be found once. What is left of the matrix without the vectors that were found
+is therefore searched for an eigenvalue below the largest of them, until there is none.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg, sparse
+from scipy.sparse.linalg import LinearOperator, eigsh
+
+from rmgl.edges.index_types import loop_indices
+from rmgl.running.threads import InParts, one_part
+
+Block = NDArray[np.float64]
+"""A vector, or a block of columns."""
+
+ROW_BLOCKS = 4
+PARALLEL_PRODUCTS = 1 << 20  # multiplications below which starting threads takes longer than the product
+LOOKING = 1e-3  # relative accuracy at which an eigenvalue is looked for that may have been missed
+LEAST_BASIS = 20  # vectors that a restart begins with, at the least
+
+
+class Symmetric(Protocol):
+    """A symmetric matrix A, given by its products with vectors and blocks of columns."""
+
+    def times(self, V: Block) -> Block:
+        """Return A V."""
+
+
+@dataclass(frozen=True)
+class Products:
+    """A linear operator, or any other matrix that supports `@`."""
+
+    matrix: Any
+
+    def times(self, V: Block) -> Block:
+        product: Block = self.matrix @ V
+        return product
+
+
+@dataclass(frozen=True)
+class DenseSymmetric:
+    """A dense symmetric array; threads share its rows, in blocks that do not depend on the number of threads."""
+
+    matrix: NDArray[np.float64]
+    in_parts: InParts = one_part
+
+    def times(self, V: Block) -> Block:
+        n = self.matrix.shape[0]
+        bounds = [n * block // ROW_BLOCKS for block in range(ROW_BLOCKS + 1)]
+        out = np.empty(V.shape)
+
+        def multiply(first: int, stop: int) -> None:
+            for start, end in zip(bounds[first:stop], bounds[first + 1 : stop + 1], strict=True):
+                out[start:end] = self.matrix[start:end] @ V
+
+        (self.in_parts if self.matrix.size >= PARALLEL_PRODUCTS else one_part)(multiply, ROW_BLOCKS)
+        return out
+
+
+@dataclass(frozen=True)
+class SparseLaplacian:
+    """diag(diagonal) - W, for a CSR matrix W; threads share its rows."""
+
+    weights: sparse.csr_array
+    diagonal: NDArray[np.float64]
+    in_parts: InParts = one_part
+
+    def times(self, V: Block) -> Block:
+        if V.ndim == 2:
+            return np.column_stack([self.times(np.ascontiguousarray(column)) for column in V.T])
+        from rmgl import kernels
+
+        (indptr, indices), data, out = self.pattern, self.weights.data, np.empty(V.shape)
+
+        def multiply(first: int, stop: int) -> None:
+            kernels.laplacian_product(indptr, indices, data, self.diagonal, V, first, stop, out)
+
+        (self.in_parts if data.size >= PARALLEL_PRODUCTS else one_part)(multiply, V.size)
+        return out
+
+    @cached_property
+    def pattern(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        return loop_indices(self.weights)
+
+
+def smallest_pairs(
+    matrix: Symmetric,
+    spectrum: tuple[float, float],
+    known: Block,
+    count: int,
+    *,
+    tol: float,
+    max_products: int,
+    generator: np.random.RandomState,
+) -> Block:
+    """Compute eigenvectors of the `count` smallest eigenvalues orthogonal to the known eigenvectors.
+
+    All eigenvalues lie in the interval `spectrum`, and residuals are at most `tol`. scipy's `ArpackNoConvergence` is raised where that
+    takes more than `max_products` products.
+    """
+    search = partial_spectrum(matrix, spectrum, max_products, generator)
+    found, values = ritz(matrix, search(known, count, tol))
+    while True:
+        everything = np.hstack([known, found])
+        if everything.shape[1] >= everything.shape[0] - 1:
+            return found
+        _, next_value = ritz(matrix, search(everything, 1, LOOKING * (spectrum[1] - spectrum[0])))
+        if next_value[0] >= values[-1] - tol:
+            return found
+        found, values = ritz(matrix, np.hstack([found, search(everything, 1, tol)]))
+        found, values = found[:, :count], values[:count]
+
+
+def partial_spectrum(matrix: Symmetric, spectrum: tuple[float, float], max_products: int, generator: np.random.RandomState) -> Any:
+    """search(known, count, tol): eigenvectors of the smallest eigenvalues that a Lanczos iteration finds beside the known ones.
+
+    It looks for the largest eigenvalues of ceiling - A, from which the known eigenvectors are moved below all others.
+    """
+    floor, ceiling = spectrum
+    length = (ceiling - floor) or 1.0
+
+    def search(known: Block, count: int, tol: float) -> Block:
+        n = known.shape[0]
+
+        def multiply(vector: Block) -> Block:
+            x = np.ascontiguousarray(vector).reshape(n)
+            image: Block = ceiling * x - matrix.times(x) - known @ (length * (known.T @ x))
+            return image
+
+        basis = min(n, max(2 * count + 1, LEAST_BASIS))
+        restarts = max(1, max_products // (basis - count))
+        options = {"tol": tol / length, "v0": generator.standard_normal(n), "ncv": basis, "maxiter": restarts}
+        _, vectors = eigsh(LinearOperator((n, n), matvec=multiply, dtype=np.float64), k=count, which="LA", **options)
+        left: Block = linalg.qr(vectors - known @ (known.T @ vectors), mode="economic")[0]
+        return left
+
+    return search
+
+
+def ritz(matrix: Symmetric, block: Block) -> tuple[Block, NDArray[np.float64]]:
+    """Return the Ritz vectors and values of the matrix in the span of an orthonormal block."""
+    values, turn = linalg.eigh(block.T @ matrix.times(block))
+    return block @ turn, values
