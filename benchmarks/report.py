@@ -267,7 +267,7 @@ def eigen_section(rows: list[Row], output: Path) -> Iterable[str]:
     yield "## Eigenvectors"
     yield (
         "The K smallest eigenvectors of the graph a fit ends with, from a cold start: seconds, and the largest residual relative to the "
-        "bound 2 max d of the spectrum. In a fit all but the first solve start from the last one and take a fraction of this."
+        "bound 2 max d of the spectrum. `rmgl_filtered` is the iteration on blocks of vectors that versions before 0.2 used."
     )
     graphs = list(dict.fromkeys(row["graph"] for row in rows))
     cells = {(row["graph"], row["method"]): row for row in rows}

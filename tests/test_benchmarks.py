@@ -28,7 +28,7 @@ def measured(tmp_path_factory):
     bench("proportion", "--quick", "--output", folder)
     bench("scale", "--quick", "--output", folder)
     bench("search", "--quick", "--output", folder, "--dataset", "left", "--only", "rmgl_tiles", "--only", "sklearn_brute")
-    bench("eigen", "--quick", "--output", folder, "--only", "rmgl_filtered", "--only", "lapack")
+    bench("eigen", "--quick", "--output", folder, "--only", "rmgl_lanczos", "--only", "lapack")
     bench("quality", "--quick", "--output", folder, "--only", "rmgl_defaults", "--only", "sklearn_spectral", "--only", "without_guidance")
     bench("complementary", "--quick", "--output", folder, "--only", "sklearn_spectral_our_scaling")
     bench("robustness", "--quick", "--output", folder)

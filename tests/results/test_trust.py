@@ -91,10 +91,10 @@ def test_noise_has_other_second_answers():
 
 def test_no_second_answers_where_they_would_say_nothing():
     vectors = np.zeros((10, 6))
-    few = Embedding(vectors, np.zeros(6), 0.0, 1, vectors)
+    few = Embedding(vectors, np.zeros(6), 0.0, 1)
     assert second_answers([], np.zeros(0), np.zeros(10, dtype=int), few, np.random.RandomState(0)) is None
     vectors = np.zeros((MOST_ENTITIES + 1, 2))
-    many = Embedding(vectors, np.zeros(2), 0.0, 1, vectors)
+    many = Embedding(vectors, np.zeros(2), 0.0, 1)
     assert second_answers([], np.zeros(0), np.zeros(MOST_ENTITIES + 1, dtype=int), many, np.random.RandomState(0)) is None
 
 

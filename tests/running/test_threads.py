@@ -8,7 +8,7 @@ import pytest
 from rmgl import RMGL, learn_layer
 from rmgl.edges import AllPairs, pair_list
 from rmgl.edges import all_pairs as module
-from rmgl.embedding import subspace
+from rmgl.embedding import lanczos
 from rmgl.running import progress
 from rmgl.running import threads as parallel
 from rmgl.running.progress import Stopwatch
@@ -67,7 +67,7 @@ def test_a_fit_is_the_same_for_any_number_of_threads(candidates, rng, monkeypatc
     monkeypatch.setattr(module, "PARALLEL_PAIRS", 1)
     monkeypatch.setattr(pair_list, "PARALLEL_ENTRIES", 1)
     monkeypatch.setattr(parallel, "cpu_count", lambda: 8)
-    monkeypatch.setattr(subspace, "PARALLEL_PRODUCTS", 1)
+    monkeypatch.setattr(lanczos, "PARALLEL_PRODUCTS", 1)
     centers = 2.0 * rng.normal(size=(5, 6))
     y = rng.integers(5, size=700)
     views = [centers[y] + rng.normal(size=(700, 6)), centers[y, :3] + rng.normal(size=(700, 3))]

@@ -1,4 +1,4 @@
-"""The eigen-solver of this package: Chebyshev-filtered subspace iteration."""
+"""The eigenvectors of this package: components first, then `eigsh` on single vectors, then a search for what it may have missed."""
 
 ENVIRONMENT = "main"
 PACKAGES = ["rmgl", "numba"]
