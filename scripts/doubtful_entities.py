@@ -51,7 +51,7 @@ def measure(views: dict[str, Any], classes: Any) -> tuple[Any, Any, str]:
     right = dict(zip(cluster.tolist(), names[known].tolist(), strict=True))
     found = np.array([right.get(label) for label in model.labels_.tolist()])
     confidence = standing_of(model.layers_, model.beta_, model.labels_, model.n_clusters_).confidence
-    return confidence, found != classes, model.report_.trust.split(":")[0]
+    return confidence, found != classes, model.report_.trust.word
 
 
 def main() -> None:
