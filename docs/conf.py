@@ -6,7 +6,6 @@ gallery, those in `docs/explained` explain the model and the method. What the bu
 
 from __future__ import annotations
 
-import builtins
 import os
 import re
 import sys
@@ -29,7 +28,7 @@ version = release = rmgl.__version__
 extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx.ext.mathjax",
+    "mathml",
     "myst_parser",
     "numpydoc",
     "sphinx_gallery.gen_gallery",
@@ -38,7 +37,6 @@ exclude_patterns = ["_build", "built/**/*.py", "explained"]
 source_suffix = {".rst": "restructuredtext", ".md": "markdown"}
 templates_path = ["_templates"]
 default_role = "literal"
-suppress_warnings = ["config.cache"]  # functions in sphinx_gallery_conf
 
 myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence", "deflist"]
 myst_heading_anchors = 3
@@ -59,9 +57,9 @@ COMMANDS = "```{commands}\n```"
 autodoc_typehints = "none"
 autosummary_generate = True
 autosummary_imported_members = False
-autodoc_default_options = {"members": True}
 numpydoc_show_class_members = False
 
+html_math_renderer = "mathml"
 html_theme = "pydata_sphinx_theme"
 html_title = f"rmgl {release}"
 html_static_path = ["_static"]
@@ -71,7 +69,7 @@ html_copy_source = False
 html_theme_options = {
     "show_prev_next": True,
     "navigation_with_keys": False,
-    "header_links_before_dropdown": 6,
+    "header_links_before_dropdown": 7,
     "navbar_align": "left",
     "footer_start": ["copyright"],
     "footer_end": [],
@@ -81,31 +79,12 @@ html_theme_options = {
 }
 html_context = {"default_mode": "auto"}
 
-FULL_SIZE = ("quick_start", "choosing_k", "new_samples")
-"""Examples that are run with all rows; the others in their quick form."""
-
-
-class Arguments:
-    """The command line of each script."""
-
-    def __call__(self, gallery: dict, script: dict) -> list[str]:
-        path = Path(script["src_file"])
-        builtins.__file__ = str(path)  # which a script may ask for, and which sphinx-gallery does not define
-        if path.parent.name != "examples":
-            return []
-        output = ["--output", str(ROOT / "docs" / "built" / "pictures")]
-        return output if path.stem in FULL_SIZE else ["--quick", *output]
-
-    def __repr__(self) -> str:
-        return "Arguments"
-
-
 sphinx_gallery_conf = {
     "examples_dirs": ["../examples", "explained"],
     "gallery_dirs": ["built/gallery", "built/explained"],
     "filename_pattern": r"\.py$",
     "ignore_pattern": r"__init__",
-    "reset_argv": Arguments(),
+    "reset_argv": "gallery_scripts.arguments",
     "within_subsection_order": "FileNameSortKey",
     "download_all_examples": False,
     "show_memory": False,

@@ -29,9 +29,14 @@ class Page(HTMLParser):
                 self.anchors.add(value or "")
 
 
+def pages_of(site: Path) -> list[Path]:
+    """All HTML files but the templates that a theme leaves among its static files."""
+    return sorted(path for path in site.rglob("*.html") if "_static" not in path.relative_to(site).parts)
+
+
 def dead_links(site: Path) -> list[str]:
     """One sentence for each link that leads nowhere."""
-    pages = {path.resolve(): Page(path.read_text(encoding="utf-8")) for path in sorted(site.rglob("*.html"))}
+    pages = {path.resolve(): Page(path.read_text(encoding="utf-8")) for path in pages_of(site)}
     found = []
     for path, page in pages.items():
         for link in dict.fromkeys(page.links):
@@ -49,8 +54,7 @@ def dead_links(site: Path) -> list[str]:
 
 def main() -> None:
     site = Path(sys.argv[1])
-    n_pages = len(list(site.rglob("*.html")))
-    found = dead_links(site)
+    n_pages, found = len(pages_of(site)), dead_links(site)
     for sentence in found:
         print(sentence)
     print(f"{n_pages} pages, {len(found)} dead internal links")
