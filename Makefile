@@ -5,7 +5,7 @@ BIN := .venv/bin
 # Spread over the cores; tests/conftest.py says how.
 SPREAD := --numprocesses auto
 
-.PHONY: demo test test-slow test-lowest fuzz lint hooks release-check pictures bench clean
+.PHONY: demo docs test test-slow test-lowest fuzz lint hooks release-check pictures bench clean
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
@@ -56,9 +56,16 @@ hooks: .venv/installed-dev
 release-check: .venv/installed-release
 	$(BIN)/python scripts/check_release.py
 
-pictures: demo
+# The pictures of the README; that of the page needs a browser (apt-get install chromium).
+pictures: demo .venv/installed-dev
 	mkdir -p docs/images
 	cp demo/embedding.png demo/layers.png docs/images/
+	$(BIN)/python scripts/picture_of_page.py demo/report.html docs/images/report.png
+
+# The site, in docs/_build/html; some minutes, because the gallery runs. Warnings and dead links are errors.
+docs: .venv/installed-docs
+	$(BIN)/python -m sphinx -W --keep-going --quiet -b html docs docs/_build/html
+	$(BIN)/python scripts/check_links.py docs/_build/html
 
 # Some hours with everything; `make bench QUICK=--quick` takes a few minutes. Competitors run where their environments are there; the first
 # run with everything makes them.
@@ -69,4 +76,4 @@ bench: .venv/installed-bench
 	$(BIN)/python -m benchmarks report --output $(if $(QUICK),benchmarks/results/quick --results benchmarks/results/quick,docs)
 
 clean:
-	rm -rf .venv .venv-lowest demo dist .coverage .pytest_cache .mypy_cache .ruff_cache
+	rm -rf .venv .venv-lowest demo dist docs/_build docs/built .coverage .pytest_cache .mypy_cache .ruff_cache

@@ -1,4 +1,5 @@
-"""Choosing K: `n_clusters="auto"` on digits that have clusters, and on data that has none.
+"""Choosing K: digits that have clusters, and data that has none
+=============================================================
 
 This example shows how RMGL chooses the number of clusters (the K with the largest modularity times the square of stability), what the
 other curves mean, and when not to trust the answer. Data without clusters also give some K, but with low confidence. Even where the

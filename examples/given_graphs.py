@@ -1,7 +1,8 @@
-"""Given graphs: the groups of a multi-layer network, such as people connected by friendship, work and messages.
+"""Given graphs: the groups of a multi-layer network
+=================================================
 
-This example shows how to cluster graphs that you already have, without features. `SCML(precomputed=True)` takes one adjacency matrix per
-layer (from networkx: `nx.to_scipy_sparse_array(graph)`) and merges the layers. Each layer here merges another two of the six groups.
+This example shows how to cluster graphs that you already have, without features. ``SCML(precomputed=True)`` takes one adjacency matrix per
+layer (from networkx: ``nx.to_scipy_sparse_array(graph)``) and merges the layers. Each layer here merges another two of the six groups.
 """
 
 import argparse

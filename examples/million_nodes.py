@@ -1,7 +1,8 @@
-"""A million nodes: two views of a Gaussian mixture of 20 classes, with every layer certified to be the exact one over all pairs.
+"""A million nodes, with every layer certified to be exact
+=======================================================
 
-This example shows how long each stage of such a fit takes, and how to check the certificate of a layer. According to `docs/performance.md`
-it takes about half an hour on two cores and 11 GiB of memory; `--quick` uses 3000 rows. With a number for beta, RMGL skips the automatic
+This example shows how long each stage of such a fit takes, and how to check the certificate of a layer. According to ``docs/performance.md``
+it takes about half an hour on two cores and 11 GiB of memory; ``--quick`` uses 3000 rows. With a number for beta, RMGL skips the automatic
 choice (a consensus layer, weights of the views, guidance), which would take several times as long.
 """
 

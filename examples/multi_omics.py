@@ -1,6 +1,7 @@
-"""Multi-omics: cells measured by RNA counts and surface proteins, in a MuData object; some cells have only one of the two.
+"""Multi-omics: cells with RNA and protein, some with only one of the two
+======================================================================
 
-This example shows how to go from MuData to clusters and back (`rmgl.from_mudata`, `fit`, `rmgl.to_mudata`), and what the report says.
+This example shows how to go from MuData to clusters and back (``rmgl.from_mudata``, ``fit``, ``rmgl.to_mudata``), and what the report says.
 RNA does not separate CD4 from CD8 T cells, protein not monocytes from dendritic cells; so cells that have only one of the two are placed
 after the fit, and some of them cannot be told apart. Needs 'rmgl[plot,scverse]'.
 """

@@ -1,7 +1,8 @@
-"""New samples: a model fitted on 80 % of the digits labels the other 20 %, also where half of their views are missing.
+"""New samples: labels for rows that the model has not seen
+========================================================
 
-This example shows how to use `predict`, how to read the shares of edge weight in `predict_proba` as confidence, how to see with
-`by_view=True` where the views disagree, and how to `save` and `load` a model. Labels are used for scoring only.
+This example shows how to use ``predict``, how to read the shares of edge weight in ``predict_proba`` as confidence, how to see with
+``by_view=True`` where the views disagree, and how to ``save`` and ``load`` a model. Labels are used for scoring only.
 """
 
 import argparse

@@ -1,6 +1,7 @@
-"""Quick start: ten clusters of handwritten digits from six descriptions of each, with all parameters chosen from the data.
+"""Quick start: ten clusters of handwritten digits
+===============================================
 
-This example shows how to fit `RMGL` on several views of the same entities, how to read its report, and how to draw its common embedding.
+This example shows how to fit ``RMGL`` on several views of the same entities, how to read its report, and how to draw its common embedding.
 The picture shows each cluster with the mean image of its digits, and marks the digits that are in the cluster of another digit.
 """
 

@@ -1,6 +1,7 @@
-"""Which view matters: six views of handwritten digits, and a seventh that is pure noise.
+"""Which view matters: six views of digits, and one of noise
+=========================================================
 
-This example shows how to read `view_weights_` (how much a view counts) and `view_roughness_` (how badly its layer agrees with the others).
+This example shows how to read ``view_weights_`` (how much a view counts) and ``view_roughness_`` (how badly its layer agrees with the others).
 Both are found without labels. The right panel compares them with labels, by clustering each view alone and all views without it.
 """
 

@@ -29,7 +29,7 @@ IN_WHEEL = {
     "rmgl/page/files/page.js",
 }
 IN_SOURCES = {"pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", "CITATION.cff", "src/rmgl/py.typed", "tests/conftest.py"}
-LEAST_NMI = 0.945  # of the demo, as in tests/experiments/test_uci.py
+LEAST_NMI = 0.945  # of the demo
 
 
 def build() -> tuple[Path, Path]:

@@ -314,13 +314,11 @@ def test_the_demo_prints_layers_and_scores(small_digits, capsys):
     assert "UCI handwritten digits" in out
     lines = out.splitlines()
     head = next(n for n, line in enumerate(lines) if line.startswith("layer"))
-    assert [line.split()[:3] for line in lines[head + 1 : head + 7]] == [
-        [name, "100", beta] for name, beta in zip(small_digits, ["2", "2", "2", "20", "7", "1"], strict=True)
-    ]
-    scores = {line.split()[0]: float(line.split()[1]) for line in lines if "k-means seeds" in line}
+    assert [line.split()[0] for line in lines[head + 1 : head + 9]] == [*small_digits, "consensus", "neighbors"]
+    scores = {line.split()[0]: float(line.split()[1]) for line in lines if line.startswith(("NMI", "accuracy"))}
     assert scores.keys() == {"NMI", "accuracy"}
     assert all(0.5 < score <= 1 for score in scores.values())
-    assert "over 20 k-means seeds" in out
+    assert "trust " in out
     assert "written: " not in out
 
 
@@ -343,12 +341,3 @@ def test_the_demo_fails_in_one_line(monkeypatch, capsys):
     monkeypatch.setattr(uci_digits, "load_uci_digits", damaged)
     assert run("demo") == 2
     assert capsys.readouterr().err == "rmgl: the data file is damaged\n"
-
-
-def test_scores_of_the_demo_are_those_of_k_means():
-    from rmgl import RMGL
-    from rmgl.commands import demo_scores
-
-    views, target = planted_views()
-    scores = demo_scores(RMGL(3, random_state=0).fit(views), target, n_seeds=2)
-    assert scores == {"NMI": [pytest.approx(1.0)] * 2, "accuracy": [1.0, 1.0]}

@@ -239,7 +239,7 @@ def predict(model: Path, inputs: tuple[Path, ...], output: Path, id_column: str 
 @FORCE
 @JOBS
 def demo(output: Path | None, force: bool, jobs: int) -> None:
-    """Cluster the UCI digits, which come with rmgl, with the paper's parameters and compare with the true digits."""
+    """Cluster the UCI digits, which come with rmgl, into ten clusters and compare these with the true digits."""
     with in_one_line(*REFUSED):
         if output is not None:
             check_folder(output, force)

@@ -69,6 +69,23 @@ def test_missing_entities_do_not_count(fitted):
     check_against_slow(model.explain(views), views, model.labels_, by_name)  # the model remembers what was missing
 
 
+def test_some_views_explain_clusters_also_where_entities_are_in_none_of_them(fitted):
+    _, views = fitted
+    lost = np.arange(90) % 3 == 0
+    views = {**views, "counts": np.where(lost[:, None], np.nan, views["counts"])}
+    model = RMGL(3, random_state=0).fit(views)
+    part = model.explain({"counts": views["counts"]})
+    whole = model.explain(views)
+    np.testing.assert_array_equal(part.effect_size, whole.effect_size[whole.view == "counts"])
+    tables = {name: pd.DataFrame(X, index=[f"cell {i}" for i in range(90)]).dropna() for name, X in views.items()}
+    aligned = RMGL(3, align="outer", random_state=0).fit(tables)
+    of_tables, of_all = aligned.explain({"counts": tables["counts"]}), aligned.explain(tables)
+    np.testing.assert_array_equal(of_tables.effect_size, of_all.effect_size[of_all.view == "counts"])
+    assert of_tables.n_inside.sum() + of_tables.n_outside.sum() == 3 * 8 * 60
+    with pytest.raises(ValueError, match="row 'cell x' of view 'counts' was not in the fit"):
+        aligned.explain({"counts": tables["counts"].rename(index={"cell 1": "cell x"})})
+
+
 def test_saved_models_and_tables(fitted, tmp_path):
     model, views = fitted
     model.save(tmp_path / "m.rmgl")

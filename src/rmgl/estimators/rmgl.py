@@ -35,7 +35,7 @@ from rmgl.model.view_problem import ViewProblem
 from rmgl.model.without_fragments import without_fragments
 from rmgl.placing.new_views import new_views, scaled_like
 from rmgl.placing.placement import Placed, Placement
-from rmgl.results.explain import Explanation, check_feature_names, check_same_entities, explain_clusters
+from rmgl.results.explain import Explanation, check_feature_names, check_same_entities, explain_clusters, with_all_entities
 from rmgl.results.hierarchy import Level, levels_of
 from rmgl.results.outliers import mean_lengths, outlier_scores
 from rmgl.results.report import Report, about_unconnected, describe_views, make_report, unconnected
@@ -467,8 +467,10 @@ class RMGL(ViewsClusterer):
         return text if get_config()["display"] == "text" else {**text, "text/html": self._repr_html_()}
 
     def _views_again(self, X: Any, observed: Any) -> Views:
-        """The views of the fit, given again."""
-        return check_same_entities(self._views, new_views(self._views, X, self.views, align=self.align, observed=observed))
+        """The views of the fit, or some of them, given again; an entity may be in none of these."""
+        rows = with_all_entities(self._views, X, self.align)
+        again = new_views(self._views, rows, self.views, align=self.align, observed=observed, everyone=False)
+        return check_same_entities(self._views, again)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to one file of arrays and JSON, which `load` reads; by custom its name ends in .rmgl.

@@ -16,8 +16,13 @@ from rmgl.views.scaling import Scaler
 from rmgl.views.views import Views
 
 
-def new_views(fitted: Views, data: Any, blocks: Any = None, *, align: str | None = None, observed: Any = None) -> Views:
-    """Check new rows against the views that a model was fitted on; views that are not given are missing for all rows."""
+def new_views(
+    fitted: Views, data: Any, blocks: Any = None, *, align: str | None = None, observed: Any = None, everyone: bool = True
+) -> Views:
+    """Check new rows against the views that a model was fitted on; views that are not given are missing for all rows.
+
+    Unless `everyone` is False, every row must be in some view.
+    """
     if isinstance(data, list | tuple) and is_collection_of_views(data):
         if len(data) != len(fitted.names):
             raise ValueError(
@@ -37,7 +42,7 @@ def new_views(fitted: Views, data: Any, blocks: Any = None, *, align: str | None
             align = None  # rows without labels are taken to be in the same order
     if isinstance(data, Views):
         blocks = align = observed = None
-    new = Views.of(data, blocks, align=align, observed=observed, least=0)
+    new = Views.of(data, blocks, align=align, observed=observed, least=0, everyone=everyone)
     unknown = [name for name in new.names if name not in fitted.names]
     if unknown:
         raise ValueError(f"the model has no views {unknown}: it was fitted on {list(fitted.names)}; rename the views or leave them out")

@@ -130,6 +130,21 @@ def _explain_view(views: Views, view: int, labels: NDArray[np.intp], n_clusters:
     }
 
 
+def with_all_entities(fitted: Views, data: Any, align: str | None) -> Any:
+    """Give tables that were aligned by row label at the fit the rows of the fit again; those that a table does not have become NaN."""
+    if align is None or fitted.index is None or not isinstance(data, Mapping | list | tuple):
+        return data
+    named = data.items() if isinstance(data, Mapping) else zip(fitted.names, data, strict=False)
+    tables = {str(name): X for name, X in named if X is not None}
+    if len(tables) > len(fitted.names) or not all(hasattr(X, "reindex") for X in tables.values()):
+        return data
+    for name, X in tables.items() if align == "outer" else ():
+        unknown = X.index[~X.index.isin(fitted.index)]
+        if len(unknown):
+            raise ValueError(f"row {unknown[0]!r} of view {name!r} was not in the fit: give the entities of the fit again")
+    return {name: X.reindex(fitted.index) for name, X in tables.items()}
+
+
 def check_same_entities(fitted: Views, views: Views) -> Views:
     """Check that views given again have the rows of the fitted ones; a row that is missing there, or was at the fit, is left out."""
     if views.n_rows != fitted.n_rows:

@@ -75,14 +75,16 @@ class Views:
         align: str | None = None,
         observed: Any = None,
         least: int = 2,
+        everyone: bool = True,
         index: NDArray[Any] | None = None,
         columns: tuple[tuple[str, ...] | None, ...] = (),
     ) -> Views:
         """Make views from a list, tuple or dict of 2-D inputs, or from one 2-D input and its column `blocks`.
 
         Rows that are NaN in every column, or False in the masks `observed`, are missing from their view. `align` matches tables by their
-        row labels: "outer" keeps every entity of any table, "inner" those of all tables. A view needs at least `least` rows.
-        `index` and `columns` name the rows and columns of arrays, which have no names of their own.
+        row labels: "outer" keeps every entity of any table, "inner" those of all tables. A view needs at least `least` rows, and every
+        entity some view, unless `everyone` is False. `index` and `columns` name the rows and columns of arrays, which have no names of
+        their own.
         """
         if isinstance(data, Views):
             given = [f"{name}=" for name, value in (("observed", observed), ("align", align), ("views", blocks)) if value is not None]
@@ -90,7 +92,7 @@ class Views:
                 raise ValueError(
                     f"{given[0]} is for arrays and tables, but the input is a Views, which includes it already: leave {given[0]} out"
                 )
-            return data.checked(least)
+            return data.checked(least, everyone)
         if hasattr(data, "obs_names"):
             kind = "mudata(mdata)" if hasattr(data, "mod") else "anndata(adata, ['X', ...])"
             raise TypeError(f"the input is of type {type(data).__name__}, but arrays or tables were expected: use rmgl.from_{kind}")
@@ -118,10 +120,10 @@ class Views:
         check_same_rows(named, matrices)
         present = present if any(rows is not None for rows in present) else ()
         views = cls(names, matrices, present, row_labels(named) if index is None else index, columns or column_names(named))
-        views.check_entities(least)
+        views.check_entities(least, everyone)
         return views
 
-    def checked(self, least: int = 2) -> Views:
+    def checked(self, least: int = 2, everyone: bool = True) -> Views:
         """Check views that users pass back, whose arrays may have been changed since, and return them."""
         for view, (name, X) in enumerate(zip(self.names, self.matrices, strict=True)):
             if sparse.issparse(X):
@@ -134,11 +136,11 @@ class Views:
                 )
             if self.observed_rows(view) is not None:
                 sound_indices(f"the observed rows of view {name!r}", self.observed_rows(view), self.n_rows)
-        self.check_entities(least)
+        self.check_entities(least, everyone)
         return self
 
-    def check_entities(self, least: int = 2) -> None:
-        """Check that every entity is in some view, and that every view has at least `least` of them."""
+    def check_entities(self, least: int = 2, everyone: bool = True) -> None:
+        """Check that every view has at least `least` entities and, if `everyone` has to be in some view, that no entity is in none."""
         in_some_view = np.zeros(self.n_rows, dtype=bool)
         for view, name in enumerate(self.names):
             rows = self.observed_rows(view)
@@ -148,7 +150,7 @@ class Views:
                 )
             in_some_view[slice(None) if rows is None else rows] = True
         in_none = np.flatnonzero(~in_some_view)
-        if in_none.size:
+        if everyone and in_none.size:
             raise ValueError(f"{named_rows(in_none, self.index)} missing from every view, but an entity must be in at least one: drop it")
 
     @property

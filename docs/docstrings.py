@@ -1,0 +1,55 @@
+"""Docstrings of the package are plain text with formulas; this turns them into the markup that Sphinx reads.
+
+Formulas that stand indented between paragraphs become literal blocks. In sentences, characters that are markup are escaped: `x_` is a reference
+there, and `|x|` a substitution. What stands in backticks or in doctests is left alone.
+"""
+
+from __future__ import annotations
+
+import re
+
+HEADING = re.compile(r"^-{3,}\s*$")
+PARAMETER = re.compile(r"^(?P<name>[\w, *]+?)( : (?P<kind>.*))?$")
+CODE = re.compile(r"(`[^`]*`)")
+
+
+def prepare_docstring(app: object, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:
+    """Change the lines in place, before numpydoc reads them."""
+    prepared, literal, doctest = [], False, False
+    in_sections = ""
+    for place, line in enumerate(lines):
+        following = lines[place + 1] if place + 1 < len(lines) else ""
+        if HEADING.match(following) and line.strip():
+            in_sections, literal, doctest = line.strip(), False, False
+        indent = len(line) - len(line.lstrip())
+        if not line.strip():
+            doctest = False
+            prepared.append(line)
+            continue
+        if line.lstrip().startswith(">>>"):
+            doctest = True
+        if not in_sections and indent >= 4 and not literal and not doctest:
+            prepared += ["::", ""]
+            literal = True
+        if indent == 0 and not in_sections:
+            literal = False
+        if literal or doctest or HEADING.match(line) or HEADING.match(following):
+            prepared.append(line)
+        elif in_sections in ("Parameters", "Attributes", "Returns") and indent == 0:
+            found = PARAMETER.match(line)
+            prepared.append(line if found is None or not found["kind"] else f"{found['name']} : {escaped(found['kind'])}")
+        else:
+            prepared.append(escaped(line))
+    lines[:] = prepared
+
+
+def escaped(text: str) -> str:
+    """A line of a paragraph in which only backticks are markup.
+
+    Examples
+    --------
+    >>> print(escaped("|x| and alpha_ of `beta_`, K*N"))
+    \\|x\\| and alpha\\_ of `beta_`, K\\*N
+    """
+    parts = CODE.split(text)
+    return "".join(part if place % 2 else re.sub(r"(\||\*|(?<=\w)_(?!\w))", r"\\\1", part) for place, part in enumerate(parts))
