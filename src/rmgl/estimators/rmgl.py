@@ -284,6 +284,7 @@ class RMGL(ViewsClusterer):
         self._check_parameters()
         n_threads = number_of_workers(self.n_jobs)
         views = Views.of(X, self.views, align=self.align, observed=observed)
+        views.refuse_gaps("")
         self._note_views(X, views)
         if self.automatic:
             views = views.without_empty_rows().compressed()
@@ -365,6 +366,7 @@ class RMGL(ViewsClusterer):
         if not is_collection_of_views(X) and not isinstance(X, Views) and getattr(X, "ndim", 2) == 2:
             validate_data(self, X, reset=False, skip_check_array=True)
         new = new_views(self._views, X, self.views, align=self.align, observed=observed)
+        new.refuse_gaps("")
         with single_threaded("blas"):
             return self._placement().place(scaled_like(self._scalers, new))
 
@@ -466,7 +468,9 @@ class RMGL(ViewsClusterer):
 
     def _views_again(self, X: Any, observed: Any) -> Views:
         """The views of the fit, given again."""
-        return check_same_entities(self._views, new_views(self._views, X, self.views, align=self.align, observed=observed))
+        again = new_views(self._views, X, self.views, align=self.align, observed=observed)
+        again.refuse_gaps("")
+        return check_same_entities(self._views, again)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to one file of arrays and JSON, which `load` reads; by custom its name ends in .rmgl.
@@ -657,6 +661,7 @@ class RMGL(ViewsClusterer):
             converged=self.converged_,
             fragments=self.fragments_,
             everyone=everyone,
+            columns=views.describe_columns(self._scalers),
             random_state=random_state,
         )
 

@@ -95,7 +95,9 @@ def learn_layer(
         raise ValueError(f"tol={tol!r} must be a number >= 0")
     if not (max_iter is None or (isinstance(max_iter, Integral) and max_iter >= 1)):
         raise ValueError(f"max_iter={max_iter!r} must be a whole number >= 1, or None")
-    views = Views.of({name: X}).scaled(scale)
+    views = Views.of({name: X})
+    views.refuse_gaps("")
+    views = views.scaled(scale)
     if start is not None and (np.shape(start) != (views.n_rows,) or not np.isfinite(start).all()):
         raise ValueError(
             f"start must hold {views.n_rows} finite numbers, one for each row of the view: use `potentials` of a layer of as many rows"

@@ -13,7 +13,7 @@ from rmgl.views.check_view import LARGEST_VALUE, is_collection_of_views
 from rmgl.views.incomplete import check_observed
 from rmgl.views.matrix import Matrix
 from rmgl.views.scaling import Scaler
-from rmgl.views.views import Views
+from rmgl.views.views import Views, where_any
 
 
 def new_views(fitted: Views, data: Any, blocks: Any = None, *, align: str | None = None, observed: Any = None) -> Views:
@@ -37,7 +37,8 @@ def new_views(fitted: Views, data: Any, blocks: Any = None, *, align: str | None
             align = None  # rows without labels are taken to be in the same order
     if isinstance(data, Views):
         blocks = align = observed = None
-    new = Views.of(data, blocks, align=align, observed=observed, least=0)
+    encodings = dict(zip(fitted.names, fitted.encodings or [None] * len(fitted.names), strict=True))
+    new = Views.of(data, blocks, align=align, observed=observed, least=0, encodings=encodings)
     unknown = [name for name in new.names if name not in fitted.names]
     if unknown:
         raise ValueError(f"the model has no views {unknown}: it was fitted on {list(fitted.names)}; rename the views or leave them out")
@@ -49,7 +50,9 @@ def new_views(fitted: Views, data: Any, blocks: Any = None, *, align: str | None
     _leave_out_empty(fitted, matrices, present)
     named = [new.columns[given[name]] if new.columns and name in given else None for name in fitted.names]
     columns = tuple(own or known for own, known in zip(named, fitted.columns or [None] * len(named), strict=True))
-    return Views(fitted.names, tuple(matrices), tuple(map(np.flatnonzero, present)), new.index, columns if any(columns) else ())
+    rows, names = tuple(map(np.flatnonzero, present)), columns if any(columns) else ()
+    gaps = where_any(new.missing_cells(given[name]) if name in given else None for name in fitted.names)
+    return Views(fitted.names, tuple(matrices), rows, new.index, names, gaps=gaps, encodings=fitted.encodings)
 
 
 def _leave_out_empty(fitted: Views, matrices: Sequence[Matrix], present: Sequence[NDArray[np.bool_]]) -> None:

@@ -57,6 +57,8 @@ class ViewReport:
     """Number of entities that are missing from this view."""
     n_empty: int
     """Number of rows of zeros, which are treated as missing."""
+    columns: list[str] = field(default_factory=list)
+    """What columns were taken for, and why, where they are not all numbers; and those that are left out."""
 
 
 @record
@@ -149,6 +151,7 @@ class Report:
             without = f" {view.n_missing} entities are missing from this view." if view.n_missing else ""
             without += f" {view.n_empty} rows of zeros are treated as missing." if view.n_empty else ""
             lines.append(f"Scale: {view.name}: {view.scale} ({view.scale_reason}).{without}")
+            lines += [f"Column: {view.name}: {sentence}." for sentence in view.columns]
         if self.automatic:
             lines += self._choices()
             if self.consensus_share > 0:
@@ -234,11 +237,13 @@ def make_report(
     converged: bool,
     fragments: NDArray[np.intp],
     everyone: Views,
+    columns: Sequence[list[str]],
     random_state: np.random.RandomState,
 ) -> Report:
     """The report of a fit to `views`; `everyone` holds the views of all entities, also of those that are placed later.
 
-    Evidence is taken from the graph of the choice, or else from the layers themselves.
+    Evidence is taken from the graph of the choice, or else from the layers themselves. `columns` says of each view what its columns were
+    taken for.
     """
     graph = weighted_sum([layer.adjacency for layer in layers], beta.tolist()) if choice.graph is None else choice.graph
     given = np.array([layer.given for layer in layers])
@@ -251,7 +256,7 @@ def make_report(
         automatic=automatic,
         n_neighbors=n_neighbors,
         consensus=any(layer.role == "consensus" for layer in layers),
-        views=describe_views(views, scales, layers, beta, choice, everyone),
+        views=describe_views(views, scales, layers, beta, choice, everyone, columns),
         eigengap=eigengap(graph, embedding),
         within=share_inside(sparse.csr_array(graph), labels),
         exact=all(layer.exact for layer in layers),
@@ -299,7 +304,13 @@ def largest_degree(layers: Sequence[Layer], beta: NDArray[np.float64]) -> float:
 
 
 def describe_views(
-    views: Views, scales: Sequence[tuple[str, str]], layers: Sequence[Layer], beta: NDArray[np.float64], choice: Choice, everyone: Views
+    views: Views,
+    scales: Sequence[tuple[str, str]],
+    layers: Sequence[Layer],
+    beta: NDArray[np.float64],
+    choice: Choice,
+    everyone: Views,
+    columns: Sequence[list[str]],
 ) -> list[ViewReport]:
     """The part of the report on each view; `everyone` holds the views of all entities, also those that were placed."""
     own = [(layer, float(b)) for layer, b in zip(layers, beta, strict=True) if layer.role == "view"]
@@ -314,6 +325,7 @@ def describe_views(
             roughness=None if choice.roughness is None else float(choice.roughness[m]),
             n_missing=everyone.n_missing[m],
             n_empty=everyone.n_empty[m] if everyone.n_empty else 0,
+            columns=columns[m],
         )
         for m, (name, (layer, b)) in enumerate(zip(views.names, own, strict=True))
     ]
