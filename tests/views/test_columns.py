@@ -109,7 +109,8 @@ def test_other_tables_work_like_pandas():
     for given_table in (table.convert_dtypes(), other, pa.Table.from_pandas(table)):
         np.testing.assert_allclose(Views.of({"t": given_table}).scaled("auto").matrices[0], wanted, atol=1e-12)
     pieces = Views.of(pa.Table.from_pandas(table), {"a": ["age", "sex"], "b": ["site"]})
-    assert pieces.names == ("a", "b") and pieces.columns[1] == ("site = Bonn", "site = Jena", "site = Ulm", UNSEEN)
+    assert pieces.names == ("a", "b")
+    assert pieces.columns[1] == ("site = Bonn", "site = Jena", "site = Ulm", UNSEEN)
 
 
 def test_types_of_pandas_become_the_same_numbers():
