@@ -31,7 +31,7 @@ ERRORS = {
     "different rows": ([A, A[:-1]], {}, r"view 'view_1' has 19 rows but view 'view_0' has 20: every view needs the same entities"),
     "NaN": (
         {"a": A, "b": with_entry(np.nan)},
-        {},
+        {"missing": "error"},
         r"view 'b' has NaN in 1 entries of 1 of 20 rows that hold other values \(first: row 4, column 1\): fill them",
     ),
     "inf": ({"a": with_entry(np.inf), "b": A}, {}, r"view 'a' has infinity in 1 of 20 rows \(first: row 4, column 1\)"),
@@ -42,10 +42,10 @@ ERRORS = {
     ),
     "missing in table": (
         {"t": pd.DataFrame(A).mask(pd.DataFrame(A) > 1)},
-        {},
+        {"missing": "error"},
         r"view 't' has NaN in \d+ entries of \d+ of 20 rows that hold",
     ),
-    "masked": ([np.ma.masked_greater(A, 1)], {}, r"view 'view_0' has NaN in \d+ entries of \d+ of 20 rows that hold"),
+    "masked": ([np.ma.masked_greater(A, 1)], {"missing": "error"}, r"view 'view_0' has NaN in \d+ entries of \d+ of 20 rows that hold"),
     "no rows": ([A, np.empty((0, 3))], {}, r"view 'view_1': Found array with 0 sample\(s\)"),
     "no columns": ([A, np.empty((20, 0))], {}, r"view 'view_1': Found array with 0 feature\(s\)"),
     "no views": ([], {}, r"no views were given: pass at least one 2-D array"),

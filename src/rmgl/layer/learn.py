@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from rmgl.edges import Vector, find_candidates, resolve
+from rmgl.edges.space import space_of
 from rmgl.layer.certified import check_magnitudes, find_solver, solve_certified
 from rmgl.layer.result import Layer, Origin
 from rmgl.running.threads import number_of_workers, team_of
@@ -43,7 +44,7 @@ def learn_layer(
     Parameters
     ----------
     X : array, DataFrame or sparse matrix of shape (N, D)
-        One view.
+        One view. Single cells may be NaN: distances are then estimated from the columns that two rows share (`rmgl.edges.gaps`).
     alpha : float > 0
         Weight of the squared Frobenius norm; larger values give more edges.
     scale : {"minmax", "standard", "unit", "none"}
@@ -95,9 +96,7 @@ def learn_layer(
         raise ValueError(f"tol={tol!r} must be a number >= 0")
     if not (max_iter is None or (isinstance(max_iter, Integral) and max_iter >= 1)):
         raise ValueError(f"max_iter={max_iter!r} must be a whole number >= 1, or None")
-    views = Views.of({name: X})
-    views.refuse_gaps("")
-    views = views.scaled(scale)
+    views = Views.of({name: X}).scaled(scale)
     if start is not None and (np.shape(start) != (views.n_rows,) or not np.isfinite(start).all()):
         raise ValueError(
             f"start must hold {views.n_rows} finite numbers, one for each row of the view: use `potentials` of a layer of as many rows"
@@ -105,7 +104,7 @@ def learn_layer(
     alpha = float(positive_per_view(alpha, views.names, "alpha")[0])
     with team_of(number_of_workers(n_jobs)) as team:
         wanted = resolve(views.matrices[0], alpha, candidates)
-        pairs = find_candidates(name, views.matrices[0], alpha, wanted, in_parts=team.in_parts)
+        pairs = find_candidates(name, space_of(views.matrices[0], views.missing_cells(0)), alpha, wanted, in_parts=team.in_parts)
         check_magnitudes(name, alpha, pairs.distances)
         _, layer = solve_certified(Origin(name), pairs, alpha, solver=solver, tol=tol, max_iter=max_iter, start=start)
     if layer.status != "converged":

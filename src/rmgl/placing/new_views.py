@@ -47,17 +47,22 @@ def new_views(fitted: Views, data: Any, blocks: Any = None, *, align: str | None
     for view, name in enumerate(fitted.names):
         matrices.append(_rows_like(fitted, view, new, given.get(name)))
         present.append(new.mask(given[name]) if name in given else np.zeros(new.n_rows, dtype=bool))
-    _leave_out_empty(fitted, matrices, present)
+    gaps = where_any(new.missing_cells(given[name]) if name in given else None for name in fitted.names)
+    _leave_out_empty(fitted, matrices, present, gaps)
     named = [new.columns[given[name]] if new.columns and name in given else None for name in fitted.names]
     columns = tuple(own or known for own, known in zip(named, fitted.columns or [None] * len(named), strict=True))
     rows, names = tuple(map(np.flatnonzero, present)), columns if any(columns) else ()
-    gaps = where_any(new.missing_cells(given[name]) if name in given else None for name in fitted.names)
     return Views(fitted.names, tuple(matrices), rows, new.index, names, gaps=gaps, encodings=fitted.encodings)
 
 
-def _leave_out_empty(fitted: Views, matrices: Sequence[Matrix], present: Sequence[NDArray[np.bool_]]) -> None:
-    """Treat rows of zeros as missing in views where the fit did so, unless the row has no other view."""
+def _leave_out_empty(
+    fitted: Views, matrices: Sequence[Matrix], present: Sequence[NDArray[np.bool_]], gaps: Sequence[NDArray[np.bool_] | None]
+) -> None:
+    """Treat rows of zeros as missing in views where the fit did so, unless the row has no other view, or lacks some cells only."""
     nonzero = [np.asarray((X != 0).sum(axis=1)).ravel() > 0 for X in matrices]
+    nonzero = [
+        filled if own is None else filled | own.any(axis=1) for filled, own in zip(nonzero, gaps or [None] * len(nonzero), strict=True)
+    ]
     elsewhere = np.any([own & filled for own, filled in zip(present, nonzero, strict=True)], axis=0)
     for view, n_empty in enumerate(fitted.n_empty):
         if n_empty:
@@ -95,6 +100,6 @@ def _rows_like(fitted: Views, view: int, new: Views, place: int | None) -> Matri
         raise ValueError(
             f"column {wrong} of view {name!r} is {found[wrong]!r}, but {known[wrong]!r} in the fitted one: put columns in the same order"
         )
-    if sparse.issparse(X):
+    if sparse.issparse(X) and new.missing_cells(place) is None:
         return sparse.csr_array(rows)
     return rows.toarray() if sparse.issparse(rows) else rows

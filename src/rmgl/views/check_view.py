@@ -106,7 +106,9 @@ def _encoded(name: str, X: Any, encoding: Encoding | None) -> tuple[Any, Encodin
             return plain_numbers(X), None
         return found(X), found
     except (ValueError, TypeError) as error:
-        raise type(error)(f"view {name!r}: {error}{_text_columns(X) if encoding is NUMBERS else ''}") from error
+        raise (TypeError if isinstance(error, TypeError) else ValueError)(
+            f"view {name!r}: {error}{_text_columns(X) if encoding is NUMBERS else ''}"
+        ) from error
 
 
 def _without_arrays(message: str) -> str:

@@ -42,6 +42,10 @@ DATE = re.compile(r"\d{4}[-/]\d{1,2}[-/]\d{1,2}([ T]\d{1,2}:\d{2}(:\d{2}(\.\d+)?
 """Dates whose order of year, month and day is clear: 2024-03-01, with a time or not, 2024/3/1, and 1.3.2024."""
 
 
+class LikelyIds(ValueError):
+    """A column of texts that are nearly all different."""
+
+
 @record
 @dataclass(frozen=True)
 class TableColumn:
@@ -84,6 +88,12 @@ class Encoding:
         """Which columns of numbers are measured, and not zeros and ones of a category."""
         kinds = [column.kind in MEASURED for column in self.columns for _ in column.features]
         return np.array([*kinds, False] if self.has_categories else kinds, dtype=bool)
+
+    @cached_property
+    def first_features(self) -> NDArray[np.intp]:
+        """The first column of numbers of each column of the table that is not left out; its others are missing where it is."""
+        widths = [len(column.features) for column in self.columns if column.features]
+        return np.cumsum([0, *widths[:-1]], dtype=np.intp)
 
     @cached_property
     def numbers(self) -> NDArray[np.bool_]:
@@ -188,6 +198,21 @@ def fit_encoding(table: Any) -> Encoding | None:
     return Encoding(columns)
 
 
+def likely_ids(table: Any) -> list[str]:
+    """The columns of a table that look like row ids or free text."""
+
+    def is_likely(name: Any, values: Any) -> bool:
+        try:
+            _take(str(name), values)
+        except LikelyIds:
+            return True
+        except (ValueError, TypeError):
+            pass
+        return False
+
+    return [str(name) for at, name in enumerate(table.columns) if is_likely(name, table.iloc[:, at])]
+
+
 def plain_numbers(table: Any) -> Any:
     """A table of numbers whose types are pandas' own (nullable, Arrow) as an array of floats; other tables as they are."""
     if any(not isinstance(kind, np.dtype) and not hasattr(kind, "fill_value") for kind in table.dtypes):
@@ -256,7 +281,7 @@ def _category(name: str, texts: Any, what: str) -> TableColumn:
     """A category by its different values; a ValueError if they are too many."""
     levels, n = tuple(sorted(texts.unique())), len(texts)
     if len(levels) >= ALL_DIFFERENT * n or (len(levels) > MANY_LEVELS and len(levels) > MANY_DIFFERENT * n):
-        raise ValueError(
+        raise LikelyIds(
             f"column {name!r} holds {len(levels):,} different values in {n:,} rows, so it looks like row ids or free text, which no two "
             f"rows have in common: if it names the rows, make it the row labels (set_index({name!r}); --id {name} on the command line); "
             "else leave it out"

@@ -227,10 +227,18 @@ class Views:
         """The missing cells of every view (None: none)."""
         return [self.missing_cells(view) for view in range(len(self.names))]
 
+    def table_gaps(self, view: int) -> NDArray[np.bool_]:
+        """Which cells of the observed rows of a view are missing, with one column for each column of a table that was encoded."""
+        gaps, encoding = self.own_gaps(view), self.encoding(view)
+        if gaps is None:
+            n_columns = self.matrices[view].shape[1] if encoding is None else encoding.first_features.size
+            return np.zeros((self.own(view).shape[0], n_columns), dtype=bool)
+        return gaps if encoding is None else gaps[:, encoding.first_features]
+
     @property
     def n_gaps(self) -> tuple[int, ...]:
         """Number of cells that are missing from the observed rows of each view."""
-        return tuple(0 if gaps is None else int(gaps.sum()) for gaps in self.each_gaps)
+        return tuple(0 if gaps is None else int(self.table_gaps(view).sum()) for view, gaps in enumerate(self.each_gaps))
 
     def refuse_gaps(self, advice: str) -> None:
         """Raise a ValueError if single cells are missing; `advice` says what else can be done."""
