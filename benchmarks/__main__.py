@@ -8,6 +8,7 @@ import click
 from benchmarks import (
     environments,
     report,
+    suite_cells,
     suite_complementary,
     suite_eigen,
     suite_fit,
@@ -57,6 +58,7 @@ add_suite("quality", suite_quality, repeats=10, budget=45, timeout=240)
 add_suite("complementary", suite_complementary, repeats=1, budget=0, timeout=240)
 add_suite("robustness", suite_robustness, repeats=1, budget=0, timeout=240)
 add_suite("practice", suite_practice, repeats=1, budget=0, timeout=600)
+add_suite("cells", suite_cells, repeats=1, budget=0, timeout=600)
 add_suite("search", suite_search, repeats=3, budget=20, timeout=600)
 add_suite("eigen", suite_eigen, repeats=3, budget=20, timeout=600)
 add_suite("kernels", suite_kernels, repeats=15, budget=0, timeout=600)

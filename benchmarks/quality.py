@@ -189,3 +189,29 @@ def practice_section(rows: list[Row], output: Path) -> Iterable[str]:
             f"{row['n_new']:,} new rows of the mixture, labeled by a model of {row['n_fitted']:,}: {row['seconds']:.1f} s (the fit: "
             f"{row['fit_seconds']:.0f} s), NMI {row['nmi']:.3f} (the fit: {row['fitted']:.3f})."
         )
+
+
+def cells_section(rows: list[Row], output: Path) -> Iterable[str]:
+    yield "## Missing cells"
+    yield (
+        "A share of the cells of every view removed at random; NMI, means over draws with their standard deviations. `rmgl` takes the "
+        "views as they are: distances are estimated from the columns that two rows share. `mean` and `knn` fill each view first "
+        "(scikit-learn's `SimpleImputer` and `KNNImputer`), and `drop` leaves out the columns that lack a cell."
+    )
+    methods = [m for m in dict.fromkeys(row["method"] for row in rows) if m != "complete"]
+    lines = []
+    for dataset, share in dict.fromkeys((row["dataset"], row["share"]) for row in rows if row["share"] > 0):
+        complete = next((row["nmi"] for row in rows if row["dataset"] == dataset and row["method"] == "complete" and done(row)), np.nan)
+        own = [row for row in rows if (row["dataset"], row["share"]) == (dataset, share)]
+        lines.append([dataset, f"{share:.0%}", f"{complete:.3f}", *(cell_of([row for row in own if row["method"] == m]) for m in methods)])
+    yield table(["data set", "removed", "complete", *methods], lines)
+    draws = 1 + max((row["draw"] for row in rows), default=0)
+    yield f"Draws: {draws}."
+
+
+def cell_of(rows: list[Row]) -> str:
+    """The mean and standard deviation of the scores of some rows, or why there are none."""
+    scores = [row["nmi"] for row in rows if done(row)]
+    if not scores:
+        return rows[0]["status"].removeprefix("skipped: ") if rows else ""
+    return f"{np.mean(scores):.3f} ± {np.std(scores):.3f}"

@@ -33,6 +33,7 @@ def measured(tmp_path_factory):
     bench("complementary", "--quick", "--output", folder, "--only", "sklearn_spectral_our_scaling")
     bench("robustness", "--quick", "--output", folder)
     bench("practice", "--quick", "--output", folder)
+    bench("cells", "--quick", "--output", folder)
     return folder / "quick"
 
 
@@ -104,6 +105,13 @@ def test_robustness_changes_the_data_and_counts_clusters(measured):
     assert all(row["status"] == "ok" for row in found)
 
 
+def test_cells_are_removed_and_filled(measured):
+    found = {row["method"]: row for row in rows(measured, "cells").values()}
+    assert set(found) == {"complete", "rmgl", "mean", "knn", "drop"}
+    assert found["drop"]["status"] == "skipped: no column is left"
+    assert all(row["nmi"] > 0.5 for method, row in found.items() if method != "drop")
+
+
 def test_the_report_shows_all_of_it(measured, tmp_path):
     bench("report", "--results", measured, "--output", tmp_path)
     page = (tmp_path / "performance.md").read_text()
@@ -120,7 +128,7 @@ def test_the_report_shows_all_of_it(measured, tmp_path):
     ):
         assert text in page
     page = (tmp_path / "quality.md").read_text()
-    for text in ("## NMI", "## Ingredients", "## Complementary views", "## Robustness", "## Number of clusters"):
+    for text in ("## NMI", "## Ingredients", "## Complementary views", "## Robustness", "## Number of clusters", "## Missing cells"):
         assert text in page
     for name in ("layer", "fit", "scale"):
         assert (tmp_path / "images" / f"performance_{name}.png").stat().st_size > 1000

@@ -210,7 +210,7 @@ def h5mu_without_encoding(folder):
 
 
 def latin_csv(folder):
-    (folder / "a.csv").write_bytes("gr\u00f6\u00dfe\n1\n2\n".encode("latin-1"))
+    (folder / "a.csv").write_bytes("gr\u00f6\u00dfe\x02\n1\n2\n".encode("latin-1"))
     return [folder / "a.csv"]
 
 
@@ -219,16 +219,27 @@ BAD = {
     "npy with a spoiled header": (npy_with_open_bracket, r"a.npy: not a readable .npy file of plain numbers"),
     "feather without columns": (feather_without_columns, r"view 'a': Found array with 0 feature"),
     "h5mu of unknown things": (h5mu_without_encoding, r"a.h5mu: not a readable .h5mu file"),
-    "csv in another encoding": (latin_csv, r"a.csv: byte 2 is not text in UTF-8: save the file in that encoding"),
+    "csv that is not text": (latin_csv, r"a.csv: byte 2 is not text in UTF-8: save the file in UTF-8"),
     "no such file": (lambda d: [d / "none.npy"], r"none.npy: no such file"),
-    "unknown kind": (lambda d: [write(d / "a.xlsx", "x")], r"a.xlsx: unknown kind of file"),
+    "unknown kind": (lambda d: [write(d / "a.ods", "x")], r"a.ods: unknown kind of file"),
+    "broken xlsx": (lambda d: [write(d / "a.xlsx", "x")], r"a.xlsx: not a readable .xlsx file"),
+    "broken mtx": (lambda d: [write(d / "a.mtx", "x")], r"a.mtx: not a Matrix Market file"),
+    "broken h5ad": (lambda d: [write(d / "a.h5ad", "x")], r"a.h5ad: not a readable .h5ad file"),
+    "broken gz": (lambda d: [write(d / "a.csv.gz", "x")], r"a.csv.gz: "),
     "broken npz": (lambda d: [write(d / "a.npz", "not a zip")], r"a.npz: not a readable .npz file"),
     "broken npy": (lambda d: [write(d / "a.npy", "nope")], r"a.npy: not a readable .npy file"),
     "broken parquet": (lambda d: [write(d / "a.parquet", "nope")], r"a.parquet: "),
     "npz and others": (lambda d: [d / "all.npz", d / "first.npy"], r"either one .npz file"),
     "empty csv": (lambda d: [write(d / "a.csv", "")], r"a.csv: the file is empty"),
     "text in csv": (lambda d: [write(d / "a.csv", "x,y\n1,2\n3,oops\n")], r"a.csv: line 3, column 2 holds 'oops' where a number is needed"),
-    "gap in csv": (lambda d: [write(d / "a.csv", "x,y\n1,2\n3,\n")], r"a.csv: line 3, column 2 holds nothing"),
+    "gap in csv": (
+        lambda d: [write(d / "a.csv", "x,y\n1,2\n3,\n"), "--missing", "error"],
+        r"view 'a' has NaN in 1 entries of 1 of 2 rows .*row 1, column 1",
+    ),
+    "ids as a column": (
+        lambda d: [write(d / "a.csv", "who,x\n" + "".join(f"p{i},{i}\n" for i in range(9)))],
+        r"view 'a': column 'who' holds 9 different values in 9 rows.*--id who",
+    ),
     "ragged csv": (lambda d: [write(d / "a.csv", "x,y\n1,2\n3\n")], r"a.csv: line 3 has 1 fields but the first line has 2"),
     "row index in csv": (
         lambda d: [write(d / "a.csv", ",x\n0,1\n1,2\n")],
@@ -251,7 +262,10 @@ BAD = {
         r"id 'c' is in view 'a' but not in view 'b'",
     ),
     "different rows": (lambda d: [d / "first.npy", write(d / "b.csv", "1\n2\n3\n")], r"view 'b' has 3 rows but view 'first' has 90"),
-    "NaN": (lambda d: [write(d / "a.csv", "1,2\nnan,3\n4,5\n6,7\n")], r"view 'a' has NaN in 1 entries of 1 of 4 rows .*row 1, column 0"),
+    "NaN": (
+        lambda d: [write(d / "a.csv", "1,2\nnan,3\n4,5\n6,7\n"), "--missing", "error"],
+        r"view 'a' has NaN in 1 entries of 1 of 4 rows .*row 1, column 0",
+    ),
     "bad alpha": (lambda d: [d / "all.npz", "--alpha", "many"], r"'many' is not a number, a list like 2,2,20"),
     "negative alpha": (lambda d: [d / "all.npz", "--alpha", "1,-1"], r"alpha=-1.0 for view 'second' must be"),
     "unknown view": (lambda d: [d / "all.npz", "--beta", "third=1"], r"beta names unknown views \['third'\]"),

@@ -102,7 +102,9 @@ def anchors(path):
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-@pytest.mark.parametrize("path", [*PAGES, *(ROOT / f"{name}.md" for name in ("CONTRIBUTING", "CHANGELOG", "ARCHITECTURE", "SECURITY"))], ids=named)
+@pytest.mark.parametrize(
+    "path", [*PAGES, *(ROOT / f"{name}.md" for name in ("CONTRIBUTING", "CHANGELOG", "ARCHITECTURE", "SECURITY"))], ids=named
+)
 def test_links_between_pages_lead_somewhere(path):
     for found in LINK.finditer(path.read_text(encoding="utf-8")):
         target = source_of((path.parent / found["file"]).resolve()) if found["file"] else path

@@ -1,4 +1,4 @@
-"""The command line: `rmgl cluster`, `rmgl predict`, `rmgl demo` and `rmgl reproduce`.
+"""The command line: `rmgl cluster`, `rmgl inspect`, `rmgl predict`, `rmgl demo` and `rmgl reproduce`.
 
 Options are parsed and paths are checked here, with no numerical library loaded, so help and bad file names are answered at once. The
 commands load `rmgl.commands` for the rest.
@@ -127,6 +127,12 @@ def cli(context: click.Context) -> None:
 @per_view_option("beta", float, defaults.BETA, "Weight of each view in the embedding, in the same forms.")
 @per_view_option("scale", str, defaults.SCALE, "auto, minmax, root, hellinger, unit, standard or none, in the same forms.")
 @click.option("--neighbors", "n_neighbors", type=int, default=defaults.N_NEIGHBORS, help="Mean number of edges per node if alpha is auto.")
+@click.option(
+    "--missing",
+    type=click.Choice(["pairwise", "error"]),
+    default=defaults.MISSING,
+    help="Missing cells: compare rows by the columns that both have, or refuse them.",
+)
 @click.option("--components", is_flag=True, help="Increase beta until every layer has exactly as many components as clusters.")
 @click.option("--id", "id_column", help="Column of row ids: aligns the rows of several files and labels the output.")
 @click.option(
@@ -169,7 +175,7 @@ def cluster(
     """Cluster the rows of multi-view data.
 
     INPUTS are one .npz file (its 2-D arrays are the views), one .h5mu file (its modalities are the views), or one .npy, .csv, .tsv,
-    .parquet, .feather or .arrow file per view.
+    .parquet, .feather, .arrow, .xlsx, .mtx or .h5ad file, or folder of 10x Genomics, per view. `rmgl inspect` says what they are taken for.
     """
     if graphml and find_spec("networkx") is None:
         raise BadInput("--graphml needs networkx, which is not installed: pip install 'rmgl[networkx]'")
@@ -232,6 +238,22 @@ def predict(model: Path, inputs: tuple[Path, ...], output: Path, id_column: str 
         shares = commands.predict(model, inputs, output, id_column=id_column)
     click.echo(f"{len(shares)} rows labeled; mean share of edge weight that leads to the assigned cluster: {shares.max(axis=1).mean():.3f}")
     click.echo(f"written: {output}")
+
+
+@cli.command()
+@click.argument("inputs", nargs=-1, required=True, type=PATH)
+@click.option("--id", "id_column", help="Column of row ids.")
+def inspect(inputs: tuple[Path, ...], id_column: str | None) -> None:
+    """Say what each file would be taken for; nothing is fitted.
+
+    Prints rows, row ids, columns by kind, missing cells and the proposed scaling of files as for `rmgl cluster`.
+    """
+    with in_one_line(*REFUSED):
+        check_inputs(inputs)
+    with loading():
+        from rmgl import commands
+    with in_one_line(*REFUSED):
+        click.echo(commands.inspect(inputs, id_column=id_column))
 
 
 @cli.command()

@@ -18,6 +18,7 @@ from rmgl.datasets import uci_digits
 from rmgl.estimators.rmgl import RMGL
 from rmgl.metrics import clustering_accuracy, normalized_mutual_info_score
 from rmgl.model.run import remove_checkpoint
+from rmgl.storage.inspection import inspect_file
 from rmgl.storage.output import check_names, new_folder, write_predictions, write_results
 from rmgl.storage.readers import read_views
 from rmgl.views.views import Views
@@ -58,13 +59,19 @@ def cluster(
 def predict(model: Path, inputs: Sequence[Path], output: Path, *, id_column: str | None) -> NDArray[np.float64]:
     """Label the rows of the files with a saved model, and write the labels; returns the share of every cluster in each row."""
     fitted = RMGL.load(model)
-    new = read_views(inputs, id_column, "outer", least=0)
+    encodings = dict(zip(fitted.view_names_, fitted._views.encodings or [None] * len(fitted.view_names_), strict=True))
+    new = read_views(inputs, id_column, "outer", least=0, encodings=encodings)
     check_names(new.names, new.index)
     if len(fitted.view_names_) == len(new.names) == 1:
         new = replace(new, names=tuple(fitted.view_names_))  # the file may have any name
     shares = fitted.predict_proba(new)
     write_predictions(output, shares, new.index)
     return shares
+
+
+def inspect(inputs: Sequence[Path], *, id_column: str | None) -> str:
+    """Say what each file would be taken for; nothing is fitted."""
+    return "\n".join(line for path in inputs for line in inspect_file(path, id_column))
 
 
 def demo(output: Path | None, *, pictures: bool, page: bool, force: bool, jobs: int) -> None:

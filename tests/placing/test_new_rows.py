@@ -221,7 +221,7 @@ ERRORS = {
 @pytest.mark.parametrize("name", ERRORS)
 def test_error_names_the_culprit(name):
     data, options, message = ERRORS[name]
-    model = RMGL(3, random_state=0).fit(OLD)
+    model = RMGL(3, random_state=0, missing="error").fit(OLD)
     with pytest.raises(ValueError, match=message):
         model.predict(data, **options)
 

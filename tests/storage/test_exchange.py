@@ -217,10 +217,6 @@ def test_layers_and_representations_of_modalities(mdata):
     np.testing.assert_array_equal(mixed.matrices[1], double.matrices[1])
 
 
-def put_nan(mdata):
-    mdata["protein"].X[3, 1] = np.nan
-
-
 def repeat_a_name(mdata):
     mdata["rna"].obs_names = ["cell1", *mdata["rna"].obs_names[1:]]
 
@@ -241,7 +237,6 @@ def drop_from_all(mdata):
 @pytest.mark.parametrize(
     ("change", "options", "message"),
     [
-        (put_nan, {}, r"view 'protein' has NaN in 1 entries of 1 of \d+ rows that hold other values \(first: row 3, column 1\)"),
         (repeat_a_name, {}, r"modality 'rna' has the observation 'cell1' more than once: call obs_names_make_unique"),
         (rename, {}, r"observation 'new' of modality 'rna' is not in the MuData: call update\(\)"),
         (drop_x, {}, r"modality 'rna' has no X"),
@@ -257,6 +252,16 @@ def test_bad_mudata(mdata, change, options, message):
         change(mdata)
     with pytest.raises(ValueError, match=message):
         rmgl.from_mudata(mdata, **options)
+
+
+def test_cells_of_a_modality_may_be_missing(mdata):
+    mdata["protein"].X[3, 1] = np.nan
+    views = rmgl.from_mudata(mdata)
+    assert views.n_gaps == (0, 1)
+    assert views.missing_cells(1)[3, 1]
+    message = r"view 'protein' has NaN in 1 entries of 1 of \d+ rows that hold other values \(first: row 3, column 1\)"
+    with pytest.raises(ValueError, match=message):
+        RMGL(3, missing="error").fit(views)
 
 
 def test_views_say_themselves_which_rows_they_have(mdata):
@@ -411,7 +416,7 @@ def test_feather_is_parquet_is_csv(views, tmp_path):
     with pytest.raises(ValueError, match=r"bad\.feather: "):
         read_views([tmp_path / "bad.feather"])
     with pytest.raises(ValueError, match=r"use one \.npz or \.h5mu, or \.npy, \.csv, \.tsv, \.parquet, \.feather or \.arrow files"):
-        read_views([next(iter(tmp_path.glob("*.csv"))).rename(tmp_path / "rna.xlsx")])
+        read_views([next(iter(tmp_path.glob("*.csv"))).rename(tmp_path / "rna.ods")])
 
 
 def test_views_are_taken_as_they_are(views):

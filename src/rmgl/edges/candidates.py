@@ -20,7 +20,7 @@ from rmgl.edges.interface import Edges, Vector
 from rmgl.edges.local_scaling import FLOOR_SHARE, LocalScaling
 from rmgl.edges.neighborhoods import Neighborhoods, require_list_memory
 from rmgl.edges.pair_list import PairList
-from rmgl.edges.space import Rows, Space, Square, as_space
+from rmgl.edges.space import Blocks, Gapped, Rows, Space, Square, as_space
 from rmgl.edges.tiles import squared_lengths
 from rmgl.running.threads import Check, InParts, one_part
 
@@ -99,7 +99,7 @@ class Candidates:
         pattern, radii, scaling = sound_packed(packed, space.n_rows)
         if isinstance(space, Square) and packed["reason"] == "certified":
             return cls.certified(Checked(space, pattern, in_parts, scaling), check)
-        if isinstance(space, Rows) and radii is not None:
+        if isinstance(space, Rows | Blocks) and radii is not None:
             return cls.certified(Neighborhoods(space, pattern, radii, in_parts, scaling, packed["expected"]), check)
         edges = PairList(pattern, in_parts)
         return cls(edges, measured(edges, space, scaling, check), packed["reason"], scaling=scaling, recall=packed["recall"])
@@ -207,7 +207,7 @@ def find_candidates(
 ) -> Candidates:
     """Find the candidate pairs of a view and their distances. `candidates` is what `resolve` returned; X is a matrix or a space.
 
-    Approximate ones are not searched for where all distances are known.
+    Approximate ones are not searched for where all distances are known; where cells are missing, exact lists take their place.
 
     Raises a MemoryError before it allocates what would not fit. Views that use all pairs share one store, `shared`, for which the
     caller has checked the memory.
@@ -220,6 +220,8 @@ def find_candidates(
         length = first_length(space.X, alpha, n_neighbors, share=1.5)  # approximate lists are not extended later, so they begin longer
         require_list_memory(n, length, f"view {name!r}")
         return Candidates.uncertain(space, approximate_pattern(space.X, length), "approximate", floors, in_parts, check)
+    if candidates == "approximate" and isinstance(space, Blocks):
+        candidates = first_length(space.X if isinstance(space, Gapped) else np.empty((n, 0)), alpha, n_neighbors)
     if isinstance(candidates, int):
         require_list_memory(n, candidates, f"view {name!r}")
         options = (candidates, in_parts, check, floors)

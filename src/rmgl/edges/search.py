@@ -159,7 +159,7 @@ def nearest_sparse(X: Any, queries: Any, length: int) -> Indices:
 
 def nearest_distances(X: Any, nodes: NDArray[np.intp], length: int) -> NDArray[np.float64]:
     """Squared distances to the `length` nearest other rows of each node, in ascending order."""
-    rows = Rows.of(X)
+    rows = X if hasattr(X, "n_rows") else Rows.of(X)
     return np.sort(rows.distances_to(nodes, rows.nearest(nodes, length)[0]), axis=1)
 
 

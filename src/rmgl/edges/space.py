@@ -1,7 +1,7 @@
 """The rows of a view as points in a space: what candidate pairs are found with, and their squared distances taken from.
 
 `Rows` computes distances from the rows, tile by tile (`rmgl.edges.search`). `Square` has all of them in memory: where rows are few, no
-distance is computed twice, however many columns there are.
+distance is computed twice, however many columns there are. `Gapped` is for rows with missing cells (`rmgl.edges.gaps`).
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rmgl.edges.all_pairs import CANCELLATION
+from rmgl.edges.gaps import Blocks, Gapped, Summed
 from rmgl.edges.heaps import Indices
 from rmgl.edges.interface import Edges, Vector
 from rmgl.edges.pair_list import PairList
@@ -22,7 +23,7 @@ from rmgl.edges.search import Rows, everyone_else
 from rmgl.edges.tiles import squared_lengths
 from rmgl.running.threads import Check, InParts, one_part
 
-__all__ = ["Rows", "Space", "Square", "as_space"]
+__all__ = ["Blocks", "Gapped", "Rows", "Space", "Square", "Summed", "as_space", "space_of"]
 
 BLOCK_ENTRIES = 1 << 20
 """Entries of a block of distances that is looked through at once."""
@@ -97,6 +98,22 @@ class Square:
         in_parts(measure_blocks, -(-n // size))
         return cls(distances)
 
+    @classmethod
+    def of_blocks(cls, space: Blocks, in_parts: InParts = one_part, check: Check = lambda: None) -> Square:
+        """All distances of a space that is computed block by block."""
+        n = space.n_rows
+        distances, size = np.empty((n, n)), max(1, BLOCK_ENTRIES // n)
+
+        def measure_blocks(begin: int, end: int) -> None:
+            for first in range(begin * size, min(end * size, n), size):
+                check()
+                some = np.arange(first, min(first + size, n))
+                distances[some] = space.block(some)
+
+        in_parts(measure_blocks, -(-n // size))
+        upper = np.triu(distances, 1)
+        return cls(upper + upper.T)
+
     @property
     def n_rows(self) -> int:
         return len(self.distances)
@@ -169,6 +186,11 @@ def repair(block: NDArray[np.float64], X: Any, norms: Vector, same: Indices, fir
         block[rows[some], columns[some]] = squared_lengths(X[rows[some] + first] - X[columns[some] + first])
 
 
-def as_space(X: Any) -> Rows | Square:
+def as_space(X: Any) -> Rows | Square | Blocks:
     """The space of the rows of a matrix; a space is returned as it is."""
-    return X if isinstance(X, Rows | Square) else Rows.of(X)
+    return X if isinstance(X, Rows | Square | Blocks) else Rows.of(X)
+
+
+def space_of(X: Any, gaps: NDArray[np.bool_] | None) -> Any:
+    """The space of rows with missing cells, or the matrix itself if there are none."""
+    return X if gaps is None else Gapped.of(X, gaps)

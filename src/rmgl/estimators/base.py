@@ -49,6 +49,7 @@ class ViewsClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
         return views
 
     def _complete(self, views: Views) -> Views:
+        views.refuse_gaps("use RMGL, which takes missing cells,")
         for name, n_missing in zip(views.names, views.n_missing, strict=True):
             if n_missing:
                 raise ValueError(

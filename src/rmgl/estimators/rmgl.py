@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rmgl.automatic.choose import Choice, choose_problems
 from rmgl.automatic.policy import Policy
+from rmgl.automatic.spaces import whole_space
 from rmgl.edges.local_scaling import LocalScaling
 from rmgl.embedding.eigenvectors import components, unit_rows, weighted_sum
 from rmgl.embedding.fragments import label_rows, place_fragments
@@ -99,6 +100,10 @@ class RMGL(ViewsClusterer):
     align : {"outer", "inner"}, optional
         For DataFrames whose row labels differ: align their rows by label. "outer" keeps every entity of any view (it is missing from the
         others), "inner" those of all views. `index_` holds the labels in the order of `labels_`.
+    missing : {"pairwise", "error"}
+        What is done about single cells that are NaN. "pairwise" takes the distance of two rows from the columns that both have, and scales
+        it up to all columns (`rmgl.edges.gaps` has the formula); "error" refuses them. A row of NaN is no such case: its entity is missing
+        from the view.
     views : list or dict of column blocks, optional
         For *one* 2-D input: block sizes, slices, or lists of column names or positions.
     solver : {"newton", "dual-ascent"}
@@ -202,6 +207,7 @@ class RMGL(ViewsClusterer):
         "beta": (AUTO, number(least=0), LIST, BY_NAME),
         "n_clusters": (AUTO, whole_number(least=1)),
         "align": (one_of("outer", "inner"), NOTHING),
+        "missing": (one_of("pairwise", "error"),),
         "n_neighbors": (whole_number(least=1),),
         "components": (TRUTH_VALUE,),
         "min_cluster_size": (AUTO, number(least=0)),
@@ -226,6 +232,7 @@ class RMGL(ViewsClusterer):
         components: bool = False,
         min_cluster_size: Any = "auto",
         align: str | None = None,
+        missing: str = defaults.MISSING,
         views: Any = None,
         solver: str = defaults.SOLVER,
         candidates: Any = "auto",
@@ -246,6 +253,7 @@ class RMGL(ViewsClusterer):
         self.components = components
         self.min_cluster_size = min_cluster_size
         self.align = align
+        self.missing = missing
         self.views = views
         self.solver = solver
         self.candidates = candidates
@@ -272,8 +280,9 @@ class RMGL(ViewsClusterer):
         Parameters
         ----------
         X : list, tuple or dict of 2-D inputs with the same rows, or one 2-D input
-            Arrays, DataFrames or scipy sparse matrices. They are not modified. A row of NaN means that the entity is missing
-            from that view; every entity must be in at least one view.
+            Arrays, scipy sparse matrices, or tables (pandas, polars, pyarrow) with columns of any kind: `docs/tables.md` says what
+            they are taken for. They are not modified. A row of NaN means that the entity is missing from that view; every entity must be
+            in at least one view.
         y : ignored
         observed : array of truth values of shape (N, M), or one mask of rows per view (list, or dict by view name), optional
             Which entities are observed in each view; all other rows are ignored.
@@ -287,6 +296,7 @@ class RMGL(ViewsClusterer):
         self._check_parameters()
         n_threads = number_of_workers(self.n_jobs)
         views = Views.of(X, self.views, align=self.align, observed=observed)
+        self._check_cells(views)
         self._note_views(X, views)
         if self.automatic:
             views = views.without_empty_rows().compressed()
@@ -359,6 +369,7 @@ class RMGL(ViewsClusterer):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
         tags.classifier_tags = ClassifierTags()  # scikit-learn's checks look here where there is a `predict_proba`
         return tags
 
@@ -367,6 +378,7 @@ class RMGL(ViewsClusterer):
         if not is_collection_of_views(X) and not isinstance(X, Views) and getattr(X, "ndim", 2) == 2:
             validate_data(self, X, reset=False, skip_check_array=True)
         new = new_views(self._views, X, self.views, align=self.align, observed=observed)
+        self._check_cells(new)
         with single_threaded("blas"):
             return self._placement().place(scaled_like(self._scalers, new))
 
@@ -472,6 +484,11 @@ class RMGL(ViewsClusterer):
         again = new_views(self._views, rows, self.views, align=self.align, observed=observed, everyone=False)
         return check_same_entities(self._views, again)
 
+    def _check_cells(self, views: Views) -> None:
+        """Refuse missing cells, if that was asked for."""
+        if self.missing == "error":
+            views.refuse_gaps("set missing='pairwise'")
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to one file of arrays and JSON, which `load` reads; by custom its name ends in .rmgl.
 
@@ -567,12 +584,17 @@ class RMGL(ViewsClusterer):
         """By the scales of the nodes where there are any, else by the mean distances along the edges."""
         layers = [layer for layer in self.layers_ if layer.role == "view"]
         spreads = [
-            mean_lengths(X, layer.adjacency)[slice(None) if layer.nodes is None else layer.nodes]
+            mean_lengths(self._space(views, view), layer.adjacency)[slice(None) if layer.nodes is None else layer.nodes]
             if layer.scaling is None
             else layer.scaling.scales**2
-            for X, layer in zip(views.matrices, layers, strict=True)
+            for view, layer in enumerate(layers)
         ]
         return outlier_scores([layer.adjacency for layer in layers], spreads, [layer.nodes for layer in layers], self.view_weights_)
+
+    @staticmethod
+    def _space(views: Views, view: int) -> Any:
+        """The matrix of a view, or the space of its rows if cells are missing."""
+        return views.matrices[view] if views.missing_cells(view) is None else whole_space(views, view)
 
     @property
     def local_scaling_(self) -> list[LocalScaling | None]:
@@ -651,7 +673,7 @@ class RMGL(ViewsClusterer):
         self.__dict__.pop("report_", None)
         self._unreported = partial(
             make_report,
-            describe_views(views, self.scale_, self.layers_, self.beta_, choice, everyone),
+            describe_views(views, self.scale_, self.layers_, self.beta_, choice, everyone, views.describe_columns(self._scalers)),
             self.layers_,
             self.beta_,
             replace(choice, problems=[]),

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
+from rmgl.edges.gaps import Gapped
 from rmgl.edges.search import nearest_distances
-from rmgl.views.matrix import Matrix, total_variance
+from rmgl.views.matrix import total_variance
 
 DEFAULT_NEIGHBORS = 20
 COUPLING = 0.1
 SAMPLE = 2000
 
 
-def default_alpha(X: Matrix, n_neighbors: int = DEFAULT_NEIGHBORS) -> float:
+def default_alpha(X: Any, n_neighbors: int = DEFAULT_NEIGHBORS) -> float:
     """The alpha at which a node with typical distances keeps about `n_neighbors` neighbors.
 
     If node i had k neighbors at squared distances z_i1 <= ... <= z_ik and the next at z_i,k+1, all nodes alike, its degree
     would be sum_j (z_i,k+1 - z_ij) / (4 alpha); it is 1 on average at alpha = mean_i sum_j (z_i,k+1 - z_ij) / 4. Beyond 2000
-    rows the mean is taken over a sample of them.
+    rows the mean is taken over a sample of them. X is a matrix, or the space of rows with missing cells.
     """
-    n = X.shape[0]
+    n = X.n_rows if isinstance(X, Gapped) else X.shape[0]
     k = min(n_neighbors, n - 2)
     if k >= 1:
         rows = np.arange(n) if n <= SAMPLE else np.sort(np.random.RandomState(0).permutation(n)[:SAMPLE])
@@ -28,7 +31,9 @@ def default_alpha(X: Matrix, n_neighbors: int = DEFAULT_NEIGHBORS) -> float:
         alpha = float((nearest[:, -1:] - nearest[:, :-1]).sum(axis=1).mean() / 4)
         if alpha > 0:
             return alpha
-    return 2 * total_variance(X)  # too few rows, or too many duplicates: the mean squared distance
+    return (
+        X.mean_distance if isinstance(X, Gapped) else 2 * total_variance(X)
+    )  # too few rows, or too many duplicates: the mean squared distance
 
 
 def default_beta(alpha: NDArray[np.float64], n_nodes: int, n_clusters: int, n_neighbors: int = DEFAULT_NEIGHBORS) -> float:

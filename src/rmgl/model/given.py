@@ -11,6 +11,7 @@ from rmgl.checks import expect
 from rmgl.edges import AllPairs, Candidates, find_candidates, resolve
 from rmgl.edges.approximate import pairs_among
 from rmgl.edges.neighborhoods import require_list_memory
+from rmgl.edges.space import space_of
 from rmgl.layer import Origin
 from rmgl.layer.certified import check_magnitudes
 from rmgl.model.defaults import default_alpha, default_beta
@@ -39,7 +40,8 @@ def given_problems(
     views: Views, alpha: Any, beta: Any, *, candidates: Any, n_clusters: Any, n_neighbors: int, team: Team, run: Run
 ) -> list[ViewProblem]:
     """One problem for each view, from the parameters of `RMGL`. What is left at "auto" gets a heuristic default (`rmgl.model.defaults`)."""
-    names, own = views.names, [views.own(m) for m in range(len(views.names))]
+    names, matrices = views.names, [views.own(m) for m in range(len(views.names))]
+    own = [space_of(X, views.own_gaps(m)) for m, X in enumerate(matrices)]
     alphas = None if is_auto(alpha) else positive_per_view(alpha, names, "alpha")
     betas = None if is_auto(beta) else positive_per_view(beta, names, "beta", zero_allowed=True)
     if betas is not None and not betas.any():
@@ -51,14 +53,14 @@ def given_problems(
         alphas = np.array(team(lambda X, check: default_alpha(X, n_neighbors), own))
     if betas is None:
         betas = np.full(len(names), default_beta(alphas, views.n_rows, n_clusters, n_neighbors))
-    wanted = [resolve(X, a, c) for X, a, c in zip(own, alphas, asked, strict=True)]
+    wanted = [resolve(X, a, c) for X, a, c in zip(matrices, alphas, asked, strict=True)]
     stores = Stores(views.n_rows, wanted, team)
 
     def state(m: int, check: Check) -> ViewProblem:
         name, a, b = names[m], float(alphas[m]), float(betas[m])
 
         def search() -> Candidates:
-            return find_candidates(name, own[m], a, wanted[m], shared=stores.of(own[m].shape[0]), in_parts=team.in_parts, check=check)
+            return find_candidates(name, own[m], a, wanted[m], shared=stores.of(matrices[m].shape[0]), in_parts=team.in_parts, check=check)
 
         def unpack(packed: Any) -> Candidates:
             expect("the candidate pairs", packed, dict[str, Any])

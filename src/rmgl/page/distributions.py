@@ -24,10 +24,11 @@ def histograms(table: Explanation, views: Views, labels: NDArray[np.intp]) -> li
     places = {name: view for view, name in enumerate(views.names)}
     found: list[dict[str, Any] | None] = []
     for row in range(len(table)):
-        X, own = parts[places[table.view[row]]]
+        X, own, gaps = parts[places[table.view[row]]]
         column = X[:, [table.column[row]]]
         values = (column.toarray() if sparse.issparse(column) else column).ravel()
-        found.append(histogram(values, own == table.cluster[row]))
+        there = slice(None) if gaps is None else ~gaps[:, table.column[row]]
+        found.append(histogram(values[there], (own == table.cluster[row])[there]))
     return found
 
 
@@ -46,10 +47,11 @@ def histogram(values: NDArray[np.float64], inside: NDArray[np.bool_]) -> dict[st
     return {"low": low, "high": high, "inside": shares[0].round(3).tolist(), "outside": shares[1].round(3).tolist()}
 
 
-def _sampled(views: Views, view: int, labels: NDArray[np.intp]) -> tuple[Any, NDArray[np.intp]]:
-    """The observed rows of a view, or some of them, and their clusters."""
+def _sampled(views: Views, view: int, labels: NDArray[np.intp]) -> tuple[Any, NDArray[np.intp], NDArray[np.bool_] | None]:
+    """The observed rows of a view, or some of them, their clusters, and their missing cells (None: none)."""
     rows = np.flatnonzero(views.mask(view))
     if rows.size > MOST_ROWS:
         rows = np.sort(np.random.RandomState(0).permutation(rows)[:MOST_ROWS])
     X = views.matrices[view][rows]
-    return (sparse.csc_array(X) if sparse.issparse(X) else X), labels[rows]
+    gaps = views.missing_cells(view)
+    return (sparse.csc_array(X) if sparse.issparse(X) else X), labels[rows], None if gaps is None else gaps[rows]

@@ -13,7 +13,7 @@ from rmgl.views.check_view import LARGEST_VALUE, is_collection_of_views
 from rmgl.views.incomplete import check_observed
 from rmgl.views.matrix import Matrix
 from rmgl.views.scaling import Scaler
-from rmgl.views.views import Views
+from rmgl.views.views import Views, where_any
 
 
 def new_views(
@@ -42,7 +42,8 @@ def new_views(
             align = None  # rows without labels are taken to be in the same order
     if isinstance(data, Views):
         blocks = align = observed = None
-    new = Views.of(data, blocks, align=align, observed=observed, least=0, everyone=everyone)
+    encodings = dict(zip(fitted.names, fitted.encodings or [None] * len(fitted.names), strict=True))
+    new = Views.of(data, blocks, align=align, observed=observed, least=0, everyone=everyone, encodings=encodings)
     unknown = [name for name in new.names if name not in fitted.names]
     if unknown:
         raise ValueError(f"the model has no views {unknown}: it was fitted on {list(fitted.names)}; rename the views or leave them out")
@@ -51,15 +52,22 @@ def new_views(
     for view, name in enumerate(fitted.names):
         matrices.append(_rows_like(fitted, view, new, given.get(name)))
         present.append(new.mask(given[name]) if name in given else np.zeros(new.n_rows, dtype=bool))
-    _leave_out_empty(fitted, matrices, present)
+    gaps = where_any(new.missing_cells(given[name]) if name in given else None for name in fitted.names)
+    _leave_out_empty(fitted, matrices, present, gaps)
     named = [new.columns[given[name]] if new.columns and name in given else None for name in fitted.names]
     columns = tuple(own or known for own, known in zip(named, fitted.columns or [None] * len(named), strict=True))
-    return Views(fitted.names, tuple(matrices), tuple(map(np.flatnonzero, present)), new.index, columns if any(columns) else ())
+    rows, names = tuple(map(np.flatnonzero, present)), columns if any(columns) else ()
+    return Views(fitted.names, tuple(matrices), rows, new.index, names, gaps=gaps, encodings=fitted.encodings)
 
 
-def _leave_out_empty(fitted: Views, matrices: Sequence[Matrix], present: Sequence[NDArray[np.bool_]]) -> None:
-    """Treat rows of zeros as missing in views where the fit did so, unless the row has no other view."""
+def _leave_out_empty(
+    fitted: Views, matrices: Sequence[Matrix], present: Sequence[NDArray[np.bool_]], gaps: Sequence[NDArray[np.bool_] | None]
+) -> None:
+    """Treat rows of zeros as missing in views where the fit did so, unless the row has no other view, or lacks some cells only."""
     nonzero = [np.asarray((X != 0).sum(axis=1)).ravel() > 0 for X in matrices]
+    nonzero = [
+        filled if own is None else filled | own.any(axis=1) for filled, own in zip(nonzero, gaps or [None] * len(nonzero), strict=True)
+    ]
     elsewhere = np.any([own & filled for own, filled in zip(present, nonzero, strict=True)], axis=0)
     for view, n_empty in enumerate(fitted.n_empty):
         if n_empty:
@@ -97,6 +105,6 @@ def _rows_like(fitted: Views, view: int, new: Views, place: int | None) -> Matri
         raise ValueError(
             f"column {wrong} of view {name!r} is {found[wrong]!r}, but {known[wrong]!r} in the fitted one: put columns in the same order"
         )
-    if sparse.issparse(X):
+    if sparse.issparse(X) and new.missing_cells(place) is None:
         return sparse.csr_array(rows)
     return rows.toarray() if sparse.issparse(rows) else rows

@@ -29,7 +29,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rmgl.automatic.consensus import UNKNOWN
+from rmgl.automatic.spaces import whole_space
 from rmgl.edges import Vector
+from rmgl.edges.gaps import Gapped
 from rmgl.edges.local_scaling import LISTED, LocalScaling
 from rmgl.edges.search import Rows
 from rmgl.embedding.eigenvectors import unit_rows
@@ -157,13 +159,40 @@ class Placement:
     def _width(self, layer: Layer) -> int:
         """Return the number of fitted rows that a new row is first compared with."""
         n = layer.own_potentials.size
-        return n if n <= ALL_ROWS or self._has_missing(layer) else min(n, n_listed(layer))
+        return n if n <= ALL_ROWS or self._has_missing(layer) or self._has_gaps(layer) else min(n, n_listed(layer))
 
     def _has_missing(self, layer: Layer) -> bool:
         """Whether some entities of a layer of several views are missing from some, so that pairs differ in the views they share."""
         if len(layer.views) == 1 or self.views.complete:
             return False
         return layer.nodes is None or not np.isin(layer.nodes, self.in_all).all()
+
+    def _has_gaps(self, layer: Layer, new: Views | None = None) -> bool:
+        """Whether cells are missing from a view of a layer, in the fitted rows or in new ones."""
+        given = (self.views,) if new is None else (self.views, new)
+        return any(views.missing_cells(view) is not None for views in given for view in layer.views)
+
+    def _view_distances(self, view: int, new: Views, rows: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Squared distances of new rows to all entities in one view."""
+        gaps, X = new.missing_cells(view), new.matrices[view][rows]
+        if gaps is None and self.views.missing_cells(view) is None:
+            return dense_distances(X, self.views.matrices[view])
+        if view not in self._gapped:
+            self._gapped[view] = whole_space(self.views, view)
+        return self._gapped[view].distances_from(X.toarray() if sparse.issparse(X) else X, None if gaps is None else gaps[rows])
+
+    @cached_property
+    def _gapped(self) -> dict[int, Gapped]:
+        return {}
+
+    def _distances_with_gaps(self, layer: Layer, new: Views, rows: NDArray[np.intp], pattern: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Sum squared distances over the views that new rows have; missing ones are assumed to add the mean distance of the others."""
+        nodes = slice(None) if layer.nodes is None else layer.nodes
+        views = [(view, factor) for view, factor, has in zip(layer.views, layer.factors, pattern, strict=True) if has]
+        total = np.zeros((rows.size, self.views.n_rows))
+        for view, factor in views:
+            total += factor**2 * self._view_distances(view, new, rows)
+        return len(pattern) / len(views) * total[:, nodes]
 
     def _possible_edges(self, place: int, new: Views, rows: NDArray[np.intp], all_nodes: bool) -> Iterator[NewEdges]:
         """Yield the possible edges from new rows to one layer, for each set of views that new rows have."""
@@ -176,6 +205,9 @@ class Placement:
             batch = Batch(place, layer, float(self.beta[place]), rows.size, self.embedding.shape[0], all_nodes)
             if self._has_missing(layer):
                 yield batch.edges_to_all(chosen, self._distances_with_missing(layer, new, rows[chosen], pattern))
+                continue
+            if self._has_gaps(layer, new):
+                yield batch.edges_to_all(chosen, self._distances_with_gaps(layer, new, rows[chosen], pattern))
                 continue
             views = [(view, factor) for view, factor, has in zip(layer.views, layer.factors, pattern, strict=True) if has]
             (X, fitted), new_X = self._fitted_rows(views, layer.nodes), _side_by_side(new, views, rows[chosen])
@@ -203,13 +235,12 @@ class Placement:
         """Return the costs in the consensus of new rows, which have the same views, and the entities listed for each."""
         scaling = consensus.scaling
         if self._has_missing(consensus):
-            distances = self._distances_with_missing(consensus, new, rows, pattern)
-            everyone = np.broadcast_to(np.arange(distances.shape[1]), distances.shape)
-            costs = distances if scaling is None else scaling.costs_of_new(everyone, distances)
-            return np.take_along_axis(costs, entities, axis=1)
+            return listed_costs(scaling, self._distances_with_missing(consensus, new, rows, pattern), entities)
+        entities = entities if consensus.nodes is None else np.searchsorted(consensus.nodes, entities)
+        if self._has_gaps(consensus, new):
+            return listed_costs(scaling, self._distances_with_gaps(consensus, new, rows, pattern), entities)
         views = [(view, factor) for view, factor, has in zip(consensus.views, consensus.factors, pattern, strict=True) if has]
         (X, fitted), new_X = self._fitted_rows(views, consensus.nodes), _side_by_side(new, views, rows)
-        entities = entities if consensus.nodes is None else np.searchsorted(consensus.nodes, entities)
         factor = len(pattern) / len(views)
         distances = factor * distances_to(X, new_X, entities)
         if scaling is None:
@@ -223,9 +254,16 @@ class Placement:
         total = np.zeros((rows.size, self.views.n_rows))
         for view, factor, has in zip(layer.views, layer.factors, pattern, strict=True):
             observed = self.views.mask(view)
-            distances = dense_distances(new.matrices[view][rows], self.views.matrices[view]) * factor**2 if has else 0.0
+            distances = self._view_distances(view, new, rows) * factor**2 if has else 0.0
             total += np.where(observed, distances, 2 * UNKNOWN) if has else 2 * UNKNOWN
         return total
+
+
+def listed_costs(scaling: LocalScaling | None, distances: NDArray[np.float64], listed: NDArray[np.intp]) -> NDArray[np.float64]:
+    """The costs of the nodes that are listed for each new row, from its squared distances to all nodes."""
+    everyone = np.broadcast_to(np.arange(distances.shape[1]), distances.shape)
+    costs = distances if scaling is None else scaling.costs_of_new(everyone, distances)
+    return np.take_along_axis(costs, listed, axis=1)
 
 
 def _side_by_side(views: Views, members: Sequence[tuple[int, float]], rows: NDArray[np.intp] | None) -> Matrix:

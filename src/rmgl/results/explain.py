@@ -114,8 +114,12 @@ def _explain_view(views: Views, view: int, labels: NDArray[np.intp], n_clusters:
     """The columns of the table for one view."""
     rows = views.observed_rows(view)
     own = labels if rows is None else labels[rows]
-    sizes = np.bincount(own, minlength=n_clusters)
-    compared = [compare(column, sizes) for column in columns_of(views.own(view), own, n_clusters)]
+    encoding = views.encoding(view)
+    columns = list(columns_of(views.own(view), own, n_clusters, views.own_gaps(view)))
+    columns = columns[:-1] if encoding is not None and encoding.has_categories else columns  # the last one is for new rows only
+    names = names[: len(columns)]
+    sizes = [np.bincount(column.clusters, minlength=n_clusters) + column.n_zeros for column in columns]
+    compared = [compare(column, size) for column, size in zip(columns, sizes, strict=True)]
     n_columns = len(compared)
     measures = [field.name for field in fields(Compared)]
     numbers = {name: np.concatenate([getattr(found, name) for found in compared]) for name in measures}
@@ -124,8 +128,8 @@ def _explain_view(views: Views, view: int, labels: NDArray[np.intp], n_clusters:
         "view": np.full(n_columns * n_clusters, views.names[view], dtype=object),
         "feature": np.repeat(np.array([*map(str, names), ""], dtype=object)[:-1], n_clusters),
         **numbers,
-        "n_inside": np.tile(sizes, n_columns),
-        "n_outside": np.tile(sizes.sum() - sizes, n_columns),
+        "n_inside": np.concatenate(sizes),
+        "n_outside": np.concatenate([size.sum() - size for size in sizes]),
         "column": np.repeat(np.arange(n_columns), n_clusters),
     }
 
@@ -206,8 +210,8 @@ class Column:
     """Number of zeros in each cluster that are not among the values."""
 
 
-def columns_of(X: Any, clusters: NDArray[np.intp], n_clusters: int) -> Iterator[Column]:
-    """The columns of a dense or sparse matrix, one after the other."""
+def columns_of(X: Any, clusters: NDArray[np.intp], n_clusters: int, gaps: NDArray[np.bool_] | None = None) -> Iterator[Column]:
+    """The columns of a dense or sparse matrix, one after the other, without the cells that are missing."""
     if sparse.issparse(X):
         sizes = np.bincount(clusters, minlength=n_clusters)
         by_column = sparse.csc_array(X, copy=True)
@@ -218,8 +222,9 @@ def columns_of(X: Any, clusters: NDArray[np.intp], n_clusters: int) -> Iterator[
         return
     none = np.zeros(n_clusters, dtype=np.intp)
     for start in range(0, X.shape[1], BLOCK):
-        for values in np.ascontiguousarray(X[:, start : start + BLOCK].T):
-            yield Column(values, clusters, none)
+        for place, values in enumerate(np.ascontiguousarray(X[:, start : start + BLOCK].T), start):
+            there = slice(None) if gaps is None else ~gaps[:, place]
+            yield Column(values[there], clusters[there], none)
 
 
 @dataclass(frozen=True)

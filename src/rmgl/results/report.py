@@ -16,6 +16,7 @@ from rmgl.automatic.number_of_clusters import share_inside
 from rmgl.automatic.policy import Policy
 from rmgl.embedding.eigenvectors import Embedding, Graph, smallest_eigenvectors, weighted_sum
 from rmgl.layer import Layer
+from rmgl.results.missing_cells import Gaps, gaps_of
 from rmgl.results.refits import Refits, second_answers
 from rmgl.results.trust import Evidence, Trust, judge
 from rmgl.views.incomplete import named_rows
@@ -57,6 +58,10 @@ class ViewReport:
     """Number of entities that are missing from this view."""
     n_empty: int
     """Number of rows of zeros, which are treated as missing."""
+    columns: list[str] = field(default_factory=list)
+    """What columns were taken for, and why, where they are not all numbers; and those that are left out."""
+    gaps: Gaps | None = None
+    """What is missing from the rows of this view (None: no cell is)."""
 
 
 @record
@@ -149,6 +154,9 @@ class Report:
             without = f" {view.n_missing} entities are missing from this view." if view.n_missing else ""
             without += f" {view.n_empty} rows of zeros are treated as missing." if view.n_empty else ""
             lines.append(f"Scale: {view.name}: {view.scale} ({view.scale_reason}).{without}")
+            lines += [f"Column: {view.name}: {sentence}." for sentence in view.columns]
+            if view.gaps is not None:
+                lines.append(f"Missing: {view.name}: {view.gaps}; distances are taken from the columns that two rows share, and scaled up.")
         if self.automatic:
             lines += self._choices()
             if self.consensus_share > 0:
@@ -206,6 +214,7 @@ def weak_points(report: Report, smallest: int) -> list[str]:
             for view in views
             if abs(view.edges_per_node / report.n_neighbors - 1) > OFF and report.n_rows > 3 * report.n_neighbors
         ]
+    found += [f"view {view.name!r}: {doubt}" for view in views if view.gaps is not None for doubt in view.gaps.doubts()]
     if report.eigengap < SMALL_GAP:
         found.append(f"there is no gap after eigenvalue {k} ({report.eigengap:.2f}): another number of clusters fits about as well")
     if report.within < LOOSE:
@@ -299,7 +308,13 @@ def largest_degree(layers: Sequence[Layer], beta: NDArray[np.float64]) -> float:
 
 
 def describe_views(
-    views: Views, scales: Sequence[tuple[str, str]], layers: Sequence[Layer], beta: NDArray[np.float64], choice: Choice, everyone: Views
+    views: Views,
+    scales: Sequence[tuple[str, str]],
+    layers: Sequence[Layer],
+    beta: NDArray[np.float64],
+    choice: Choice,
+    everyone: Views,
+    columns: Sequence[list[str]],
 ) -> list[ViewReport]:
     """The part of the report on each view; `everyone` holds the views of all entities, also those that were placed."""
     own = [(layer, float(b)) for layer, b in zip(layers, beta, strict=True) if layer.role == "view"]
@@ -314,6 +329,8 @@ def describe_views(
             roughness=None if choice.roughness is None else float(choice.roughness[m]),
             n_missing=everyone.n_missing[m],
             n_empty=everyone.n_empty[m] if everyone.n_empty else 0,
+            columns=columns[m],
+            gaps=gaps_of(everyone, m),
         )
         for m, (name, (layer, b)) in enumerate(zip(views.names, own, strict=True))
     ]

@@ -23,12 +23,14 @@ FILES = {
     "layers.graphml",
 }
 """Files and folders of a result."""
+MATRICES = ("matrix.mtx", "matrix.mtx.gz")
+"""The matrix in a folder of 10x Genomics."""
 
 
 def check_inputs(paths: Sequence[Path]) -> None:
-    """Raise a ValueError if an input is not a file."""
+    """Raise a ValueError if an input is neither a file nor a folder of 10x Genomics."""
     for path in paths:
-        if not path.is_file():
+        if not path.is_file() and not any((path / matrix).is_file() for matrix in MATRICES):
             raise ValueError(f"{path}: no such file")
 
 

@@ -1,14 +1,16 @@
-"""Read views from files: one .npz or .h5mu file with all views, or one .npy, .csv, .tsv, .parquet, .feather or .arrow file per view."""
+"""Read views from files: one .npz or .h5mu file with all views, or one file of another kind per view."""
 
 from __future__ import annotations
 
 import csv
+import logging
 import lzma
+import re
 import tokenize
 import warnings
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from math import prod
@@ -17,13 +19,18 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from rmgl.archive.array_file import WAY_OUT, Refused, read_npy, read_npz
 from rmgl.running.memory import require_memory
+from rmgl.storage.matrix_market import read_folder, read_matrix
 from rmgl.storage.paths import check_inputs
-from rmgl.storage.scverse import from_mudata
-from rmgl.storage.text_file import Parts, find_id, read_text
+from rmgl.storage.raw_text import kind_of, view_name
+from rmgl.storage.scverse import from_anndata, from_mudata
+from rmgl.storage.text_file import MOSTLY, NO_VALUE, Parts, described, find_id, read_text
+from rmgl.views.columns import Encoding, is_table
 from rmgl.views.incomplete import align_labels, lookalike_hint
+from rmgl.views.matrix import padded
 from rmgl.views.views import Views
 
 DAMAGED = (
@@ -33,25 +40,44 @@ DAMAGED = (
 SPARSE = ("csr_matrix", "csc_matrix")
 MOST_OBJECTS, DEEPEST = 100_000, 30
 """Largest number of groups and datasets in an .h5mu file, and of nested groups; links can make a small file appear endless."""
+UNUSUAL = re.compile("Windows-1252|numbers with|the first of")
+"""Ways to read a file that may be wrong, so that users are told."""
+logger = logging.getLogger("rmgl")
+EXCEL_BYTES = 10
+"""Bytes of memory that a byte of an unpacked Excel sheet takes."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """The numbers of one file, with the column names and, if an id column was requested, the row ids."""
+    """The content of one file under the name of its view."""
 
     name: str
-    values: NDArray[Any]
-    ids: list[str] | None
-    columns: tuple[str, ...] | None
+    parts: Parts
+
+    @property
+    def values(self) -> Any:
+        return self.parts.values
+
+    @property
+    def ids(self) -> list[str] | None:
+        return self.parts.ids
 
 
-def read_views(paths: Sequence[Path], id_column: str | None = None, how: str | None = None, *, least: int = 2) -> Views:
+def read_views(
+    paths: Sequence[Path],
+    id_column: str | None = None,
+    how: str | None = None,
+    *,
+    least: int = 2,
+    encodings: Mapping[str, Encoding | None] | None = None,
+) -> Views:
     """Read and check views, with the names of their columns and, given an id column, of their rows.
 
-    With an id column, rows are put in the order of the first file. Each view needs at least `least` rows.
+    With an id column, or where files name their rows, rows are put in the order of the first file. Each view needs at least `least` rows.
+    `encodings` are those of the views of a fit, which new rows get, too; the only view of a fit may have another name.
     """
     check_inputs(paths)
-    kinds = {path.suffix.lower() for path in paths}
+    kinds = {kind_of(path) for path in paths}
     if kinds & {".npz", ".h5mu"} and len(paths) > 1:
         raise ValueError(
             "an .npz or .h5mu file was given together with other files: give either one .npz file or one .h5mu file with all views, or one "
@@ -69,10 +95,24 @@ def read_views(paths: Sequence[Path], id_column: str | None = None, how: str | N
     names = [table.name for table in tables]
     if len(set(names)) < len(names):
         raise ValueError(f"view names are file names without their suffix and must differ, but they are {names}: rename a file")
-    arrays, ids = align(tables, how) if id_column is not None else ({table.name: table.values for table in tables}, None)
-    columns = tuple(table.columns for table in tables)
-    index = None if ids is None else np.array(ids, dtype=object)
-    return Views.of(arrays, least=least, index=index, columns=columns if any(columns) else ())
+    ids, places = row_order(tables, how)
+    views = {table.name: table.values if rows is None else in_order(table.values, rows) for table, rows in zip(tables, places, strict=True)}
+    observed = {table.name: rows >= 0 for table, rows in zip(tables, places, strict=True) if rows is not None and (rows < 0).any()}
+    columns = tuple(table.parts.columns for table in tables)
+    if encodings is not None and len(encodings) == len(names) == 1:
+        encodings = dict.fromkeys(names, next(iter(encodings.values())))
+    found = Views.of(
+        views,
+        least=least,
+        index=None if ids is None else np.array(ids, dtype=object),
+        columns=columns if any(columns) else (),
+        observed=observed or None,
+        encodings=encodings,
+    )
+    for path, table in zip(paths, tables, strict=True):
+        if UNUSUAL.search(table.parts.how):
+            logger.info("%s: %s", path, table.parts.how)
+    return found
 
 
 def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
@@ -87,25 +127,36 @@ def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
 
 def read_h5mu(path: Path) -> Views:
     """Read the modalities of an .h5mu file; the row ids are the names of its observations."""
+    return from_mudata(read_hdf5(path, "mudata", "read_h5mu", "MuData.write"))
+
+
+def read_h5ad(path: Path, id_column: str | None) -> Parts:
+    """Read X of an .h5ad file; the row ids are the names of its observations."""
+    adata = read_hdf5(path, "anndata", "read_h5ad", "AnnData.write_h5ad")
+    views = from_anndata(adata, ["X"])
+    return Parts(views.measured(0), [str(name) for name in adata.obs_names], views.columns[0], "AnnData, its X")
+
+
+def read_hdf5(path: Path, package: str, function: str, writer: str) -> Any:
+    """Read an .h5mu or .h5ad file by its package."""
     try:
         import h5py
-        import mudata
 
+        reader = getattr(__import__(package), function)
         with h5py.File(path, "r") as file:
             sizes = list(islice(declared_sizes(file), MOST_OBJECTS + 1))
         if len(sizes) > MOST_OBJECTS:
             raise ValueError(f"it contains more than {MOST_OBJECTS} groups and datasets")
         require_memory(sum(sizes), f"{path}: its datasets", WAY_OUT)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # announcements of changes in mudata
-            stored = mudata.read_h5mu(path)
+            warnings.simplefilter("ignore")  # announcements of changes in these packages
+            return reader(path)
     except ImportError as error:
-        raise ValueError(f"{path}: .h5mu files need mudata: pip install 'rmgl[scverse]'") from error
+        raise ValueError(f"{path}: {path.suffix} files need {package}: pip install 'rmgl[scverse]'") from error
     except MemoryError:
         raise
     except Exception as error:  # mudata, anndata and h5py raise all sorts of things on a damaged file
-        raise ValueError(f"{path}: not a readable .h5mu file{_detail(error)}: write it again with MuData.write") from error
-    return from_mudata(stored)
+        raise ValueError(f"{path}: not a readable {path.suffix} file{_detail(error)}: write it again with {writer}") from error
 
 
 def declared_sizes(group: Any, depth: int = 0) -> Iterator[int]:
@@ -131,15 +182,25 @@ def _detail(error: Exception) -> str:
 
 
 def read_table(path: Path, id_column: str | None) -> Table:
-    """Read the view of one file, by the reader for its suffix."""
-    reader = READERS.get(path.suffix.lower())
+    """Read the view of one file, by the reader for its suffix, or of a folder with a matrix in it."""
+    if path.is_dir():
+        return Table(path.resolve().name, named_errors(read_folder, path, id_column))
+    reader = READERS.get(kind_of(path))
     if reader is None:
-        raise ValueError(f"{path}: unknown kind of file: use one .npz or .h5mu, or .npy, .csv, .tsv, .parquet, .feather or .arrow files")
+        raise ValueError(
+            f"{path}: unknown kind of file: use one .npz or .h5mu, or .npy, .csv, .tsv, .parquet, .feather or .arrow files, or .xlsx, .mtx "
+            "or .h5ad files; .csv, .tsv and .mtx files may be compressed (.gz, .bz2, .xz or .zip)"
+        )
+    return Table(view_name(path), named_errors(reader, path, id_column))
+
+
+def named_errors(reader: Callable[[Path, str | None], Parts], path: Path, id_column: str | None) -> Parts:
+    """Read a file; its errors begin with its name."""
     try:
-        values, ids, columns = reader(path, id_column)
+        return reader(path, id_column)
     except (*DAMAGED, ImportError, UnicodeDecodeError, csv.Error) as error:
-        raise ValueError(f"{path}: {error}") from error
-    return Table(path.stem, values, ids, columns)
+        said = str(error)
+        raise ValueError(said if said.startswith(f"{path}: ") else f"{path}: {said}") from error
 
 
 def read_array(path: Path, id_column: str | None) -> Parts:
@@ -147,7 +208,7 @@ def read_array(path: Path, id_column: str | None) -> Parts:
     if id_column is not None:
         raise ValueError(f"an .npy file has no id column {id_column!r}: leave out --id, or use a table such as .csv")
     try:
-        return read_npy(path), None, None
+        return Parts(read_npy(path), how="a NumPy array")
     except Refused:
         raise
     except DAMAGED as error:
@@ -177,13 +238,57 @@ def read_frame(path: Path, id_column: str | None) -> Parts:
     elif id_column is None and not (frame.index.dtype.kind in "iu" and np.array_equal(frame.index, np.arange(len(frame)))):
         named = f"--id {frame.index.name}" if frame.index.name else "a name and --id"
         raise ValueError(f"its rows have labels, which would be lost: use {named}, or remove them with reset_index(drop=True)")
+    return parts_of(frame, id_column, f"a table ({path.suffix.lower()})")
+
+
+def read_excel(path: Path, id_column: str | None) -> Parts:
+    """Read the first sheet of an Excel workbook, whose first row holds column names."""
+    try:
+        import openpyxl  # noqa: F401
+        import pandas as pd
+    except ImportError as error:
+        raise ImportError("Excel files need openpyxl: pip install 'rmgl[excel]'") from error
+    try:
+        with zipfile.ZipFile(path) as archive:
+            require_memory(EXCEL_BYTES * sum(info.file_size for info in archive.infolist()), f"{path}: its sheets", WAY_OUT)
+        with pd.ExcelFile(path, engine="openpyxl") as book:
+            sheets = list(map(str, book.sheet_names))
+            frame = book.parse(0, dtype=None if id_column is None else {id_column: str}, keep_default_na=False, na_values=NO_VALUE)
+    except MemoryError:
+        raise
+    except Exception as error:  # openpyxl raises all sorts of things on a damaged file
+        raise ValueError(f"not a readable .xlsx file{_detail(error)}: save it again") from error
+    more = f", the first of {len(sheets)}" if len(sheets) > 1 else ""
+    parts = parts_of(frame, id_column, f"Excel, sheet {sheets[0]!r}{more}")
+    check_cells(frame, id_column)
+    return parts
+
+
+def check_cells(frame: Any, id_column: str | None) -> None:
+    """Raise a ValueError for the first cell of a sheet that is text in a column of numbers."""
+    for place, name in enumerate(frame.columns):
+        column = frame.iloc[:, place]
+        if str(name) == id_column or column.dtype != np.dtype(object):
+            continue
+        present = [(row, cell) for row, cell in enumerate(column.tolist()) if cell is not None and cell == cell]
+        texts = [(row, cell) for row, cell in present if isinstance(cell, str)]
+        n_numbers = sum(isinstance(cell, int | float) and not isinstance(cell, bool) for _, cell in present)
+        if texts and n_numbers >= MOSTLY * len(present):
+            row, cell = texts[0]
+            raise ValueError(
+                f"line {row + 2}, column {place + 1} holds {described(cell)} where a number is needed, because most cells of this column "
+                "are numbers: correct the cell or leave it empty, or name the column of row ids with --id"
+            )
+
+
+def parts_of(frame: Any, id_column: str | None, how: str) -> Parts:
+    """The numbers of a table, or the table itself if it has columns of other kinds."""
     place = find_id([str(column) for column in frame.columns], id_column)
     ids = None if place is None else frame.iloc[:, place].astype(str).tolist()
-    numbers = frame if place is None else frame.drop(columns=frame.columns[place])
-    text = list(numbers.select_dtypes(exclude=["number", "bool"]).columns)
-    if text:
-        raise ValueError(f"columns {text[:5]} are not numbers: drop them, or name the one with the row ids with --id")
-    return numbers.to_numpy(dtype=np.float64, na_value=np.nan), ids, tuple(map(str, numbers.columns))
+    others = frame if place is None else frame.drop(columns=frame.columns[place])
+    numbers = others.select_dtypes(exclude=["number", "bool"]).shape[1] == 0
+    values = others.to_numpy(dtype=np.float64, na_value=np.nan) if numbers else others.reset_index(drop=True)
+    return Parts(values, ids, tuple(map(str, others.columns)), how)
 
 
 READERS: dict[str, Callable[[Path, str | None], Parts]] = {
@@ -193,23 +298,40 @@ READERS: dict[str, Callable[[Path, str | None], Parts]] = {
     ".parquet": read_frame,
     ".feather": read_frame,
     ".arrow": read_frame,
+    ".xlsx": read_excel,
+    ".mtx": read_matrix,
+    ".h5ad": read_h5ad,
 }
 
 
-def align(tables: Sequence[Table], how: str | None = None) -> tuple[dict[str, NDArray[np.float64]], list[str]]:
-    """Put the rows of every table in one order of ids, with rows of NaN for ids that a table lacks.
+def row_order(tables: Sequence[Table], how: str | None = None) -> tuple[list[str] | None, list[NDArray[np.intp] | None]]:
+    """One order of row ids for all tables, and the places of its rows in each (-1: it does not have the row); None without ids.
 
     By default all tables need the same ids, and the order is that of the first; `how` is that of `align_labels`.
     """
+    without = [table.name for table in tables if table.ids is None]
+    if len(without) == len(tables):
+        return None, [None] * len(tables)
+    if without:
+        named = next(table.name for table in tables if table.ids is not None)
+        raise ValueError(f"view {named!r} has row ids, but view {without[0]!r} has none: name its column of row ids with --id")
     labels = [(table.name, table.ids or []) for table in tables]
     if how is None:
         check_same_ids(labels)
     ids, places = align_labels(labels, how or "outer")
-    views = {}
-    for table, rows in zip(tables, places, strict=True):
-        views[table.name] = np.full((len(ids), table.values.shape[1]), np.nan)
-        views[table.name][rows >= 0] = table.values[rows[rows >= 0]]
-    return views, ids
+    return ids, list(places)
+
+
+def in_order(values: Any, rows: NDArray[np.intp]) -> Any:
+    """The rows of an array, sparse matrix or table at the given places; rows of NaN, or of zeros if it is sparse, for places -1."""
+    if sparse.issparse(values):
+        there = np.flatnonzero(rows >= 0)
+        return padded(sparse.csr_array(values)[rows[there]], there, rows.size)
+    if is_table(values):
+        return values.reindex(rows).reset_index(drop=True)
+    ordered = np.full((rows.size, values.shape[1]), np.nan)
+    ordered[rows >= 0] = values[rows[rows >= 0]]
+    return ordered
 
 
 def check_same_ids(labels: Sequence[tuple[str, list[str]]]) -> None:

@@ -20,7 +20,7 @@ from rmgl.results.report import Report
 from rmgl.storage.earlier_models import upgraded
 from rmgl.views.check_view import LARGEST_VALUE
 from rmgl.views.scaling import SCALES, Scaler
-from rmgl.views.views import Views
+from rmgl.views.views import Views, sound_gaps
 
 FORMAT = "rmgl model"
 FloatArray: TypeAlias = NDArray[np.float64]
@@ -173,19 +173,27 @@ def check_numbers(what: str, values: Any, shape: tuple[int, ...]) -> None:
 
 def check_loaded_views(views: Views, scalers: Sequence[Scaler]) -> None:
     """Raise an error unless the views of a model file have the same rows, and the scalers match their columns."""
-    if views.present and len(views.present) != len(views.names):
-        raise ValueError(f"observed rows are given for {len(views.present)} of {len(views.names)} views")
+    for what, parts in (("observed rows", views.present), ("missing cells", views.gaps), ("encodings", views.encodings)):
+        if parts and len(parts) != len(views.names):
+            raise ValueError(f"{what} are given for {len(parts)} of {len(views.names)} views")
     for view, (name, X, scaler) in enumerate(zip(views.names, views.matrices, scalers, strict=True)):
         rows = views.observed_rows(view)
         if sparse.issparse(X):
             check_numbers(f"view {name!r}", sound_sparse(f"view {name!r}", X, (views.n_rows, X.shape[1])).data, (X.nnz,))
         else:
             check_numbers(f"view {name!r}", X, (views.n_rows, X.shape[1] if getattr(X, "ndim", 0) == 2 else 0))
+        if views.missing_cells(view) is not None:
+            sound_gaps(f"view {name!r}", X, views.missing_cells(view))
+        encoding = views.encoding(view)
+        if encoding is not None:
+            encoding.check(X.shape[1])
         if rows is not None:
             sound_indices(f"the rows of view {name!r}", rows, views.n_rows)
         columns = [column for column in (scaler.largest, scaler.shift, scaler.span) if column is not None]
         if scaler.name not in SCALES or len(columns) not in (0, 3) or any(column.shape != (X.shape[1],) for column in columns):
             raise ValueError(f"the scaler of view {name!r} does not match its {X.shape[1]} columns")
+        if scaler.rooted is not None and (scaler.rooted.dtype != bool or scaler.rooted.shape != (X.shape[1],) or sparse.issparse(X)):
+            raise ValueError(f"the scaler of view {name!r} takes square roots of columns that it does not have")
         divisors = [column for column in (scaler.largest, scaler.span) if column is not None]
         if columns and not (in_range(scaler.shift) and all((divisor > 0).all() for divisor in divisors)):
             raise ValueError(f"the scaler of view {name!r} has a divisor that is not > 0, or a shift out of range")

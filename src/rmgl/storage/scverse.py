@@ -12,9 +12,9 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from rmgl.results.fitted import Fitted
-from rmgl.views.check_view import check_view
-from rmgl.views.matrix import Matrix, padded
-from rmgl.views.views import Views
+from rmgl.views.check_view import NUMBERS, CheckedView, check_view
+from rmgl.views.matrix import padded
+from rmgl.views.views import Views, where_any
 
 SHARED_VARIABLES = 1
 """Value of `MuData.axis` for modalities that share variables instead of observations."""
@@ -57,16 +57,20 @@ def from_mudata(mdata: Any, *, rep: str | Mapping[str, str] | None = None, layer
     if not modalities:
         raise ValueError("this MuData has no modality, but at least one is needed: add one to its `mod`")
     sources = choose_sources(list(modalities), rep, layer)
-    matrices, present = [], []
+    found = []
     for name, adata in modalities.items():
         X = stored(adata, *sources[name], f"modality {name!r}")
-        X, rows = modality_view(name, X, positions(mdata.obs_names, adata.obs_names, name), mdata.n_obs)
-        matrices.append(X)
-        present.append(rows)
-    known = tuple(present) if any(rows is not None for rows in present) else ()
+        found.append(modality_view(name, X, positions(mdata.obs_names, adata.obs_names, name), mdata.n_obs))
     columns = tuple(column_names(adata, sources[name]) for name, adata in modalities.items())
     index = np.asarray(mdata.obs_names, dtype=object)
-    views = Views(tuple(modalities), tuple(matrices), known, index, columns if any(columns) else ())
+    views = Views(
+        tuple(modalities),
+        tuple(view.matrix for view in found),
+        where_any(view.rows for view in found),
+        index,
+        columns if any(columns) else (),
+        gaps=where_any(view.gaps for view in found),
+    )
     views.check_entities(least=0)
     return views
 
@@ -218,15 +222,19 @@ def positions(all_names: Any, own_names: Any, name: str) -> NDArray[np.intp]:
     return found
 
 
-def modality_view(name: str, X: Any, places: NDArray[np.intp], n_rows: int) -> tuple[Matrix, NDArray[np.intp] | None]:
-    """Return the matrix of a modality with a row for every observation, and the indices of those it has (None: all)."""
-    checked, given = check_view(name, X, least=0)
-    if given is None and np.array_equal(places, np.arange(n_rows)):
-        return checked, None
-    own = np.arange(places.size) if given is None else given
+def modality_view(name: str, X: Any, places: NDArray[np.intp], n_rows: int) -> CheckedView:
+    """The view of a modality, with a row for every observation."""
+    checked = check_view(name, X, least=0, encoding=NUMBERS)
+    if checked.rows is None and np.array_equal(places, np.arange(n_rows)):
+        return checked
+    own = np.arange(places.size) if checked.rows is None else checked.rows
     own = own[np.argsort(places[own])]
     rows = places[own]
-    return padded(checked[own], rows, n_rows), None if rows.size == n_rows else rows
+    gaps = None
+    if checked.gaps is not None:
+        gaps = np.zeros((n_rows, checked.gaps.shape[1]), dtype=bool)
+        gaps[rows] = checked.gaps[own]
+    return CheckedView(padded(checked.matrix[own], rows, n_rows), None if rows.size == n_rows else rows, gaps, None)
 
 
 def _write_into(model: Fitted, data: Any, key: str) -> None:

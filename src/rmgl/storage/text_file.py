@@ -1,67 +1,219 @@
-"""Read tables of numbers from .csv and .tsv files, with or without a line of column names."""
+"""Read tables from .csv and .tsv files, with or without a line of column names.
+
+Python's csv module finds the lines and their fields, so that errors can name them; pandas turns columns into numbers.
+"""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
+import io
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib.util import find_spec
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rmgl.storage.notation import Notation, find_notation, in_some_notation, is_missing
+from rmgl.storage.raw_text import kind_of, read_characters
 from rmgl.storage.spreadsheet import read_as_text, written_by_rmgl
 
-Parts = tuple[NDArray[Any], list[str] | None, tuple[str, ...] | None]
-"""Values, ids and column names of a file."""
 Line = tuple[int, list[str]]
 """The number of a line in its file, and its cells."""
-
-MISSING = {"", "-", "--", ".", "?", "na", "n/a", "#n/a", "<na>", "null", "none", "nil", "missing"}
-"""Common marks of missing values, in lower case."""
+FIRST_LINES = 200
+"""Lines from which the separator of the fields is found, and whether the first line holds column names."""
+SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
+NO_VALUE = ["", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null", "?"]
+"""Marks of missing values in any column. Others, such as "none", may be a category."""
+MOSTLY = 0.5
+"""Share of the cells of a column that are numbers from which the others are taken for mistakes."""
+LONG = 1 << 20
+"""Characters of a file from which pandas' pyarrow engine is tried."""
 FEW_COLUMNS = 3
 """With up to this many columns, the line 0, 1, 2 can also be a row of data."""
 
 
+@dataclass(frozen=True)
+class Parts:
+    """What a file holds."""
+
+    values: Any
+    """An array or sparse matrix of numbers, or a pandas table with columns of several kinds."""
+    ids: list[str] | None = None
+    columns: tuple[str, ...] | None = None
+    how: str = ""
+    """How the file was read, for people."""
+
+
 def read_text(path: Path, id_column: str | None) -> Parts:
-    """Read numbers separated by commas or tabs, with or without a line of column names."""
-    lines = read_lines(path)
-    first = lines[0][1]
-    header = find_header(lines, id_column)
+    """Read a table whose fields are separated by commas, semicolons, tabs or vertical bars, with or without a line of column names."""
+    text, encoding = read_characters(path)
+    separator = find_separator(path, text)
+    check_no_nul(text, separator)
+    first_lines = list(islice(lines_of(text, separator), FIRST_LINES))
+    while first_lines and not first_lines[-1][1]:
+        first_lines.pop()
+    if not first_lines:
+        raise ValueError("the file is empty: it needs one line of numbers per row")
+    header = find_header(first_lines, id_column)
     id_place = find_id(header, id_column)
-    rows = lines[1:] if header else lines
-    for line, row in rows:
-        if len(row) != len(first):
-            raise ValueError(
-                f"line {line} has {len(row)} fields but the first line has {len(first)}: give every line the same number of fields"
-            )
-    columns = [place for place in range(len(first)) if place != id_place]
-    values = np.array([to_numbers(row, line, columns) for line, row in rows])
-    ids = None if id_place is None else [row[id_place] for _, row in rows]
-    if ids is not None and header is not None and written_by_rmgl(header):
+    width = len(first_lines[0][1])
+    ids, n_rows = scan_lines(text, separator, width, header is not None, id_place)
+    if header is not None and written_by_rmgl(header):
         ids = [read_as_text(cell) for cell in ids]
-    names = None if header is None else tuple(header[place] for place in columns)
-    return values.reshape(len(rows), len(columns)), ids, names
+    places = [place for place in range(width) if place != id_place]
+    names = None if header is None else tuple(header[place] for place in places)
+    sheet = Sheet(text, separator, width, header is not None, n_rows)
+    columns, notation = sheet.columns(places)
+    in_encoding = "" if encoding == "UTF-8" else f" in {encoding}"
+    how = f"text{in_encoding} separated by {SEPARATORS[separator]}" + ("" if notation == Notation() else f", numbers with {notation}")
+    return Parts(gathered(columns, names, n_rows), None if id_place is None else ids, names, how)
 
 
-def read_lines(path: Path) -> list[Line]:
-    """Read the lines of a file, without empty lines at its end."""
-    delimiter = "\t" if path.suffix.lower() == ".tsv" else ","
-    try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            reader = csv.reader(file, delimiter=delimiter)
-            lines = [(reader.line_num, row) for row in reader]
-    except UnicodeDecodeError as error:
-        raise ValueError(f"byte {error.start} is not text in UTF-8: save the file in that encoding") from error
-    for line, row in lines:
+def gathered(columns: Sequence[Any], names: Sequence[str] | None, n_rows: int) -> Any:
+    """An array, if all columns are numbers, or else a table."""
+    import pandas as pd
+
+    if all(isinstance(column, np.ndarray) for column in columns):
+        return np.column_stack(columns) if columns else np.empty((n_rows, 0))
+    frame = pd.concat([pd.Series(column) for column in columns], axis=1)
+    frame.columns = [f"column {place + 1}" for place in range(len(columns))] if names is None else list(names)
+    return frame
+
+
+def lines_of(text: str, separator: str) -> Iterator[Line]:
+    """The lines of a text with their fields; a line in quotes may span several lines of the file, of which the last counts."""
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+    for row in reader:
+        yield reader.line_num, row
+
+
+def find_separator(path: Path, text: str) -> str:
+    """What separates the fields: tabs in a .tsv file, else what divides all of the first lines into equally many of them."""
+    if kind_of(path) == ".tsv":
+        return "\t"
+    start = text[: 1 << 16]
+    for separator in (";", "\t", "|"):
+        if separator in start.split("\n", 1)[0]:
+            widths = {len(row) for _, row in islice(lines_of(start, separator), 20) if row}
+            comma_widths = {len(row) for _, row in islice(lines_of(start, ","), 20) if row}
+            if len(widths) == 1 and min(widths) > 1 and (len(comma_widths) > 1 or min(widths) >= max(comma_widths) or separator == ";"):
+                return separator
+    return ","
+
+
+def check_no_nul(text: str, separator: str) -> None:
+    """Raise a ValueError with the place of a NUL character."""
+    if "\0" not in text:
+        return
+    for line, row in lines_of(text, separator):
         for place, cell in enumerate(row):
             if "\0" in cell:
                 raise ValueError(f"line {line}, column {place + 1} holds a NUL character, which is not text: write the file again")
-    while lines and not lines[-1][1]:
-        lines.pop()
-    if not lines:
-        raise ValueError("the file is empty: it needs one line of numbers per row")
-    return lines
+    raise ValueError("it holds a NUL character, which is not text: write the file again")
+
+
+def scan_lines(text: str, separator: str, width: int, has_header: bool, id_place: int | None) -> tuple[list[str], int]:
+    """Check that all lines have as many fields as the first, but empty ones at the end; return the row ids and the number of rows."""
+    ids, n_rows, empty = [], 0, None
+    for line, row in islice(lines_of(text, separator), int(has_header), None):
+        if not row:
+            empty = line if empty is None else empty
+            continue
+        if empty is not None or len(row) != width:
+            found = (empty, 0) if empty is not None else (line, len(row))
+            raise ValueError(
+                f"line {found[0]} has {found[1]} fields but the first line has {width}: give every line the same number of fields"
+            )
+        n_rows += 1
+        if id_place is not None:
+            ids.append(row[id_place])
+    return ids, n_rows
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """The text of a table whose lines all have the same number of fields."""
+
+    text: str
+    separator: str
+    width: int
+    has_header: bool
+    n_rows: int
+
+    def columns(self, places: Sequence[int]) -> tuple[list[Any], Notation]:
+        """The columns at these places: an array of floats for each that holds numbers, else the texts or truth values; and the notation."""
+        if not places or self.n_rows == 0:
+            return [np.empty(0)] * len(places), Notation()
+        frame = self._parsed(places)
+        kinds = {place: frame[place].dtype.kind for place in places}
+        unclear = [place for place in places if kinds[place] == "O"]
+        notation = find_notation(
+            (cell for place in unclear for cell in frame[place].dropna().unique() if isinstance(cell, str)), self.separator == ";"
+        )
+        if notation.decimal_comma:  # pandas may have taken 1.234 for a number below two
+            frame = self._parsed(places, texts=True)
+            unclear = list(places)
+        return [self._column(frame[place], place, notation) if place in unclear else plain(frame[place]) for place in places], notation
+
+    def _parsed(self, places: Sequence[int], texts: bool = False) -> Any:
+        """The table as pandas reads it."""
+        import pandas as pd
+
+        options: dict[str, Any] = {
+            "sep": self.separator,
+            "header": 0 if self.has_header else None,
+            "names": list(range(self.width)),
+            "usecols": list(places),
+            "keep_default_na": False,
+            "na_values": NO_VALUE,
+            "encoding_errors": "strict",
+        }
+        if len(self.text) >= LONG and not texts and find_spec("pyarrow") is not None:
+            with suppress(Exception):  # what it cannot read, the other engine can
+                frame = pd.read_csv(io.BytesIO(self.text.encode()), engine="pyarrow", **options)
+                if len(frame) == self.n_rows and all(kind.kind in "iuf" for kind in frame.dtypes):
+                    return frame
+        kinds = {"dtype": str} if texts else {"float_precision": "round_trip", "low_memory": False}
+        frame = pd.read_csv(io.StringIO(self.text), skip_blank_lines=False, **options, **kinds)
+        return frame.iloc[: self.n_rows]
+
+    def _column(self, values: Any, place: int, notation: Notation) -> Any:
+        """The numbers of a column of texts, or the texts; a ValueError if most of them are numbers, and one is not."""
+        cells = [None if missing else cell for cell, missing in zip(values.tolist(), values.isna().tolist(), strict=True)]
+        if all(cell is None or isinstance(cell, bool) for cell in cells):
+            return truths(cells)
+        known = {cell: notation.number(str(cell)) for cell in set(cells) if cell is not None}
+        present = [cell for cell in cells if cell is not None and not is_missing(str(cell))]
+        n_numbers = sum(known[cell] is not None for cell in present)
+        if n_numbers == len(present):
+            return np.array([np.nan if cell is None or known[cell] is None else known[cell] for cell in cells], dtype=np.float64)
+        if n_numbers < MOSTLY * len(present):
+            return cells
+        bad = next(cell for cell in present if known[cell] is None)
+        raise ValueError(
+            f"line {self._line_of(str(bad), place)}, column {place + 1} holds {described(str(bad))} where a number is needed, because most "
+            "cells of this column are numbers: correct the cell or leave it empty, write categories with letters in all cells, or name the "
+            "column of row ids with --id"
+        )
+
+    def _line_of(self, cell: str, place: int) -> int:
+        """The first line with this cell at this place."""
+        rows = islice(lines_of(self.text, self.separator), int(self.has_header), None)
+        return next(line for line, row in rows if row and row[place] == cell)
+
+
+def plain(values: Any) -> Any:
+    """A column that pandas has read, as an array of floats or as truth values."""
+    return values.tolist() if values.dtype.kind == "b" else values.to_numpy(dtype=np.float64)
+
+
+def truths(cells: Sequence[Any]) -> Any:
+    """Truth values, or an array of NaN if there is none."""
+    return list(cells) if any(cell is not None for cell in cells) else np.full(len(cells), np.nan)
 
 
 def find_header(lines: Sequence[Line], id_column: str | None) -> list[str] | None:
@@ -77,7 +229,7 @@ def find_header(lines: Sequence[Line], id_column: str | None) -> list[str] | Non
     Any other line may be a row with a damaged cell and raises a ValueError: treated as names, the row would be silently lost.
     """
     first = lines[0][1]
-    numbers = [is_number(cell) for cell in first]
+    numbers = [in_some_notation(cell) for cell in first]
     if id_column in first or (id_column is not None and not all(numbers)):  # `find_id` raises an error if the name is missing
         return first
     if all(numbers):
@@ -133,15 +285,6 @@ def find_id(header: Sequence[str] | None, id_column: str | None) -> int | None:
     return None
 
 
-def is_number(text: str) -> bool:
-    """Whether a cell is a number; unlike in Python, 1_000 is not."""
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return "_" not in text
-
-
 def is_whole(text: str) -> bool:
     return text.strip().isdecimal()
 
@@ -151,28 +294,8 @@ def is_count(cells: Sequence[str]) -> bool:
     return len(cells) > 1 and list(cells) == [str(place) for place in range(len(cells))]
 
 
-def is_missing(text: str) -> bool:
-    return text.strip().lower() in MISSING
-
-
 def is_name(text: str) -> bool:
     return any(letter.isalpha() for letter in text) and not is_missing(text)
-
-
-def to_numbers(row: Sequence[str], line: int, columns: Sequence[int]) -> list[float]:
-    """Return the numbers of one line; in a line without any, the entity is missing and all are NaN."""
-    if len(columns) > 1 and not any(row[place].strip() for place in columns):
-        return [np.nan] * len(columns)
-    return [to_number(row[place], line, place) for place in columns]
-
-
-def to_number(text: str, line: int, place: int) -> float:
-    if is_number(text):
-        return float(text)
-    raise ValueError(
-        f"line {line}, column {place + 1} holds {described(text)} where a number is needed: correct the cell, "
-        "or name the column of row ids with --id"
-    )
 
 
 def described(text: str) -> str:

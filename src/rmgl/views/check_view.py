@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,10 @@ from scipy import sparse
 from sklearn.utils import check_array
 
 from rmgl.checks import sound_sparse
+from rmgl.views.columns import Encoding, fit_encoding, is_table, plain_numbers
 from rmgl.views.incomplete import without_missing
 from rmgl.views.matrix import Matrix
+from rmgl.views.scaling import column_ends
 
 LARGEST_VALUE = 1e70
 """The squared distances of larger values, squared again in the dual, overflow in double precision."""
@@ -40,11 +43,33 @@ def _nesting(item: Any) -> int:
     return depth
 
 
-def check_view(name: str, X: Any, observed: NDArray[np.bool_] | None = None, least: int = 2) -> tuple[Matrix, NDArray[np.intp] | None]:
-    """One view as a finite float64 array, dense or CSR, and the indices of its observed rows (None: all); errors name the view.
+@dataclass(frozen=True)
+class CheckedView:
+    """One view as finite numbers."""
 
-    Rows that are not `observed`, or are NaN in every column, are missing from the view: they are zero in the result.
+    matrix: Matrix
+    """A float64 array, dense or CSR, with zeros for missing rows and cells."""
+    rows: NDArray[np.intp] | None
+    """Indices of the observed rows (None: all)."""
+    gaps: NDArray[np.bool_] | None
+    """Which cells of observed rows are missing (None: none)."""
+    encoding: Encoding | None
+    """How the columns of a table became numbers (None: they were numbers)."""
+
+
+NUMBERS = Encoding(())
+"""Stands for no encoding: all columns must be numbers."""
+
+
+def check_view(
+    name: str, X: Any, observed: NDArray[np.bool_] | None = None, least: int = 2, encoding: Encoding | None = None
+) -> CheckedView:
+    """Check one view, and turn it into numbers; errors name the view.
+
+    Rows that are not `observed`, or are NaN in every column, are missing from the view. Columns of a table that are not numbers are
+    encoded: by the given `encoding`, which was fitted to another table, or by a new one.
     """
+    X, encoding = _encoded(name, X, encoding)
     if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
         X = np.ma.filled(X.astype(np.float64), np.nan)
     if getattr(X, "ndim", 0) == 2 and X.shape[1] and hasattr(X, "sparse"):  # a table whose columns are all sparse
@@ -62,11 +87,28 @@ def check_view(name: str, X: Any, observed: NDArray[np.bool_] | None = None, lea
         )  # one order in memory, so that sums are rounded in one way
     except (ValueError, TypeError) as error:
         raise type(error)(f"view {name!r}: {_without_arrays(str(error))}{_text_columns(X)}") from error
-    checked, present = without_missing(name, checked, observed)
+    checked, rows, gaps = without_missing(name, checked, observed)
     if sparse.issparse(checked):
         checked = sparse.csr_array(checked, dtype=np.float64, copy=True)
         checked.sum_duplicates()
-    return checked, present
+    return CheckedView(checked, rows, gaps, encoding)
+
+
+def _encoded(name: str, X: Any, encoding: Encoding | None) -> tuple[Any, Encoding | None]:
+    """The numbers of a table with columns of several kinds, and how they were encoded; other inputs as they are."""
+    try:
+        if encoding is not None and encoding is not NUMBERS:
+            return encoding(X), encoding
+        if not is_table(X) or not X.shape[1]:
+            return X, None
+        found = None if encoding is NUMBERS or hasattr(X, "sparse") else fit_encoding(X)
+        if found is None:
+            return plain_numbers(X), None
+        return found(X), found
+    except (ValueError, TypeError) as error:
+        raise (TypeError if isinstance(error, TypeError) else ValueError)(
+            f"view {name!r}: {error}{_text_columns(X) if encoding is NUMBERS else ''}"
+        ) from error
 
 
 def _without_arrays(message: str) -> str:
@@ -125,8 +167,7 @@ def has_row_labels(X: Any) -> bool:
 
 def check_spread(name: str, X: Matrix, scale: str) -> None:
     """Check that the rows of a view are not all equal, and that their squared distances neither overflow nor underflow."""
-    high, low = X.max(axis=0), X.min(axis=0)
-    high, low = (np.asarray(v.todense() if sparse.issparse(v) else v).ravel() for v in (high, low))
+    low, high = column_ends(X)
     largest = max(float(np.abs(high).max()), float(np.abs(low).max()))
     if largest > LARGEST_VALUE:
         raise ValueError(

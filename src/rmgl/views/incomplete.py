@@ -170,12 +170,15 @@ def check_mask(name: str, mask: Any) -> NDArray[np.bool_]:
     return values.astype(bool)
 
 
-def without_missing(name: str, X: Any, observed: NDArray[np.bool_] | None) -> tuple[Any, NDArray[np.intp] | None]:
-    """A view with zeros for its missing rows, and the indices of the observed rows (None: all), which must be finite."""
+def without_missing(name: str, X: Any, observed: NDArray[np.bool_] | None) -> tuple[Any, NDArray[np.intp] | None, NDArray[np.bool_] | None]:
+    """A view with zeros for its missing rows and cells, the indices of the observed rows (None: all), and its missing cells (None: none).
+
+    Single cells of a dense view may be missing, those of a sparse one may not. A column without any value is zero, and not missing.
+    """
     if observed is not None and observed.size != X.shape[0]:
         raise ValueError(f"observed has {observed.size} truth values for the {X.shape[0]} rows of view {name!r}: give one for each row")
     if observed is None and np.isfinite(X.data if sparse.issparse(X) else X).all():
-        return X, None
+        return X, None, None
     n_nan = _count_by_row(np.isnan, X)
     missing = n_nan == X.shape[1] if observed is None else ~observed
     if observed is not None and (observed & (n_nan == X.shape[1])).any():
@@ -187,7 +190,28 @@ def without_missing(name: str, X: Any, observed: NDArray[np.bool_] | None) -> tu
     if missing.any():
         X = _with_zeros(X, missing)
     _check_finite(name, X)
-    return X, np.flatnonzero(~missing) if missing.any() else None
+    present = np.flatnonzero(~missing) if missing.any() else None
+    gaps = None if sparse.issparse(X) else np.isnan(X)
+    if gaps is None or not gaps.any():
+        return X, present, None
+    X = np.where(gaps, 0.0, X)
+    gaps[:, gaps[~missing].all(axis=0)] = False
+    return X, present, gaps if gaps.any() else None
+
+
+def refuse_gaps(name: str, gaps: NDArray[np.bool_] | None, advice: str) -> None:
+    """Raise a ValueError if cells of a view are missing; `advice` says what else can be done."""
+    if gaps is not None:
+        row, column = np.argwhere(gaps)[0]
+        raise ValueError(_about_gaps(name, int(gaps.sum()), int(gaps.any(axis=1).sum()), len(gaps), int(row), int(column), advice))
+
+
+def _about_gaps(name: str, n_cells: int, n_rows: int, n: int, row: int, column: int, advice: str) -> str:
+    return (
+        f"view {name!r} has NaN in {n_cells} entries of {n_rows} of {n} rows that hold other values (first: row {row}, column {column}): "
+        f"fill them (sklearn.impute), leave out these columns, {advice} or, if the entity is missing from this view, set its whole row "
+        "to NaN"
+    )
 
 
 def named_rows(rows: NDArray[np.intp], index: NDArray[Any] | None) -> str:
@@ -205,13 +229,11 @@ def _check_finite(name: str, X: Any) -> None:
             f"view {name!r} has infinity in {np.count_nonzero(n_infinite)} of {X.shape[0]} rows (first: row {row}, column "
             f"{_first_column(np.isinf, X, row)}): replace it with a finite number or, if the entity is missing, set its whole row to NaN"
         )
-    if n_nan.any():
+    if n_nan.any() and sparse.issparse(X):
         row = int(np.flatnonzero(n_nan)[0])
-        raise ValueError(
-            f"view {name!r} has NaN in {int(n_nan.sum())} entries of {np.count_nonzero(n_nan)} of {X.shape[0]} rows that hold "
-            f"other values (first: row {row}, column {_first_column(np.isnan, X, row)}): fill them (sklearn.impute), leave out these "
-            "columns or, if the entity is missing from this view, set its whole row to NaN"
-        )
+        place = (row, _first_column(np.isnan, X, row))
+        advice = "make the view dense (toarray), where single cells may be missing,"
+        raise ValueError(_about_gaps(name, int(n_nan.sum()), int(np.count_nonzero(n_nan)), X.shape[0], *place, advice))
 
 
 def _count_by_row(test: Any, X: Any) -> NDArray[np.intp]:

@@ -24,10 +24,11 @@ def padded(own: Matrix, rows: NDArray[np.intp], n_rows: int) -> Matrix:
 
 
 def total_variance(X: Matrix) -> float:
-    """Sum of the variances of the columns: half the mean squared distance between two random rows."""
+    """Sum of the variances of the columns: half the mean squared distance between two random rows. NaN marks missing cells."""
     if sparse.issparse(X):
         return float((X * X).mean(axis=0).sum() - np.square(X.mean(axis=0)).sum())
-    return float(X.var(axis=0).sum())
+    total = float(X.var(axis=0).sum())
+    return float(np.nanvar(X, axis=0).sum()) if np.isnan(total) else total
 
 
 def side_by_side(matrices: Sequence[Matrix]) -> Matrix:

@@ -1,6 +1,7 @@
 """Scaling of one view: `fit_scaler(name, X)` fits the scaler of a given name, and `choose_scale(X)` chooses a name from the data.
 
-Sparse views stay sparse: only distances between rows matter, so their columns need no shift.
+Sparse views stay sparse: only distances between rows matter, so their columns need no shift. In dense views NaN marks a missing cell: it
+stays NaN, and ranges, means and lengths are those of the other cells.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rmgl.archive.records import record
+from rmgl.views.columns import Encoding
 from rmgl.views.matrix import Matrix
 
 EPSILON = np.finfo(np.float64).eps
@@ -32,10 +34,12 @@ class Scaler:
     span: Vector | None = None
     """The divisor of each column; infinite for a constant column, which becomes zero."""
     unit: bool = False
+    rooted: NDArray[np.bool_] | None = None
+    """The columns whose square roots are taken, if `roots` (None: all)."""
 
     def __call__(self, X: Matrix) -> Matrix:
         """Scale the rows that the scaler was fitted to, or new ones. Returns a copy, or X itself if the scaling changes nothing."""
-        X = _roots(X) if self.roots else X
+        X = _roots(X, self.rooted) if self.roots else X
         if self.largest is not None and self.shift is not None and self.span is not None:
             if sparse.issparse(X):
                 X = _divide_columns(_divide_columns(X, self.largest), self.span)
@@ -47,6 +51,24 @@ class Scaler:
 def fit_scaler(name: str, X: Matrix) -> Scaler:
     """Fit the scaler of that name to a view."""
     return SCALES[name](X)
+
+
+def fit_mixed(name: str, X: Matrix, encoding: Encoding) -> Scaler:
+    """Fit the scaler of that name to the measured columns of a table; zeros and ones of categories are divided by the square root of 2.
+
+    Two rows with different categories then have a squared distance of 1 there: 1/2 from the column of each.
+    """
+    if name not in MIXED_SCALES:
+        raise ValueError(f"has categories, which cannot be scaled by {name!r}: use one of {', '.join(map(repr, ('auto', *MIXED_SCALES)))}")
+    measured, n = encoding.measured, X.shape[1]
+    rooted = encoding.numbers if name == "root" else None
+    own = Scaler(name)
+    if measured.any() and name != "none":
+        own = standard(X[:, measured]) if name == "standard" else minmax((X if rooted is None else _roots(X, rooted))[:, measured])
+    largest, shift, span = np.ones(n), np.zeros(n), np.where(measured, 1.0, np.sqrt(2.0))
+    if own.largest is not None:
+        largest[measured], shift[measured], span[measured] = own.largest, own.shift, own.span
+    return Scaler(name, name == "root", largest, shift, span, rooted=rooted)
 
 
 def none(X: Matrix) -> Scaler:
@@ -68,13 +90,13 @@ def minmax(X: Matrix, name: str = "minmax", roots: bool = False) -> Scaler:
 def standard(X: Matrix) -> Scaler:
     """Columns with mean 0 and variance 1 (only variance 1 if X is sparse); a constant column becomes zero."""
     X, largest, low, high = _bounded_columns(X)
-    mean = np.asarray(X.mean(axis=0)).ravel()
+    mean = column_means(X)
     if sparse.issparse(X):
         n_zeros = X.shape[0] - np.bincount(X.indices, minlength=X.shape[1])
         squares = np.bincount(X.indices, weights=np.square(X.data - mean[X.indices]), minlength=X.shape[1])
         deviation = np.sqrt((squares + n_zeros * mean**2) / X.shape[0])
     else:
-        deviation = np.sqrt(np.square(X - mean).mean(axis=0))
+        deviation = np.sqrt(column_means(np.square(X - mean)))
     return Scaler("standard", False, largest, mean, np.where(high - low > 4 * EPSILON, deviation, np.inf))
 
 
@@ -90,6 +112,8 @@ def hellinger(X: Matrix) -> Scaler:
 
 
 SCALES = {"minmax": minmax, "root": root, "hellinger": hellinger, "unit": unit, "standard": standard, "none": none}
+MIXED_SCALES = ("minmax", "root", "standard", "none")
+"""The scales of tables whose columns are not all numbers."""
 
 COUNT_COLUMNS = 100
 COUNT_ZEROS = 0.7
@@ -100,8 +124,10 @@ SKEWED = 1.0
 """Median skewness of the columns above which their square roots are used."""
 
 
-def choose_scale(X: Matrix) -> tuple[str, str]:
+def choose_scale(X: Matrix, n_gaps: int = 0) -> tuple[str, str]:
     """Choose a scale by the signs, zeros and skewness of the entries of a view. Returns its name and the reason.
+
+    `n_gaps` is the number of missing cells, which are NaN.
 
     Examples
     --------
@@ -112,8 +138,8 @@ def choose_scale(X: Matrix) -> tuple[str, str]:
     'root'
     """
     entries = X.data if sparse.issparse(X) else X
-    n_nonzero, n_negative = np.count_nonzero(entries), np.count_nonzero(entries < 0)
-    zeros = 1 - n_nonzero / (X.shape[0] * X.shape[1])
+    n_nonzero, n_negative = np.count_nonzero(entries) - n_gaps, np.count_nonzero(entries < 0)
+    zeros = 1 - n_nonzero / (X.shape[0] * X.shape[1] - n_gaps)
     if zeros > COUNT_ZEROS and X.shape[1] >= COUNT_COLUMNS and n_negative < FEW_NEGATIVE * n_nonzero:
         signs = f"{n_negative / n_nonzero:.1%} of the others negative" if n_negative else "no negative entries"
         shape = f"{zeros:.0%} zeros, {X.shape[1]} columns"
@@ -126,10 +152,20 @@ def choose_scale(X: Matrix) -> tuple[str, str]:
     return "minmax", f"no negative entries, columns not skewed (median {skewness:.1f})"
 
 
+def choose_mixed(X: Matrix, encoding: Encoding) -> tuple[str, str]:
+    """Choose the scale of a table whose columns are not all numbers, by its numbers, if there are any."""
+    numbers = X[:, encoding.numbers]
+    how, reason = choose_scale(numbers, int(np.isnan(numbers).sum())) if numbers.size else ("minmax", "")
+    if how not in MIXED_SCALES:
+        how, reason = "minmax", "many zeros"
+    given = f"numbers: {reason}; " if reason else ""
+    return how, f"{given}columns of several kinds, each adds at most 1 to a squared distance"
+
+
 def median_skewness(X: Matrix) -> float:
     """The median of |E (x - mean)^3| / deviation^3 over the columns that are not constant."""
     X, _, low, high = _bounded_columns(X)  # so that no power overflows
-    moments = [np.asarray((X if power == 1 else X**power).mean(axis=0)).ravel() for power in (1, 2, 3)]
+    moments = [column_means(X if power == 1 else X**power) for power in (1, 2, 3)]
     mean, second, third = moments
     variance = second - mean**2
     varies = (high - low > 4 * EPSILON) & (variance > EPSILON)
@@ -144,16 +180,35 @@ def _unit_rows(X: Matrix) -> Matrix:
     return _divide_rows(X, _row_norms(X, 2))
 
 
-def _roots(X: Matrix) -> Matrix:
-    negative = (X.data if sparse.issparse(X) else X).min(initial=0.0)
+def _roots(X: Matrix, columns: NDArray[np.bool_] | None = None) -> Matrix:
+    """The square roots of all entries, or of those in some columns of a dense matrix."""
+    entries = X.data if sparse.issparse(X) else X if columns is None else X[:, columns]
+    negative = entries.min(initial=0.0)
+    negative = np.nanmin(entries, initial=0.0) if np.isnan(negative) else negative
     if negative < 0:
         raise ValueError(f"has negative entries (down to {negative:.3g}), which have no square root: use scale='minmax'")
-    return np.sqrt(X)
+    if columns is None:
+        return np.sqrt(X)
+    roots = X.copy()
+    roots[:, columns] = np.sqrt(entries)
+    return roots
+
+
+def column_means(X: Matrix) -> Vector:
+    """The mean of each column, over the cells that are not missing."""
+    mean = np.asarray(X.mean(axis=0)).ravel()
+    return np.nanmean(X, axis=0) if np.isnan(mean).any() else mean
+
+
+def column_ends(X: Matrix) -> tuple[Vector, Vector]:
+    """The smallest and the largest value of each column that are not missing."""
+    low, high = (_dense(v) for v in (X.min(axis=0), X.max(axis=0)))
+    return (np.nanmin(X, axis=0), np.nanmax(X, axis=0)) if np.isnan(low).any() else (low, high)
 
 
 def _bounded_columns(X: Matrix) -> tuple[Matrix, Vector, Vector, Vector]:
     """X with every column divided by its largest absolute value; that value; and the smallest and largest values after the division."""
-    low, high = (_dense(v) for v in (X.min(axis=0), X.max(axis=0)))
+    low, high = column_ends(X)
     largest = np.maximum(np.abs(low), np.abs(high))
     largest[largest == 0] = 1.0
     X = _divide_columns(X, largest) if sparse.issparse(X) else X / largest
@@ -166,6 +221,9 @@ def _dense(v: Any) -> Vector:
 
 def _row_norms(X: Matrix, order: float) -> Vector:
     norms = _dense(abs(X).max(axis=1)) if order == np.inf else np.sqrt(np.asarray((X * X).sum(axis=1)).ravel())
+    if np.isnan(norms).any():  # the length that a row would have if its missing cells were like the others
+        present = np.maximum((~np.isnan(X)).sum(axis=1), 1)
+        norms = np.nanmax(np.abs(X), axis=1, initial=0.0) if order == np.inf else np.sqrt(np.nansum(X * X, axis=1) * X.shape[1] / present)
     norms[norms == 0] = 1.0
     return norms
 

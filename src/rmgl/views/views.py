@@ -1,11 +1,12 @@
 """The class `Views`: the data of users, checked, named and scaled. It never writes to the caller's data.
 
-An entity may be missing from some views. Such a view holds a row of zeros in its place, and `present` lists the other rows.
+An entity may be missing from some views. Such a view holds a row of zeros in its place, and `present` lists the other rows. Single cells
+of a dense view may be missing, too: they are zero, and `gaps` marks them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -17,6 +18,7 @@ from scipy import sparse
 from rmgl.archive.records import record
 from rmgl.checks import Unsound, sound_indices, sound_numbers, sound_sparse
 from rmgl.views.check_view import (
+    NUMBERS,
     check_same_rows,
     check_spread,
     check_view,
@@ -26,10 +28,11 @@ from rmgl.views.check_view import (
     row_labels,
 )
 from rmgl.views.column_blocks import split_columns
-from rmgl.views.incomplete import aligned, check_observed, named_rows
+from rmgl.views.columns import Encoding, as_table, left_out_sentence
+from rmgl.views.incomplete import aligned, check_observed, named_rows, refuse_gaps
 from rmgl.views.matrix import Matrix, padded
 from rmgl.views.per_view import per_view
-from rmgl.views.scaling import SCALES, Scaler, choose_scale, fit_scaler
+from rmgl.views.scaling import SCALES, Scaler, choose_mixed, choose_scale, fit_mixed, fit_scaler
 
 EMPTY_COLUMNS = 10
 """A row of zeros is taken as missing only in views of at least so many columns: in a narrow view zeros are ordinary values."""
@@ -65,6 +68,10 @@ class Views:
     """Column names of each view (None: it has none); empty if no view has any."""
     n_empty: tuple[int, ...] = ()
     """Number of rows of each view that are taken as missing because they hold only zeros; empty if there are none."""
+    gaps: tuple[NDArray[np.bool_] | None, ...] = ()
+    """Which cells of each view are missing from observed rows (None: none); empty if no view has such cells. They are zero."""
+    encodings: tuple[Encoding | None, ...] = ()
+    """How the columns of each table became numbers (None: they were numbers); empty if all views are numbers."""
 
     @classmethod
     def of(
@@ -78,13 +85,15 @@ class Views:
         everyone: bool = True,
         index: NDArray[Any] | None = None,
         columns: tuple[tuple[str, ...] | None, ...] = (),
+        encodings: Mapping[str, Encoding | None] | None = None,
     ) -> Views:
         """Make views from a list, tuple or dict of 2-D inputs, or from one 2-D input and its column `blocks`.
 
         Rows that are NaN in every column, or False in the masks `observed`, are missing from their view. `align` matches tables by their
         row labels: "outer" keeps every entity of any table, "inner" those of all tables. A view needs at least `least` rows, and every
         entity some view, unless `everyone` is False. `index` and `columns` name the rows and columns of arrays, which have no names of
-        their own.
+        their own. Single cells that are NaN are missing. Columns of tables that are not numbers become numbers (`rmgl.views.columns`): by
+        the `encodings` of the views of a fit, if given.
         """
         if isinstance(data, Views):
             given = [f"{name}=" for name, value in (("observed", observed), ("align", align), ("views", blocks)) if value is not None]
@@ -100,11 +109,11 @@ class Views:
             if blocks is not None:
                 raise ValueError("views= describes the column blocks of one 2-D input, but several views were given: leave views=None")
             items = data.items() if isinstance(data, Mapping) else ((f"view_{m}", X) for m, X in enumerate(data))
-            named = [(str(name), X) for name, X in items]
+            named = [(str(name), as_table(X)) for name, X in items]
         elif blocks is None:
-            named = [("view_0", data)]
+            named = [("view_0", as_table(data))]
         else:
-            named = split_columns(data, blocks)
+            named = split_columns(as_table(data), blocks)
         names = tuple(name for name, _ in named)
         if not names:
             raise ValueError("no views were given: pass at least one 2-D array")
@@ -115,11 +124,23 @@ class Views:
                 raise ValueError("observed= cannot be combined with align=, which changes the order of the rows: use one of them")
             named = aligned(named, align)
         masks = check_observed(observed, names, next((X.index for _, X in named if has_row_labels(X)), None))
-        checked = [check_view(name, X, mask, least) for (name, X), mask in zip(named, masks, strict=True)]
-        matrices, present = tuple(X for X, _ in checked), tuple(rows for _, rows in checked)
+        fitted = {} if encodings is None else {name: NUMBERS if how is None else how for name, how in encodings.items()}
+        checked = [check_view(name, X, mask, least, fitted.get(name)) for (name, X), mask in zip(named, masks, strict=True)]
+        matrices = tuple(view.matrix for view in checked)
         check_same_rows(named, matrices)
-        present = present if any(rows is not None for rows in present) else ()
-        views = cls(names, matrices, present, row_labels(named) if index is None else index, columns or column_names(named))
+        found = columns or column_names(named)
+        if any(view.encoding for view in checked):
+            own = [None if view.encoding is None else view.encoding.features for view in checked]
+            found = tuple(features or names for features, names in zip(own, found or [None] * len(own), strict=True))
+        views = cls(
+            names,
+            matrices,
+            where_any(view.rows for view in checked),
+            row_labels(named) if index is None else index,
+            found,
+            gaps=where_any(view.gaps for view in checked),
+            encodings=where_any(view.encoding for view in checked),
+        )
         views.check_entities(least, everyone)
         return views
 
@@ -134,6 +155,8 @@ class Views:
                 raise Unsound(
                     f"view {name!r} has {X.shape[0]} rows but view {self.names[0]!r} has {self.n_rows}: make the views again from your data"
                 )
+            if self.missing_cells(view) is not None:
+                sound_gaps(f"view {name!r}", X, self.missing_cells(view))
             if self.observed_rows(view) is not None:
                 sound_indices(f"the observed rows of view {name!r}", self.observed_rows(view), self.n_rows)
         self.check_entities(least, everyone)
@@ -183,12 +206,54 @@ class Views:
         rows = self.observed_rows(view)
         return self.matrices[view] if rows is None else self.matrices[view][rows]
 
+    def missing_cells(self, view: int) -> NDArray[np.bool_] | None:
+        """Which cells of a view are missing from its observed rows (None: none)."""
+        return self.gaps[view] if self.gaps else None
+
+    def own_gaps(self, view: int) -> NDArray[np.bool_] | None:
+        """The missing cells of the observed rows of a view (None: none)."""
+        gaps, rows = self.missing_cells(view), self.observed_rows(view)
+        return gaps if gaps is None or rows is None else gaps[rows]
+
+    def measured(self, view: int) -> Matrix:
+        """The matrix of a view without its missing rows, with NaN for its missing cells."""
+        gaps = self.own_gaps(view)
+        return self.own(view) if gaps is None else np.where(gaps, np.nan, self.own(view))
+
+    def encoding(self, view: int) -> Encoding | None:
+        """How the columns of a table became numbers (None: they were numbers)."""
+        return self.encodings[view] if self.encodings else None
+
+    @property
+    def each_gaps(self) -> list[NDArray[np.bool_] | None]:
+        """The missing cells of every view (None: none)."""
+        return [self.missing_cells(view) for view in range(len(self.names))]
+
+    def table_gaps(self, view: int) -> NDArray[np.bool_]:
+        """Which cells of the observed rows of a view are missing, with one column for each column of a table that was encoded."""
+        gaps, encoding = self.own_gaps(view), self.encoding(view)
+        if gaps is None:
+            n_columns = self.matrices[view].shape[1] if encoding is None else encoding.first_features.size
+            return np.zeros((self.own(view).shape[0], n_columns), dtype=bool)
+        return gaps if encoding is None else gaps[:, encoding.first_features]
+
+    @property
+    def n_gaps(self) -> tuple[int, ...]:
+        """Number of cells that are missing from the observed rows of each view."""
+        return tuple(0 if gaps is None else int(self.table_gaps(view).sum()) for view, gaps in enumerate(self.each_gaps))
+
+    def refuse_gaps(self, advice: str) -> None:
+        """Raise a ValueError if single cells are missing; `advice` says what else can be done."""
+        for view, name in enumerate(self.names):
+            refuse_gaps(name, self.missing_cells(view), advice)
+
     def of_entities(self, entities: NDArray[np.intp]) -> Views:
         """The views of some of the entities."""
         present = tuple(np.flatnonzero(self.mask(view)[entities]) for view in range(len(self.names)))
         present = () if all(rows.size == entities.size for rows in present) else present
         index = None if self.index is None else self.index[entities]
-        return replace(self, matrices=tuple(X[entities] for X in self.matrices), present=present, index=index, n_empty=())
+        gaps = tuple(None if own is None else own[entities] for own in self.gaps)
+        return replace(self, matrices=tuple(X[entities] for X in self.matrices), present=present, index=index, n_empty=(), gaps=gaps)
 
     @property
     def in_all(self) -> NDArray[np.intp]:
@@ -201,6 +266,7 @@ class Views:
         A row that is zero in every view is kept, and so are all rows of a view of which less than the share `LEAST_PRESENT` would remain.
         """
         nonzero = [np.asarray((X != 0).sum(axis=1)).ravel() > 0 for X in self.matrices]
+        nonzero = [filled if own is None else filled | own.any(axis=1) for filled, own in zip(nonzero, self.each_gaps, strict=True)]
         nonzero_anywhere = np.any(nonzero, axis=0)
         present, n_empty = [], []
         for view, (X, filled) in enumerate(zip(self.matrices, nonzero, strict=True)):
@@ -225,6 +291,7 @@ class Views:
         Where rows are more than columns, all matrices must be, and nearly all zeros: products of single rows are slow then.
         """
         zeros = [1.0 if sparse.issparse(X) else 1 - np.count_nonzero(X) / X.size for X in self.matrices]
+        zeros = [share if gaps is None else 0.0 for share, gaps in zip(zeros, self.each_gaps, strict=True)]
         if not self.wide and min(zeros) <= NEARLY_ALL_ZEROS:
             return self
         matrices = [sparse.csr_array(X) if share > MOSTLY_ZEROS else X for X, share in zip(self.matrices, zeros, strict=True)]
@@ -242,7 +309,11 @@ class Views:
 
     def fit_scalers(self, scales: Sequence[str]) -> list[Scaler]:
         """Fit one scaler to the observed rows of each view."""
-        return [self._apply(view, partial(fit_scaler, how)) for view, how in enumerate(scales)]
+        return [self._apply(view, self._fitting(view, how)) for view, how in enumerate(scales)]
+
+    def _fitting(self, view: int, how: str) -> Callable[[Matrix], Scaler]:
+        encoding = self.encoding(view)
+        return partial(fit_scaler, how) if encoding is None else partial(fit_mixed, how, encoding=encoding)
 
     def scaled_by(self, scalers: Sequence[Scaler], check: bool = True) -> Views:
         """Scale the views by fitted scalers. `check` refuses views that are constant, or too large or small to square."""
@@ -259,15 +330,43 @@ class Views:
             if not isinstance(how, str) or how not in (*SCALES, "auto"):
                 known = ", ".join(map(repr, ("auto", *SCALES)))
                 raise ValueError(f"scale={how!r} for view {name!r} is not known: use one of {known}")
-        return [choose_scale(self.own(view)) if how == "auto" else (how, "given") for view, how in enumerate(scales)]
+        return [self._choose_scale(view) if how == "auto" else (how, "given") for view, how in enumerate(scales)]
+
+    def _choose_scale(self, view: int) -> tuple[str, str]:
+        encoding = self.encoding(view)
+        return choose_scale(self.measured(view), self.n_gaps[view]) if encoding is None else choose_mixed(self.measured(view), encoding)
+
+    def describe_columns(self, scalers: Sequence[Scaler]) -> list[list[str]]:
+        """For every view what its columns were taken for, where they are not all numbers, and which are left out."""
+        found = []
+        for view, scaler in enumerate(scalers):
+            encoding = self.encoding(view)
+            constant = np.empty(0, dtype=np.intp) if scaler.span is None else np.flatnonzero(np.isinf(scaler.span))
+            names = self.columns[view] if self.columns else None
+            said = [] if encoding is None else encoding.sentences()
+            found.append([*said, left_out_sentence(constant, names)] if constant.size else said)
+        return found
 
     def _apply(self, view: int, function: Callable[[Matrix], Any]) -> Any:
         """Apply a function to the observed rows of a view; its errors name the view."""
         try:
-            return function(self.own(view))
+            return function(self.measured(view))
         except ValueError as error:
             raise ValueError(f"view {self.names[view]!r} {error}") from error
 
     def _padded(self, view: int, own: Matrix) -> Matrix:
-        rows = self.observed_rows(view)
+        rows, gaps = self.observed_rows(view), self.own_gaps(view)
+        own = own if gaps is None else np.where(gaps, 0.0, own)
         return own if rows is None else padded(own, rows, self.n_rows)
+
+
+def where_any(parts: Iterable[Any]) -> tuple[Any, ...]:
+    """One entry for each view; empty if all are None."""
+    found = tuple(parts)
+    return found if any(part is not None for part in found) else ()
+
+
+def sound_gaps(what: str, X: Matrix, gaps: Any) -> None:
+    """Raise `Unsound` unless missing cells are marked by truth values of the shape of a dense matrix, which is zero there."""
+    if sparse.issparse(X) or not isinstance(gaps, np.ndarray) or gaps.dtype != bool or gaps.shape != X.shape or X[gaps].any():
+        raise Unsound(f"the missing cells of {what} do not fit its {X.shape[0]} rows and {X.shape[1]} columns, or are not zero there")

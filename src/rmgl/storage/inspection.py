@@ -1,0 +1,75 @@
+"""Say what files would be taken for, without fitting anything: `rmgl inspect`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rmgl.storage.paths import check_inputs
+from rmgl.storage.raw_text import kind_of
+from rmgl.storage.readers import read_table, read_views
+from rmgl.views.columns import is_table, likely_ids
+from rmgl.views.views import Views
+
+SHOWN = 3
+"""Row ids that are shown."""
+
+
+def inspect_file(path: Path, id_column: str | None) -> list[str]:
+    """Lines on what a file would be taken for: rows, ids, columns by kind, missing cells, and the proposed scaling."""
+    check_inputs([path])
+    if kind_of(path) in (".npz", ".h5mu"):
+        views = read_views([path], id_column, least=0)
+        lines = [f"{path}: {len(views.names)} views"]
+        for view, name in enumerate(views.names):
+            lines += [f"  view {name!r}", *(f"    {line}" for line in describe(views, view))]
+        return lines
+    table = read_table(path, id_column)
+    values, ids, notes = table.values, table.ids, []
+    if is_table(values):
+        for name in likely_ids(values):
+            notes.append(
+                f"column {name!r} looks like row ids or free text: name it with --id {name} if it names the rows, else leave it out"
+            )
+        values = values[[name for name in values.columns if str(name) not in likely_ids(values)]]
+    lines = [f"{path}: {table.parts.how}", f"  view {table.name!r}"]
+    index = None if ids is None else np.array(ids, dtype=object)
+    if values.shape[1]:
+        columns = (table.parts.columns,) if table.parts.columns is not None and not is_table(values) else ()
+        views = Views.of({table.name: values}, least=0, index=index, columns=columns)
+        lines += [f"    {line}" for line in describe(views, 0)]
+    if ids is not None and len(set(ids)) < len(ids):
+        repeated = next(label for at, label in enumerate(ids) if label in ids[:at])
+        notes.append(f"row id {repeated!r} occurs more than once: make row ids unique")
+    return lines + [f"    note: {note}" for note in notes]
+
+
+def describe(views: Views, view: int) -> list[str]:
+    """Lines on one view."""
+    X, n_gaps, encoding = views.own(view), views.n_gaps[view], views.encoding(view)
+    lines = [f"{views.n_rows:,} rows, {named_rows(views.index)}"]
+    if encoding is None:
+        names = views.columns[view] if views.columns else None
+        lines.append(f"{X.shape[1]:,} columns, all numbers{'' if names is None else f': {some(names)}'}")
+    else:
+        lines += encoding.sentences()
+    if n_gaps:
+        cells = views.table_gaps(view)
+        lines.append(f"missing: {n_gaps:,} of {cells.size:,} cells ({n_gaps / cells.size:.1%}), in {int(cells.any(axis=1).sum()):,} rows")
+    if views.n_missing[view]:
+        lines.append(f"missing: {views.n_missing[view]:,} rows have no value, so their entities are missing from this view")
+    if X.shape[0]:
+        scale, reason = views.choose_scales("auto")[view]
+        lines.append(f"scale: {scale} ({reason})")
+    return lines
+
+
+def named_rows(index: Any) -> str:
+    return "no row ids" if index is None else f"row ids {some(list(map(str, index)))}"
+
+
+def some(names: Sequence[str]) -> str:
+    return ", ".join(names[:SHOWN]) + (", ..." if len(names) > SHOWN else "")
