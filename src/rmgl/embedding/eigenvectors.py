@@ -165,7 +165,7 @@ def smallest_beyond(
         return _dense_rest(matrix, null, count, spectrum)
     if tol is None:
         tol = TIGHT * (spectrum[1] - spectrum[0])
-    generator = random_state if random_state is not None else np.random.RandomState(0)
+    generator = np.random.RandomState(0)
     while True:
         try:
             return smallest_pairs(matrix, spectrum, null, count, tol=tol, max_products=MAX_PRODUCTS, generator=generator)
