@@ -12,10 +12,12 @@ if TYPE_CHECKING:
     from rmgl.estimators.rmgl import RMGL
     from rmgl.layer import Layer, learn_layer
     from rmgl.storage.scverse import from_anndata, from_mudata, to_anndata, to_mudata
+    from rmgl.views.network import Network
 
 __all__ = [
     "RMGL",
     "Layer",
+    "Network",
     "Policy",
     "__version__",
     "baselines",
@@ -32,6 +34,7 @@ __all__ = [
 _HOMES = {
     "RMGL": "rmgl.estimators.rmgl",
     "Layer": "rmgl.layer",
+    "Network": "rmgl.views.network",
     "Policy": "rmgl.automatic.policy",
     "learn_layer": "rmgl.layer",
     "from_mudata": "rmgl.storage.scverse",

@@ -64,9 +64,9 @@ def incomplete_space(spaces: Spaces) -> Square:
     edges = AllPairs(views.n_rows)
     edges.require_memory(6, "entities that are missing from some views")
     total = np.zeros((views.n_rows, views.n_rows))
-    for view, (X, factor) in enumerate(zip(views.matrices, spaces.factors, strict=True)):
+    for view, factor in zip(spaces.members, spaces.factors, strict=True):
         present = views.mask(view)
-        square = Square.of(X) if spaces.squares is None else spaces.squares[view]
+        square = Square.of(views.matrices[view]) if spaces.squares is None else spaces.squares[view]
         total += np.where(np.outer(present, present), factor**2 * square.distances, 2 * UNKNOWN)
     np.fill_diagonal(total, 0.0)
     return Square(total)

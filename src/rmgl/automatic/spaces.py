@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rmgl.automatic.smoothing import Smoothing
 from rmgl.edges.space import Rows, Space, Square
 from rmgl.running.memory import available_memory
 from rmgl.running.threads import Team
@@ -32,15 +33,33 @@ class Spaces:
     @classmethod
     def of(cls, views: Views, wanted: Sequence[Any], team: Team) -> Spaces:
         """Compute all distances, if they fit into memory and the candidates that are `wanted` are certain."""
+        if views.relations:
+            return cls(views, None)
         certain = all(isinstance(how, int) or (isinstance(how, str) and how == "all") for how in wanted)
         if not certain or not fits(views):
             return cls(views, None)
         return cls(views, team(lambda X, check: Square.of(X, team.in_parts, check), views.matrices))
 
     @cached_property
+    def members(self) -> tuple[int, ...]:
+        """The views that are put side by side: all that have distances between any two entities, so not the networks."""
+        return tuple(view for view in range(len(self.views.names)) if self.views.relation(view) is None)
+
+    @cached_property
+    def of_members(self) -> Views:
+        """The views that are put side by side."""
+        return self.views.of_views(self.members) if self.views.relations else self.views
+
+    @cached_property
+    def smoothing(self) -> Smoothing | None:
+        """The rows of the members smoothed along the networks, if there are any and rows fit into memory."""
+        return Smoothing(self.views, self.members) if Smoothing.possible(self.views, self.members) else None
+
+    @cached_property
     def factors(self) -> tuple[float, ...]:
-        """What each view is multiplied by before it is put beside the others: its total variance is one then."""
-        return tuple(1 / float(np.sqrt(total_variance(self.views.own(view)))) for view in range(len(self.views.names)))
+        """What each member is multiplied by before it is put beside the others: its total variance is one then."""
+        own = [self.views.own(view) for view in self.members] if self.smoothing is None else self.smoothing.matrices
+        return tuple(1 / float(np.sqrt(total_variance(X))) for X in own)
 
     def of_entities(self, entities: NDArray[np.intp]) -> Spaces:
         """The spaces of some of the entities."""
@@ -56,7 +75,8 @@ class Spaces:
     def together(self) -> Space:
         """The space of all views side by side, with rows of zeros for what is missing."""
         if self.squares is None:
-            return Rows.of(side_by_side([factor * X for X, factor in zip(self.views.matrices, self.factors, strict=True)]))
+            own = [self.views.matrices[view] for view in self.members] if self.smoothing is None else self.smoothing.matrices
+            return Rows.of(side_by_side([factor * X for X, factor in zip(own, self.factors, strict=True)]))
         total = np.zeros((self.views.n_rows, self.views.n_rows))
         for square, factor in zip(self.squares, self.factors, strict=True):
             total += factor**2 * square.distances

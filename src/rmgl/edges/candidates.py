@@ -36,7 +36,7 @@ BLOCK_ENTRIES = 1 << 20
 """Entries of a block of distances."""
 ROWS = 4096
 """Rows whose lists are looked through at once."""
-REASONS = ("all pairs", "certified", "approximate", "given")
+REASONS = ("all pairs", "certified", "approximate", "given", "given edges", "given pairs")
 
 
 AddedCosts: TypeAlias = Callable[[Edges, Check], Vector]

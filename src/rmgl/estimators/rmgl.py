@@ -31,7 +31,7 @@ from rmgl.model.run import Run
 from rmgl.model.separate import separate, separated
 from rmgl.model.view_problem import ViewProblem
 from rmgl.model.without_fragments import without_fragments
-from rmgl.placing.new_views import new_views, scaled_like
+from rmgl.placing.new_views import check_placeable, new_views, scaled_like
 from rmgl.placing.placement import Placed, Placement
 from rmgl.results.explain import Explanation, check_feature_names, check_same_entities, explain_clusters
 from rmgl.results.hierarchy import Level, levels_of
@@ -41,7 +41,7 @@ from rmgl.running.progress import Stopwatch, half_step_progress
 from rmgl.running.threads import Team, number_of_workers, single_threaded, team_of
 from rmgl.storage.graphs import layers_to_igraph, layers_to_networkx, node_attributes
 from rmgl.storage.saved_models import read_model, write_model
-from rmgl.views.check_view import is_collection_of_views
+from rmgl.views.check_view import is_collection_of_views, is_square_view
 from rmgl.views.scaling import Scaler
 from rmgl.views.views import Views
 
@@ -283,8 +283,10 @@ class RMGL(ViewsClusterer):
         """
         self._check_parameters()
         n_threads = number_of_workers(self.n_jobs)
+        X = [X] if is_square_view(X) else X
         views = Views.of(X, self.views, align=self.align, observed=observed)
         self._note_views(X, views)
+        recognized = views.recognized
         if self.automatic:
             views = views.without_empty_rows().compressed()
         self.scale_ = views.choose_scales(self.scale)
@@ -318,7 +320,7 @@ class RMGL(ViewsClusterer):
             self.labels_ = self._label(outcome, random_state)
             self.outlier_score_ = self._score_outliers(own)
         with clock("clustering"):
-            self.report_ = self._describe(own, choice, outcome, views, random_state)
+            self.report_ = self._describe(own, choice, outcome, views, recognized, random_state)
         if choice.entities is not None:
             with clock("clustering"):
                 self._place_others(choice.entities, views, scalers)
@@ -362,11 +364,12 @@ class RMGL(ViewsClusterer):
 
     def _place(self, X: Any, observed: Any) -> Placed:
         check_is_fitted(self)
-        if not is_collection_of_views(X) and not isinstance(X, Views) and getattr(X, "ndim", 2) == 2:
+        features = not is_collection_of_views(X) and not is_square_view(X) and self._views.relation(0) is None
+        if features and not isinstance(X, Views) and getattr(X, "ndim", 2) == 2:
             validate_data(self, X, reset=False, skip_check_array=True)
         new = new_views(self._views, X, self.views, align=self.align, observed=observed)
         with single_threaded("blas"):
-            return self._placement().place(scaled_like(self._scalers, new))
+            return self._placement().place(scaled_like(self._scalers, check_placeable(new)))
 
     def _placement(self) -> Placement:
         return Placement(self._views, self.layers_, self.beta_, self.embedding_, self.eigenvalues_, self.guide_, self.labels_)
@@ -560,14 +563,17 @@ class RMGL(ViewsClusterer):
 
     def _score_outliers(self, views: Views) -> NDArray[np.float64]:
         """By the scales of the nodes where there are any, else by the mean distances along the edges."""
-        layers = [layer for layer in self.layers_ if layer.role == "view"]
+        own = [(m, layer) for m, layer in enumerate(layer for layer in self.layers_ if layer.role == "view") if m not in views.networks]
+        if not own:  # networks have no distances
+            return np.zeros(views.n_rows)
         spreads = [
-            mean_lengths(X, layer.adjacency)[slice(None) if layer.nodes is None else layer.nodes]
+            mean_lengths(views.matrices[m], layer.adjacency)[slice(None) if layer.nodes is None else layer.nodes]
             if layer.scaling is None
             else layer.scaling.scales**2
-            for X, layer in zip(views.matrices, layers, strict=True)
+            for m, layer in own
         ]
-        return outlier_scores([layer.adjacency for layer in layers], spreads, [layer.nodes for layer in layers], self.view_weights_)
+        layers, weights = [layer for _, layer in own], self.view_weights_[[m for m, _ in own]]
+        return outlier_scores([layer.adjacency for layer in layers], spreads, [layer.nodes for layer in layers], weights)
 
     @property
     def local_scaling_(self) -> list[LocalScaling | None]:
@@ -641,7 +647,15 @@ class RMGL(ViewsClusterer):
         matrices = tuple(X.copy() if scaler.name == "none" else X for X, scaler in zip(views.matrices, scalers, strict=True))
         self._views, self._scalers = replace(views, matrices=matrices), tuple(scalers)
 
-    def _describe(self, views: Views, choice: Choice, outcome: Outcome, everyone: Views, random_state: np.random.RandomState) -> Report:
+    def _describe(
+        self,
+        views: Views,
+        choice: Choice,
+        outcome: Outcome,
+        everyone: Views,
+        recognized: Sequence[str],
+        random_state: np.random.RandomState,
+    ) -> Report:
         """The report of the fit."""
         return make_report(
             views,
@@ -657,6 +671,7 @@ class RMGL(ViewsClusterer):
             converged=self.converged_,
             fragments=self.fragments_,
             everyone=everyone,
+            recognized=recognized,
             random_state=random_state,
         )
 

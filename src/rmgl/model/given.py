@@ -11,8 +11,10 @@ from rmgl.checks import expect
 from rmgl.edges import AllPairs, Candidates, find_candidates, resolve
 from rmgl.edges.approximate import pairs_among
 from rmgl.edges.neighborhoods import require_list_memory
-from rmgl.layer import Origin
+from rmgl.layer import Origin, given_layer
 from rmgl.layer.certified import check_magnitudes
+from rmgl.layer.network import default_alpha as network_alpha
+from rmgl.layer.network import network_candidates
 from rmgl.model.defaults import default_alpha, default_beta
 from rmgl.model.run import Run
 from rmgl.model.view_problem import ViewProblem
@@ -48,14 +50,16 @@ def given_problems(
     if is_auto(n_clusters):
         raise ValueError("n_clusters='auto' is part of the automatic choice: leave alpha and beta at 'auto', or give n_clusters")
     if alphas is None:
-        alphas = np.array(team(lambda X, check: default_alpha(X, n_neighbors), own))
+        alphas = np.array(team(lambda m, check: first_alpha(views, m, n_neighbors), range(len(names))))
     if betas is None:
         betas = np.full(len(names), default_beta(alphas, views.n_rows, n_clusters, n_neighbors))
-    wanted = [resolve(X, a, c) for X, a, c in zip(own, alphas, asked, strict=True)]
+    wanted = [None if m in views.networks else resolve(X, a, c) for m, (X, a, c) in enumerate(zip(own, alphas, asked, strict=True))]
     stores = Stores(views.n_rows, wanted, team)
 
     def state(m: int, check: Check) -> ViewProblem:
         name, a, b = names[m], float(alphas[m]), float(betas[m])
+        if m in views.networks:
+            return network_problem(views, m, a, b, team)
 
         def search() -> Candidates:
             return find_candidates(name, own[m], a, wanted[m], shared=stores.of(own[m].shape[0]), in_parts=team.in_parts, check=check)
@@ -69,6 +73,25 @@ def given_problems(
         return ViewProblem(Origin(name, nodes=views.observed_rows(m), views=(m,)), pairs, a, b, views.n_rows)
 
     return team(state, range(len(names)))
+
+
+def first_alpha(views: Views, view: int, n_neighbors: int) -> float:
+    """The alpha of a view where it is not given."""
+    if view in views.networks:
+        return network_alpha(given_layer(Origin(views.names[view]), views.own(view)))
+    return default_alpha(views.own(view), n_neighbors)
+
+
+def network_problem(views: Views, view: int, alpha: float, beta: float, team: Team) -> ViewProblem:
+    """The problem of a network: it is given or, if it is to be learned again, its edges are candidates."""
+    relation, origin = views.relation(view), Origin(views.names[view], nodes=views.observed_rows(view), views=(view,))
+    assert relation is not None
+    layer = given_layer(origin, views.own(view))
+    if not relation.learn:
+        return ViewProblem.of_given(layer, beta, views.n_rows)
+    pairs = network_candidates(layer, alpha, relation.two_steps, team.in_parts)
+    check_magnitudes(origin.name, alpha, pairs.distances, beta)
+    return ViewProblem(origin, pairs, alpha, beta, views.n_rows)
 
 
 class Stores:

@@ -9,15 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from rmgl.views.check_view import LARGEST_VALUE, is_collection_of_views
-from rmgl.views.incomplete import check_observed
+from rmgl.views.check_view import LARGEST_VALUE, is_collection_of_views, is_square_view
+from rmgl.views.incomplete import check_observed, named_rows
 from rmgl.views.matrix import Matrix
+from rmgl.views.relations import check_not_negative
 from rmgl.views.scaling import Scaler
 from rmgl.views.views import Views
 
 
 def new_views(fitted: Views, data: Any, blocks: Any = None, *, align: str | None = None, observed: Any = None) -> Views:
     """Check new rows against the views that a model was fitted on; views that are not given are missing for all rows."""
+    data = [data] if is_square_view(data) else data
     if isinstance(data, list | tuple) and is_collection_of_views(data):
         if len(data) != len(fitted.names):
             raise ValueError(
@@ -28,6 +30,7 @@ def new_views(fitted: Views, data: Any, blocks: Any = None, *, align: str | None
         data = {fitted.names[0]: data}
     if isinstance(data, Mapping):
         blocks = None
+        data = {name: rows_against_fitted(fitted, str(name), X) for name, X in data.items()}
         if observed is not None and not isinstance(observed, Mapping) and len(data) == len(fitted.names):
             observed = dict(zip(data, check_observed(observed, list(map(str, data))), strict=True))
         data = {str(name): X for name, X in data.items() if X is not None}
@@ -46,10 +49,43 @@ def new_views(fitted: Views, data: Any, blocks: Any = None, *, align: str | None
     for view, name in enumerate(fitted.names):
         matrices.append(_rows_like(fitted, view, new, given.get(name)))
         present.append(new.mask(given[name]) if name in given else np.zeros(new.n_rows, dtype=bool))
+    for view in fitted.networks:
+        check_not_negative(fitted.names[view], "the network", matrices[view])
+        matrices[view] = sparse.csr_array(matrices[view])
+        matrices[view].eliminate_zeros()
+        present[view] &= np.diff(matrices[view].indptr) > 0
     _leave_out_empty(fitted, matrices, present)
     named = [new.columns[given[name]] if new.columns and name in given else None for name in fitted.names]
     columns = tuple(own or known for own, known in zip(named, fitted.columns or [None] * len(named), strict=True))
-    return Views(fitted.names, tuple(matrices), tuple(map(np.flatnonzero, present)), new.index, columns if any(columns) else ())
+    return Views(
+        fitted.names,
+        tuple(matrices),
+        tuple(map(np.flatnonzero, present)),
+        new.index,
+        columns if any(columns) else (),
+        relations=fitted.relations,
+    )
+
+
+def rows_against_fitted(fitted: Views, name: str, X: Any) -> Any:
+    """The rows of new entities against the fitted ones, where the fitted view is a network; other views are returned as they are."""
+    if not is_square_view(X):
+        return X
+    relation = fitted.relation(fitted.names.index(name)) if name in fitted.names else None
+    if relation is None:
+        raise ValueError(f"view {name!r} was fitted on rows of features, but a {type(X).__name__} is given: give rows of the same features")
+    return X.graph if hasattr(X, "graph") else X.matrix
+
+
+def check_placeable(new: Views) -> Views:
+    """Raise a ValueError if a new row has no edge in any network, and no other view."""
+    nowhere = np.flatnonzero(~np.any([new.mask(view) for view in range(len(new.names))], axis=0))
+    if new.networks and nowhere.size:
+        raise ValueError(
+            f"{named_rows(nowhere, new.index)} in no view: it has no edge to a fitted entity in any network, and no row in another view; "
+            "drop it"
+        )
+    return new
 
 
 def _leave_out_empty(fitted: Views, matrices: Sequence[Matrix], present: Sequence[NDArray[np.bool_]]) -> None:

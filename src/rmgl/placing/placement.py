@@ -20,7 +20,7 @@ q and g. A new row that equals a fitted row in all views that it has gets the em
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -29,11 +29,13 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rmgl.automatic.consensus import UNKNOWN
+from rmgl.automatic.smoothing import Smoothing
 from rmgl.edges import Vector
 from rmgl.edges.local_scaling import LISTED, LocalScaling
 from rmgl.edges.search import Rows
 from rmgl.embedding.eigenvectors import unit_rows
 from rmgl.layer import Layer
+from rmgl.placing.network_edges import FittedNetwork, NetworkEdges
 from rmgl.placing.new_edges import Batch, NewEdges, dense_distances, distances_to, n_listed, near
 from rmgl.views.matrix import Matrix, side_by_side
 from rmgl.views.views import Views
@@ -117,7 +119,7 @@ class Placement:
         rows: NDArray[np.float64] = (total @ self.embedding) / np.maximum(degrees - self.eigenvalues, 0.5 * degrees)
         return rows
 
-    def _with_copies(self, edge_sets: Sequence[NewEdges], q: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _with_copies(self, edge_sets: Sequence[NewEdges | NetworkEdges], q: NDArray[np.float64]) -> NDArray[np.float64]:
         """Replace the embedding of rows that equal a fitted row, in all layers they are in, by that of the fitted row."""
         n_layers = np.bincount(np.concatenate([edges.rows for edges in edge_sets]), minlength=len(q))
         total = sum((edges.copies() for edges in edge_sets[1:]), start=edge_sets[0].copies()).tocoo()
@@ -132,7 +134,7 @@ class Placement:
         return unit_rows(total @ self.guide) * float(np.sqrt(np.square(self.guide).sum(axis=1).max()))
 
     @staticmethod
-    def _connected(edge_sets: Sequence[NewEdges], graphs: list[sparse.csr_array]) -> list[sparse.csr_array]:
+    def _connected(edge_sets: Sequence[NewEdges | NetworkEdges], graphs: list[sparse.csr_array]) -> list[sparse.csr_array]:
         """Add an edge to the nearest entity, in the first layer they are in, for rows without an edge in any layer."""
         degrees = np.sum([np.asarray(graph.sum(axis=1)).ravel() for graph in graphs], axis=0)
         for place, edges in enumerate(edge_sets):
@@ -142,13 +144,42 @@ class Placement:
                 degrees[edges.rows[alone]] = 1.0
         return graphs
 
-    def _fitted_rows(self, views: Sequence[tuple[int, float]], nodes: NDArray[np.intp] | None) -> tuple[Matrix, Rows]:
+    def _fitted_rows(
+        self, views: Sequence[tuple[int, float]], nodes: NDArray[np.intp] | None, network_share: float = 0.0
+    ) -> tuple[Matrix, Rows]:
         """Return fitted rows of some views side by side, and their space, which is kept for the next batch and for other layers."""
-        key = (tuple(views), None if nodes is None else nodes.tobytes())
+        key = (tuple(views), None if nodes is None else nodes.tobytes(), network_share)
         if key not in self._spaces:
-            X = _side_by_side(self.views, views, nodes)
+            X = _side_by_side(self.views if network_share == 0 else self._smoothed(network_share), views, nodes)
             self._spaces[key] = (X, Rows.of(X))
         return self._spaces[key]
+
+    @cached_property
+    def _smoothings(self) -> dict[float, Smoothing]:
+        """The rows of the views smoothed along the networks, by the share of the neighbors in each row."""
+        members = tuple(view for view in range(len(self.views.names)) if self.views.relation(view) is None)
+        shares = {layer.network_share for layer in self.layers if layer.network_share > 0}
+        return {share: Smoothing(self.views, members, share) for share in shares}
+
+    def _smoothed(self, network_share: float) -> Views:
+        """The views with rows smoothed along the networks; all entities have one."""
+        smoothing = self._smoothings[network_share]
+        matrices = list(self.views.matrices)
+        for view, Y in zip(smoothing.members, smoothing.matrices, strict=True):
+            matrices[view] = Y
+        return replace(self.views, matrices=tuple(matrices), present=())
+
+    def _new_rows(self, new: Views, rows: NDArray[np.intp], network_share: float) -> Views:
+        """Some of the new rows, smoothed along their edges to the fitted entities if the layer was learned from such rows."""
+        if network_share == 0:
+            present = tuple(np.flatnonzero(new.mask(view)[rows]) for view in range(len(new.names)))
+            return replace(new, matrices=tuple(X[rows] for X in new.matrices), present=present, index=None)
+        smoothing = self._smoothings[network_share]
+        matrices = [X[rows] for X in new.matrices]
+        present_in = [new.mask(view)[rows] for view in range(len(new.names))]
+        for view, (Y, present_rows) in zip(smoothing.members, smoothing.of_new(new, rows), strict=True):
+            matrices[view], present_in[view] = Y, present_rows
+        return replace(new, matrices=tuple(matrices), present=tuple(map(np.flatnonzero, present_in)), index=None)
 
     @cached_property
     def _spaces(self) -> dict[Any, tuple[Matrix, Rows]]:
@@ -161,14 +192,28 @@ class Placement:
 
     def _has_missing(self, layer: Layer) -> bool:
         """Whether some entities of a layer of several views are missing from some, so that pairs differ in the views they share."""
-        if len(layer.views) == 1 or self.views.complete:
+        if len(layer.views) == 1 or self.views.complete or layer.network_share > 0:
             return False
         return layer.nodes is None or not np.isin(layer.nodes, self.in_all).all()
 
-    def _possible_edges(self, place: int, new: Views, rows: NDArray[np.intp], all_nodes: bool) -> Iterator[NewEdges]:
+    def _network_edges(self, place: int, new: Views, rows: NDArray[np.intp]) -> Iterator[NetworkEdges]:
+        """Yield the edges of new rows in the layer of a network, for those that have any."""
+        layer = self.layers[place]
+        view = layer.views[0]
+        chosen = np.flatnonzero(new.mask(view)[rows])
+        if chosen.size:
+            fitted = FittedNetwork(self.views.matrices[view], layer.nodes)
+            batch = Batch(place, layer, float(self.beta[place]), rows.size, self.embedding.shape[0], False)
+            yield NetworkEdges(batch, chosen, new.matrices[view][rows[chosen]], fitted)
+
+    def _possible_edges(self, place: int, new: Views, rows: NDArray[np.intp], all_nodes: bool) -> Iterator[NewEdges | NetworkEdges]:
         """Yield the possible edges from new rows to one layer, for each set of views that new rows have."""
         layer = self.layers[place]
-        observed = np.column_stack([new.mask(view)[rows] for view in layer.views])
+        if layer.role == "view" and layer.views[0] in self.views.networks:
+            yield from self._network_edges(place, new, rows)
+            return
+        of_batch = self._new_rows(new, rows, layer.network_share)
+        observed = np.column_stack([of_batch.mask(view) for view in layer.views])
         for pattern in np.unique(observed, axis=0):
             chosen = np.flatnonzero((observed == pattern).all(axis=1))
             if not pattern.any():
@@ -178,23 +223,24 @@ class Placement:
                 yield batch.edges_to_all(chosen, self._distances_with_missing(layer, new, rows[chosen], pattern))
                 continue
             views = [(view, factor) for view, factor, has in zip(layer.views, layer.factors, pattern, strict=True) if has]
-            (X, fitted), new_X = self._fitted_rows(views, layer.nodes), _side_by_side(new, views, rows[chosen])
+            (X, fitted), new_X = self._fitted_rows(views, layer.nodes, layer.network_share), _side_by_side(of_batch, views, chosen)
             factor = len(pattern) / len(views)  # missing views are assumed to add the mean distance of the others
             if self._width(layer) == X.shape[0]:
                 yield batch.edges_to_all(chosen, factor * dense_distances(new_X, X))
             else:
                 yield from batch.edges_to_nearest(chosen, fitted, X, new_X, factor)
 
-    def _with_consensus_costs(self, edges: NewEdges, new: Views, rows: NDArray[np.intp]) -> NewEdges:
+    def _with_consensus_costs(self, edges: NewEdges | NetworkEdges, new: Views, rows: NDArray[np.intp]) -> NewEdges | NetworkEdges:
         """Add the share of the costs of the consensus that the layer was learned with."""
-        if edges.layer.consensus_share == 0:
+        if isinstance(edges, NetworkEdges) or edges.layer.consensus_share == 0:
             return edges
         consensus = next(layer for layer in self.layers if layer.role == "consensus")
         costs = np.empty(edges.costs.shape)
-        observed = np.column_stack([new.mask(view)[rows[edges.rows]] for view in consensus.views])
+        of_batch = self._new_rows(new, rows, consensus.network_share)
+        observed = np.column_stack([of_batch.mask(view)[edges.rows] for view in consensus.views])
         for pattern in np.unique(observed, axis=0):
             chosen = np.flatnonzero((observed == pattern).all(axis=1))
-            costs[chosen] = self._consensus_costs(consensus, new, rows[edges.rows[chosen]], pattern, edges.entities[chosen])
+            costs[chosen] = self._consensus_costs(consensus, of_batch, edges.rows[chosen], pattern, edges.entities[chosen])
         return edges.with_added(edges.layer.consensus_share * costs)
 
     def _consensus_costs(
@@ -208,7 +254,7 @@ class Placement:
             costs = distances if scaling is None else scaling.costs_of_new(everyone, distances)
             return np.take_along_axis(costs, entities, axis=1)
         views = [(view, factor) for view, factor, has in zip(consensus.views, consensus.factors, pattern, strict=True) if has]
-        (X, fitted), new_X = self._fitted_rows(views, consensus.nodes), _side_by_side(new, views, rows)
+        (X, fitted), new_X = self._fitted_rows(views, consensus.nodes, consensus.network_share), _side_by_side(new, views, rows)
         entities = entities if consensus.nodes is None else np.searchsorted(consensus.nodes, entities)
         factor = len(pattern) / len(views)
         distances = factor * distances_to(X, new_X, entities)

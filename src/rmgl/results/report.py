@@ -204,7 +204,9 @@ def weak_points(report: Report, smallest: int) -> list[str]:
         found += [
             f"view {view.name!r} has {view.edges_per_node:.1f} edges a node, not {report.n_neighbors}: no alpha gives as many"
             for view in views
-            if abs(view.edges_per_node / report.n_neighbors - 1) > OFF and report.n_rows > 3 * report.n_neighbors
+            if abs(view.edges_per_node / report.n_neighbors - 1) > OFF
+            and report.n_rows > 3 * report.n_neighbors
+            and not view.scale.startswith("network")
         ]
     if report.eigengap < SMALL_GAP:
         found.append(f"there is no gap after eigenvalue {k} ({report.eigengap:.2f}): another number of clusters fits about as well")
@@ -234,14 +236,17 @@ def make_report(
     converged: bool,
     fragments: NDArray[np.intp],
     everyone: Views,
+    recognized: Sequence[str],
     random_state: np.random.RandomState,
 ) -> Report:
     """The report of a fit to `views`; `everyone` holds the views of all entities, also of those that are placed later.
 
+    Views whose names are in `recognized` were given as features and look like networks.
+
     Evidence is taken from the graph of the choice, or else from the layers themselves.
     """
     graph = weighted_sum([layer.adjacency for layer in layers], beta.tolist()) if choice.graph is None else choice.graph
-    given = np.array([layer.given for layer in layers])
+    given = np.array([layer.role == "neighbors" for layer in layers])
     number, rules = choice.number, policy.named()
     refits = second_answers(layers, beta, labels, embedding, random_state, automatic and policy.unit_rows)
     report = Report(
@@ -270,6 +275,11 @@ def make_report(
     )
     sizes = np.bincount(labels, minlength=choice.n_clusters)
     weak = weak_points(report, int(sizes.min()))
+    weak += [
+        f"view {name!r} looks like a network (square, symmetric, mostly zeros, no negative entry, nothing on the diagonal), but its rows "
+        "were compared as features: if it is one, give it as rmgl.Network(...), or with --network on the command line"
+        for name in recognized
+    ]
     alone = unconnected(layers, beta)
     if alone.size:
         weak.append(about_unconnected(among_all(alone, choice), everyone.index))

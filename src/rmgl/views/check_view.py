@@ -29,7 +29,14 @@ def is_collection_of_views(data: Any) -> bool:
         return True
     if not isinstance(data, list | tuple):
         return False
-    return not data or any(hasattr(item, "shape") or hasattr(item, "__array__") or _nesting(item) >= 2 for item in data)
+    return not data or any(
+        is_square_view(item) or hasattr(item, "shape") or hasattr(item, "__array__") or _nesting(item) >= 2 for item in data
+    )
+
+
+def is_square_view(item: Any) -> bool:
+    """Whether a view is a network or a matrix of distances (`rmgl.Network`, `rmgl.Precomputed`)."""
+    return hasattr(item, "relation") and hasattr(item, "checked")
 
 
 def _nesting(item: Any) -> int:

@@ -23,12 +23,14 @@ from rmgl.views.check_view import (
     column_names,
     has_row_labels,
     is_collection_of_views,
+    is_square_view,
     row_labels,
 )
 from rmgl.views.column_blocks import split_columns
 from rmgl.views.incomplete import aligned, check_observed, named_rows
 from rmgl.views.matrix import Matrix, padded
 from rmgl.views.per_view import per_view
+from rmgl.views.relations import Relation, looks_like_network
 from rmgl.views.scaling import SCALES, Scaler, choose_scale, fit_scaler
 
 EMPTY_COLUMNS = 10
@@ -65,6 +67,8 @@ class Views:
     """Column names of each view (None: it has none); empty if no view has any."""
     n_empty: tuple[int, ...] = ()
     """Number of rows of each view that are taken as missing because they hold only zeros; empty if there are none."""
+    relations: tuple[Relation | None, ...] = ()
+    """How the square matrices of networks and distances are to be read (None: the view has rows of features); empty if all have rows."""
 
     @classmethod
     def of(
@@ -111,19 +115,30 @@ class Views:
         if align is not None:
             if observed is not None:
                 raise ValueError("observed= cannot be combined with align=, which changes the order of the rows: use one of them")
-            named = aligned(named, align)
+            tables = dict(aligned([(name, X) for name, X in named if not is_square_view(X)], align))
+            named = [(name, tables.get(name, X)) for name, X in named]
+        named, index = with_nodes_placed(named, index)
         masks = check_observed(observed, names, next((X.index for _, X in named if has_row_labels(X)), None))
-        checked = [check_view(name, X, mask, least) for (name, X), mask in zip(named, masks, strict=True)]
+        checked = [
+            X.checked(name, mask) if is_square_view(X) else check_view(name, X, mask, least)
+            for (name, X), mask in zip(named, masks, strict=True)
+        ]
         matrices, present = tuple(X for X, _ in checked), tuple(rows for _, rows in checked)
+        relations = tuple(X.relation if is_square_view(X) else None for _, X in named)
         check_same_rows(named, matrices)
         present = present if any(rows is not None for rows in present) else ()
         views = cls(names, matrices, present, row_labels(named) if index is None else index, columns or column_names(named))
+        if any(relations):
+            views = replace(views, relations=relations)
         views.check_entities(least)
         return views
 
     def checked(self, least: int = 2) -> Views:
         """Check views that users pass back, whose arrays may have been changed since, and return them."""
+        if self.relations and len(self.relations) != len(self.names):
+            raise Unsound(f"{len(self.relations)} kinds for {len(self.names)} views: make the views again from your data")
         for view, (name, X) in enumerate(zip(self.names, self.matrices, strict=True)):
+            check_relation(name, X, self.relation(view), self.n_rows)
             if sparse.issparse(X):
                 sound_numbers(f"view {name!r}", sound_sparse(f"view {name!r}", X).data, (None,))
             else:
@@ -157,8 +172,23 @@ class Views:
 
     @property
     def n_features(self) -> int:
-        """Number of columns of all views together."""
-        return sum(X.shape[1] for X in self.matrices)
+        """Number of columns of all views of features together."""
+        return sum(X.shape[1] for view, X in enumerate(self.matrices) if self.relation(view) is None)
+
+    def relation(self, view: int) -> Relation | None:
+        """How the square matrix of a view is to be read (None: the view has rows of features)."""
+        return self.relations[view] if self.relations else None
+
+    @property
+    def networks(self) -> tuple[int, ...]:
+        """The views that are networks."""
+        return tuple(view for view, relation in enumerate(self.relations) if relation is not None and relation.is_network)
+
+    @property
+    def recognized(self) -> tuple[str, ...]:
+        """The names of views that were given as features and look like networks."""
+        features = [view for view in range(len(self.names)) if self.relation(view) is None]
+        return tuple(self.names[view] for view in features if looks_like_network(self.matrices[view]))
 
     @property
     def complete(self) -> bool:
@@ -179,14 +209,34 @@ class Views:
     def own(self, view: int) -> Matrix:
         """The matrix of a view without its missing rows."""
         rows = self.observed_rows(view)
-        return self.matrices[view] if rows is None else self.matrices[view][rows]
+        if rows is None:
+            return self.matrices[view]
+        return self.matrices[view][rows] if self.relation(view) is None else self.matrices[view][rows][:, rows]
 
     def of_entities(self, entities: NDArray[np.intp]) -> Views:
         """The views of some of the entities."""
         present = tuple(np.flatnonzero(self.mask(view)[entities]) for view in range(len(self.names)))
         present = () if all(rows.size == entities.size for rows in present) else present
         index = None if self.index is None else self.index[entities]
-        return replace(self, matrices=tuple(X[entities] for X in self.matrices), present=present, index=index, n_empty=())
+        matrices = tuple(X[entities] if self.relation(view) is None else X[entities][:, entities] for view, X in enumerate(self.matrices))
+        return replace(self, matrices=matrices, present=present, index=index, n_empty=())
+
+    def of_views(self, some: Sequence[int]) -> Views:
+        """Some of the views."""
+
+        def only(values: tuple[Any, ...]) -> tuple[Any, ...]:
+            return tuple(values[view] for view in some) if values else ()
+
+        present, relations = only(self.present), only(self.relations)
+        return replace(
+            self,
+            names=only(self.names),
+            matrices=only(self.matrices),
+            present=present if any(rows is not None for rows in present) else (),
+            columns=only(self.columns),
+            n_empty=only(self.n_empty),
+            relations=relations if any(relations) else (),
+        )
 
     @property
     def in_all(self) -> NDArray[np.intp]:
@@ -205,7 +255,12 @@ class Views:
             given = self.observed_rows(view)
             rows = np.arange(self.n_rows) if given is None else given
             left = rows[(filled | ~nonzero_anywhere)[rows]]
-            drop = X.shape[1] >= EMPTY_COLUMNS and rows.size - left.size > 1 and left.size >= max(2, LEAST_PRESENT * rows.size)
+            drop = (
+                self.relation(view) is None
+                and X.shape[1] >= EMPTY_COLUMNS
+                and rows.size - left.size > 1
+                and left.size >= max(2, LEAST_PRESENT * rows.size)
+            )
             present.append(left if drop else given)
             n_empty.append(rows.size - left.size if drop else 0)
         if not any(n_empty):
@@ -222,11 +277,15 @@ class Views:
 
         Where rows are more than columns, all matrices must be, and nearly all zeros: products of single rows are slow then.
         """
-        zeros = [1.0 if sparse.issparse(X) else 1 - np.count_nonzero(X) / X.size for X in self.matrices]
+        features = [X for view, X in enumerate(self.matrices) if self.relation(view) is None]
+        if not features:
+            return self
+        zeros = [1.0 if sparse.issparse(X) else 1 - np.count_nonzero(X) / X.size for X in features]
         if not self.wide and min(zeros) <= NEARLY_ALL_ZEROS:
             return self
-        matrices = [sparse.csr_array(X) if share > MOSTLY_ZEROS else X for X, share in zip(self.matrices, zeros, strict=True)]
-        return replace(self, matrices=tuple(matrices))
+        stored = iter([sparse.csr_array(X) if share > MOSTLY_ZEROS else X for X, share in zip(features, zeros, strict=True)])
+        matrices = tuple(next(stored) if self.relation(view) is None else X for view, X in enumerate(self.matrices))
+        return replace(self, matrices=matrices)
 
     @property
     def n_missing(self) -> tuple[int, ...]:
@@ -240,15 +299,21 @@ class Views:
 
     def fit_scalers(self, scales: Sequence[str]) -> list[Scaler]:
         """Fit one scaler to the observed rows of each view."""
-        return [self._apply(view, partial(fit_scaler, how)) for view, how in enumerate(scales)]
+        return [
+            self._apply(view, partial(fit_scaler, how)) if self.relation(view) is None else Scaler("none")
+            for view, how in enumerate(scales)
+        ]
 
     def scaled_by(self, scalers: Sequence[Scaler], check: bool = True) -> Views:
         """Scale the views by fitted scalers. `check` refuses views that are constant, or too large or small to square."""
-        matrices = tuple(self._apply(view, scaler) for view, scaler in enumerate(scalers))
-        if check:
-            for name, own, scaler in zip(self.names, matrices, scalers, strict=True):
-                check_spread(name, own, scaler.name)
-        return replace(self, matrices=tuple(self._padded(view, own) for view, own in enumerate(matrices)))
+        features = [view for view in range(len(self.names)) if self.relation(view) is None]
+        matrices = list(self.matrices)
+        for view in features:
+            own = self._apply(view, scalers[view])
+            if check:
+                check_spread(self.names[view], own, scalers[view].name)
+            matrices[view] = self._padded(view, own)
+        return replace(self, matrices=tuple(matrices))
 
     def choose_scales(self, scale: Any) -> list[tuple[str, str]]:
         """The name of the scale of each view, and why it was chosen."""
@@ -257,7 +322,23 @@ class Views:
             if not isinstance(how, str) or how not in (*SCALES, "auto"):
                 known = ", ".join(map(repr, ("auto", *SCALES)))
                 raise ValueError(f"scale={how!r} for view {name!r} is not known: use one of {known}")
-        return [choose_scale(self.own(view)) if how == "auto" else (how, "given") for view, how in enumerate(scales)]
+        chosen = []
+        for view, (name, how) in enumerate(zip(self.names, scales, strict=True)):
+            relation = self.relation(view)
+            if relation is not None and how not in ("auto", "none") and isinstance(scale, Mapping):
+                raise ValueError(f"scale={how!r} for view {name!r}, which is no table of features: networks and distances are not scaled")
+            if relation is not None:
+                chosen.append((relation.words, f"given, not scaled: {self._described(view, relation)}"))
+            else:
+                chosen.append(choose_scale(self.own(view)) if how == "auto" else (how, "given"))
+        return chosen
+
+    def _described(self, view: int, relation: Relation) -> str:
+        """What the square matrix of a view holds, in words."""
+        X = self.matrices[view]
+        if relation.is_network:
+            return f"{X.nnz // 2} edges"
+        return f"{relation.kind} of {X.nnz // 2} pairs" if sparse.issparse(X) else f"{relation.kind} of all pairs"
 
     def _apply(self, view: int, function: Callable[[Matrix], Any]) -> Any:
         """Apply a function to the observed rows of a view; its errors name the view."""
@@ -269,3 +350,38 @@ class Views:
     def _padded(self, view: int, own: Matrix) -> Matrix:
         rows = self.observed_rows(view)
         return own if rows is None else padded(own, rows, self.n_rows)
+
+
+def with_nodes_placed(named: list[tuple[str, Any]], index: NDArray[Any] | None) -> tuple[list[tuple[str, Any]], NDArray[Any] | None]:
+    """Put networks with named nodes in the order of the entities: that of the row labels or, if all views are networks, of the nodes."""
+    labels = {name: X.labels() for name, X in named if hasattr(X, "labels")}
+    if not any(labels.values()):
+        return named, index
+    known = row_labels(named) if index is None else index
+    if known is None and len(labels) == len(named) and all(labels.values()):
+        known = np.array(list(dict.fromkeys(label for own in labels.values() for label in own or ())), dtype=object)
+        index = known
+    if known is None:
+        unnamed = next(name for name, _ in named if not labels.get(name))
+        name = next(name for name, own in labels.items() if own)
+        raise ValueError(
+            f"view {name!r}: the nodes of the network have names, but the rows of view {unnamed!r} have none to match them with: give "
+            "tables with row labels, or name the nodes 0, 1, 2, ... in the order of the rows"
+        )
+    return [(name, X.placed(name, known.tolist()) if labels.get(name) else X) for name, X in named], index
+
+
+def check_relation(name: str, X: Any, relation: Relation | None, n_rows: int) -> None:
+    """Raise `Unsound` unless the matrix of a network or of distances is square, symmetric and >= 0, with a zero diagonal."""
+    if relation is None:
+        return
+    if getattr(X, "shape", None) != (n_rows, n_rows) or (relation.is_network and not sparse.issparse(X)):
+        raise Unsound(f"view {name!r} is no square matrix of a {relation.kind}")
+    entries = sound_sparse(f"view {name!r}", X) if sparse.issparse(X) else X
+    values = entries.data if sparse.issparse(entries) else entries
+    if not np.isfinite(values).all() or (values.size and values.min() < 0) or entries.diagonal().any():
+        raise Unsound(f"view {name!r} has a negative or infinite entry, or one that is not zero on its diagonal")
+    if (entries - entries.T).max() > 0:
+        raise Unsound(f"view {name!r} is not symmetric")
+    if relation.loops is not None:
+        sound_numbers(f"the similarity of the entities of view {name!r} with themselves", relation.loops, (n_rows,))
