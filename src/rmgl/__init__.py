@@ -13,12 +13,14 @@ if TYPE_CHECKING:
     from rmgl.layer import Layer, learn_layer
     from rmgl.storage.scverse import from_anndata, from_mudata, to_anndata, to_mudata
     from rmgl.views.network import Network
+    from rmgl.views.precomputed import Precomputed
 
 __all__ = [
     "RMGL",
     "Layer",
     "Network",
     "Policy",
+    "Precomputed",
     "__version__",
     "baselines",
     "datasets",
@@ -36,6 +38,7 @@ _HOMES = {
     "Layer": "rmgl.layer",
     "Network": "rmgl.views.network",
     "Policy": "rmgl.automatic.policy",
+    "Precomputed": "rmgl.views.precomputed",
     "learn_layer": "rmgl.layer",
     "from_mudata": "rmgl.storage.scverse",
     "from_anndata": "rmgl.storage.scverse",

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from rmgl import RMGL, Network
-from rmgl.automatic.smoothing import Smoothing, mean_over_neighbors
+from rmgl.automatic.smoothing import Smoothing, mean_links
 from rmgl.layer import Origin, given_layer, solve_certified
 from rmgl.layer.network import default_alpha, network_candidates
 from rmgl.metrics import normalized_mutual_info_score
@@ -143,19 +143,20 @@ def test_learning_again_weakens_edges_between_clusters():
 
 
 def test_smoothed_rows_solve_their_equation():
-    """Slowly: (I - s P) Y = (1 - s) X, with entities without edges, and one without a row."""
+    """Slowly, as a linear system, with an entity without edges, and one without a row."""
     A = draw_network()
     A[7] = A[:, 7] = 0.0
     X = features()
     X[3] = np.nan
     views = Views.of({"x": X, "links": Network(A)})
     Y = Smoothing(views, (0,)).rows[0]
-    P = np.divide(A, A.sum(axis=1, keepdims=True), out=np.zeros_like(A), where=A.sum(axis=1, keepdims=True) > 0)
-    own = np.full(60, 0.25)
-    own[7], own[3] = 1.0, 0.0
-    slow = np.linalg.solve(np.eye(60) - (1 - own)[:, None] * P, own[:, None] * np.nan_to_num(X))
-    np.testing.assert_allclose(Y, slow, atol=2e-3)
-    np.testing.assert_allclose(mean_over_neighbors([sparse.csr_array(A)]).toarray(), P)
+    degrees = A.sum(axis=1)
+    P = A / np.sqrt(np.outer(np.maximum(degrees, 1), np.maximum(degrees, 1)))
+    own = np.where(np.arange(60) == 3, 0.0, 1 / 3)
+    divisor = own + 2 / 3 * P.sum(axis=1)
+    slow = np.linalg.solve(np.diag(divisor) - 2 / 3 * P, own[:, None] * np.nan_to_num(X))
+    np.testing.assert_allclose(Y, slow, atol=1e-4)
+    np.testing.assert_allclose(mean_links([sparse.csr_array(A)], [degrees]).toarray(), P)
 
 
 def test_a_view_that_looks_like_a_network_is_recognized_and_not_changed():

@@ -360,7 +360,7 @@ class Chooser:
         space: Space | None = None
         if item.layer.role == "consensus":
             space = self.spaces.together
-        elif item.layer.views[0] not in self.views.networks:
+        elif not self.is_network(item):
             space = self.spaces.own(item.layer.views[0])
         min_size = self.policy.small_component * self.views.n_rows / self.n_clusters
         return (

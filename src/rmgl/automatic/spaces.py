@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from rmgl.automatic.smoothing import Smoothing
-from rmgl.edges.space import Rows, Space, Square
-from rmgl.running.memory import available_memory
-from rmgl.running.threads import Team
+from rmgl.edges.space import Rows, Space, Square, space_of
+from rmgl.running.memory import available_memory, require_memory
+from rmgl.running.threads import Check, Team
 from rmgl.views.matrix import side_by_side, total_variance
 from rmgl.views.views import Views
 
@@ -27,12 +28,18 @@ class Spaces:
     """The spaces of views whose rows are scaled already."""
 
     views: Views
-    squares: Sequence[Square] | None
+    squares: Sequence[Any] | None
     """The space of all rows of every view, rows that are missing from it included; None if rows are too many."""
 
     @classmethod
     def of(cls, views: Views, wanted: Sequence[Any], team: Team) -> Spaces:
         """Compute all distances, if they fit into memory and the candidates that are `wanted` are certain."""
+        square = [view for view in members_of(views) if views.relation(view) is not None]
+        if square:
+            require_memory(
+                8 * (len(views.names) + 2) * views.n_rows**2, "all distances in every view", "leave views out, or use fewer rows"
+            )
+            return cls(views, team(lambda view, check: square_of(views, view, team, check), range(len(views.names))))
         if views.relations:
             return cls(views, None)
         certain = all(isinstance(how, int) or (isinstance(how, str) and how == "all") for how in wanted)
@@ -43,7 +50,7 @@ class Spaces:
     @cached_property
     def members(self) -> tuple[int, ...]:
         """The views that are put side by side: all that have distances between any two entities, so not the networks."""
-        return tuple(view for view in range(len(self.views.names)) if self.views.relation(view) is None)
+        return members_of(self.views)
 
     @cached_property
     def of_members(self) -> Views:
@@ -58,8 +65,14 @@ class Spaces:
     @cached_property
     def factors(self) -> tuple[float, ...]:
         """What each member is multiplied by before it is put beside the others: its total variance is one then."""
-        own = [self.views.own(view) for view in self.members] if self.smoothing is None else self.smoothing.matrices
-        return tuple(1 / float(np.sqrt(total_variance(X))) for X in own)
+        if self.smoothing is not None:
+            return tuple(1 / float(np.sqrt(total_variance(Y))) for Y in self.smoothing.matrices)
+        return tuple(1 / float(np.sqrt(self._variance(view))) for view in self.members)
+
+    def _variance(self, view: int) -> float:
+        """The total variance of a view: half the mean squared distance between two random entities."""
+        own = self.views.own(view)
+        return total_variance(own) if self.views.relation(view) is None else float(own.mean() / 2)
 
     def of_entities(self, entities: NDArray[np.intp]) -> Spaces:
         """The spaces of some of the entities."""
@@ -68,8 +81,10 @@ class Spaces:
 
     def own(self, view: int) -> Space:
         """The space of a view, without the entities that are missing from it."""
-        rows = self.views.observed_rows(view)
-        return Rows.of(self.views.own(view)) if self.squares is None else self.squares[view].among(rows)
+        if self.squares is None or self.squares[view] is None:
+            return space_of(self.views, view)
+        own: Square = self.squares[view].among(self.views.observed_rows(view))
+        return own
 
     @cached_property
     def together(self) -> Space:
@@ -78,9 +93,22 @@ class Spaces:
             own = [self.views.matrices[view] for view in self.members] if self.smoothing is None else self.smoothing.matrices
             return Rows.of(side_by_side([factor * X for X, factor in zip(own, self.factors, strict=True)]))
         total = np.zeros((self.views.n_rows, self.views.n_rows))
-        for square, factor in zip(self.squares, self.factors, strict=True):
-            total += factor**2 * square.distances
+        for view, factor in zip(self.members, self.factors, strict=True):
+            total += factor**2 * self.squares[view].distances
         return Square(total)
+
+
+def members_of(views: Views) -> tuple[int, ...]:
+    """The views that have a distance between any two entities: neither networks nor sparse distances."""
+    return tuple(view for view, X in enumerate(views.matrices) if views.relation(view) is None or not sparse.issparse(X))
+
+
+def square_of(views: Views, view: int, team: Team, check: Check) -> Square | None:
+    """All distances between the rows of a view, missing ones included; None for networks and sparse distances."""
+    if view not in members_of(views):
+        return None
+    X = views.matrices[view]
+    return Square.of(X, team.in_parts, check) if views.relation(view) is None else Square(X)
 
 
 def fits(views: Views) -> bool:

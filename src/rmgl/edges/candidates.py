@@ -20,7 +20,7 @@ from rmgl.edges.interface import Edges, Vector
 from rmgl.edges.local_scaling import FLOOR_SHARE, LocalScaling
 from rmgl.edges.neighborhoods import Neighborhoods, require_list_memory
 from rmgl.edges.pair_list import PairList
-from rmgl.edges.space import Rows, Space, Square, as_space
+from rmgl.edges.space import Listed, Rows, Space, Square, as_space
 from rmgl.edges.tiles import squared_lengths
 from rmgl.running.threads import Check, InParts, one_part
 
@@ -135,6 +135,13 @@ class Candidates:
         scaling = LocalScaling.of(space, local, check) if local is not None else None
         return cls(edges, measured(edges, space, scaling, check), reason, scaling=scaling, recall=measured_recall(space, union, length))
 
+    @classmethod
+    def listed(cls, space: Listed, local: float | None, in_parts: InParts, check: Check = lambda: None) -> Candidates:
+        """The given pairs of a space, which has no others: a layer is exact over these."""
+        edges = PairList(space.pairs.copy(), in_parts)
+        scaling = LocalScaling.of(space, local, check) if local is not None else None
+        return cls(edges, measured(edges, space, scaling, check), "given pairs", scaling=scaling)
+
     def extended(self, potentials: Vector, check: Check = lambda: None) -> Candidates:
         """Add the candidates that a certificate at the solution u needs; return these if the certificate holds already."""
         if self.neighborhoods is None:
@@ -214,6 +221,8 @@ def find_candidates(
     """
     space = as_space(X)
     n, floors = space.n_rows, floor_share if local else None
+    if isinstance(space, Listed):
+        return Candidates.listed(space, floors, in_parts, check)
     if not isinstance(candidates, str | int):
         return Candidates.uncertain(space, given_pattern(name, candidates, n), "given", floors, in_parts, check)
     if candidates == "approximate" and isinstance(space, Rows):

@@ -17,12 +17,14 @@ from scipy import sparse
 from rmgl.edges.all_pairs import CANCELLATION
 from rmgl.edges.heaps import Indices
 from rmgl.edges.interface import Edges, Vector
+from rmgl.edges.listed import Listed
 from rmgl.edges.pair_list import PairList
 from rmgl.edges.search import Rows, everyone_else
 from rmgl.edges.tiles import squared_lengths
 from rmgl.running.threads import Check, InParts, one_part
+from rmgl.views.views import Views
 
-__all__ = ["Rows", "Space", "Square", "as_space"]
+__all__ = ["Listed", "Rows", "Space", "Square", "as_space"]
 
 BLOCK_ENTRIES = 1 << 20
 """Entries of a block of distances that is looked through at once."""
@@ -169,6 +171,23 @@ def repair(block: NDArray[np.float64], X: Any, norms: Vector, same: Indices, fir
         block[rows[some], columns[some]] = squared_lengths(X[rows[some] + first] - X[columns[some] + first])
 
 
-def as_space(X: Any) -> Rows | Square:
+def as_space(X: Any) -> Rows | Square | Listed:
     """The space of the rows of a matrix; a space is returned as it is."""
-    return X if isinstance(X, Rows | Square) else Rows.of(X)
+    return X if isinstance(X, Rows | Square | Listed) else Rows.of(X)
+
+
+def space_of(views: Views, view: int) -> Rows | Square | Listed:
+    """The space of a view, without the entities that are missing from it."""
+    own = views.own(view)
+    return Rows.of(own) if views.relation(view) is None else as_space(square_space(own))
+
+
+def whole_space(views: Views, view: int) -> Any:
+    """The rows of a view, or the space of its given distances, with all entities."""
+    X = views.matrices[view]
+    return X if views.relation(view) is None else square_space(X)
+
+
+def square_space(X: Any) -> Square | Listed:
+    """The space of given squared distances, dense or sparse."""
+    return Listed(X) if sparse.issparse(X) else Square(X)

@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from rmgl.automatic.choose import Choice, choose_problems
 from rmgl.automatic.policy import Policy
 from rmgl.edges.local_scaling import LocalScaling
+from rmgl.edges.space import whole_space
 from rmgl.embedding.eigenvectors import components, unit_rows, weighted_sum
 from rmgl.embedding.fragments import label_rows, place_fragments
 from rmgl.estimators import defaults
@@ -42,7 +43,7 @@ from rmgl.running.threads import Team, number_of_workers, single_threaded, team_
 from rmgl.storage.graphs import layers_to_igraph, layers_to_networkx, node_attributes
 from rmgl.storage.saved_models import read_model, write_model
 from rmgl.views.check_view import is_collection_of_views, is_square_view
-from rmgl.views.scaling import Scaler
+from rmgl.views.scaling import METRICS, Scaler
 from rmgl.views.views import Views
 
 EIGEN_TOL = 1e-6
@@ -86,6 +87,11 @@ class RMGL(ViewsClusterer):
         How each view is scaled first: columns to [0, 1]; columns to [0, 1] after square roots (histograms); square roots, then rows to
         length one (counts); rows to length one (tf-idf); columns to variance 1; not at all. "auto" chooses among the first four by
         signs, zeros and skewness.
+    metric : {"euclidean", "cosine", "correlation", "hellinger", "hamming", "jaccard"}, or one per view (list, or dict by view name)
+        The distances between the rows of each view. All but "jaccard" are Euclidean after a transformation of the rows, which takes the
+        place of scaling: rows of length one; of mean zero and length one; square roots, then length one; indicators of the values of
+        every column. "jaccard" is for zeros and ones, and takes the distances of all pairs, which must fit into memory. For any other
+        distances there is `rmgl.Precomputed`.
     n_neighbors : int
         Mean number of edges per node, where alpha is "auto". More edges give smoother layers, fewer show finer structure.
     components : bool
@@ -198,6 +204,7 @@ class RMGL(ViewsClusterer):
         "alpha": (AUTO, number(above=0), LIST, BY_NAME),
         "beta": (AUTO, number(least=0), LIST, BY_NAME),
         "n_clusters": (AUTO, whole_number(least=1)),
+        "metric": (one_of("euclidean", "jaccard", *METRICS), LIST, BY_NAME),
         "align": (one_of("outer", "inner"), NOTHING),
         "n_neighbors": (whole_number(least=1),),
         "components": (TRUTH_VALUE,),
@@ -219,6 +226,7 @@ class RMGL(ViewsClusterer):
         alpha: Any = defaults.ALPHA,
         beta: Any = defaults.BETA,
         scale: Any = defaults.SCALE,
+        metric: Any = "euclidean",
         n_neighbors: int = defaults.N_NEIGHBORS,
         components: bool = False,
         min_cluster_size: Any = "auto",
@@ -239,6 +247,7 @@ class RMGL(ViewsClusterer):
         self.alpha = alpha
         self.beta = beta
         self.scale = scale
+        self.metric = metric
         self.n_neighbors = n_neighbors
         self.components = components
         self.min_cluster_size = min_cluster_size
@@ -287,9 +296,10 @@ class RMGL(ViewsClusterer):
         views = Views.of(X, self.views, align=self.align, observed=observed)
         self._note_views(X, views)
         recognized = views.recognized
+        views = views.with_metrics(self.metric)
         if self.automatic:
             views = views.without_empty_rows().compressed()
-        self.scale_ = views.choose_scales(self.scale)
+        self.scale_ = views.choose_scales(views.scales_for(self.scale, self.metric))
         scalers = views.fit_scalers([how for how, _ in self.scale_])
         views = views.scaled_by(scalers)
         random_state = check_random_state(self.random_state)
@@ -367,7 +377,7 @@ class RMGL(ViewsClusterer):
         features = not is_collection_of_views(X) and not is_square_view(X) and self._views.relation(0) is None
         if features and not isinstance(X, Views) and getattr(X, "ndim", 2) == 2:
             validate_data(self, X, reset=False, skip_check_array=True)
-        new = new_views(self._views, X, self.views, align=self.align, observed=observed)
+        new = new_views(self._views, X, self.views, align=self.align, observed=observed, scalers=self._scalers)
         with single_threaded("blas"):
             return self._placement().place(scaled_like(self._scalers, check_placeable(new)))
 
@@ -469,7 +479,9 @@ class RMGL(ViewsClusterer):
 
     def _views_again(self, X: Any, observed: Any) -> Views:
         """The views of the fit, given again."""
-        return check_same_entities(self._views, new_views(self._views, X, self.views, align=self.align, observed=observed))
+        return check_same_entities(
+            self._views, new_views(self._views, X, self.views, align=self.align, observed=observed, scalers=self._scalers)
+        )
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to one file of arrays and JSON, which `load` reads; by custom its name ends in .rmgl.
@@ -567,7 +579,7 @@ class RMGL(ViewsClusterer):
         if not own:  # networks have no distances
             return np.zeros(views.n_rows)
         spreads = [
-            mean_lengths(views.matrices[m], layer.adjacency)[slice(None) if layer.nodes is None else layer.nodes]
+            mean_lengths(whole_space(views, m), layer.adjacency)[slice(None) if layer.nodes is None else layer.nodes]
             if layer.scaling is None
             else layer.scaling.scales**2
             for m, layer in own

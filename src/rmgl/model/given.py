@@ -11,6 +11,7 @@ from rmgl.checks import expect
 from rmgl.edges import AllPairs, Candidates, find_candidates, resolve
 from rmgl.edges.approximate import pairs_among
 from rmgl.edges.neighborhoods import require_list_memory
+from rmgl.edges.space import Square, space_of
 from rmgl.layer import Origin, given_layer
 from rmgl.layer.certified import check_magnitudes
 from rmgl.layer.network import default_alpha as network_alpha
@@ -41,7 +42,7 @@ def given_problems(
     views: Views, alpha: Any, beta: Any, *, candidates: Any, n_clusters: Any, n_neighbors: int, team: Team, run: Run
 ) -> list[ViewProblem]:
     """One problem for each view, from the parameters of `RMGL`. What is left at "auto" gets a heuristic default (`rmgl.model.defaults`)."""
-    names, own = views.names, [views.own(m) for m in range(len(views.names))]
+    names, own = views.names, [views.own(m) if views.relation(m) is None else space_of(views, m) for m in range(len(views.names))]
     alphas = None if is_auto(alpha) else positive_per_view(alpha, names, "alpha")
     betas = None if is_auto(beta) else positive_per_view(beta, names, "beta", zero_allowed=True)
     if betas is not None and not betas.any():
@@ -53,7 +54,10 @@ def given_problems(
         alphas = np.array(team(lambda m, check: first_alpha(views, m, n_neighbors), range(len(names))))
     if betas is None:
         betas = np.full(len(names), default_beta(alphas, views.n_rows, n_clusters, n_neighbors))
-    wanted = [None if m in views.networks else resolve(X, a, c) for m, (X, a, c) in enumerate(zip(own, alphas, asked, strict=True))]
+    wanted = [
+        resolve(X, a, c) if views.relation(m) is None else "all" if isinstance(X, Square) else None
+        for m, (X, a, c) in enumerate(zip(own, alphas, asked, strict=True))
+    ]
     stores = Stores(views.n_rows, wanted, team)
 
     def state(m: int, check: Check) -> ViewProblem:
@@ -62,7 +66,8 @@ def given_problems(
             return network_problem(views, m, a, b, team)
 
         def search() -> Candidates:
-            return find_candidates(name, own[m], a, wanted[m], shared=stores.of(own[m].shape[0]), in_parts=team.in_parts, check=check)
+            n_own = views.own(m).shape[0]
+            return find_candidates(name, own[m], a, wanted[m], shared=stores.of(n_own), in_parts=team.in_parts, check=check)
 
         def unpack(packed: Any) -> Candidates:
             expect("the candidate pairs", packed, dict[str, Any])
@@ -79,7 +84,7 @@ def first_alpha(views: Views, view: int, n_neighbors: int) -> float:
     """The alpha of a view where it is not given."""
     if view in views.networks:
         return network_alpha(given_layer(Origin(views.names[view]), views.own(view)))
-    return default_alpha(views.own(view), n_neighbors)
+    return default_alpha(views.own(view) if views.relation(view) is None else space_of(views, view), n_neighbors)
 
 
 def network_problem(views: Views, view: int, alpha: float, beta: float, team: Team) -> ViewProblem:

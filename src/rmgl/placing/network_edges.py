@@ -12,10 +12,8 @@ from scipy import sparse
 from rmgl.edges import Vector
 from rmgl.layer import Layer
 from rmgl.layer.network import costs_of
-from rmgl.placing.new_edges import Batch, Weights, one_node
+from rmgl.placing.new_edges import FAR, Batch, Weights, one_node
 
-FAR = 1e100
-"""The threshold of a node that is not listed."""
 ROUNDING = 1e-12
 
 

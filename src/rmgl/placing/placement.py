@@ -188,6 +188,8 @@ class Placement:
     def _width(self, layer: Layer) -> int:
         """Return the number of fitted rows that a new row is first compared with."""
         n = layer.own_potentials.size
+        if any(self.views.relation(view) is not None for view in layer.views):
+            return n
         return n if n <= ALL_ROWS or self._has_missing(layer) else min(n, n_listed(layer))
 
     def _has_missing(self, layer: Layer) -> bool:
@@ -223,6 +225,9 @@ class Placement:
                 yield batch.edges_to_all(chosen, self._distances_with_missing(layer, new, rows[chosen], pattern))
                 continue
             views = [(view, factor) for view, factor, has in zip(layer.views, layer.factors, pattern, strict=True) if has]
+            if any(self.views.relation(view) is not None for view, _ in views):
+                yield batch.edges_to_all(chosen, len(pattern) / len(views) * self._square_distances(views, layer.nodes, of_batch, chosen))
+                continue
             (X, fitted), new_X = self._fitted_rows(views, layer.nodes, layer.network_share), _side_by_side(of_batch, views, chosen)
             factor = len(pattern) / len(views)  # missing views are assumed to add the mean distance of the others
             if self._width(layer) == X.shape[0]:
@@ -254,6 +259,10 @@ class Placement:
             costs = distances if scaling is None else scaling.costs_of_new(everyone, distances)
             return np.take_along_axis(costs, entities, axis=1)
         views = [(view, factor) for view, factor, has in zip(consensus.views, consensus.factors, pattern, strict=True) if has]
+        if any(self.views.relation(view) is not None for view, _ in views):
+            distances = len(pattern) / len(views) * self._square_distances(views, None, new, rows)
+            everyone = np.broadcast_to(np.arange(distances.shape[1]), distances.shape)
+            return np.take_along_axis(distances if scaling is None else scaling.costs_of_new(everyone, distances), entities, axis=1)
         (X, fitted), new_X = self._fitted_rows(views, consensus.nodes, consensus.network_share), _side_by_side(new, views, rows)
         entities = entities if consensus.nodes is None else np.searchsorted(consensus.nodes, entities)
         factor = len(pattern) / len(views)
@@ -264,12 +273,32 @@ class Placement:
         own = LocalScaling.from_lists(nearest, factor * apart, scaling.floor_share, among=scaling)
         return scaling.costs_between(own, entities, distances)
 
+    def _square_distances(
+        self, views: Sequence[tuple[int, float]], nodes: NDArray[np.intp] | None, new: Views, rows: NDArray[np.intp]
+    ) -> NDArray[np.float64]:
+        """Sum the squared distances over views some of which are given as distances; infinite where a pair is not given."""
+        total = np.zeros((rows.size, self.views.n_rows))
+        for view, factor in views:
+            total += factor**2 * self._distances_in(view, new.matrices[view][rows])
+        return total if nodes is None else total[:, nodes]
+
+    def _distances_in(self, view: int, rows: Matrix) -> NDArray[np.float64]:
+        """The squared distances of new rows of one view to all fitted ones."""
+        if self.views.relation(view) is None:
+            return dense_distances(rows, self.views.matrices[view])
+        if not sparse.issparse(rows):
+            return np.asarray(rows)
+        entries = sparse.coo_array(rows)
+        distances = np.full(rows.shape, np.inf)
+        distances[entries.coords] = entries.data
+        return distances
+
     def _distances_with_missing(self, layer: Layer, new: Views, rows: NDArray[np.intp], pattern: NDArray[np.bool_]) -> NDArray[np.float64]:
         """Sum squared distances over the views; a view that one of two rows lacks adds the same constant as in the consensus layer."""
         total = np.zeros((rows.size, self.views.n_rows))
         for view, factor, has in zip(layer.views, layer.factors, pattern, strict=True):
             observed = self.views.mask(view)
-            distances = dense_distances(new.matrices[view][rows], self.views.matrices[view]) * factor**2 if has else 0.0
+            distances = self._distances_in(view, new.matrices[view][rows]) * factor**2 if has else 0.0
             total += np.where(observed, distances, 2 * UNKNOWN) if has else 2 * UNKNOWN
         return total
 

@@ -187,7 +187,9 @@ def check_feature_names(views: Views, given: Any) -> list[list[str]]:
 
 def _names_of(views: Views, view: int) -> list[str]:
     columns = views.columns[view] if views.columns else None
-    return [f"column {column}" for column in range(views.matrices[view].shape[1])] if columns is None else list(columns)
+    width = views.matrices[view].shape[1]
+    named = columns is not None and len(columns) == width  # not where columns were replaced by indicators of their values
+    return list(columns or ()) if named else [f"column {column}" for column in range(width)]
 
 
 @dataclass(frozen=True)

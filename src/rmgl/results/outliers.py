@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from rmgl.edges import PairList, Vector
+from rmgl.edges.space import Listed, Square
 from rmgl.views.matrix import Matrix
 
 
@@ -41,10 +42,11 @@ def outlier_scores(
     return total / np.where(weight > 0, weight, 1.0)
 
 
-def mean_lengths(X: Matrix, adjacency: sparse.csr_array) -> Vector:
-    """The mean squared distance of every node to its neighbors in a layer, by edge weight."""
+def mean_lengths(X: Matrix | Square | Listed, adjacency: sparse.csr_array) -> Vector:
+    """The mean squared distance of every node to its neighbors in a layer, by edge weight. X is a matrix of rows, or a space."""
     adjacency = adjacency.copy()
-    lengths = PairList(adjacency).measure(X) * adjacency.data
+    edges = PairList(adjacency)
+    lengths = (X.measure(edges) if isinstance(X, Square | Listed) else edges.measure(X)) * adjacency.data
     degrees: Vector = adjacency.sum(axis=1)
     totals: Vector = sparse.csr_array((lengths, adjacency.indices, adjacency.indptr), shape=adjacency.shape).sum(axis=1)
     return totals / np.where(degrees > 0, degrees, 1.0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from sklearn.utils import check_array
 from rmgl.checks import sound_sparse
 from rmgl.views.incomplete import without_missing
 from rmgl.views.matrix import Matrix
+from rmgl.views.relations import Relation
 
 LARGEST_VALUE = 1e70
 """The squared distances of larger values, squared again in the dual, overflow in double precision."""
@@ -34,9 +35,17 @@ def is_collection_of_views(data: Any) -> bool:
     )
 
 
+@runtime_checkable
+class SquareView(Protocol):
+    """A network or a matrix of distances (`rmgl.Network`, `rmgl.Precomputed`)."""
+
+    def to_view(self, name: str, observed: NDArray[np.bool_] | None) -> tuple[Matrix, NDArray[np.intp] | None, Relation]:
+        """The square matrix, the indices of the entities that are in it (None: all), and how it is to be read."""
+
+
 def is_square_view(item: Any) -> bool:
     """Whether a view is a network or a matrix of distances (`rmgl.Network`, `rmgl.Precomputed`)."""
-    return hasattr(item, "relation") and hasattr(item, "checked")
+    return isinstance(item, SquareView)
 
 
 def _nesting(item: Any) -> int:

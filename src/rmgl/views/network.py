@@ -64,10 +64,6 @@ class Network:
         if self.two_steps and not self.learn:
             raise ValueError("Network: two_steps=True adds candidates for learning, but learn is False: set learn=True, too")
 
-    @property
-    def relation(self) -> Relation:
-        return Relation("network", bool(self.learn), bool(self.two_steps))
-
     def labels(self) -> list[Any] | None:
         """The names of the nodes, None where they are just 0, 1, 2, ..."""
         if _is_networkx(self.graph):
@@ -112,8 +108,8 @@ class Network:
         graph = sparse.csr_array((entries.data, (rows, columns)), shape=(len(index), len(index)))
         return Network(graph, self.learn, self.two_steps, self.weight)
 
-    def checked(self, name: str, observed: NDArray[np.bool_] | None) -> tuple[sparse.csr_array, NDArray[np.intp] | None]:
-        """Symmetric weights >= 0 without loops, and the indices of the nodes with edges (None: all)."""
+    def to_view(self, name: str, observed: NDArray[np.bool_] | None) -> tuple[sparse.csr_array, NDArray[np.intp] | None, Relation]:
+        """Symmetric weights >= 0 without loops; the indices of the nodes with edges (None: all); and how they are to be read."""
         X = sparse.csr_array(square_matrix(name, "the network", self.matrix(name)))
         check_not_negative(name, "the network", X)
         seen = observed_nodes(name, X.shape[0], observed)
@@ -129,7 +125,7 @@ class Network:
         largest = float(X.data.max())
         if not float(X.data.min()) / largest > 1e-100 or not 1e-200 < largest < 1e200:
             raise ValueError(f"view {name!r}: the weights of the network are too far apart, or too large or small, for double precision")
-        return X, None if linked.all() else np.flatnonzero(linked)
+        return X, None if linked.all() else np.flatnonzero(linked), Relation("network", bool(self.learn), bool(self.two_steps))
 
 
 def _is_networkx(graph: Any) -> bool:

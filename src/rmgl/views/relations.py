@@ -13,8 +13,10 @@ from rmgl.archive.records import record
 from rmgl.checks import sound_sparse
 from rmgl.views.matrix import Matrix
 
-Kind = Literal["network", "distance", "squared", "kernel", "similarity"]
+Kind = Literal["network", "distance", "squared", "kernel", "similarity", "jaccard"]
 SMALLEST_NETWORK = 10
+ROUNDING = 1e-8
+"""Share of the largest entry up to which a number that should be positive may be negative."""
 MOST_EDGES = 0.2
 """Share of entries that are not zero up to which a square view may be a network."""
 
@@ -34,7 +36,11 @@ class Relation:
     two_steps: bool = False
     """Whether the neighbors of neighbors may get edges, too, if it is learned again."""
     loops: NDArray[np.float64] | None = None
-    """The similarity of every entity with itself, for a kernel."""
+    """The kernel of every entity with itself."""
+    ceiling: float = 0.0
+    """The largest similarity."""
+    rows: Any = None
+    """The rows of zeros and ones that Jaccard distances are taken between."""
 
     @property
     def is_network(self) -> bool:
@@ -44,8 +50,80 @@ class Relation:
     def words(self) -> str:
         """What the view is, in reports."""
         if not self.is_network:
-            return "precomputed"
+            return "jaccard" if self.kind == "jaccard" else "precomputed"
         return "network, learned again" if self.learn else "network"
+
+    def squared(self, name: str, given: Matrix, own: NDArray[np.float64]) -> Matrix:
+        """Squared distances from rows of what was given; `own` is the kernel of the entity of each row with itself."""
+        values = given.data if sparse.issparse(given) else given
+        if self.kind == "distance":
+            found = values**2
+        elif self.kind == "kernel":
+            assert self.loops is not None
+            if sparse.issparse(given):
+                rows, columns = sparse.coo_array(given).coords
+                total = own[rows] + self.loops[columns]
+            else:
+                total = own[:, None] + self.loops
+            found = total - 2 * values
+            if found.size and found.min() < -ROUNDING * max(1e-300, float(np.abs(total).max())):
+                raise ValueError(
+                    f"view {name!r}: the kernel has m_ii + m_jj - 2 m_ij = {found.min():g} < 0 for some pair, so it is no kernel: give a "
+                    "positive semidefinite matrix with its diagonal, or kind='similarity'"
+                )
+            found = np.maximum(found, 0.0)
+        elif self.kind == "similarity":
+            found = np.maximum(self.ceiling - values, 0.0)
+        else:
+            found = values.copy()
+        return sparse.csr_array((found, given.indices, given.indptr), shape=given.shape) if sparse.issparse(given) else found
+
+    def squared_of_new(self, name: str, given: Matrix, own: Any = None) -> Matrix:
+        """Squared distances of new entities to the fitted ones, from rows of the same kind as was fitted."""
+        if self.kind == "jaccard":
+            return jaccard_distances(binary(name, given), self.rows)
+        loops = np.zeros(given.shape[0])
+        if self.kind == "kernel":
+            assert self.loops is not None
+            loops = np.full(given.shape[0], self.loops[0]) if own is None else np.asarray(own, dtype=np.float64)
+            if own is None and not np.allclose(self.loops, self.loops[0], rtol=ROUNDING):
+                raise ValueError(
+                    f"view {name!r} is a kernel whose diagonal is not constant, so the kernel of each new entity with itself is needed: "
+                    "give rmgl.Precomputed(rows, kind='kernel', diagonal=...)"
+                )
+            if loops.shape != (given.shape[0],):
+                raise ValueError(f"view {name!r}: diagonal has shape {loops.shape} for {given.shape[0]} new rows: give one number for each")
+        else:
+            check_not_negative(name, f"the {self.kind} of new rows", given)
+        return self.squared(name, given, loops)
+
+
+def binary(name: str, X: Matrix) -> sparse.csr_array:
+    """Rows of zeros and ones as a CSR array."""
+    values = X.data if sparse.issparse(X) else X
+    if not np.isin(values, (0.0, 1.0)).all():
+        raise ValueError(f"view {name!r}: metric='jaccard' is for rows of zeros and ones, but there are other values: code them as 0 and 1")
+    rows = sparse.csr_array(X)
+    rows.eliminate_zeros()
+    return rows
+
+
+def jaccard_distances(left: sparse.csr_array, right: sparse.csr_array) -> NDArray[np.float64]:
+    """1 - |x and y| / |x or y| for all pairs of rows of zeros and ones, which are squared Euclidean distances; 0 for two empty rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rows = sparse.csr_array(np.array([[1.0, 1.0, 0.0], [0.0, 1.0, 1.0], [0.0, 0.0, 0.0]]))
+    >>> jaccard_distances(rows, rows).round(3)
+    array([[0.   , 0.667, 1.   ],
+           [0.667, 0.   , 1.   ],
+           [1.   , 1.   , 0.   ]])
+    """
+    both = (left @ right.T).toarray()
+    either = np.asarray(left.sum(axis=1)).ravel()[:, None] + np.asarray(right.sum(axis=1)).ravel() - both
+    found: NDArray[np.float64] = 1.0 - np.divide(both, either, out=np.ones_like(both), where=either > 0)
+    return found
 
 
 def square_matrix(name: str, what: str, given: Any) -> Matrix:

@@ -16,6 +16,7 @@ from scipy import sparse
 
 from rmgl.archive.records import record
 from rmgl.checks import Unsound, sound_indices, sound_numbers, sound_sparse
+from rmgl.running.memory import require_memory
 from rmgl.views.check_view import (
     check_same_rows,
     check_spread,
@@ -30,8 +31,8 @@ from rmgl.views.column_blocks import split_columns
 from rmgl.views.incomplete import aligned, check_observed, named_rows
 from rmgl.views.matrix import Matrix, padded
 from rmgl.views.per_view import per_view
-from rmgl.views.relations import Relation, looks_like_network
-from rmgl.views.scaling import SCALES, Scaler, choose_scale, fit_scaler
+from rmgl.views.relations import Relation, binary, jaccard_distances, looks_like_network
+from rmgl.views.scaling import METRICS, SCALES, Scaler, choose_scale, fit_scaler
 
 EMPTY_COLUMNS = 10
 """A row of zeros is taken as missing only in views of at least so many columns: in a narrow view zeros are ordinary values."""
@@ -120,11 +121,10 @@ class Views:
         named, index = with_nodes_placed(named, index)
         masks = check_observed(observed, names, next((X.index for _, X in named if has_row_labels(X)), None))
         checked = [
-            X.checked(name, mask) if is_square_view(X) else check_view(name, X, mask, least)
+            X.to_view(name, mask) if is_square_view(X) else (*check_view(name, X, mask, least), None)
             for (name, X), mask in zip(named, masks, strict=True)
         ]
-        matrices, present = tuple(X for X, _ in checked), tuple(rows for _, rows in checked)
-        relations = tuple(X.relation if is_square_view(X) else None for _, X in named)
+        matrices, present, relations = (tuple(part[at] for part in checked) for at in range(3))
         check_same_rows(named, matrices)
         present = present if any(rows is not None for rows in present) else ()
         views = cls(names, matrices, present, row_labels(named) if index is None else index, columns or column_names(named))
@@ -315,11 +315,58 @@ class Views:
             matrices[view] = self._padded(view, own)
         return replace(self, matrices=tuple(matrices))
 
+    def with_metrics(self, metric: Any) -> Views:
+        """Take the Jaccard distances of the views whose metric is "jaccard"; other metrics are a matter of scaling."""
+        relations = list(self.relations or [None] * len(self.names))
+        matrices = list(self.matrices)
+        for view, how in enumerate(self.check_metrics(metric)):
+            if how != "jaccard":
+                continue
+            advice = "use another metric, such as 'cosine', or fewer rows"
+            require_memory(32 * self.n_rows**2, f"view {self.names[view]!r}: the Jaccard distances of all pairs", advice)
+            rows = binary(self.names[view], self.matrices[view])
+            distances = jaccard_distances(rows, rows)
+            missing = ~self.mask(view)
+            distances[missing] = distances[:, missing] = 0.0
+            np.fill_diagonal(distances, 0.0)
+            if not distances.any():
+                raise ValueError(
+                    f"view {self.names[view]!r} is constant: all its rows are equal, so it cannot separate clusters; leave it out"
+                )
+            matrices[view], relations[view] = distances, Relation("jaccard", rows=rows)
+        return replace(self, matrices=tuple(matrices), relations=tuple(relations)) if any(relations) else self
+
+    def check_metrics(self, metric: Any) -> list[str]:
+        """The name of the metric of each view."""
+        metrics = per_view(metric, self.names, "metric")
+        for view, (name, how) in enumerate(zip(self.names, metrics, strict=True)):
+            if not isinstance(how, str) or how not in ("euclidean", "jaccard", *METRICS):
+                known = ", ".join(map(repr, ("euclidean", *METRICS, "jaccard")))
+                raise ValueError(f"metric={how!r} for view {name!r} is not known: use one of {known}, or rmgl.Precomputed for any other")
+            relation = self.relation(view)
+            if how not in ("euclidean", "jaccard") and relation is not None and isinstance(metric, Mapping):
+                raise ValueError(f"metric={how!r} for view {name!r}, which is no table of features: leave it at 'euclidean'")
+        return metrics
+
+    def scales_for(self, scale: Any, metric: Any) -> list[Any]:
+        """What the scale of each view is to be, or the metric that takes its place."""
+        found = per_view(scale, self.names, "scale")
+        for view, how in enumerate(self.check_metrics(metric)):
+            if how == "euclidean" or self.relation(view) is not None:
+                continue
+            if found[view] not in ("auto", how):
+                raise ValueError(
+                    f"scale={found[view]!r} and metric={how!r} are both given for view {self.names[view]!r}: the metric takes the place of "
+                    "scaling; leave scale at 'auto'"
+                )
+            found[view] = how
+        return found
+
     def choose_scales(self, scale: Any) -> list[tuple[str, str]]:
         """The name of the scale of each view, and why it was chosen."""
         scales = per_view(scale, self.names, "scale")
         for name, how in zip(self.names, scales, strict=True):
-            if not isinstance(how, str) or how not in (*SCALES, "auto"):
+            if not isinstance(how, str) or how not in (*SCALES, *METRICS, "auto"):
                 known = ", ".join(map(repr, ("auto", *SCALES)))
                 raise ValueError(f"scale={how!r} for view {name!r} is not known: use one of {known}")
         chosen = []
@@ -383,5 +430,11 @@ def check_relation(name: str, X: Any, relation: Relation | None, n_rows: int) ->
         raise Unsound(f"view {name!r} has a negative or infinite entry, or one that is not zero on its diagonal")
     if (entries - entries.T).max() > 0:
         raise Unsound(f"view {name!r} is not symmetric")
-    if relation.loops is not None:
-        sound_numbers(f"the similarity of the entities of view {name!r} with themselves", relation.loops, (n_rows,))
+    if relation.kind == "kernel":
+        sound_numbers(f"the kernel of the entities of view {name!r} with themselves", relation.loops, (n_rows,))
+    if relation.kind == "jaccard":
+        rows = sound_sparse(f"the rows of view {name!r}", relation.rows)
+        if rows.shape[0] != n_rows or not np.isin(rows.data, (0.0, 1.0)).all():
+            raise Unsound(f"the rows of view {name!r} are not {n_rows} rows of zeros and ones")
+    if not np.isfinite(relation.ceiling):
+        raise Unsound(f"the largest similarity of view {name!r} is not finite")
