@@ -43,6 +43,7 @@ from rmgl.layer import Layer, Origin, given_layer, solve_certified
 from rmgl.layer.network import default_alpha, given_candidates, network_candidates
 from rmgl.layer.wanted_edges import solve_for_edges
 from rmgl.model.given import Stores, asked_candidates
+from rmgl.model.known import with_known
 from rmgl.model.run import Run
 from rmgl.model.view_problem import ViewProblem
 from rmgl.running.threads import Check, Team
@@ -95,8 +96,9 @@ def choose_problems(
     team: Team,
     random_state: np.random.RandomState,
     run: Run,
+    known: NDArray[np.intp] | None = None,
 ) -> Choice:
-    """All parameters for given views; the number of clusters, too, if it is None."""
+    """All parameters for given views; the number of clusters, too, if it is None. `known` are labels, -1 where they are not known."""
     asked = asked_candidates(candidates, views)
     everywhere = candidates if isinstance(candidates, str | Integral) else "auto"
     wanted = {name: resolve(views.own(m), None, asked[m], n_neighbors) for m, name in enumerate(views.names) if m not in views.networks}
@@ -115,7 +117,8 @@ def choose_problems(
         return find_candidates(name, space, None, own, shared=stores.of(space.n_rows), check=check, **options)
 
     spaces = Spaces.of(views, list(wanted.values()), team)
-    return Chooser(spaces, policy, n_clusters, n_neighbors, search, team, random_state, run, solver, min_cluster_size).choose()
+    options = (spaces, policy, n_clusters, n_neighbors, search, team, random_state, run, solver, min_cluster_size)
+    return Chooser(*options, known=known).choose()
 
 
 @dataclass(frozen=True)
@@ -138,6 +141,8 @@ class Chooser:
     """The plain neighbor layer, if there is one."""
     part: str = ""
     """The beginning of the names of steps that are about a part of the entities."""
+    known: NDArray[np.intp] | None = None
+    """Labels of entities, -1 where they are not known (None: none is)."""
 
     @property
     def views(self) -> Views:
@@ -158,7 +163,14 @@ class Chooser:
         complete = self.views.in_all
         if self.views.relations or not any(self.views.n_missing) or not self.can_do_with(complete):
             return self.choose_from(layers)
-        chooser = replace(self, spaces=self.spaces.of_entities(complete), search=partial(self.search, entities=complete), part="complete-")
+        known = None if self.known is None else self.known[complete]
+        chooser = replace(
+            self,
+            spaces=self.spaces.of_entities(complete),
+            search=partial(self.search, entities=complete),
+            part="complete-",
+            known=known,
+        )
         consensus = chooser.learn_consensus()
         if not chooser.is_complementary([*(part_of(item, complete, self.views.n_rows) for item in layers), consensus]):
             return self.choose_from(layers)
@@ -195,12 +207,17 @@ class Chooser:
         graph = chooser.sum_of(layers, equal_weights(layers))
         number = self.run.step(
             "number",
-            lambda: self.policy.choose_number(graph, self.random_state),
+            lambda: self.policy.choose_number(graph, self.random_state).at_least(self.least_clusters),
             unpack=self.unpack_number,
             random_state=self.random_state,
         )
         self.run.tell({"step": "number of clusters"})
         return replace(chooser, n_clusters=number.chosen).choose_for(layers, number)
+
+    @property
+    def least_clusters(self) -> int:
+        """The number of clusters that known labels need."""
+        return 1 if self.known is None else int(self.known.max()) + 1
 
     def choose_for(self, layers: list[Learned], number: NumberOfClusters | None = None) -> Choice:
         """Weights, agreement, guidance and beta for a given number of clusters."""
@@ -239,6 +256,11 @@ class Chooser:
             return self.learn_network(view, check)
         origin, space = Origin(self.views.names[view], nodes=self.views.observed_rows(view), views=(view,)), self.spaces.own(view)
         return self.step(f"{self.part}view-{view}", origin, space, lambda: self.search(origin.name, space, check), check)
+
+    def known_to(self, origin: Origin, candidates: Candidates, space: Space, check: Check) -> Candidates:
+        """Candidates of a layer with the costs that known labels give them."""
+        own = self.known if self.known is None or origin.nodes is None else self.known[origin.nodes]
+        return with_known(candidates, space, own, check)
 
     def learn_network(self, view: int, check: Check) -> Learned:
         """The layer of a network: the network itself; if it is to be learned again, as the solution of a problem near it."""
@@ -304,12 +326,13 @@ class Chooser:
         """A layer, learned or read from the checkpoint."""
 
         def learn() -> Learned:
-            return Learned(*solve_for_edges(origin, search(), self.n_neighbors, solver=self.solver, check=check))
+            candidates = self.known_to(origin, search(), space, check)
+            return Learned(*solve_for_edges(origin, candidates, self.n_neighbors, solver=self.solver, check=check))
 
         def unpack(kept: dict[str, Any]) -> Learned:
             packed = expect("the candidate pairs", kept["candidates"], dict[str, Any] | None)
             candidates = search() if packed is None else Candidates.unpacked(packed, space, self.team.in_parts, check)
-            return unpacked_layer(origin, candidates, kept["layer"])
+            return unpacked_layer(origin, self.known_to(origin, candidates, space, check), kept["layer"])
 
         return self.run.step(key, learn, pack=Learned.pack, unpack=unpack)
 

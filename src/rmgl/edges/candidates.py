@@ -73,8 +73,18 @@ class Candidates:
         return replace(self, distances=unguided + self.edges.measure(guide, check), guide=guide, unguided=unguided)
 
     def with_added(self, added: AddedCosts | None, check: Check = lambda: None) -> Candidates:
-        """Add costs from other data of the same entities to the distances of candidates without a guide. No cost becomes smaller."""
-        return self if added is None else replace(self, distances=self.distances + added(self.edges, check), added=added)
+        """Add costs from other data of the same entities to the distances of candidates without a guide.
+
+        No cost of a pair that is not a candidate may become smaller. Costs that were added before stay.
+        """
+        if added is None:
+            return self
+        earlier = self.added
+
+        def together(edges: Edges, check: Check) -> Vector:
+            return added(edges, check) if earlier is None else earlier(edges, check) + added(edges, check)
+
+        return replace(self, distances=self.distances + added(self.edges, check), added=together)
 
     def nearest(self, space: Space, length: int) -> Indices | None:
         """The `length` nearest neighbors of every node; None where candidates need not include them."""

@@ -22,12 +22,14 @@ from rmgl.edges.local_scaling import LocalScaling
 from rmgl.edges.space import whole_space
 from rmgl.embedding.eigenvectors import components, unit_rows, weighted_sum
 from rmgl.embedding.fragments import label_rows, place_fragments
+from rmgl.embedding.known_labels import label_with_known
 from rmgl.estimators import defaults
 from rmgl.estimators.base import ViewsClusterer
 from rmgl.estimators.parameters import BY_NAME, LIST, NOTHING, SPARSE, TRUTH_VALUE, VERBOSITY, Kind, number, one_of, whole_number
 from rmgl.layer import SOLVERS
 from rmgl.model.alternate import Outcome, alternate, common_graph
 from rmgl.model.given import given_problems, is_auto
+from rmgl.model.known import check_known
 from rmgl.model.run import Run
 from rmgl.model.separate import separate, separated
 from rmgl.model.view_problem import ViewProblem
@@ -280,7 +282,11 @@ class RMGL(ViewsClusterer):
         X : list, tuple or dict of 2-D inputs with the same rows, or one 2-D input
             Arrays, DataFrames or scipy sparse matrices. They are not modified. A row of NaN means that the entity is missing
             from that view; every entity must be in at least one view.
-        y : ignored
+        y : array of shape (N,), optional
+            Known labels of some entities, numbers from 0 to K - 1, and -1 where the label is not known. Entities with the same label are
+            tied and those with different ones are kept apart, through the costs of the layers; they have these labels in the end, and the
+            clusters are numbered accordingly. y is ignored if it has no -1: scikit-learn's tools pass on true classes for scores, which
+            must not be used.
         observed : array of truth values of shape (N, M), or one mask of rows per view (list, or dict by view name), optional
             Which entities are observed in each view; all other rows are ignored.
         callback : function, optional
@@ -299,6 +305,7 @@ class RMGL(ViewsClusterer):
         views = views.with_metrics(self.metric)
         if self.automatic:
             views = views.without_empty_rows().compressed()
+        known = check_known(y, views.n_rows, None if is_auto(self.n_clusters) else self.n_clusters)
         self.scale_ = views.choose_scales(views.scales_for(self.scale, self.metric))
         scalers = views.fit_scalers([how for how, _ in self.scale_])
         views = views.scaled_by(scalers)
@@ -306,9 +313,10 @@ class RMGL(ViewsClusterer):
         clock, run = Stopwatch(), Run(callback, self.max_seconds, checkpoint)
         parameters = self._stored_parameters()
         with run, team_of(n_threads) as team:
-            run.begin({name: value for name, value in parameters.items() if name not in UNESSENTIAL}, views, random_state)
+            stated = {name: value for name, value in parameters.items() if name not in UNESSENTIAL}
+            run.begin(stated if known is None else {**stated, "known": known}, views, random_state)
             with clock("neighbors"):
-                choice = self._pose_problems(views, team, random_state, run)
+                choice = self._pose_problems(views, team, random_state, run, known)
             problems, self.n_clusters_ = choice.problems, choice.n_clusters
 
             attempts = count()
@@ -327,13 +335,14 @@ class RMGL(ViewsClusterer):
         self._keep(problems, outcome)
         self._keep_views(own, scalers)
         with clock("clustering"):
-            self.labels_ = self._label(outcome, random_state)
+            of_own = known if known is None or choice.entities is None else known[choice.entities]
+            self.labels_ = self._label(outcome, random_state, of_own)
             self.outlier_score_ = self._score_outliers(own)
         with clock("clustering"):
             self.report_ = self._describe(own, choice, outcome, views, recognized, random_state)
         if choice.entities is not None:
             with clock("clustering"):
-                self._place_others(choice.entities, views, scalers)
+                self._place_others(choice.entities, views, scalers, known)
         self.seconds_ = clock.seconds
         self._warn(outcome, run)
         return self
@@ -527,9 +536,11 @@ class RMGL(ViewsClusterer):
         check_is_fitted(self)
         return layers_to_igraph(self.layers_, node_attributes(self.labels_, self.outlier_score_, self.index_))
 
-    def _pose_problems(self, views: Views, team: Team, random_state: np.random.RandomState, run: Run) -> Choice:
+    def _pose_problems(
+        self, views: Views, team: Team, random_state: np.random.RandomState, run: Run, known: NDArray[np.intp] | None
+    ) -> Choice:
         """What Algorithm 1 is to solve: chosen from the data, or as given."""
-        options: dict[str, Any] = {"candidates": self.candidates, "n_neighbors": self.n_neighbors, "team": team, "run": run}
+        options: dict[str, Any] = {"candidates": self.candidates, "n_neighbors": self.n_neighbors, "team": team, "run": run, "known": known}
         if self.automatic:
             n_clusters = None if is_auto(self.n_clusters) else self.n_clusters
             policy = replace(self._policy, neighbor_share=0.0) if self.components else self._policy  # a given graph has its own components
@@ -565,13 +576,15 @@ class RMGL(ViewsClusterer):
             key = f"rounds-{attempt}"
             return alternate(problems, self.n_clusters_, random_state=random_state, progress=progress, run=run, key=key, **options)
 
-    def _label(self, outcome: Outcome, random_state: np.random.RandomState) -> NDArray[np.intp]:
-        """The components if they were asked for and are there, else k-means on the rows of the embedding."""
+    def _label(self, outcome: Outcome, random_state: np.random.RandomState, known: NDArray[np.intp] | None = None) -> NDArray[np.intp]:
+        """The components if they were asked for and are there, else k-means on the rows of the embedding, from known labels if any."""
         if self.components and separated(outcome, self.n_clusters_):
             return components(weighted_sum([layer.adjacency for layer in self.layers_], self.beta_.tolist()))[1]
         of_unit_length = self.automatic and self._policy.unit_rows
         rows = unit_rows(self.embedding_) if of_unit_length else self.embedding_
-        return label_rows(rows, outcome.state.embedding.fragments, self.n_clusters_, n_init=self.n_init, random_state=random_state)
+        aside = outcome.state.embedding.fragments
+        found = label_rows(rows, aside, self.n_clusters_, n_init=self.n_init, random_state=random_state)
+        return found if known is None else label_with_known(rows, found, known, self.n_clusters_, aside)
 
     def _score_outliers(self, views: Views) -> NDArray[np.float64]:
         """By the scales of the nodes where there are any, else by the mean distances along the edges."""
@@ -635,7 +648,9 @@ class RMGL(ViewsClusterer):
         self.converged_ = outcome.converged and outcome.state.embedding.residual <= EIGEN_TOL
         self.n_iter_ = outcome.n_iter
 
-    def _place_others(self, entities: NDArray[np.intp], views: Views, scalers: Sequence[Scaler]) -> None:
+    def _place_others(
+        self, entities: NDArray[np.intp], views: Views, scalers: Sequence[Scaler], known: NDArray[np.intp] | None = None
+    ) -> None:
         """Extend what was learned on some of the entities to all: the others are placed as new rows are."""
         others = np.setdiff1d(np.arange(views.n_rows), entities)
         with single_threaded("blas"):
@@ -647,6 +662,7 @@ class RMGL(ViewsClusterer):
             return extended
 
         self.labels_ = among_all(self.labels_, placed.votes.sum(axis=1).argmax(axis=1))
+        self.labels_ = self.labels_ if known is None else np.where(known >= 0, known, self.labels_)
         self._keep_embedding(among_all(self.embedding_, placed.embedding))
         self.guide_ = None if self.guide_ is None else among_all(self.guide_)
         self.outlier_score_ = among_all(self.outlier_score_)

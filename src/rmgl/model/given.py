@@ -17,6 +17,7 @@ from rmgl.layer.certified import check_magnitudes
 from rmgl.layer.network import default_alpha as network_alpha
 from rmgl.layer.network import network_candidates
 from rmgl.model.defaults import default_alpha, default_beta
+from rmgl.model.known import with_known
 from rmgl.model.run import Run
 from rmgl.model.view_problem import ViewProblem
 from rmgl.running.threads import Check, Team
@@ -39,7 +40,7 @@ def asked_candidates(candidates: Any, views: Views) -> list[Any]:
 
 
 def given_problems(
-    views: Views, alpha: Any, beta: Any, *, candidates: Any, n_clusters: Any, n_neighbors: int, team: Team, run: Run
+    views: Views, alpha: Any, beta: Any, *, candidates: Any, n_clusters: Any, n_neighbors: int, team: Team, run: Run, known: Any = None
 ) -> list[ViewProblem]:
     """One problem for each view, from the parameters of `RMGL`. What is left at "auto" gets a heuristic default (`rmgl.model.defaults`)."""
     names, own = views.names, [views.own(m) if views.relation(m) is None else space_of(views, m) for m in range(len(views.names))]
@@ -74,6 +75,8 @@ def given_problems(
             return Candidates.unpacked(packed, own[m], team.in_parts, check)
 
         pairs = search() if is_all(wanted[m]) else run.step(f"pairs-{m}", search, pack=Candidates.pack, unpack=unpack)
+        rows = views.observed_rows(m)
+        pairs = with_known(pairs, own[m], known if known is None or rows is None else known[rows], check)
         check_magnitudes(name, a, pairs.distances, b)
         return ViewProblem(Origin(name, nodes=views.observed_rows(m), views=(m,)), pairs, a, b, views.n_rows)
 
