@@ -4,8 +4,8 @@
     z_ij  ->  z_ij + 100 s                                   if i and j are known to belong to different clusters
 
 The least cost is min(f_i, f_j), the floor of local scaling, or 0 without it: known members of a cluster are as near to each other as
-nearest neighbors. s is the typical cost of a 7th neighbor, which is 1 with local scaling. All pairs that are tied are candidates, and no other cost
-becomes smaller, so the certificates of the layers hold.
+nearest neighbors. s is the typical cost of a 7th neighbor, which is 1 with local scaling. All pairs that are tied are candidates, and no
+other cost becomes smaller, so the certificates of the layers hold.
 """
 
 from __future__ import annotations
