@@ -101,6 +101,10 @@ class Report:
     """The rule by which views were weighted."""
     consensus_rule: str = "overlap"
     """The rule by which it was decided whether there is a consensus layer."""
+    network_share: float = 0.0
+    """The share of the neighbors in the networks in the rows that the consensus was learned from (0: rows are as they are)."""
+    given_pairs: bool = False
+    """Whether a layer was learned on the pairs of a network or of sparse distances, which has no others."""
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -111,6 +115,11 @@ class Report:
         lines = [f"alpha: solved for {self.n_neighbors} edges a node on average, on squared distances {units}."]
         if self.consensus:
             lines.append("A consensus layer is learned from all views side by side.")
+            if self.network_share > 0:
+                lines.append(
+                    "Networks have no rows: for the consensus, those of the other views are smoothed along the networks, a share of "
+                    f"{self.network_share:.2f} being that of the neighbors."
+                )
         if len(self.views) == 1:
             return lines
         reference = "all views side by side" if self.consensus else "all layers"
@@ -126,7 +135,9 @@ class Report:
                 )
         else:
             lines.append("Weights: the same for all views." if self.weighing == "equal" else f"Weights: by the rule {self.weighing}.")
-        if not self.consensus and self.consensus_rule == "overlap":
+        if not self.consensus and all(view.scale.startswith("network") for view in self.views):
+            lines.append("No consensus layer is learned: all views are networks.")
+        elif not self.consensus and self.consensus_rule == "overlap":
             lines.append("No consensus layer is learned: entities have too few views in common, or are too many.")
         elif not self.consensus:
             lines.append(f"No consensus layer is learned, by the rule {self.consensus_rule!r}.")
@@ -177,7 +188,11 @@ class Report:
         for view in self.views:
             rough = "" if view.roughness is None else f"{view.roughness:.3f}"
             lines.append(f"{view.name:12s} {view.alpha:9.4g} {view.beta:9.4g} {view.edges_per_node:10.1f} {view.weight:7.3f} {rough:>9s}")
-        proof = "the exact solutions over all pairs" if self.exact else "exact among approximate or given candidates only"
+        proof = (
+            f"the exact solutions over all{' given' if self.given_pairs else ''} pairs"
+            if self.exact
+            else "exact among approximate or given candidates only"
+        )
         lines.append(f"Layers: {proof}, KKT residual {self.kkt_residual:.0e}; alternation {'' if self.converged else 'not '}converged.")
         lines.append(
             f"Evidence in the common graph: relative gap after eigenvalue {self.n_clusters}: {self.eigengap:.2f}; "
@@ -272,6 +287,8 @@ def make_report(
         local_scaling=policy.local_scaling,
         weighing=str(rules.weighing),
         consensus_rule=str(rules.consensus),
+        network_share=max(layer.network_share for layer in layers),
+        given_pairs=any(layer.candidates in ("given edges", "given pairs") for layer in layers),
     )
     sizes = np.bincount(labels, minlength=choice.n_clusters)
     weak = weak_points(report, int(sizes.min()))
