@@ -124,7 +124,8 @@ class Views:
             X.to_view(name, mask) if is_square_view(X) else (*check_view(name, X, mask, least), None)
             for (name, X), mask in zip(named, masks, strict=True)
         ]
-        matrices, present, relations = (tuple(part[at] for part in checked) for at in range(3))
+        matrices, present = tuple(X for X, _, _ in checked), tuple(rows for _, rows, _ in checked)
+        relations: tuple[Relation | None, ...] = tuple(relation for _, _, relation in checked)
         check_same_rows(named, matrices)
         present = present if any(rows is not None for rows in present) else ()
         views = cls(names, matrices, present, row_labels(named) if index is None else index, columns or column_names(named))
