@@ -1,4 +1,4 @@
-"""python -m benchmarks environments | layer | fit | proportion | scale | quality | complementary | robustness | practice | ... | report"""
+"""python -m benchmarks environments | layer | fit | proportion | scale | quality | complementary | networks | known | ... | report"""
 
 from pathlib import Path
 from types import ModuleType
@@ -13,7 +13,9 @@ from benchmarks import (
     suite_eigen,
     suite_fit,
     suite_kernels,
+    suite_known,
     suite_layer,
+    suite_networks,
     suite_practice,
     suite_proportion,
     suite_quality,
@@ -59,6 +61,8 @@ add_suite("complementary", suite_complementary, repeats=1, budget=0, timeout=240
 add_suite("robustness", suite_robustness, repeats=1, budget=0, timeout=240)
 add_suite("practice", suite_practice, repeats=1, budget=0, timeout=600)
 add_suite("cells", suite_cells, repeats=1, budget=0, timeout=600)
+add_suite("networks", suite_networks, repeats=1, budget=0, timeout=900)
+add_suite("known", suite_known, repeats=1, budget=0, timeout=600)
 add_suite("search", suite_search, repeats=3, budget=20, timeout=600)
 add_suite("eigen", suite_eigen, repeats=3, budget=20, timeout=600)
 add_suite("kernels", suite_kernels, repeats=15, budget=0, timeout=600)

@@ -215,3 +215,42 @@ def cell_of(rows: list[Row]) -> str:
     if not scores:
         return rows[0]["status"].removeprefix("skipped: ") if rows else ""
     return f"{np.mean(scores):.3f} ± {np.std(scores):.3f}"
+
+
+def networks_section(rows: list[Row], output: Path) -> Iterable[str]:
+    yield "## Networks"
+    yield (
+        "Words as a view and links as networks (`rmgl.Network`, also with `learn=True`), against links taken as features and words alone, "
+        "all with RMGL's defaults; SC-ML and multiplex Leiden take the networks and the 15 nearest neighbors of the words. The networks of "
+        "webkb join pages by the pages that both link to. `karate` and `women` are multiplex networks from networkx's own data, without "
+        "features. NMI, one seed:"
+    )
+    by_name = {(row["dataset"], row["method"]): row for row in rows}
+    datasets, methods = (list(dict.fromkeys(row[name] for row in rows)) for name in ("dataset", "method"))
+
+    def cell(dataset: str, method: str) -> str:
+        row = by_name.get((dataset, method))
+        return "" if row is None else f"{row['nmi']:.3f}" if done(row) else mark(row)
+
+    yield table(["method", *datasets], [[method, *(cell(dataset, method) for dataset in datasets)] for method in methods])
+    failures = [f"- {row['method']} on {row['dataset']}: {row['status']}" for row in rows if not done(row)]
+    if failures:
+        yield "What did not run:\n\n" + "\n".join(failures)
+
+
+def known_section(rows: list[Row], output: Path) -> Iterable[str]:
+    yield "## Known labels"
+    yield (
+        "Ten known labels a class (half of a class with fewer than twenty members), drawn at random; scores on the entities whose labels "
+        "are not known, with and without the known ones. Means over draws, and the worst difference of a draw:"
+    )
+    lines = []
+    for dataset in dict.fromkeys(row["dataset"] for row in rows):
+        own = [row for row in rows if row["dataset"] == dataset and done(row)]
+        cells = []
+        for score in ("nmi", "accuracy"):
+            with_known, without = (np.array([row[name] for row in own]) for name in (score, f"{score}_without"))
+            cells += [f"{without.mean():.3f}", f"{with_known.mean():.3f}", f"{(with_known - without).min():+.3f}"]
+        lines.append([dataset, own[0]["n_known"], len(own), *cells])
+    head = ["data set", "known", "draws", "NMI without", "with", "worst", "accuracy without", "with", "worst"]
+    yield table(head, lines)

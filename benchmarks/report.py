@@ -21,7 +21,7 @@ of one machine: ratios within a table are the result. Rows are shown as they cam
 
 QUALITY = """# Quality
 
-What `python -m benchmarks quality`, `complementary`, `robustness`, `practice` and `cells` measured, written by
+What `python -m benchmarks quality`, `complementary`, `robustness`, `practice`, `cells`, `networks` and `known` measured, written by
 `python -m benchmarks report --output docs`: every method at its defaults, nothing tuned, labels used for scoring only.
 How the defaults of RMGL came about is in [defaults.md](defaults.md)."""
 
@@ -47,6 +47,8 @@ def write(results: Path, output: Path) -> Path:
             "robustness": quality.robustness_section,
             "practice": quality.practice_section,
             "cells": quality.cells_section,
+            "networks": quality.networks_section,
+            "known": quality.known_section,
         }
         write_page(results, output, QUALITY, about_quality, "quality.md")
     return write_page(results, output, INTRODUCTION, sections, "performance.md")

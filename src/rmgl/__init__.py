@@ -12,11 +12,15 @@ if TYPE_CHECKING:
     from rmgl.estimators.rmgl import RMGL
     from rmgl.layer import Layer, learn_layer
     from rmgl.storage.scverse import from_anndata, from_mudata, to_anndata, to_mudata
+    from rmgl.views.network import Network
+    from rmgl.views.precomputed import Precomputed
 
 __all__ = [
     "RMGL",
     "Layer",
+    "Network",
     "Policy",
+    "Precomputed",
     "__version__",
     "baselines",
     "datasets",
@@ -32,7 +36,9 @@ __all__ = [
 _HOMES = {
     "RMGL": "rmgl.estimators.rmgl",
     "Layer": "rmgl.layer",
+    "Network": "rmgl.views.network",
     "Policy": "rmgl.automatic.policy",
+    "Precomputed": "rmgl.views.precomputed",
     "learn_layer": "rmgl.layer",
     "from_mudata": "rmgl.storage.scverse",
     "from_anndata": "rmgl.storage.scverse",

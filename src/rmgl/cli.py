@@ -29,6 +29,16 @@ REFUSED = (ValueError, TypeError, MemoryError, OSError)
 JOBS = click.option("--jobs", type=int, default=-1, help="Number of threads; -1 uses all cores.")
 
 
+NETWORKS = click.option(
+    "--network",
+    "networks",
+    multiple=True,
+    type=PATH,
+    metavar="EDGES",
+    help="Edge list (.csv, .tsv or .txt: two ids and, if there is a third column, a weight) that is a view of its own; may be repeated.",
+)
+
+
 class BadInput(click.ClickException):
     """An error that ends the command with one line and exit code 2."""
 
@@ -116,7 +126,7 @@ def cli(context: click.Context) -> None:
 
 
 @cli.command()
-@click.argument("inputs", nargs=-1, required=True, type=PATH)
+@click.argument("inputs", nargs=-1, type=PATH)
 @click.option(
     "-k", "--clusters", required=True, type=number_or_auto, metavar="NUMBER", help="Number of clusters, or auto to choose it from the data."
 )
@@ -140,6 +150,7 @@ def cli(context: click.Context) -> None:
     type=click.Choice(["outer", "inner"]),
     help="With --id, if ids differ: use the ids of any file (outer) or those of all files (inner).",
 )
+@NETWORKS
 @click.option("--seed", type=int, default=0, help="Random seed.")
 @click.option("--solver", default=defaults.SOLVER, help="Solver of the layer problem: newton or dual-ascent.")
 @click.option("--tol", type=float, default=defaults.TOL, help="Relative change of the objective at which to stop.")
@@ -162,6 +173,7 @@ def cluster(
     output: Path,
     id_column: str | None,
     align: str | None,
+    networks: tuple[Path, ...],
     seed: int,
     jobs: int,
     no_plots: bool,
@@ -176,18 +188,20 @@ def cluster(
 
     INPUTS are one .npz file (its 2-D arrays are the views), one .h5mu file (its modalities are the views), or one .npy, .csv, .tsv,
     .parquet, .feather, .arrow, .xlsx, .mtx or .h5ad file, or folder of 10x Genomics, per view. `rmgl inspect` says what they are taken for.
+    With --network there may be none.
     """
+    needs_inputs(inputs, networks)
     if graphml and find_spec("networkx") is None:
         raise BadInput("--graphml needs networkx, which is not installed: pip install 'rmgl[networkx]'")
     pictures, page = not no_plots and pictures_possible(), not no_report and page_possible()
     with in_one_line(*REFUSED):
-        check_apart({"output": output, "saved model": save, "checkpoint": checkpoint}, inputs)
+        check_apart({"output": output, "saved model": save, "checkpoint": checkpoint}, [*inputs, *networks])
         check_folder(output, force)
         if save is not None:
             check_file(save, force)
         if align is not None and id_column is None:
             raise ValueError(f"--align {align} needs row ids: name their column with --id")
-        check_inputs(inputs)
+        check_inputs([*inputs, *networks])
     with loading():
         from rmgl import commands
     with in_one_line(*REFUSED):
@@ -196,6 +210,7 @@ def cluster(
             output,
             id_column=id_column,
             align=align,
+            networks=networks,
             pictures=pictures,
             page=page,
             graphml=graphml,
@@ -219,23 +234,26 @@ def cluster(
 
 @cli.command()
 @click.argument("model", type=PATH)
-@click.argument("inputs", nargs=-1, required=True, type=PATH)
+@click.argument("inputs", nargs=-1, type=PATH)
 @click.option("-o", "--output", required=True, type=PATH, help="CSV file to write.")
 @click.option("--id", "id_column", help="Column of row ids; rows may then be missing from some of the files.")
+@NETWORKS
 @click.option("--force", is_flag=True, help="Replace the output file if it exists.")
-def predict(model: Path, inputs: tuple[Path, ...], output: Path, id_column: str | None, force: bool) -> None:
+def predict(model: Path, inputs: tuple[Path, ...], output: Path, id_column: str | None, networks: tuple[Path, ...], force: bool) -> None:
     """Label new rows with a saved MODEL.
 
-    INPUTS are files as for `rmgl cluster`, named like the views that the model was fitted on; views may be missing.
+    INPUTS are files as for `rmgl cluster`, named like the views that the model was fitted on; views may be missing. The edges of --network
+    lead from new rows (first column) to those of the fit (second column).
     """
+    needs_inputs(inputs, networks)
     with in_one_line(*REFUSED):
-        check_apart({"output": output}, [model, *inputs])
+        check_apart({"output": output}, [model, *inputs, *networks])
         check_file(output, force)
-        check_inputs([model, *inputs])
+        check_inputs([model, *inputs, *networks])
     with loading():
         from rmgl import commands
     with in_one_line(*REFUSED):
-        shares = commands.predict(model, inputs, output, id_column=id_column)
+        shares = commands.predict(model, inputs, output, id_column=id_column, networks=networks)
     click.echo(f"{len(shares)} rows labeled; mean share of edge weight that leads to the assigned cluster: {shares.max(axis=1).mean():.3f}")
     click.echo(f"written: {output}")
 
@@ -301,6 +319,12 @@ def reproduce(experiment: str, output: Path, runs: int, quick: bool, redraw: boo
                     experiments.reproduce(name, output, runs=runs, quick=quick, n_jobs=jobs, images=images, progress=progress)
         click.echo((output / name / "table.md").read_text().split("<details>")[0])
         click.echo(f"{name}: {perf_counter() - began:.0f} s, written: {output / name}\n")
+
+
+def needs_inputs(inputs: tuple[Path, ...], networks: tuple[Path, ...]) -> None:
+    """Refuse a command without any file of data."""
+    if not inputs and not networks:
+        raise click.UsageError("Missing argument 'INPUTS...'.")
 
 
 def pictures_possible() -> bool:

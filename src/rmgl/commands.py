@@ -18,6 +18,7 @@ from rmgl.datasets import uci_digits
 from rmgl.estimators.rmgl import RMGL
 from rmgl.metrics import clustering_accuracy, normalized_mutual_info_score
 from rmgl.model.run import remove_checkpoint
+from rmgl.storage.edge_lists import EdgeList, new_edges, read_edge_list, with_networks
 from rmgl.storage.inspection import inspect_file
 from rmgl.storage.output import check_names, new_folder, write_predictions, write_results
 from rmgl.storage.readers import read_views
@@ -30,6 +31,7 @@ def cluster(
     *,
     id_column: str | None,
     align: str | None,
+    networks: Sequence[Path] = (),
     pictures: bool,
     page: bool,
     graphml: bool,
@@ -41,7 +43,9 @@ def cluster(
     """Fit a model with the given parameters to the views in the files, and write the results; returns it with the seconds of the fit."""
     model = RMGL(**parameters, verbose=int(sys.stderr.isatty()))
     model._check_parameters()
-    views = read_views(inputs, id_column, align)
+    lists = [read_edge_list(path) for path in networks]
+    views = read_views(inputs, id_column, align) if inputs else with_networks(None, lists)
+    views = with_networks(views, lists) if inputs and lists else views
     check_names(views.names, views.index)
     seconds = timed_fit(model, views, checkpoint=checkpoint)
     with new_folder(output, force) as draft:
@@ -56,16 +60,42 @@ def cluster(
     return model, seconds
 
 
-def predict(model: Path, inputs: Sequence[Path], output: Path, *, id_column: str | None) -> NDArray[np.float64]:
+def predict(
+    model: Path, inputs: Sequence[Path], output: Path, *, id_column: str | None, networks: Sequence[Path] = ()
+) -> NDArray[np.float64]:
     """Label the rows of the files with a saved model, and write the labels; returns the share of every cluster in each row."""
     fitted = RMGL.load(model)
     encodings = dict(zip(fitted.view_names_, fitted._views.encodings or [None] * len(fitted.view_names_), strict=True))
+    if networks:
+        return predict_nodes(fitted, inputs, output, id_column, [read_edge_list(path) for path in networks])
     new = read_views(inputs, id_column, "outer", least=0, encodings=encodings)
     check_names(new.names, new.index)
     if len(fitted.view_names_) == len(new.names) == 1:
         new = replace(new, names=tuple(fitted.view_names_))  # the file may have any name
     shares = fitted.predict_proba(new)
     write_predictions(output, shares, new.index)
+    return shares
+
+
+def predict_nodes(
+    fitted: RMGL, inputs: Sequence[Path], output: Path, id_column: str | None, lists: Sequence[EdgeList]
+) -> NDArray[np.float64]:
+    """Label new rows with edges to those of the fit, and with rows in the files if there are any."""
+    new = read_views(inputs, id_column, "outer", least=0) if inputs else None
+    if new is None:
+        index: NDArray[Any] | None = np.array(list(dict.fromkeys(label for edges in lists for label in edges.first)), dtype=object)
+        data: dict[str, Any] = {}
+        masks: dict[str, Any] = {}
+    else:
+        index = new.index
+        data = dict(zip(new.names, new.matrices, strict=True))
+        masks = {name: new.mask(view) for view, name in enumerate(new.names)}
+    new_ids = range(0 if new is None else new.n_rows) if index is None else index
+    fitted_ids = range(len(fitted.labels_)) if fitted.index_ is None else fitted.index_
+    data |= {edges.name: new_edges(edges, list(new_ids), list(fitted_ids)) for edges in lists}
+    check_names(list(data), index)
+    shares = fitted.predict_proba(data, observed=masks or None)
+    write_predictions(output, shares, index)
     return shares
 
 

@@ -39,9 +39,11 @@ from rmgl.edges import Candidates, Vector, find_candidates, resolve
 from rmgl.edges.space import Space
 from rmgl.embedding.eigenvectors import Graph, unit_rows, weighted_sum
 from rmgl.embedding.fragments import embed_without, find_fragments, place_fragments
-from rmgl.layer import Layer, Origin
+from rmgl.layer import Layer, Origin, given_layer, solve_certified
+from rmgl.layer.network import default_alpha, given_candidates, network_candidates
 from rmgl.layer.wanted_edges import solve_for_edges
 from rmgl.model.given import Stores, asked_candidates
+from rmgl.model.known import with_known
 from rmgl.model.run import Run
 from rmgl.model.view_problem import ViewProblem
 from rmgl.running.threads import Check, Team
@@ -51,6 +53,8 @@ from rmgl.views.views import Views
 EMBEDDING_TOL = 1e-4
 LEAST_PER_CLUSTER = 10
 """Entities for each cluster without which nothing is learned on a part of them."""
+NETWORK_TOL = 1e-6
+"""KKT residual of the layer of a network that is learned again."""
 SMOOTHER = 3.0
 """How many times rougher than the consensus the views may be before they are taken to disagree with it."""
 
@@ -92,11 +96,12 @@ def choose_problems(
     team: Team,
     random_state: np.random.RandomState,
     run: Run,
+    known: NDArray[np.intp] | None = None,
 ) -> Choice:
-    """All parameters for given views; the number of clusters, too, if it is None."""
+    """All parameters for given views; the number of clusters, too, if it is None. `known` are labels, -1 where they are not known."""
     asked = asked_candidates(candidates, views)
     everywhere = candidates if isinstance(candidates, str | Integral) else "auto"
-    wanted = {name: resolve(views.own(m), None, asked[m], n_neighbors) for m, name in enumerate(views.names)}
+    wanted = {name: resolve(views.own(m), None, asked[m], n_neighbors) for m, name in enumerate(views.names) if m not in views.networks}
     if len(views.names) > 1:
         wanted[consensus_name(views.names)] = resolve(views.matrices[0], None, everywhere, n_neighbors)
     stores = Stores(views.n_rows, list(wanted.values()), team, copies=2)
@@ -112,7 +117,8 @@ def choose_problems(
         return find_candidates(name, space, None, own, shared=stores.of(space.n_rows), check=check, **options)
 
     spaces = Spaces.of(views, list(wanted.values()), team)
-    return Chooser(spaces, policy, n_clusters, n_neighbors, search, team, random_state, run, solver, min_cluster_size).choose()
+    options = (spaces, policy, n_clusters, n_neighbors, search, team, random_state, run, solver, min_cluster_size)
+    return Chooser(*options, known=known).choose()
 
 
 @dataclass(frozen=True)
@@ -135,6 +141,8 @@ class Chooser:
     """The plain neighbor layer, if there is one."""
     part: str = ""
     """The beginning of the names of steps that are about a part of the entities."""
+    known: NDArray[np.intp] | None = None
+    """Labels of entities, -1 where they are not known (None: none is)."""
 
     @property
     def views(self) -> Views:
@@ -151,30 +159,34 @@ class Chooser:
     def choose(self) -> Choice:
         """All steps, one after the other. Entities that are missing from a view are left out where they would connect clusters."""
         complete = self.views.in_all
-        if not any(self.views.n_missing) or not self.can_do_with(complete):
+        if self.views.relations or not any(self.views.n_missing) or not self.can_do_with(complete):
             return self.choose_from(self.learn_all())
         layers = self.team(self.learn_view, range(len(self.views.names)))
         self.run.tell({"step": "views"})
-        chooser = replace(self, spaces=self.spaces.of_entities(complete), search=partial(self.search, entities=complete), part="complete-")
+        chooser = replace(
+            self,
+            spaces=self.spaces.of_entities(complete),
+            search=partial(self.search, entities=complete),
+            part="complete-",
+            known=None if self.known is None else self.known[complete],
+        )
         consensus = chooser.learn_consensus()
         if chooser.is_complementary([*(part_of(item, complete, self.views.n_rows) for item in layers), consensus]):
             layers = self.team(chooser.learn_view, range(len(self.views.names)))
             return replace(chooser.choose_from([*layers, consensus]), entities=complete)
-        if self.policy.has_consensus(self.views):
-            layers = [*layers, self.learn_consensus()]
-        return self.choose_from(layers)
+        return self.choose_from([*layers, self.learn_consensus()] if self.has_consensus else layers)
 
     def learn_all(self) -> list[Learned]:
         """The layers of all views and then the consensus, if there is one. They are learned side by side, the longest first."""
-        n_views, has_consensus = len(self.views.names), self.policy.has_consensus(self.views)
-        order = [n_views, *range(n_views)] if has_consensus else list(range(n_views))
+        n_views = len(self.views.names)
+        order = [n_views, *range(n_views)] if self.has_consensus else list(range(n_views))
 
         def learn(place: int, check: Check) -> Learned:
             return self.learn_view(place, check) if place < n_views else self.learn_consensus(check)
 
         learned = self.team(learn, order)
         self.run.tell({"step": "views"})
-        if not has_consensus:
+        if not self.has_consensus:
             return learned
         self.run.tell({"step": "consensus"})
         return [*learned[1:], learned[0]]
@@ -206,12 +218,17 @@ class Chooser:
         graph = chooser.sum_of(layers, equal_weights(layers))
         number = self.run.step(
             "number",
-            lambda: self.policy.choose_number(graph, self.random_state),
+            lambda: self.policy.choose_number(graph, self.random_state).at_least(self.least_clusters),
             unpack=self.unpack_number,
             random_state=self.random_state,
         )
         self.run.tell({"step": "number of clusters"})
         return replace(chooser, n_clusters=number.chosen).choose_for(layers, number)
+
+    @property
+    def least_clusters(self) -> int:
+        """The number of clusters that known labels need."""
+        return 1 if self.known is None else int(self.known.max()) + 1
 
     def choose_for(self, layers: list[Learned], number: NumberOfClusters | None = None) -> Choice:
         """Weights, agreement, guidance and beta for a given number of clusters."""
@@ -231,7 +248,9 @@ class Chooser:
             self.run.tell({"step": "guidance", "guidance": guidance})
         beta = self.policy.coupling * self.views.n_rows / (2 * self.n_clusters) * weights / weights.max()
         problems = [
-            ViewProblem(item.layer.origin, item.candidates, item.layer.alpha, float(b), self.views.n_rows, start=item.layer.potentials)
+            ViewProblem.of_given(item.layer, float(b), self.views.n_rows)
+            if item.layer.given
+            else ViewProblem(item.layer.origin, item.candidates, item.layer.alpha, float(b), self.views.n_rows, start=item.layer.potentials)
             for item, b in zip(layers, beta, strict=True)
         ]
         if self.neighbors is not None:
@@ -243,18 +262,53 @@ class Chooser:
 
     def learn_view(self, view: int, check: Check) -> Learned:
         """The layer of one view, alone."""
+        if view in self.views.networks:
+            return self.learn_network(view, check)
         origin, space = Origin(self.views.names[view], nodes=self.views.observed_rows(view), views=(view,)), self.spaces.own(view)
         return self.step(f"{self.part}view-{view}", origin, space, lambda: self.search(origin.name, space, check), check)
+
+    def known_to(self, origin: Origin, candidates: Candidates, space: Space, check: Check) -> Candidates:
+        """Candidates of a layer with the costs that known labels give them."""
+        own = self.known if self.known is None or origin.nodes is None else self.known[origin.nodes]
+        return with_known(candidates, space, own, check)
+
+    def learn_network(self, view: int, check: Check) -> Learned:
+        """The layer of a network: the network itself; if it is to be learned again, as the solution of a problem near it."""
+        relation = self.views.relation(view)
+        assert relation is not None
+        origin = Origin(self.views.names[view], nodes=self.views.observed_rows(view), views=(view,))
+        layer = given_layer(origin, self.views.own(view))
+        if not relation.learn:
+            return Learned(given_candidates(layer), layer)
+        alpha = default_alpha(layer)
+        candidates = network_candidates(layer, alpha, relation.two_steps, self.team.in_parts)
+        return Learned(*solve_certified(origin, candidates, alpha, solver=self.solver, tol=NETWORK_TOL, check=check))
+
+    @cached_property
+    def has_consensus(self) -> bool:
+        """Whether a layer of all views side by side is learned: networks take part in it by the rows smoothed along them."""
+        if not self.views.relations:
+            return self.policy.has_consensus(self.views)
+        members = self.spaces.of_members
+        return (
+            bool(members.names) and (self.spaces.smoothing is not None or len(members.names) > 1) and self.policy.wants_consensus(members)
+        )
 
     @cached_property
     def consensus_space(self) -> Space:
         """The space of all views side by side, or a guess of it where entities are missing from views, or their rows are empty."""
-        return self.spaces.together if self.views.complete else incomplete_space(self.spaces)
+        complete = self.spaces.smoothing is not None or self.spaces.of_members.complete
+        return self.spaces.together if complete else incomplete_space(self.spaces)
+
+    @cached_property
+    def network_share(self) -> float:
+        """The share of the neighbors in the networks in the rows of all views side by side."""
+        return 0.0 if self.spaces.smoothing is None else self.spaces.smoothing.share
 
     def learn_consensus(self, check: Check = lambda: None) -> Learned:
         """The layer of all views side by side, each divided by its spread."""
         factors = self.spaces.factors
-        origin = Origin(consensus_name(self.views.names), "consensus", None, tuple(range(len(factors))), factors)
+        origin = Origin(consensus_name(self.views.names), "consensus", None, self.spaces.members, factors, network_share=self.network_share)
         space = self.consensus_space
         return self.step(f"{self.part}consensus", origin, space, lambda: self.search(origin.name, space, check), check)
 
@@ -263,29 +317,32 @@ class Chooser:
 
         The candidate pairs of the consensus, or of a single view, hold the nearest neighbors already, where they are lists.
         """
-        if self.policy.neighbor_share == 0:
+        members = self.spaces.of_members
+        if self.policy.neighbor_share == 0 or not members.names:
             return None
-        if not any(self.views.n_missing):
+        if not any(members.n_missing) or self.network_share > 0:
             space, last = self.spaces.together, layers[-1]
-            of_all = self.views.complete and len(last.layer.views) == len(self.views.names)
+            of_all = members.complete and last.layer.views == self.spaces.members and last.layer.network_share == self.network_share
             listed = last.candidates.nearest(space, N_NEIGHBORS) if of_all else None
-        elif self.policy.has_consensus(self.views):
+        elif self.has_consensus:
             space, listed = self.consensus_space, None
         else:
             return None
         neighbors = space.nearest(np.arange(self.views.n_rows), N_NEIGHBORS)[0] if listed is None else listed
-        return neighbor_layer(neighbors, [*self.views.names, consensus_name(self.views.names)], self.spaces.factors)
+        taken = [*self.views.names, consensus_name(self.views.names)]
+        return neighbor_layer(neighbors, taken, self.spaces.members, self.spaces.factors, self.network_share)
 
     def step(self, key: str, origin: Origin, space: Space, search: Callable[[], Candidates], check: Check) -> Learned:
         """A layer, learned or read from the checkpoint."""
 
         def learn() -> Learned:
-            return Learned(*solve_for_edges(origin, search(), self.n_neighbors, solver=self.solver, check=check))
+            candidates = self.known_to(origin, search(), space, check)
+            return Learned(*solve_for_edges(origin, candidates, self.n_neighbors, solver=self.solver, check=check))
 
         def unpack(kept: dict[str, Any]) -> Learned:
             packed = expect("the candidate pairs", kept["candidates"], dict[str, Any] | None)
             candidates = search() if packed is None else Candidates.unpacked(packed, space, self.team.in_parts, check)
-            return unpacked_layer(origin, candidates, kept["layer"])
+            return unpacked_layer(origin, self.known_to(origin, candidates, space, check), kept["layer"])
 
         return self.run.step(key, learn, pack=Learned.pack, unpack=unpack)
 
@@ -333,7 +390,11 @@ class Chooser:
         assert self.n_clusters is not None
         if self.policy.small_component == 0:
             return self.among_all(item)
-        space = self.spaces.own(item.layer.views[0]) if item.layer.role == "view" else self.spaces.together
+        space: Space | None = None
+        if item.layer.role == "consensus":
+            space = self.spaces.together
+        elif not self.is_network(item):
+            space = self.spaces.own(item.layer.views[0])
         min_size = self.policy.small_component * self.views.n_rows / self.n_clusters
         return (
             replace(item.layer, adjacency=informative_edges(space, item.layer.adjacency, min_size)).among_all(self.views.n_rows).adjacency
@@ -347,10 +408,14 @@ class Chooser:
         views = [item for item in layers if item.layer.role == "view"]
 
         def with_share(item: Learned, check: Check) -> tuple[Origin, Candidates]:
+            if self.is_network(item):
+                return item.layer.origin, item.candidates
             costs = consensus_costs(consensus.candidates, self.consensus_space, item.layer.nodes, share)
             return replace(item.layer.origin, consensus_share=share), item.candidates.with_added(costs, check)
 
         def again(item: Learned, check: Check) -> Learned:
+            if self.is_network(item):
+                return item
             origin, candidates = with_share(item, check)
             options: dict[str, Any] = {"last": item.layer, "solver": self.solver, "check": check}
             return Learned(*solve_for_edges(origin, candidates, self.n_neighbors, **options))
@@ -382,7 +447,9 @@ class Chooser:
             sound_numbers("the guide", kept["rows"], (self.views.n_rows, self.n_clusters), least=-longest, most=longest)
             rows = kept["rows"]  # in the order in memory that it was stored in: sums over it are rounded in the same way
             return rows, [
-                unpacked_layer(item.layer.origin, item.candidates.regrown(part["candidates"], item.own(rows)), part["layer"])
+                item
+                if item.layer.given
+                else unpacked_layer(item.layer.origin, item.candidates.regrown(part["candidates"], item.own(rows)), part["layer"])
                 for item, part in zip(layers, kept["layers"], strict=True)
             ]
 
@@ -396,9 +463,18 @@ class Chooser:
 
     def guide(self, item: Learned, rows: NDArray[np.float64], check: Check) -> Learned:
         """A layer learned again with the squared distances of the rows of a common embedding as part of its costs."""
+        if item.layer.given:
+            return item
         guided = item.candidates.guided(item.own(rows), check)
+        if self.is_network(item):
+            start: dict[str, Any] = {"start": item.layer.potentials, "solver": self.solver, "tol": NETWORK_TOL, "check": check}
+            return Learned(*solve_certified(item.layer.origin, guided, item.layer.alpha, **start))
         options: dict[str, Any] = {"last": item.layer, "solver": self.solver, "check": check}
         return Learned(*solve_for_edges(item.layer.origin, guided, self.n_neighbors, **options))
+
+    def is_network(self, item: Learned) -> bool:
+        """Whether a layer is that of a network, given or learned again."""
+        return item.layer.role == "view" and item.layer.views[0] in self.views.networks
 
     def unpack_number(self, kept: Any) -> NumberOfClusters:
         number: NumberOfClusters = expect("the number of clusters", kept, NumberOfClusters)
@@ -407,7 +483,7 @@ class Chooser:
 
     def unpack_excess(self, kept: Any) -> float:
         excess: float = expect("the excess roughness", kept, float)
-        if not 0 <= excess < np.inf or (excess > 0 and not self.policy.has_consensus(self.views)):
+        if not 0 <= excess < np.inf or (excess > 0 and not self.has_consensus):
             raise Unsound(f"the excess roughness is {excess}")
         return excess
 

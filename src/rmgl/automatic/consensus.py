@@ -64,7 +64,7 @@ def incomplete_space(spaces: Spaces) -> Square:
     edges = AllPairs(views.n_rows)
     edges.require_memory(6, "entities that are missing from some views")
     total = np.zeros((views.n_rows, views.n_rows))
-    for view, factor in enumerate(spaces.factors):
+    for view, factor in zip(spaces.members, spaces.factors, strict=True):
         present = views.mask(view)
         total += np.where(np.outer(present, present), factor**2 * spaces.square(view).distances, 2 * UNKNOWN)
     np.fill_diagonal(total, 0.0)

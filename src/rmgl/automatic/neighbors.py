@@ -20,12 +20,14 @@ N_NEIGHBORS = 9
 """Neighbors of every entity."""
 
 
-def neighbor_layer(neighbors: NDArray[np.intp], taken: Sequence[str], factors: Sequence[float]) -> Layer:
+def neighbor_layer(
+    neighbors: NDArray[np.intp], taken: Sequence[str], views: Sequence[int], factors: Sequence[float], network_share: float = 0.0
+) -> Layer:
     """The layer of given lists of nearest neighbors in views side by side, each of which was multiplied by its factor.
 
     An edge has weight 1 between neighbors of each other, and 1/2 if one is the neighbor of the other alone, before all weights are scaled.
     """
     n, length = neighbors.shape
     listed = sparse.csr_array((np.ones(neighbors.size), (np.repeat(np.arange(n), length), neighbors.ravel())), shape=(n, n))
-    origin = Origin(free_name(NAME, taken), "neighbors", None, tuple(range(len(factors))), tuple(factors))
+    origin = Origin(free_name(NAME, taken), "neighbors", None, tuple(views), tuple(factors), network_share=network_share)
     return given_layer(origin, sparse.csr_array((listed + listed.T) / 2))

@@ -12,7 +12,8 @@ Laplacian still has eigenvalues below a quarter there. A new rule is one functio
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,6 +61,18 @@ class NumberOfClusters:
     """The numbers at which the graph falls into stable parts, and the chosen one."""
     parts: NDArray[np.intp] | None = None
     """The parts of the graph for each of these numbers: one row of labels for each (None: they are not known)."""
+
+    def at_least(self, least: int) -> NumberOfClusters:
+        """The best number that is not below `least`, which known labels need; its parts are not known."""
+        if self.chosen >= least:
+            return self
+        enough = self.candidates >= least
+        if enough.any():
+            chosen = int(self.candidates[enough][self.score[enough].argmax()])
+            return replace(self, chosen=chosen, resolutions=None, parts=None)
+        more = {"candidates": least, "modularity": 0.0, "eigengap": 0.0, "stability": np.nan}
+        longer: dict[str, Any] = {name: np.append(getattr(self, name), value) for name, value in more.items()}
+        return replace(self, chosen=least, resolutions=None, parts=None, **longer)
 
     def check(self, n_nodes: int) -> None:
         """Refuse evidence from a file that cannot be about so many nodes."""

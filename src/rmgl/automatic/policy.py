@@ -102,7 +102,11 @@ class Policy:
 
     def has_consensus(self, views: Any) -> bool:
         """Whether these views get a consensus layer. A single view is its own consensus."""
-        return len(views.names) > 1 and bool(find_rule("consensus", self.consensus, CONSENSUS_RULES)(views))
+        return len(views.names) > 1 and self.wants_consensus(views)
+
+    def wants_consensus(self, views: Any) -> bool:
+        """Whether the rule for the consensus asks for one. A single view, too, can have one beside networks."""
+        return bool(find_rule("consensus", self.consensus, CONSENSUS_RULES)(views))
 
     def weigh(self, roughness: Any, shares: Any, with_consensus: bool) -> Vector:
         """The weights of the views, which sum to one, from their roughness and the shares of edge weight on which it was measured."""

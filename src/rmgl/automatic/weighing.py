@@ -69,8 +69,8 @@ def mean_roughness(measured: NDArray[np.float64]) -> Vector:
     return np.exp(mean)
 
 
-def informative_edges(space: Space, adjacency: sparse.csr_array, min_size: float) -> sparse.csr_array:
-    """The edges of a layer between points that differ, in components of at least `min_size` nodes.
+def informative_edges(space: Space | None, adjacency: sparse.csr_array, min_size: float) -> sparse.csr_array:
+    """The edges of a layer between points that differ (None: all do), in components of at least `min_size` nodes.
 
     Copies of a point agree on everything, and the nodes of a small component with one another: their edges do not show whether a view
     agrees with the others.
@@ -79,7 +79,9 @@ def informative_edges(space: Space, adjacency: sparse.csr_array, min_size: float
     adjacency.prune()
     n_components, component = csgraph.connected_components(adjacency, directed=False)
     large = np.bincount(component, minlength=n_components)[component] >= min_size
-    kept = (space.measure(PairList(adjacency)) > 0) & np.repeat(large, np.diff(adjacency.indptr))
+    kept = np.repeat(large, np.diff(adjacency.indptr))
+    if space is not None:
+        kept &= space.measure(PairList(adjacency)) > 0
     graph = sparse.csr_array((adjacency.data * kept, adjacency.indices, adjacency.indptr), shape=adjacency.shape)
     graph.eliminate_zeros()
     return graph

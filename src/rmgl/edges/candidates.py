@@ -20,7 +20,7 @@ from rmgl.edges.interface import Edges, Vector
 from rmgl.edges.local_scaling import FLOOR_SHARE, LocalScaling
 from rmgl.edges.neighborhoods import Neighborhoods, require_list_memory
 from rmgl.edges.pair_list import PairList
-from rmgl.edges.space import Blocks, Gapped, Rows, Space, Square, as_space
+from rmgl.edges.space import Blocks, Gapped, Listed, Rows, Space, Square, as_space
 from rmgl.edges.tiles import squared_lengths
 from rmgl.running.threads import Check, InParts, one_part
 
@@ -36,7 +36,7 @@ BLOCK_ENTRIES = 1 << 20
 """Entries of a block of distances."""
 ROWS = 4096
 """Rows whose lists are looked through at once."""
-REASONS = ("all pairs", "certified", "approximate", "given")
+REASONS = ("all pairs", "certified", "approximate", "given", "given edges", "given pairs")
 
 
 AddedCosts: TypeAlias = Callable[[Edges, Check], Vector]
@@ -73,8 +73,18 @@ class Candidates:
         return replace(self, distances=unguided + self.edges.measure(guide, check), guide=guide, unguided=unguided)
 
     def with_added(self, added: AddedCosts | None, check: Check = lambda: None) -> Candidates:
-        """Add costs from other data of the same entities to the distances of candidates without a guide. No cost becomes smaller."""
-        return self if added is None else replace(self, distances=self.distances + added(self.edges, check), added=added)
+        """Add costs from other data of the same entities to the distances of candidates without a guide.
+
+        No cost of a pair that is not a candidate may become smaller. Costs that were added before stay.
+        """
+        if added is None:
+            return self
+        earlier = self.added
+
+        def together(edges: Edges, check: Check) -> Vector:
+            return added(edges, check) if earlier is None else earlier(edges, check) + added(edges, check)
+
+        return replace(self, distances=self.distances + added(self.edges, check), added=together)
 
     def nearest(self, space: Space, length: int) -> Indices | None:
         """The `length` nearest neighbors of every node; None where candidates need not include them."""
@@ -134,6 +144,13 @@ class Candidates:
         length = max(1, round(pattern.nnz / space.n_rows))
         scaling = LocalScaling.of(space, local, check) if local is not None else None
         return cls(edges, measured(edges, space, scaling, check), reason, scaling=scaling, recall=measured_recall(space, union, length))
+
+    @classmethod
+    def listed(cls, space: Listed, local: float | None, in_parts: InParts, check: Check = lambda: None) -> Candidates:
+        """The given pairs of a space, which has no others: a layer is exact over these."""
+        edges = PairList(space.pairs.copy(), in_parts)
+        scaling = LocalScaling.of(space, local, check) if local is not None else None
+        return cls(edges, measured(edges, space, scaling, check), "given pairs", scaling=scaling)
 
     def extended(self, potentials: Vector, check: Check = lambda: None) -> Candidates:
         """Add the candidates that a certificate at the solution u needs; return these if the certificate holds already."""
@@ -214,6 +231,8 @@ def find_candidates(
     """
     space = as_space(X)
     n, floors = space.n_rows, floor_share if local else None
+    if isinstance(space, Listed):
+        return Candidates.listed(space, floors, in_parts, check)
     if not isinstance(candidates, str | int):
         return Candidates.uncertain(space, given_pattern(name, candidates, n), "given", floors, in_parts, check)
     if candidates == "approximate" and isinstance(space, Rows):

@@ -157,12 +157,6 @@ def nearest_sparse(X: Any, queries: Any, length: int) -> Indices:
     return heaps.found.astype(np.int64)
 
 
-def nearest_distances(X: Any, nodes: NDArray[np.intp], length: int) -> NDArray[np.float64]:
-    """Squared distances to the `length` nearest other rows of each node, in ascending order."""
-    rows = X if hasattr(X, "n_rows") else Rows.of(X)
-    return np.sort(rows.distances_to(nodes, rows.nearest(nodes, length)[0]), axis=1)
-
-
 def distances_between(rows: NDArray[np.float64], X: NDArray[np.float64], neighbors: NDArray[np.intp]) -> NDArray[np.float64]:
     """Squared distances between each of `rows` and the rows of X listed for it, computed from differences."""
     from rmgl import kernels

@@ -18,12 +18,14 @@ from rmgl.edges.all_pairs import CANCELLATION
 from rmgl.edges.gaps import Blocks, Gapped, Summed
 from rmgl.edges.heaps import Indices
 from rmgl.edges.interface import Edges, Vector
+from rmgl.edges.listed import Listed
 from rmgl.edges.pair_list import PairList
 from rmgl.edges.search import Rows, everyone_else
 from rmgl.edges.tiles import squared_lengths
 from rmgl.running.threads import Check, InParts, one_part
+from rmgl.views.views import Views
 
-__all__ = ["Blocks", "Gapped", "Rows", "Space", "Square", "Summed", "as_space", "space_of"]
+__all__ = ["Blocks", "Gapped", "Listed", "Rows", "Space", "Square", "Summed", "as_space", "space_of"]
 
 BLOCK_ENTRIES = 1 << 20
 """Entries of a block of distances that is looked through at once."""
@@ -186,11 +188,37 @@ def repair(block: NDArray[np.float64], X: Any, norms: Vector, same: Indices, fir
         block[rows[some], columns[some]] = squared_lengths(X[rows[some] + first] - X[columns[some] + first])
 
 
-def as_space(X: Any) -> Rows | Square | Blocks:
+def as_space(X: Any) -> Rows | Square | Blocks | Listed:
     """The space of the rows of a matrix; a space is returned as it is."""
-    return X if isinstance(X, Rows | Square | Blocks) else Rows.of(X)
+    return X if isinstance(X, Rows | Square | Blocks | Listed) else Rows.of(X)
 
 
-def space_of(X: Any, gaps: NDArray[np.bool_] | None) -> Any:
-    """The space of rows with missing cells, or the matrix itself if there are none."""
-    return X if gaps is None else Gapped.of(X, gaps)
+def space_of(views: Views, view: int) -> Rows | Square | Blocks | Listed:
+    """The space of a view, without the entities that are missing from it."""
+    return as_space(rows_or_space(views, view))
+
+
+def rows_or_space(views: Views, view: int) -> Any:
+    """The rows of a view, without the entities that are missing from it, or their space, if it is given or cells are missing."""
+    own, gaps = views.own(view), views.own_gaps(view)
+    if views.relation(view) is not None:
+        return square_space(own)
+    return own if gaps is None else Gapped.of(own, gaps)
+
+
+def whole_space(views: Views, view: int) -> Any:
+    """The rows of a view with all entities, or their space, if it is given or cells are missing."""
+    if views.relation(view) is not None:
+        return square_space(views.matrices[view])
+    return views.matrices[view] if views.missing_cells(view) is None else gapped_space(views, view)
+
+
+def gapped_space(views: Views, view: int) -> Gapped:
+    """The space of all rows of a view in which cells may be missing, rows that are missing from it included."""
+    X = views.matrices[view]
+    return Gapped.of(X.toarray() if sparse.issparse(X) else X, views.missing_cells(view), views.observed_rows(view))
+
+
+def square_space(X: Any) -> Square | Listed:
+    """The space of given squared distances, dense or sparse."""
+    return Listed(X) if sparse.issparse(X) else Square(X)

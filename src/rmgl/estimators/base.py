@@ -35,7 +35,7 @@ class ViewsClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
 
     def fit_transform(self, X: Any, y: Any = None, **options: Any) -> NDArray[np.float64]:
         """Fit and return the common embedding, (N, K)."""
-        self.fit(X, **options)
+        self.fit(X, y, **options)
         return self.embedding_
 
     def _check_parameters(self) -> None:

@@ -20,21 +20,23 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rmgl.automatic.choose import Choice, choose_problems
 from rmgl.automatic.policy import Policy
-from rmgl.automatic.spaces import whole_space
 from rmgl.edges.local_scaling import LocalScaling
+from rmgl.edges.space import whole_space
 from rmgl.embedding.eigenvectors import components, unit_rows, weighted_sum
 from rmgl.embedding.fragments import label_rows, place_fragments
+from rmgl.embedding.known_labels import label_with_known
 from rmgl.estimators import defaults
 from rmgl.estimators.base import ViewsClusterer
 from rmgl.estimators.parameters import BY_NAME, LIST, NOTHING, SPARSE, TRUTH_VALUE, VERBOSITY, Kind, number, one_of, whole_number
 from rmgl.layer import SOLVERS
 from rmgl.model.alternate import Outcome, alternate, common_graph
 from rmgl.model.given import given_problems, is_auto
+from rmgl.model.known import check_known
 from rmgl.model.run import Run
 from rmgl.model.separate import separate, separated
 from rmgl.model.view_problem import ViewProblem
 from rmgl.model.without_fragments import without_fragments
-from rmgl.placing.new_views import new_views, scaled_like
+from rmgl.placing.new_views import check_placeable, new_views, scaled_like
 from rmgl.placing.placement import Placed, Placement
 from rmgl.results.explain import Explanation, check_feature_names, check_same_entities, explain_clusters, with_all_entities
 from rmgl.results.hierarchy import Level, levels_of
@@ -44,8 +46,8 @@ from rmgl.running.progress import Stopwatch, half_step_progress
 from rmgl.running.threads import Team, number_of_workers, single_threaded, team_of
 from rmgl.storage.graphs import layers_to_igraph, layers_to_networkx, node_attributes
 from rmgl.storage.saved_models import read_model, write_model
-from rmgl.views.check_view import is_collection_of_views
-from rmgl.views.scaling import Scaler
+from rmgl.views.check_view import is_collection_of_views, is_square_view
+from rmgl.views.scaling import METRICS, Scaler
 from rmgl.views.views import Views
 
 EIGEN_TOL = 1e-6
@@ -89,6 +91,11 @@ class RMGL(ViewsClusterer):
         How each view is scaled first: columns to [0, 1]; columns to [0, 1] after square roots (histograms); square roots, then rows to
         length one (counts); rows to length one (tf-idf); columns to variance 1; not at all. "auto" chooses among the first four by
         signs, zeros and skewness.
+    metric : {"euclidean", "cosine", "correlation", "hellinger", "hamming", "jaccard"}, or one per view (list, or dict by view name)
+        The distances between the rows of each view. All but "jaccard" are Euclidean after a transformation of the rows, which takes the
+        place of scaling: rows of length one; of mean zero and length one; square roots, then length one; indicators of the values of
+        every column. "jaccard" is for zeros and ones, and takes the distances of all pairs, which must fit into memory. For any other
+        distances there is `rmgl.Precomputed`.
     n_neighbors : int
         Mean number of edges per node, where alpha is "auto". More edges give smoother layers, fewer show finer structure.
     components : bool
@@ -206,6 +213,7 @@ class RMGL(ViewsClusterer):
         "alpha": (AUTO, number(above=0), LIST, BY_NAME),
         "beta": (AUTO, number(least=0), LIST, BY_NAME),
         "n_clusters": (AUTO, whole_number(least=1)),
+        "metric": (one_of("euclidean", "jaccard", *METRICS), LIST, BY_NAME),
         "align": (one_of("outer", "inner"), NOTHING),
         "missing": (one_of("pairwise", "error"),),
         "n_neighbors": (whole_number(least=1),),
@@ -228,6 +236,7 @@ class RMGL(ViewsClusterer):
         alpha: Any = defaults.ALPHA,
         beta: Any = defaults.BETA,
         scale: Any = defaults.SCALE,
+        metric: Any = "euclidean",
         n_neighbors: int = defaults.N_NEIGHBORS,
         components: bool = False,
         min_cluster_size: Any = "auto",
@@ -249,6 +258,7 @@ class RMGL(ViewsClusterer):
         self.alpha = alpha
         self.beta = beta
         self.scale = scale
+        self.metric = metric
         self.n_neighbors = n_neighbors
         self.components = components
         self.min_cluster_size = min_cluster_size
@@ -283,7 +293,11 @@ class RMGL(ViewsClusterer):
             Arrays, scipy sparse matrices, or tables (pandas, polars, pyarrow) with columns of any kind: `docs/tables.md` says what
             they are taken for. They are not modified. A row of NaN means that the entity is missing from that view; every entity must be
             in at least one view.
-        y : ignored
+        y : array of shape (N,), optional
+            Known labels of some entities, numbers from 0 to K - 1, and -1 where the label is not known. Entities with the same label are
+            tied and those with different ones are kept apart, through the costs of the layers; they have these labels in the end, and the
+            clusters are numbered accordingly. y is ignored if it has no -1: scikit-learn's tools pass on true classes for scores, which
+            must not be used.
         observed : array of truth values of shape (N, M), or one mask of rows per view (list, or dict by view name), optional
             Which entities are observed in each view; all other rows are ignored.
         callback : function, optional
@@ -295,21 +309,26 @@ class RMGL(ViewsClusterer):
         """
         self._check_parameters()
         n_threads = number_of_workers(self.n_jobs)
+        X = [X] if is_square_view(X) else X
         views = Views.of(X, self.views, align=self.align, observed=observed)
         self._check_cells(views)
         self._note_views(X, views)
+        recognized = views.recognized
+        views = views.with_metrics(self.metric)
         if self.automatic:
             views = views.without_empty_rows().compressed()
-        self.scale_ = views.choose_scales(self.scale)
+        known = check_known(y, views.n_rows, None if is_auto(self.n_clusters) else self.n_clusters)
+        self.scale_ = views.choose_scales(views.scales_for(self.scale, self.metric))
         scalers = views.fit_scalers([how for how, _ in self.scale_])
         views = views.scaled_by(scalers)
         random_state = check_random_state(self.random_state)
         clock, run = Stopwatch(), Run(callback, self.max_seconds, checkpoint)
         parameters = self._stored_parameters()
         with run, team_of(n_threads) as team:
-            run.begin({name: value for name, value in parameters.items() if name not in UNESSENTIAL}, views, random_state)
+            stated = {name: value for name, value in parameters.items() if name not in UNESSENTIAL}
+            run.begin(stated if known is None else {**stated, "known": known}, views, random_state)
             with clock("neighbors"):
-                choice = self._pose_problems(views, team, random_state, run)
+                choice = self._pose_problems(views, team, random_state, run, known)
             problems, self.n_clusters_ = choice.problems, choice.n_clusters
 
             attempts = count()
@@ -328,12 +347,13 @@ class RMGL(ViewsClusterer):
         self._keep(problems, outcome)
         self._keep_views(own, scalers)
         with clock("clustering"):
-            self.labels_ = self._label(outcome, random_state)
+            of_own = known if known is None or choice.entities is None else known[choice.entities]
+            self.labels_ = self._label(outcome, random_state, of_own)
             self.outlier_score_ = self._score_outliers(own)
-        self._describe_later(own, choice, outcome, views, random_state)
+        self._describe_later(own, choice, outcome, views, recognized, random_state)
         if choice.entities is not None:
             with clock("clustering"):
-                self._place_others(choice.entities, views, scalers)
+                self._place_others(choice.entities, views, scalers, known)
         self.seconds_ = clock.seconds
         self._warn(outcome, run)
         return self
@@ -375,12 +395,13 @@ class RMGL(ViewsClusterer):
 
     def _place(self, X: Any, observed: Any) -> Placed:
         check_is_fitted(self)
-        if not is_collection_of_views(X) and not isinstance(X, Views) and getattr(X, "ndim", 2) == 2:
+        features = not is_collection_of_views(X) and not is_square_view(X) and self._views.relation(0) is None
+        if features and not isinstance(X, Views) and getattr(X, "ndim", 2) == 2:
             validate_data(self, X, reset=False, skip_check_array=True)
-        new = new_views(self._views, X, self.views, align=self.align, observed=observed)
+        new = new_views(self._views, X, self.views, align=self.align, observed=observed, scalers=self._scalers)
         self._check_cells(new)
         with single_threaded("blas"):
-            return self._placement().place(scaled_like(self._scalers, new))
+            return self._placement().place(scaled_like(self._scalers, check_placeable(new)))
 
     def _placement(self) -> Placement:
         return Placement(self._views, self.layers_, self.beta_, self.embedding_, self.eigenvalues_, self.guide_, self.labels_)
@@ -481,8 +502,8 @@ class RMGL(ViewsClusterer):
     def _views_again(self, X: Any, observed: Any) -> Views:
         """The views of the fit, or some of them, given again; an entity may be in none of these."""
         rows = with_all_entities(self._views, X, self.align)
-        again = new_views(self._views, rows, self.views, align=self.align, observed=observed, everyone=False)
-        return check_same_entities(self._views, again)
+        options: dict[str, Any] = {"align": self.align, "observed": observed, "everyone": False, "scalers": self._scalers}
+        return check_same_entities(self._views, new_views(self._views, rows, self.views, **options))
 
     def _check_cells(self, views: Views) -> None:
         """Refuse missing cells, if that was asked for."""
@@ -534,9 +555,11 @@ class RMGL(ViewsClusterer):
         check_is_fitted(self)
         return layers_to_igraph(self.layers_, node_attributes(self.labels_, self.outlier_score_, self.index_))
 
-    def _pose_problems(self, views: Views, team: Team, random_state: np.random.RandomState, run: Run) -> Choice:
+    def _pose_problems(
+        self, views: Views, team: Team, random_state: np.random.RandomState, run: Run, known: NDArray[np.intp] | None
+    ) -> Choice:
         """What Algorithm 1 is to solve: chosen from the data, or as given."""
-        options: dict[str, Any] = {"candidates": self.candidates, "n_neighbors": self.n_neighbors, "team": team, "run": run}
+        options: dict[str, Any] = {"candidates": self.candidates, "n_neighbors": self.n_neighbors, "team": team, "run": run, "known": known}
         if self.automatic:
             n_clusters = None if is_auto(self.n_clusters) else self.n_clusters
             policy = replace(self._policy, neighbor_share=0.0) if self.components else self._policy  # a given graph has its own components
@@ -572,29 +595,29 @@ class RMGL(ViewsClusterer):
             key = f"rounds-{attempt}"
             return alternate(problems, self.n_clusters_, random_state=random_state, progress=progress, run=run, key=key, **options)
 
-    def _label(self, outcome: Outcome, random_state: np.random.RandomState) -> NDArray[np.intp]:
-        """The components if they were asked for and are there, else k-means on the rows of the embedding."""
+    def _label(self, outcome: Outcome, random_state: np.random.RandomState, known: NDArray[np.intp] | None = None) -> NDArray[np.intp]:
+        """The components if they were asked for and are there, else k-means on the rows of the embedding, from known labels if any."""
         if self.components and separated(outcome, self.n_clusters_):
             return components(weighted_sum([layer.adjacency for layer in self.layers_], self.beta_.tolist()))[1]
         of_unit_length = self.automatic and self._policy.unit_rows
         rows = unit_rows(self.embedding_) if of_unit_length else self.embedding_
-        return label_rows(rows, outcome.state.embedding.fragments, self.n_clusters_, n_init=self.n_init, random_state=random_state)
+        aside = outcome.state.embedding.fragments
+        found = label_rows(rows, aside, self.n_clusters_, n_init=self.n_init, random_state=random_state)
+        return found if known is None else label_with_known(rows, found, known, self.n_clusters_, aside)
 
     def _score_outliers(self, views: Views) -> NDArray[np.float64]:
         """By the scales of the nodes where there are any, else by the mean distances along the edges."""
-        layers = [layer for layer in self.layers_ if layer.role == "view"]
+        own = [(m, layer) for m, layer in enumerate(layer for layer in self.layers_ if layer.role == "view") if m not in views.networks]
+        if not own:  # networks have no distances
+            return np.zeros(views.n_rows)
         spreads = [
-            mean_lengths(self._space(views, view), layer.adjacency)[slice(None) if layer.nodes is None else layer.nodes]
+            mean_lengths(whole_space(views, m), layer.adjacency)[slice(None) if layer.nodes is None else layer.nodes]
             if layer.scaling is None
             else layer.scaling.scales**2
-            for view, layer in enumerate(layers)
+            for m, layer in own
         ]
-        return outlier_scores([layer.adjacency for layer in layers], spreads, [layer.nodes for layer in layers], self.view_weights_)
-
-    @staticmethod
-    def _space(views: Views, view: int) -> Any:
-        """The matrix of a view, or the space of its rows if cells are missing."""
-        return views.matrices[view] if views.missing_cells(view) is None else whole_space(views, view)
+        layers, weights = [layer for _, layer in own], self.view_weights_[[m for m, _ in own]]
+        return outlier_scores([layer.adjacency for layer in layers], spreads, [layer.nodes for layer in layers], weights)
 
     @property
     def local_scaling_(self) -> list[LocalScaling | None]:
@@ -644,7 +667,9 @@ class RMGL(ViewsClusterer):
         self.converged_ = outcome.converged and outcome.state.embedding.residual <= EIGEN_TOL
         self.n_iter_ = outcome.n_iter
 
-    def _place_others(self, entities: NDArray[np.intp], views: Views, scalers: Sequence[Scaler]) -> None:
+    def _place_others(
+        self, entities: NDArray[np.intp], views: Views, scalers: Sequence[Scaler], known: NDArray[np.intp] | None = None
+    ) -> None:
         """Extend what was learned on some of the entities to all: the others are placed as new rows are."""
         others = np.setdiff1d(np.arange(views.n_rows), entities)
         with single_threaded("blas"):
@@ -656,6 +681,7 @@ class RMGL(ViewsClusterer):
             return extended
 
         self.labels_ = among_all(self.labels_, placed.votes.sum(axis=1).argmax(axis=1))
+        self.labels_ = self.labels_ if known is None else np.where(known >= 0, known, self.labels_)
         self._keep_embedding(among_all(self.embedding_, placed.embedding))
         self.guide_ = None if self.guide_ is None else among_all(self.guide_)
         self.outlier_score_ = among_all(self.outlier_score_)
@@ -668,7 +694,15 @@ class RMGL(ViewsClusterer):
         matrices = tuple(X.copy() if scaler.name == "none" else X for X, scaler in zip(views.matrices, scalers, strict=True))
         self._views, self._scalers = replace(views, matrices=matrices), tuple(scalers)
 
-    def _describe_later(self, views: Views, choice: Choice, outcome: Outcome, everyone: Views, random_state: np.random.RandomState) -> None:
+    def _describe_later(
+        self,
+        views: Views,
+        choice: Choice,
+        outcome: Outcome,
+        everyone: Views,
+        recognized: Sequence[str],
+        random_state: np.random.RandomState,
+    ) -> None:
         """Keep what the report is made from: its second answers can take as long as the fit, and many callers want labels only."""
         self.__dict__.pop("report_", None)
         self._unreported = partial(
@@ -686,6 +720,7 @@ class RMGL(ViewsClusterer):
             fragments=self.fragments_,
             n_rows=everyone.n_rows,
             index=everyone.index,
+            recognized=recognized,
             random_state=deepcopy(random_state),
         )
 

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from rmgl.edges import Vector, find_candidates, resolve
-from rmgl.edges.space import space_of
+from rmgl.edges.space import rows_or_space
 from rmgl.layer.certified import check_magnitudes, find_solver, solve_certified
 from rmgl.layer.result import Layer, Origin
 from rmgl.running.threads import number_of_workers, team_of
@@ -104,7 +104,7 @@ def learn_layer(
     alpha = float(positive_per_view(alpha, views.names, "alpha")[0])
     with team_of(number_of_workers(n_jobs)) as team:
         wanted = resolve(views.matrices[0], alpha, candidates)
-        pairs = find_candidates(name, space_of(views.matrices[0], views.missing_cells(0)), alpha, wanted, in_parts=team.in_parts)
+        pairs = find_candidates(name, rows_or_space(views, 0), alpha, wanted, in_parts=team.in_parts)
         check_magnitudes(name, alpha, pairs.distances)
         _, layer = solve_certified(Origin(name), pairs, alpha, solver=solver, tol=tol, max_iter=max_iter, start=start)
     if layer.status != "converged":

@@ -20,6 +20,8 @@ from rmgl.layer.problem import LayerProblem
 from rmgl.layer.solution import ADVICE, DualSolution, Status
 
 Role = Literal["view", "consensus", "neighbors"]
+PROVEN = ("all pairs", "certified", "given edges", "given pairs")
+"""Candidates over which a layer is exact: no other pair can carry weight, because of its cost or because it is not among the given ones."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,7 @@ class Origin:
     views: tuple[int, ...] = (0,)
     factors: tuple[float, ...] = (1.0,)
     consensus_share: float = 0.0
+    network_share: float = 0.0
 
 
 @record
@@ -66,14 +69,15 @@ class Layer:
     potentials: Vector = field(repr=False)
     """The dual solution u: an edge exists where u_i + u_j exceeds its cost."""
     candidates: str = "all pairs"
-    """Which pairs could carry an edge: "all pairs", "certified" (nearest neighbors, with a proof that no other pair carries weight), or
-    "approximate" and "given" (no such proof)."""
+    """Which pairs could carry an edge: "all pairs", "certified" (nearest neighbors, with a proof that no other pair carries weight),
+    "given edges" or "given pairs" (of a network or sparse distances, which have no other pairs), or "approximate" and "given" (no such
+    proof)."""
     seconds: dict[str, float] = field(default_factory=dict, repr=False)
     """Seconds spent on "neighbors" (widening the candidates) and on "layers" (solving) in the last solve."""
     recall: float | None = None
     """Share of the true nearest neighbors of a sample of rows that are candidates; None for exact candidates."""
     role: Role = "view"
-    """Whether the layer was learned from one "view", is the "consensus" of all views, or the given graph of nearest "neighbors"."""
+    """Whether the layer is that of one "view", is the "consensus" of all views, or the given graph of nearest "neighbors"."""
     nodes: NDArray[np.intp] | None = field(default=None, repr=False)
     """Indices of the entities that the layer was learned on (None: all)."""
     views: tuple[int, ...] = (0,)
@@ -82,6 +86,8 @@ class Layer:
     """Factor that each of these views was multiplied by."""
     consensus_share: float = 0.0
     """The costs of the pairs in the consensus times this share are part of the costs."""
+    network_share: float = 0.0
+    """The share of the neighbors in the networks in each row that the layer was learned from (0: rows are as they are)."""
     scaling: LocalScaling | None = field(default=None, repr=False)
     """Local scales of the nodes that the layer was learned on; None if squared distances are not rescaled."""
 
@@ -97,8 +103,8 @@ class Layer:
 
     @property
     def exact(self) -> bool:
-        """Whether the layer is the solution over all pairs."""
-        return self.given or self.candidates in ("all pairs", "certified")
+        """Whether the layer is the solution over all pairs or, where only some are given, over those."""
+        return self.given or self.candidates in PROVEN
 
     @property
     def gap(self) -> float:
@@ -133,7 +139,7 @@ class Layer:
     @property
     def origin(self) -> Origin:
         """What the layer was learned from."""
-        return Origin(self.name, self.role, self.nodes, self.views, self.factors, self.consensus_share)
+        return Origin(self.name, self.role, self.nodes, self.views, self.factors, self.consensus_share, self.network_share)
 
     @cached_property
     def own_potentials(self) -> Vector:
@@ -163,7 +169,9 @@ class Layer:
         if self.scaling is not None:
             self.scaling.check(own)
         numbers = [self.alpha, self.kkt_residual, self.objective, self.lower_bound, self.n_passes, self.consensus_share]
-        positive = self.role == "neighbors" if self.given else (self.alpha > 0 and self.objective > 0)
+        positive = self.role in ("neighbors", "view") if self.given else (self.alpha > 0 and self.objective > 0)
+        if not 0 <= self.network_share < 1:
+            raise Unsound(f"{what} has a share of the networks of {self.network_share}, which must be from 0 to 1")
         if not np.isfinite(numbers).all() or not positive or min(self.n_iter, self.n_passes, self.consensus_share) < 0:
             raise Unsound(f"{what} has a number out of range: all must be finite, alpha and the objective > 0, and counts >= 0")
 

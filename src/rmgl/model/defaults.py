@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rmgl.edges.gaps import Gapped
-from rmgl.edges.search import nearest_distances
+from rmgl.edges.space import Gapped, Listed, Rows, Square, as_space
 from rmgl.views.matrix import total_variance
 
 DEFAULT_NEIGHBORS = 20
@@ -21,19 +20,27 @@ def default_alpha(X: Any, n_neighbors: int = DEFAULT_NEIGHBORS) -> float:
 
     If node i had k neighbors at squared distances z_i1 <= ... <= z_ik and the next at z_i,k+1, all nodes alike, its degree
     would be sum_j (z_i,k+1 - z_ij) / (4 alpha); it is 1 on average at alpha = mean_i sum_j (z_i,k+1 - z_ij) / 4. Beyond 2000
-    rows the mean is taken over a sample of them. X is a matrix, or the space of rows with missing cells.
+    rows the mean is taken over a sample of them. X is a matrix or a space.
     """
-    n = X.n_rows if isinstance(X, Gapped) else X.shape[0]
+    space = as_space(X)
+    n = space.n_rows
     k = min(n_neighbors, n - 2)
     if k >= 1:
         rows = np.arange(n) if n <= SAMPLE else np.sort(np.random.RandomState(0).permutation(n)[:SAMPLE])
-        nearest = nearest_distances(X, rows, k + 1)
+        nearest = np.sort(space.distances_to(rows, space.nearest(rows, k + 1)[0]), axis=1)
+        if isinstance(space, Listed):  # in shorter lists the last neighbor stands for those that are not given
+            nearest = np.maximum.accumulate(np.where(np.isfinite(nearest), nearest, 0.0), axis=1)
         alpha = float((nearest[:, -1:] - nearest[:, :-1]).sum(axis=1).mean() / 4)
         if alpha > 0:
             return alpha
-    return (
-        X.mean_distance if isinstance(X, Gapped) else 2 * total_variance(X)
-    )  # too few rows, or too many duplicates: the mean squared distance
+    return 2 * total_variance(X) if isinstance(space, Rows) else mean_squared_distance(space)  # too few rows, or too many duplicates
+
+
+def mean_squared_distance(space: Any) -> float:
+    """The mean squared distance between two random points; over the given pairs where others are not known."""
+    if isinstance(space, Gapped):
+        return space.mean_distance
+    return float(space.distances.mean() if isinstance(space, Square) else space.pairs.data.mean()) or 1.0
 
 
 def default_beta(alpha: NDArray[np.float64], n_nodes: int, n_clusters: int, n_neighbors: int = DEFAULT_NEIGHBORS) -> float:

@@ -6,15 +6,19 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from rmgl.checks import expect
 from rmgl.edges import AllPairs, Candidates, find_candidates, resolve
 from rmgl.edges.approximate import pairs_among
 from rmgl.edges.neighborhoods import require_list_memory
-from rmgl.edges.space import space_of
-from rmgl.layer import Origin
+from rmgl.edges.space import rows_or_space
+from rmgl.layer import Origin, given_layer
 from rmgl.layer.certified import check_magnitudes
+from rmgl.layer.network import default_alpha as network_alpha
+from rmgl.layer.network import network_candidates
 from rmgl.model.defaults import default_alpha, default_beta
+from rmgl.model.known import with_known
 from rmgl.model.run import Run
 from rmgl.model.view_problem import ViewProblem
 from rmgl.running.threads import Check, Team
@@ -37,11 +41,10 @@ def asked_candidates(candidates: Any, views: Views) -> list[Any]:
 
 
 def given_problems(
-    views: Views, alpha: Any, beta: Any, *, candidates: Any, n_clusters: Any, n_neighbors: int, team: Team, run: Run
+    views: Views, alpha: Any, beta: Any, *, candidates: Any, n_clusters: Any, n_neighbors: int, team: Team, run: Run, known: Any = None
 ) -> list[ViewProblem]:
     """One problem for each view, from the parameters of `RMGL`. What is left at "auto" gets a heuristic default (`rmgl.model.defaults`)."""
-    names, matrices = views.names, [views.own(m) for m in range(len(views.names))]
-    own = [space_of(X, views.own_gaps(m)) for m, X in enumerate(matrices)]
+    names, own = views.names, [rows_or_space(views, m) for m in range(len(views.names))]
     alphas = None if is_auto(alpha) else positive_per_view(alpha, names, "alpha")
     betas = None if is_auto(beta) else positive_per_view(beta, names, "beta", zero_allowed=True)
     if betas is not None and not betas.any():
@@ -50,27 +53,54 @@ def given_problems(
     if is_auto(n_clusters):
         raise ValueError("n_clusters='auto' is part of the automatic choice: leave alpha and beta at 'auto', or give n_clusters")
     if alphas is None:
-        alphas = np.array(team(lambda X, check: default_alpha(X, n_neighbors), own))
+        alphas = np.array(team(lambda m, check: first_alpha(views, m, n_neighbors), range(len(names))))
     if betas is None:
         betas = np.full(len(names), default_beta(alphas, views.n_rows, n_clusters, n_neighbors))
-    wanted = [resolve(X, a, c) for X, a, c in zip(matrices, alphas, asked, strict=True)]
+    wanted = [
+        resolve(views.own(m), a, c) if views.relation(m) is None else None if sparse.issparse(views.matrices[m]) else "all"
+        for m, (a, c) in enumerate(zip(alphas, asked, strict=True))
+    ]
     stores = Stores(views.n_rows, wanted, team)
 
     def state(m: int, check: Check) -> ViewProblem:
         name, a, b = names[m], float(alphas[m]), float(betas[m])
+        if m in views.networks:
+            return network_problem(views, m, a, b, team)
 
         def search() -> Candidates:
-            return find_candidates(name, own[m], a, wanted[m], shared=stores.of(matrices[m].shape[0]), in_parts=team.in_parts, check=check)
+            n_own = views.own(m).shape[0]
+            return find_candidates(name, own[m], a, wanted[m], shared=stores.of(n_own), in_parts=team.in_parts, check=check)
 
         def unpack(packed: Any) -> Candidates:
             expect("the candidate pairs", packed, dict[str, Any])
             return Candidates.unpacked(packed, own[m], team.in_parts, check)
 
         pairs = search() if is_all(wanted[m]) else run.step(f"pairs-{m}", search, pack=Candidates.pack, unpack=unpack)
+        rows = views.observed_rows(m)
+        pairs = with_known(pairs, own[m], known if known is None or rows is None else known[rows], check)
         check_magnitudes(name, a, pairs.distances, b)
         return ViewProblem(Origin(name, nodes=views.observed_rows(m), views=(m,)), pairs, a, b, views.n_rows)
 
     return team(state, range(len(names)))
+
+
+def first_alpha(views: Views, view: int, n_neighbors: int) -> float:
+    """The alpha of a view where it is not given."""
+    if view in views.networks:
+        return network_alpha(given_layer(Origin(views.names[view]), views.own(view)))
+    return default_alpha(rows_or_space(views, view), n_neighbors)
+
+
+def network_problem(views: Views, view: int, alpha: float, beta: float, team: Team) -> ViewProblem:
+    """The problem of a network: it is given or, if it is to be learned again, its edges are candidates."""
+    relation, origin = views.relation(view), Origin(views.names[view], nodes=views.observed_rows(view), views=(view,))
+    assert relation is not None
+    layer = given_layer(origin, views.own(view))
+    if not relation.learn:
+        return ViewProblem.of_given(layer, beta, views.n_rows)
+    pairs = network_candidates(layer, alpha, relation.two_steps, team.in_parts)
+    check_magnitudes(origin.name, alpha, pairs.distances, beta)
+    return ViewProblem(origin, pairs, alpha, beta, views.n_rows)
 
 
 class Stores:

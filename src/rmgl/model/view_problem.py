@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rmgl.edges import Candidates, Edges, PairList, Vector
+from rmgl.edges import Candidates, Edges, Vector
 from rmgl.layer import Layer, Origin
+from rmgl.layer.network import given_candidates
 from rmgl.running.threads import Check
 
 
@@ -29,10 +30,13 @@ class ViewProblem:
     """Potentials to start the first layer from."""
 
     @classmethod
-    def of_given(cls, layer: Layer, beta: float) -> ViewProblem:
-        """A given layer, which only takes part in the embedding: its pairs have no cost but their distance in the embedding."""
-        edges = PairList(layer.adjacency.copy())
-        return cls(layer.origin, Candidates(edges, np.zeros(edges.indices.size), "given"), 0.0, beta, layer.n_nodes, given=layer)
+    def of_given(cls, layer: Layer, beta: float, n_entities: int | None = None) -> ViewProblem:
+        """A given layer, which only takes part in the embedding: its pairs have no cost but their distance in the embedding.
+
+        `n_entities` is the number of all entities, if some are no nodes of the layer.
+        """
+        n_entities = layer.n_nodes if n_entities is None else n_entities
+        return cls(layer.origin, given_candidates(layer), 0.0, beta, n_entities, given=layer)
 
     @property
     def name(self) -> str:

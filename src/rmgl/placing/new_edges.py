@@ -22,6 +22,8 @@ MIN_LISTED = 100
 """Smallest number of listed nodes per new row."""
 SPARE = 8
 """Nodes listed beyond the nearest ones that are asked for."""
+FAR = 1e200
+"""The cost of a pair that is not given."""
 ROUNDING = 1e-13
 """Relative rounding error of squared distances."""
 
@@ -78,7 +80,8 @@ class Batch:
     def costs(self, neighbors: NDArray[np.intp], distances: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the costs of edges with the given squared distances, locally scaled if the layer is."""
         scaling = self.layer.scaling
-        return distances if scaling is None else scaling.costs_of_new(neighbors, distances)
+        costs = distances if scaling is None else scaling.costs_of_new(neighbors, distances)
+        return np.minimum(costs, FAR)
 
 
 @dataclass(frozen=True)

@@ -9,20 +9,30 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from rmgl.views.check_view import LARGEST_VALUE, is_collection_of_views
-from rmgl.views.incomplete import check_observed
+from rmgl.views.check_view import LARGEST_VALUE, is_collection_of_views, is_square_view
+from rmgl.views.incomplete import check_observed, named_rows
 from rmgl.views.matrix import Matrix
+from rmgl.views.precomputed import Precomputed
+from rmgl.views.relations import check_not_negative
 from rmgl.views.scaling import Scaler
 from rmgl.views.views import Views, where_any
 
 
 def new_views(
-    fitted: Views, data: Any, blocks: Any = None, *, align: str | None = None, observed: Any = None, everyone: bool = True
+    fitted: Views,
+    data: Any,
+    blocks: Any = None,
+    *,
+    align: str | None = None,
+    observed: Any = None,
+    everyone: bool = True,
+    scalers: Sequence[Scaler] = (),
 ) -> Views:
     """Check new rows against the views that a model was fitted on; views that are not given are missing for all rows.
 
     Unless `everyone` is False, every row must be in some view.
     """
+    data, diagonals = [data] if is_square_view(data) else data, {}
     if isinstance(data, list | tuple) and is_collection_of_views(data):
         if len(data) != len(fitted.names):
             raise ValueError(
@@ -33,6 +43,8 @@ def new_views(
         data = {fitted.names[0]: data}
     if isinstance(data, Mapping):
         blocks = None
+        diagonals = {str(name): X.diagonal for name, X in data.items() if isinstance(X, Precomputed)}
+        data = {name: rows_against_fitted(fitted, str(name), X) for name, X in data.items()}
         if observed is not None and not isinstance(observed, Mapping) and len(data) == len(fitted.names):
             observed = dict(zip(data, check_observed(observed, list(map(str, data))), strict=True))
         data = {str(name): X for name, X in data.items() if X is not None}
@@ -50,14 +62,50 @@ def new_views(
     given = {name: place for place, name in enumerate(new.names)}
     matrices, present = [], []
     for view, name in enumerate(fitted.names):
-        matrices.append(_rows_like(fitted, view, new, given.get(name)))
+        levels = scalers[view].levels if scalers else None
+        width = fitted.matrices[view].shape[1] if levels is None else len(levels)
+        matrices.append(_rows_like(fitted, view, new, given.get(name), width))
         present.append(new.mask(given[name]) if name in given else np.zeros(new.n_rows, dtype=bool))
     gaps = where_any(new.missing_cells(given[name]) if name in given else None for name in fitted.names)
+    for view, relation in enumerate(fitted.relations):
+        if relation is not None and not relation.is_network and fitted.names[view] in given:
+            matrices[view] = relation.squared_of_new(fitted.names[view], matrices[view], diagonals.get(fitted.names[view]))
+            if sparse.issparse(matrices[view]):
+                present[view] &= np.diff(matrices[view].indptr) > 0
+    for view in fitted.networks:
+        check_not_negative(fitted.names[view], "the network", matrices[view])
+        matrices[view] = sparse.csr_array(matrices[view])
+        matrices[view].eliminate_zeros()
+        present[view] &= np.diff(matrices[view].indptr) > 0
     _leave_out_empty(fitted, matrices, present, gaps)
     named = [new.columns[given[name]] if new.columns and name in given else None for name in fitted.names]
     columns = tuple(own or known for own, known in zip(named, fitted.columns or [None] * len(named), strict=True))
     rows, names = tuple(map(np.flatnonzero, present)), columns if any(columns) else ()
-    return Views(fitted.names, tuple(matrices), rows, new.index, names, gaps=gaps, encodings=fitted.encodings)
+    kinds: dict[str, Any] = {"encodings": fitted.encodings, "relations": fitted.relations}
+    return Views(fitted.names, tuple(matrices), rows, new.index, names, gaps=gaps, **kinds)
+
+
+def rows_against_fitted(fitted: Views, name: str, X: Any) -> Any:
+    """The rows of new entities against the fitted ones, from a `Network` or `Precomputed`; other views are returned as they are."""
+    relation = fitted.relation(fitted.names.index(name)) if name in fitted.names else None
+    if not is_square_view(X):
+        return X
+    if isinstance(X, Precomputed) and relation is not None and X.kind != relation.kind:
+        raise ValueError(f"view {name!r} is of kind {X.kind!r}, but was fitted on kind {relation.kind!r}: give the same kind")
+    if relation is None or relation.kind == "jaccard" or relation.is_network != (not isinstance(X, Precomputed)):
+        raise ValueError(f"view {name!r} was fitted on rows of features, but a {type(X).__name__} is given: give rows of the same kind")
+    return X.graph if hasattr(X, "graph") else X.matrix
+
+
+def check_placeable(new: Views) -> Views:
+    """Raise a ValueError if a new row has no edge in any network, and no other view."""
+    nowhere = np.flatnonzero(~np.any([new.mask(view) for view in range(len(new.names))], axis=0))
+    if new.networks and nowhere.size:
+        raise ValueError(
+            f"{named_rows(nowhere, new.index)} in no view: it has no edge to a fitted entity in any network, and no row in another view; "
+            "drop it"
+        )
+    return new
 
 
 def _leave_out_empty(
@@ -89,15 +137,18 @@ def scaled_like(scalers: Sequence[Scaler], new: Views) -> Views:
     return scaled
 
 
-def _rows_like(fitted: Views, view: int, new: Views, place: int | None) -> Matrix:
-    """Return the new rows of one fitted view, sparse if the fitted view is; zeros if the view is not given."""
+def _rows_like(fitted: Views, view: int, new: Views, place: int | None, width: int) -> Matrix:
+    """Return the new rows of one fitted view of that many columns, sparse if the fitted view is; zeros if the view is not given."""
     X, name = fitted.matrices[view], fitted.names[view]
+    relation = fitted.relation(view)
+    if relation is not None and relation.kind == "jaccard":
+        X, width = relation.rows, relation.rows.shape[1]
     if place is None:
-        return sparse.csr_array((new.n_rows, X.shape[1])) if sparse.issparse(X) else np.zeros((new.n_rows, X.shape[1]))
+        return sparse.csr_array((new.n_rows, width)) if sparse.issparse(X) else np.zeros((new.n_rows, width))
     rows = new.matrices[place]
-    if rows.shape[1] != X.shape[1]:
+    if rows.shape[1] != width:
         raise ValueError(
-            f"view {name!r} has {rows.shape[1]} columns, but the model was fitted on {X.shape[1]}: give the same columns in the same order"
+            f"view {name!r} has {rows.shape[1]} columns, but the model was fitted on {width}: give the same columns in the same order"
         )
     known, found = (views.columns[at] if views.columns else None for views, at in ((fitted, view), (new, place)))
     if known is not None and found is not None and known != found:
@@ -107,4 +158,6 @@ def _rows_like(fitted: Views, view: int, new: Views, place: int | None) -> Matri
         )
     if sparse.issparse(X) and new.missing_cells(place) is None:
         return sparse.csr_array(rows)
+    if relation is not None and sparse.issparse(rows):
+        raise ValueError(f"view {name!r} was fitted on the {relation.kind} of all pairs, but new rows are sparse: give all their entries")
     return rows.toarray() if sparse.issparse(rows) else rows

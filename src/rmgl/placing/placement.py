@@ -20,7 +20,7 @@ q and g. A new row that equals a fitted row in all views that it has gets the em
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -29,13 +29,15 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rmgl.automatic.consensus import UNKNOWN
-from rmgl.automatic.spaces import whole_space
+from rmgl.automatic.smoothing import Smoothing
 from rmgl.edges import Vector
 from rmgl.edges.gaps import Gapped
 from rmgl.edges.local_scaling import LISTED, LocalScaling
 from rmgl.edges.search import Rows
+from rmgl.edges.space import gapped_space
 from rmgl.embedding.eigenvectors import unit_rows
 from rmgl.layer import Layer
+from rmgl.placing.network_edges import FittedNetwork, NetworkEdges
 from rmgl.placing.new_edges import Batch, NewEdges, dense_distances, distances_to, n_listed, near
 from rmgl.views.matrix import Matrix, side_by_side
 from rmgl.views.views import Views
@@ -119,7 +121,7 @@ class Placement:
         rows: NDArray[np.float64] = (total @ self.embedding) / np.maximum(degrees - self.eigenvalues, 0.5 * degrees)
         return rows
 
-    def _with_copies(self, edge_sets: Sequence[NewEdges], q: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _with_copies(self, edge_sets: Sequence[NewEdges | NetworkEdges], q: NDArray[np.float64]) -> NDArray[np.float64]:
         """Replace the embedding of rows that equal a fitted row, in all layers they are in, by that of the fitted row."""
         n_layers = np.bincount(np.concatenate([edges.rows for edges in edge_sets]), minlength=len(q))
         total = sum((edges.copies() for edges in edge_sets[1:]), start=edge_sets[0].copies()).tocoo()
@@ -134,7 +136,7 @@ class Placement:
         return unit_rows(total @ self.guide) * float(np.sqrt(np.square(self.guide).sum(axis=1).max()))
 
     @staticmethod
-    def _connected(edge_sets: Sequence[NewEdges], graphs: list[sparse.csr_array]) -> list[sparse.csr_array]:
+    def _connected(edge_sets: Sequence[NewEdges | NetworkEdges], graphs: list[sparse.csr_array]) -> list[sparse.csr_array]:
         """Add an edge to the nearest entity, in the first layer they are in, for rows without an edge in any layer."""
         degrees = np.sum([np.asarray(graph.sum(axis=1)).ravel() for graph in graphs], axis=0)
         for place, edges in enumerate(edge_sets):
@@ -144,13 +146,43 @@ class Placement:
                 degrees[edges.rows[alone]] = 1.0
         return graphs
 
-    def _fitted_rows(self, views: Sequence[tuple[int, float]], nodes: NDArray[np.intp] | None) -> tuple[Matrix, Rows]:
+    def _fitted_rows(
+        self, views: Sequence[tuple[int, float]], nodes: NDArray[np.intp] | None, network_share: float = 0.0
+    ) -> tuple[Matrix, Rows]:
         """Return fitted rows of some views side by side, and their space, which is kept for the next batch and for other layers."""
-        key = (tuple(views), None if nodes is None else nodes.tobytes())
+        key = (tuple(views), None if nodes is None else nodes.tobytes(), network_share)
         if key not in self._spaces:
-            X = _side_by_side(self.views, views, nodes)
+            X = _side_by_side(self.views if network_share == 0 else self._smoothed(network_share), views, nodes)
             self._spaces[key] = (X, Rows.of(X))
         return self._spaces[key]
+
+    @cached_property
+    def _smoothings(self) -> dict[float, Smoothing]:
+        """The rows of the views smoothed along the networks, by the share of the neighbors in each row."""
+        members = tuple(view for view in range(len(self.views.names)) if self.views.relation(view) is None)
+        shares = {layer.network_share for layer in self.layers if layer.network_share > 0}
+        return {share: Smoothing(self.views, members, share) for share in shares}
+
+    def _smoothed(self, network_share: float) -> Views:
+        """The views with rows smoothed along the networks; all entities have one."""
+        smoothing = self._smoothings[network_share]
+        matrices = list(self.views.matrices)
+        for view, Y in zip(smoothing.members, smoothing.matrices, strict=True):
+            matrices[view] = Y
+        return replace(self.views, matrices=tuple(matrices), present=())
+
+    def _new_rows(self, new: Views, rows: NDArray[np.intp], network_share: float) -> Views:
+        """Some of the new rows, smoothed along their edges to the fitted entities if the layer was learned from such rows."""
+        if network_share == 0:
+            present = tuple(np.flatnonzero(new.mask(view)[rows]) for view in range(len(new.names)))
+            gaps = tuple(None if own is None else own[rows] for own in new.gaps)
+            return replace(new, matrices=tuple(X[rows] for X in new.matrices), present=present, index=None, gaps=gaps)
+        smoothing = self._smoothings[network_share]
+        matrices = [X[rows] for X in new.matrices]
+        present_in = [new.mask(view)[rows] for view in range(len(new.names))]
+        for view, (Y, present_rows) in zip(smoothing.members, smoothing.of_new(new, rows), strict=True):
+            matrices[view], present_in[view] = Y, present_rows
+        return replace(new, matrices=tuple(matrices), present=tuple(map(np.flatnonzero, present_in)), index=None, gaps=())
 
     @cached_property
     def _spaces(self) -> dict[Any, tuple[Matrix, Rows]]:
@@ -159,11 +191,13 @@ class Placement:
     def _width(self, layer: Layer) -> int:
         """Return the number of fitted rows that a new row is first compared with."""
         n = layer.own_potentials.size
+        if any(self.views.relation(view) is not None for view in layer.views):
+            return n
         return n if n <= ALL_ROWS or self._has_missing(layer) or self._has_gaps(layer) else min(n, n_listed(layer))
 
     def _has_missing(self, layer: Layer) -> bool:
         """Whether some entities of a layer of several views are missing from some, so that pairs differ in the views they share."""
-        if len(layer.views) == 1 or self.views.complete:
+        if len(layer.views) == 1 or self.views.complete or layer.network_share > 0:
             return False
         return layer.nodes is None or not np.isin(layer.nodes, self.in_all).all()
 
@@ -172,61 +206,58 @@ class Placement:
         given = (self.views,) if new is None else (self.views, new)
         return any(views.missing_cells(view) is not None for views in given for view in layer.views)
 
-    def _view_distances(self, view: int, new: Views, rows: NDArray[np.intp]) -> NDArray[np.float64]:
-        """Squared distances of new rows to all entities in one view."""
-        gaps, X = new.missing_cells(view), new.matrices[view][rows]
-        if gaps is None and self.views.missing_cells(view) is None:
-            return dense_distances(X, self.views.matrices[view])
-        if view not in self._gapped:
-            self._gapped[view] = whole_space(self.views, view)
-        return self._gapped[view].distances_from(X.toarray() if sparse.issparse(X) else X, None if gaps is None else gaps[rows])
-
     @cached_property
     def _gapped(self) -> dict[int, Gapped]:
         return {}
 
-    def _distances_with_gaps(self, layer: Layer, new: Views, rows: NDArray[np.intp], pattern: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """Sum squared distances over the views that new rows have; missing ones are assumed to add the mean distance of the others."""
-        nodes = slice(None) if layer.nodes is None else layer.nodes
-        views = [(view, factor) for view, factor, has in zip(layer.views, layer.factors, pattern, strict=True) if has]
-        total = np.zeros((rows.size, self.views.n_rows))
-        for view, factor in views:
-            total += factor**2 * self._view_distances(view, new, rows)
-        return len(pattern) / len(views) * total[:, nodes]
+    def _network_edges(self, place: int, new: Views, rows: NDArray[np.intp]) -> Iterator[NetworkEdges]:
+        """Yield the edges of new rows in the layer of a network, for those that have any."""
+        layer = self.layers[place]
+        view = layer.views[0]
+        chosen = np.flatnonzero(new.mask(view)[rows])
+        if chosen.size:
+            fitted = FittedNetwork(self.views.matrices[view], layer.nodes)
+            batch = Batch(place, layer, float(self.beta[place]), rows.size, self.embedding.shape[0], False)
+            yield NetworkEdges(batch, chosen, new.matrices[view][rows[chosen]], fitted)
 
-    def _possible_edges(self, place: int, new: Views, rows: NDArray[np.intp], all_nodes: bool) -> Iterator[NewEdges]:
+    def _possible_edges(self, place: int, new: Views, rows: NDArray[np.intp], all_nodes: bool) -> Iterator[NewEdges | NetworkEdges]:
         """Yield the possible edges from new rows to one layer, for each set of views that new rows have."""
         layer = self.layers[place]
-        observed = np.column_stack([new.mask(view)[rows] for view in layer.views])
+        if layer.role == "view" and layer.views[0] in self.views.networks:
+            yield from self._network_edges(place, new, rows)
+            return
+        of_batch = self._new_rows(new, rows, layer.network_share)
+        observed = np.column_stack([of_batch.mask(view) for view in layer.views])
         for pattern in np.unique(observed, axis=0):
             chosen = np.flatnonzero((observed == pattern).all(axis=1))
             if not pattern.any():
                 continue
             batch = Batch(place, layer, float(self.beta[place]), rows.size, self.embedding.shape[0], all_nodes)
             if self._has_missing(layer):
-                yield batch.edges_to_all(chosen, self._distances_with_missing(layer, new, rows[chosen], pattern))
-                continue
-            if self._has_gaps(layer, new):
-                yield batch.edges_to_all(chosen, self._distances_with_gaps(layer, new, rows[chosen], pattern))
+                yield batch.edges_to_all(chosen, self._distances_with_missing(layer, of_batch, chosen, pattern))
                 continue
             views = [(view, factor) for view, factor, has in zip(layer.views, layer.factors, pattern, strict=True) if has]
-            (X, fitted), new_X = self._fitted_rows(views, layer.nodes), _side_by_side(new, views, rows[chosen])
+            if self._of_all_pairs(layer, views, of_batch):
+                yield batch.edges_to_all(chosen, len(pattern) / len(views) * self._summed_distances(views, layer.nodes, of_batch, chosen))
+                continue
+            (X, fitted), new_X = self._fitted_rows(views, layer.nodes, layer.network_share), _side_by_side(of_batch, views, chosen)
             factor = len(pattern) / len(views)  # missing views are assumed to add the mean distance of the others
             if self._width(layer) == X.shape[0]:
                 yield batch.edges_to_all(chosen, factor * dense_distances(new_X, X))
             else:
                 yield from batch.edges_to_nearest(chosen, fitted, X, new_X, factor)
 
-    def _with_consensus_costs(self, edges: NewEdges, new: Views, rows: NDArray[np.intp]) -> NewEdges:
+    def _with_consensus_costs(self, edges: NewEdges | NetworkEdges, new: Views, rows: NDArray[np.intp]) -> NewEdges | NetworkEdges:
         """Add the share of the costs of the consensus that the layer was learned with."""
-        if edges.layer.consensus_share == 0:
+        if isinstance(edges, NetworkEdges) or edges.layer.consensus_share == 0:
             return edges
         consensus = next(layer for layer in self.layers if layer.role == "consensus")
         costs = np.empty(edges.costs.shape)
-        observed = np.column_stack([new.mask(view)[rows[edges.rows]] for view in consensus.views])
+        of_batch = self._new_rows(new, rows, consensus.network_share)
+        observed = np.column_stack([of_batch.mask(view)[edges.rows] for view in consensus.views])
         for pattern in np.unique(observed, axis=0):
             chosen = np.flatnonzero((observed == pattern).all(axis=1))
-            costs[chosen] = self._consensus_costs(consensus, new, rows[edges.rows[chosen]], pattern, edges.entities[chosen])
+            costs[chosen] = self._consensus_costs(consensus, of_batch, edges.rows[chosen], pattern, edges.entities[chosen])
         return edges.with_added(edges.layer.consensus_share * costs)
 
     def _consensus_costs(
@@ -237,10 +268,11 @@ class Placement:
         if self._has_missing(consensus):
             return listed_costs(scaling, self._distances_with_missing(consensus, new, rows, pattern), entities)
         entities = entities if consensus.nodes is None else np.searchsorted(consensus.nodes, entities)
-        if self._has_gaps(consensus, new):
-            return listed_costs(scaling, self._distances_with_gaps(consensus, new, rows, pattern), entities)
         views = [(view, factor) for view, factor, has in zip(consensus.views, consensus.factors, pattern, strict=True) if has]
-        (X, fitted), new_X = self._fitted_rows(views, consensus.nodes), _side_by_side(new, views, rows)
+        if self._of_all_pairs(consensus, views, new):
+            distances = len(pattern) / len(views) * self._summed_distances(views, consensus.nodes, new, rows)
+            return listed_costs(scaling, distances, entities)
+        (X, fitted), new_X = self._fitted_rows(views, consensus.nodes, consensus.network_share), _side_by_side(new, views, rows)
         factor = len(pattern) / len(views)
         distances = factor * distances_to(X, new_X, entities)
         if scaling is None:
@@ -249,12 +281,41 @@ class Placement:
         own = LocalScaling.from_lists(nearest, factor * apart, scaling.floor_share, among=scaling)
         return scaling.costs_between(own, entities, distances)
 
+    def _of_all_pairs(self, layer: Layer, views: Sequence[tuple[int, float]], new: Views) -> bool:
+        """Whether distances of a layer are taken pair by pair: some of its views have no rows, or rows with missing cells."""
+        return self._has_gaps(layer, new) or any(self.views.relation(view) is not None for view, _ in views)
+
+    def _summed_distances(
+        self, views: Sequence[tuple[int, float]], nodes: NDArray[np.intp] | None, new: Views, rows: NDArray[np.intp]
+    ) -> NDArray[np.float64]:
+        """Sum the squared distances over views some of which have no complete rows; infinite where a pair is not given."""
+        total = np.zeros((rows.size, self.views.n_rows))
+        for view, factor in views:
+            total += factor**2 * self._distances_in(view, new, rows)
+        return total if nodes is None else total[:, nodes]
+
+    def _distances_in(self, view: int, new: Views, rows: NDArray[np.intp]) -> NDArray[np.float64]:
+        """The squared distances of new rows of one view to all fitted ones."""
+        X, gaps = new.matrices[view][rows], new.missing_cells(view)
+        if self.views.relation(view) is None:
+            if gaps is None and self.views.missing_cells(view) is None:
+                return dense_distances(X, self.views.matrices[view])
+            if view not in self._gapped:
+                self._gapped[view] = gapped_space(self.views, view)
+            return self._gapped[view].distances_from(X.toarray() if sparse.issparse(X) else X, None if gaps is None else gaps[rows])
+        if not sparse.issparse(X):
+            return np.asarray(X)
+        entries = sparse.coo_array(X)
+        distances = np.full(X.shape, np.inf)
+        distances[entries.coords] = entries.data
+        return distances
+
     def _distances_with_missing(self, layer: Layer, new: Views, rows: NDArray[np.intp], pattern: NDArray[np.bool_]) -> NDArray[np.float64]:
         """Sum squared distances over the views; a view that one of two rows lacks adds the same constant as in the consensus layer."""
         total = np.zeros((rows.size, self.views.n_rows))
         for view, factor, has in zip(layer.views, layer.factors, pattern, strict=True):
             observed = self.views.mask(view)
-            distances = self._view_distances(view, new, rows) * factor**2 if has else 0.0
+            distances = self._distances_in(view, new, rows) * factor**2 if has else 0.0
             total += np.where(observed, distances, 2 * UNKNOWN) if has else 2 * UNKNOWN
         return total
 

@@ -102,12 +102,21 @@ class Explanation:
 
 
 def explain_clusters(views: Views, labels: NDArray[np.intp], n_clusters: int, names: Sequence[Sequence[str]]) -> Explanation:
-    """Compare every cluster with all other entities in every feature; views without observed rows are left out."""
-    parts = [_explain_view(views, view, labels, n_clusters, names[view]) for view in range(len(views.names)) if views.mask(view).any()]
+    """Compare every cluster with all other entities in every feature; networks and views without observed rows are left out."""
+    shown = [view for view in range(len(views.names)) if views.relation(view) is None and views.mask(view).any()]
+    if not shown:
+        return no_features()
+    parts = [_explain_view(views, view, labels, n_clusters, names[view]) for view in shown]
     columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
     effects = np.nan_to_num(np.abs(columns["effect_size"]), nan=-1.0, posinf=np.inf)
     order = np.lexsort((-effects, columns["cluster"]))
     return Explanation(**{name: values[order] for name, values in columns.items()})
+
+
+def no_features() -> Explanation:
+    """The table where no view has features."""
+    kinds = {"view": object, "feature": object, **dict.fromkeys(("cluster", "n_inside", "n_outside", "column"), np.intp)}
+    return Explanation(**{field.name: np.empty(0, dtype=kinds.get(field.name, np.float64)) for field in fields(Explanation)})
 
 
 def _explain_view(views: Views, view: int, labels: NDArray[np.intp], n_clusters: int, names: Sequence[str]) -> dict[str, NDArray[Any]]:
@@ -197,7 +206,9 @@ def check_feature_names(views: Views, given: Any) -> list[list[str]]:
 
 def _names_of(views: Views, view: int) -> list[str]:
     columns = views.columns[view] if views.columns else None
-    return [f"column {column}" for column in range(views.matrices[view].shape[1])] if columns is None else list(columns)
+    width = views.matrices[view].shape[1]
+    named = columns is not None and len(columns) == width  # not where columns were replaced by indicators of their values
+    return list(columns or ()) if named else [f"column {column}" for column in range(width)]
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from rmgl.edges import PairList, Vector
-from rmgl.edges.space import Blocks
+from rmgl.edges.space import Blocks, Listed, Square
 
 
 def outlier_scores(
@@ -42,10 +42,10 @@ def outlier_scores(
 
 
 def mean_lengths(X: Any, adjacency: sparse.csr_array) -> Vector:
-    """The mean squared distance of every node to its neighbors in a layer, by edge weight. X is a matrix, or a space."""
+    """The mean squared distance of every node to its neighbors in a layer, by edge weight. X is a matrix of rows, or a space."""
     adjacency = adjacency.copy()
     edges = PairList(adjacency)
-    lengths = (X.measure(edges) if isinstance(X, Blocks) else edges.measure(X)) * adjacency.data
+    lengths = (X.measure(edges) if isinstance(X, Square | Listed | Blocks) else edges.measure(X)) * adjacency.data
     degrees: Vector = adjacency.sum(axis=1)
     totals: Vector = sparse.csr_array((lengths, adjacency.indices, adjacency.indptr), shape=adjacency.shape).sum(axis=1)
     return totals / np.where(degrees > 0, degrees, 1.0)

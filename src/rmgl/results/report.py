@@ -106,6 +106,10 @@ class Report:
     """The rule by which views were weighted."""
     consensus_rule: str = "overlap"
     """The rule by which it was decided whether there is a consensus layer."""
+    network_share: float = 0.0
+    """The share of the neighbors in the networks in the rows that the consensus was learned from (0: rows are as they are)."""
+    given_pairs: bool = False
+    """Whether a layer was learned on the pairs of a network or of sparse distances, which has no others."""
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -116,6 +120,11 @@ class Report:
         lines = [f"alpha: solved for {self.n_neighbors} edges a node on average, on squared distances {units}."]
         if self.consensus:
             lines.append("A consensus layer is learned from all views side by side.")
+            if self.network_share > 0:
+                lines.append(
+                    "Networks have no rows: for the consensus, those of the other views are smoothed along the networks, a share of "
+                    f"{self.network_share:.2f} being that of the neighbors."
+                )
         if len(self.views) == 1:
             return lines
         reference = "all views side by side" if self.consensus else "all layers"
@@ -131,7 +140,9 @@ class Report:
                 )
         else:
             lines.append("Weights: the same for all views." if self.weighing == "equal" else f"Weights: by the rule {self.weighing}.")
-        if not self.consensus and self.consensus_rule == "overlap":
+        if not self.consensus and all(view.scale.startswith("network") for view in self.views):
+            lines.append("No consensus layer is learned: all views are networks.")
+        elif not self.consensus and self.consensus_rule == "overlap":
             lines.append("No consensus layer is learned: entities have too few views in common, or are too many.")
         elif not self.consensus:
             lines.append(f"No consensus layer is learned, by the rule {self.consensus_rule!r}.")
@@ -185,7 +196,11 @@ class Report:
         for view in self.views:
             rough = "" if view.roughness is None else f"{view.roughness:.3f}"
             lines.append(f"{view.name:12s} {view.alpha:9.4g} {view.beta:9.4g} {view.edges_per_node:10.1f} {view.weight:7.3f} {rough:>9s}")
-        proof = "the exact solutions over all pairs" if self.exact else "exact among approximate or given candidates only"
+        proof = (
+            f"the exact solutions over all{' given' if self.given_pairs else ''} pairs"
+            if self.exact
+            else "exact among approximate or given candidates only"
+        )
         lines.append(f"Layers: {proof}, KKT residual {self.kkt_residual:.0e}; alternation {'' if self.converged else 'not '}converged.")
         lines.append(
             f"Evidence in the common graph: relative gap after eigenvalue {self.n_clusters}: {self.eigengap:.2f}; "
@@ -212,7 +227,9 @@ def weak_points(report: Report, smallest: int) -> list[str]:
         found += [
             f"view {view.name!r} has {view.edges_per_node:.1f} edges a node, not {report.n_neighbors}: no alpha gives as many"
             for view in views
-            if abs(view.edges_per_node / report.n_neighbors - 1) > OFF and report.n_rows > 3 * report.n_neighbors
+            if abs(view.edges_per_node / report.n_neighbors - 1) > OFF
+            and report.n_rows > 3 * report.n_neighbors
+            and not view.scale.startswith("network")
         ]
     found += [f"view {view.name!r}: {doubt}" for view in views if view.gaps is not None for doubt in view.gaps.doubts()]
     if report.eigengap < SMALL_GAP:
@@ -243,14 +260,17 @@ def make_report(
     fragments: NDArray[np.intp],
     n_rows: int,
     index: NDArray[Any] | None,
+    recognized: Sequence[str],
     random_state: np.random.RandomState,
 ) -> Report:
     """The report of a fit. `n_rows` and `index` are the number and the names of all entities, also of those that are placed later.
 
+    Views whose names are in `recognized` were given as features and look like networks.
+
     Evidence is taken from the graph of the choice, or else from the layers themselves.
     """
     graph = weighted_sum([layer.adjacency for layer in layers], beta.tolist()) if choice.graph is None else choice.graph
-    given = np.array([layer.given for layer in layers])
+    given = np.array([layer.role == "neighbors" for layer in layers])
     number, rules = choice.number, policy.named()
     refits = second_answers(layers, beta, labels, embedding, random_state, automatic and policy.unit_rows)
     report = Report(
@@ -276,9 +296,16 @@ def make_report(
         local_scaling=policy.local_scaling,
         weighing=str(rules.weighing),
         consensus_rule=str(rules.consensus),
+        network_share=max(layer.network_share for layer in layers),
+        given_pairs=any(layer.candidates in ("given edges", "given pairs") for layer in layers),
     )
     sizes = np.bincount(labels, minlength=choice.n_clusters)
     weak = weak_points(report, int(sizes.min()))
+    weak += [
+        f"view {name!r} looks like a network (square, symmetric, mostly zeros, no negative entry, nothing on the diagonal), but its rows "
+        "were compared as features: if it is one, give it as rmgl.Network(...), or with --network on the command line"
+        for name in recognized
+    ]
     alone = unconnected(layers, beta)
     if alone.size:
         weak.append(about_unconnected(among_all(alone, choice), index))

@@ -19,8 +19,8 @@ from rmgl.model.alternate import HISTORY, HistoryRow
 from rmgl.results.report import Report
 from rmgl.storage.earlier_models import upgraded
 from rmgl.views.check_view import LARGEST_VALUE
-from rmgl.views.scaling import SCALES, Scaler
-from rmgl.views.views import Views, sound_gaps
+from rmgl.views.scaling import METRICS, SCALES, Scaler
+from rmgl.views.views import Views, check_relation, sound_gaps
 
 FORMAT = "rmgl model"
 FloatArray: TypeAlias = NDArray[np.float64]
@@ -130,6 +130,14 @@ def check_attributes(attributes: dict[str, Any]) -> None:
         raise Unsound(f"{fitted.index_.size} row labels for {n} rows")
     for layer in fitted.layers_:
         check_fitted_layer(layer, n, n_views)
+    if any(layer.network_share for layer in fitted.layers_) and not views.networks:
+        raise Unsound("a layer was learned along networks that the model does not have")
+    if any(layer.given and layer.role == "view" and layer.views[0] not in views.networks for layer in fitted.layers_):
+        raise Unsound("the layer of a view is given, but the view is no network")
+    if any(layer.network_share and views.relation(view) is not None for layer in fitted.layers_ for view in layer.views):
+        raise Unsound("a layer was learned along networks from a view that has no rows")
+    if any(view in views.networks for layer in fitted.layers_ if layer.role != "view" for view in layer.views):
+        raise Unsound("a layer of all views side by side has a network among them")
     if any(layer.consensus_share for layer in fitted.layers_) and all(layer.role != "consensus" for layer in fitted.layers_):
         raise Unsound("a layer was learned with a consensus that the model does not have")
     consensus = next((layer.nodes for layer in fitted.layers_ if layer.role == "consensus"), None)
@@ -173,10 +181,12 @@ def check_numbers(what: str, values: Any, shape: tuple[int, ...]) -> None:
 
 def check_loaded_views(views: Views, scalers: Sequence[Scaler]) -> None:
     """Raise an error unless the views of a model file have the same rows, and the scalers match their columns."""
-    for what, parts in (("observed rows", views.present), ("missing cells", views.gaps), ("encodings", views.encodings)):
+    kinds = (("missing cells", views.gaps), ("encodings", views.encodings), ("kinds", views.relations))
+    for what, parts in (("observed rows", views.present), *kinds):
         if parts and len(parts) != len(views.names):
             raise ValueError(f"{what} are given for {len(parts)} of {len(views.names)} views")
     for view, (name, X, scaler) in enumerate(zip(views.names, views.matrices, scalers, strict=True)):
+        check_relation(name, X, views.relation(view), views.n_rows)
         rows = views.observed_rows(view)
         if sparse.issparse(X):
             check_numbers(f"view {name!r}", sound_sparse(f"view {name!r}", X, (views.n_rows, X.shape[1])).data, (X.nnz,))
@@ -190,7 +200,12 @@ def check_loaded_views(views: Views, scalers: Sequence[Scaler]) -> None:
         if rows is not None:
             sound_indices(f"the rows of view {name!r}", rows, views.n_rows)
         columns = [column for column in (scaler.largest, scaler.shift, scaler.span) if column is not None]
-        if scaler.name not in SCALES or len(columns) not in (0, 3) or any(column.shape != (X.shape[1],) for column in columns):
+        known = scaler.name in SCALES or scaler.name in METRICS
+        if scaler.levels is not None and (scaler.name != "hamming" or X.shape[1] != sum(level.size + 1 for level in scaler.levels)):
+            raise ValueError(f"the values of view {name!r} do not match its {X.shape[1]} columns")
+        for level in scaler.levels or ():
+            sound_numbers(f"the values of view {name!r}", level, (None,))
+        if not known or len(columns) not in (0, 3) or any(column.shape != (X.shape[1],) for column in columns):
             raise ValueError(f"the scaler of view {name!r} does not match its {X.shape[1]} columns")
         if scaler.rooted is not None and (scaler.rooted.dtype != bool or scaler.rooted.shape != (X.shape[1],) or sparse.issparse(X)):
             raise ValueError(f"the scaler of view {name!r} takes square roots of columns that it does not have")

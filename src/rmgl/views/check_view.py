@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from rmgl.checks import sound_sparse
 from rmgl.views.columns import Encoding, fit_encoding, is_table, plain_numbers
 from rmgl.views.incomplete import without_missing
 from rmgl.views.matrix import Matrix
+from rmgl.views.relations import Relation
 from rmgl.views.scaling import column_ends
 
 LARGEST_VALUE = 1e70
@@ -32,7 +33,28 @@ def is_collection_of_views(data: Any) -> bool:
         return True
     if not isinstance(data, list | tuple):
         return False
-    return not data or any(hasattr(item, "shape") or hasattr(item, "__array__") or _nesting(item) >= 2 for item in data)
+    return not data or any(
+        is_square_view(item) or hasattr(item, "shape") or hasattr(item, "__array__") or _nesting(item) >= 2 for item in data
+    )
+
+
+@runtime_checkable
+class SquareView(Protocol):
+    """A network or a matrix of distances (`rmgl.Network`, `rmgl.Precomputed`)."""
+
+    def to_view(self, name: str, observed: NDArray[np.bool_] | None) -> tuple[Matrix, NDArray[np.intp] | None, Relation]:
+        """The square matrix, the indices of the entities that are in it (None: all), and how it is to be read."""
+
+
+def check_square_view(name: str, view: SquareView, observed: NDArray[np.bool_] | None) -> CheckedView:
+    """A network or a matrix of distances as one view."""
+    matrix, rows, relation = view.to_view(name, observed)
+    return CheckedView(matrix, rows, None, None, relation)
+
+
+def is_square_view(item: Any) -> bool:
+    """Whether a view is a network or a matrix of distances (`rmgl.Network`, `rmgl.Precomputed`)."""
+    return isinstance(item, SquareView)
 
 
 def _nesting(item: Any) -> int:
@@ -55,6 +77,8 @@ class CheckedView:
     """Which cells of observed rows are missing (None: none)."""
     encoding: Encoding | None
     """How the columns of a table became numbers (None: they were numbers)."""
+    relation: Relation | None = None
+    """How a square matrix is to be read (None: the view has rows of features)."""
 
 
 NUMBERS = Encoding(())

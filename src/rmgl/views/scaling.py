@@ -36,10 +36,19 @@ class Scaler:
     unit: bool = False
     rooted: NDArray[np.bool_] | None = None
     """The columns whose square roots are taken, if `roots` (None: all)."""
+    centered: bool = False
+    """Whether the mean of each row is subtracted from it before it gets length one."""
+    levels: tuple[Vector, ...] | None = None
+    """The values of each column, in order, where all that counts is whether two values are the same (None: columns are numbers)."""
 
     def __call__(self, X: Matrix) -> Matrix:
         """Scale the rows that the scaler was fitted to, or new ones. Returns a copy, or X itself if the scaling changes nothing."""
+        if self.levels is not None:
+            return _indicators(X, self.levels)
         X = _roots(X, self.rooted) if self.roots else X
+        if self.centered:
+            X = X.toarray() if sparse.issparse(X) else X
+            X = X - X.mean(axis=1, keepdims=True)
         if self.largest is not None and self.shift is not None and self.span is not None:
             if sparse.issparse(X):
                 X = _divide_columns(_divide_columns(X, self.largest), self.span)
@@ -49,8 +58,8 @@ class Scaler:
 
 
 def fit_scaler(name: str, X: Matrix) -> Scaler:
-    """Fit the scaler of that name to a view."""
-    return SCALES[name](X)
+    """Fit the scaler of that name, or for the metric of that name, to a view."""
+    return {**SCALES, **METRICS}[name](X)
 
 
 def fit_mixed(name: str, X: Matrix, encoding: Encoding) -> Scaler:
@@ -114,6 +123,26 @@ def hellinger(X: Matrix) -> Scaler:
 SCALES = {"minmax": minmax, "root": root, "hellinger": hellinger, "unit": unit, "standard": standard, "none": none}
 MIXED_SCALES = ("minmax", "root", "standard", "none")
 """The scales of tables whose columns are not all numbers."""
+
+
+def cosine(X: Matrix) -> Scaler:
+    """Rows of length one: squared distances are 2 (1 - cosine)."""
+    return Scaler("cosine", unit=True)
+
+
+def correlation(X: Matrix) -> Scaler:
+    """Rows of mean zero and length one: squared distances are 2 (1 - correlation)."""
+    return Scaler("correlation", unit=True, centered=True)
+
+
+def hamming(X: Matrix) -> Scaler:
+    """Indicators of the values of every column: squared distances are the share of columns that differ."""
+    columns = X.toarray() if sparse.issparse(X) else X
+    return Scaler("hamming", levels=tuple(np.unique(column) for column in columns.T))
+
+
+METRICS = {"cosine": cosine, "correlation": correlation, "hellinger": hellinger, "hamming": hamming}
+"""Distances that are Euclidean after a transformation of the rows."""
 
 COUNT_COLUMNS = 100
 COUNT_ZEROS = 0.7
@@ -213,6 +242,19 @@ def _bounded_columns(X: Matrix) -> tuple[Matrix, Vector, Vector, Vector]:
     largest[largest == 0] = 1.0
     X = _divide_columns(X, largest) if sparse.issparse(X) else X / largest
     return X, largest, low / largest, high / largest
+
+
+def _indicators(X: Matrix, levels: tuple[Vector, ...]) -> sparse.csr_array:
+    """One column for every value of every column, and one for values that were not there at the fit; rows differ in 1/D a column."""
+    columns = X.toarray() if sparse.issparse(X) else X
+    starts = np.concatenate([[0], np.cumsum([known.size + 1 for known in levels])])
+    places = np.empty(columns.shape, dtype=np.int64)
+    for at, (column, known) in enumerate(zip(columns.T, levels, strict=True)):
+        place = np.minimum(np.searchsorted(known, column), known.size - 1)
+        places[:, at] = starts[at] + np.where(known[place] == column, place, known.size)
+    n, width = columns.shape
+    pointers = width * np.arange(n + 1)
+    return sparse.csr_array((np.full(n * width, np.sqrt(0.5 / width)), places.ravel(), pointers), shape=(n, int(starts[-1])))
 
 
 def _dense(v: Any) -> Vector:

@@ -17,14 +17,17 @@ from scipy import sparse
 
 from rmgl.archive.records import record
 from rmgl.checks import Unsound, sound_indices, sound_numbers, sound_sparse
+from rmgl.running.memory import require_memory
 from rmgl.views.check_view import (
     NUMBERS,
     check_same_rows,
     check_spread,
+    check_square_view,
     check_view,
     column_names,
     has_row_labels,
     is_collection_of_views,
+    is_square_view,
     row_labels,
 )
 from rmgl.views.column_blocks import split_columns
@@ -32,7 +35,8 @@ from rmgl.views.columns import Encoding, as_table, left_out_sentence
 from rmgl.views.incomplete import aligned, check_observed, named_rows, refuse_gaps
 from rmgl.views.matrix import Matrix, padded
 from rmgl.views.per_view import per_view
-from rmgl.views.scaling import SCALES, Scaler, choose_mixed, choose_scale, fit_mixed, fit_scaler
+from rmgl.views.relations import Relation, binary, jaccard_distances, looks_like_network
+from rmgl.views.scaling import METRICS, SCALES, Scaler, choose_mixed, choose_scale, fit_mixed, fit_scaler
 
 EMPTY_COLUMNS = 10
 """A row of zeros is taken as missing only in views of at least so many columns: in a narrow view zeros are ordinary values."""
@@ -72,6 +76,8 @@ class Views:
     """Which cells of each view are missing from observed rows (None: none); empty if no view has such cells. They are zero."""
     encodings: tuple[Encoding | None, ...] = ()
     """How the columns of each table became numbers (None: they were numbers); empty if all views are numbers."""
+    relations: tuple[Relation | None, ...] = ()
+    """How the square matrices of networks and distances are to be read (None: the view has rows of features); empty if all have rows."""
 
     @classmethod
     def of(
@@ -122,10 +128,15 @@ class Views:
         if align is not None:
             if observed is not None:
                 raise ValueError("observed= cannot be combined with align=, which changes the order of the rows: use one of them")
-            named = aligned(named, align)
+            tables = dict(aligned([(name, X) for name, X in named if not is_square_view(X)], align))
+            named = [(name, tables.get(name, X)) for name, X in named]
+        named, index = with_nodes_placed(named, index)
         masks = check_observed(observed, names, next((X.index for _, X in named if has_row_labels(X)), None))
         fitted = {} if encodings is None else {name: NUMBERS if how is None else how for name, how in encodings.items()}
-        checked = [check_view(name, X, mask, least, fitted.get(name)) for (name, X), mask in zip(named, masks, strict=True)]
+        checked = [
+            check_square_view(name, X, mask) if is_square_view(X) else check_view(name, X, mask, least, fitted.get(name))
+            for (name, X), mask in zip(named, masks, strict=True)
+        ]
         matrices = tuple(view.matrix for view in checked)
         check_same_rows(named, matrices)
         found = columns or column_names(named)
@@ -140,13 +151,17 @@ class Views:
             found,
             gaps=where_any(view.gaps for view in checked),
             encodings=where_any(view.encoding for view in checked),
+            relations=where_any(view.relation for view in checked),
         )
         views.check_entities(least, everyone)
         return views
 
     def checked(self, least: int = 2, everyone: bool = True) -> Views:
         """Check views that users pass back, whose arrays may have been changed since, and return them."""
+        if self.relations and len(self.relations) != len(self.names):
+            raise Unsound(f"{len(self.relations)} kinds for {len(self.names)} views: make the views again from your data")
         for view, (name, X) in enumerate(zip(self.names, self.matrices, strict=True)):
+            check_relation(name, X, self.relation(view), self.n_rows)
             if sparse.issparse(X):
                 sound_numbers(f"view {name!r}", sound_sparse(f"view {name!r}", X).data, (None,))
             else:
@@ -182,8 +197,23 @@ class Views:
 
     @property
     def n_features(self) -> int:
-        """Number of columns of all views together."""
-        return sum(X.shape[1] for X in self.matrices)
+        """Number of columns of all views of features together."""
+        return sum(X.shape[1] for view, X in enumerate(self.matrices) if self.relation(view) is None)
+
+    def relation(self, view: int) -> Relation | None:
+        """How the square matrix of a view is to be read (None: the view has rows of features)."""
+        return self.relations[view] if self.relations else None
+
+    @property
+    def networks(self) -> tuple[int, ...]:
+        """The views that are networks."""
+        return tuple(view for view, relation in enumerate(self.relations) if relation is not None and relation.is_network)
+
+    @property
+    def recognized(self) -> tuple[str, ...]:
+        """The names of views that were given as features and look like networks."""
+        features = [view for view in range(len(self.names)) if self.relation(view) is None]
+        return tuple(self.names[view] for view in features if looks_like_network(self.matrices[view]))
 
     @property
     def complete(self) -> bool:
@@ -204,7 +234,9 @@ class Views:
     def own(self, view: int) -> Matrix:
         """The matrix of a view without its missing rows."""
         rows = self.observed_rows(view)
-        return self.matrices[view] if rows is None else self.matrices[view][rows]
+        if rows is None:
+            return self.matrices[view]
+        return self.matrices[view][rows] if self.relation(view) is None else self.matrices[view][rows][:, rows]
 
     def missing_cells(self, view: int) -> NDArray[np.bool_] | None:
         """Which cells of a view are missing from its observed rows (None: none)."""
@@ -253,7 +285,26 @@ class Views:
         present = () if all(rows.size == entities.size for rows in present) else present
         index = None if self.index is None else self.index[entities]
         gaps = tuple(None if own is None else own[entities] for own in self.gaps)
-        return replace(self, matrices=tuple(X[entities] for X in self.matrices), present=present, index=index, n_empty=(), gaps=gaps)
+        matrices = tuple(X[entities] if self.relation(view) is None else X[entities][:, entities] for view, X in enumerate(self.matrices))
+        return replace(self, matrices=matrices, present=present, index=index, n_empty=(), gaps=gaps)
+
+    def of_views(self, some: Sequence[int]) -> Views:
+        """Some of the views."""
+
+        def only(values: tuple[Any, ...]) -> tuple[Any, ...]:
+            return tuple(values[view] for view in some) if values else ()
+
+        return replace(
+            self,
+            names=only(self.names),
+            matrices=only(self.matrices),
+            present=where_any(only(self.present)),
+            columns=only(self.columns),
+            n_empty=only(self.n_empty),
+            gaps=where_any(only(self.gaps)),
+            encodings=where_any(only(self.encodings)),
+            relations=where_any(only(self.relations)),
+        )
 
     @property
     def in_all(self) -> NDArray[np.intp]:
@@ -273,7 +324,12 @@ class Views:
             given = self.observed_rows(view)
             rows = np.arange(self.n_rows) if given is None else given
             left = rows[(filled | ~nonzero_anywhere)[rows]]
-            drop = X.shape[1] >= EMPTY_COLUMNS and rows.size - left.size > 1 and left.size >= max(2, LEAST_PRESENT * rows.size)
+            drop = (
+                self.relation(view) is None
+                and X.shape[1] >= EMPTY_COLUMNS
+                and rows.size - left.size > 1
+                and left.size >= max(2, LEAST_PRESENT * rows.size)
+            )
             present.append(left if drop else given)
             n_empty.append(rows.size - left.size if drop else 0)
         if not any(n_empty):
@@ -290,12 +346,18 @@ class Views:
 
         Where rows are more than columns, all matrices must be, and nearly all zeros: products of single rows are slow then.
         """
-        zeros = [1.0 if sparse.issparse(X) else 1 - np.count_nonzero(X) / X.size for X in self.matrices]
-        zeros = [share if gaps is None else 0.0 for share, gaps in zip(zeros, self.each_gaps, strict=True)]
-        if not self.wide and min(zeros) <= NEARLY_ALL_ZEROS:
+        features = [view for view in range(len(self.names)) if self.relation(view) is None]
+        if not features:
             return self
-        matrices = [sparse.csr_array(X) if share > MOSTLY_ZEROS else X for X, share in zip(self.matrices, zeros, strict=True)]
-        return replace(self, matrices=tuple(matrices))
+
+        def zeros_of(X: Matrix) -> float:
+            return 1.0 if sparse.issparse(X) else 1 - np.count_nonzero(X) / X.size
+
+        zeros = {view: zeros_of(self.matrices[view]) if self.missing_cells(view) is None else 0.0 for view in features}
+        if not self.wide and min(zeros.values()) <= NEARLY_ALL_ZEROS:
+            return self
+        matrices = tuple(sparse.csr_array(X) if zeros.get(view, 0.0) > MOSTLY_ZEROS else X for view, X in enumerate(self.matrices))
+        return replace(self, matrices=matrices)
 
     @property
     def n_missing(self) -> tuple[int, ...]:
@@ -309,7 +371,10 @@ class Views:
 
     def fit_scalers(self, scales: Sequence[str]) -> list[Scaler]:
         """Fit one scaler to the observed rows of each view."""
-        return [self._apply(view, self._fitting(view, how)) for view, how in enumerate(scales)]
+        return [
+            self._apply(view, self._fitting(view, how)) if self.relation(view) is None else Scaler("none")
+            for view, how in enumerate(scales)
+        ]
 
     def _fitting(self, view: int, how: str) -> Callable[[Matrix], Scaler]:
         encoding = self.encoding(view)
@@ -317,20 +382,79 @@ class Views:
 
     def scaled_by(self, scalers: Sequence[Scaler], check: bool = True) -> Views:
         """Scale the views by fitted scalers. `check` refuses views that are constant, or too large or small to square."""
-        matrices = tuple(self._apply(view, scaler) for view, scaler in enumerate(scalers))
-        if check:
-            for name, own, scaler in zip(self.names, matrices, scalers, strict=True):
-                check_spread(name, own, scaler.name)
-        return replace(self, matrices=tuple(self._padded(view, own) for view, own in enumerate(matrices)))
+        features = [view for view in range(len(self.names)) if self.relation(view) is None]
+        matrices = list(self.matrices)
+        for view in features:
+            own = self._apply(view, scalers[view])
+            if check:
+                check_spread(self.names[view], own, scalers[view].name)
+            matrices[view] = self._padded(view, own)
+        return replace(self, matrices=tuple(matrices))
+
+    def with_metrics(self, metric: Any) -> Views:
+        """Take the Jaccard distances of the views whose metric is "jaccard"; other metrics are a matter of scaling."""
+        relations = list(self.relations or [None] * len(self.names))
+        matrices = list(self.matrices)
+        for view, how in enumerate(self.check_metrics(metric)):
+            if how != "jaccard":
+                continue
+            advice = "use another metric, such as 'cosine', or fewer rows"
+            require_memory(32 * self.n_rows**2, f"view {self.names[view]!r}: the Jaccard distances of all pairs", advice)
+            rows = binary(self.names[view], self.matrices[view])
+            distances = jaccard_distances(rows, rows)
+            missing = ~self.mask(view)
+            distances[missing] = distances[:, missing] = 0.0
+            np.fill_diagonal(distances, 0.0)
+            if not distances.any():
+                raise ValueError(
+                    f"view {self.names[view]!r} is constant: all its rows are equal, so it cannot separate clusters; leave it out"
+                )
+            matrices[view], relations[view] = distances, Relation("jaccard", rows=rows)
+        return replace(self, matrices=tuple(matrices), relations=tuple(relations)) if any(relations) else self
+
+    def check_metrics(self, metric: Any) -> list[str]:
+        """The name of the metric of each view."""
+        metrics = per_view(metric, self.names, "metric")
+        for view, (name, how) in enumerate(zip(self.names, metrics, strict=True)):
+            if not isinstance(how, str) or how not in ("euclidean", "jaccard", *METRICS):
+                known = ", ".join(map(repr, ("euclidean", *METRICS, "jaccard")))
+                raise ValueError(f"metric={how!r} for view {name!r} is not known: use one of {known}, or rmgl.Precomputed for any other")
+            relation = self.relation(view)
+            if how not in ("euclidean", "jaccard") and relation is not None and isinstance(metric, Mapping):
+                raise ValueError(f"metric={how!r} for view {name!r}, which is no table of features: leave it at 'euclidean'")
+        return metrics
+
+    def scales_for(self, scale: Any, metric: Any) -> list[Any]:
+        """What the scale of each view is to be, or the metric that takes its place."""
+        found = per_view(scale, self.names, "scale")
+        for view, how in enumerate(self.check_metrics(metric)):
+            if how == "euclidean" or self.relation(view) is not None:
+                continue
+            if found[view] not in ("auto", how):
+                raise ValueError(
+                    f"scale={found[view]!r} and metric={how!r} are both given for view {self.names[view]!r}: the metric takes the place of "
+                    "scaling; leave scale at 'auto'"
+                )
+            found[view] = how
+        return found
 
     def choose_scales(self, scale: Any) -> list[tuple[str, str]]:
         """The name of the scale of each view, and why it was chosen."""
         scales = per_view(scale, self.names, "scale")
         for name, how in zip(self.names, scales, strict=True):
-            if not isinstance(how, str) or how not in (*SCALES, "auto"):
+            if not isinstance(how, str) or how not in (*SCALES, *METRICS, "auto"):
                 known = ", ".join(map(repr, ("auto", *SCALES)))
                 raise ValueError(f"scale={how!r} for view {name!r} is not known: use one of {known}")
-        return [self._choose_scale(view) if how == "auto" else (how, "given") for view, how in enumerate(scales)]
+        chosen = []
+        for view, (name, how) in enumerate(zip(self.names, scales, strict=True)):
+            relation = self.relation(view)
+            if relation is not None and how not in ("auto", "none") and isinstance(scale, Mapping):
+                raise ValueError(f"scale={how!r} for view {name!r}, which is no table of features: networks and distances are not scaled")
+            if relation is not None:
+                chosen.append((relation.words, f"given, not scaled: {self._described(view, relation)}"))
+            else:
+                chosen.append(self._choose_scale(view) if how == "auto" else (how, "given"))
+        return chosen
 
     def _choose_scale(self, view: int) -> tuple[str, str]:
         encoding = self.encoding(view)
@@ -346,6 +470,13 @@ class Views:
             said = [] if encoding is None else encoding.sentences()
             found.append([*said, left_out_sentence(constant, names)] if constant.size else said)
         return found
+
+    def _described(self, view: int, relation: Relation) -> str:
+        """What the square matrix of a view holds, in words."""
+        X = self.matrices[view]
+        if relation.is_network:
+            return f"{X.nnz // 2} edges"
+        return f"{relation.kind} of {X.nnz // 2} pairs" if sparse.issparse(X) else f"{relation.kind} of all pairs"
 
     def _apply(self, view: int, function: Callable[[Matrix], Any]) -> Any:
         """Apply a function to the observed rows of a view; its errors name the view."""
@@ -370,3 +501,44 @@ def sound_gaps(what: str, X: Matrix, gaps: Any) -> None:
     """Raise `Unsound` unless missing cells are marked by truth values of the shape of a dense matrix, which is zero there."""
     if sparse.issparse(X) or not isinstance(gaps, np.ndarray) or gaps.dtype != bool or gaps.shape != X.shape or X[gaps].any():
         raise Unsound(f"the missing cells of {what} do not fit its {X.shape[0]} rows and {X.shape[1]} columns, or are not zero there")
+
+
+def with_nodes_placed(named: list[tuple[str, Any]], index: NDArray[Any] | None) -> tuple[list[tuple[str, Any]], NDArray[Any] | None]:
+    """Put networks with named nodes in the order of the entities: that of the row labels or, if all views are networks, of the nodes."""
+    labels = {name: X.labels() for name, X in named if hasattr(X, "labels")}
+    if not any(labels.values()):
+        return named, index
+    known = row_labels(named) if index is None else index
+    if known is None and len(labels) == len(named) and all(labels.values()):
+        known = np.array(list(dict.fromkeys(label for own in labels.values() for label in own or ())), dtype=object)
+        index = known
+    if known is None:
+        unnamed = next(name for name, _ in named if not labels.get(name))
+        name = next(name for name, own in labels.items() if own)
+        raise ValueError(
+            f"view {name!r}: the nodes of the network have names, but the rows of view {unnamed!r} have none to match them with: give "
+            "tables with row labels, or name the nodes 0, 1, 2, ... in the order of the rows"
+        )
+    return [(name, X.placed(name, known.tolist()) if labels.get(name) else X) for name, X in named], index
+
+
+def check_relation(name: str, X: Any, relation: Relation | None, n_rows: int) -> None:
+    """Raise `Unsound` unless the matrix of a network or of distances is square, symmetric and >= 0, with a zero diagonal."""
+    if relation is None:
+        return
+    if getattr(X, "shape", None) != (n_rows, n_rows) or (relation.is_network and not sparse.issparse(X)):
+        raise Unsound(f"view {name!r} is no square matrix of a {relation.kind}")
+    entries = sound_sparse(f"view {name!r}", X) if sparse.issparse(X) else X
+    values = entries.data if sparse.issparse(entries) else entries
+    if not np.isfinite(values).all() or (values.size and values.min() < 0) or entries.diagonal().any():
+        raise Unsound(f"view {name!r} has a negative or infinite entry, or one that is not zero on its diagonal")
+    if (entries - entries.T).max() > 0:
+        raise Unsound(f"view {name!r} is not symmetric")
+    if relation.kind == "kernel":
+        sound_numbers(f"the kernel of the entities of view {name!r} with themselves", relation.loops, (n_rows,))
+    if relation.kind == "jaccard":
+        rows = sound_sparse(f"the rows of view {name!r}", relation.rows)
+        if rows.shape[0] != n_rows or not np.isin(rows.data, (0.0, 1.0)).all():
+            raise Unsound(f"the rows of view {name!r} are not {n_rows} rows of zeros and ones")
+    if not np.isfinite(relation.ceiling):
+        raise Unsound(f"the largest similarity of view {name!r} is not finite")

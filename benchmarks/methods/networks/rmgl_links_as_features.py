@@ -1,0 +1,13 @@
+"""RMGL with its defaults, the rows of the links taken as features."""
+
+ENVIRONMENT = "main"
+PACKAGES = ["rmgl", "numba"]
+WARM_UP_ROWS = 60
+QUICK = True
+RAW = True
+
+
+def cluster(views, n_clusters, seed, n_threads):
+    from rmgl import RMGL
+
+    return RMGL(n_clusters, random_state=seed, n_jobs=n_threads).fit_predict(views)

@@ -1,0 +1,19 @@
+"""Data sets with networks: a view that is square holds the weights of one, all others hold features."""
+
+from neighbor_graphs import neighbor_graphs
+from scipy import sparse
+
+
+def split(views):
+    """The views of features, and the networks."""
+    square = [X.shape[0] == X.shape[1] for X in views]
+    return [X for X, own in zip(views, square, strict=True) if not own], [X for X, own in zip(views, square, strict=True) if own]
+
+
+def all_graphs(views):
+    """Symmetric graphs for methods that know nothing else: networks as they are, and 15 nearest neighbors of unit rows of features."""
+    from sklearn.preprocessing import normalize
+
+    features, networks = split(views)
+    graphs = [sparse.csr_matrix(X) for X in networks] + [sparse.csr_matrix(graph) for graph in neighbor_graphs(map(normalize, features))]
+    return [graph - sparse.diags(graph.diagonal()) for graph in graphs]

@@ -1,0 +1,75 @@
+"""Links between documents as networks, beside their words; and multiplex networks from the data that come with networkx.
+
+Words come first, then one symmetric matrix for each network. The links of webkb lead to other pages than its own, so its networks join
+pages by the number of pages that both link to. The karate club has two layers: who met, and who met in at least three places; the women of
+Davis met at the first and at the last seven events.
+"""
+
+from functools import partial
+
+import numpy as np
+
+from benchmarks.datasets import Dataset, load
+from benchmarks.judge import Settings
+from benchmarks.methods import find_methods
+from benchmarks.prepared import keep
+from benchmarks.results import Results
+from benchmarks.suite_robustness import measure
+
+WORDS = {"cora": (1,), "citeseer": (1,), "webkb": (0,), "acm": (0,)}
+LINKS = {"cora": (0,), "citeseer": (0,), "webkb": (1, 2), "acm": (1, 2, 3, 4)}
+STRONG = 3
+EVENTS = 7
+
+
+def run(results: Results, settings: Settings, quick: bool = False, only: tuple[str, ...] = (), datasets: tuple[str, ...] = ()) -> None:
+    methods = find_methods("networks", only, quick)
+    for name in datasets or (*MULTIPLEX, *(("webkb",) if quick else WORDS)):
+        try:
+            data = MULTIPLEX[name]() if name in MULTIPLEX else documents(name)
+        except (FileNotFoundError, ImportError) as error:
+            print(f"{name} is left out: {error}")
+            continue
+        stored = keep(results.path.parent, f"networks-{name}", data)
+        for method in methods:
+            if name not in MULTIPLEX or method.name != "rmgl_words_alone":
+                results.add(partial(measure, method, stored, settings), dataset=name, method=method.name)
+
+
+def documents(name: str) -> Dataset:
+    """Words, and links as symmetric matrices with a zero diagonal."""
+    data = load(name)
+    views = list(data.views.values())
+    words = {f"words {place}": views[place] for place in WORDS[name]}
+    return Dataset(name, {**words, **{f"links {place}": network(views[place]) for place in LINKS[name]}}, data.target, "none")
+
+
+def network(X: np.ndarray) -> np.ndarray:
+    """Symmetric weights: links as they are, or the number of common links where they lead elsewhere."""
+    X = X.astype(np.float64) if X.shape[0] == X.shape[1] else X.astype(np.float64) @ X.T
+    X = (X + X.T) / 2
+    np.fill_diagonal(X, 0.0)
+    return X
+
+
+def karate() -> Dataset:
+    import networkx as nx
+
+    graph = nx.karate_club_graph()
+    weights = nx.to_numpy_array(graph)
+    target = np.array([int(graph.nodes[node]["club"] == "Officer") for node in graph])
+    return Dataset("karate", {"met": (weights > 0).astype(float), "often": weights * (weights >= STRONG)}, target, "none")
+
+
+def women() -> Dataset:
+    import networkx as nx
+    from networkx.algorithms import bipartite
+
+    graph = nx.davis_southern_women_graph()
+    names, events = graph.graph["top"], graph.graph["bottom"]
+    attended = bipartite.biadjacency_matrix(graph, names, events).toarray().astype(float)
+    layers = {"first events": network(attended[:, :EVENTS].copy()), "last events": network(attended[:, EVENTS:].copy())}
+    return Dataset("women", layers, (np.arange(len(names)) >= len(names) // 2).astype(int), "none")
+
+
+MULTIPLEX = {"karate": karate, "women": women}

@@ -1,0 +1,63 @@
+"""The layer of a given network, and the problem that learns it again near itself.
+
+With the network L0 scaled to trace N, its weights w0 and degrees d0,
+
+    alpha ||L - L0||_F^2 = alpha ||L||_F^2 - alpha sum_{i<j} (2 d0_i + 2 d0_j + 4 w0_ij) w_ij + a constant
+
+so that the layer problem with costs z_ij = c - 2 alpha (d0_i + d0_j + 2 w0_ij) has the network as its solution: at
+u_i = c / 2 - 2 alpha d0_i, every pair has (u_i + u_j - z_ij) / (4 alpha) = w0_ij, and the KKT residual is zero. The constant c makes the
+least cost zero; as all weights sum to N / 2, it changes the objective by c N / 2 and the solution not at all.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import sparse
+
+from rmgl.edges import Candidates, PairList, Vector
+from rmgl.layer.result import Layer
+from rmgl.running.threads import InParts, one_part
+
+STRENGTH = 0.25
+"""alpha times the mean weight of an edge: an edge of that weight is worth a cost of four times as much, here one."""
+
+
+def given_candidates(layer: Layer) -> Candidates:
+    """The edges of a given layer as candidate pairs, without costs."""
+    edges = PairList(layer.adjacency.copy())
+    return Candidates(edges, np.zeros(edges.indices.size), "given")
+
+
+def default_alpha(layer: Layer) -> float:
+    """The alpha at which an edge of mean weight is worth a cost of one, that of a typical neighbor in locally scaled distances."""
+    return STRENGTH / float(layer.adjacency.data.mean())
+
+
+def network_candidates(layer: Layer, alpha: float, two_steps: bool = False, in_parts: InParts = one_part) -> Candidates:
+    """The edges of a network, scaled as a layer, as candidate pairs with the costs that have it as solution.
+
+    With `two_steps`, pairs with a common neighbor are candidates, too.
+    """
+    pattern = sparse.csr_array(layer.adjacency, copy=True)
+    if two_steps:
+        pattern = with_two_steps(pattern)
+    pattern.sort_indices()
+    edges = PairList(pattern, in_parts)
+    costs = costs_of(alpha, layer.degrees, pattern)
+    return Candidates(edges, costs - costs.min(), "given edges")
+
+
+def costs_of(alpha: float, degrees: Vector, pattern: sparse.csr_array) -> Vector:
+    """-2 alpha (d0_i + d0_j + 2 w0_ij) for every entry of the pattern, which holds w0."""
+    rows = np.repeat(np.arange(pattern.shape[0]), np.diff(pattern.indptr))
+    costs: Vector = -2 * alpha * (degrees[rows] + degrees[pattern.indices] + 2 * pattern.data)
+    return costs
+
+
+def with_two_steps(graph: sparse.csr_array) -> sparse.csr_array:
+    """A graph with an entry of zero for all pairs of nodes that have a common neighbor and no edge."""
+    edges, reached = sparse.coo_array(graph), sparse.coo_array(graph @ graph)
+    off = reached.coords[0] != reached.coords[1]
+    pairs = [np.concatenate([own, found[off]]) for own, found in zip(edges.coords, reached.coords, strict=True)]
+    weights = np.concatenate([edges.data, np.zeros(int(off.sum()))])
+    return sparse.csr_array((weights, (pairs[0], pairs[1])), shape=graph.shape)  # entries of one pair add up

@@ -1,0 +1,121 @@
+"""`Precomputed`: distances, kernels or similarities between the entities, given as a view."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from rmgl.views.matrix import Matrix
+from rmgl.views.relations import Kind, Relation, check_not_negative, check_symmetric, observed_nodes, square_matrix
+
+KINDS = tuple(kind for kind in get_args(Kind) if kind not in ("network", "jaccard"))
+ROUNDING = 1e-8
+"""Share of the largest entry up to which a number that should be zero or positive may be negative."""
+
+
+@dataclass(frozen=True, eq=False)
+class Precomputed:
+    """A view that is a square matrix of distances or similarities between the entities. It is not scaled.
+
+    The layer of the view is learned from squared distances z_ij, which are computed from the entries m_ij:
+
+    | kind | z_ij |
+    |---|---|
+    | "distance" | m_ij^2 |
+    | "squared" | m_ij |
+    | "kernel" | m_ii + m_jj - 2 m_ij |
+    | "similarity" | the largest entry - m_ij |
+
+    In a sparse matrix, what is absent means far: only the pairs that are given can carry weight, and the layer is exact over these. A pair
+    may be given in one direction or in both. Entities without any pair are missing from the view.
+
+    Parameters
+    ----------
+    matrix : array, DataFrame or sparse matrix of shape (N, N)
+        For `predict`, the rows of new entities against the fitted ones: (n, N).
+    kind : {"distance", "squared", "kernel", "similarity"}
+    diagonal : array of shape (n,), optional
+        For new rows of a kernel: the kernel of each new entity with itself. It may be left out if all fitted ones have the same.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rmgl import RMGL, Precomputed
+    >>> x = np.array([0.0, 0.2, 0.3, 5.0, 5.1, 5.3])
+    >>> D = abs(x[:, None] - x)
+    >>> model = RMGL(2, random_state=0).fit({"a": Precomputed(D)})
+    >>> model.predict({"a": abs(np.array([[4.9]]) - x)}) == model.labels_[-1]
+    array([ True])
+    """
+
+    matrix: Any = field(repr=False)
+    kind: Kind = "distance"
+    diagonal: Any = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise ValueError(f"Precomputed: kind={self.kind!r} is not known: use one of {', '.join(map(repr, KINDS))}")
+
+    def to_view(self, name: str, observed: NDArray[np.bool_] | None) -> tuple[Matrix, NDArray[np.intp] | None, Relation]:
+        """Squared distances, symmetric with a zero diagonal; the indices of the entities with any (None: all); and how they were made."""
+        what = f"the {self.kind} matrix"
+        given = square_matrix(name, what, self.matrix)
+        given = both_directions(name, what, given) if sparse.issparse(given) else check_symmetric(name, what, given, ADVICE)
+        seen = observed_nodes(name, given.shape[0], observed)
+        if self.kind != "kernel":
+            check_not_negative(name, what, given)
+        loops: NDArray[np.float64] = np.array(given.diagonal())
+        if self.kind in ("distance", "squared") and loops.any():
+            at = int(np.flatnonzero(loops)[0])
+            raise ValueError(f"view {name!r}: entry ({at}, {at}) of {what} is {loops[at]:g}, but the distance of an entity to itself is 0")
+        values = given.data if sparse.issparse(given) else given
+        relation = Relation(
+            self.kind, loops=loops if self.kind == "kernel" else None, ceiling=float(values.max()) if self.kind == "similarity" else 0.0
+        )
+        squared = relation.squared(name, given, loops)
+        if sparse.issparse(squared):
+            squared, present = _among(squared, seen)
+        else:
+            np.fill_diagonal(squared, 0.0)
+            squared[~seen] = squared[:, ~seen] = 0.0
+            present = seen
+        if not (squared.data if sparse.issparse(squared) else squared).any():
+            raise ValueError(f"view {name!r}: all distances are zero, so it cannot separate clusters; leave it out")
+        return squared, None if present.all() else np.flatnonzero(present), relation
+
+
+ADVICE = "give the mean of the matrix and its transpose, if the difference does not matter"
+
+
+def both_directions(name: str, what: str, X: sparse.csr_array) -> sparse.csr_array:
+    """A sparse matrix with every pair in both directions; where both are given they must agree. Entries that are zero stay."""
+    n = X.shape[0]
+    rows, columns = (np.asarray(axis, dtype=np.int64) for axis in sparse.coo_array(X).coords)
+    keys, values = np.concatenate([rows * n + columns, columns * n + rows]), np.concatenate([X.data, X.data])
+    order = np.argsort(keys, kind="stable")
+    keys, values = keys[order], values[order]
+    first = np.flatnonzero(np.r_[True, keys[1:] != keys[:-1]]) if keys.size else np.empty(0, dtype=np.int64)
+    last = np.r_[first[1:], keys.size] - 1 if keys.size else first
+    apart = np.abs(values[first] - values[last])
+    if apart.size and apart.max() > ROUNDING * np.abs(values).max():
+        at = int(apart.argmax())
+        row, column = divmod(int(keys[first[at]]), n)
+        raise ValueError(
+            f"view {name!r}: {what} is not symmetric: entry ({row}, {column}) is {X[row, column]:g}, but entry ({column}, {row}) is "
+            f"{X[column, row]:g}, a difference of {apart[at]:g}, the largest of all: {ADVICE}"
+        )
+    pairs = keys[first]
+    return sparse.csr_array(((values[first] + values[last]) / 2, (pairs // n, pairs % n)), shape=X.shape)
+
+
+def _among(squared: sparse.csr_array, seen: NDArray[np.bool_]) -> tuple[sparse.csr_array, NDArray[np.bool_]]:
+    """The pairs of different entities that are seen, and the entities that have any."""
+    rows, columns = sparse.coo_array(squared).coords
+    kept = (rows != columns) & seen[rows] & seen[columns]
+    pairs = sparse.csr_array((squared.data[kept], (rows[kept], columns[kept])), shape=squared.shape)
+    pairs.sort_indices()
+    return pairs, np.diff(pairs.indptr) > 0
