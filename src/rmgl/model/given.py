@@ -65,7 +65,7 @@ def given_problems(
             return Candidates.unpacked(packed, own[m], team.in_parts, check)
 
         pairs = search() if is_all(wanted[m]) else run.step(f"pairs-{m}", search, pack=Candidates.pack, unpack=unpack)
-        check_magnitudes(name, a, pairs.distances, b)
+        check_magnitudes(name, a, pairs.edges.largest(pairs.distances), b)
         return ViewProblem(Origin(name, nodes=views.observed_rows(m), views=(m,)), pairs, a, b, views.n_rows)
 
     return team(state, range(len(names)))
