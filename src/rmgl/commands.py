@@ -63,7 +63,7 @@ def predict(model: Path, inputs: Sequence[Path], output: Path, *, id_column: str
     check_names(new.names, new.index)
     if len(fitted.view_names_) == len(new.names) == 1:
         new = replace(new, names=tuple(fitted.view_names_))  # the file may have any name
-    shares = fitted.predict_proba(new)
+    shares: NDArray[np.float64] = fitted.predict_proba(new)
     write_predictions(output, shares, new.index)
     return shares
 

@@ -92,8 +92,9 @@ def choose_problems(
     team: Team,
     random_state: np.random.RandomState,
     run: Run,
+    spaces: Spaces | None = None,
 ) -> Choice:
-    """All parameters for given views; the number of clusters, too, if it is None."""
+    """All parameters for given views; the number of clusters, too, if it is None. `spaces` are those of views on other machines."""
     asked = asked_candidates(candidates, views)
     everywhere = candidates if isinstance(candidates, str | Integral) else "auto"
     wanted = {name: resolve(views.own(m), None, asked[m], n_neighbors) for m, name in enumerate(views.names)}
@@ -111,8 +112,8 @@ def choose_problems(
         options: dict[str, Any] = {**scaling, "n_neighbors": n_neighbors, "in_parts": team.in_parts}
         return find_candidates(name, space, None, own, shared=stores.of(space.n_rows), check=check, **options)
 
-    spaces = Spaces.of(views, list(wanted.values()), team)
-    return Chooser(spaces, policy, n_clusters, n_neighbors, search, team, random_state, run, solver, min_cluster_size).choose()
+    found = Spaces.of(views, list(wanted.values()), team) if spaces is None else spaces
+    return Chooser(found, policy, n_clusters, n_neighbors, search, team, random_state, run, solver, min_cluster_size).choose()
 
 
 @dataclass(frozen=True)

@@ -99,7 +99,7 @@ class Candidates:
         pattern, radii, scaling = sound_packed(packed, space.n_rows)
         if isinstance(space, Square) and packed["reason"] == "certified":
             return cls.certified(Checked(space, pattern, in_parts, scaling), check)
-        if isinstance(space, Rows) and radii is not None:
+        if not isinstance(space, Square) and radii is not None:
             return cls.certified(Neighborhoods(space, pattern, radii, in_parts, scaling, packed["expected"]), check)
         edges = PairList(pattern, in_parts)
         return cls(edges, measured(edges, space, scaling, check), packed["reason"], scaling=scaling, recall=packed["recall"])

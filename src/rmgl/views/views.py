@@ -252,12 +252,17 @@ class Views:
 
     def choose_scales(self, scale: Any) -> list[tuple[str, str]]:
         """The name of the scale of each view, and why it was chosen."""
+        asked = self.asked_scales(scale)
+        return [choose_scale(self.own(view)) if how == "auto" else (how, "given") for view, how in enumerate(asked)]
+
+    def asked_scales(self, scale: Any) -> list[str]:
+        """What `scale` asks for in each view, which may be "auto"."""
         scales = per_view(scale, self.names, "scale")
         for name, how in zip(self.names, scales, strict=True):
             if not isinstance(how, str) or how not in (*SCALES, "auto"):
                 known = ", ".join(map(repr, ("auto", *SCALES)))
                 raise ValueError(f"scale={how!r} for view {name!r} is not known: use one of {known}")
-        return [choose_scale(self.own(view)) if how == "auto" else (how, "given") for view, how in enumerate(scales)]
+        return list(scales)
 
     def _apply(self, view: int, function: Callable[[Matrix], Any]) -> Any:
         """Apply a function to the observed rows of a view; its errors name the view."""
