@@ -38,7 +38,7 @@ def inside():
         cluster.close()
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def small_blocks(monkeypatch):
     """Several blocks and chunks in a few hundred rows."""
     from rmgl.distributed import rows, sources

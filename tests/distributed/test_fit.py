@@ -11,6 +11,7 @@ from rmgl import RMGL
 from rmgl.distributed import cluster as waiting
 from rmgl.distributed.cluster import Cluster, NoWorkers
 
+pytestmark = pytest.mark.usefixtures("small_blocks")
 MODEL = RMGL(4, random_state=0)
 
 

@@ -13,6 +13,8 @@ from rmgl.distributed.rows import DistributedRows, Tiling
 from rmgl.distributed.views import named_views, on_cluster
 from rmgl.views.views import Views
 
+pytestmark = pytest.mark.usefixtures("small_blocks")
+
 
 @pytest.fixture
 def stored(tmp_path, views):
@@ -134,13 +136,13 @@ def test_clients_that_cannot_be_used(inside):
 
 def test_the_client_never_holds_a_view(client, tmp_path):
     """Rows are sorted into blocks, and some pairs are measured: the memory of the client stays far below the size of the view."""
-    size = (20_000, 200)
+    size = (50_000, 200)
     np.save(tmp_path / "rows.npy", np.random.default_rng(0).normal(size=size).astype(np.float32))
     tracemalloc.start()
     try:
-        (matrix,) = on_cluster([("a", tmp_path / "rows.npy")], Cluster(client), None, chunk_rows=2000).matrices
-        rows = DistributedRows(matrix, Tiling(512, 8))
+        (matrix,) = on_cluster([("a", tmp_path / "rows.npy")], Cluster(client), None, chunk_rows=5000).matrices
+        rows = DistributedRows(matrix, Tiling(512, 16))
         rows.distances_to(np.arange(size[0]), np.roll(np.arange(size[0]), 1)[:, None])
-        assert tracemalloc.get_traced_memory()[1] < 8 * size[0] * size[1] / 2
+        assert tracemalloc.get_traced_memory()[1] < 8 * size[0] * size[1] / 3
     finally:
         tracemalloc.stop()

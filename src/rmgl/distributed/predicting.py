@@ -18,10 +18,11 @@ def is_lazy(X: Any) -> bool:
 
 def by_chunk(work: Callable[[Any], Any], X: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     """The Dask array of work(views) for every chunk of rows; `shape` is that of the result of a row. All views must be Dask collections."""
+    import dask
     from dask import array as dask_array
-    from dask import delayed
 
     array: Any = dask_array  # only parts of it have types
+    delayed: Any = dask.delayed  # type: ignore[attr-defined]
 
     names = list(X) if isinstance(X, Mapping) else None
     items = list(X.values()) if isinstance(X, Mapping) else list(X) if isinstance(X, list | tuple) else [X]
