@@ -1,14 +1,17 @@
 """Views that workers read from storage: what they hold, what is refused, and what the client never holds."""
 
 import tracemalloc
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy import sparse
 
 from rmgl import RMGL
+from rmgl.__main__ import main
 from rmgl.distributed.cluster import Cluster
-from rmgl.distributed.fitting import prepared
+from rmgl.distributed.fitting import planned, prepared
+from rmgl.distributed.plan import Plan
 from rmgl.distributed.rows import DistributedRows, Tiling
 from rmgl.distributed.views import named_views, on_cluster
 from rmgl.views.views import Views
@@ -135,14 +138,53 @@ def test_clients_that_cannot_be_used(inside):
 
 
 def test_the_client_never_holds_a_view(client, tmp_path):
-    """Rows are sorted into blocks, and some pairs are measured: the memory of the client stays far below the size of the view."""
-    size = (50_000, 200)
+    """Rows are read, checked, and sorted into blocks: the memory of the client stays far below the size of the view."""
+    size = (60_000, 60)
     np.save(tmp_path / "rows.npy", np.random.default_rng(0).normal(size=size).astype(np.float32))
     tracemalloc.start()
     try:
-        (matrix,) = on_cluster([("a", tmp_path / "rows.npy")], Cluster(client), None, chunk_rows=5000).matrices
-        rows = DistributedRows(matrix, Tiling(512, 16))
-        rows.distances_to(np.arange(size[0]), np.roll(np.arange(size[0]), 1)[:, None])
-        assert tracemalloc.get_traced_memory()[1] < 8 * size[0] * size[1] / 3
+        (matrix,) = on_cluster([("a", tmp_path / "rows.npy")], Cluster(client), None, chunk_rows=10_000).matrices
+        rows = DistributedRows(matrix, Tiling(512, 32))
+        assert len(rows.order) == size[0]
+        assert tracemalloc.get_traced_memory()[1] < 8 * size[0] * size[1] / 2
     finally:
         tracemalloc.stop()
+
+
+def test_the_plan_and_a_cluster_that_is_too_small(inside_client):
+    wide = Plan(100_000, (16, 32), 30, Tiling(512, 13), (1, 1), (2 << 30, 2 << 30), (1e8, 1e8, 1e8))
+    assert (wide.n_blocks, wide.n_tasks) == (16, 3 * 136)
+    assert wide.minutes == pytest.approx(3 * 5e9 / 1e8 / 2 / 60)
+    wide.check()
+    text = str(wide)
+    assert "16 blocks of about 6,250 rows" in text
+    assert "worker 1: 1 thread(s), needs" in text
+    small = replace(wide, n_rows=10**7, tiling=Tiling(512, 128))
+    with pytest.raises(
+        MemoryError, match=r"each of the 2 workers needs .* GiB for 10,000,000 rows .* (\d+) workers like these would do"
+    ) as refused:
+        small.check()
+    enough = int(str(refused.value).split(": ")[1].split()[0])
+    replace(small, threads=(1,) * enough, limits=(2 << 30,) * enough).check()
+    with pytest.raises(MemoryError, match="fewer threads"):
+        replace(small, threads=(64, 64)).check()
+    replace(small, limits=(0, 0)).check()
+    assert planned([np.ones((50, 2))], inside_client, 20).minutes > 0
+
+
+def test_the_command_on_a_cluster(tmp_path, views, capsys):
+    for name, X in views.items():
+        np.save(tmp_path / f"{name}.npy", X)
+    inputs = [str(tmp_path / f"{name}.npy") for name in views]
+    command = ["cluster", *inputs, "-k", "4", "-o", str(tmp_path / "out")]
+    for options in (["--plan"], ["--scheduler", "tcp://127.0.0.1:1", "--workers", "2"]):
+        with pytest.raises(SystemExit, match="2"):
+            main([*command, *options])
+    with pytest.raises(SystemExit, match="0"):
+        main([*command, "--workers", "1", "--plan"])
+    assert "worker 0:" in capsys.readouterr().out
+    assert not (tmp_path / "out").exists()
+    with pytest.raises(SystemExit, match="0"):
+        main([*command, "--workers", "1", "--no-plots"])
+    assert "600 rows, 2 views, 4 clusters" in capsys.readouterr().out
+    assert len((tmp_path / "out" / "labels.csv").read_text().splitlines()) == 601

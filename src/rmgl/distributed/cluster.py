@@ -35,7 +35,7 @@ LARGEST_ARGUMENT = 4 << 20
 EXTRA = "the package distributed is needed to use a Dask cluster: pip install 'rmgl[dask]'"
 
 
-class NoWorkers(RuntimeError):
+class NoWorkers(ConnectionError):
     """All workers of the cluster, or its scheduler, are gone."""
 
 
@@ -97,9 +97,9 @@ class Cluster:
         try:
             (found,) = self.gather([self.submit("rmgl-version", installed_version)])
         except ModuleNotFoundError as error:
-            raise RuntimeError(f"a worker cannot import rmgl ({error}): install rmgl {own} on all workers") from error
+            raise ValueError(f"a worker cannot import rmgl ({error}): install rmgl {own} on all workers") from error
         if found != own:
-            raise RuntimeError(f"the workers have rmgl {found}, but this process has {own}: install the same version everywhere")
+            raise ValueError(f"the workers have rmgl {found}, but this process has {own}: install the same version everywhere")
 
     def submit(self, name: str, task: Callable[..., Any], *arguments: Any) -> Future:
         """Run a function of a module of this package on some worker. Tasks of the same name are shown together on Dask's dashboard."""

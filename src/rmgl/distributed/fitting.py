@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,12 +15,14 @@ import numpy as np
 
 from rmgl.distributed.cluster import EXTRA, Cluster
 from rmgl.distributed.matrix import RemoteMatrix
+from rmgl.distributed.plan import Plan
 from rmgl.distributed.rows import Tiling
-from rmgl.distributed.sources import all_here, is_stored
+from rmgl.distributed.sources import all_here, is_stored, source_of
 from rmgl.distributed.spaces import DistributedSpaces
 from rmgl.distributed.views import (
     StoredViews,
     check_empty_rows,
+    check_numbers,
     chosen_scale,
     fitted_scaler,
     named_views,
@@ -27,8 +30,11 @@ from rmgl.distributed.views import (
     scaled_views,
 )
 from rmgl.edges.candidates import first_length
+from rmgl.edges.local_scaling import LISTED
 from rmgl.views.scaling import Scaler
 from rmgl.views.views import Views
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -43,7 +49,7 @@ class Prepared:
 
     def kept(self) -> Views | StoredViews:
         """What a model keeps of its rows: those that are in this process anyway, or else where they are stored."""
-        stored = StoredViews(self.named, tuple(self.scalers), self.views.columns)
+        stored = StoredViews(self.named, tuple(self.scalers), self.views.columns, self.views.index)
         return stored if all(is_stored(X) for _, X in self.named) else stored.collect()
 
     def digests(self) -> dict[str, Any]:
@@ -74,27 +80,55 @@ def default_client() -> Any:
         ) from error
 
 
+def planned(X: Any, client: Any, n_neighbors: int) -> Plan:
+    """What a fit will need; nothing but the shapes of the views is read."""
+    cluster = Cluster.of(client)
+    shapes = [source_of(name, view, None).shape for name, view in named_views(X)]
+    return Plan.of(shapes, max(LISTED, expected_length(shapes[0][0], n_neighbors)), cluster)
+
+
+def expected_length(n_rows: int, n_neighbors: int) -> int:
+    """How many neighbors candidate lists begin with."""
+    return first_length(np.empty((n_rows, 0)), None, n_neighbors)
+
+
 @contextmanager
 def prepared(
-    X: Any, client: Any, scale: Any, *, progress: bool = False, tiling: Tiling | None = None, chunk_rows: int | None = None
+    X: Any,
+    client: Any,
+    scale: Any,
+    *,
+    length: int = LISTED,
+    progress: bool = False,
+    tiling: Tiling | None = None,
+    chunk_rows: int | None = None,
 ) -> Iterator[Prepared]:
-    """Views on the cluster of a client, as long as the block lasts. `tiling` and `chunk_rows` say how rows are cut."""
+    """Views on the cluster of a client, as long as the block lasts, if the workers have enough memory for them.
+
+    `length` is the number of neighbors that will be searched for; `tiling` and `chunk_rows` say how rows are cut.
+    """
     cluster = Cluster.of(client, progress)
     named = named_views(X)
     with TemporaryDirectory(prefix="rmgl-") as folder:
-        views = on_cluster(named, cluster, Path(folder) if all_here(cluster) else None, chunk_rows)
+        shared = Path(folder) if all_here(cluster) else None
+        views = on_cluster(named, cluster, shared, chunk_rows, X.index if isinstance(X, Views) else None)
+        plan = Plan.of([matrix.shape for matrix in views.matrices], length, cluster, tiling, timed=False)
+        logger.info("%s", plan)
+        plan.check()
+        check_numbers(views)
         check_empty_rows(views)
         asked = views.asked_scales(scale)
         scales = [chosen_scale(matrix) if how == "auto" else (how, "given") for how, matrix in zip(asked, views.matrices, strict=True)]
         scalers = [fitted_scaler(name, how, matrix) for name, (how, _), matrix in zip(views.names, scales, views.matrices, strict=True)]
         scaled = scaled_views(views, scalers)
+        del views  # Dask forgets the rows that were not scaled, but not how to read them
         yield Prepared(scaled, scales, scalers, DistributedSpaces.on_cluster(scaled, tiling), named)
 
 
 def first_lists(candidates: Any, views: Views, n_neighbors: int) -> int:
     """How many neighbors the candidate lists of a fit on a cluster begin with."""
     if isinstance(candidates, str) and candidates == "auto":
-        candidates = first_length(views.matrices[0], None, n_neighbors)
+        candidates = expected_length(views.n_rows, n_neighbors)
     if not isinstance(candidates, int) or isinstance(candidates, bool):
         raise ValueError(
             f"candidates={candidates!r} is not possible on a cluster, which searches exactly: use 'auto' or a number of neighbors"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -40,8 +40,10 @@ def has_stored_item(data: Any) -> bool:
     return isinstance(data, list | tuple) and any(isinstance(X, str) or is_stored(X) for X in data)
 
 
-def on_cluster(named: list[tuple[str, Any]], cluster: Cluster, folder: Path | None, chunk_rows: int | None = None) -> Views:
-    """Views whose matrices are on the workers, after all checks of shapes and numbers."""
+def on_cluster(
+    named: list[tuple[str, Any]], cluster: Cluster, folder: Path | None, chunk_rows: int | None = None, index: Any = None
+) -> Views:
+    """Views whose matrices are on the workers, after all checks of shapes. `index` holds the labels of the rows."""
     if not named:
         raise ValueError("no views were given: pass at least one 2-D array")
     names = tuple(name for name, _ in named)
@@ -61,21 +63,20 @@ def on_cluster(named: list[tuple[str, Any]], cluster: Cluster, folder: Path | No
     for source in sources:
         chunks = tuple(cluster.submit("rmgl-as-numbers", as_rows, chunk) for chunk in source.start(cluster))
         matrices.append(RemoteMatrix(cluster, chunks, source.bounds, source.shape[1]))
-    for name, matrix in zip(names, matrices, strict=True):
-        check_numbers(name, matrix.summary)
-    return Views(names, tuple(matrices), columns=columns if any(columns) else ())
+    return Views(names, tuple(matrices), index=index, columns=columns if any(columns) else ())
 
 
-def check_numbers(name: str, summary: Summary) -> None:
+def check_numbers(views: Views) -> None:
     """Raise a ValueError that names the row of an entry that is not finite."""
-    if summary.bad_row < 0:
-        return
-    if summary.missing:
-        raise ValueError(missing_message(name, summary.bad_row))
-    raise ValueError(
-        f"view {name!r}: row {summary.bad_row} has an entry that is NaN or infinite in column {summary.bad_column}: "
-        "fill it, or drop the row or the column"
-    )
+    for name, matrix in zip(views.names, views.matrices, strict=True):
+        summary: Summary = matrix.summary
+        if summary.bad_row >= 0 and summary.missing:
+            raise ValueError(missing_message(name, summary.bad_row))
+        if summary.bad_row >= 0:
+            raise ValueError(
+                f"view {name!r}: row {summary.bad_row} has an entry that is NaN or infinite in column {summary.bad_column}: "
+                "fill it, or drop the row or the column"
+            )
 
 
 def check_empty_rows(views: Views) -> None:
@@ -125,7 +126,7 @@ def scaled_views(views: Views, scalers: list[Scaler]) -> Views:
     for name, matrix, scaler in zip(views.names, matrices, scalers, strict=True):
         ranges = np.vstack([matrix.summary.low, matrix.summary.high])
         check_spread(name, ranges, scaler.name, matrix.shape[0])
-    return Views(views.names, tuple(matrices), columns=views.columns)
+    return replace(views, matrices=tuple(matrices))
 
 
 @dataclass(frozen=True)
@@ -135,9 +136,10 @@ class StoredViews:
     named: list[tuple[str, Any]]
     scalers: tuple[Scaler, ...]
     columns: tuple[tuple[str, ...] | None, ...] = ()
+    index: Any = None
 
     def collect(self) -> Views:
         """Read all rows into this process."""
         rows = [as_rows(source_of(name, X, None).collect()) for name, X in self.named]
         matrices = [np.ascontiguousarray(scaler(X)) for X, scaler in zip(rows, self.scalers, strict=True)]
-        return Views(tuple(name for name, _ in self.named), tuple(matrices), columns=self.columns)
+        return Views(tuple(name for name, _ in self.named), tuple(matrices), index=self.index, columns=self.columns)
