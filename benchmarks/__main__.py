@@ -9,6 +9,7 @@ from benchmarks import (
     environments,
     report,
     suite_complementary,
+    suite_distributed,
     suite_eigen,
     suite_fit,
     suite_kernels,
@@ -58,6 +59,7 @@ add_suite("complementary", suite_complementary, repeats=1, budget=0, timeout=240
 add_suite("robustness", suite_robustness, repeats=1, budget=0, timeout=240)
 add_suite("practice", suite_practice, repeats=1, budget=0, timeout=600)
 add_suite("search", suite_search, repeats=3, budget=20, timeout=600)
+add_suite("distributed", suite_distributed, repeats=1, budget=0, timeout=7200)
 add_suite("eigen", suite_eigen, repeats=3, budget=20, timeout=600)
 add_suite("kernels", suite_kernels, repeats=15, budget=0, timeout=600)
 

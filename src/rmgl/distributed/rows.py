@@ -28,9 +28,9 @@ from rmgl.edges.search import LARGEST_LOSS, everyone_else, fits_single, needs_do
 from rmgl.edges.tiles import box_distance, distance_bound, rounding
 from rmgl.running.threads import Check
 
-FEWEST_ROWS, MOST_ROWS = 2048, 65_536
+FEWEST_ROWS, MOST_ROWS = 4096, 65_536
 """Rows of a block, if blocks are neither too few to occupy all workers nor too many to schedule;"""
-WANTED_BLOCKS, MOST_BLOCKS = 16, 256
+WANTED_BLOCKS, MOST_BLOCKS = 32, 256
 """the numbers of blocks between which it is chosen."""
 PAIRS_PER_TASK = 1 << 18
 """Pairs that one task measures; they are sent to the scheduler."""
