@@ -5,7 +5,7 @@ BIN := .venv/bin
 # Spread over the cores; tests/conftest.py says how.
 SPREAD := --numprocesses auto
 
-.PHONY: demo docs test test-slow test-lowest fuzz lint hooks release-check pictures bench clean
+.PHONY: demo demo-dask docs test test-slow test-lowest fuzz lint hooks release-check pictures bench clean
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
@@ -17,6 +17,10 @@ SPREAD := --numprocesses auto
 demo: .venv/installed-plot,report
 	$(BIN)/rmgl demo --output demo --force
 	@echo "Pictures: demo/embedding.png, demo/layers.png"
+
+# The digits and 50 000 rows of a mixture on a Dask cluster of two worker processes; docs/beyond_one_machine.md explains it.
+demo-dask: .venv/installed-dask
+	$(BIN)/python scripts/demo_dask.py
 
 # All tests but the longer ones; prints which lines and branches of src/rmgl no test has reached.
 test: .venv/installed-dev
@@ -69,7 +73,7 @@ docs: .venv/installed-docs
 
 # Some hours with everything; `make bench QUICK=--quick` takes a few minutes. Competitors run where their environments are there; the first
 # run with everything makes them.
-SUITES := layer fit proportion scale quality complementary robustness practice cells networks known search eigen kernels
+SUITES := layer fit proportion scale quality complementary robustness practice cells networks known search distributed eigen kernels
 bench: .venv/installed-bench
 	$(if $(QUICK),,$(BIN)/python -m benchmarks environments)
 	for suite in $(SUITES); do $(BIN)/python -m benchmarks $$suite $(QUICK) || exit 1; done

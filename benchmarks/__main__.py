@@ -10,6 +10,7 @@ from benchmarks import (
     report,
     suite_cells,
     suite_complementary,
+    suite_distributed,
     suite_eigen,
     suite_fit,
     suite_kernels,
@@ -64,6 +65,7 @@ add_suite("cells", suite_cells, repeats=1, budget=0, timeout=600)
 add_suite("networks", suite_networks, repeats=1, budget=0, timeout=900)
 add_suite("known", suite_known, repeats=1, budget=0, timeout=600)
 add_suite("search", suite_search, repeats=3, budget=20, timeout=600)
+add_suite("distributed", suite_distributed, repeats=1, budget=0, timeout=7200)
 add_suite("eigen", suite_eigen, repeats=3, budget=20, timeout=600)
 add_suite("kernels", suite_kernels, repeats=15, budget=0, timeout=600)
 

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import figures, proportions, quality
+from benchmarks import figures, forecast, proportions, quality
 from benchmarks.results import Row
 from benchmarks.tables import GIB, done, entry, gib, mark, number, table
 
 INTRODUCTION = """# Performance
 
-What `python -m benchmarks layer`, `fit`, `proportion`, `scale`, `search`, `eigen` and `kernels` measured, written by
+What `python -m benchmarks layer`, `fit`, `proportion`, `scale`, `search`, `distributed`, `eigen` and `kernels` measured, written by
 `python -m benchmarks report --output docs`; how it is measured is in [benchmarks/README.md](../benchmarks/README.md). Seconds are those
 of one machine: ratios within a table are the result. Rows are shown as they came out, also where another method is quicker or better."""
 
@@ -37,6 +37,7 @@ def write(results: Path, output: Path) -> Path:
         "proportion": proportions.section,
         "scale": scale_section,
         "search": search_section,
+        "distributed": forecast.section,
         "eigen": eigen_section,
         "kernels": kernel_section,
     }

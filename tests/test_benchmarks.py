@@ -28,6 +28,7 @@ def measured(tmp_path_factory):
     bench("proportion", "--quick", "--output", folder)
     bench("scale", "--quick", "--output", folder)
     bench("search", "--quick", "--output", folder, "--dataset", "left", "--only", "rmgl_tiles", "--only", "sklearn_brute")
+    bench("distributed", "--quick", "--output", folder, "--only", "search")
     bench("eigen", "--quick", "--output", folder, "--only", "rmgl_lanczos", "--only", "lapack")
     bench("quality", "--quick", "--output", folder, "--only", "rmgl_defaults", "--only", "sklearn_spectral", "--only", "without_guidance")
     bench("complementary", "--quick", "--output", folder, "--only", "sklearn_spectral_our_scaling")
@@ -122,6 +123,7 @@ def test_the_report_shows_all_of_it(measured, tmp_path):
         "times at worst (digits-300)",
         "## Scale",
         "## Exact neighbors",
+        "## A Dask cluster",
         "## Eigenvectors",
         "## Memory bandwidth",
         "Geometric mean",

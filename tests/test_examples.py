@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("*.py"))
-NEEDS = {"multi_omics": ("mudata", "anndata")}
+NEEDS = {"multi_omics": ("mudata", "anndata"), "dask_cluster": ("distributed",)}
 MOST_LINES = 79
 
 

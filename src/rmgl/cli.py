@@ -161,6 +161,9 @@ def cli(context: click.Context) -> None:
     type=PATH,
     help="Folder for finished steps. If the command is interrupted, run it again: it resumes from them. Deleted at the end.",
 )
+@click.option("--scheduler", metavar="ADDRESS", help="Fit on the Dask cluster whose scheduler has this address, such as tcp://host:8786.")
+@click.option("--workers", type=click.IntRange(1), help="Fit on a Dask cluster of so many worker processes on this machine.")
+@click.option("--plan", is_flag=True, help="With --scheduler or --workers: print what the fit will need, and stop.")
 @JOBS
 @click.option("--no-plots", is_flag=True, help="Do not draw pictures.")
 @click.option("--no-report", is_flag=True, help="Do not write report.html, the page to explore.")
@@ -182,15 +185,26 @@ def cluster(
     save: Path | None,
     checkpoint: Path | None,
     force: bool,
+    scheduler: str | None,
+    workers: int | None,
+    plan: bool,
     **parameters: Any,
 ) -> None:
     """Cluster the rows of multi-view data.
 
     INPUTS are one .npz file (its 2-D arrays are the views), one .h5mu file (its modalities are the views), or one .npy, .csv, .tsv,
     .parquet, .feather, .arrow, .xlsx, .mtx or .h5ad file, or folder of 10x Genomics, per view. `rmgl inspect` says what they are taken for.
-    With --network there may be none.
+    With --network there may be none. With --scheduler or --workers, also a folder of Parquet files or a .zarr folder per view; workers
+    read these and .npy files, and what distinguishes the clusters is not written then.
     """
     needs_inputs(inputs, networks)
+    on_cluster = scheduler is not None or workers is not None
+    if scheduler is not None and workers is not None:
+        raise BadInput("--scheduler and --workers were both given: use one of them")
+    if plan and not on_cluster:
+        raise BadInput("--plan is about a fit on a cluster: add --scheduler ADDRESS, or --workers N for this machine")
+    if networks and on_cluster:
+        raise BadInput("--network is not possible on a cluster yet: leave out --scheduler and --workers")
     if graphml and find_spec("networkx") is None:
         raise BadInput("--graphml needs networkx, which is not installed: pip install 'rmgl[networkx]'")
     pictures, page = not no_plots and pictures_possible(), not no_report and page_possible()
@@ -201,10 +215,13 @@ def cluster(
             check_file(save, force)
         if align is not None and id_column is None:
             raise ValueError(f"--align {align} needs row ids: name their column with --id")
-        check_inputs([*inputs, *networks])
+        check_inputs([*(path for path in inputs if not (on_cluster and path.is_dir())), *networks])
     with loading():
         from rmgl import commands
-    with in_one_line(*REFUSED):
+    with in_one_line(*REFUSED), commands.dask_client(scheduler, workers) as client:
+        if plan:
+            click.echo(commands.plan(inputs, client, parameters["n_neighbors"]))
+            return
         model, seconds = commands.cluster(
             inputs,
             output,
@@ -217,6 +234,7 @@ def cluster(
             save=save,
             checkpoint=checkpoint,
             force=force,
+            client=client,
             n_clusters=clusters,
             random_state=seed,
             n_jobs=jobs,
@@ -228,7 +246,7 @@ def cluster(
     for doubt in model.report_.warnings:
         click.echo(f"note: {doubt}", err=True)
     click.echo(f"written: {output}" + ("" if save is None else f", {save}"))
-    if page:
+    if (output / "report.html").exists():
         click.echo(f"open in a browser: {output / 'report.html'}")
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
@@ -12,9 +13,12 @@ from typing import Any
 
 import click
 import numpy as np
+from joblib import cpu_count
 from numpy.typing import NDArray
 
 from rmgl.datasets import uci_digits
+from rmgl.distributed.cluster import EXTRA
+from rmgl.distributed.fitting import planned
 from rmgl.estimators.rmgl import RMGL
 from rmgl.metrics import clustering_accuracy, normalized_mutual_info_score
 from rmgl.model.run import remove_checkpoint
@@ -23,6 +27,9 @@ from rmgl.storage.inspection import inspect_file
 from rmgl.storage.output import check_names, new_folder, write_predictions, write_results
 from rmgl.storage.readers import read_views
 from rmgl.views.views import Views
+
+BY_WORKERS = (".npy", ".zarr", ".parquet")
+"""Kinds of files that workers read in parts."""
 
 
 def cluster(
@@ -38,26 +45,72 @@ def cluster(
     save: Path | None,
     checkpoint: Path | None,
     force: bool,
+    client: Any = None,
     **parameters: Any,
 ) -> tuple[RMGL, float]:
-    """Fit a model with the given parameters to the views in the files, and write the results; returns it with the seconds of the fit."""
+    """Fit a model with the given parameters to the views in the files, and write the results; returns it with the seconds of the fit.
+
+    With a client of a Dask cluster, files that workers can read are not read here: then there are no features and no page.
+    """
     model = RMGL(**parameters, verbose=int(sys.stderr.isatty()))
     model._check_parameters()
-    lists = [read_edge_list(path) for path in networks]
-    views = read_views(inputs, id_column, align) if inputs else with_networks(None, lists)
-    views = with_networks(views, lists) if inputs and lists else views
-    check_names(views.names, views.index)
-    seconds = timed_fit(model, views, checkpoint=checkpoint)
+    views = views_in(inputs, id_column, align, networks, on_cluster=client is not None)
+    by_workers = not isinstance(views, Views)
+    if isinstance(views, Views):
+        check_names(views.names, views.index)
+    seconds = timed_fit(model, views, checkpoint=checkpoint, **({} if client is None else {"client": client}))
     with new_folder(output, force) as draft:
-        features = model.explain(views)
+        features = None if by_workers else model.explain(views)
         write_results(draft, model, seconds=seconds, pictures=pictures, graphml=graphml, explanation=features)
-        if page:
+        if page and not by_workers:
             model.to_html(draft / "report.html", features=features, views=views)
     if save is not None:
         model.save(save)
     if checkpoint is not None and (model.converged_ or model.n_iter_ == model.max_iter):
         remove_checkpoint(checkpoint)
     return model, seconds
+
+
+def views_in(
+    inputs: Sequence[Path], id_column: str | None, align: str | None, networks: Sequence[Path] = (), *, on_cluster: bool
+) -> Views | dict[str, Path]:
+    """The views in the files, or their paths if workers of a cluster can read all of them in parts."""
+    if not on_cluster or id_column is not None or not all(path.is_dir() or path.suffix in BY_WORKERS for path in inputs):
+        lists = [read_edge_list(path) for path in networks]
+        views = read_views(inputs, id_column, align) if inputs else None
+        return with_networks(views, lists) if lists or views is None else views
+    names = [path.stem for path in inputs]
+    if len(set(names)) < len(names):
+        raise ValueError(f"view names are file names without their suffix and must differ, but they are {names}: rename a file")
+    return dict(zip(names, inputs, strict=True))
+
+
+@contextmanager
+def dask_client(scheduler: str | None, workers: int | None) -> Iterator[Any]:
+    """A client of the cluster at an address, or of so many workers on this machine; None if neither is given."""
+    if scheduler is None and workers is None:
+        yield None
+        return
+    try:
+        import distributed
+    except ImportError as error:
+        raise ValueError(f"--scheduler and --workers: {EXTRA}") from error
+    dask: Any = distributed  # only parts of it have types
+    if scheduler is not None:
+        with dask.Client(scheduler) as client:
+            yield client
+        return
+    n_threads = max(1, cpu_count() // (workers or 1))
+    with (
+        dask.LocalCluster(n_workers=workers, threads_per_worker=n_threads, dashboard_address=":0") as cluster,
+        dask.Client(cluster) as client,
+    ):
+        yield client
+
+
+def plan(inputs: Sequence[Path], client: Any, n_neighbors: int) -> str:
+    """What a fit on a cluster would need."""
+    return str(planned(views_in(inputs, None, None, on_cluster=True), client, n_neighbors))
 
 
 def predict(
@@ -72,7 +125,7 @@ def predict(
     check_names(new.names, new.index)
     if len(fitted.view_names_) == len(new.names) == 1:
         new = replace(new, names=tuple(fitted.view_names_))  # the file may have any name
-    shares = fitted.predict_proba(new)
+    shares: NDArray[np.float64] = fitted.predict_proba(new)
     write_predictions(output, shares, new.index)
     return shares
 
@@ -94,7 +147,7 @@ def predict_nodes(
     fitted_ids = range(len(fitted.labels_)) if fitted.index_ is None else fitted.index_
     data |= {edges.name: new_edges(edges, list(new_ids), list(fitted_ids)) for edges in lists}
     check_names(list(data), index)
-    shares = fitted.predict_proba(data, observed=masks or None)
+    shares: NDArray[np.float64] = fitted.predict_proba(data, observed=masks or None)
     write_predictions(output, shares, index)
     return shares
 
@@ -129,7 +182,7 @@ def demo(output: Path | None, *, pictures: bool, page: bool, force: bool, jobs: 
             click.echo(f"open in a browser: {output / 'report.html'}")
 
 
-def timed_fit(model: RMGL, views: dict[str, NDArray[Any]] | Views, **options: Any) -> float:
+def timed_fit(model: RMGL, views: Mapping[str, Any] | Views, **options: Any) -> float:
     """Fit the model, print warnings as single lines, and return the seconds it took."""
     began = perf_counter()
     with warnings.catch_warnings(record=True) as caught:

@@ -97,8 +97,12 @@ def choose_problems(
     random_state: np.random.RandomState,
     run: Run,
     known: NDArray[np.intp] | None = None,
+    spaces: Spaces | None = None,
 ) -> Choice:
-    """All parameters for given views; the number of clusters, too, if it is None. `known` are labels, -1 where they are not known."""
+    """All parameters for given views; the number of clusters, too, if it is None.
+
+    `known` are labels, -1 where they are not known, and `spaces` those of views on other machines.
+    """
     asked = asked_candidates(candidates, views)
     everywhere = candidates if isinstance(candidates, str | Integral) else "auto"
     wanted = {name: resolve(views.own(m), None, asked[m], n_neighbors) for m, name in enumerate(views.names) if m not in views.networks}
@@ -116,8 +120,8 @@ def choose_problems(
         options: dict[str, Any] = {**scaling, "n_neighbors": n_neighbors, "in_parts": team.in_parts}
         return find_candidates(name, space, None, own, shared=stores.of(space.n_rows), check=check, **options)
 
-    spaces = Spaces.of(views, list(wanted.values()), team)
-    options = (spaces, policy, n_clusters, n_neighbors, search, team, random_state, run, solver, min_cluster_size)
+    found = Spaces.of(views, list(wanted.values()), team) if spaces is None else spaces
+    options = (found, policy, n_clusters, n_neighbors, search, team, random_state, run, solver, min_cluster_size)
     return Chooser(*options, known=known).choose()
 
 

@@ -109,7 +109,7 @@ def learn_gl_sigrep(
         if isinstance(beta, str) and beta == "auto"
         else float(positive_per_view(beta, views.names, "beta")[0])
     )
-    check_magnitudes(name, ridge, alpha * distances)
+    check_magnitudes(name, ridge, alpha * float(distances.max()))
     return _alternate(name, views.matrices[0], edges, distances, alpha, ridge, tol=tol, max_iter=max_iter, threshold=threshold)
 
 

@@ -2,7 +2,7 @@
 
 from rmgl.edges.all_pairs import AllPairs
 from rmgl.edges.candidates import Candidates, find_candidates, resolve
-from rmgl.edges.interface import ActivePairs, Edges, Evaluation, Vector
+from rmgl.edges.interface import ActivePairs, Costs, Edges, Evaluation, Vector
 from rmgl.edges.neighborhoods import Neighborhoods
 from rmgl.edges.pair_list import PairList
 
@@ -10,6 +10,7 @@ __all__ = [
     "ActivePairs",
     "AllPairs",
     "Candidates",
+    "Costs",
     "Edges",
     "Evaluation",
     "Neighborhoods",

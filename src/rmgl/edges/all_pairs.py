@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.spatial.distance import squareform
 
+from rmgl.edges.cost_vectors import CostVectors
 from rmgl.edges.index_types import loop_indices
 from rmgl.edges.interface import ActivePairs, Evaluation, Vector
 from rmgl.running.memory import require_memory
@@ -28,7 +29,7 @@ PARALLEL_PAIRS = 1 << 20
 N_BLOCKS = 4
 
 
-class AllPairs:
+class AllPairs(CostVectors):
     """The edge store of all N(N-1)/2 pairs of nodes, row by row above the diagonal.
 
     Examples

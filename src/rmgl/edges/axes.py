@@ -9,6 +9,8 @@ which holds for any V. It pays where few axes hold most of the variance, as in i
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -29,14 +31,20 @@ LEAST_GAIN = 1.3
 
 def leading_columns(X: Floats, norms: Floats) -> Floats | None:
     """The leading columns of centered rows, and the length of the rest; None if a search with all columns is expected to be as fast."""
-    n, width = X.shape
+    axes = leading_axes(X.shape, lambda rows: X[rows])
+    return None if axes is None else projected(X, norms, axes)
+
+
+def leading_axes(shape: tuple[int, int], take: Callable[[NDArray[np.intp]], Floats]) -> Floats | None:
+    """The axes of leading columns, from a sample of the centered rows, which `take` returns; None if they are expected not to pay."""
+    n, width = shape
     if width < FEWEST_COLUMNS or n < 2 * SAMPLE:
         return None
-    sample = X[np.random.RandomState(0).permutation(n)[:SAMPLE]]
+    sample = take(np.random.RandomState(0).permutation(n)[:SAMPLE])
     values, axes = np.linalg.eigh(sample.T @ sample)
     axes = np.ascontiguousarray(axes[:, np.argsort(-values)[: max(WIDTHS)]])
     chosen = cheapest_width(sample, axes)
-    return None if chosen is None else projected(X, norms, axes[:, :chosen])
+    return None if chosen is None else axes[:, :chosen]
 
 
 def projected(X: Floats, norms: Floats, axes: Floats) -> Floats:

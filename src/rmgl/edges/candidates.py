@@ -16,7 +16,7 @@ from rmgl.edges.all_pairs import AllPairs
 from rmgl.edges.approximate import KINDS, approximate_pattern, given_pattern, measured_recall
 from rmgl.edges.checked import Checked
 from rmgl.edges.heaps import Indices
-from rmgl.edges.interface import Edges, Vector
+from rmgl.edges.interface import Costs, Edges, Vector
 from rmgl.edges.local_scaling import FLOOR_SHARE, LocalScaling
 from rmgl.edges.neighborhoods import Neighborhoods, require_list_memory
 from rmgl.edges.pair_list import PairList
@@ -39,7 +39,7 @@ ROWS = 4096
 REASONS = ("all pairs", "certified", "approximate", "given", "given edges", "given pairs")
 
 
-AddedCosts: TypeAlias = Callable[[Edges, Check], Vector]
+AddedCosts: TypeAlias = Callable[[Edges, Check], Costs]
 """added(edges, check): costs >= 0 of the pairs of a store."""
 
 
@@ -48,7 +48,7 @@ class Candidates:
     """Candidate pairs, their distances (locally scaled or not), and what is known about the pairs that are left out."""
 
     edges: Edges
-    distances: Vector
+    distances: Costs
     reason: str
     """"all pairs", "certified" (they are extended until the certificate holds), "approximate" or "given"."""
     neighborhoods: Neighborhoods | Checked | None = None
@@ -57,7 +57,7 @@ class Candidates:
     """For approximate and given candidates: the share of the nearest neighbors that are candidates, for a sample of rows."""
     guide: NDArray[np.float64] | None = None
     """An embedding whose squared distances are added to `distances` (None: no guidance)."""
-    unguided: Vector | None = None
+    unguided: Costs | None = None
     """The distances without those of the guide (None: there is no guide)."""
     added: AddedCosts | None = None
     """Costs from other data of the same entities that are part of `distances` (None: there are none)."""
@@ -81,7 +81,7 @@ class Candidates:
             return self
         earlier = self.added
 
-        def together(edges: Edges, check: Check) -> Vector:
+        def together(edges: Edges, check: Check) -> Costs:
             return added(edges, check) if earlier is None else earlier(edges, check) + added(edges, check)
 
         return replace(self, distances=self.distances + added(self.edges, check), added=together)
@@ -109,7 +109,7 @@ class Candidates:
         pattern, radii, scaling = sound_packed(packed, space.n_rows)
         if isinstance(space, Square) and packed["reason"] == "certified":
             return cls.certified(Checked(space, pattern, in_parts, scaling), check)
-        if isinstance(space, Rows | Blocks) and radii is not None:
+        if not isinstance(space, Square | Listed) and radii is not None:
             return cls.certified(Neighborhoods(space, pattern, radii, in_parts, scaling, packed["expected"]), check)
         edges = PairList(pattern, in_parts)
         return cls(edges, measured(edges, space, scaling, check), packed["reason"], scaling=scaling, recall=packed["recall"])
@@ -190,7 +190,7 @@ def sound_packed(packed: dict[str, Any], n_nodes: int) -> tuple[sparse.csr_array
     return pattern, radii, scaling
 
 
-def measured(edges: Edges, space: Space, scaling: LocalScaling | None, check: Check = lambda: None) -> Vector:
+def measured(edges: Edges, space: Space, scaling: LocalScaling | None, check: Check = lambda: None) -> Costs:
     """Squared distances of candidate pairs, locally scaled if `scaling` is given."""
     distances = space.measure(edges, check)
     return distances if scaling is None else scaling.costs(edges, distances)

@@ -1,14 +1,14 @@
 """The interface between solvers and edge stores.
 
-An *edge store* holds candidate pairs and no data. A solver works with `(edges, costs, alpha)`, where `costs` is a vector with
-one entry per stored pair, and uses only the methods of `Edges`.
+An *edge store* holds candidate pairs and no data. A solver works with `(edges, costs, alpha)`, where `costs` belong to the store, and
+uses only the methods of `Edges`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,9 @@ from scipy import sparse
 from rmgl.running.threads import Check
 
 Vector = NDArray[np.float64]
+Costs: TypeAlias = Any
+"""Numbers >= 0 for the candidate pairs of one store, in a form that only the store knows: a vector, or parts of one on other machines.
+Costs of the same store can be added, subtracted and multiplied, with one another and with numbers."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,16 @@ class Evaluation:
     """The number of pairs of node i with t_ij > 0."""
     squares: float
     """sum_{i<j} (t_ij)_+^2."""
+
+
+@dataclass(frozen=True)
+class Cheapest:
+    """The cheapest pairs of a store, compared with the next one."""
+
+    excess: float
+    """sum (z - z_ij) over them, with z the cost of the next one."""
+    mean: float
+    """The mean cost of all pairs."""
 
 
 @dataclass
@@ -56,23 +69,35 @@ class Edges(Protocol):
     max_degree: int
     """The largest number of candidate pairs that share a node."""
 
-    def measure(self, X: NDArray[np.float64] | sparse.csr_array, check: Check = ...) -> Vector:
+    def measure(self, X: NDArray[np.float64] | sparse.csr_array, check: Check = ...) -> Costs:
         """||x_i - x_j||^2 for every candidate pair, from the rows of a view or embedding. `check` is called repeatedly and may raise."""
 
-    def entries_of(self, square: NDArray[np.float64]) -> Vector:
+    def entries_of(self, square: NDArray[np.float64]) -> Costs:
         """The entries of a symmetric matrix for every candidate pair."""
 
-    def localized(self, distances: Vector, scales: Vector, floors: Vector) -> Vector:
+    def localized(self, distances: Costs, scales: Vector, floors: Vector) -> Costs:
         """max(z_ij / (s_i s_j), min(f_i, f_j)) for every candidate pair."""
 
-    def evaluate(self, u: Vector, costs: Vector) -> Evaluation:
+    def evaluate(self, u: Vector, costs: Costs) -> Evaluation:
         """Sums for the degrees and the dual value at u, not yet divided by powers of alpha; one pass."""
 
-    def active_pairs(self, u: Vector, costs: Vector, counts: Vector) -> ActivePairs:
+    def active_pairs(self, u: Vector, costs: Costs, counts: Vector) -> ActivePairs:
         """The matrix D_A + A of the pairs active at u; `counts` are those that `evaluate` returned."""
 
-    def active(self, u: Vector, costs: Vector, least: float) -> sparse.csr_array:
+    def active(self, u: Vector, costs: Costs, least: float) -> sparse.csr_array:
         """The symmetric matrix of the t_ij that exceed `least`."""
 
-    def inner(self, costs: Vector, weights: sparse.csr_array) -> float:
+    def inner(self, costs: Costs, weights: sparse.csr_array) -> float:
         """z'w = sum_{i<j} z_ij w_ij, for symmetric weights on candidate pairs."""
+
+    def least(self, costs: Costs) -> float:
+        """The smallest cost."""
+
+    def largest(self, costs: Costs) -> float:
+        """The largest cost."""
+
+    def sample(self, costs: Costs, size: int) -> Vector:
+        """About `size` of the costs, taken at equal steps; all if there are fewer."""
+
+    def cheapest(self, costs: Costs, share: float) -> Cheapest:
+        """Compare the given share of pairs, at most half, that have the smallest costs with the next one."""

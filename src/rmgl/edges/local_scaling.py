@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from rmgl.archive.records import record
 from rmgl.checks import Unsound, sound_numbers
 from rmgl.edges.heaps import Indices
-from rmgl.edges.interface import Edges, Vector
+from rmgl.edges.interface import Costs, Edges, Vector
 from rmgl.edges.space import Space
 from rmgl.running.threads import Check
 
@@ -95,7 +95,7 @@ class LocalScaling:
         scaled = distances / (new.scales[:, None] * self.scales[neighbors])
         return np.maximum(scaled, np.minimum(new.floors[:, None], self.floors[neighbors]))
 
-    def costs(self, edges: Edges, distances: Vector) -> Vector:
+    def costs(self, edges: Edges, distances: Costs) -> Costs:
         """The costs of candidate pairs from their squared distances."""
         return edges.localized(distances, self.scales, self.floors)
 

@@ -24,11 +24,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from rmgl.edges.gaps import Blocks
 from rmgl.edges.interface import Vector
 from rmgl.edges.local_scaling import LISTED, LocalScaling
 from rmgl.edges.pair_list import PairList
-from rmgl.edges.search import Rows
+from rmgl.edges.space import Searchable
 from rmgl.running.memory import require_memory
 from rmgl.running.threads import Check, InParts, one_part
 
@@ -45,7 +44,7 @@ candidates."""
 class Neighborhoods:
     """Candidate pairs of the points of a space, as a symmetric CSR pattern that contains every pair within the radii."""
 
-    space: Rows | Blocks
+    space: Searchable
     pattern: sparse.csr_array
     radii: Vector
     in_parts: InParts = one_part
@@ -55,7 +54,7 @@ class Neighborhoods:
 
     @classmethod
     def search(
-        cls, space: Rows | Blocks, length: int, in_parts: InParts = one_part, check: Check = lambda: None, local: float | None = None
+        cls, space: Searchable, length: int, in_parts: InParts = one_part, check: Check = lambda: None, local: float | None = None
     ) -> Neighborhoods:
         """Find the `length` nearest points of each exactly. `local` is the floor share of a local scaling (None: no scaling)."""
         nodes = np.arange(space.n_rows)

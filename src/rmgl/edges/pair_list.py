@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from rmgl.edges.cost_vectors import CostVectors
 from rmgl.edges.index_types import loop_indices
 from rmgl.edges.interface import ActivePairs, Evaluation, Vector
 from rmgl.running.threads import Check, InParts, one_part
@@ -21,7 +22,7 @@ PARALLEL_ENTRIES = 1 << 18
 """Number of entries from which threads are used; a shorter pass ends before they have started."""
 
 
-class PairList:
+class PairList(CostVectors):
     """The edge store of the pairs of a symmetric pattern. Costs hold each pair twice, once in the row of each node.
 
     Examples

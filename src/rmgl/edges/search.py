@@ -17,7 +17,7 @@ from scipy import sparse
 
 from rmgl.edges.axes import LEADING_ERROR, leading_columns
 from rmgl.edges.heaps import TILE, Heaps, Indices
-from rmgl.edges.interface import Edges, Vector
+from rmgl.edges.interface import Costs, Edges, Vector
 from rmgl.edges.tiles import Order, Tiles, rounding, squared_lengths
 from rmgl.running.threads import Check
 
@@ -50,7 +50,7 @@ class Rows:
     def among(self, nodes: NDArray[np.intp] | None) -> Rows:
         return self if nodes is None else Rows(self.X[nodes], self.center)
 
-    def measure(self, edges: Edges, check: Check = lambda: None) -> Vector:
+    def measure(self, edges: Edges, check: Check = lambda: None) -> Costs:
         return edges.measure(self.X, check)
 
     def nearest(self, nodes: NDArray[np.intp], length: int, check: Check = lambda: None) -> tuple[Indices, Vector]:
@@ -76,8 +76,7 @@ class Rows:
         A pair may occur in both orders, and rounding may add a few pairs. `scales` are the s_i (None: all are one).
         """
         scales = np.ones(self.n_rows) if scales is None else scales
-        loss = rounding(self.X.shape[1], np.float32) * self._norms
-        precise = not self._fits_single or bool(np.quantile(loss[nodes] - LARGEST_LOSS * (scales**2 * radii)[nodes], 0.99) > 0)
+        precise = not self._fits_single or needs_double(self.X.shape[1], self._norms[nodes], (scales**2 * radii)[nodes])
         return self._tiles(precise).within(nodes, radii, scales, check)
 
     def nearest_to(self, queries: Any, length: int) -> Indices:
@@ -133,7 +132,18 @@ class Rows:
         """Whether the rows are dense and their squares neither overflow nor underflow in single precision."""
         if sparse.issparse(self.X):
             return False
-        return 1e-9 < max(float(self.X.max(initial=0.0)), -float(self.X.min(initial=0.0))) < LARGEST_SINGLE
+        return fits_single(float(self.X.min(initial=0.0)), float(self.X.max(initial=0.0)))
+
+
+def fits_single(low: float, high: float) -> bool:
+    """Whether the squares of entries in this range neither overflow nor underflow in single precision."""
+    return 1e-9 < max(high, -low) < LARGEST_SINGLE
+
+
+def needs_double(width: int, norms: Vector, reach: Vector) -> bool:
+    """Whether single precision would lose too much of the squared distances within reach, for more than a hundredth of the rows."""
+    loss = rounding(width, np.float32) * norms
+    return bool(np.quantile(loss - LARGEST_LOSS * reach, 0.99) > 0)
 
 
 def everyone_else(nodes: NDArray[np.intp], n_rows: int) -> tuple[Indices, Vector]:

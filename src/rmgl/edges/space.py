@@ -17,7 +17,7 @@ from scipy import sparse
 from rmgl.edges.all_pairs import CANCELLATION
 from rmgl.edges.gaps import Blocks, Gapped, Summed
 from rmgl.edges.heaps import Indices
-from rmgl.edges.interface import Edges, Vector
+from rmgl.edges.interface import Costs, Edges, Vector
 from rmgl.edges.listed import Listed
 from rmgl.edges.pair_list import PairList
 from rmgl.edges.search import Rows, everyone_else
@@ -25,7 +25,7 @@ from rmgl.edges.tiles import squared_lengths
 from rmgl.running.threads import Check, InParts, one_part
 from rmgl.views.views import Views
 
-__all__ = ["Blocks", "Gapped", "Listed", "Rows", "Space", "Square", "Summed", "as_space", "space_of"]
+__all__ = ["Blocks", "Gapped", "Listed", "Rows", "Searchable", "Space", "Square", "Summed", "as_space", "space_of"]
 
 BLOCK_ENTRIES = 1 << 20
 """Entries of a block of distances that is looked through at once."""
@@ -40,7 +40,7 @@ class Space(Protocol):
     def among(self, nodes: NDArray[np.intp] | None) -> Space:
         """The space of some of the points (None: all)."""
 
-    def measure(self, edges: Edges, check: Check = ...) -> Vector:
+    def measure(self, edges: Edges, check: Check = ...) -> Costs:
         """The squared distance of every candidate pair. `check` is called repeatedly and may raise."""
 
     def nearest(self, nodes: NDArray[np.intp], length: int, check: Check = ...) -> tuple[Indices, Vector]:
@@ -51,6 +51,16 @@ class Space(Protocol):
 
     def distances_to(self, nodes: NDArray[np.intp], neighbors: Indices) -> NDArray[np.float64]:
         """Squared distances of each node to the points listed for it."""
+
+
+class Searchable(Space, Protocol):
+    """A space in which all pairs within given radii can be found."""
+
+    def within(self, nodes: NDArray[np.intp], radii: Vector, scales: Vector | None = None, check: Check = ...) -> tuple[Indices, Indices]:
+        """All pairs of a node and another point with squared distance below s_i s_j (radii_i + radii_j), in one order or both.
+
+        Rounding may add a few pairs. `scales` are the s_i (None: all are one).
+        """
 
 
 @dataclass(frozen=True)
@@ -123,7 +133,7 @@ class Square:
     def among(self, nodes: NDArray[np.intp] | None) -> Square:
         return self if nodes is None else Square(self.distances[np.ix_(nodes, nodes)])
 
-    def measure(self, edges: Edges, check: Check = lambda: None) -> Vector:
+    def measure(self, edges: Edges, check: Check = lambda: None) -> Costs:
         return edges.entries_of(self.distances)
 
     def nearest(self, nodes: NDArray[np.intp], length: int, check: Check = lambda: None) -> tuple[Indices, Vector]:
@@ -188,12 +198,13 @@ def repair(block: NDArray[np.float64], X: Any, norms: Vector, same: Indices, fir
         block[rows[some], columns[some]] = squared_lengths(X[rows[some] + first] - X[columns[some] + first])
 
 
-def as_space(X: Any) -> Rows | Square | Blocks | Listed:
+def as_space(X: Any) -> Searchable | Square | Listed:
     """The space of the rows of a matrix; a space is returned as it is."""
-    return X if isinstance(X, Rows | Square | Blocks | Listed) else Rows.of(X)
+    space: Searchable | Square | Listed = X if hasattr(X, "nearest") else Rows.of(X)
+    return space
 
 
-def space_of(views: Views, view: int) -> Rows | Square | Blocks | Listed:
+def space_of(views: Views, view: int) -> Searchable | Square | Listed:
     """The space of a view, without the entities that are missing from it."""
     return as_space(rows_or_space(views, view))
 

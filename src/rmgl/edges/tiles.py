@@ -244,21 +244,35 @@ def distance_bound(last: Vector, norms: Vector, loss: float) -> Vector:
     return (last - 3 * loss * norms) / (1 + 2 * loss)
 
 
-def tile_order(X: Floats) -> Indices:
+def tile_order(X: Floats, tile: int = TILE) -> Indices:
     """Order the rows by halving them along the column of largest variance, again and again, down to single tiles."""
     order = np.arange(X.shape[0])
-    pending = [(0, X.shape[0], -(-X.shape[0] // TILE))]
+    pending = [(0, X.shape[0], -(-X.shape[0] // tile))]
     while pending:
         start, stop, count = pending.pop()
         if count == 1:
             continue
         own = order[start:stop]
-        sample = X[own[:: max(1, own.size // SAMPLE)]]
-        column = int(sample.var(axis=0).argmax())
-        middle = TILE * (count // 2)
+        column = halving_column(X[own[:: sample_step(own.size)]])
+        middle = halving_place(count, tile)
         order[start:stop] = own[np.argpartition(X[own, column], middle)]
         pending += [(start, start + middle, count // 2), (start + middle, stop, count - count // 2)]
     return order
+
+
+def sample_step(n_rows: int) -> int:
+    """The step between the rows of a sample."""
+    return max(1, n_rows // SAMPLE)
+
+
+def halving_column(sample: Floats) -> int:
+    """The column along which rows are halved."""
+    return int(sample.var(axis=0).argmax())
+
+
+def halving_place(n_tiles: int, tile: int) -> int:
+    """How many rows the first half has."""
+    return tile * (n_tiles // 2)
 
 
 def squared_lengths(rows: Any) -> Vector:

@@ -20,7 +20,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rmgl.automatic.choose import Choice, choose_problems
 from rmgl.automatic.policy import Policy
-from rmgl.edges.local_scaling import LocalScaling
+from rmgl.distributed.fitting import Prepared, default_client, first_lists, prepared, wants_cluster
+from rmgl.distributed.predicting import by_chunk, is_lazy
+from rmgl.distributed.views import StoredViews
+from rmgl.edges.local_scaling import LISTED, LocalScaling
 from rmgl.edges.space import whole_space
 from rmgl.embedding.eigenvectors import components, unit_rows, weighted_sum
 from rmgl.embedding.fragments import label_rows, place_fragments
@@ -284,6 +287,7 @@ class RMGL(ViewsClusterer):
         observed: Any = None,
         callback: Callable[[dict[str, Any]], Any] | None = None,
         checkpoint: str | os.PathLike[str] | None = None,
+        client: Any = None,
     ) -> RMGL:
         """Learn layers, embedding and labels.
 
@@ -306,9 +310,21 @@ class RMGL(ViewsClusterer):
         checkpoint : folder, optional
             Finished steps are stored there. If the fit is interrupted, call it again with the same data, parameters and checkpoint: it
             resumes and gives the identical result. The folder is created if it does not exist, and kept.
+        client : dask.distributed.Client, optional
+            A Dask cluster whose workers keep the rows and search for candidate pairs. A view may then also be a Dask array or DataFrame, a
+            zarr array, or the path of an .npy file, a zarr array or a folder of Parquet files that all workers can read; if one is,
+            the default is the current client. The result does not depend on the number of workers, and survives the loss of some of them.
+            Layers, embedding and labels are computed in this process. Needs alpha and beta at "auto", and entities that are in all views.
         """
         self._check_parameters()
         n_threads = number_of_workers(self.n_jobs)
+        if client is not None or wants_cluster(X):
+            self._check_for_cluster(observed, y)
+            options: dict[str, Any] = {"length": max(LISTED, self.n_neighbors), "progress": self.verbose > 0}
+            with prepared(X, default_client() if client is None else client, self.scale, **options) as found:
+                self._note_views(found.views, found.views)
+                self.scale_ = found.scales
+                return self._learn(found.views, found.scalers, n_threads, callback, checkpoint, on_cluster=found)
         X = [X] if is_square_view(X) else X
         views = Views.of(X, self.views, align=self.align, observed=observed)
         self._check_cells(views)
@@ -320,15 +336,45 @@ class RMGL(ViewsClusterer):
         known = check_known(y, views.n_rows, None if is_auto(self.n_clusters) else self.n_clusters)
         self.scale_ = views.choose_scales(views.scales_for(self.scale, self.metric))
         scalers = views.fit_scalers([how for how, _ in self.scale_])
-        views = views.scaled_by(scalers)
+        return self._learn(views.scaled_by(scalers), scalers, n_threads, callback, checkpoint, known, recognized)
+
+    def _check_for_cluster(self, observed: Any, y: Any) -> None:
+        """Refuse what a fit on a cluster cannot do yet."""
+        way_out = "fit without client=, or leave it out"
+        given = {"observed": observed, "align": self.align, "views": self.views}
+        for name, value in given.items():
+            if value is not None:
+                raise ValueError(f"{name}= is not possible on a cluster yet: {way_out}")
+        if y is not None and np.any(np.asarray(y) == -1):
+            raise ValueError(f"known labels are not possible on a cluster yet: {way_out}")
+        if not isinstance(self.metric, str) or self.metric != "euclidean":
+            raise ValueError(f"metric= is not possible on a cluster yet: {way_out}")
+        if not self.automatic:
+            raise ValueError("a fit on a cluster chooses alpha and beta from the data: leave them at 'auto', or fit without client=")
+        if not self._policy.local_scaling:
+            raise ValueError(f"a policy with local_scaling=False is not possible on a cluster yet: {way_out}")
+
+    def _learn(
+        self,
+        views: Views,
+        scalers: Sequence[Scaler],
+        n_threads: int,
+        callback: Callable[[dict[str, Any]], Any] | None,
+        checkpoint: str | os.PathLike[str] | None,
+        known: NDArray[np.intp] | None = None,
+        recognized: Sequence[str] = (),
+        on_cluster: Prepared | None = None,
+    ) -> RMGL:
+        """Learn from scaled views, in this process or on a cluster."""
         random_state = check_random_state(self.random_state)
         clock, run = Stopwatch(), Run(callback, self.max_seconds, checkpoint)
         parameters = self._stored_parameters()
         with run, team_of(n_threads) as team:
+            data = views if on_cluster is None or checkpoint is None else on_cluster.digests()
             stated = {name: value for name, value in parameters.items() if name not in UNESSENTIAL}
-            run.begin(stated if known is None else {**stated, "known": known}, views, random_state)
+            run.begin(stated if known is None else {**stated, "known": known}, data, random_state)
             with clock("neighbors"):
-                choice = self._pose_problems(views, team, random_state, run, known)
+                choice = self._pose_problems(views, team, random_state, run, known, on_cluster)
             problems, self.n_clusters_ = choice.problems, choice.n_clusters
 
             attempts = count()
@@ -338,14 +384,14 @@ class RMGL(ViewsClusterer):
 
             outcome = solve(problems)
             if self.components:
-                problems, outcome = separate(problems, outcome, self.n_clusters_, solve)
+                problems, outcome = separate(problems, outcome, self.n_clusters_, solve, stacklevel=4)
             else:
                 min_size = self._min_cluster_size(choice)
                 outcome = without_fragments(problems, outcome, self.n_clusters_, min_size, solve, random_state)
         own = views if choice.entities is None else views.of_entities(choice.entities)
         self._keep_choice(choice)
         self._keep(problems, outcome)
-        self._keep_views(own, scalers)
+        self._keep_views(own, scalers, on_cluster)
         with clock("clustering"):
             of_own = known if known is None or choice.entities is None else known[choice.entities]
             self.labels_ = self._label(outcome, random_state, of_own)
@@ -358,20 +404,21 @@ class RMGL(ViewsClusterer):
         self._warn(outcome, run)
         return self
 
-    def predict(self, X: Any, *, observed: Any = None) -> NDArray[np.intp]:
+    def predict(self, X: Any, *, observed: Any = None) -> Any:
         """Assign new rows to the clusters to which they have the most edge weight in the fitted layers (see `predict_proba`).
 
         Parameters
         ----------
         X : as for `fit`
             New entities, each observed in any of the views: a missing row is NaN, and a view in which none of them is observed may be
-            left out of a dict, or be None in a list.
+            left out of a dict, or be None in a list. For Dask arrays, the result is a Dask array with chunks of the same rows.
         observed : as for `fit`
         """
-        labels: NDArray[np.intp] = self.predict_proba(X, observed=observed).argmax(axis=1)
-        return labels
+        if is_lazy(X) and observed is None:
+            return self._by_chunk(self.predict, X, (), np.intp)
+        return self.predict_proba(X, observed=observed).argmax(axis=1)
 
-    def predict_proba(self, X: Any, *, observed: Any = None, by_view: bool = False) -> NDArray[np.float64]:
+    def predict_proba(self, X: Any, *, observed: Any = None, by_view: bool = False) -> Any:
         """Compute the share of the edge weight of new rows that goes to each cluster, (n, K).
 
         Every new row becomes a node of the layer of each view in which it is observed, and of the consensus. All other nodes stay fixed,
@@ -380,12 +427,23 @@ class RMGL(ViewsClusterer):
 
         A new row is compared with all fitted ones up to 5000, else with the nearest ones.
         """
+        if is_lazy(X) and observed is None:
+            shape = (len(self.layers_), self.n_clusters_) if by_view else (self.n_clusters_,)
+            return self._by_chunk(partial(self.predict_proba, by_view=by_view), X, shape, np.float64)
         votes = self._place(X, observed).votes
         return votes if by_view else votes.sum(axis=1)
 
-    def transform(self, X: Any, *, observed: Any = None) -> NDArray[np.float64]:
+    def transform(self, X: Any, *, observed: Any = None) -> Any:
         """Embed new rows, (n, K), by the eigenvector equation with all fitted rows fixed."""
+        if is_lazy(X) and observed is None:
+            return self._by_chunk(self.transform, X, (self.n_clusters_,), np.float64)
         return self._place(X, observed).embedding
+
+    def _by_chunk(self, work: Callable[[Any], Any], X: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+        """A Dask array of what a method returns for every chunk of rows."""
+        check_is_fitted(self)
+        assert self._views is not None  # read once here, and not by every worker
+        return by_chunk(work, X, shape, dtype)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -518,7 +576,7 @@ class RMGL(ViewsClusterer):
         """
         check_is_fitted(self)
         self.report_  # noqa: B018 - it is made when it is first asked for
-        parameters = self._stored_parameters()
+        parameters, _ = self._stored_parameters(), self._views  # which are read now, if they are stored elsewhere
         write_model(path, parameters, {name: value for name, value in vars(self).items() if name not in parameters})
 
     @classmethod
@@ -556,11 +614,20 @@ class RMGL(ViewsClusterer):
         return layers_to_igraph(self.layers_, node_attributes(self.labels_, self.outlier_score_, self.index_))
 
     def _pose_problems(
-        self, views: Views, team: Team, random_state: np.random.RandomState, run: Run, known: NDArray[np.intp] | None
+        self,
+        views: Views,
+        team: Team,
+        random_state: np.random.RandomState,
+        run: Run,
+        known: NDArray[np.intp] | None,
+        on_cluster: Prepared | None = None,
     ) -> Choice:
         """What Algorithm 1 is to solve: chosen from the data, or as given."""
         options: dict[str, Any] = {"candidates": self.candidates, "n_neighbors": self.n_neighbors, "team": team, "run": run, "known": known}
         if self.automatic:
+            if on_cluster is not None:
+                options["candidates"] = first_lists(self.candidates, views, self.n_neighbors)
+                options["spaces"] = on_cluster.spaces
             n_clusters = None if is_auto(self.n_clusters) else self.n_clusters
             policy = replace(self._policy, neighbor_share=0.0) if self.components else self._policy  # a given graph has its own components
             options["min_cluster_size"] = None if is_auto(self.min_cluster_size) else float(self.min_cluster_size)
@@ -689,8 +756,24 @@ class RMGL(ViewsClusterer):
         self.fragments_, self.placed_ = entities[self.fragments_], others
         self._keep_views(views, scalers)
 
-    def _keep_views(self, views: Views, scalers: Sequence[Scaler]) -> None:
+    @property
+    def _views(self) -> Views:
+        """The scaled rows; those of a fit on a cluster are read from where they are stored when they are first needed."""
+        kept = self.__dict__["_views"]
+        if isinstance(kept, StoredViews):
+            kept = self.__dict__["_views"] = kept.collect()
+        views: Views = kept
+        return views
+
+    @_views.setter
+    def _views(self, views: Views | StoredViews) -> None:
+        self.__dict__["_views"] = views
+
+    def _keep_views(self, views: Views, scalers: Sequence[Scaler], on_cluster: Prepared | None = None) -> None:
         """Keep the scaled rows, which new ones are compared with. What was not scaled may be the caller's own array."""
+        if on_cluster is not None:
+            self._views, self._scalers = on_cluster.kept(), tuple(scalers)
+            return
         matrices = tuple(X.copy() if scaler.name == "none" else X for X, scaler in zip(views.matrices, scalers, strict=True))
         self._views, self._scalers = replace(views, matrices=matrices), tuple(scalers)
 
@@ -737,40 +820,40 @@ class RMGL(ViewsClusterer):
             warnings.warn(
                 f"RMGL was stopped after {outcome.n_iter} rounds because {reason}; this is the best result so far",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         elif not outcome.converged:
             warnings.warn(
                 f"RMGL did not converge in max_iter={self.max_iter} rounds: "
                 f"raise max_iter, or accept it with a larger tol (now {self.tol:g})",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         for layer in self.layers_:
             if not layer.solved:
-                warnings.warn(layer.message, ConvergenceWarning, stacklevel=3)
+                warnings.warn(layer.message, ConvergenceWarning, stacklevel=4)
             if not layer.exact:
                 warnings.warn(
                     f"layer {layer.name!r} is exact among its {layer.candidates} candidates only; "
                     f"they hold {layer.recall:.1%} of the nearest neighbors of a sample of rows",
                     UserWarning,
-                    stacklevel=3,
+                    stacklevel=4,
                 )
         if outcome.state.embedding.residual > EIGEN_TOL and not outcome.stopped:
             warnings.warn(
                 f"the eigenvectors of the embedding have a relative residual of {outcome.state.embedding.residual:.1e}: "
                 "their eigenvalues are too close together; use a smaller n_clusters or a larger alpha",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         alone = np.setdiff1d(unconnected(self.layers_, self.beta_), self.placed_)
         if alone.size:
-            warnings.warn(about_unconnected(alone, self.index_), UserWarning, stacklevel=3)
+            warnings.warn(about_unconnected(alone, self.index_), UserWarning, stacklevel=4)
         n_components = outcome.state.embedding.n_components
         if n_components > self.n_clusters_:
             warnings.warn(
                 f"the layers together fall into {n_components} components, more than n_clusters={self.n_clusters_}: "
                 "isolated nodes and small fragments share a label; raise alpha to connect them",
                 UserWarning,
-                stacklevel=3,
+                stacklevel=4,
             )

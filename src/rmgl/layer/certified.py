@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from rmgl.edges import Candidates, Edges, Vector
+from rmgl.edges import Candidates, Costs, Edges, Vector
 from rmgl.layer.dual_ascent import solve_dual_ascent
 from rmgl.layer.newton import solve_newton
 from rmgl.layer.problem import LayerProblem
@@ -28,7 +28,7 @@ def solve_certified(
     candidates: Candidates,
     alpha: float,
     *,
-    added: Callable[[Edges], Vector] | None = None,
+    added: Callable[[Edges], Costs] | None = None,
     solver: str = "newton",
     start: Vector | None = None,
     certified: bool = True,
@@ -66,13 +66,13 @@ def solve_layer(origin: Origin, problem: LayerProblem, *, solver: str = "newton"
     return make_layer(origin, problem, find_solver(solver)(problem, **options))
 
 
-def check_magnitudes(name: str, alpha: float, distances: Vector, beta: float = 0.0) -> None:
-    """Raise a ValueError if alpha is below the rounding error of the costs, or too small to divide by."""
+def check_magnitudes(name: str, alpha: float, distance: float, beta: float = 0.0) -> None:
+    """Raise a ValueError if alpha is below the rounding error of costs up to a distance or beta, or too small to divide by."""
     if alpha < SMALLEST_ALPHA:
         raise ValueError(
             f"alpha={alpha:.1e} for view {name!r} is too small to divide by in double precision: raise it to {SMALLEST_ALPHA:.0e} or more"
         )
-    largest = max(float(distances.max()), beta)
+    largest = max(distance, beta)
     if alpha < EPSILON * largest:
         cause = f"beta={beta:.1e}" if beta == largest else f"squared distances up to {largest:.1e}"
         raise ValueError(

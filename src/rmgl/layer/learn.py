@@ -105,7 +105,7 @@ def learn_layer(
     with team_of(number_of_workers(n_jobs)) as team:
         wanted = resolve(views.matrices[0], alpha, candidates)
         pairs = find_candidates(name, rows_or_space(views, 0), alpha, wanted, in_parts=team.in_parts)
-        check_magnitudes(name, alpha, pairs.distances)
+        check_magnitudes(name, alpha, pairs.edges.largest(pairs.distances))
         _, layer = solve_certified(Origin(name), pairs, alpha, solver=solver, tol=tol, max_iter=max_iter, start=start)
     if layer.status != "converged":
         warnings.warn(layer.message, ConvergenceWarning, stacklevel=2)

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from rmgl.edges import ActivePairs, Edges, Vector
+from rmgl.edges import ActivePairs, Costs, Edges, Vector
 
 # The mean degree is 1; smaller weights are zero up to any tolerance that a solver reaches.
 NEGLIGIBLE_WEIGHT = 1e-10
@@ -64,7 +64,7 @@ class LayerProblem:
     """
 
     edges: Edges
-    costs: Vector
+    costs: Costs
     alpha: float
 
     @property

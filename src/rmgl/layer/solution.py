@@ -50,7 +50,7 @@ def _constant_start(problem: LayerProblem) -> tuple[DualPoint, int]:
     above the root, and from there it decreases to it.
     """
     target = 2 * problem.alpha * problem.n_nodes
-    level = _sampled_level(problem.costs, target / problem.edges.n_pairs)
+    level = _sampled_level(problem.edges.sample(problem.costs, SAMPLE_SIZE), target / problem.edges.n_pairs)
     passes = 0
     while True:
         passes += 1
@@ -61,11 +61,11 @@ def _constant_start(problem: LayerProblem) -> tuple[DualPoint, int]:
         if point.counts.any():
             level -= target * (mean_degree - 1) / (point.counts.sum() / 2)
         else:
-            level = float(problem.costs.min()) + target
+            level = problem.edges.least(problem.costs) + target
 
 
-def _sampled_level(costs: Vector, mean_excess: float) -> float:
+def _sampled_level(sample: Vector, mean_excess: float) -> float:
     """Return the s at which (s - z)_+ has the given mean over a sample of the costs."""
-    sample = np.sort(costs[:: max(1, costs.size // SAMPLE_SIZE)])
+    sample = np.sort(sample)
     levels = (mean_excess * sample.size + np.cumsum(sample)) / np.arange(1, sample.size + 1)
     return float(levels[np.flatnonzero(levels > sample)[-1]])

@@ -72,16 +72,13 @@ def solve_for_edges(
 
 def below_rounding(alpha: float, candidates: Candidates) -> bool:
     """Whether alpha is below the rounding error of even the smallest cost, so that no constant u has mean degree 1."""
-    least = float(candidates.distances.min())
+    least = candidates.edges.least(candidates.distances)
     return least + 2 * alpha * candidates.edges.n_nodes == least
 
 
 def alpha_guess(candidates: Candidates, n_neighbors: float) -> float:
     """Return the alpha at which a constant u has mean degree 1 and `n_neighbors` active pairs per node."""
-    costs = candidates.distances
-    share = n_neighbors * candidates.edges.n_nodes / (2 * candidates.edges.n_pairs)
-    place = min(int(share * costs.size), costs.size // 2)
-    costs = np.partition(costs, place)
-    excess = float((costs[place] - costs[:place]).sum()) * candidates.edges.n_pairs / costs.size
-    alpha, mean = excess / (2 * candidates.edges.n_nodes), float(costs.mean())
-    return alpha if alpha > LEAST_GUESS * mean else mean or 1.0
+    edges = candidates.edges
+    found = edges.cheapest(candidates.distances, n_neighbors * edges.n_nodes / (2 * edges.n_pairs))
+    alpha = found.excess / (2 * edges.n_nodes)
+    return alpha if alpha > LEAST_GUESS * found.mean else found.mean or 1.0

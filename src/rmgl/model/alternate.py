@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rmgl.checks import Unsound, expect, sound_numbers
-from rmgl.edges import Edges, Vector
+from rmgl.edges import Costs, Edges
 from rmgl.embedding.eigenvectors import Embedding, Graph, weighted_sum
 from rmgl.embedding.fragments import embed_without, judge_without
 from rmgl.layer import Layer, solve_certified
@@ -52,7 +52,7 @@ class State:
     problems: list[ViewProblem]
     layers: list[Layer]
     embedding: Embedding
-    spreads: list[Vector]
+    spreads: list[Costs]
     """||q_i - q_j||^2 on the candidate edges of every view."""
     terms: NDArray[np.float64]
     """The three terms of the objective for every view: (M, 3)."""
@@ -196,14 +196,12 @@ def first_state(
 def update_layers(state: State, solver: str, accuracy: Accuracy, team: Team, clock: Stopwatch) -> State:
     """Solve problem (6) for every layer, starting from its last potentials. A layer that cannot be improved is kept."""
 
-    def update(
-        item: tuple[ViewProblem, Layer, Vector, NDArray[np.float64]], check: Check
-    ) -> tuple[ViewProblem, Layer, NDArray[np.float64]]:
+    def update(item: tuple[ViewProblem, Layer, Costs, NDArray[np.float64]], check: Check) -> tuple[ViewProblem, Layer, NDArray[np.float64]]:
         view, layer, spread, terms = item
         if view.given is not None:
             return view, layer, terms
 
-        def spread_on(edges: Edges) -> Vector:
+        def spread_on(edges: Edges) -> Costs:
             return spread if edges is view.edges else spread_of(view, edges, state.embedding, check)
 
         candidates, found = solve_certified(
@@ -299,7 +297,7 @@ def _graph(problems: Sequence[ViewProblem], layers: Sequence[Layer]) -> Graph:
     return weighted_sum(adjacencies, [view.beta for view in problems])
 
 
-def _spreads(problems: Sequence[ViewProblem], embedding: Embedding, team: Team) -> list[Vector]:
+def _spreads(problems: Sequence[ViewProblem], embedding: Embedding, team: Team) -> list[Costs]:
     """||q_i - q_j||^2 on the candidates of every view; problems with the same candidates and entities share the measuring."""
     stores = {(id(view.edges), id(view.nodes)): view for view in problems}
     spreads = team(lambda view, check: spread_of(view, view.edges, embedding, check), list(stores.values()))
@@ -312,7 +310,7 @@ def common_graph(state: State) -> Graph:
     return _graph(state.problems, state.layers)
 
 
-def spread_of(view: ViewProblem, edges: Edges, embedding: Embedding, check: Check) -> Vector:
+def spread_of(view: ViewProblem, edges: Edges, embedding: Embedding, check: Check) -> Costs:
     """||q_i - q_j||^2 on pairs of nodes; 0 for pairs with a fragment, which takes no part in the embedding."""
     spread = edges.measure(view.own(embedding.vectors), check)
     if embedding.fragments is None:
@@ -321,11 +319,11 @@ def spread_of(view: ViewProblem, edges: Edges, embedding: Embedding, check: Chec
     return spread * (1.0 - with_one_fragment)
 
 
-def _view_terms(view: ViewProblem, layer: Layer, spread: Vector) -> NDArray[np.float64]:
+def _view_terms(view: ViewProblem, layer: Layer, spread: Costs) -> NDArray[np.float64]:
     """tr(L S), alpha ||L||_F^2 and beta tr(Q'LQ) of one view; `spread` holds ||q_i - q_j||^2."""
     smoothness = view.edges.inner(view.distances, layer.adjacency)
     return np.array([smoothness, view.alpha * squared_norm(layer.adjacency), _coupling(view, layer, spread)])
 
 
-def _coupling(view: ViewProblem, layer: Layer, spread: Vector) -> float:
+def _coupling(view: ViewProblem, layer: Layer, spread: Costs) -> float:
     return view.beta * view.edges.inner(spread, layer.adjacency)

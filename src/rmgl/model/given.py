@@ -78,7 +78,7 @@ def given_problems(
         pairs = search() if is_all(wanted[m]) else run.step(f"pairs-{m}", search, pack=Candidates.pack, unpack=unpack)
         rows = views.observed_rows(m)
         pairs = with_known(pairs, own[m], known if known is None or rows is None else known[rows], check)
-        check_magnitudes(name, a, pairs.distances, b)
+        check_magnitudes(name, a, pairs.edges.largest(pairs.distances), b)
         return ViewProblem(Origin(name, nodes=views.observed_rows(m), views=(m,)), pairs, a, b, views.n_rows)
 
     return team(state, range(len(names)))
@@ -99,7 +99,7 @@ def network_problem(views: Views, view: int, alpha: float, beta: float, team: Te
     if not relation.learn:
         return ViewProblem.of_given(layer, beta, views.n_rows)
     pairs = network_candidates(layer, alpha, relation.two_steps, team.in_parts)
-    check_magnitudes(origin.name, alpha, pairs.distances, beta)
+    check_magnitudes(origin.name, alpha, pairs.edges.largest(pairs.distances), beta)
     return ViewProblem(origin, pairs, alpha, beta, views.n_rows)
 
 

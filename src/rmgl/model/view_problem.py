@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rmgl.edges import Candidates, Edges, Vector
+from rmgl.edges import Candidates, Costs, Edges, Vector
 from rmgl.layer import Layer, Origin
 from rmgl.layer.network import given_candidates
 from rmgl.running.threads import Check
@@ -52,7 +52,7 @@ class ViewProblem:
         return self.candidates.edges
 
     @property
-    def distances(self) -> Vector:
+    def distances(self) -> Costs:
         return self.candidates.distances
 
     def own(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -1,4 +1,4 @@
-"""Progress bars for the rounds of Algorithm 1 and the cells of an experiment, and a stopwatch."""
+"""Progress bars for the rounds of Algorithm 1, the cells of an experiment and the tasks of a cluster, and a stopwatch."""
 
 from __future__ import annotations
 
@@ -42,6 +42,20 @@ def cell_progress(name: str) -> Iterator[Callable[[int, int, str], None]]:
             bar.update(done - bar.n)
 
         yield advance
+
+
+@contextmanager
+def task_progress(name: str, total: int, shown: bool) -> Iterator[Callable[[int], None]]:
+    """Show a progress bar; yields a function of the number of tasks done. Does nothing unless `shown`."""
+    if not shown:
+        yield lambda done: None
+        return
+
+    from tqdm.auto import tqdm
+
+    with tqdm(total=total, unit="task", desc=name) as bar:
+        yield lambda done: bar.update(done - bar.n) and None
+        bar.update(total - bar.n)
 
 
 class Stopwatch:

@@ -189,8 +189,11 @@ def has_row_labels(X: Any) -> bool:
     return hasattr(X, "iloc") and not (X.index.dtype.kind in "iu" and np.array_equal(X.index, np.arange(len(X.index))))
 
 
-def check_spread(name: str, X: Matrix, scale: str) -> None:
-    """Check that the rows of a view are not all equal, and that their squared distances neither overflow nor underflow."""
+def check_spread(name: str, X: Matrix, scale: str, n_rows: int | None = None) -> None:
+    """Check that the rows of a view are not all equal, and that their squared distances neither overflow nor underflow.
+
+    X may also hold the smallest and the largest entry of every column of a view of `n_rows` rows.
+    """
     low, high = column_ends(X)
     largest = max(float(np.abs(high).max()), float(np.abs(low).max()))
     if largest > LARGEST_VALUE:
@@ -202,7 +205,7 @@ def check_spread(name: str, X: Matrix, scale: str) -> None:
     if spread == 0:
         after = "" if scale == "none" else f" after scale={scale!r}"
         raise ValueError(
-            f"view {name!r} is constant{after}: all its {X.shape[0]} rows are equal, so it cannot separate clusters; leave it out"
+            f"view {name!r} is constant{after}: all its {n_rows or X.shape[0]} rows are equal, so it cannot separate clusters; leave it out"
         )
     if spread < SMALLEST_SPREAD:
         raise ValueError(

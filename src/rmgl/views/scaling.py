@@ -6,6 +6,7 @@ stays NaN, and ranges, means and lengths are those of the other cells.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -106,7 +107,12 @@ def standard(X: Matrix) -> Scaler:
         deviation = np.sqrt((squares + n_zeros * mean**2) / X.shape[0])
     else:
         deviation = np.sqrt(column_means(np.square(X - mean)))
-    return Scaler("standard", False, largest, mean, np.where(high - low > 4 * EPSILON, deviation, np.inf))
+    return Scaler("standard", False, largest, mean, deviations_to_spans(deviation, low, high))
+
+
+def deviations_to_spans(deviation: Vector, low: Vector, high: Vector) -> Vector:
+    """What columns are divided by: their standard deviation, or infinity if they are constant."""
+    return np.where(high - low > 4 * EPSILON, deviation, np.inf)
 
 
 def root(X: Matrix) -> Scaler:
@@ -167,15 +173,22 @@ def choose_scale(X: Matrix, n_gaps: int = 0) -> tuple[str, str]:
     'root'
     """
     entries = X.data if sparse.issparse(X) else X
-    n_nonzero, n_negative = np.count_nonzero(entries) - n_gaps, np.count_nonzero(entries < 0)
-    zeros = 1 - n_nonzero / (X.shape[0] * X.shape[1] - n_gaps)
-    if zeros > COUNT_ZEROS and X.shape[1] >= COUNT_COLUMNS and n_negative < FEW_NEGATIVE * n_nonzero:
+    n_nonzero, n_negative = int(np.count_nonzero(entries)) - n_gaps, int(np.count_nonzero(entries < 0))
+    return choose_scale_by(n_nonzero, n_negative, X.shape, lambda: median_skewness(X), n_gaps)
+
+
+def choose_scale_by(
+    n_nonzero: int, n_negative: int, shape: tuple[int, int], median_skewness: Callable[[], float], n_gaps: int = 0
+) -> tuple[str, str]:
+    """Choose a scale by the numbers of entries that are not zero and that are negative, and by the skewness of the columns."""
+    zeros = 1 - n_nonzero / (shape[0] * shape[1] - n_gaps)
+    if zeros > COUNT_ZEROS and shape[1] >= COUNT_COLUMNS and n_negative < FEW_NEGATIVE * n_nonzero:
         signs = f"{n_negative / n_nonzero:.1%} of the others negative" if n_negative else "no negative entries"
-        shape = f"{zeros:.0%} zeros, {X.shape[1]} columns"
-        return ("unit", f"{signs}, {shape}: weighted counts") if n_negative else ("hellinger", f"{signs}, {shape}: counts")
+        size = f"{zeros:.0%} zeros, {shape[1]} columns"
+        return ("unit", f"{signs}, {size}: weighted counts") if n_negative else ("hellinger", f"{signs}, {size}: counts")
     if n_negative:
         return "minmax", "negative entries"
-    skewness = median_skewness(X)
+    skewness = median_skewness()
     if skewness > SKEWED:
         return "root", f"no negative entries, columns skewed (median {skewness:.1f})"
     return "minmax", f"no negative entries, columns not skewed (median {skewness:.1f})"
@@ -195,6 +208,11 @@ def median_skewness(X: Matrix) -> float:
     """The median of |E (x - mean)^3| / deviation^3 over the columns that are not constant."""
     X, _, low, high = _bounded_columns(X)  # so that no power overflows
     moments = [column_means(X if power == 1 else X**power) for power in (1, 2, 3)]
+    return skewness_from(moments, low, high)
+
+
+def skewness_from(moments: Sequence[Vector], low: Vector, high: Vector) -> float:
+    """The median skewness of columns, from the means of their first three powers and their ranges."""
     mean, second, third = moments
     variance = second - mean**2
     varies = (high - low > 4 * EPSILON) & (variance > EPSILON)
@@ -237,11 +255,16 @@ def column_ends(X: Matrix) -> tuple[Vector, Vector]:
 
 def _bounded_columns(X: Matrix) -> tuple[Matrix, Vector, Vector, Vector]:
     """X with every column divided by its largest absolute value; that value; and the smallest and largest values after the division."""
-    low, high = column_ends(X)
+    largest, low, high = bounded(*column_ends(X))
+    X = _divide_columns(X, largest) if sparse.issparse(X) else X / largest
+    return X, largest, low, high
+
+
+def bounded(low: Vector, high: Vector) -> tuple[Vector, Vector, Vector]:
+    """The largest absolute value of every column from its range, and the range divided by it."""
     largest = np.maximum(np.abs(low), np.abs(high))
     largest[largest == 0] = 1.0
-    X = _divide_columns(X, largest) if sparse.issparse(X) else X / largest
-    return X, largest, low / largest, high / largest
+    return largest, low / largest, high / largest
 
 
 def _indicators(X: Matrix, levels: tuple[Vector, ...]) -> sparse.csr_array:

@@ -440,11 +440,7 @@ class Views:
 
     def choose_scales(self, scale: Any) -> list[tuple[str, str]]:
         """The name of the scale of each view, and why it was chosen."""
-        scales = per_view(scale, self.names, "scale")
-        for name, how in zip(self.names, scales, strict=True):
-            if not isinstance(how, str) or how not in (*SCALES, *METRICS, "auto"):
-                known = ", ".join(map(repr, ("auto", *SCALES)))
-                raise ValueError(f"scale={how!r} for view {name!r} is not known: use one of {known}")
+        scales = self.asked_scales(scale)
         chosen = []
         for view, (name, how) in enumerate(zip(self.names, scales, strict=True)):
             relation = self.relation(view)
@@ -455,6 +451,15 @@ class Views:
             else:
                 chosen.append(self._choose_scale(view) if how == "auto" else (how, "given"))
         return chosen
+
+    def asked_scales(self, scale: Any) -> list[str]:
+        """What `scale` asks for in each view, which may be "auto"."""
+        scales = per_view(scale, self.names, "scale")
+        for name, how in zip(self.names, scales, strict=True):
+            if not isinstance(how, str) or how not in (*SCALES, *METRICS, "auto"):
+                known = ", ".join(map(repr, ("auto", *SCALES)))
+                raise ValueError(f"scale={how!r} for view {name!r} is not known: use one of {known}")
+        return list(scales)
 
     def _choose_scale(self, view: int) -> tuple[str, str]:
         encoding = self.encoding(view)

@@ -1,0 +1,49 @@
+"""The digits and 50 000 rows of a mixture on a Dask cluster of two worker processes on this machine: plans, layers, certificates."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from distributed import Client, LocalCluster
+
+from rmgl import RMGL
+from rmgl.commands import layer_table
+from rmgl.datasets import load_uci_digits
+from rmgl.distributed.fitting import planned
+from rmgl.metrics import normalized_mutual_info_score
+
+
+def mixture(n_rows: int, n_classes: int = 20) -> tuple[dict[str, Any], Any]:
+    """Two views of a Gaussian mixture, and the classes."""
+    random = np.random.default_rng(0)
+    target = random.integers(n_classes, size=n_rows)
+    views = {}
+    for name, width in (("left", 16), ("right", 32)):
+        centers = random.normal(scale=1.15 * np.sqrt(16 / width), size=(n_classes, width))
+        views[name] = centers[target] + random.normal(size=(n_rows, width))
+    return views, target
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, default=50_000, help="rows of the mixture")
+    arguments = parser.parse_args()
+    logging.basicConfig(format="%(message)s")
+    logging.getLogger("rmgl.distributed.cluster").setLevel(logging.INFO)
+    digits = load_uci_digits()
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster, Client(cluster) as client:
+        for name, (views, target) in {"digits": (digits.views, digits.target), "mixture": mixture(arguments.rows)}.items():
+            print(f"\n{name}: {len(target):,} rows, {len(views)} views\n{planned(views, client, 20)}", flush=True)
+            began = perf_counter()
+            model = RMGL(len(np.unique(target)), random_state=0).fit(views, client=client)
+            print(layer_table(model))
+            print("exact over all pairs: " + ", ".join(f"{layer.name} {layer.exact}" for layer in model.layers_))
+            print(f"NMI {normalized_mutual_info_score(target, model.labels_):.3f}, {perf_counter() - began:.1f} s")
+
+
+if __name__ == "__main__":  # worker processes import this file, too
+    main()

@@ -1,0 +1,218 @@
+"""What a worker does with the rows of two blocks, or of one: pure functions, which Dask can run anywhere and run again.
+
+The steps are those of `rmgl.edges.tiles.Tiles`, with the tiles of one block on the left and those of the other on the right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rmgl.distributed.blocks import Block, Tiled
+from rmgl.edges.heaps import TILE, FoundPairs, Heaps, Indices, Products
+from rmgl.edges.interface import Vector
+from rmgl.edges.tiles import Reach
+from rmgl.running.threads import single_threaded
+
+Hits: TypeAlias = tuple[NDArray[np.int32], NDArray[np.int32], Products]
+"""Places in one block, places in the other, and scores -|x_i - x_j|^2 / 2."""
+Part: TypeAlias = tuple[int, Any, int | None]
+"""The first place of a block in which rows were found, and the hits there; or hits of two blocks, and whose of them are meant."""
+
+
+class TileProducts:
+    """Products of some rows on the left with tiles on the right, in memory that is used again."""
+
+    def __init__(self, left: Products, right: Products) -> None:
+        self.left, self.right = left, right
+        self.buffer = np.empty(TILE * TILE, dtype=left.dtype)
+
+    def __call__(self, queries: Any, tile: slice) -> Products:
+        """Valid until the next call."""
+        left, right = self.left[queries], self.right[tile]
+        out: Products = self.buffer[: len(left) * len(right)].reshape(len(left), len(right))
+        return np.matmul(left, right.T, out=out)
+
+
+def factors(tiled: Tiled, *columns: tuple[Any, Any]) -> tuple[Products, Products]:
+    """The matrices whose products are x_i'x_j + sum_c left_ci right_cj, for pairs of columns (left, right)."""
+    n, width = tiled.columns.shape
+    left = np.empty((n, width + len(columns)), dtype=tiled.columns.dtype)
+    left[:, :width] = tiled.columns
+    right = left.copy()
+    for place, (of_left, of_right) in enumerate(columns):
+        left[:, width + place], right[:, width + place] = of_left, of_right
+    return left, right
+
+
+def score_factors(tiled: Tiled, loss: float) -> tuple[Products, Products]:
+    """The matrices whose products are scores, or upper bounds of them where only leading columns are compared."""
+    halves = (1 - loss if len(tiled.rows) else 1.0) * tiled.norms / 2
+    return factors(tiled, (-halves, 1.0), (1.0, -halves))
+
+
+def empty_heaps(queries: Indices, length: int, rows: Products, cuts: Vector | None) -> Heaps:
+    """Heaps that accept only what is better than the cuts (None: everything); empty places have found nothing, which is -1."""
+    heaps = Heaps(queries, length, rows)
+    heaps.found[:] = -1
+    if cuts is not None:
+        heaps.scores[:] = np.asarray(cuts)[:, None]
+    return heaps
+
+
+def nearest_inside(tiled: Tiled, length: int, loss: float) -> Hits:
+    """The nearest rows of every row of a block in the same block."""
+    products = TileProducts(*score_factors(tiled, loss))
+    heaps = empty_heaps(np.arange(tiled.size), length, tiled.rows, None)
+    apart = [tiled.far_from(tiled, index) for index in range(tiled.starts.size)]
+    with single_threaded("blas"):
+        for offset in range(tiled.starts.size):
+            farthest = heaps.farthest_by_tile(tiled.starts)
+            for index in range(tiled.starts.size - offset):
+                own, other = tiled.tile(index), tiled.tile(index + offset)
+                if apart[index][index + offset] <= max(farthest[index], farthest[index + offset]):
+                    heaps.offer(products(own, other), own.start, other.start, offset > 0)
+    return hits_of(heaps.scores, heaps.found)
+
+
+def nearest_across(one: Tiled, other: Tiled, cuts: tuple[Vector, Vector], length: int, loss: float) -> tuple[Hits, Hits]:
+    """For the rows of both blocks, rows of the other block that are nearer than the cuts: at most `length` of them, the nearest."""
+    products = TileProducts(score_factors(one, loss)[0], score_factors(other, loss)[1])
+    rows = np.concatenate([one.rows, other.rows])
+    heaps = empty_heaps(np.arange(one.size + other.size), length, rows, np.concatenate(cuts))
+    starts = np.concatenate([one.starts, one.size + other.starts])
+    with single_threaded("blas"):
+        for index in range(one.starts.size):
+            farthest = heaps.farthest_by_tile(starts)
+            limits = np.maximum(farthest[index], farthest[one.starts.size :])
+            own = one.tile(index)
+            for place in np.flatnonzero(one.far_from(other, index) <= limits).tolist():
+                theirs = other.tile(place)
+                heaps.offer(products(own, theirs), own.start, one.size + theirs.start, True)
+    found = np.where(heaps.found >= one.size, heaps.found - one.size, heaps.found)
+    return hits_of(heaps.scores[: one.size], found[: one.size]), hits_of(heaps.scores[one.size :], found[one.size :])
+
+
+def nearest_of(one: Tiled, other: Tiled | None, queries: Indices, cuts: Vector | None, length: int, loss: float) -> Hits:
+    """For some rows of a block, rows of the other one (None: of the same) that are nearer than the cuts: the nearest ones."""
+    theirs = one if other is None else other
+    products = TileProducts(score_factors(one, loss)[0], score_factors(theirs, loss)[1])
+    shift = 0 if other is None else one.size
+    rows = one.rows if other is None else np.concatenate([one.rows, other.rows])
+    heaps = empty_heaps(queries, length, rows, cuts)
+    with single_threaded("blas"):
+        for first, stop, index in queries_by_tile(one, queries):
+            distances = one.far_from(theirs, index)
+            for place in np.argsort(distances, kind="stable").tolist():
+                if distances[place] > heaps.farthest(slice(first, stop)):
+                    break
+                tile = theirs.tile(place)
+                heaps.offer(products(queries[first:stop], tile), first, shift + tile.start, False)
+    return hits_of(heaps.scores, np.where(heaps.found >= 0, heaps.found - shift, -1))
+
+
+def queries_by_tile(tiled: Tiled, queries: Indices) -> Iterator[tuple[int, int, int]]:
+    """First and last place among sorted queries, and tile, of the queries of every tile that has some."""
+    bounds = np.append(np.searchsorted(queries, tiled.starts), queries.size)
+    for index in np.flatnonzero(np.diff(bounds)).tolist():
+        yield int(bounds[index]), int(bounds[index + 1]), index
+
+
+def hits_of(scores: Products, found: NDArray[np.int32]) -> Hits:
+    """What heaps have found, without their empty places."""
+    rows, places = np.nonzero(found >= 0)
+    return rows.astype(np.int32), found[rows, places].astype(np.int32), scores[rows, places]
+
+
+def cuts_of(hits: Hits, n_queries: int, length: int) -> Vector:
+    """The lowest of the `length` scores of every query; the lowest of all numbers where there are fewer."""
+    rows, _, scores = hits
+    cuts: Vector = np.full(n_queries, 0.99 * float(np.finfo(scores.dtype).min))
+    order = np.lexsort((scores, rows))
+    counts = np.bincount(rows, minlength=n_queries)
+    firsts = np.concatenate([[0], np.cumsum(counts)[:-1]])
+    full = counts == length
+    cuts[full] = scores[order[firsts[full]]]
+    return cuts
+
+
+def best_of(parts: Sequence[Part], n_rows: int, length: int) -> tuple[NDArray[np.int32], Products]:
+    """The `length` best hits of every row of a block, as places among all rows, and the worst score of each.
+
+    Of equal scores the first places win.
+    """
+    hits = [(first, found if side is None else found[side]) for first, found, side in parts]
+    rows = np.concatenate([own for _, (own, _, _) in hits])
+    places = np.concatenate([first + theirs.astype(np.int64) for first, (_, theirs, _) in hits]).astype(np.int32)
+    scores = np.concatenate([own for _, (_, _, own) in hits])
+    order = np.lexsort((places, -scores, rows))
+    starts = np.searchsorted(rows[order], np.arange(n_rows))
+    chosen = order[starts[:, None] + np.arange(length)]
+    return places[chosen], scores[chosen[:, -1]]
+
+
+def within(
+    one: Tiled, other: Tiled | None, reach: tuple[Reach, Reach], chosen: tuple[Indices, Indices] | None, loss: float
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """All pairs of a row of one block and a row of the other (None: of the same) with squared distance below s_i s_j (r_i + r_j).
+
+    With `chosen`, one of the two is among the chosen rows of its block. A pair of rows of one block may occur in both orders.
+    """
+    if other is None:
+        pairs = [found_within(one, one, reach[0], reach[0], None if chosen is None else chosen[0], loss, same=True)]
+    else:
+        pairs = [found_within(one, other, *reach, None if chosen is None else chosen[0], loss, same=False)]
+        if chosen is not None:
+            turned = found_within(other, one, reach[1], reach[0], chosen[1], loss, same=False)
+            pairs.append((turned[1], turned[0]))
+    return np.concatenate([left for left, _ in pairs]), np.concatenate([right for _, right in pairs])
+
+
+def found_within(
+    one: Tiled, other: Tiled, reach: Reach, theirs: Reach, chosen: Indices | None, loss: float, same: bool
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Pairs of a chosen row (None: of any row) of one block and a row of the other, each pair of tiles of the same block once."""
+    shift = 0 if same else one.size
+    products = TileProducts(reach_factors(one, reach, loss)[0], reach_factors(other, theirs, loss)[1])
+    blocks = [(one, reach)] if same else [(one, reach), (other, theirs)]
+    whole = (
+        np.concatenate([block.rows for block, _ in blocks]),
+        np.concatenate([own.scales * own.radii / 2 for _, own in blocks]),
+        np.concatenate([own.scales for _, own in blocks]),
+        np.concatenate([2 * loss * block.norms for block, _ in blocks]),
+    )
+    queries = np.arange(one.size) if chosen is None else chosen
+    limits, bounds, pairs = reach.largest(one.starts), theirs.largest(other.starts), FoundPairs()
+    with single_threaded("blas"):
+        for first, stop, index in queries_by_tile(one, queries):
+            near = one.far_from(other, index) <= limits[index : index + 1].to(bounds)
+            for place in np.flatnonzero(near).tolist():
+                if not (same and chosen is None and place < index):
+                    tile = other.tile(place)
+                    pairs.collect(products(queries[first:stop], tile), queries[first:stop], shift + tile.start, whole)
+    found, others = pairs.gathered()
+    return found, others - np.int32(shift)
+
+
+def reach_factors(tiled: Tiled, reach: Reach, loss: float) -> tuple[Products, Products]:
+    """The matrices whose products are positive for pairs in reach, with an allowance for rounding."""
+    norms, far = (1 - loss) * tiled.norms / 2, reach.scales * reach.radii / 2
+    return factors(tiled, (-norms, 1.0), (1.0, -norms), (far, reach.scales), (reach.scales, far))
+
+
+def reach_of(radii: Vector, scales: Vector, loss: float) -> Reach:
+    """The reach of the rows of a block, larger by what rounding may take from it."""
+    return Reach(radii + 2 * loss * np.abs(radii), scales)
+
+
+def distances_across(one: Block, other: Block, left: NDArray[np.int32], right: NDArray[np.int32]) -> Vector:
+    """The squared distances of pairs of rows, sorted by the first of them, from differences."""
+    from rmgl import kernels
+
+    starts = np.concatenate([[0], np.cumsum(np.bincount(left, minlength=len(one.X)))])
+    out = np.empty(right.size)
+    kernels.list_distances(one.X, other.X, starts, right, 0, len(one.X), out)
+    return out

@@ -1,0 +1,147 @@
+"""What a fit on a cluster begins with: views on the workers, checked and scaled, and the spaces that layers are learned in."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+from rmgl.distributed.cluster import EXTRA, Cluster
+from rmgl.distributed.matrix import RemoteMatrix
+from rmgl.distributed.plan import Plan
+from rmgl.distributed.rows import Tiling
+from rmgl.distributed.sources import all_here, is_stored, source_of
+from rmgl.distributed.spaces import DistributedSpaces
+from rmgl.distributed.views import (
+    StoredViews,
+    check_empty_rows,
+    check_numbers,
+    chosen_scale,
+    fitted_scaler,
+    named_views,
+    on_cluster,
+    scaled_views,
+)
+from rmgl.edges.candidates import first_length
+from rmgl.edges.local_scaling import LISTED
+from rmgl.views.scaling import Scaler
+from rmgl.views.views import Views
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """The scaled views of a fit on a cluster."""
+
+    views: Views
+    scales: list[tuple[str, str]]
+    scalers: list[Scaler]
+    spaces: DistributedSpaces
+    named: list[tuple[str, Any]]
+
+    def kept(self) -> Views | StoredViews:
+        """What a model keeps of its rows: those that are in this process anyway, or else where they are stored."""
+        stored = StoredViews(self.named, tuple(self.scalers), self.views.columns, self.views.index)
+        return stored if all(is_stored(X) for _, X in self.named) else stored.collect()
+
+    def digests(self) -> dict[str, Any]:
+        """Numbers that differ for other data, for a checkpoint."""
+        return {name: digest_of(matrix) for name, matrix in zip(self.views.names, self.views.matrices, strict=True)}
+
+
+def wants_cluster(X: Any) -> bool:
+    """Whether views can only be read by workers of a cluster: one of them is a Dask collection, a zarr array or a path."""
+    if isinstance(X, Views):
+        return False
+    items = X.values() if isinstance(X, dict) else X if isinstance(X, list | tuple) else [X]
+    return any(map(is_stored, items))
+
+
+def default_client() -> Any:
+    """The current client of this process."""
+    try:
+        from distributed import get_client
+    except ImportError as error:
+        raise ImportError(EXTRA) from error
+    try:
+        return get_client()
+    except ValueError as error:
+        raise ValueError(
+            "a view is a Dask collection, a zarr array or a path, which the workers of a cluster read, but there is no client: create one "
+            "with dask.distributed.Client(), or load the view into memory"
+        ) from error
+
+
+def planned(X: Any, client: Any, n_neighbors: int) -> Plan:
+    """What a fit will need; nothing but the shapes of the views is read."""
+    cluster = Cluster.of(client)
+    shapes = [source_of(name, view, None).shape for name, view in named_views(X)]
+    return Plan.of(shapes, max(LISTED, expected_length(shapes[0][0], n_neighbors)), cluster)
+
+
+def expected_length(n_rows: int, n_neighbors: int) -> int:
+    """How many neighbors candidate lists begin with."""
+    return first_length(np.empty((n_rows, 0)), None, n_neighbors)
+
+
+@contextmanager
+def prepared(
+    X: Any,
+    client: Any,
+    scale: Any,
+    *,
+    length: int = LISTED,
+    progress: bool = False,
+    tiling: Tiling | None = None,
+    chunk_rows: int | None = None,
+) -> Iterator[Prepared]:
+    """Views on the cluster of a client, as long as the block lasts, if the workers have enough memory for them.
+
+    `length` is the number of neighbors that will be searched for; `tiling` and `chunk_rows` say how rows are cut.
+    """
+    cluster = Cluster.of(client, progress)
+    named = named_views(X)
+    with TemporaryDirectory(prefix="rmgl-") as folder:
+        shared = Path(folder) if all_here(cluster) else None
+        views = on_cluster(named, cluster, shared, chunk_rows, X.index if isinstance(X, Views) else None)
+        plan = Plan.of([matrix.shape for matrix in views.matrices], length, cluster, tiling, timed=False)
+        logger.info("%s", plan)
+        plan.check()
+        check_numbers(views)
+        check_empty_rows(views)
+        asked = views.asked_scales(scale)
+        scales = [chosen_scale(matrix) if how == "auto" else (how, "given") for how, matrix in zip(asked, views.matrices, strict=True)]
+        scalers = [fitted_scaler(name, how, matrix) for name, (how, _), matrix in zip(views.names, scales, views.matrices, strict=True)]
+        scaled = scaled_views(views, scalers)
+        del views  # Dask forgets the rows that were not scaled, but not how to read them
+        yield Prepared(scaled, scales, scalers, DistributedSpaces.on_cluster(scaled, tiling), named)
+
+
+def first_lists(candidates: Any, views: Views, n_neighbors: int) -> int:
+    """How many neighbors the candidate lists of a fit on a cluster begin with."""
+    if isinstance(candidates, str) and candidates == "auto":
+        candidates = expected_length(views.n_rows, n_neighbors)
+    if not isinstance(candidates, int) or isinstance(candidates, bool):
+        raise ValueError(
+            f"candidates={candidates!r} is not possible on a cluster, which searches exactly: use 'auto' or a number of neighbors"
+        )
+    if candidates >= views.n_rows - 1:
+        raise ValueError(f"{views.n_rows} rows are too few for a cluster and lists of {candidates} neighbors: fit without client=")
+    return candidates
+
+
+def digest_of(matrix: RemoteMatrix) -> str:
+    """A number that differs for other rows or other chunks."""
+    return hashlib.sha256("".join([*matrix.each("rmgl-digest", chunk_digest), str(matrix.bounds)]).encode()).hexdigest()
+
+
+def chunk_digest(chunk: Any) -> str:
+    return hashlib.sha256(np.ascontiguousarray(chunk).data).hexdigest()

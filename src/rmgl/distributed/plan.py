@@ -1,0 +1,152 @@
+"""What a fit on a cluster will need, before it starts: blocks, tasks, memory of the workers and of the client, and time of the search."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from time import perf_counter
+
+import numpy as np
+
+from rmgl.distributed.block_pairs import nearest_across
+from rmgl.distributed.blocks import Tiled
+from rmgl.distributed.cluster import Cluster
+from rmgl.distributed.rows import Tiling
+from rmgl.edges.heaps import TILE
+from rmgl.edges.neighborhoods import BYTES_PER_LISTED
+from rmgl.edges.tiles import rounding
+from rmgl.running.memory import amount
+
+USABLE = 0.6
+"""Share of the memory of a worker that results of tasks may take: beyond it Dask writes them to disk."""
+BYTES_PER_ENTRY = 8 + 8 + 4
+"""Memory for an entry of a view: in a chunk, in a block, and in single precision while neighbors are searched for."""
+TRIAL_SECONDS = 0.2
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The plan of one fit. Where rows are in groups that are far apart, fewer tasks and less time are needed."""
+
+    n_rows: int
+    widths: tuple[int, ...]
+    """Columns of each view."""
+    length: int
+    """Neighbors of every row that are searched for."""
+    tiling: Tiling
+    threads: tuple[int, ...]
+    """Threads of each worker."""
+    limits: tuple[int, ...]
+    """Memory limit of each worker in bytes (0: none)."""
+    pairs_per_second: tuple[float, ...] = ()
+    """Pairs of rows that one thread of this machine compares, in the space of each view, and of all views side by side."""
+
+    @classmethod
+    def of(cls, shapes: Sequence[tuple[int, int]], length: int, cluster: Cluster, tiling: Tiling | None = None, timed: bool = True) -> Plan:
+        n_rows, widths = shapes[0][0], tuple(shape[1] for shape in shapes)
+        spaces = widths if len(widths) == 1 else (*widths, sum(widths))
+        speeds = tuple(comparing_speed(width, length) for width in spaces) if timed else ()
+        threads = tuple(cluster.threads_by_worker().values())
+        return cls(n_rows, widths, length, tiling or Tiling.of(n_rows), threads, tuple(cluster.memory_limits()), speeds)
+
+    @property
+    def spaces(self) -> tuple[int, ...]:
+        """Columns of each space in which neighbors are searched for."""
+        return self.widths if len(self.widths) == 1 else (*self.widths, sum(self.widths))
+
+    @property
+    def n_blocks(self) -> int:
+        """The number of blocks that halving leads to."""
+        count = 1
+        while -(-self.n_rows // (count * self.tiling.tile)) > self.tiling.block_tiles:
+            count *= 2
+        return count
+
+    @property
+    def block_rows(self) -> int:
+        return -(-self.n_rows // self.n_blocks)
+
+    @property
+    def n_tasks(self) -> int:
+        """Tasks over pairs of blocks, if none can be skipped."""
+        return len(self.spaces) * self.n_blocks * (self.n_blocks + 1) // 2
+
+    @property
+    def bytes_of_rows(self) -> int:
+        """Memory of all workers together for rows."""
+        return BYTES_PER_ENTRY * self.n_rows * sum(self.spaces)
+
+    @property
+    def bytes_of_task(self) -> int:
+        """Memory of a thread for a task over two blocks: rows with what is appended to them, and lists."""
+        return 2 * self.block_rows * (4 * 4 * (max(self.spaces) + 4) + 3 * 8 * self.length)
+
+    @property
+    def bytes_of_client(self) -> int:
+        """Memory of the client for lists, costs and layers of all spaces."""
+        return BYTES_PER_LISTED * self.n_rows * self.length * len(self.spaces)
+
+    def bytes_of_worker(self, n_workers: int, n_threads: int) -> int:
+        """Memory of one of so many workers."""
+        return self.bytes_of_rows // n_workers + n_threads * self.bytes_of_task
+
+    @property
+    def minutes(self) -> float | None:
+        """Minutes of the search on all threads, at the speed of this machine (None: it was not measured)."""
+        if not self.pairs_per_second:
+            return None
+        return sum(self.n_rows**2 / 2 / speed for speed in self.pairs_per_second) / sum(self.threads) / 60
+
+    def check(self) -> None:
+        """Raise a MemoryError if the workers have too little memory; it says how many of them would do."""
+        limited = [(limit, threads) for limit, threads in zip(self.limits, self.threads, strict=True) if limit]
+        if not limited:
+            return
+        limit, threads = min(limited)
+        left = USABLE * limit - threads * self.bytes_of_task
+        if left * len(self.threads) >= self.bytes_of_rows:
+            return
+        way_out = (
+            f"{amount(threads * self.bytes_of_task)} of it are for tasks, so give workers more memory or fewer threads"
+            if left <= 0
+            else f"{int(np.ceil(self.bytes_of_rows / left))} workers like these would do"
+        )
+        raise MemoryError(
+            f"each of the {len(self.threads)} workers needs {amount(self.bytes_of_worker(len(self.threads), threads))} for "
+            f"{self.n_rows:,} rows of {sum(self.widths)} columns, but can use {amount(int(USABLE * limit))}: {way_out}"
+        )
+
+    def __str__(self) -> str:
+        lines = [
+            f"{self.n_rows:,} rows, {len(self.widths)} views of {', '.join(map(str, self.widths))} columns: {self.n_blocks} blocks of "
+            f"about {self.block_rows:,} rows, at most {self.n_tasks:,} tasks over pairs of blocks",
+            f"memory of all workers for rows: {amount(self.bytes_of_rows)}; of a thread for its task: {amount(self.bytes_of_task)}; "
+            f"of the client for lists and layers: {amount(self.bytes_of_client)}",
+        ]
+        if self.minutes is not None:
+            lines.append(f"search: at most {self.minutes:.1f} minutes on {sum(self.threads)} threads as fast as this machine")
+        for place, (threads, limit) in enumerate(zip(self.threads, self.limits, strict=True)):
+            needed = amount(self.bytes_of_worker(len(self.threads), threads))
+            lines.append(
+                f"worker {place}: {threads} thread(s), needs {needed}, may use {amount(int(USABLE * limit)) if limit else 'any amount'}"
+            )
+        return "\n".join(lines)
+
+
+def comparing_speed(width: int, length: int) -> float:
+    """Pairs of rows that one thread compares in a second, on random rows."""
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(2, 2 * TILE, width)).astype(np.float32)
+    none = np.empty((0, 0), dtype=np.float32)
+    one, other = (
+        Tiled(X, none, np.square(X).sum(axis=1).astype(np.float64), np.arange(0, len(X), TILE), np.zeros((2, width)), np.zeros((2, width)))
+        for X in rows
+    )
+    cuts = (np.full(2 * TILE, -width / 2), np.full(2 * TILE, -width / 2))
+    loss = rounding(width, np.float32)
+    nearest_across(one, other, cuts, length, loss)
+    began, count = perf_counter(), 0
+    while perf_counter() - began < TRIAL_SECONDS:
+        nearest_across(one, other, cuts, length, loss)
+        count += 1
+    return count * (2 * TILE) ** 2 / (perf_counter() - began)

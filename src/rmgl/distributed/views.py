@@ -1,0 +1,145 @@
+"""Views on a cluster: checked, scaled and described by sums over chunks, with the errors of views in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rmgl.distributed.cluster import Cluster
+from rmgl.distributed.matrix import RemoteMatrix, Summary, as_rows
+from rmgl.distributed.sources import is_stored, missing_message, source_of
+from rmgl.views.check_view import check_spread, is_collection_of_views
+from rmgl.views.scaling import Scaler, bounded, choose_scale_by, deviations_to_spans, fit_scaler, skewness_from
+from rmgl.views.views import EMPTY_COLUMNS, Views
+
+
+def named_views(data: Any) -> list[tuple[str, Any]]:
+    """The views by name; a single one is called view_0."""
+    if isinstance(data, Views):
+        if not data.complete:
+            raise ValueError("entities are missing from some views, which a fit on a cluster does not allow yet: fit without client=")
+        return list(zip(data.names, data.matrices, strict=True))
+    if isinstance(data, Mapping):
+        return [(str(name), as_path(X)) for name, X in data.items()]
+    if is_collection_of_views(data) or has_stored_item(data):
+        return [(f"view_{m}", as_path(X)) for m, X in enumerate(data)]
+    return [("view_0", as_path(data))]
+
+
+def as_path(X: Any) -> Any:
+    """The path that a text names; anything else as it is."""
+    return Path(X) if isinstance(X, str) else X
+
+
+def has_stored_item(data: Any) -> bool:
+    """Whether the input is a list with a view that only workers read."""
+    return isinstance(data, list | tuple) and any(isinstance(X, str) or is_stored(X) for X in data)
+
+
+def on_cluster(
+    named: list[tuple[str, Any]], cluster: Cluster, folder: Path | None, chunk_rows: int | None = None, index: Any = None
+) -> Views:
+    """Views whose matrices are on the workers, after all checks of shapes. `index` holds the labels of the rows."""
+    if not named:
+        raise ValueError("no views were given: pass at least one 2-D array")
+    names = tuple(name for name, _ in named)
+    if len(set(names)) < len(names):
+        raise ValueError(f"view names must differ, but they are {list(names)}: rename the repeated ones")
+    sources = [source_of(name, X, folder, chunk_rows) for name, X in named]
+    for name, source in zip(names, sources, strict=True):
+        if source.shape[0] != sources[0].shape[0]:
+            raise ValueError(
+                f"view {name!r} has {source.shape[0]} rows but view {names[0]!r} has {sources[0].shape[0]}: every view needs the same "
+                "entities in the same order"
+            )
+    if sources[0].shape[0] < 2:
+        raise ValueError(f"view {names[0]!r} has {sources[0].shape[0]} row(s), but needs at least 2")
+    columns = tuple(source.columns for source in sources)
+    matrices = []
+    for source in sources:
+        chunks = tuple(cluster.submit("rmgl-as-numbers", as_rows, chunk) for chunk in source.start(cluster))
+        matrices.append(RemoteMatrix(cluster, chunks, source.bounds, source.shape[1]))
+    return Views(names, tuple(matrices), index=index, columns=columns if any(columns) else ())
+
+
+def check_numbers(views: Views) -> None:
+    """Raise a ValueError that names the row of an entry that is not finite."""
+    for name, matrix in zip(views.names, views.matrices, strict=True):
+        summary: Summary = matrix.summary
+        if summary.bad_row >= 0 and summary.missing:
+            raise ValueError(missing_message(name, summary.bad_row))
+        if summary.bad_row >= 0:
+            raise ValueError(
+                f"view {name!r}: row {summary.bad_row} has an entry that is NaN or infinite in column {summary.bad_column}: "
+                "fill it, or drop the row or the column"
+            )
+
+
+def check_empty_rows(views: Views) -> None:
+    """Raise a ValueError where rows of zeros would be taken as missing by a fit on one machine."""
+    nonzero = [matrix.summary.nonzero for matrix in views.matrices]
+    somewhere = np.any(nonzero, axis=0)
+    for name, matrix, filled in zip(views.names, views.matrices, nonzero, strict=True):
+        empty = np.flatnonzero(somewhere & ~filled)
+        if matrix.shape[1] >= EMPTY_COLUMNS and empty.size > 1:
+            raise ValueError(
+                f"view {name!r}: row {empty[0]} and {empty.size - 1} more hold only zeros, so these entities are taken as missing from the "
+                "view, which a fit on a cluster does not allow yet: drop such rows, or fit without client="
+            )
+
+
+def chosen_scale(matrix: RemoteMatrix) -> tuple[str, str]:
+    """The scale of a view and the reason, as `rmgl.views.scaling.choose_scale` chooses them."""
+    summary = matrix.summary
+
+    def skewness() -> float:
+        largest, low, high = bounded(summary.low, summary.high)
+        return skewness_from(matrix.moments(largest), low, high)
+
+    return choose_scale_by(summary.n_nonzero, summary.n_negative, matrix.shape, skewness)
+
+
+def fitted_scaler(name: str, how: str, matrix: RemoteMatrix) -> Scaler:
+    """The scaler of a view: all but one depend on the ranges of the columns alone."""
+    summary = matrix.summary
+    try:
+        if how == "standard":
+            largest, low, high = bounded(summary.low, summary.high)
+            divided = matrix.mapped("rmgl-scale", divide, largest)
+            return Scaler("standard", False, largest, divided.mean, deviations_to_spans(np.sqrt(divided.variances), low, high))
+        return fit_scaler(how, np.vstack([summary.low, summary.high]))
+    except ValueError as error:
+        raise ValueError(f"view {name!r} {error}") from error
+
+
+def divide(chunk: Any, largest: Any) -> Any:
+    return chunk / largest
+
+
+def scaled_views(views: Views, scalers: list[Scaler]) -> Views:
+    """The views with every chunk scaled, after a check of their spread."""
+    matrices = [matrix.scaled(scaler) for matrix, scaler in zip(views.matrices, scalers, strict=True)]
+    for name, matrix, scaler in zip(views.names, matrices, scalers, strict=True):
+        ranges = np.vstack([matrix.summary.low, matrix.summary.high])
+        check_spread(name, ranges, scaler.name, matrix.shape[0])
+    return replace(views, matrices=tuple(matrices))
+
+
+@dataclass(frozen=True)
+class StoredViews:
+    """The views of a fit, where they are stored: they are read and scaled again when a model needs its rows."""
+
+    named: list[tuple[str, Any]]
+    scalers: tuple[Scaler, ...]
+    columns: tuple[tuple[str, ...] | None, ...] = ()
+    index: Any = None
+
+    def collect(self) -> Views:
+        """Read all rows into this process."""
+        rows = [as_rows(source_of(name, X, None).collect()) for name, X in self.named]
+        matrices = [np.ascontiguousarray(scaler(X)) for X, scaler in zip(rows, self.scalers, strict=True)]
+        return Views(tuple(name for name, _ in self.named), tuple(matrices), index=self.index, columns=self.columns)

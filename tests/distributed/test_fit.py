@@ -1,0 +1,131 @@
+"""A fit on a cluster gives the result of a fit on one machine, whatever becomes of the workers."""
+
+import os
+import signal
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from rmgl import RMGL
+from rmgl.distributed import cluster as waiting
+from rmgl.distributed.cluster import Cluster, NoWorkers
+
+pytestmark = pytest.mark.usefixtures("small_blocks")
+MODEL = RMGL(4, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def alone(views):
+    """The fit on one machine, from lists of neighbors as long as those on the cluster."""
+    return clone(MODEL).set_params(candidates=27).fit(views)
+
+
+def bits_of(model):
+    parts = [model.labels_, model.embedding_, model.outlier_score_, *(layer.adjacency.data for layer in model.layers_)]
+    return [part.tobytes() for part in parts]
+
+
+@pytest.fixture(scope="module")
+def fitted(local_cluster, views):
+    """The fit on two workers. Rows are cut as in all tests here; the patches of single tests are not there yet."""
+    from distributed import Client
+
+    from rmgl.distributed import rows, sources
+
+    with pytest.MonkeyPatch.context() as patch, Client(local_cluster) as client:
+        patch.setattr(rows.Tiling, "of", classmethod(lambda cls, n_rows: cls(64, 3)))
+        patch.setattr(sources, "CHUNK_BYTES", 8 * 6 * 250)
+        return clone(MODEL).fit(views, client=client)
+
+
+def test_the_result_of_one_machine(alone, fitted):
+    np.testing.assert_array_equal(fitted.labels_, alone.labels_)
+    for own, expected in zip(fitted.layers_, alone.layers_, strict=True):
+        assert (own.name, own.exact, own.candidates) == (expected.name, expected.exact, expected.candidates)
+        assert abs(own.adjacency - expected.adjacency).max() <= 1e-10
+        assert own.kkt_residual <= 1e-8
+    np.testing.assert_allclose(fitted.view_weights_, alone.view_weights_, atol=1e-10)
+    assert str(fitted.report_) == str(alone.report_)
+
+
+@pytest.mark.parametrize("n_workers", [1, 4])
+def test_the_number_of_workers_does_not_matter(fitted, inside, views, n_workers):
+    assert bits_of(clone(MODEL).fit(views, client=inside(n_workers))) == bits_of(fitted)
+
+
+def test_lost_workers_do_not_matter(fitted, client, views, monkeypatch):
+    """One worker is killed while it searches, one between the layers, one in a round of the alternation."""
+    killed = []
+
+    def kill(when):
+        if when not in killed:
+            killed.append(when)
+            os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
+
+    submit = Cluster.submit
+
+    def submit_and_kill(self, name, task, *arguments):
+        future = submit(self, name, task, *arguments)
+        if name == "rmgl-nearest-across-blocks":
+            kill("search")
+        return future
+
+    def follow(row):
+        if row["step"] in ("guidance", "embedding"):
+            kill(row["step"])
+
+    monkeypatch.setattr(Cluster, "submit", submit_and_kill)
+    model = clone(MODEL).fit(views, client=client, callback=follow)
+    assert killed == ["search", "guidance", "embedding"]
+    assert bits_of(model) == bits_of(fitted)
+
+
+def test_a_fit_resumes_from_its_checkpoint(fitted, client, views, tmp_path):
+    class Stop(Exception):
+        pass
+
+    def stop(row):
+        if row["step"] == "guidance":
+            raise Stop
+
+    folder = tmp_path / "steps"
+    with pytest.raises(Stop):
+        clone(MODEL).fit(views, client=client, checkpoint=folder, callback=stop)
+    assert bits_of(clone(MODEL).fit(views, client=client, checkpoint=folder)) == bits_of(fitted)
+    changed = {**views, "view 1": views["view 1"] + 1e-9 * np.eye(600, 7)}
+    with pytest.raises(ValueError, match="other data"):
+        clone(MODEL).fit(changed, client=client, checkpoint=folder)
+
+
+def test_no_workers_is_an_error_and_no_hang(inside, views, monkeypatch):
+    client = inside(1)
+    monkeypatch.setattr(waiting, "PATIENCE", 1.0)
+    submit = Cluster.submit
+
+    def submit_and_retire(self, name, task, *arguments):
+        if name == "rmgl-nearest-across-blocks" and client.nthreads():
+            client.cluster.scale(0)
+        return submit(self, name, task, *arguments)
+
+    monkeypatch.setattr(Cluster, "submit", submit_and_retire)
+    with pytest.raises(NoWorkers, match="no worker for 1 seconds"):
+        clone(MODEL).fit(views, client=client)
+
+
+def test_a_model_from_stored_views(fitted, client, views, tmp_path):
+    """Views in files and Dask arrays, read by workers; the default client; a saved model; labels of new rows, chunk by chunk."""
+    da = pytest.importorskip("dask.array")
+    np.save(tmp_path / "first.npy", views["view 0"])
+    stored = {"view 0": tmp_path / "first.npy", "view 1": da.from_array(views["view 1"], chunks=(157, 3))}
+    model = clone(MODEL).fit(stored)
+    np.testing.assert_array_equal(model.labels_, fitted.labels_)
+    for own, expected in zip(model.layers_, fitted.layers_, strict=True):
+        assert abs(own.adjacency - expected.adjacency).max() <= 1e-10
+    new = {name: X[:50] + 0.01 for name, X in views.items()}
+    expected = fitted.predict(new)
+    model.save(tmp_path / "model.rmgl")
+    np.testing.assert_array_equal(RMGL.load(tmp_path / "model.rmgl").predict(new), expected)
+    chunked = model.predict({name: da.from_array(X, chunks=(20, 4)) for name, X in new.items()})
+    assert chunked.chunks == ((20, 20, 10),)
+    np.testing.assert_array_equal(chunked.compute(), expected)

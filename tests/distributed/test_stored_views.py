@@ -1,0 +1,190 @@
+"""Views that workers read from storage: what they hold, what is refused, and what the client never holds."""
+
+import tracemalloc
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from rmgl import RMGL
+from rmgl.__main__ import main
+from rmgl.distributed.cluster import Cluster
+from rmgl.distributed.fitting import planned, prepared
+from rmgl.distributed.plan import Plan
+from rmgl.distributed.rows import DistributedRows, Tiling
+from rmgl.distributed.views import named_views, on_cluster
+from rmgl.views.views import Views
+
+pytestmark = pytest.mark.usefixtures("small_blocks")
+
+
+@pytest.fixture
+def stored(tmp_path, views):
+    """One view in every kind of storage."""
+    da, dd = pytest.importorskip("dask.array"), pytest.importorskip("dask.dataframe")
+    pd, zarr = pytest.importorskip("pandas"), pytest.importorskip("zarr")
+    X = np.abs(views["view 0"])
+    frame = pd.DataFrame(X, columns=list("abcde"))
+    np.save(tmp_path / "rows.npy", X)
+    zarr.save_array(str(tmp_path / "rows.zarr"), X)
+    (tmp_path / "parquet").mkdir()
+    frame[:400].to_parquet(tmp_path / "parquet" / "0.parquet")
+    frame[400:].to_parquet(tmp_path / "parquet" / "1.parquet")
+    kinds = {
+        "array": X,
+        "table": frame,
+        "single precision": X.astype(np.float32),
+        "npy": tmp_path / "rows.npy",
+        "npy by name": str(tmp_path / "rows.npy"),
+        "zarr folder": tmp_path / "rows.zarr",
+        "zarr": zarr.open_array(str(tmp_path / "rows.zarr"), mode="r"),
+        "dask array": da.from_array(X, chunks=(110, 2)),
+        "dask table": dd.from_pandas(frame, npartitions=3),
+        "parquet": tmp_path / "parquet",
+    }
+    return X, kinds
+
+
+def test_all_kinds_of_storage_hold_the_same_rows(client, stored):
+    X, kinds = stored
+    views = on_cluster(named_views(kinds), Cluster(client), None)
+    for name, matrix in zip(views.names, views.matrices, strict=True):
+        expected = X.astype(np.float32) if name == "single precision" else X
+        np.testing.assert_array_equal(matrix.rows(np.arange(len(X))), expected, err_msg=name)
+    assert views.columns[1] == tuple("abcde")
+
+
+@pytest.mark.parametrize("scale", ["auto", "minmax", "root", "hellinger", "unit", "standard", "none"])
+def test_scaled_as_on_one_machine(inside_client, views, scale):
+    given = {"skewed": np.abs(views["view 0"]) ** 4, "flat": np.column_stack([np.abs(views["view 1"]), np.ones(600)])}
+    local = Views.of(given)
+    with prepared(given, inside_client, scale) as found:
+        assert found.scales == local.choose_scales(scale)
+        for own, expected in zip(found.views.matrices, local.scaled(scale).matrices, strict=True):
+            np.testing.assert_allclose(own.rows(np.arange(600)), expected, rtol=1e-12, atol=1e-12)
+
+
+@pytest.fixture(scope="module")
+def inside_client():
+    from distributed import Client, LocalCluster
+
+    with LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0") as cluster, Client(cluster) as client:
+        yield client
+
+
+def bad_inputs():
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    missing, infinite, empty = X.copy(), X.copy(), np.ones((60, 12))
+    missing[47], infinite[31, 1], empty[[5, 9]] = np.nan, np.inf, 0.0
+    yield "different rows", {"a": X, "b": X[:50]}, "view 'b' has 50 rows but view 'a' has 60"
+    yield "missing row", {"a": X, "b": missing}, "view 'b': row 47 is missing"
+    yield "not finite", {"a": infinite}, "view 'a'.*infin"
+    yield "objects", {"a": np.full((60, 3), "x", dtype=object)}, "view 'a'"
+    yield "sparse", {"a": sparse.csr_array(X)}, "view 'a' is a sparse matrix"
+    yield "rows of zeros", {"a": X, "b": empty}, "view 'b': row 5 and 1 more hold only zeros"
+    yield "constant", {"a": np.ones((60, 2))}, "view 'a' is constant.*all its 60 rows"
+    yield "no views", {}, "no views were given"
+
+
+@pytest.mark.parametrize(
+    ("views", "message"), [(views, message) for _, views, message in bad_inputs()], ids=[name for name, _, _ in bad_inputs()]
+)
+def test_bad_views(inside_client, views, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        RMGL(2).fit(views, client=inside_client)
+
+
+def test_a_missing_row_in_a_later_chunk_of_storage(inside_client, tmp_path):
+    da = pytest.importorskip("dask.array")
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    X[47] = np.nan
+    X[50, 2] = np.nan
+    for rows, message in ((slice(None), "row 47 is missing"), (slice(48, None), "row 2 .* column 2")):
+        with pytest.raises(ValueError, match=message):
+            RMGL(2).fit([da.from_array(X[rows], chunks=(9, 3))], client=inside_client)
+    with pytest.raises(ValueError, match="type object"):
+        RMGL(2).fit([da.from_array(X.astype(object), chunks=(9, 3))], client=inside_client)
+    np.save(tmp_path / "flat.npy", X[0])
+    for path, message in ((tmp_path / "flat.npy", "rows and columns"), (tmp_path / "none.npy", "is not known")):
+        with pytest.raises(ValueError, match=message):
+            RMGL(2).fit([path], client=inside_client)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "options", "message"),
+    [
+        ({"alpha": 1.0, "beta": 1.0}, {}, "leave them at 'auto'"),
+        ({"candidates": "all"}, {}, "searches exactly"),
+        ({"candidates": 59}, {}, "too few for a cluster"),
+        ({}, {"observed": np.ones((60, 1), dtype=bool)}, "observed= is not possible"),
+        ({"views": [[0], [1]]}, {}, "views= is not possible"),
+    ],
+)
+def test_what_a_cluster_cannot_do_yet(inside_client, parameters, options, message):
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    with pytest.raises(ValueError, match=message):
+        RMGL(2, **parameters).fit([X], client=inside_client, **options)
+
+
+def test_clients_that_cannot_be_used(inside):
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    closed = inside(1)
+    closed.close()
+    with pytest.raises(ValueError, match="the client is closed"):
+        RMGL(2).fit([X], client=closed)
+    with pytest.raises(TypeError, match="client is of type str"):
+        RMGL(2).fit([X], client="tcp://host:8786")
+
+
+def test_the_client_never_holds_a_view(client, tmp_path):
+    """Rows are read, checked, and sorted into blocks: the memory of the client stays far below the size of the view."""
+    size = (60_000, 60)
+    np.save(tmp_path / "rows.npy", np.random.default_rng(0).normal(size=size).astype(np.float32))
+    tracemalloc.start()
+    try:
+        (matrix,) = on_cluster([("a", tmp_path / "rows.npy")], Cluster(client), None, chunk_rows=10_000).matrices
+        rows = DistributedRows(matrix, Tiling(512, 32))
+        assert len(rows.order) == size[0]
+        assert tracemalloc.get_traced_memory()[1] < 8 * size[0] * size[1] / 2
+    finally:
+        tracemalloc.stop()
+
+
+def test_the_plan_and_a_cluster_that_is_too_small(inside_client):
+    wide = Plan(100_000, (16, 32), 30, Tiling(512, 13), (1, 1), (2 << 30, 2 << 30), (1e8, 1e8, 1e8))
+    assert (wide.n_blocks, wide.n_tasks) == (16, 3 * 136)
+    assert wide.minutes == pytest.approx(3 * 5e9 / 1e8 / 2 / 60)
+    wide.check()
+    text = str(wide)
+    assert "16 blocks of about 6,250 rows" in text
+    assert "worker 1: 1 thread(s), needs" in text
+    small = replace(wide, n_rows=10**7, tiling=Tiling(512, 128))
+    with pytest.raises(
+        MemoryError, match=r"each of the 2 workers needs .* GiB for 10,000,000 rows .* (\d+) workers like these would do"
+    ) as refused:
+        small.check()
+    enough = int(str(refused.value).split(": ")[1].split()[0])
+    replace(small, threads=(1,) * enough, limits=(2 << 30,) * enough).check()
+    with pytest.raises(MemoryError, match="fewer threads"):
+        replace(small, threads=(64, 64)).check()
+    replace(small, limits=(0, 0)).check()
+    assert planned([np.ones((50, 2))], inside_client, 20).minutes > 0
+
+
+def test_the_command_on_a_cluster(tmp_path, views, capsys):
+    for name, X in views.items():
+        np.save(tmp_path / f"{name}.npy", X)
+    inputs = [str(tmp_path / f"{name}.npy") for name in views]
+    command = ["cluster", *inputs, "-k", "4", "-o", str(tmp_path / "out")]
+    for options in (["--plan"], ["--scheduler", "tcp://127.0.0.1:1", "--workers", "2"]):
+        with pytest.raises(SystemExit, match="2"):
+            main([*command, *options])
+    with pytest.raises(SystemExit, match="0"):
+        main([*command, "--workers", "1", "--plan"])
+    assert "worker 0:" in capsys.readouterr().out
+    assert not (tmp_path / "out").exists()
+    with pytest.raises(SystemExit, match="0"):
+        main([*command, "--workers", "1", "--no-plots"])
+    assert "600 rows, 2 views, 4 clusters" in capsys.readouterr().out
+    assert len((tmp_path / "out" / "labels.csv").read_text().splitlines()) == 601
