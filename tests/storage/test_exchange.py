@@ -260,7 +260,7 @@ def test_cells_of_a_modality_may_be_missing(mdata):
     assert views.n_gaps == (0, 1)
     row = list(views.index).index(mdata["protein"].obs_names[3])  # the modality has its own order
     assert views.missing_cells(1)[row, 1]
-    message = r"view 'protein' has NaN in 1 entries of 1 of \d+ rows that hold other values \(first: row 3, column 1\)"
+    message = rf"view 'protein' has NaN in 1 entries of 1 of \d+ rows that hold other values \(first: row {row}, column 1\)"
     with pytest.raises(ValueError, match=message):
         RMGL(3, missing="error").fit(views)
 

@@ -78,7 +78,8 @@ def source_of(name: str, X: Any, folder: Path | None, chunk_rows: int | None = N
     if view.encoding is not None:
         raise ValueError(f"view {name!r} has columns that are no numbers, which a cluster cannot take yet: fit without client=")
     if view.gaps is not None:
-        raise ValueError(missing_message(name, int(np.flatnonzero(view.gaps.any(axis=1))[0])))
+        row = int(np.flatnonzero(view.gaps.any(axis=1))[0])
+        raise ValueError(f"view {name!r}: row {row} has missing cells, which a cluster cannot take yet: fill them, or fit without client=")
     if view.rows is not None:
         raise ValueError(missing_message(name, int(np.setdiff1d(np.arange(view.matrix.shape[0]), view.rows)[0])))
     checked = np.asarray(view.matrix)
@@ -95,7 +96,7 @@ def source_of(name: str, X: Any, folder: Path | None, chunk_rows: int | None = N
 
 def missing_message(name: str, row: int) -> str:
     return (
-        f"view {name!r}: row {row} has missing cells (NaN), which a fit on a cluster does not allow yet: "
+        f"view {name!r}: row {row} is missing (NaN), which a fit on a cluster does not allow yet: "
         "drop or fill such rows, or fit without client="
     )
 
