@@ -1,7 +1,7 @@
 """The documentation site: `make docs` builds it into docs/_build/html.
 
-Pages are Markdown files that can also be read on their own. Scripts become pages with their output and pictures: those in `examples` are the
-gallery, those in `docs/explained` explain the model and the method. What the build generates is in `docs/built`, which is not committed.
+Pages are Markdown files that can also be read on their own. Scripts become pages with their output and pictures: those in `examples` are
+the gallery, those in `docs/explained` explain the model and the method. What the build makes is in `docs/built`, which is not committed.
 """
 
 from __future__ import annotations

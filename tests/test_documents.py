@@ -32,11 +32,16 @@ def blocks(path):
     return [(found["kind"], found["text"]) for found in BLOCK.finditer(path.read_text(encoding="utf-8"))]
 
 
-@pytest.fixture
-def fewer_digits(monkeypatch, tmp_path):
-    """Every fifth digit, one thread for pictures without a screen, and an empty folder."""
+@pytest.fixture(scope="module")
+def some():
+    """Every fifth digit."""
     data = uci_digits.load_uci_digits()
-    some = Bunch(views={name: X[::STEP] for name, X in data.views.items()}, target=data.target[::STEP], DESCR=data.DESCR)
+    return Bunch(views={name: X[::STEP] for name, X in data.views.items()}, target=data.target[::STEP], DESCR=data.DESCR)
+
+
+@pytest.fixture
+def fewer_digits(some, monkeypatch, tmp_path):
+    """Fewer digits in place of all, pictures without a screen, and an empty folder."""
     for module in (uci_digits, datasets):
         monkeypatch.setattr(module, "load_uci_digits", lambda: some)
     monkeypatch.setenv("MPLBACKEND", "Agg")
@@ -102,7 +107,9 @@ def anchors(path):
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-@pytest.mark.parametrize("path", [*PAGES, *(ROOT / f"{name}.md" for name in ("CONTRIBUTING", "CHANGELOG", "ARCHITECTURE", "SECURITY"))], ids=named)
+@pytest.mark.parametrize(
+    "path", [*PAGES, *(ROOT / f"{name}.md" for name in ("CONTRIBUTING", "CHANGELOG", "ARCHITECTURE", "SECURITY"))], ids=named
+)
 def test_links_between_pages_lead_somewhere(path):
     for found in LINK.finditer(path.read_text(encoding="utf-8")):
         target = source_of((path.parent / found["file"]).resolve()) if found["file"] else path

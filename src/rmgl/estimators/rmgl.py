@@ -37,7 +37,7 @@ from rmgl.results.explain import Explanation, check_feature_names, check_same_en
 from rmgl.results.hierarchy import Level, levels_of
 from rmgl.results.outliers import mean_lengths, outlier_scores
 from rmgl.results.report import Report, about_unconnected, make_report, unconnected
-from rmgl.running.progress import Stopwatch, half_step_progress
+from rmgl.running.progress import Stage, Stopwatch, stages
 from rmgl.running.threads import Team, number_of_workers, single_threaded, team_of
 from rmgl.storage.graphs import layers_to_igraph, layers_to_networkx, node_attributes
 from rmgl.storage.saved_models import read_model, write_model
@@ -123,7 +123,7 @@ class RMGL(ViewsClusterer):
     random_state : int, RandomState or None
         Seed of k-means and of the first guess of the eigen-solver.
     verbose : int
-        1 shows a progress bar.
+        1 shows a progress bar on standard error: the stage, the time spent and an estimate of the time left.
 
     Attributes
     ----------
@@ -282,6 +282,12 @@ class RMGL(ViewsClusterer):
             resumes and gives the identical result. The folder is created if it does not exist, and kept.
         """
         self._check_parameters()
+        with stages(self.verbose > 0) as stage:
+            return self._fit(X, observed, callback, checkpoint, stage)
+
+    def _fit(self, X: Any, observed: Any, callback: Callable[[dict[str, Any]], Any] | None, checkpoint: Any, stage: Stage) -> RMGL:
+        """All stages of a fit."""
+        stage("scaling")
         n_threads = number_of_workers(self.n_jobs)
         views = Views.of(X, self.views, align=self.align, observed=observed)
         self._note_views(X, views)
@@ -291,7 +297,7 @@ class RMGL(ViewsClusterer):
         scalers = views.fit_scalers([how for how, _ in self.scale_])
         views = views.scaled_by(scalers)
         random_state = check_random_state(self.random_state)
-        clock, run = Stopwatch(), Run(callback, self.max_seconds, checkpoint)
+        clock, run = Stopwatch(), Run(callback, self.max_seconds, checkpoint, stage)
         parameters = self._stored_parameters()
         with run, team_of(n_threads) as team:
             run.begin({name: value for name, value in parameters.items() if name not in UNESSENTIAL}, views, random_state)
@@ -314,9 +320,11 @@ class RMGL(ViewsClusterer):
         self._keep_choice(choice)
         self._keep(problems, outcome)
         self._keep_views(own, scalers)
+        stage("clusters")
         with clock("clustering"):
             self.labels_ = self._label(outcome, random_state)
             self.outlier_score_ = self._score_outliers(own)
+        stage("second answers")
         with clock("clustering"):
             self.report_ = self._describe(own, choice, outcome, views, random_state)
         if choice.entities is not None:
@@ -516,6 +524,7 @@ class RMGL(ViewsClusterer):
 
     def _pose_problems(self, views: Views, team: Team, random_state: np.random.RandomState, run: Run) -> Choice:
         """What Algorithm 1 is to solve: chosen from the data, or as given."""
+        run.stage("neighbors")
         options: dict[str, Any] = {"candidates": self.candidates, "n_neighbors": self.n_neighbors, "team": team, "run": run}
         if self.automatic:
             n_clusters = None if is_auto(self.n_clusters) else self.n_clusters
@@ -543,14 +552,14 @@ class RMGL(ViewsClusterer):
         """Algorithm 1."""
         options: dict[str, Any] = {"solver": self.solver, "tol": self.tol, "max_iter": self.max_iter, "team": team, "clock": clock}
         options["fragments"] = fragments
-        with half_step_progress(self.max_iter, self.verbose > 0) as show:
+        rounds = count()
 
-            def progress(row: dict[str, Any]) -> None:
-                show(row)
-                run.tell(row)
+        def progress(row: dict[str, Any]) -> None:
+            run.stage("embedding", 1 - 0.5 ** next(rounds))  # few rounds are usual, and their number is not known
+            run.tell(row)
 
-            key = f"rounds-{attempt}"
-            return alternate(problems, self.n_clusters_, random_state=random_state, progress=progress, run=run, key=key, **options)
+        key = f"rounds-{attempt}"
+        return alternate(problems, self.n_clusters_, random_state=random_state, progress=progress, run=run, key=key, **options)
 
     def _label(self, outcome: Outcome, random_state: np.random.RandomState) -> NDArray[np.intp]:
         """The components if they were asked for and are there, else k-means on the rows of the embedding."""
