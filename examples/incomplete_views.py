@@ -67,7 +67,7 @@ for (name, found), color, marker in zip(scores.items(), (COLORS[0], COLORS[2], C
     ax.plot(100 * np.array(shares), found, color=color, marker=marker, linewidth=2)
     ax.text(51.5, found[-1], f"{found[-1]:.2f}  {name}", va="center", color=color)
 before, *_, after = scores["RMGL, nothing imputed"]
-ax.set(xlabel="(digit, view) pairs missing, %", ylabel="NMI with the true digits", ylim=(0, 1), xlim=(-1, 82), xticks=range(0, 51, 10))
+ax.set(xlabel="(digit, view) pairs missing, %", ylabel="NMI with the true digits", ylim=(0, 1), xlim=(-1, 74), xticks=range(0, 51, 10))
 ax.set_title(f"With half of the data missing, the NMI of RMGL falls from {before:.2f} to {after:.2f}")
 ax.spines[["top", "right"]].set_visible(False)
 figure.savefig(args.output / "incomplete_views.png", dpi=120)
