@@ -11,6 +11,10 @@ import re
 import sys
 from pathlib import Path
 
+for library in ("OPENBLAS", "OMP"):  # on a busy machine, threads that wait for one another take many times as long
+    os.environ.setdefault(f"{library}_NUM_THREADS", "1")
+os.environ.setdefault("MPLBACKEND", "Agg")
+
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -19,8 +23,6 @@ from docstrings import prepare_docstring  # noqa: E402
 
 import rmgl  # noqa: E402
 from rmgl.cli import cli  # noqa: E402
-
-os.environ.setdefault("MPLBACKEND", "Agg")
 
 project = "rmgl"
 author = copyright = "the rmgl developers"
