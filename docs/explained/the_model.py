@@ -55,7 +55,8 @@ def name_groups(ax, points):
 # .. math::
 #
 #    \min_{w \ge 0} \; \sum_{i<j} w_{ij} \|x_i - x_j\|^2 + \alpha \Big( \sum_i d_i^2 + 2 \sum_{i<j} w_{ij}^2 \Big)
-#    \quad \text{subject to} \quad \sum_i d_i = N, \qquad d_i = \sum_j w_{ij}.
+#
+# subject to :math:`\sum_i d_i = N`, where :math:`d_i = \sum_j w_{ij}` are the degrees.
 #
 # The first term wants edges between entities that are near. The second one spreads the weight over more edges, the more so the larger
 # :math:`\alpha` is. Because the total weight is fixed, no weight has to be chosen, and most of them are exactly zero.
@@ -79,7 +80,8 @@ plt.show()
 # .. math::
 #
 #    \min_{L_1, \dots, L_M, \, Q} \; \sum_m \operatorname{tr}(L_m S_m) + \alpha_m \|L_m\|_F^2 + \beta_m \operatorname{tr}(Q' L_m Q)
-#    \quad \text{subject to} \quad \operatorname{tr}(L_m) = N, \; Q'Q = I_K.
+#
+# subject to :math:`\operatorname{tr}(L_m) = N` and :math:`Q'Q = I_K`.
 #
 # The last term couples the layers. Since :math:`\operatorname{tr}(Q' L_m Q) = \sum_{i<j} w_{ij} \|q_i - q_j\|^2`, it adds
 # :math:`\beta_m \|q_i - q_j\|^2` to the cost of every pair: an edge between entities that the embedding sets apart becomes expensive.
