@@ -12,6 +12,7 @@ from benchmarks.results import Row
 COLORS = ["#D55E00", "#0072B2", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000"]
 OWN, OTHER = COLORS[0], "#7f7f7f"
 End = tuple[str, float, float, str]  # name, place and color of the end of a line
+SCALED = {"mixture": "Two views of a Gaussian mixture", "mnist": "Two views of MNIST digits"}
 GAP = 0.045  # between labels, as a share of the height of the axes
 
 
@@ -72,8 +73,9 @@ def scale(rows: list[Row], path: Path) -> None:
         for k, stage in enumerate(["all", *chosen[-1]["extra"]["stages"]]):
             points = stage_points(chosen, stage)
             slope = slope_text(chosen, stage)
-            lines[f"{stage} {slope}" if slope else stage] = (points, "#000000" if stage == "all" else COLORS[(k - 1) % 6], "-")
-        ends.append(draw_lines(ax, lines, f"{name} (slopes beside the names)"))
+            lines[f"{stage}, N^{slope}" if slope else stage] = (points, "#000000" if stage == "all" else COLORS[(k - 1) % 6], "-")
+        took = f"{chosen[-1]['n']:,} rows in {chosen[-1]['seconds'] / 60:.0f} minutes"
+        ends.append(draw_lines(ax, lines, f"{SCALED.get(name, name)}: {took}"))
     for ax, found in zip(panels, ends, strict=False):
         place_labels(ax, found)
     panels[0].set_ylabel("seconds")

@@ -1,7 +1,7 @@
 """The documentation site: `make docs` builds it into docs/_build/html.
 
-Pages are Markdown files that can also be read on their own. Scripts become pages with their output and pictures: those in `examples` are the
-gallery, those in `docs/explained` explain the model and the method. What the build generates is in `docs/built`, which is not committed.
+Pages are Markdown files that can also be read on their own. Scripts become pages with their output and pictures: those in `examples` are
+the gallery, those in `docs/explained` explain the model and the method. What the build makes is in `docs/built`, which is not committed.
 """
 
 from __future__ import annotations
@@ -11,6 +11,10 @@ import re
 import sys
 from pathlib import Path
 
+for library in ("OPENBLAS", "OMP"):  # on a busy machine, threads that wait for one another take many times as long
+    os.environ.setdefault(f"{library}_NUM_THREADS", "1")
+os.environ.setdefault("MPLBACKEND", "Agg")
+
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -19,8 +23,6 @@ from docstrings import prepare_docstring  # noqa: E402
 
 import rmgl  # noqa: E402
 from rmgl.cli import cli  # noqa: E402
-
-os.environ.setdefault("MPLBACKEND", "Agg")
 
 project = "rmgl"
 author = copyright = "the rmgl developers"

@@ -1,7 +1,7 @@
 """Docstrings of the package are plain text with formulas; this turns them into the markup that Sphinx reads.
 
-Formulas that stand indented between paragraphs become literal blocks. In sentences, characters that are markup are escaped: `x_` is a reference
-there, and `|x|` a substitution. What stands in backticks or in doctests is left alone.
+Formulas that stand indented between paragraphs become literal blocks. In sentences, characters that are markup are escaped: `x_` is a
+reference there, and `|x|` a substitution. What stands in backticks or in doctests is left alone.
 """
 
 from __future__ import annotations

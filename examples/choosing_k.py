@@ -14,7 +14,7 @@ import numpy as np
 
 from rmgl import RMGL
 from rmgl.datasets import load_uci_digits
-from rmgl.plots import plot_number_of_clusters
+from rmgl.plots import COLORS
 
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 parser.add_argument("--quick", action="store_true", help="every fourth row only")
@@ -29,7 +29,7 @@ random = np.random.default_rng(0)
 hidden = random.normal(size=(data.target[rows].size, 5))  # one round cloud, seen twice
 cloud = {name: hidden @ random.normal(size=(5, 20)) + random.normal(size=(len(hidden), 20)) for name in ("left", "right")}
 
-figure, axes = plt.subplots(1, 2, figsize=(11, 4.4), sharey=True, layout="constrained")
+figure, axes = plt.subplots(1, 2, figsize=(12, 4.4), sharey=True, layout="constrained")
 for ax, (name, views) in zip(axes, {"Digits, ten classes": digits, "One round cloud, no clusters": cloud}.items(), strict=True):
     model = RMGL(n_clusters="auto", random_state=0).fit(views)
     number = model.number_
@@ -39,13 +39,21 @@ for ax, (name, views) in zip(axes, {"Digits, ten classes": digits, "One round cl
         print(f"  {row['sentence']} (stability {row['stability']:.2f}, modularity {row['modularity']:.2f}).")
     for warning in model.report_.warnings:
         print(f"  The report warns: {warning}.")
-    rivals = [str(k) for k in number.rivals]
-    shown = ", ".join(rivals if len(rivals) < 4 else [*rivals[:2], "...", rivals[-1]])
-    plot_number_of_clusters(number, ax=ax)
-    ax.set_title(f"{name}:\nK = {number.chosen}, confidence {number.confidence} (about as good: {shown})")
-    ax.get_legend().remove()
+    ks = number.candidates[number.candidates <= max(30, number.chosen)]
+    curves = {"modularity": number.modularity, "stability": number.stability}
+    for (curve, values), color in zip(curves.items(), (COLORS[3], COLORS[2]), strict=True):
+        ax.plot(ks, values[: ks.size], color=color, linewidth=1.5)
+        ax.text(ks[-1] + 0.5, values[ks.size - 1], curve, color=color, va="center")
+    decides = (number.modularity * number.stability**2)[: ks.size]
+    ax.plot(ks, decides, "o-", color=COLORS[0], linewidth=2.5, markersize=5)
+    ax.text(ks[-1] + 0.5, decides[-1], "modularity x\nstability²", color=COLORS[0], va="center", fontweight="bold")
+    best = decides[ks == number.chosen][0]
+    place = {"xytext": (number.chosen + 3, best + 0.16), "arrowprops": {"arrowstyle": "->"}}
+    ax.annotate(f"largest at K = {number.chosen}", (number.chosen, best + 0.01), **place)
+    ax.set(
+        title=f"{name}: K = {number.chosen}, confidence {number.confidence}", xlabel="number of clusters K", xlim=(1, 37), ylim=(0, 1.08)
+    )
     ax.spines[["top", "right"]].set_visible(False)
-axes[0].set_ylabel("evidence, each between 0 and 1")
-figure.legend(*axes[0].get_legend_handles_labels(), frameon=False, ncols=4, loc="outside lower center")
+axes[0].set_ylabel("evidence, between 0 and 1")
 figure.savefig(args.output / "choosing_k.png", dpi=120)
 print(f"Picture: {args.output / 'choosing_k.png'}")

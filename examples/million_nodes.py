@@ -1,7 +1,7 @@
 """A million nodes, with every layer certified to be exact
 =======================================================
 
-This example shows how long each stage of such a fit takes, and how to check the certificate of a layer. According to ``docs/performance.md``
+This example shows how long each stage of such a fit takes, and how to check the certificate of a layer. According to docs/performance.md
 it takes about half an hour on two cores and 11 GiB of memory; ``--quick`` uses 3000 rows. With a number for beta, RMGL skips the automatic
 choice (a consensus layer, weights of the views, guidance), which would take several times as long.
 """
@@ -54,7 +54,7 @@ stages = {
     "neighbors": "neighbors\n(search, parameters)",
     "layers": "layers\n(Newton's method)",
     "embedding": "embedding\n(eigenvectors)",
-    "clustering": "clustering\n(k-means)",
+    "clustering": "clustering\n(k-means, report)",
 }
 figure, ax = plt.subplots(figsize=(8.5, 3.8), layout="constrained")
 drawn = ax.barh([stages[stage] for stage in model.seconds_], list(model.seconds_.values()), color=COLORS[0])

@@ -59,19 +59,19 @@ votes = model.predict_proba({name: X[[doubtful]] for name, X in full.items()}, b
 votes = votes / votes.sum(axis=1, keepdims=True)  # shares within each layer, whatever its weight
 figure, (ax, bars) = plt.subplots(1, 2, figsize=(12, 4.6), layout="constrained", width_ratios=(4, 3))
 for at, (name, color) in enumerate(zip(shares, (COLORS[0], COLORS[1]), strict=True)):
-    drawn = ax.bar(np.arange(5) + 0.4 * at - 0.2, 100 * rates[name], 0.38, color=color, label=f"{name}: {right[name].mean():.1%} correct")
+    drawn = ax.bar(np.arange(5) + 0.4 * at - 0.2, 100 * rates[name], 0.38, color=color)
+    ax.text(-0.4, 128 - 9 * at, f"{name}: {right[name].mean():.1%} correct", color=color, fontweight="bold")
     ax.bar_label(drawn, [f"{r:.0%}\nof {n}" for r, n in zip(rates[name], counts[name], strict=True)], fontsize=8, padding=2)
 ax.set(xticks=range(5), xticklabels=names, xlabel="share of its edge weight that goes to the largest cluster", ylabel="correct, %")
 sure, correct = np.concatenate([share.max(axis=1) for share in shares.values()]) >= 0.95, np.concatenate(list(right.values()))
-title = f"Share above 95%: {correct[sure].mean():.1%} correct; below: {correct[~sure].mean():.0%} of {(~sure).sum()}"
+title = f"The surer, the better: {correct[sure].mean():.1%} correct above 95%, {correct[~sure].mean():.0%} below"
 ax.set(yticks=range(0, 101, 20), ylim=(0, 135), title=title)
-ax.legend(frameon=False, loc="upper left", ncols=2, fontsize=8)
-begin = np.zeros(len(votes))
-for c in np.flatnonzero(votes.max(axis=0) > 0.02):
-    bars.barh([layer.name for layer in model.layers_], votes[:, c], left=begin, color=COLORS[digit[c]], label=f"cluster of {digit[c]}")
-    begin += votes[:, c]
-bars.legend(frameon=False, ncols=4, fontsize=8, loc="upper center", bbox_to_anchor=(0.4, -0.13))
-bars.set(xlim=(0, 1.45), ylabel="layer", xticks=(0, 0.5, 1), xlabel="share of the edge weight in each layer")
+named = votes.sum(axis=0).argsort()[::-1][:2]  # the two clusters that the layers name most
+parts = {**{f"cluster of {digit[c]}": votes[:, c] for c in named}, "all others": 1 - votes[:, named].sum(axis=1)}
+for at, ((name, part), color) in enumerate(zip(parts.items(), (COLORS[0], COLORS[1], "0.7"), strict=True)):
+    bars.barh([layer.name for layer in model.layers_], part, left=np.sum(list(parts.values())[:at], axis=0), color=color)
+    bars.text(0.4 * at, len(votes) - 0.3, name, color=color, fontweight="bold")
+bars.set(xlim=(0, 1.45), ylim=(-0.6, len(votes) + 0.2), ylabel="layer", xticks=(0, 0.5, 1), xlabel="share of the edge weight in each layer")
 bars.set_title(f"The least certain new digit, a {data.target[new][doubtful]}: its views disagree", fontsize=11, loc="left")
 picture = bars.inset_axes((0.73, 0.3, 0.26, 0.42), xticks=[], yticks=[])
 picture.imshow(full["pix"][doubtful].reshape(16, 15), cmap="gray_r")

@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 import zipfile
 from pathlib import Path
 
@@ -304,6 +305,23 @@ def test_module_runs_as_a_program(tmp_path):
 def test_help_without_arguments(capsys):
     assert run() == 2
     assert "cluster" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("watched", "options"), [(True, []), (True, ["--quiet"]), (False, [])])
+def test_a_terminal_shows_the_stages(tmp_path, capsys, monkeypatch, watched, options):
+    """From reading to writing, in one bar; nothing elsewhere, or if asked to be quiet."""
+    np.savez(tmp_path / "views.npz", **planted_views()[0])
+    monkeypatch.setattr("sys.stderr.isatty", lambda: watched, raising=False)
+    assert run("cluster", tmp_path / "views.npz", "-k", 3, "-o", tmp_path / "out", "--no-plots", "--no-report", *options) == 0
+    shown = capsys.readouterr().err
+    if not watched or options:
+        assert "spent" not in shown
+        return
+    places = [
+        shown.index(stage) for stage in ("reading", "scaling", "neighbors", "layers", "embedding", "second answers", "writing", "done")
+    ]
+    assert places == sorted(places)
+    assert not [thread.name for thread in threading.enumerate() if thread.name.startswith("rmgl")]
 
 
 # The demo, on data that takes no time

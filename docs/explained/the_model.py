@@ -8,8 +8,8 @@ Two small views of the same 90 entities show what RMGL computes, and what its tw
 # %%
 # Views, entities, layers
 # -----------------------
-# Each row of a view describes one *entity*. Here the entities belong to three groups. In the first view the groups 1 and 2 look alike, in the
-# second one the groups 0 and 1, so neither view is enough.
+# Each row of a view describes one *entity*. Here the entities belong to three groups. In the first view the groups 1 and 2 look alike,
+# in the second one the groups 0 and 1, so neither view is enough.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -55,7 +55,8 @@ def name_groups(ax, points):
 # .. math::
 #
 #    \min_{w \ge 0} \; \sum_{i<j} w_{ij} \|x_i - x_j\|^2 + \alpha \Big( \sum_i d_i^2 + 2 \sum_{i<j} w_{ij}^2 \Big)
-#    \quad \text{subject to} \quad \sum_i d_i = N, \qquad d_i = \sum_j w_{ij}.
+#
+# subject to :math:`\sum_i d_i = N`, where :math:`d_i = \sum_j w_{ij}` are the degrees.
 #
 # The first term wants edges between entities that are near. The second one spreads the weight over more edges, the more so the larger
 # :math:`\alpha` is. Because the total weight is fixed, no weight has to be chosen, and most of them are exactly zero.
@@ -72,18 +73,20 @@ plt.show()
 #
 # All layers and one embedding
 # ----------------------------
-# With :math:`L_m` the Laplacian of layer m (degrees on the diagonal, minus the weights elsewhere) and :math:`S_m = X_m X_m'`, the first term
-# above is :math:`\operatorname{tr}(L_m S_m)` and the second one is :math:`\alpha \|L_m\|_F^2`. RMGL learns one layer for each view, and one common
-# *embedding* :math:`Q` with K columns:
+# With :math:`L_m` the Laplacian of layer m (degrees on the diagonal, minus the weights elsewhere) and :math:`S_m = X_m X_m'`, the first
+# term above is :math:`\operatorname{tr}(L_m S_m)` and the second one is :math:`\alpha \|L_m\|_F^2`. RMGL learns one layer for each
+# view, and one common *embedding* :math:`Q` with K columns:
 #
 # .. math::
 #
 #    \min_{L_1, \dots, L_M, \, Q} \; \sum_m \operatorname{tr}(L_m S_m) + \alpha_m \|L_m\|_F^2 + \beta_m \operatorname{tr}(Q' L_m Q)
-#    \quad \text{subject to} \quad \operatorname{tr}(L_m) = N, \; Q'Q = I_K.
+#
+# subject to :math:`\operatorname{tr}(L_m) = N` and :math:`Q'Q = I_K`.
 #
 # The last term couples the layers. Since :math:`\operatorname{tr}(Q' L_m Q) = \sum_{i<j} w_{ij} \|q_i - q_j\|^2`, it adds
-# :math:`\beta_m \|q_i - q_j\|^2` to the cost of every pair: an edge between entities that the embedding sets apart becomes expensive. The embedding
-# in turn sets entities apart that few layers connect. RMGL solves for the layers and for :math:`Q` in turn, until nothing changes.
+# :math:`\beta_m \|q_i - q_j\|^2` to the cost of every pair: an edge between entities that the embedding sets apart becomes expensive.
+# The embedding in turn sets entities apart that few layers connect. RMGL solves for the layers and for :math:`Q` in turn, until nothing
+# changes.
 
 figure, axes = plt.subplots(2, 2, figsize=(9.5, 5.6), layout="constrained")
 for row, (beta, told) in zip(axes, ((0.0, "each view alone"), (100.0, "coupled")), strict=True):
@@ -99,9 +102,9 @@ plt.show()
 # %%
 # Components are clusters
 # -----------------------
-# :math:`\operatorname{tr}(Q'LQ)` is smallest where the columns of :math:`Q` are the eigenvectors of the K smallest eigenvalues, and it is zero if
-# and only if the graph has K components or more. With a large :math:`\beta`, every layer therefore falls into K components, which are the
-# clusters. This is the "rank constraint" in the name of the method: a Laplacian with K components has rank N - K.
+# :math:`\operatorname{tr}(Q'LQ)` is smallest where the columns of :math:`Q` are the eigenvectors of the K smallest eigenvalues, and it
+# is zero if and only if the graph has K components or more. With a large :math:`\beta`, every layer therefore falls into K components,
+# which are the clusters. This is the "rank constraint" in the name of the method: a Laplacian with K components has rank N - K.
 
 betas = np.array([1, 3, 10, 30, 100, 300])
 counts = {name: [] for name in views}
@@ -114,7 +117,9 @@ for (name, found), color, shift in zip(counts.items(), COLORS, (-0.04, 0.04), st
     ax.plot(betas, np.array(found) + shift, "o-", color=color)
     ax.text(betas[-1] * 1.2, found[-1] + 3 * shift, f"{name} layer", color=color, va="center")
 ax.axhline(3, color="0.6", linestyle=":", zorder=0)
-ax.set(xscale="log", xlabel="beta", ylabel="components", yticks=range(1, max(map(max, counts.values())) + 1), xlim=(0.8, 1500), ylim=(0.8, 3.4))
+ax.set(
+    xscale="log", xlabel="beta", ylabel="components", yticks=range(1, max(map(max, counts.values())) + 1), xlim=(0.8, 1500), ylim=(0.8, 3.4)
+)
 ax.set_title("From beta = 100 on, both layers fall into the three groups")
 ax.spines[["top", "right"]].set_visible(False)
 plt.show()

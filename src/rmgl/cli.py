@@ -168,6 +168,7 @@ def cli(context: click.Context) -> None:
 @click.option("--no-plots", is_flag=True, help="Do not draw pictures.")
 @click.option("--no-report", is_flag=True, help="Do not write report.html, the page to explore.")
 @click.option("--graphml", is_flag=True, help="Also write all layers as one graph to layers.graphml (needs networkx).")
+@click.option("--quiet", is_flag=True, help="Show no progress bar. Without this option, there is one on a terminal.")
 @click.option("--save", type=PATH, help="Also save the model to this file, for `rmgl predict`.")
 @FORCE
 def cluster(
@@ -188,6 +189,7 @@ def cluster(
     scheduler: str | None,
     workers: int | None,
     plan: bool,
+    quiet: bool,
     **parameters: Any,
 ) -> None:
     """Cluster the rows of multi-view data.
@@ -235,6 +237,7 @@ def cluster(
             checkpoint=checkpoint,
             force=force,
             client=client,
+            quiet=quiet,
             n_clusters=clusters,
             random_state=seed,
             n_jobs=jobs,

@@ -22,6 +22,7 @@ from rmgl.distributed.fitting import planned
 from rmgl.estimators.rmgl import RMGL
 from rmgl.metrics import clustering_accuracy, normalized_mutual_info_score
 from rmgl.model.run import remove_checkpoint
+from rmgl.running.progress import stages
 from rmgl.storage.edge_lists import EdgeList, new_edges, read_edge_list, with_networks
 from rmgl.storage.inspection import inspect_file
 from rmgl.storage.output import check_names, new_folder, write_predictions, write_results
@@ -46,26 +47,33 @@ def cluster(
     checkpoint: Path | None,
     force: bool,
     client: Any = None,
+    quiet: bool = False,
     **parameters: Any,
 ) -> tuple[RMGL, float]:
     """Fit a model with the given parameters to the views in the files, and write the results; returns it with the seconds of the fit.
 
     With a client of a Dask cluster, files that workers can read are not read here: then there are no features and no page.
     """
-    model = RMGL(**parameters, verbose=int(sys.stderr.isatty()))
+    model = RMGL(**parameters)
     model._check_parameters()
-    views = views_in(inputs, id_column, align, networks, on_cluster=client is not None)
-    by_workers = not isinstance(views, Views)
-    if isinstance(views, Views):
-        check_names(views.names, views.index)
-    seconds = timed_fit(model, views, checkpoint=checkpoint, **({} if client is None else {"client": client}))
-    with new_folder(output, force) as draft:
-        features = None if by_workers else model.explain(views)
-        write_results(draft, model, seconds=seconds, pictures=pictures, graphml=graphml, explanation=features)
-        if page and not by_workers:
-            model.to_html(draft / "report.html", features=features, views=views)
-    if save is not None:
-        model.save(save)
+    with stages(is_watched(quiet)) as stage:
+        stage("reading")
+        views = views_in(inputs, id_column, align, networks, on_cluster=client is not None)
+        by_workers = not isinstance(views, Views)
+        if isinstance(views, Views):
+            check_names(views.names, views.index)
+        seconds, warned = timed_fit(model, views, checkpoint=checkpoint, **({} if client is None else {"client": client}))
+        stage("second answers")
+        model.report_  # noqa: B018 - it is made when it is first asked for
+        stage("writing")
+        with new_folder(output, force) as draft:
+            features = None if by_workers else model.explain(views)
+            write_results(draft, model, seconds=seconds, pictures=pictures, graphml=graphml, explanation=features)
+            if page and not by_workers:
+                model.to_html(draft / "report.html", features=features, views=views)
+        if save is not None:
+            model.save(save)
+    show_warnings(warned)
     if checkpoint is not None and (model.converged_ or model.n_iter_ == model.max_iter):
         remove_checkpoint(checkpoint)
     return model, seconds
@@ -161,8 +169,10 @@ def demo(output: Path | None, *, pictures: bool, page: bool, force: bool, jobs: 
     """Cluster the embedded digits into ten clusters, print layers and scores, and write the results if `output` is given."""
     data = uci_digits.load_uci_digits()
     click.echo("UCI handwritten digits: 2000 rows, 6 views. RMGL with 10 clusters; all other parameters are chosen from the data.")
-    model = RMGL(10, random_state=0, n_jobs=jobs, verbose=int(sys.stderr.isatty()))
-    seconds = timed_fit(model, data.views)
+    model = RMGL(10, random_state=0, n_jobs=jobs)
+    with stages(is_watched()):
+        seconds, warned = timed_fit(model, data.views)
+    show_warnings(warned)
     click.echo(layer_table(model))
     click.echo(f"{'converged' if model.converged_ else 'not converged'} in {model.n_iter_} rounds, {seconds:.1f} s")
     click.echo(f"trust {model.report_.trust}")
@@ -182,15 +192,24 @@ def demo(output: Path | None, *, pictures: bool, page: bool, force: bool, jobs: 
             click.echo(f"open in a browser: {output / 'report.html'}")
 
 
-def timed_fit(model: RMGL, views: Mapping[str, Any] | Views, **options: Any) -> float:
-    """Fit the model, print warnings as single lines, and return the seconds it took."""
+def is_watched(quiet: bool = False) -> bool:
+    """Whether a progress bar is shown: on a terminal, unless it was asked to be quiet."""
+    return not quiet and sys.stderr.isatty()
+
+
+def timed_fit(model: RMGL, views: Mapping[str, Any] | Views, **options: Any) -> tuple[float, list[str]]:
+    """Fit the model; returns the seconds it took, and its warnings."""
     began = perf_counter()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         model.fit(views, **options)
-    for warning in caught:
-        click.echo(f"warning: {warning.message}", err=True)
-    return perf_counter() - began
+    return perf_counter() - began, [str(warning.message) for warning in caught]
+
+
+def show_warnings(warned: Sequence[str]) -> None:
+    """Print warnings as single lines."""
+    for message in warned:
+        click.echo(f"warning: {message}", err=True)
 
 
 def layer_table(model: RMGL) -> str:

@@ -283,8 +283,15 @@ def test_fragments_are_told():
 
 
 def test_verbose_shows_a_bar(planted, capsys):
+    """One that names the stages, and says how much time was spent and is left."""
     RMGL(3, random_state=0, verbose=1).fit(planted[0])
-    assert "RMGL" in capsys.readouterr().err
+    shown = capsys.readouterr().err
+    places = [shown.index(stage) for stage in ("scaling", "neighbors", "layers", "embedding", "clusters", "second answers", "done")]
+    assert places == sorted(places)
+    assert "spent, about" in shown
+    assert "100%" in shown
+    RMGL(3, random_state=0).fit(planted[0])
+    assert capsys.readouterr().err == ""
 
 
 def test_memory_is_checked_before_distances_are_allocated(planted, monkeypatch):

@@ -162,6 +162,7 @@ class Chooser:
 
     def choose(self) -> Choice:
         """All steps, one after the other. Entities that are missing from a view are left out where they would connect clusters."""
+        self.run.stage("neighbors")
         complete = self.views.in_all
         if self.views.relations or not any(self.views.n_missing) or not self.can_do_with(complete):
             return self.choose_from(self.learn_all())
@@ -219,6 +220,7 @@ class Chooser:
         chooser = replace(self, neighbors=self.find_neighbors(layers))
         if self.n_clusters is not None:
             return chooser.choose_for(layers)
+        self.run.stage("number of clusters")
         graph = chooser.sum_of(layers, equal_weights(layers))
         number = self.run.step(
             "number",
@@ -237,6 +239,7 @@ class Chooser:
     def choose_for(self, layers: list[Learned], number: NumberOfClusters | None = None) -> Choice:
         """Weights, agreement, guidance and beta for a given number of clusters."""
         assert self.n_clusters is not None
+        self.run.stage("layers")
         weights, found = equal_weights(layers), None
         if len(self.views.names) > 1:
             found = self.run.step("roughness", lambda: self.measure(layers), unpack=self.unpack_measured, random_state=self.random_state)
@@ -269,7 +272,9 @@ class Chooser:
         if view in self.views.networks:
             return self.learn_network(view, check)
         origin, space = Origin(self.views.names[view], nodes=self.views.observed_rows(view), views=(view,)), self.spaces.own(view)
-        return self.step(f"{self.part}view-{view}", origin, space, lambda: self.search(origin.name, space, check), check)
+        learned = self.step(f"{self.part}view-{view}", origin, space, lambda: self.search(origin.name, space, check), check)
+        self.run.stage("neighbors", (view + 1) / (len(self.views.names) + 1))
+        return learned
 
     def known_to(self, origin: Origin, candidates: Candidates, space: Space, check: Check) -> Candidates:
         """Candidates of a layer with the costs that known labels give them."""

@@ -45,7 +45,7 @@ from rmgl.results.explain import Explanation, check_feature_names, check_same_en
 from rmgl.results.hierarchy import Level, levels_of
 from rmgl.results.outliers import mean_lengths, outlier_scores
 from rmgl.results.report import Report, about_unconnected, describe_views, make_report, unconnected
-from rmgl.running.progress import Stopwatch, half_step_progress
+from rmgl.running.progress import Stopwatch, stages
 from rmgl.running.threads import Team, number_of_workers, single_threaded, team_of
 from rmgl.storage.graphs import layers_to_igraph, layers_to_networkx, node_attributes
 from rmgl.storage.saved_models import read_model, write_model
@@ -140,7 +140,7 @@ class RMGL(ViewsClusterer):
     random_state : int, RandomState or None
         Seed of k-means and of the first guess of the eigen-solver.
     verbose : int
-        1 shows a progress bar.
+        1 shows a progress bar on standard error: the stage, the time spent and an estimate of the time left.
 
     Attributes
     ----------
@@ -317,14 +317,19 @@ class RMGL(ViewsClusterer):
             Layers, embedding and labels are computed in this process. Needs alpha and beta at "auto", and entities that are in all views.
         """
         self._check_parameters()
-        n_threads = number_of_workers(self.n_jobs)
+        with stages(self.verbose > 0) as stage:
+            return self._fit(X, y, observed, client, Run(callback, self.max_seconds, checkpoint, stage))
+
+    def _fit(self, X: Any, y: Any, observed: Any, client: Any, run: Run) -> RMGL:
+        """Check and scale the views, and learn from them."""
+        run.stage("scaling")
         if client is not None or wants_cluster(X):
             self._check_for_cluster(observed, y)
             options: dict[str, Any] = {"length": max(LISTED, self.n_neighbors), "progress": self.verbose > 0}
             with prepared(X, default_client() if client is None else client, self.scale, **options) as found:
                 self._note_views(found.views, found.views)
                 self.scale_ = found.scales
-                return self._learn(found.views, found.scalers, n_threads, callback, checkpoint, on_cluster=found)
+                return self._learn(found.views, found.scalers, run, on_cluster=found)
         X = [X] if is_square_view(X) else X
         views = Views.of(X, self.views, align=self.align, observed=observed)
         self._check_cells(views)
@@ -336,7 +341,7 @@ class RMGL(ViewsClusterer):
         known = check_known(y, views.n_rows, None if is_auto(self.n_clusters) else self.n_clusters)
         self.scale_ = views.choose_scales(views.scales_for(self.scale, self.metric))
         scalers = views.fit_scalers([how for how, _ in self.scale_])
-        return self._learn(views.scaled_by(scalers), scalers, n_threads, callback, checkpoint, known, recognized)
+        return self._learn(views.scaled_by(scalers), scalers, run, known, recognized)
 
     def _check_for_cluster(self, observed: Any, y: Any) -> None:
         """Refuse what a fit on a cluster cannot do yet."""
@@ -358,19 +363,16 @@ class RMGL(ViewsClusterer):
         self,
         views: Views,
         scalers: Sequence[Scaler],
-        n_threads: int,
-        callback: Callable[[dict[str, Any]], Any] | None,
-        checkpoint: str | os.PathLike[str] | None,
+        run: Run,
         known: NDArray[np.intp] | None = None,
         recognized: Sequence[str] = (),
         on_cluster: Prepared | None = None,
     ) -> RMGL:
         """Learn from scaled views, in this process or on a cluster."""
         random_state = check_random_state(self.random_state)
-        clock, run = Stopwatch(), Run(callback, self.max_seconds, checkpoint)
-        parameters = self._stored_parameters()
-        with run, team_of(n_threads) as team:
-            data = views if on_cluster is None or checkpoint is None else on_cluster.digests()
+        clock, parameters = Stopwatch(), self._stored_parameters()
+        with run, team_of(number_of_workers(self.n_jobs)) as team:
+            data = views if on_cluster is None or run.folder is None else on_cluster.digests()
             stated = {name: value for name, value in parameters.items() if name not in UNESSENTIAL}
             run.begin(stated if known is None else {**stated, "known": known}, data, random_state)
             with clock("neighbors"):
@@ -384,7 +386,7 @@ class RMGL(ViewsClusterer):
 
             outcome = solve(problems)
             if self.components:
-                problems, outcome = separate(problems, outcome, self.n_clusters_, solve, stacklevel=4)
+                problems, outcome = separate(problems, outcome, self.n_clusters_, solve, stacklevel=5)
             else:
                 min_size = self._min_cluster_size(choice)
                 outcome = without_fragments(problems, outcome, self.n_clusters_, min_size, solve, random_state)
@@ -392,6 +394,7 @@ class RMGL(ViewsClusterer):
         self._keep_choice(choice)
         self._keep(problems, outcome)
         self._keep_views(own, scalers, on_cluster)
+        run.stage("clusters")
         with clock("clustering"):
             of_own = known if known is None or choice.entities is None else known[choice.entities]
             self.labels_ = self._label(outcome, random_state, of_own)
@@ -623,6 +626,7 @@ class RMGL(ViewsClusterer):
         on_cluster: Prepared | None = None,
     ) -> Choice:
         """What Algorithm 1 is to solve: chosen from the data, or as given."""
+        run.stage("neighbors")
         options: dict[str, Any] = {"candidates": self.candidates, "n_neighbors": self.n_neighbors, "team": team, "run": run, "known": known}
         if self.automatic:
             if on_cluster is not None:
@@ -653,14 +657,14 @@ class RMGL(ViewsClusterer):
         """Algorithm 1."""
         options: dict[str, Any] = {"solver": self.solver, "tol": self.tol, "max_iter": self.max_iter, "team": team, "clock": clock}
         options["fragments"] = fragments
-        with half_step_progress(self.max_iter, self.verbose > 0) as show:
+        rounds = count()
 
-            def progress(row: dict[str, Any]) -> None:
-                show(row)
-                run.tell(row)
+        def progress(row: dict[str, Any]) -> None:
+            run.stage("embedding", 1 - 0.5 ** next(rounds))  # few rounds are usual, and their number is not known
+            run.tell(row)
 
-            key = f"rounds-{attempt}"
-            return alternate(problems, self.n_clusters_, random_state=random_state, progress=progress, run=run, key=key, **options)
+        key = f"rounds-{attempt}"
+        return alternate(problems, self.n_clusters_, random_state=random_state, progress=progress, run=run, key=key, **options)
 
     def _label(self, outcome: Outcome, random_state: np.random.RandomState, known: NDArray[np.intp] | None = None) -> NDArray[np.intp]:
         """The components if they were asked for and are there, else k-means on the rows of the embedding, from known labels if any."""
@@ -820,40 +824,40 @@ class RMGL(ViewsClusterer):
             warnings.warn(
                 f"RMGL was stopped after {outcome.n_iter} rounds because {reason}; this is the best result so far",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
         elif not outcome.converged:
             warnings.warn(
                 f"RMGL did not converge in max_iter={self.max_iter} rounds: "
                 f"raise max_iter, or accept it with a larger tol (now {self.tol:g})",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
         for layer in self.layers_:
             if not layer.solved:
-                warnings.warn(layer.message, ConvergenceWarning, stacklevel=4)
+                warnings.warn(layer.message, ConvergenceWarning, stacklevel=5)
             if not layer.exact:
                 warnings.warn(
                     f"layer {layer.name!r} is exact among its {layer.candidates} candidates only; "
                     f"they hold {layer.recall:.1%} of the nearest neighbors of a sample of rows",
                     UserWarning,
-                    stacklevel=4,
+                    stacklevel=5,
                 )
         if outcome.state.embedding.residual > EIGEN_TOL and not outcome.stopped:
             warnings.warn(
                 f"the eigenvectors of the embedding have a relative residual of {outcome.state.embedding.residual:.1e}: "
                 "their eigenvalues are too close together; use a smaller n_clusters or a larger alpha",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
         alone = np.setdiff1d(unconnected(self.layers_, self.beta_), self.placed_)
         if alone.size:
-            warnings.warn(about_unconnected(alone, self.index_), UserWarning, stacklevel=4)
+            warnings.warn(about_unconnected(alone, self.index_), UserWarning, stacklevel=5)
         n_components = outcome.state.embedding.n_components
         if n_components > self.n_clusters_:
             warnings.warn(
                 f"the layers together fall into {n_components} components, more than n_clusters={self.n_clusters_}: "
                 "isolated nodes and small fragments share a label; raise alpha to connect them",
                 UserWarning,
-                stacklevel=4,
+                stacklevel=5,
             )

@@ -19,6 +19,7 @@ from rmgl.archive.archive import Arrays, encode, read_archive, write_archive
 from rmgl.archive.atomic import clear_leftovers_in
 from rmgl.archive.locks import Lock, NoLocks, take_lock
 from rmgl.checks import expect, sound_generator_state
+from rmgl.running.progress import Stage
 
 FORMAT = "rmgl checkpoint"
 SUFFIX = ".step"
@@ -43,9 +44,14 @@ class Run:
     """
 
     def __init__(
-        self, callback: Callable[[dict[str, Any]], Any] | None = None, max_seconds: float | None = None, checkpoint: Any = None
+        self,
+        callback: Callable[[dict[str, Any]], Any] | None = None,
+        max_seconds: float | None = None,
+        checkpoint: Any = None,
+        stage: Stage = lambda name, part=0.0: None,
     ) -> None:
         self.callback = callback
+        self.stage = stage
         self.max_seconds = max_seconds
         self.folder = None if checkpoint is None else Path(checkpoint)
         self.began = perf_counter()

@@ -1,32 +1,93 @@
-"""Progress bars for the rounds of Algorithm 1, the cells of an experiment and the tasks of a cluster, and a stopwatch."""
+"""A progress bar with the stages of a run, bars for the cells of an experiment and the tasks of a cluster, and a stopwatch."""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from time import perf_counter
-from typing import Any
+from typing import Protocol
+
+SHARES = {
+    "reading": 3,
+    "scaling": 2,
+    "neighbors": 40,
+    "number of clusters": 10,
+    "layers": 15,
+    "embedding": 10,
+    "clusters": 3,
+    "second answers": 7,
+    "writing": 10,
+}
+"""The stages of a run in their order, and about which share of its time each takes, for the estimate of the time left."""
+FORMAT = "{desc:18s} {percentage:3.0f}% |{bar}| {elapsed} spent, about {remaining} left"
+TICK = 0.5
+"""Seconds after which the clock of the bar moves, also while a stage lasts."""
+
+
+class Stage(Protocol):
+    """stage(name, part): the run is in the stage of that name, of which a part between 0 and 1 is done."""
+
+    def __call__(self, name: str, part: float = 0.0, /) -> None: ...
+
+
+class Bar:
+    """A bar on standard error that says which stage a run is in, the time spent, and an estimate of the time left."""
+
+    def __init__(self) -> None:
+        from tqdm.auto import tqdm
+
+        self.bar = tqdm(total=sum(SHARES.values()), bar_format=FORMAT, smoothing=0)
+        self.begins = dict(zip(SHARES, _sums_before(list(SHARES.values())), strict=True))
+        self.over = threading.Event()
+        self.ticking = threading.Thread(target=self._tick, name="rmgl-progress", daemon=True)
+        self.ticking.start()
+
+    def __call__(self, name: str, part: float = 0.0) -> None:
+        """Show a stage. The bar moves forward only: workers may finish in any order."""
+        self.bar.set_description_str(name, refresh=False)
+        self.bar.update(max(0.0, self.begins[name] + part * SHARES[name] - self.bar.n))
+        self.bar.refresh()
+
+    def _tick(self) -> None:
+        while not self.over.wait(TICK):
+            self.bar.refresh()
+
+    def close(self, finished: bool) -> None:
+        """Stop the clock; a run that is finished ends with a full bar."""
+        self.over.set()
+        self.ticking.join()
+        if finished:
+            self.bar.set_description_str("done", refresh=False)
+            self.bar.update(self.bar.total - self.bar.n)
+        self.bar.close()
+
+
+_open_bar: Bar | None = None
 
 
 @contextmanager
-def half_step_progress(max_iter: int, shown: bool) -> Iterator[Callable[[dict[str, Any]], None]]:
-    """Show a progress bar; yields a function that takes each new row of the history. Does nothing unless `shown`."""
-    if not shown:
-        yield lambda row: None
+def stages(shown: bool) -> Iterator[Stage]:
+    """Show a progress bar in this block; yields a function that is told the stages. Does nothing unless `shown`.
+
+    Within the block of a bar, the same bar is used: a command shows one for reading, fitting and writing.
+    """
+    global _open_bar
+    if _open_bar is not None or not shown:
+        yield _open_bar or (lambda name, part=0.0: None)
         return
+    finished, _open_bar = False, Bar()
+    try:
+        yield _open_bar
+        finished = True
+    finally:
+        bar, _open_bar = _open_bar, None
+        bar.close(finished)
 
-    from tqdm.auto import tqdm
 
-    with tqdm(total=max_iter, unit="round", desc="RMGL") as bar:
-
-        def advance(row: dict[str, Any]) -> None:
-            bar.set_postfix_str(f"{row['step']}, objective {row['objective']:.6g}")
-            if row["step"] == "embedding":
-                bar.update()
-
-        yield advance
-        bar.total = bar.n  # the fit may end before max_iter: show a full bar
-        bar.refresh()
+def _sums_before(values: list[int]) -> list[int]:
+    """For every value, the sum of those before it."""
+    return [sum(values[:place]) for place in range(len(values))]
 
 
 @contextmanager
