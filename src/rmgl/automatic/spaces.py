@@ -12,12 +12,14 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rmgl.edges.space import Gapped, Rows, Space, Square, Summed, as_space, space_of
-from rmgl.running.memory import available_memory
+from rmgl.running.memory import available_memory, require_memory
 from rmgl.running.threads import Check, InParts, Team, one_part
 from rmgl.views.matrix import side_by_side, total_variance
 from rmgl.views.views import Views
 
 MOST_SQUARE_BYTES = 1 << 30
+COPIES = 4
+"""Matrices of the size of a view that distances with missing cells take."""
 MOST_SHARE = 0.25
 """Share of the available memory that distances may take."""
 
@@ -75,6 +77,7 @@ class Spaces:
 def whole_space(views: Views, view: int) -> Gapped:
     """The space of all rows of a view with missing cells, rows that are missing from it included."""
     X = views.matrices[view]
+    require_memory(COPIES * 8 * X.shape[0] * X.shape[1], f"view {views.names[view]!r}: distances with missing cells")
     return Gapped.of(X.toarray() if sparse.issparse(X) else X, views.missing_cells(view), views.observed_rows(view))
 
 
