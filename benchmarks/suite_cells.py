@@ -18,7 +18,7 @@ from rmgl import RMGL
 from rmgl.metrics import normalized_mutual_info_score
 
 Arrays = dict[str, NDArray]
-DATASETS = ("digits", "msrcv1_5v", "snareseq")
+DATASETS = ("digits", "msrcv1_5v", "snareseq", "aloi10")
 SHARES = (0.1, 0.3, 0.5)
 DRAWS = 3
 QUICK_ROWS = 200

@@ -26,14 +26,17 @@ def obvious(X, gaps):
     """The formula, pair by pair and column by column."""
     n, width = X.shape
     usual = [2 * np.var(X[~gaps[:, k], k]) if (~gaps[:, k]).any() else 0.0 for k in range(width)]
+    means = [np.mean(X[~gaps[:, k], k]) if (~gaps[:, k]).any() else 0.0 for k in range(width)]
     total, c = sum(usual), module.PRIOR * sum(usual) / max(1, np.count_nonzero(usual))
     distances = np.zeros((n, n))
     for i in range(n):
         for j in range(n):
             shared = [k for k in range(width) if not gaps[i, k] and not gaps[j, k]]
             apart, known = sum((X[i, k] - X[j, k]) ** 2 for k in shared), sum(usual[k] for k in shared)
+            one_lacks = sum((X[i if gaps[j, k] else j, k] - means[k]) ** 2 for k in range(width) if gaps[i, k] != gaps[j, k])
             if i != j:
-                distances[i, j] = apart + (total - known) * (apart + c) / (known + c) if total > 0 else apart
+                scaled_up = (total - known) * (apart + c) / (known + c) if total > 0 else 0.0
+                distances[i, j] = apart + (max(scaled_up, one_lacks) if known > 0 else scaled_up)
     return distances
 
 

@@ -258,7 +258,7 @@ def test_cells_of_a_modality_may_be_missing(mdata):
     mdata["protein"].X[3, 1] = np.nan
     views = rmgl.from_mudata(mdata)
     assert views.n_gaps == (0, 1)
-    row = list(views.index).index(mdata["protein"].obs_names[3])  # the modality has its own order
+    row = list(mdata.obs_names).index(mdata["protein"].obs_names[3])
     assert views.missing_cells(1)[row, 1]
     message = rf"view 'protein' has NaN in 1 entries of 1 of \d+ rows that hold other values \(first: row {row}, column 1\)"
     with pytest.raises(ValueError, match=message):

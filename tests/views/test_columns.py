@@ -113,6 +113,19 @@ def test_other_tables_work_like_pandas():
     assert pieces.columns[1] == ("site = Bonn", "site = Jena", "site = Ulm", UNSEEN)
 
 
+def test_polars():
+    pl = pytest.importorskip("polars")
+    table = patients().drop(columns="stage")
+    table.loc[3, "sex"] = None
+    table.loc[5, "age"] = None
+    wanted = Views.of({"t": table})
+    found = Views.of({"t": pl.DataFrame(table.to_dict("list"))})
+    assert [column.kind for column in found.encodings[0].columns] == [column.kind for column in wanted.encodings[0].columns]
+    np.testing.assert_allclose(found.matrices[0], wanted.matrices[0])
+    np.testing.assert_array_equal(found.gaps[0], wanted.gaps[0])
+    assert not Views.of({"t": pl.DataFrame({"x": [1, 2, None, 4], "y": [1.0, 2.0, 3.0, 4.0]})}).encodings
+
+
 def test_types_of_pandas_become_the_same_numbers():
     X = np.arange(24.0).reshape(8, 3)
     nullable = pd.DataFrame(X).astype("Int64")

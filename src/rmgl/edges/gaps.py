@@ -3,15 +3,18 @@
 Let S = sum of (x_k - y_k)^2 over the shared columns, v_k the mean squared difference of two rows in column k (twice its variance),
 V the sum of all v_k, the mean squared distance of the view, and V_s that over the shared columns. The estimate is
 
-    z = S + (V - V_s) (S + c) / (V_s + c)
+    z = S + max( (V - V_s) (S + c) / (V_s + c),  D )
 
-the columns that one of the two rows lacks are taken to differ as much as the shared ones do, relative to what is usual. c is the usual
-difference of one column: it keeps rows that agree in the one column they share from being the nearest of all. Rows that share all columns
-have z = S, and rows that share none z = V. With columns alike and c = 0, z is S scaled up from the number of shared columns to all.
+The columns that one of the two rows lacks are taken to differ as much as the shared ones do, relative to what is usual: with columns alike
+and c = 0, S is scaled up from the number of shared columns to all. c is the usual difference of one column: it keeps rows that agree in the
+one column they share from being the nearest of all. D sums (x_k - mean_k)^2 over the columns that one row has and the other lacks: from a
+value that is not known, x_k is expected to differ at least so much. Without it, a row that lacks the one column by which two clusters
+differ would be near to both. Rows that share all columns have z = S, and rows that share none z = V.
 
-With zeros at missing cells, P the 0/1 matrix of cells that are there and Q the squares, all pairs take three matrix products:
+With rows less their means, zeros at missing cells, P the 0/1 matrix of cells that are there and Q the squares, all pairs take three matrix
+products for S and one for V_s:
 
-    S = Q P' + P Q' - 2 X X'        V_s = (P v) P'
+    S = Q P' + P Q' - 2 X X'        V_s = (P v) P'        D = |x|^2 + |y|^2 - (Q P' + P Q')
 
 Such costs obey no triangle inequality, so no pair is ruled out by geometry: all of them are looked at, block by block. The certificate of
 `rmgl.edges.neighborhoods` holds nevertheless, because it is about costs.
@@ -201,8 +204,9 @@ class Gapped(Blocks):
 
     def pairs(self, left: Indices, right: Indices) -> Vector:
         shared = self.present[left] * self.present[right]
-        apart = np.square(self.X[left] - self.X[right]) * shared
-        found: Vector = self._estimate(apart.sum(axis=1), (shared * self.usual).sum(axis=1))
+        apart = np.square(self.X[left] - self.X[right])
+        known = (apart * shared).sum(axis=1)
+        found: Vector = self._estimate(known, (shared * self.usual).sum(axis=1), (apart * (1.0 - shared)).sum(axis=1))
         return found
 
     def distances_from(self, X: Floats, gaps: NDArray[np.bool_] | None) -> Floats:
@@ -218,7 +222,8 @@ class Gapped(Blocks):
 
     def _to_all(self, X: Floats, present: Floats) -> Floats:
         """The distances of rows of this form to all rows."""
-        total = np.square(X) @ self.present.T
+        norms = np.square(X)
+        total = norms @ self.present.T
         total += present @ self.squares.T
         apart = X @ self.X.T
         apart *= -2.0
@@ -230,14 +235,17 @@ class Gapped(Blocks):
             left, right = rows[at : at + size], columns[at : at + size]
             shared = present[left] * self.present[right]
             apart[left, right] = (np.square(X[left] - self.X[right]) * shared).sum(axis=1)
-        found: Floats = self._estimate(apart, (present * self.usual) @ self.present.T)
+        one_lacks = np.maximum(norms.sum(axis=1)[:, None] + self.squares.sum(axis=1) - total, 0.0)
+        found: Floats = self._estimate(apart, (present * self.usual) @ self.present.T, one_lacks)
         return found
 
-    def _estimate(self, apart: Any, shared: Any) -> Any:
-        """S + (V - V_s) (S + c) / (V_s + c); a view whose rows are all equal has no distances."""
+    def _estimate(self, apart: Any, shared: Any, one_lacks: Any) -> Any:
+        """The formula, from S, V_s and D; a view whose rows are all equal has no distances."""
         lacking = np.maximum(self.mean_distance - shared, 0.0)
-        lacking[lacking <= 1e-12 * self.mean_distance] = 0.0  # rounding of the sums
-        return apart + lacking * (apart + self.prior) / np.maximum(shared + self.prior, np.finfo(np.float64).tiny)
+        complete = lacking <= 1e-12 * self.mean_distance  # up to the rounding of sums
+        scaled_up = lacking * (apart + self.prior) / np.maximum(shared + self.prior, np.finfo(np.float64).tiny)
+        guess = np.where(shared > 0, np.maximum(scaled_up, one_lacks), scaled_up)
+        return apart + np.where(complete, 0.0, guess)
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from rmgl.edges.listed import Listed
 from rmgl.edges.pair_list import PairList
 from rmgl.edges.search import Rows, everyone_else
 from rmgl.edges.tiles import squared_lengths
+from rmgl.running.memory import require_memory
 from rmgl.running.threads import Check, InParts, one_part
 from rmgl.views.views import Views
 
@@ -29,6 +30,8 @@ __all__ = ["Blocks", "Gapped", "Listed", "Rows", "Searchable", "Space", "Square"
 
 BLOCK_ENTRIES = 1 << 20
 """Entries of a block of distances that is looked through at once."""
+COPIES = 4
+"""Matrices of the size of a view that distances with missing cells take."""
 
 
 class Space(Protocol):
@@ -227,6 +230,7 @@ def whole_space(views: Views, view: int) -> Any:
 def gapped_space(views: Views, view: int) -> Gapped:
     """The space of all rows of a view in which cells may be missing, rows that are missing from it included."""
     X = views.matrices[view]
+    require_memory(COPIES * 8 * X.shape[0] * X.shape[1], f"view {views.names[view]!r}: distances with missing cells")
     return Gapped.of(X.toarray() if sparse.issparse(X) else X, views.missing_cells(view), views.observed_rows(view))
 
 
