@@ -33,6 +33,8 @@ def measured(tmp_path_factory):
     bench("complementary", "--quick", "--output", folder, "--only", "sklearn_spectral_our_scaling")
     bench("robustness", "--quick", "--output", folder)
     bench("practice", "--quick", "--output", folder)
+    bench("networks", "--quick", "--output", folder, "--dataset", "karate", "--only", "rmgl_networks", "--only", "sc_ml_networks")
+    bench("known", "--quick", "--output", folder)
     return folder / "quick"
 
 
@@ -120,7 +122,15 @@ def test_the_report_shows_all_of_it(measured, tmp_path):
     ):
         assert text in page
     page = (tmp_path / "quality.md").read_text()
-    for text in ("## NMI", "## Ingredients", "## Complementary views", "## Robustness", "## Number of clusters"):
+    for text in (
+        "## NMI",
+        "## Ingredients",
+        "## Complementary views",
+        "## Robustness",
+        "## Number of clusters",
+        "## Networks",
+        "## Known labels",
+    ):
         assert text in page
     for name in ("layer", "fit", "scale"):
         assert (tmp_path / "images" / f"performance_{name}.png").stat().st_size > 1000
