@@ -97,8 +97,12 @@ def choose_problems(
     random_state: np.random.RandomState,
     run: Run,
     known: NDArray[np.intp] | None = None,
+    tied: bool = True,
 ) -> Choice:
-    """All parameters for given views; the number of clusters, too, if it is None. `known` are labels, -1 where they are not known."""
+    """All parameters for given views; the number of clusters, too, if it is None. `known` are labels, -1 where they are not known.
+
+    Known labels change the costs of the layers if `tied`, and the least number of clusters in any case.
+    """
     asked = asked_candidates(candidates, views)
     everywhere = candidates if isinstance(candidates, str | Integral) else "auto"
     wanted = {name: resolve(views.own(m), None, asked[m], n_neighbors) for m, name in enumerate(views.names) if m not in views.networks}
@@ -118,7 +122,7 @@ def choose_problems(
 
     spaces = Spaces.of(views, list(wanted.values()), team)
     options = (spaces, policy, n_clusters, n_neighbors, search, team, random_state, run, solver, min_cluster_size)
-    return Chooser(*options, known=known).choose()
+    return Chooser(*options, known=known, tied=tied).choose()
 
 
 @dataclass(frozen=True)
@@ -143,6 +147,8 @@ class Chooser:
     """The beginning of the names of steps that are about a part of the entities."""
     known: NDArray[np.intp] | None = None
     """Labels of entities, -1 where they are not known (None: none is)."""
+    tied: bool = True
+    """Whether known labels change the costs of the layers."""
 
     @property
     def views(self) -> Views:
@@ -259,6 +265,8 @@ class Chooser:
 
     def known_to(self, origin: Origin, candidates: Candidates, space: Space, check: Check) -> Candidates:
         """Candidates of a layer with the costs that known labels give them."""
+        if not self.tied:
+            return candidates
         own = self.known if self.known is None or origin.nodes is None else self.known[origin.nodes]
         return with_known(candidates, space, own, check)
 
