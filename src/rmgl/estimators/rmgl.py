@@ -286,7 +286,7 @@ class RMGL(ViewsClusterer):
         y : array of shape (N,), optional
             Known labels of some entities, numbers from 0 to K - 1, and -1 where the label is not known. Entities with the same label are
             tied and those with different ones are kept apart, through the costs of the layers, unless a first fit without the labels
-            agrees with 95 % of them anyway; they have these labels in the end, and the clusters are numbered accordingly. y is ignored if it
+            agrees with 95 % of them anyway; they have these labels in the end, and clusters are numbered accordingly. y is ignored if it
             has no -1: scikit-learn's tools pass on true classes for scores, which must not be used.
         observed : array of truth values of shape (N, M), or one mask of rows per view (list, or dict by view name), optional
             Which entities are observed in each view; all other rows are ignored.
