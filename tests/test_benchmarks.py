@@ -35,6 +35,8 @@ def measured(tmp_path_factory):
     bench("robustness", "--quick", "--output", folder)
     bench("practice", "--quick", "--output", folder)
     bench("cells", "--quick", "--output", folder)
+    bench("networks", "--quick", "--output", folder, "--dataset", "karate", "--only", "rmgl_networks", "--only", "sc_ml_networks")
+    bench("known", "--quick", "--output", folder)
     return folder / "quick"
 
 
@@ -130,7 +132,16 @@ def test_the_report_shows_all_of_it(measured, tmp_path):
     ):
         assert text in page
     page = (tmp_path / "quality.md").read_text()
-    for text in ("## NMI", "## Ingredients", "## Complementary views", "## Robustness", "## Number of clusters", "## Missing cells"):
+    for text in (
+        "## NMI",
+        "## Ingredients",
+        "## Complementary views",
+        "## Robustness",
+        "## Number of clusters",
+        "## Missing cells",
+        "## Networks",
+        "## Known labels",
+    ):
         assert text in page
     for name in ("layer", "fit", "scale"):
         assert (tmp_path / "images" / f"performance_{name}.png").stat().st_size > 1000

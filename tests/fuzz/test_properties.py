@@ -19,7 +19,7 @@ from scipy import sparse
 from scipy.linalg import LinAlgWarning
 from sklearn.exceptions import ConvergenceWarning
 
-from rmgl import RMGL, from_anndata, learn_layer, to_anndata
+from rmgl import RMGL, Network, Precomputed, from_anndata, learn_layer, to_anndata
 from rmgl.baselines import GDMCCA, SCGED, SCML, GLSigRep, learn_gl_sigrep
 from rmgl.views.views import Views
 
@@ -215,6 +215,12 @@ def graphs(draw, n_rows):
     return draw(st.sampled_from((np.asarray, sparse.csr_array, pd.DataFrame)))(A)
 
 
+def without_loops(graph):
+    """A graph with zeros on its diagonal."""
+    kept = 1.0 - np.eye(graph.shape[0])
+    return sparse.csr_array(graph.multiply(kept)) if sparse.issparse(graph) else np.where(kept > 0, np.asarray(graph), 0.0)
+
+
 def mostly(good, odd):
     """A good value five times in six."""
     return st.integers(0, 5).flatmap(lambda draw: st.sampled_from(good if draw < 5 else odd))
@@ -247,6 +253,7 @@ PARAMETERS = {
         ("auto", "minmax", "root", "hellinger", "unit", "standard", "none", ["none", "unit"], {"a": "none", "b": "unit"}),
         (*NOT_NUMBERS, 1, ["x"]),
     ),
+    "metric": mostly(("euclidean", "cosine", "correlation", "hamming"), (*NOT_NUMBERS, "hellinger", "jaccard", "x")),
     "n_neighbors": mostly((1, 3, 12), (*NOT_NUMBERS, 0, -3, 10**9, 10**30, 2.5)),
     "components": mostly((False, False, False, True), (*NOT_NUMBERS, 0, 1)),
     "align": mostly((None, None, None, "outer", "inner"), (*NOT_NUMBERS, "left")),
@@ -478,11 +485,36 @@ def check_anndata(X, other, wanted):
             np.testing.assert_array_equal(adata.obsm["X_rmgl"], model.embedding_)
 
 
+def check_square(X, graph, make, options, known):
+    """A network or a matrix of distances, alone or beside rows; the entities of the fit, given again, are placed."""
+    square = attempt(lambda: make(graph), graph)[0]
+    if square is None:
+        return
+    data = {"links": square} if X is None else {"rows": X, "links": square}
+    model = RMGL(**options)
+    fitted, categories = attempt(lambda: model.fit(data, known), graph, X, known)
+    if fitted is not None:
+        check_model(model, categories)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            check_placed(model, data)
+            check_placed(model, {"links": square})
+
+
 LAYER_OPTIONS = {name: PARAMETERS[name] for name in ("scale", "candidates", "tol", "max_iter", "n_jobs")} | {
     "solver": mostly(("newton", "newton", "dual-ascent"), (*NOT_NUMBERS, "simplex")),
     "start": st.sampled_from((None, np.zeros(10), np.full(10, np.nan), "x", [])),
     "name": st.sampled_from(("layer", "", None, 3)),
 }
+SQUARE = (
+    Network,
+    Network,
+    lambda graph: Network(graph, learn=True),
+    lambda graph: Network(graph, learn=True, two_steps=True),
+    *(lambda graph, kind=kind: Precomputed(graph, kind) for kind in ("squared", "distance", "kernel", "similarity", "angle")),
+    lambda graph: Precomputed(without_loops(graph), "distance"),
+    lambda graph: Precomputed(without_loops(graph), "squared"),
+)
 BASELINES = st.sampled_from((SCML, SCGED, GDMCCA, GLSigRep))
 OF_BASELINES = ("n_clusters", "alpha", "beta", "scale", "views", "tol", "max_iter", "n_init", "random_state", "n_jobs")
 GIVEN = st.fixed_dictionaries(
@@ -526,6 +558,16 @@ PROPERTIES = {
             mostly(NUMBERS, ODD_WEIGHTS),
         ),
     ),
+    "networks and distances": (
+        check_square,
+        (
+            st.one_of(st.none(), matrices(12, odd=False)),
+            graphs(12),
+            st.sampled_from(SQUARE),
+            parameters(("n_clusters", "alpha", "beta", "metric", "components", "candidates"), most=1),
+            st.sampled_from((None, None, np.r_[0, 1, 0, 1, np.full(8, -1)], np.r_[0, -2, np.full(10, -1)], [-1, 5], np.arange(12) - 1)),
+        ),
+    ),
     "AnnData": (
         check_anndata,
         (matrices(10), matrices(10), st.sampled_from((["X"], ["X", "X_b"], {"u": "X_b"}, ["zzz"], [], "X", None, 3, [None]))),
@@ -538,7 +580,7 @@ LEAST_RIGHT = {
     **dict.fromkeys(("fit of good views, defaults", "save and load"), 0.5),
     **dict.fromkeys(("fit of good views", "given graph", "AnnData"), 0.3),
     **dict.fromkeys(("fit", "new rows", "baselines, good views", "given layers"), 0.2),
-    **dict.fromkeys(("learn_layer", "learn_gl_sigrep", "baselines", "Views.of", "tables"), 0.1),
+    **dict.fromkeys(("networks and distances", "learn_layer", "learn_gl_sigrep", "baselines", "Views.of", "tables"), 0.1),
 }
 """The share of inputs with a right answer, about half of what it was: a check that refuses good input, too, would pass all others."""
 

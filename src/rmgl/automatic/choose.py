@@ -97,11 +97,13 @@ def choose_problems(
     random_state: np.random.RandomState,
     run: Run,
     known: NDArray[np.intp] | None = None,
+    tied: bool = True,
     spaces: Spaces | None = None,
 ) -> Choice:
     """All parameters for given views; the number of clusters, too, if it is None.
 
-    `known` are labels, -1 where they are not known, and `spaces` those of views on other machines.
+    `known` are labels, -1 where they are not known: they change the costs of the layers if `tied`, and the least number of clusters in
+    any case. `spaces` are those of views on other machines.
     """
     asked = asked_candidates(candidates, views)
     everywhere = candidates if isinstance(candidates, str | Integral) else "auto"
@@ -122,7 +124,7 @@ def choose_problems(
 
     found = Spaces.of(views, list(wanted.values()), team) if spaces is None else spaces
     options = (found, policy, n_clusters, n_neighbors, search, team, random_state, run, solver, min_cluster_size)
-    return Chooser(*options, known=known).choose()
+    return Chooser(*options, known=known, tied=tied).choose()
 
 
 @dataclass(frozen=True)
@@ -147,6 +149,8 @@ class Chooser:
     """The beginning of the names of steps that are about a part of the entities."""
     known: NDArray[np.intp] | None = None
     """Labels of entities, -1 where they are not known (None: none is)."""
+    tied: bool = True
+    """Whether known labels change the costs of the layers."""
 
     @property
     def views(self) -> Views:
@@ -278,6 +282,8 @@ class Chooser:
 
     def known_to(self, origin: Origin, candidates: Candidates, space: Space, check: Check) -> Candidates:
         """Candidates of a layer with the costs that known labels give them."""
+        if not self.tied:
+            return candidates
         own = self.known if self.known is None or origin.nodes is None else self.known[origin.nodes]
         return with_known(candidates, space, own, check)
 

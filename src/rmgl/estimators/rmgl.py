@@ -9,11 +9,12 @@ from copy import deepcopy
 from dataclasses import replace
 from functools import cached_property, partial
 from itertools import count
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn import get_config
+from sklearn import clone, get_config
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import ClassifierTags, check_random_state, estimator_html_repr
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -27,14 +28,14 @@ from rmgl.edges.local_scaling import LISTED, LocalScaling
 from rmgl.edges.space import whole_space
 from rmgl.embedding.eigenvectors import components, unit_rows, weighted_sum
 from rmgl.embedding.fragments import label_rows, place_fragments
-from rmgl.embedding.known_labels import label_with_known
+from rmgl.embedding.known_labels import label_with_known, matched
 from rmgl.estimators import defaults
 from rmgl.estimators.base import ViewsClusterer
 from rmgl.estimators.parameters import BY_NAME, LIST, NOTHING, SPARSE, TRUTH_VALUE, VERBOSITY, Kind, number, one_of, whole_number
 from rmgl.layer import SOLVERS
 from rmgl.model.alternate import Outcome, alternate, common_graph
 from rmgl.model.given import given_problems, is_auto
-from rmgl.model.known import check_known
+from rmgl.model.known import AGREEING, check_known
 from rmgl.model.run import Run
 from rmgl.model.separate import separate, separated
 from rmgl.model.view_problem import ViewProblem
@@ -299,9 +300,9 @@ class RMGL(ViewsClusterer):
             in at least one view.
         y : array of shape (N,), optional
             Known labels of some entities, numbers from 0 to K - 1, and -1 where the label is not known. Entities with the same label are
-            tied and those with different ones are kept apart, through the costs of the layers; they have these labels in the end, and the
-            clusters are numbered accordingly. y is ignored if it has no -1: scikit-learn's tools pass on true classes for scores, which
-            must not be used.
+            tied and those with different ones are kept apart, through the costs of the layers, unless a first fit without the labels
+            agrees with 95 % of them anyway; they have these labels in the end, and clusters are numbered accordingly. y is ignored if it
+            has no -1: scikit-learn's tools pass on true classes for scores, which must not be used.
         observed : array of truth values of shape (N, M), or one mask of rows per view (list, or dict by view name), optional
             Which entities are observed in each view; all other rows are ignored.
         callback : function, optional
@@ -339,9 +340,10 @@ class RMGL(ViewsClusterer):
         if self.automatic:
             views = views.without_empty_rows().compressed()
         known = check_known(y, views.n_rows, None if is_auto(self.n_clusters) else self.n_clusters)
+        tied = known is not None and not self._found_without(X, known, observed)
         self.scale_ = views.choose_scales(views.scales_for(self.scale, self.metric))
         scalers = views.fit_scalers([how for how, _ in self.scale_])
-        return self._learn(views.scaled_by(scalers), scalers, run, known, recognized)
+        return self._learn(views.scaled_by(scalers), scalers, run, known, tied, recognized)
 
     def _check_for_cluster(self, observed: Any, y: Any) -> None:
         """Refuse what a fit on a cluster cannot do yet."""
@@ -365,6 +367,7 @@ class RMGL(ViewsClusterer):
         scalers: Sequence[Scaler],
         run: Run,
         known: NDArray[np.intp] | None = None,
+        tied: bool = False,
         recognized: Sequence[str] = (),
         on_cluster: Prepared | None = None,
     ) -> RMGL:
@@ -374,9 +377,9 @@ class RMGL(ViewsClusterer):
         with run, team_of(number_of_workers(self.n_jobs)) as team:
             data = views if on_cluster is None or run.folder is None else on_cluster.digests()
             stated = {name: value for name, value in parameters.items() if name not in UNESSENTIAL}
-            run.begin(stated if known is None else {**stated, "known": known}, data, random_state)
+            run.begin(stated if known is None else {**stated, "known": known, "tied": tied}, data, random_state)
             with clock("neighbors"):
-                choice = self._pose_problems(views, team, random_state, run, known, on_cluster)
+                choice = self._pose_problems(views, team, random_state, run, known, tied, on_cluster)
             problems, self.n_clusters_ = choice.problems, choice.n_clusters
 
             attempts = count()
@@ -623,11 +626,13 @@ class RMGL(ViewsClusterer):
         random_state: np.random.RandomState,
         run: Run,
         known: NDArray[np.intp] | None,
+        tied: bool,
         on_cluster: Prepared | None = None,
     ) -> Choice:
         """What Algorithm 1 is to solve: chosen from the data, or as given."""
         run.stage("neighbors")
-        options: dict[str, Any] = {"candidates": self.candidates, "n_neighbors": self.n_neighbors, "team": team, "run": run, "known": known}
+        options: dict[str, Any] = {"candidates": self.candidates, "n_neighbors": self.n_neighbors, "team": team, "run": run}
+        options |= {"known": known, "tied": tied}
         if self.automatic:
             if on_cluster is not None:
                 options["candidates"] = first_lists(self.candidates, views, self.n_neighbors)
@@ -639,6 +644,24 @@ class RMGL(ViewsClusterer):
         problems = given_problems(views, self.alpha, self.beta, n_clusters=self.n_clusters, **options)
         beta = np.array([problem.beta for problem in problems])
         return Choice(problems, self.n_clusters, beta / beta.sum())
+
+    def _found_without(self, X: Any, known: NDArray[np.intp], observed: Any) -> bool:
+        """Whether a fit without the known labels agrees with nearly all of them, so that they need not change the layers.
+
+        With a time limit it is not tried.
+        """
+        if self.max_seconds is not None:
+            return False
+        seed = self.random_state if isinstance(self.random_state, Integral) else 0
+        plain = clone(self).set_params(random_state=seed, verbose=0)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            plain.fit(X, observed=observed)
+        fixed = known >= 0
+        if plain.n_clusters_ <= known.max():
+            return False
+        found = matched(plain.labels_, known, plain.n_clusters_)
+        return bool(np.mean(found[fixed] == known[fixed]) >= AGREEING)
 
     def _min_cluster_size(self, choice: Choice) -> float:
         """The size below which a cluster that is no island is a fragment."""

@@ -41,7 +41,17 @@ def asked_candidates(candidates: Any, views: Views) -> list[Any]:
 
 
 def given_problems(
-    views: Views, alpha: Any, beta: Any, *, candidates: Any, n_clusters: Any, n_neighbors: int, team: Team, run: Run, known: Any = None
+    views: Views,
+    alpha: Any,
+    beta: Any,
+    *,
+    candidates: Any,
+    n_clusters: Any,
+    n_neighbors: int,
+    team: Team,
+    run: Run,
+    known: Any = None,
+    tied: bool = True,
 ) -> list[ViewProblem]:
     """One problem for each view, from the parameters of `RMGL`. What is left at "auto" gets a heuristic default (`rmgl.model.defaults`)."""
     names, own = views.names, [rows_or_space(views, m) for m in range(len(views.names))]
@@ -77,7 +87,8 @@ def given_problems(
 
         pairs = search() if is_all(wanted[m]) else run.step(f"pairs-{m}", search, pack=Candidates.pack, unpack=unpack)
         rows = views.observed_rows(m)
-        pairs = with_known(pairs, own[m], known if known is None or rows is None else known[rows], check)
+        if tied:
+            pairs = with_known(pairs, own[m], known if known is None or rows is None else known[rows], check)
         check_magnitudes(name, a, pairs.edges.largest(pairs.distances), b)
         return ViewProblem(Origin(name, nodes=views.observed_rows(m), views=(m,)), pairs, a, b, views.n_rows)
 

@@ -5,7 +5,8 @@
 
 The least cost is min(f_i, f_j), the floor of local scaling, or 0 without it: known members of a cluster are as near to each other as
 nearest neighbors. s is the typical cost of a 7th neighbor, which is 1 with local scaling. All pairs that are tied are candidates, and no
-other cost becomes smaller, so the certificates of the layers hold.
+other cost becomes smaller, so the certificates of the layers hold. Ties draw the known members of a cluster a little away from its others:
+where labels agree with the clusters that are found without them, they only number the clusters (`RMGL.fit`).
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ from rmgl.edges.space import as_space
 from rmgl.running.threads import Check
 
 UNKNOWN = -1
+AGREEING = 0.95
+"""Share of the known labels from which the clusters that are found without them are taken to agree with them."""
 APART = 100.0
 """What is added to the cost of a pair that is kept apart, in multiples of the cost of a typical 7th neighbor."""
 

@@ -68,6 +68,7 @@ class Precomputed:
         seen = observed_nodes(name, given.shape[0], observed)
         if self.kind != "kernel":
             check_not_negative(name, what, given)
+        check_magnitude(name, what, given, self.kind)
         loops: NDArray[np.float64] = np.array(given.diagonal())
         if self.kind in ("distance", "squared") and loops.any():
             at = int(np.flatnonzero(loops)[0])
@@ -86,6 +87,23 @@ class Precomputed:
         if not (squared.data if sparse.issparse(squared) else squared).any():
             raise ValueError(f"view {name!r}: all distances are zero, so it cannot separate clusters; leave it out")
         return squared, None if present.all() else np.flatnonzero(present), relation
+
+
+LARGEST = 1e70
+"""Distances whose squares, squared again in the dual, do not overflow; the smallest is the inverse of it."""
+
+
+def check_magnitude(name: str, what: str, X: Matrix, kind: str) -> None:
+    """Raise a ValueError if a matrix has no entry, or entries too large or small to square."""
+    values = X.data if sparse.issparse(X) else X
+    largest = float(np.abs(values).max(initial=0.0))
+    most = LARGEST if kind == "distance" else LARGEST**2
+    if values.size == 0:
+        raise ValueError(f"view {name!r}: {what} has no pair of entities: leave the view out")
+    if largest > most or 0 < largest < 1 / most:
+        raise ValueError(
+            f"view {name!r}: {what} has entries up to {largest:.0e}, too large or small for double precision: multiply it by a constant"
+        )
 
 
 ADVICE = "give the mean of the matrix and its transpose, if the difference does not matter"
