@@ -28,6 +28,8 @@ def pytest_xdist_setupnodes():
 
 TOGETHER = (
     "tests/page/test_browser.py",
+    "tests/distributed/test_fit.py",
+    "tests/distributed/test_stored_views.py",
     "tests/test_benchmarks.py",
     "tests/experiments/test_reproduce.py",
     "tests/experiments/test_uci.py",

@@ -1,8 +1,8 @@
 """A Dask cluster as the rest of this package sees it: named tasks, and results that are waited for without ever hanging.
 
-Every task is a pure function of stored rows, of other tasks and of small arrays, and none is tied to a worker. When a worker is lost, Dask
-computes its tasks again on the others. Arrays that tasks need are the arguments of a task of their own (`hold`): unlike scattered data,
-such a task can be run again.
+Every task is a pure function of stored rows, of the results of other tasks and of small arrays, and none is tied to a worker. When a worker
+is lost, Dask computes its tasks again on the others. Small arrays are arguments of tasks, which the scheduler keeps, and are not scattered:
+scattered data would be lost with a worker.
 """
 
 from __future__ import annotations
@@ -17,9 +17,6 @@ from itertools import count
 from time import monotonic
 from typing import Any, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
-
 from rmgl.running.progress import task_progress
 from rmgl.running.threads import Check
 
@@ -30,8 +27,6 @@ POLL = 1.0
 """Seconds between two looks at the workers while results are waited for."""
 PATIENCE = 30.0
 """Seconds that a cluster may be without workers: lost ones may be started again in this time."""
-LARGEST_ARGUMENT = 4 << 20
-"""Bytes of an array that is sent to the scheduler with one task; longer ones are sent in parts."""
 EXTRA = "the package distributed is needed to use a Dask cluster: pip install 'rmgl[dask]'"
 
 
@@ -105,12 +100,6 @@ class Cluster:
         """Run a function of a module of this package on some worker. Tasks of the same name are shown together on Dask's dashboard."""
         return self.client.submit(task, *arguments, key=f"{name}-{self._run}-{next(self._tasks)}", pure=False)
 
-    def hold(self, name: str, array: NDArray[Any]) -> Future:
-        """An array as the result of tasks, so that it reaches the workers once and can be made again when one is lost."""
-        size = max(1, LARGEST_ARGUMENT * len(array) // max(1, array.nbytes))
-        parts = [self.submit(f"rmgl-hold-{name}", np.asarray, array[first : first + size]) for first in range(0, len(array), size)]
-        return parts[0] if len(parts) == 1 else self.submit(f"rmgl-hold-{name}", joined, parts)
-
     def gather(self, futures: Sequence[Future], name: str = "", check: Check = lambda: None) -> list[Any]:
         """Wait for results. Raises `NoWorkers` if there is nobody left to compute them, and what a task raised."""
         waiting = Waiting(self.client, list(futures))
@@ -158,10 +147,6 @@ class Waiting:
         if self.error is not None:
             raise self.error
         return self.results
-
-
-def joined(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    return np.concatenate(parts)
 
 
 def installed_version() -> str:

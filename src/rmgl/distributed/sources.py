@@ -26,6 +26,8 @@ from rmgl.views.check_view import check_view, is_square_view
 
 CHUNK_BYTES = 32 << 20
 """Size of a chunk of rows that is read at once, in double precision."""
+MOST_ROWS = 1 << 18
+"""Rows of a chunk, for each of which a number is sent to the scheduler."""
 KINDS = "a Dask array or DataFrame, a zarr array, a folder of Parquet files, an .npy file or an array in memory"
 
 
@@ -149,7 +151,7 @@ def started(name: str, bounds: Sequence[int], task: Callable[[int, int], tuple[A
 
 def cut(shape: tuple[int, ...], chunk_rows: int | None) -> tuple[int, ...]:
     """Where chunks begin, and the number of rows; it depends on the shape alone."""
-    size = max(1, CHUNK_BYTES // (8 * max(1, shape[1]))) if chunk_rows is None else chunk_rows
+    size = max(1, min(MOST_ROWS, CHUNK_BYTES // (8 * max(1, shape[1])))) if chunk_rows is None else chunk_rows
     return (*range(0, shape[0], size), shape[0])
 
 
