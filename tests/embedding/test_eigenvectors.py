@@ -112,10 +112,10 @@ def test_a_long_path_beside_a_stiff_one(monkeypatch):
     np.testing.assert_allclose(smallest_eigenvectors(graph, 3).values, [0, 0, 0.01 * (2 - 2 * np.cos(np.pi / 80))], atol=1e-9)
 
 
-def test_the_same_seed_gives_the_same_vectors(rng, monkeypatch):
+def test_the_same_graph_gives_the_same_vectors(rng, monkeypatch):
     monkeypatch.setattr(module, "DENSE_NODES", 0)
     A = sparse.csr_array(random_graph(rng, 200))
-    first, second = (smallest_eigenvectors(A, 4, random_state=np.random.RandomState(3)).vectors for _ in range(2))
+    first, second = (smallest_eigenvectors(A, 4).vectors for _ in range(2))
     np.testing.assert_array_equal(first, second)
 
 

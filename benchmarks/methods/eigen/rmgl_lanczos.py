@@ -6,12 +6,11 @@ WARM_UP_ROWS = None
 
 
 def learn(edges, k, n_threads):
-    import numpy as np
     from edge_lists import adjacency
 
     from rmgl.embedding.eigenvectors import smallest_eigenvectors
     from rmgl.running.threads import team_of
 
     with team_of(n_threads) as team:
-        found = smallest_eigenvectors(adjacency(edges), k, random_state=np.random.RandomState(0), in_parts=team.in_parts)
+        found = smallest_eigenvectors(adjacency(edges), k, in_parts=team.in_parts)
     return {"found": found.vectors}

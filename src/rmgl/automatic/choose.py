@@ -531,7 +531,7 @@ class Chooser:
         n_clusters = self.n_clusters
         assert n_clusters is not None
         graph = self.sum_of(layers, weights)
-        options: dict[str, Any] = {"tol": EMBEDDING_TOL, "random_state": self.random_state, "in_parts": self.team.in_parts}
+        options: dict[str, Any] = {"tol": EMBEDDING_TOL, "in_parts": self.team.in_parts}
         links = graph if self.neighbors is None else self.neighbors.adjacency
         embedding = find_fragments(
             lambda fragments: embed_without(graph, n_clusters, fragments, **options),

@@ -172,7 +172,7 @@ def by_stability(graph: Graph, random_state: np.random.RandomState) -> NumberOfC
         more = np.arange(candidates[-1] + step if candidates.size else 2, min(largest, most) + 1, step)
         if not more.size:
             break
-        spectrum = smallest_eigenvectors(graph, min(int(more[-1]) + 1, n), normalized=True, random_state=random_state)
+        spectrum = smallest_eigenvectors(graph, min(int(more[-1]) + 1, n), normalized=True)
         values = np.append(spectrum.values, 2.0)
         found = [_parts(spectrum.vectors, int(k), random_state) for k in more]
         stability = np.append(stability, _stability(graph, more, found, draws, random_state))
@@ -228,7 +228,7 @@ def _stability(
     agreement = np.zeros((len(draws), numbers.size))
     for draw, nodes in enumerate(draws):
         largest = min(int(numbers[-1]), nodes.size)
-        vectors = smallest_eigenvectors(graph[nodes][:, nodes], largest, normalized=True, tol=DRAW_TOL, random_state=random_state).vectors
+        vectors = smallest_eigenvectors(graph[nodes][:, nodes], largest, normalized=True, tol=DRAW_TOL).vectors
         for at, k in enumerate(numbers):
             agreement[draw, at] = adjusted_rand_score(parts[at][nodes], _parts(vectors, min(int(k), largest), random_state))
     means: NDArray[np.float64] = agreement.mean(axis=0)

@@ -107,7 +107,7 @@ class GDMCCA(ViewsClusterer):
         random_state = check_random_state(self.random_state)
         with team_of(1):
             penalty = common_laplacian(self.graph, views) if self.gamma > 0 else None
-            self._keep_embedding(common_directions(matrices, self.n_clusters, self.gamma, self.epsilon, penalty, random_state))
+            self._keep_embedding(common_directions(matrices, self.n_clusters, self.gamma, self.epsilon, penalty))
         self.labels_ = cluster_rows(self.embedding_, self.n_clusters, n_init=self.n_init, random_state=random_state)
         return self
 
@@ -118,13 +118,12 @@ def common_directions(
     gamma: float,
     epsilon: float,
     penalty: Penalty | None,
-    random_state: np.random.RandomState | None = None,
 ) -> NDArray[np.float64]:
     """Return the K leading eigenvectors of sum_m (K_m + e_m I)^-1 K_m - gamma L."""
     operator = negated_operator(matrices, gamma, epsilon, penalty)
     n = operator.shape[0]
     spectrum = (-len(matrices), gamma * penalty.bound if penalty is not None else 0.0)
-    return smallest_beyond(Products(operator), np.empty((n, 0)), n_clusters, spectrum=spectrum, random_state=random_state)
+    return smallest_beyond(Products(operator), np.empty((n, 0)), n_clusters, spectrum=spectrum)
 
 
 def negated_operator(matrices: Sequence[Matrix], gamma: float, epsilon: float, penalty: Penalty | None) -> LinearOperator:

@@ -238,7 +238,7 @@ class GLSigRep(ViewsClusterer):
             self.layer_ = learn_gl_sigrep(
                 side_by_side(views.matrices), self.alpha, self.beta, tol=self.tol, max_iter=self.max_iter, name=" + ".join(views.names)
             )
-            self._keep_embedding(spectral_rows(self.layer_.adjacency, self.n_clusters, random_state))
+            self._keep_embedding(spectral_rows(self.layer_.adjacency, self.n_clusters))
         self.n_iter_ = self.layer_.n_rounds
         self.labels_ = cluster_rows(self.embedding_, self.n_clusters, n_init=self.n_init, random_state=random_state)
         return self

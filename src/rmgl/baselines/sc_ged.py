@@ -183,7 +183,7 @@ def most_informative(adjacencies: Sequence[sparse.csr_array], n_clusters: int, r
     """Return the layer whose spectral clustering has the largest mean NMI with those of the other layers."""
     if len(adjacencies) == 1:
         return 0
-    labels = [cluster_rows(spectral_rows(A, n_clusters, random_state), n_clusters, random_state=random_state) for A in adjacencies]
+    labels = [cluster_rows(spectral_rows(A, n_clusters), n_clusters, random_state=random_state) for A in adjacencies]
     agreement = np.array([[normalized_mutual_info_score(a, b) for b in labels] for a in labels])
     return int(np.argmax(agreement.sum(axis=1)))
 

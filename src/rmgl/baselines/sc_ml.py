@@ -100,27 +100,23 @@ class SCML(LayersClusterer):
         random_state = check_random_state(self.random_state)
         with team_of(self._n_threads(X)) as team:
             layers = self._check_layers(X, team)
-            self._keep_embedding(unit_rows(merge_subspaces(layers.adjacencies, self.n_clusters, self.merge, random_state)))
+            self._keep_embedding(unit_rows(merge_subspaces(layers.adjacencies, self.n_clusters, self.merge)))
         self.labels_ = cluster_rows(self.embedding_, self.n_clusters, n_init=self.n_init, random_state=random_state)
         return self
 
 
-def merge_subspaces(
-    adjacencies: Sequence[sparse.csr_array], n_clusters: int, merge: float, random_state: np.random.RandomState | None = None
-) -> NDArray[np.float64]:
+def merge_subspaces(adjacencies: Sequence[sparse.csr_array], n_clusters: int, merge: float) -> NDArray[np.float64]:
     """Return the K smallest eigenvectors of sum_i L_i - merge sum_i U_i U_i'."""
-    operator = merged_operator(adjacencies, n_clusters, merge, random_state)
+    operator = merged_operator(adjacencies, n_clusters, merge)
     n = operator.shape[0]
     spectrum = (-merge * len(adjacencies), 2.0 * len(adjacencies))
-    return smallest_beyond(Products(operator), np.empty((n, 0)), n_clusters, spectrum=spectrum, random_state=random_state)
+    return smallest_beyond(Products(operator), np.empty((n, 0)), n_clusters, spectrum=spectrum)
 
 
-def merged_operator(
-    adjacencies: Sequence[sparse.csr_array], n_clusters: int, merge: float, random_state: np.random.RandomState | None = None
-) -> LinearOperator:
+def merged_operator(adjacencies: Sequence[sparse.csr_array], n_clusters: int, merge: float) -> LinearOperator:
     """Return sum_i L_i - merge sum_i U_i U_i' as a linear operator: a sparse matrix plus one of low rank."""
     total = sum(normalized_laplacian(adjacency) for adjacency in adjacencies)
-    bases = np.hstack([smallest_eigenvectors(A, n_clusters, normalized=True, random_state=random_state).vectors for A in adjacencies])
+    bases = np.hstack([smallest_eigenvectors(A, n_clusters, normalized=True).vectors for A in adjacencies])
 
     def multiply(V: NDArray[np.float64]) -> NDArray[np.float64]:
         product: NDArray[np.float64] = total @ V - merge * (bases @ (bases.T @ V))

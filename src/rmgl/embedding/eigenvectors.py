@@ -113,7 +113,6 @@ def smallest_eigenvectors(
     *,
     normalized: bool = False,
     tol: float = TIGHT,
-    random_state: np.random.RandomState | None = None,
     in_parts: InParts = one_part,
 ) -> Embedding:
     """Eigenvectors of the `n_vectors` smallest eigenvalues of the Laplacian of a weighted graph.
@@ -142,7 +141,7 @@ def smallest_eigenvectors(
     if null.shape[1] < n_vectors:
         missing = n_vectors - null.shape[1]
         spectrum = (0.0, bound if normalized else _largest_eigenvalue_bound(adjacency, degrees))
-        rest = smallest_beyond(laplacian, null, missing, spectrum=spectrum, tol=tol * bound, random_state=random_state)
+        rest = smallest_beyond(laplacian, null, missing, spectrum=spectrum, tol=tol * bound)
         block = np.hstack([null, rest])
     return _judged(laplacian, block, null.shape[1], bound, n_components)
 
@@ -154,7 +153,6 @@ def smallest_beyond(
     *,
     spectrum: tuple[float, float],
     tol: float | None = None,
-    random_state: np.random.RandomState | None = None,
 ) -> NDArray[np.float64]:
     """Return eigenvectors of the `count` smallest eigenvalues of a symmetric matrix, orthogonal to the known eigenvectors `null`.
 
@@ -165,10 +163,9 @@ def smallest_beyond(
         return _dense_rest(matrix, null, count, spectrum)
     if tol is None:
         tol = TIGHT * (spectrum[1] - spectrum[0])
-    generator = np.random.RandomState(0)
     while True:
         try:
-            return smallest_pairs(matrix, spectrum, null, count, tol=tol, max_products=MAX_PRODUCTS, generator=generator)
+            return smallest_pairs(matrix, spectrum, null, count, tol=tol, max_products=MAX_PRODUCTS)
         except ArpackError:
             if n <= DENSE_RESCUE_NODES:
                 return _dense_rest(matrix, null, count, spectrum)

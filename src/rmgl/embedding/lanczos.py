@@ -100,14 +100,13 @@ def smallest_pairs(
     *,
     tol: float,
     max_products: int,
-    generator: np.random.RandomState,
 ) -> Block:
     """Compute eigenvectors of the `count` smallest eigenvalues orthogonal to the known eigenvectors.
 
     All eigenvalues lie in the interval `spectrum`, and residuals are at most `tol`. scipy's `ArpackNoConvergence` is raised where that
     takes more than `max_products` products.
     """
-    search = partial_spectrum(matrix, spectrum, max_products, generator)
+    search = partial_spectrum(matrix, spectrum, max_products)
     found, values = ritz(matrix, search(known, count, tol))
     while True:
         everything = np.hstack([known, found])
@@ -120,13 +119,15 @@ def smallest_pairs(
         found, values = found[:, :count], values[:count]
 
 
-def partial_spectrum(matrix: Symmetric, spectrum: tuple[float, float], max_products: int, generator: np.random.RandomState) -> Any:
+def partial_spectrum(matrix: Symmetric, spectrum: tuple[float, float], max_products: int) -> Any:
     """search(known, count, tol): eigenvectors of the smallest eigenvalues that a Lanczos iteration finds beside the known ones.
 
-    It looks for the largest eigenvalues of ceiling - A, from which the known eigenvectors are moved below all others.
+    It looks for the largest eigenvalues of ceiling - A, from which the known eigenvectors are moved below all others. Every sequence of
+    searches starts from the same vectors, so that the result depends on the matrix alone.
     """
     floor, ceiling = spectrum
     length = (ceiling - floor) or 1.0
+    generator = np.random.RandomState(0)
 
     def search(known: Block, count: int, tol: float) -> Block:
         n = known.shape[0]

@@ -139,7 +139,7 @@ class RMGL(ViewsClusterer):
         Threads that share views, and the rows of long loops; -1 for all cores. No more threads are used than there are cores. The result
         does not depend on it.
     random_state : int, RandomState or None
-        Seed of k-means and of the first guess of the eigen-solver.
+        Seed of k-means, and of the samples that second answers and the number of clusters are taken from.
     verbose : int
         1 shows a progress bar on standard error: the stage, the time spent and an estimate of the time left.
 

@@ -105,14 +105,14 @@ def alternate(
         )
         accuracy = TIGHT if tight else COARSE
     else:
-        state = first_state(problems, n_clusters, solver, accuracy, team, clock, random_state, fragments)
+        state = first_state(problems, n_clusters, solver, accuracy, team, clock, fragments)
         log.add("start", 0, state)
     for iteration in range(done + 1, max_iter + 1):
         if run.over:
             return Outcome(state, False, iteration - 1, log.entries, stopped=True)
         after_layers = update_layers(state, solver, accuracy, team, clock)  # problem (6), one per view
         log.add("layers", iteration, after_layers)
-        after_embedding = update_embedding(after_layers, accuracy, team, clock, random_state)  # problem (10)
+        after_embedding = update_embedding(after_layers, accuracy, team, clock)  # problem (10)
         log.add("embedding", iteration, after_embedding)
         settled = has_settled(state, after_embedding, max(tol, accuracy.settled))
         state = after_embedding
@@ -170,7 +170,6 @@ def first_state(
     accuracy: Accuracy,
     team: Team,
     clock: Stopwatch,
-    random_state: np.random.RandomState,
     fragments: NDArray[np.bool_] | None = None,
 ) -> State:
     """The layers of the data alone, and their common embedding."""
@@ -187,7 +186,7 @@ def first_state(
         problems, layers = [view for view, _ in learned], [layer for _, layer in learned]
         spent += [layer.seconds for layer in layers]
     with clock("embedding"):
-        embedding = _embed(problems, layers, n_clusters, accuracy, team, random_state, fragments)
+        embedding = _embed(problems, layers, n_clusters, accuracy, team, fragments)
         spreads = _spreads(problems, embedding, team)
         terms = [_view_terms(*item) for item in zip(problems, layers, spreads, strict=True)]
         return State(problems, layers, embedding, spreads, np.array(terms))
@@ -228,11 +227,11 @@ def update_layers(state: State, solver: str, accuracy: Accuracy, team: Team, clo
     return replace(state, problems=problems, layers=layers, terms=np.array(terms))
 
 
-def update_embedding(state: State, accuracy: Accuracy, team: Team, clock: Stopwatch, random_state: np.random.RandomState) -> State:
+def update_embedding(state: State, accuracy: Accuracy, team: Team, clock: Stopwatch) -> State:
     """Solve problem (10). The last embedding is kept if it cannot be improved."""
     n_clusters = state.embedding.vectors.shape[1]
     with clock("embedding"):
-        embedding = _embed(state.problems, state.layers, n_clusters, accuracy, team, random_state, state.embedding.fragments)
+        embedding = _embed(state.problems, state.layers, n_clusters, accuracy, team, state.embedding.fragments)
         spreads = _spreads(state.problems, embedding, team)
         terms = state.terms.copy()  # the first two do not depend on the embedding
         terms[:, 2] = [_coupling(*item) for item in zip(state.problems, state.layers, spreads, strict=True)]
@@ -285,10 +284,9 @@ def _embed(
     n_clusters: int,
     accuracy: Accuracy,
     team: Team,
-    random_state: np.random.RandomState,
     fragments: NDArray[np.bool_] | None,
 ) -> Embedding:
-    options: dict[str, Any] = {"tol": accuracy.eigen, "random_state": random_state, "in_parts": team.in_parts}
+    options: dict[str, Any] = {"tol": accuracy.eigen, "in_parts": team.in_parts}
     return embed_without(_graph(problems, layers), n_clusters, fragments, **options)
 
 

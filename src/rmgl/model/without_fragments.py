@@ -21,13 +21,11 @@ Solve = Callable[[Sequence[ViewProblem], NDArray[np.bool_] | None], Outcome]
 """solve(problems, fragments): Algorithm 1 without the fragments."""
 
 
-def _embed(
-    last: Embedding, graph: Graph, n_clusters: int, random_state: np.random.RandomState, fragments: NDArray[np.bool_] | None
-) -> Embedding:
+def _embed(last: Embedding, graph: Graph, n_clusters: int, fragments: NDArray[np.bool_] | None) -> Embedding:
     """The last embedding if it is without these fragments, or a new one."""
     if fragments is last.fragments:
         return last
-    return embed_without(graph, n_clusters, fragments, tol=TOL, random_state=random_state)
+    return embed_without(graph, n_clusters, fragments, tol=TOL)
 
 
 def without_fragments(
@@ -44,7 +42,7 @@ def without_fragments(
         given = [layer.adjacency for layer in state.layers if layer.role == "neighbors"]
         links = given[0] if given else graph
         known = state.embedding.fragments
-        embed = partial(_embed, state.embedding, graph, n_clusters, random_state)
+        embed = partial(_embed, state.embedding, graph, n_clusters)
         found = find_fragments(embed, links, n_clusters, min_size, known=known, random_state=random_state)
         if found.fragments is known:
             break

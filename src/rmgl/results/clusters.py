@@ -105,7 +105,7 @@ def stability_of_clusters(
     for _ in range(DRAWS):
         nodes = np.sort(random_state.permutation(everyone)[: round(KEPT * everyone.size)])
         part = graph[nodes][:, nodes]
-        vectors = smallest_eigenvectors(part, n_clusters, tol=TOL, random_state=random_state).vectors
+        vectors = smallest_eigenvectors(part, n_clusters, tol=TOL).vectors
         found = cluster_rows(unit_rows(vectors) if of_unit_length else vectors, n_clusters, n_init=N_INIT, random_state=random_state)
         overlaps.append(best_overlaps(labels[nodes], found, n_clusters))
     mean: Vector = np.mean(overlaps, axis=0)

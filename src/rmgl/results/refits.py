@@ -60,7 +60,7 @@ def second_answers(
 
     def agreement(graph: Graph, nodes: NDArray[np.intp]) -> float:
         part = sparse.csr_array(graph)[nodes][:, nodes]
-        vectors = smallest_eigenvectors(part, n_clusters, tol=TOL, random_state=random_state).vectors
+        vectors = smallest_eigenvectors(part, n_clusters, tol=TOL).vectors
         found = cluster_rows(unit_rows(vectors) if of_unit_length else vectors, n_clusters, n_init=N_INIT, random_state=random_state)
         return float(adjusted_rand_score(labels[nodes], found))
 
