@@ -677,40 +677,40 @@ class RMGL(ViewsClusterer):
             warnings.warn(
                 f"RMGL was stopped after {outcome.n_iter} rounds because {reason}; this is the best result so far",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         elif not outcome.converged:
             warnings.warn(
                 f"RMGL did not converge in max_iter={self.max_iter} rounds: "
                 f"raise max_iter, or accept it with a larger tol (now {self.tol:g})",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         for layer in self.layers_:
             if not layer.solved:
-                warnings.warn(layer.message, ConvergenceWarning, stacklevel=3)
+                warnings.warn(layer.message, ConvergenceWarning, stacklevel=4)
             if not layer.exact:
                 warnings.warn(
                     f"layer {layer.name!r} is exact among its {layer.candidates} candidates only; "
                     f"they hold {layer.recall:.1%} of the nearest neighbors of a sample of rows",
                     UserWarning,
-                    stacklevel=3,
+                    stacklevel=4,
                 )
         if outcome.state.embedding.residual > EIGEN_TOL and not outcome.stopped:
             warnings.warn(
                 f"the eigenvectors of the embedding have a relative residual of {outcome.state.embedding.residual:.1e}: "
                 "their eigenvalues are too close together; use a smaller n_clusters or a larger alpha",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         alone = np.setdiff1d(unconnected(self.layers_, self.beta_), self.placed_)
         if alone.size:
-            warnings.warn(about_unconnected(alone, self.index_), UserWarning, stacklevel=3)
+            warnings.warn(about_unconnected(alone, self.index_), UserWarning, stacklevel=4)
         n_components = outcome.state.embedding.n_components
         if n_components > self.n_clusters_:
             warnings.warn(
                 f"the layers together fall into {n_components} components, more than n_clusters={self.n_clusters_}: "
                 "isolated nodes and small fragments share a label; raise alpha to connect them",
                 UserWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
