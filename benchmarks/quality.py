@@ -194,8 +194,8 @@ def practice_section(rows: list[Row], output: Path) -> Iterable[str]:
 def cells_section(rows: list[Row], output: Path) -> Iterable[str]:
     yield "## Missing cells"
     yield (
-        "A share of the cells of every view removed at random; NMI, means over draws with their standard deviations. `rmgl` takes the "
-        "views as they are: distances are estimated from the columns that two rows share. `mean` and `knn` fill each view first "
+        "A share of the cells of every view removed at random; NMI, means over draws, their standard deviations and number. `rmgl` takes "
+        "the views as they are: distances are estimated from the columns that two rows share. `mean` and `knn` fill each view first "
         "(scikit-learn's `SimpleImputer` and `KNNImputer`), and `drop` leaves out the columns that lack a cell."
     )
     methods = [m for m in dict.fromkeys(row["method"] for row in rows) if m != "complete"]
@@ -205,8 +205,6 @@ def cells_section(rows: list[Row], output: Path) -> Iterable[str]:
         own = [row for row in rows if (row["dataset"], row["share"]) == (dataset, share)]
         lines.append([dataset, f"{share:.0%}", f"{complete:.3f}", *(cell_of([row for row in own if row["method"] == m]) for m in methods)])
     yield table(["data set", "removed", "complete", *methods], lines)
-    draws = 1 + max((row["draw"] for row in rows), default=0)
-    yield f"Draws: {draws}."
 
 
 def cell_of(rows: list[Row]) -> str:
@@ -214,7 +212,7 @@ def cell_of(rows: list[Row]) -> str:
     scores = [row["nmi"] for row in rows if done(row)]
     if not scores:
         return rows[0]["status"].removeprefix("skipped: ") if rows else ""
-    return f"{np.mean(scores):.3f} ± {np.std(scores):.3f}"
+    return f"{np.mean(scores):.3f} ± {np.std(scores):.3f} ({len(scores)})"
 
 
 def networks_section(rows: list[Row], output: Path) -> Iterable[str]:
