@@ -69,6 +69,13 @@ def write_example_files(data):
             lines = [f"cell {row}," + ",".join(map(repr, data.views[view][row].tolist())) for row in rows]
             head = "cell," + ",".join(f"{name} {column}" for column in range(data.views[view].shape[1]))
             Path(f"{place}{name}.csv").write_text("\n".join([head, *lines]) + "\n")
+    genes = [f"p{row}," + ",".join(map(repr, data.views["kar"][row].tolist())) for row in range(100)]
+    Path("genes.csv").write_text("\n".join(["patient," + ",".join(f"gene {at}" for at in range(64)), *genes]) + "\n")
+    clinical = [f"p{row},{'FM'[row % 2]},{'' if row == 7 else 30 + row % 40}" for row in range(100)]
+    Path("clinical.csv").write_text("\n".join(["patient,sex,age", *clinical]) + "\n")
+    words = [f"paper {row}," + ",".join(map(repr, data.views["pix"][row].tolist())) for row in range(150)]
+    Path("words.csv").write_text("\n".join(["paper," + ",".join(f"word {at}" for at in range(240)), *words]) + "\n")
+    Path("citations.csv").write_text("".join(f"paper {row},paper {(row + step) % 150}\n" for row in range(150) for step in (1, 15)))
 
 
 @pytest.mark.parametrize("path", [path for path in PAGES if blocks(path)], ids=named)
