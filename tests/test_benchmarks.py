@@ -28,7 +28,6 @@ def measured(tmp_path_factory):
     bench("proportion", "--quick", "--output", folder)
     bench("scale", "--quick", "--output", folder)
     bench("search", "--quick", "--output", folder, "--dataset", "left", "--only", "rmgl_tiles", "--only", "sklearn_brute")
-    bench("distributed", "--quick", "--output", folder, "--only", "search")
     bench("eigen", "--quick", "--output", folder, "--only", "rmgl_lanczos", "--only", "lapack")
     bench("quality", "--quick", "--output", folder, "--only", "rmgl_defaults", "--only", "sklearn_spectral", "--only", "without_guidance")
     bench("complementary", "--quick", "--output", folder, "--only", "sklearn_spectral_our_scaling")
@@ -38,6 +37,12 @@ def measured(tmp_path_factory):
     bench("networks", "--quick", "--output", folder, "--dataset", "karate", "--only", "rmgl_networks", "--only", "sc_ml_networks")
     bench("known", "--quick", "--output", folder)
     return folder / "quick"
+
+
+@pytest.mark.slow
+def test_the_suite_of_clusters(tmp_path):
+    bench("distributed", "--quick", "--output", tmp_path, "--only", "search")
+    assert all(row["status"] == "ok" for row in rows(tmp_path / "quick", "distributed").values())
 
 
 def rows(folder, suite):

@@ -85,7 +85,8 @@ finally:
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs a timer that ends a process")
-def test_ten_kills_at_random_moments_and_the_same_result(tmp_path):
+@pytest.mark.parametrize("most", [3, pytest.param(10, marks=pytest.mark.slow)])
+def test_kills_at_random_moments_and_the_same_result(most, tmp_path):
     data = load_uci_digits()
     np.savez(tmp_path / "digits.npz", **{name: X[::2] for name, X in data.views.items()})
 
@@ -100,7 +101,7 @@ def test_ten_kills_at_random_moments_and_the_same_result(tmp_path):
     steps = tmp_path / "steps"
     rng = np.random.default_rng()
     kills, survived, killed_late = 0, False, False
-    while kills < 10 and not survived:
+    while kills < most and not survived:
         seconds = rng.uniform(0.3, 0.9 if kills else 0.6) * whole_seconds
         code = run("pieces", "--checkpoint", steps, seconds=seconds).returncode
         assert code in (0, -signal.SIGPROF)
