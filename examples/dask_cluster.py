@@ -1,6 +1,8 @@
-"""A Dask cluster: the workers keep the rows and search for neighbors, and the result is that of one machine.
+"""A Dask cluster: the workers search for neighbors
+================================================
 
-Two views of a mixture are stored as `.npy` files, which two worker processes read. One of the workers is killed on the way.
+The workers keep the rows and search for neighbors, and the result is that of one machine. Two views of a mixture are stored as ``.npy``
+files, which two worker processes read. One of the workers is killed on the way.
 With a cluster of many machines, only the line that makes the client changes.
 """
 
