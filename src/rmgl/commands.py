@@ -128,7 +128,7 @@ def predict(
     fitted = RMGL.load(model)
     encodings = dict(zip(fitted.view_names_, fitted._views.encodings or [None] * len(fitted.view_names_), strict=True))
     if networks:
-        return predict_nodes(fitted, inputs, output, id_column, [read_edge_list(path) for path in networks])
+        return predict_nodes(fitted, inputs, output, id_column, [read_edge_list(path) for path in networks], encodings)
     new = read_views(inputs, id_column, "outer", least=0, encodings=encodings)
     check_names(new.names, new.index)
     if len(fitted.view_names_) == len(new.names) == 1:
@@ -139,25 +139,33 @@ def predict(
 
 
 def predict_nodes(
-    fitted: RMGL, inputs: Sequence[Path], output: Path, id_column: str | None, lists: Sequence[EdgeList]
+    fitted: RMGL, inputs: Sequence[Path], output: Path, id_column: str | None, lists: Sequence[EdgeList], encodings: Mapping[str, Any]
 ) -> NDArray[np.float64]:
     """Label new rows with edges to those of the fit, and with rows in the files if there are any."""
-    new = read_views(inputs, id_column, "outer", least=0) if inputs else None
-    if new is None:
-        index: NDArray[Any] | None = np.array(list(dict.fromkeys(label for edges in lists for label in edges.first)), dtype=object)
-        data: dict[str, Any] = {}
-        masks: dict[str, Any] = {}
+    fitted_ids = list(range(len(fitted.labels_)) if fitted.index_ is None else fitted.index_)
+    data: dict[str, Any] | Views
+    if inputs:
+        new = read_views(inputs, id_column, "outer", least=0, encodings=encodings)
+        index, new_ids = new.index, list(range(new.n_rows) if new.index is None else new.index)
+        edges_by_name = {edges.name: new_edges(edges, new_ids, fitted_ids) for edges in lists}
+        data = with_more(new, edges_by_name)
     else:
-        index = new.index
-        data = dict(zip(new.names, new.matrices, strict=True))
-        masks = {name: new.mask(view) for view, name in enumerate(new.names)}
-    new_ids = range(0 if new is None else new.n_rows) if index is None else index
-    fitted_ids = range(len(fitted.labels_)) if fitted.index_ is None else fitted.index_
-    data |= {edges.name: new_edges(edges, list(new_ids), list(fitted_ids)) for edges in lists}
-    check_names(list(data), index)
-    shares: NDArray[np.float64] = fitted.predict_proba(data, observed=masks or None)
+        index = np.array(list(dict.fromkeys(label for edges in lists for label in edges.first)), dtype=object)
+        data = edges_by_name = {edges.name: new_edges(edges, list(index), fitted_ids) for edges in lists}
+    check_names([*edges_by_name, *(new.names if inputs else ())], index)
+    shares: NDArray[np.float64] = fitted.predict_proba(data)
     write_predictions(output, shares, index)
     return shares
+
+
+def with_more(views: Views, matrices: Mapping[str, Any]) -> Views:
+    """Views with further ones, whose entities are all observed."""
+
+    def extended(parts: tuple[Any, ...]) -> tuple[Any, ...]:
+        return (*parts, *(None,) * len(matrices)) if parts else ()
+
+    own: dict[str, Any] = {name: extended(getattr(views, name)) for name in ("present", "columns", "gaps", "encodings", "relations")}
+    return replace(views, names=(*views.names, *matrices), matrices=(*views.matrices, *matrices.values()), **own)
 
 
 def inspect(inputs: Sequence[Path], *, id_column: str | None) -> str:

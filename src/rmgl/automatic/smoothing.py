@@ -95,10 +95,17 @@ class Smoothing:
         for place, view in enumerate(self.members):
             present = new.mask(view)[rows]
             own, others = self._shares(present, links)
-            X = self._on_axes(place, new.matrices[view][rows])
+            X = self._on_axes(place, self._filled(view, new, rows))
             Y = own[:, None] * X + others[:, None] * (links @ self.rows[place])
             found.append((self._finished(place, Y), present | linked))
         return found
+
+    def _filled(self, view: int, new: Views, rows: NDArray[np.intp]) -> Matrix:
+        """New rows with the means of the fitted ones in place of missing cells."""
+        X, gaps = new.matrices[view][rows], new.missing_cells(view)
+        if gaps is None:
+            return X
+        return np.where(gaps[rows], np.asarray(self.views.own(view).mean(axis=0)).ravel(), X.toarray() if sparse.issparse(X) else X)
 
     def _on_axes(self, place: int, X: Matrix) -> NDArray[np.float64]:
         """Rows in the coordinates that are smoothed."""

@@ -22,6 +22,10 @@ def named_views(data: Any) -> list[tuple[str, Any]]:
     if isinstance(data, Views):
         if not data.complete:
             raise ValueError("entities are missing from some views, which a fit on a cluster does not allow yet: fit without client=")
+        data.refuse_gaps("fit without client=")
+        for view, name in enumerate(data.names):
+            if data.encoding(view) is not None or data.relation(view) is not None:
+                raise ValueError(f"view {name!r} is no table of numbers, which a cluster cannot take yet: fit without client=")
         return list(zip(data.names, data.matrices, strict=True))
     if isinstance(data, Mapping):
         return [(str(name), as_path(X)) for name, X in data.items()]

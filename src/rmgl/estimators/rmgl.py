@@ -42,7 +42,7 @@ from rmgl.model.view_problem import ViewProblem
 from rmgl.model.without_fragments import without_fragments
 from rmgl.placing.new_views import check_placeable, new_views, scaled_like
 from rmgl.placing.placement import Placed, Placement
-from rmgl.results.explain import Explanation, check_feature_names, check_same_entities, explain_clusters, with_all_entities
+from rmgl.results.explain import Explanation, check_feature_names, check_same_entities, explain_clusters, with_all_entities, without_squares
 from rmgl.results.hierarchy import Level, levels_of
 from rmgl.results.outliers import mean_lengths, outlier_scores
 from rmgl.results.report import Report, about_unconnected, describe_views, make_report, unconnected
@@ -459,7 +459,8 @@ class RMGL(ViewsClusterer):
 
     def _place(self, X: Any, observed: Any) -> Placed:
         check_is_fitted(self)
-        features = not is_collection_of_views(X) and not is_square_view(X) and self._views.relation(0) is None
+        numbers = self._views.relation(0) is None and self._views.encoding(0) is None
+        features = numbers and not is_collection_of_views(X) and not is_square_view(X)
         if features and not isinstance(X, Views) and getattr(X, "ndim", 2) == 2:
             validate_data(self, X, reset=False, skip_check_array=True)
         new = new_views(self._views, X, self.views, align=self.align, observed=observed, scalers=self._scalers)
@@ -565,7 +566,10 @@ class RMGL(ViewsClusterer):
 
     def _views_again(self, X: Any, observed: Any) -> Views:
         """The views of the fit, or some of them, given again; an entity may be in none of these."""
-        rows = with_all_entities(self._views, X, self.align)
+        rows = without_squares(self._views, X)
+        if rows is None:
+            return self._views
+        rows = with_all_entities(self._views, rows, self.align)
         options: dict[str, Any] = {"align": self.align, "observed": observed, "everyone": False, "scalers": self._scalers}
         return check_same_entities(self._views, new_views(self._views, rows, self.views, **options))
 
@@ -821,7 +825,7 @@ class RMGL(ViewsClusterer):
             self.layers_,
             self.beta_,
             replace(choice, problems=[]),
-            self.labels_,
+            self.labels_.copy(),
             outcome.state.embedding,
             automatic=self.automatic,
             policy=self._policy,
@@ -837,6 +841,7 @@ class RMGL(ViewsClusterer):
     @cached_property
     def report_(self) -> Report:
         """What was chosen, on what evidence, and where the evidence is weak; made when it is first asked for."""
+        check_is_fitted(self)
         report = self._unreported()
         del self._unreported
         return report

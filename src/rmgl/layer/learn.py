@@ -97,6 +97,8 @@ def learn_layer(
     if not (max_iter is None or (isinstance(max_iter, Integral) and max_iter >= 1)):
         raise ValueError(f"max_iter={max_iter!r} must be a whole number >= 1, or None")
     views = Views.of({name: X}).scaled(scale)
+    if views.networks:
+        raise ValueError("learn_layer takes rows or distances, but a network was given: fit RMGL to Network(graph, learn=True)")
     if start is not None and (np.shape(start) != (views.n_rows,) or not np.isfinite(start).all()):
         raise ValueError(
             f"start must hold {views.n_rows} finite numbers, one for each row of the view: use `potentials` of a layer of as many rows"

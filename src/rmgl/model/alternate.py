@@ -159,7 +159,7 @@ def unpacked_round(
 
 def has_settled(old: State, new: State, tol: float) -> bool:
     """Whether a round lowered the objective by at most the share `tol` and turned the subspace by at most its root."""
-    fall = (old.objective - new.objective) / abs(old.objective)
+    fall = (old.objective - new.objective) / max(abs(old.objective), np.finfo(float).tiny)  # it is 0 where layers are given
     return fall <= tol and subspace_change(old.embedding.vectors, new.embedding.vectors) <= np.sqrt(tol)
 
 

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from rmgl.views.check_view import is_square_view
 from rmgl.views.views import Views
 
 Vector = NDArray[np.float64]
@@ -141,6 +142,18 @@ def _explain_view(views: Views, view: int, labels: NDArray[np.intp], n_clusters:
         "n_outside": np.concatenate([size.sum() - size for size in sizes]),
         "column": np.repeat(np.arange(n_columns), n_clusters),
     }
+
+
+def without_squares(fitted: Views, data: Any) -> Any:
+    """Views that are given again, with None for networks and distances, which have no features; None if nothing else is given."""
+    if is_square_view(data):
+        return None
+    views = data.values() if isinstance(data, Mapping) else data if isinstance(data, list | tuple) else ()
+    if not any(is_square_view(X) for X in views):
+        return data
+    named = data.items() if isinstance(data, Mapping) else zip(fitted.names, data, strict=False)
+    found = {str(name): None if is_square_view(X) else X for name, X in named}
+    return found if any(X is not None for X in found.values()) else None
 
 
 def with_all_entities(fitted: Views, data: Any, align: str | None) -> Any:

@@ -142,6 +142,8 @@ class Report:
             lines.append("Weights: the same for all views." if self.weighing == "equal" else f"Weights: by the rule {self.weighing}.")
         if not self.consensus and all(view.scale.startswith("network") for view in self.views):
             lines.append("No consensus layer is learned: all views are networks.")
+        elif not self.consensus and any(view.scale.startswith("network") for view in self.views):
+            lines.append("No consensus layer is learned: one view with complete rows, or more, is needed beside networks.")
         elif not self.consensus and self.consensus_rule == "overlap":
             lines.append("No consensus layer is learned: entities have too few views in common, or are too many.")
         elif not self.consensus:

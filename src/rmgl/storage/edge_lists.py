@@ -122,6 +122,8 @@ def with_networks(views: Views | None, lists: Sequence[EdgeList]) -> Views:
         matrices=(*views.matrices, *(X for X, _, _ in found.values())),
         present=present if any(rows is not None for rows in present) else (),
         columns=(*views.columns, *(None,) * n_new) if views.columns else (),
+        gaps=(*views.gaps, *(None,) * n_new) if views.gaps else (),
+        encodings=(*views.encodings, *(None,) * n_new) if views.encodings else (),
         relations=(*(views.relations or (None,) * n_views), *(relation for _, _, relation in found.values())),
     )
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, get_args
 
 import numpy as np
@@ -59,6 +60,21 @@ class Precomputed:
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
             raise ValueError(f"Precomputed: kind={self.kind!r} is not known: use one of {', '.join(map(repr, KINDS))}")
+
+    def in_order(self, name: str, index: Sequence[Any]) -> Precomputed:
+        """This matrix with its rows and columns in the order of the entities, if it is a table with labels."""
+        if not hasattr(self.matrix, "iloc") or list(self.matrix.index) == list(range(len(self.matrix))):
+            return self
+        labels, wanted = [str(label) for label in self.matrix.index], [str(label) for label in index]
+        if sorted(labels) != sorted(wanted) or len(set(labels)) < len(labels):
+            odd = next((label for label in [*wanted, *labels] if labels.count(label) != 1 or wanted.count(label) != 1), labels[0])
+            raise ValueError(
+                f"view {name!r}: the labels of the {self.kind} matrix are not those of the rows of the other views (first: {odd!r}): "
+                "give the same entities, each once"
+            )
+        places = {label: place for place, label in enumerate(labels)}
+        order = [places[label] for label in wanted]
+        return replace(self, matrix=self.matrix.iloc[order, order])
 
     def to_view(self, name: str, observed: NDArray[np.bool_] | None) -> tuple[Matrix, NDArray[np.intp] | None, Relation]:
         """Squared distances, symmetric with a zero diagonal; the indices of the entities with any (None: all); and how they were made."""

@@ -49,7 +49,7 @@ class Scaler:
         X = _roots(X, self.rooted) if self.roots else X
         if self.centered:
             X = X.toarray() if sparse.issparse(X) else X
-            X = X - X.mean(axis=1, keepdims=True)
+            X = X - np.nanmean(X, axis=1, keepdims=True)
         if self.largest is not None and self.shift is not None and self.span is not None:
             if sparse.issparse(X):
                 X = _divide_columns(_divide_columns(X, self.largest), self.span)

@@ -131,6 +131,9 @@ class Views:
             tables = dict(aligned([(name, X) for name, X in named if not is_square_view(X)], align))
             named = [(name, tables.get(name, X)) for name, X in named]
         named, index = with_nodes_placed(named, index)
+        labels = row_labels([(name, X) for name, X in named if not is_square_view(X)]) if index is None else index
+        if labels is not None:
+            named = [(name, X.in_order(name, labels) if hasattr(X, "in_order") else X) for name, X in named]
         masks = check_observed(observed, names, next((X.index for _, X in named if has_row_labels(X)), None))
         fitted = {} if encodings is None else {name: NUMBERS if how is None else how for name, how in encodings.items()}
         checked = [
@@ -396,7 +399,7 @@ class Views:
         relations = list(self.relations or [None] * len(self.names))
         matrices = list(self.matrices)
         for view, how in enumerate(self.check_metrics(metric)):
-            if how != "jaccard":
+            if how != "jaccard" or self.relation(view) is not None:
                 continue
             advice = "use another metric, such as 'cosine', or fewer rows"
             require_memory(32 * self.n_rows**2, f"view {self.names[view]!r}: the Jaccard distances of all pairs", advice)
@@ -420,8 +423,12 @@ class Views:
                 known = ", ".join(map(repr, ("euclidean", *METRICS, "jaccard")))
                 raise ValueError(f"metric={how!r} for view {name!r} is not known: use one of {known}, or rmgl.Precomputed for any other")
             relation = self.relation(view)
-            if how not in ("euclidean", "jaccard") and relation is not None and isinstance(metric, Mapping):
+            if how != "euclidean" and relation is not None and relation.kind != how and isinstance(metric, Mapping):
                 raise ValueError(f"metric={how!r} for view {name!r}, which is no table of features: leave it at 'euclidean'")
+            if how in ("hamming", "jaccard") and relation is None:
+                refuse_gaps(name, self.missing_cells(view), "use another metric")
+                if self.encoding(view) is not None:
+                    raise ValueError(f"metric={how!r} for view {name!r}, which has columns of other kinds than numbers: use 'euclidean'")
         return metrics
 
     def scales_for(self, scale: Any, metric: Any) -> list[Any]:
