@@ -43,6 +43,8 @@ def measured(tmp_path_factory):
 def test_the_suite_of_clusters(tmp_path):
     bench("distributed", "--quick", "--output", tmp_path, "--only", "search")
     assert all(row["status"] == "ok" for row in rows(tmp_path / "quick", "distributed").values())
+    bench("report", "--results", tmp_path / "quick", "--output", tmp_path)
+    assert "## A Dask cluster" in (tmp_path / "performance.md").read_text()
 
 
 def rows(folder, suite):
@@ -130,7 +132,6 @@ def test_the_report_shows_all_of_it(measured, tmp_path):
         "times at worst (digits-300)",
         "## Scale",
         "## Exact neighbors",
-        "## A Dask cluster",
         "## Eigenvectors",
         "## Memory bandwidth",
         "Geometric mean",
