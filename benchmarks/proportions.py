@@ -62,7 +62,8 @@ def section(rows: list[Row], output: Path) -> Iterable[str]:
     found = compare(rows)
     yield "## Proportion"
     yield (
-        "Seconds of `RMGL(n_clusters=K, random_state=0, n_jobs=1).fit(views)`, beside those of scikit-learn's "
+        "Seconds of `RMGL(n_clusters=K, random_state=0, n_jobs=1).fit(views)` and of its `report_`, whose second answers are further "
+        "spectral clusterings, beside those of scikit-learn's "
         '`SpectralClustering(n_clusters=K, affinity="nearest_neighbors", random_state=0)` on one table of all views, which is scaled as '
         "RMGL scales them before the clock starts. One thread; medians of one call in each of several fresh processes, in which the two "
         "methods take turns."

@@ -148,7 +148,7 @@ def predict_nodes(
         new = read_views(inputs, id_column, "outer", least=0, encodings=encodings)
         index, new_ids = new.index, list(range(new.n_rows) if new.index is None else new.index)
         edges_by_name = {edges.name: new_edges(edges, new_ids, fitted_ids) for edges in lists}
-        data = with_more(new, edges_by_name)
+        data = new.beside(Views(tuple(edges_by_name), tuple(edges_by_name.values())))
     else:
         index = np.array(list(dict.fromkeys(label for edges in lists for label in edges.first)), dtype=object)
         data = edges_by_name = {edges.name: new_edges(edges, list(index), fitted_ids) for edges in lists}
@@ -156,16 +156,6 @@ def predict_nodes(
     shares: NDArray[np.float64] = fitted.predict_proba(data)
     write_predictions(output, shares, index)
     return shares
-
-
-def with_more(views: Views, matrices: Mapping[str, Any]) -> Views:
-    """Views with further ones, whose entities are all observed."""
-
-    def extended(parts: tuple[Any, ...]) -> tuple[Any, ...]:
-        return (*parts, *(None,) * len(matrices)) if parts else ()
-
-    own: dict[str, Any] = {name: extended(getattr(views, name)) for name in ("present", "columns", "gaps", "encodings", "relations")}
-    return replace(views, names=(*views.names, *matrices), matrices=(*views.matrices, *matrices.values()), **own)
 
 
 def inspect(inputs: Sequence[Path], *, id_column: str | None) -> str:

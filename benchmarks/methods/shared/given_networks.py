@@ -17,3 +17,13 @@ def all_graphs(views):
     features, networks = split(views)
     graphs = [sparse.csr_matrix(X) for X in networks] + [sparse.csr_matrix(graph) for graph in neighbor_graphs(map(normalize, features))]
     return [graph - sparse.diags(graph.diagonal()) for graph in graphs]
+
+
+def fit_networks(views, n_clusters, seed, n_threads, learn):
+    """RMGL with its defaults on the features, and on the networks as they are or learned again."""
+    from rmgl import RMGL, Network
+
+    features, networks = split(views)
+    model = RMGL(n_clusters, random_state=seed, n_jobs=n_threads).fit([*features, *(Network(A, learn=learn) for A in networks)])
+    trust = {"trust": model.report_.trust.word, "reasons": model.report_.trust.reasons}
+    return {"labels": model.labels_, "n_iter": model.n_iter_, "weights": model.view_weights_.tolist(), **trust}

@@ -7,6 +7,7 @@ is therefore searched for an eigenvalue below the largest of them, until there i
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
@@ -119,7 +120,7 @@ def smallest_pairs(
         found, values = found[:, :count], values[:count]
 
 
-def partial_spectrum(matrix: Symmetric, spectrum: tuple[float, float], max_products: int) -> Any:
+def partial_spectrum(matrix: Symmetric, spectrum: tuple[float, float], max_products: int) -> Callable[[Block, int, float], Block]:
     """search(known, count, tol): eigenvectors of the smallest eigenvalues that a Lanczos iteration finds beside the known ones.
 
     It looks for the largest eigenvalues of ceiling - A, from which the known eigenvectors are moved below all others. Every sequence of

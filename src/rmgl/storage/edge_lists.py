@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -113,19 +113,7 @@ def with_networks(views: Views | None, lists: Sequence[EdgeList]) -> Views:
         raise ValueError(f"view names are file names without their suffix and must differ, but they are {names}: rename a file")
     if views is None:
         return Views.of(networks, index=index)
-    found = {name: network.to_view(name, None) for name, network in networks.items()}
-    n_views, n_new = len(views.names), len(found)
-    present = (*(views.present or (None,) * n_views), *(rows for _, rows, _ in found.values()))
-    return replace(
-        views,
-        names=(*views.names, *found),
-        matrices=(*views.matrices, *(X for X, _, _ in found.values())),
-        present=present if any(rows is not None for rows in present) else (),
-        columns=(*views.columns, *(None,) * n_new) if views.columns else (),
-        gaps=(*views.gaps, *(None,) * n_new) if views.gaps else (),
-        encodings=(*views.encodings, *(None,) * n_new) if views.encodings else (),
-        relations=(*(views.relations or (None,) * n_views), *(relation for _, _, relation in found.values())),
-    )
+    return views.beside(Views.of(networks, everyone=False))
 
 
 def new_edges(edges: EdgeList, new_ids: Sequence[Any], fitted_ids: Sequence[Any]) -> sparse.csr_array:

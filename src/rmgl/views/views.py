@@ -291,6 +291,16 @@ class Views:
         matrices = tuple(X[entities] if self.relation(view) is None else X[entities][:, entities] for view, X in enumerate(self.matrices))
         return replace(self, matrices=matrices, present=present, index=index, n_empty=(), gaps=gaps)
 
+    def beside(self, others: Views) -> Views:
+        """These views, followed by others of the same entities."""
+
+        def both(field: str) -> tuple[Any, ...]:
+            own, more = getattr(self, field), getattr(others, field)
+            return where_any((*(own or (None,) * len(self.names)), *(more or (None,) * len(others.names))))
+
+        per_view: dict[str, Any] = {field: both(field) for field in ("present", "columns", "gaps", "encodings", "relations")}
+        return replace(self, names=(*self.names, *others.names), matrices=(*self.matrices, *others.matrices), **per_view)
+
     def of_views(self, some: Sequence[int]) -> Views:
         """Some of the views."""
 
