@@ -1,9 +1,9 @@
 """Loops over the edges of a graph in CSR form."""
 
-from rmgl.kernels.compiling import Floats, Integers, compiled
+from rmgl.kernels.compiling import Floats, Integers, compiled, compiled_for_lists
 
 
-@compiled
+@compiled_for_lists
 def pattern_product(starts: Integers, found: Integers, v: Floats, first: int, stop: int, out: Floats) -> None:
     """out_i = sum of v_i + v_j over the pairs (i, j) of a symmetric CSR pattern, for rows first..stop-1."""
     for i in range(first, stop):
@@ -22,7 +22,7 @@ def add_to_dense(indptr: Integers, indices: Integers, data: Floats, weight: floa
             own[indices[place]] += weight * data[place]
 
 
-@compiled
+@compiled_for_lists
 def laplacian_product(
     indptr: Integers, indices: Integers, weights: Floats, diagonal: Floats, x: Floats, first: int, stop: int, out: Floats
 ) -> None:

@@ -3,10 +3,10 @@
 Every pair is in two rows, so each row writes only its own results.
 """
 
-from rmgl.kernels.compiling import Floats, Integers, compiled, slack, squared_difference
+from rmgl.kernels.compiling import Floats, Integers, compiled, compiled_for_lists, slack, squared_difference
 
 
-@compiled
+@compiled_for_lists
 def list_excess(
     u: Floats,
     indptr: Integers,
@@ -35,7 +35,7 @@ def list_excess(
         squares[i] = squares_i
 
 
-@compiled
+@compiled_for_lists
 def list_above(
     u: Floats,
     indptr: Integers,
@@ -65,7 +65,7 @@ def list_above(
             end += 1 if t > least else 0
 
 
-@compiled
+@compiled_for_lists
 def list_inner(
     indptr: Integers,
     indices: Integers,
