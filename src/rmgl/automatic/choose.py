@@ -241,7 +241,10 @@ class Chooser:
         return 1 if self.known is None else int(self.known.max()) + 1
 
     def choose_for(self, layers: list[Learned], number: NumberOfClusters | None = None) -> Choice:
-        """Weights, agreement, guidance and beta for a given number of clusters."""
+        """Weights, agreement, guidance and beta for a given number of clusters.
+
+        Layers that are learned again replace those in the list at once: the costs of all candidates take most of the memory of a fit.
+        """
         assert self.n_clusters is not None
         self.run.stage("layers")
         weights, found = equal_weights(layers), None
@@ -249,13 +252,13 @@ class Chooser:
             found = self.run.step("roughness", lambda: self.measure(layers), unpack=self.unpack_measured, random_state=self.random_state)
             known = found["roughness"] + found["uncertainty"]
             weights = layer_weights(layers, self.policy.weigh(known, found["shares"], has_consensus(layers)))
-            layers = self.agree(layers, self.policy.share_of_consensus(found["excess"]))
+            layers[:] = self.agree(layers, self.policy.share_of_consensus(found["excess"]))
         graph = self.sum_of(layers, weights)
         rows = None
         for place, guidance in enumerate(self.policy.guidance):
             if self.run.over and not self.run.has(f"guidance-{place}"):
                 break
-            rows, layers = self.guided_pass(place, guidance, layers, weights)
+            rows, layers[:] = self.guided_pass(place, guidance, layers, weights)
             self.run.tell({"step": "guidance", "guidance": guidance})
         beta = self.policy.coupling * self.views.n_rows / (2 * self.n_clusters) * weights / weights.max()
         problems = [
@@ -455,7 +458,8 @@ class Chooser:
 
         def work() -> tuple[NDArray[np.float64], list[Learned]]:
             rows = self.embed(layers, weights) * np.sqrt(guidance / 2)
-            return rows, self.team(lambda item, check: self.guide(item, rows, check), layers)
+            last = place == len(self.policy.guidance) - 1
+            return rows, self.team(lambda item, check: self.guide(item, rows, check, last), layers)
 
         def unpack(kept: dict[str, Any]) -> tuple[NDArray[np.float64], list[Learned]]:
             longest = 1.01 * np.sqrt(guidance / 2)  # as `work` makes them, with some room for rounding
@@ -476,11 +480,11 @@ class Chooser:
             random_state=self.random_state,
         )
 
-    def guide(self, item: Learned, rows: NDArray[np.float64], check: Check) -> Learned:
+    def guide(self, item: Learned, rows: NDArray[np.float64], check: Check, last: bool) -> Learned:
         """A layer learned again with the squared distances of the rows of a common embedding as part of its costs."""
         if item.layer.given:
             return item
-        guided = item.candidates.guided(item.own(rows), check)
+        guided = item.candidates.guided(item.own(rows), check, last)
         if self.is_network(item):
             start: dict[str, Any] = {"start": item.layer.potentials, "solver": self.solver, "tol": NETWORK_TOL, "check": check}
             return Learned(*solve_certified(item.layer.origin, guided, item.layer.alpha, **start))

@@ -15,6 +15,7 @@ from rmgl.checks import Unsound, expect, sound_csr, sound_numbers
 from rmgl.edges.all_pairs import AllPairs
 from rmgl.edges.approximate import KINDS, approximate_pattern, given_pattern, measured_recall
 from rmgl.edges.checked import Checked
+from rmgl.edges.growth import Growth
 from rmgl.edges.heaps import Indices
 from rmgl.edges.interface import Costs, Edges, Vector
 from rmgl.edges.local_scaling import FLOOR_SHARE, LocalScaling
@@ -24,7 +25,7 @@ from rmgl.edges.space import Blocks, Gapped, Listed, Rows, Space, Square, as_spa
 from rmgl.edges.tiles import squared_lengths
 from rmgl.running.threads import Check, InParts, one_part
 
-SMALL = 1500
+SMALL = 500
 """Number of rows up to which all pairs are no slower than lists of neighbors, even for sparse layers."""
 LARGE = 10_000
 """Number of rows beyond which the memory for all pairs is also taken into account."""
@@ -58,19 +59,27 @@ class Candidates:
     guide: NDArray[np.float64] | None = None
     """An embedding whose squared distances are added to `distances` (None: no guidance)."""
     unguided: Costs | None = None
-    """The distances without those of the guide (None: there is no guide)."""
+    """The distances without those of the guide (None: there is no guide, or no other one will follow)."""
     added: AddedCosts | None = None
     """Costs from other data of the same entities that are part of `distances` (None: there are none)."""
+    growth: Growth | None = None
+    """The pairs that these candidates have more than those that they were extended from (None: they were not extended)."""
 
     @classmethod
     def certified(cls, found: Neighborhoods | Checked, check: Check = lambda: None) -> Candidates:
         """Candidates with the certificate of their neighborhoods."""
         return cls(found.edges, measured(found.edges, found.space, found.scaling, check), "certified", found, found.scaling)
 
-    def guided(self, guide: NDArray[np.float64], check: Check = lambda: None) -> Candidates:
-        """Add the squared distances of the rows of `guide` to the distances, in place of those of an earlier guide."""
-        unguided = self.distances if self.unguided is None else self.unguided
-        return replace(self, distances=unguided + self.edges.measure(guide, check), guide=guide, unguided=unguided)
+    def guided(self, guide: NDArray[np.float64], check: Check = lambda: None, last: bool = False) -> Candidates:
+        """Add the squared distances of the rows of `guide` to the distances, in place of those of an earlier guide.
+
+        After the `last` guide, the distances without it are not kept.
+        """
+        unguided = self.distances if self.guide is None else self.unguided
+        assert unguided is not None, "no other guide was to follow"
+        distances = self.edges.measure(guide, check)
+        distances += unguided
+        return replace(self, distances=distances, guide=guide, unguided=None if last else unguided)
 
     def with_added(self, added: AddedCosts | None, check: Check = lambda: None) -> Candidates:
         """Add costs from other data of the same entities to the distances of candidates without a guide.
@@ -159,8 +168,20 @@ class Candidates:
         grown = self.neighborhoods.extended(potentials, self.distances, self.guide, check)
         if grown is self.neighborhoods:
             return self
-        wider = Candidates.certified(grown, check).with_added(self.added, check)
-        return wider if self.guide is None else wider.guided(self.guide, check)
+        if grown.is_new is None:  # nothing is known about which pairs are new
+            wider = Candidates.certified(grown, check).with_added(self.added, check)
+            return wider if self.guide is None else wider.guided(self.guide, check)
+        return self.grown_to(grown, Growth.of(grown.pattern, grown.is_new, grown.in_parts), check)
+
+    def grown_to(self, grown: Neighborhoods | Checked, growth: Growth, check: Check) -> Candidates:
+        """These candidates and some more, of which only the new pairs are measured."""
+        more = Candidates(growth.more, measured(growth.more, grown.space, self.scaling, check), self.reason)
+        more = more.with_added(self.added, check)
+        if self.guide is not None:
+            more = more.guided(self.guide, check)
+        distances = growth.carried(self.distances, lambda _: more.distances)
+        unguided = None if self.unguided is None else growth.carried(self.unguided, lambda _: more.unguided)
+        return replace(self, edges=grown.edges, distances=distances, unguided=unguided, neighborhoods=grown, growth=growth)
 
     def pruned(self, potentials: Vector) -> Candidates:
         """Without pairs that are far from carrying weight at the solution u, where they can be found again easily."""

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from rmgl.edges.growth import Mask, joined
 from rmgl.edges.interface import Vector
 from rmgl.edges.local_scaling import LocalScaling
 from rmgl.edges.neighborhoods import union_of
@@ -35,6 +36,8 @@ class Checked:
     pattern: sparse.csr_array
     in_parts: InParts = one_part
     scaling: LocalScaling | None = None
+    is_new: Mask | None = None
+    """The entries of the pattern that were added last (None: all are from the first search)."""
 
     @classmethod
     def search(
@@ -57,7 +60,10 @@ class Checked:
         rows = np.zeros((n, 1)) if guide is None else np.ascontiguousarray(guide)
         most = min(n - 1, max(LEAST_ADDED, self.pattern.nnz // n))
         left, right = self.space.missing(u, self.edges, scales, floors, rows, most, check)
-        return self if left.size == 0 else replace(self, pattern=sparse.csr_array(self.pattern + union_of(left, right, n)))
+        if left.size == 0:
+            return self
+        pattern, is_new = joined(self.pattern, union_of(left, right, n))
+        return replace(self, pattern=pattern, is_new=is_new)
 
     def pruned(self, u: Vector, costs: Vector) -> Checked:
         """Drop the pairs whose costs are beyond u_i + u_j by more than the mean excess of active pairs, if lists are long."""
@@ -68,4 +74,5 @@ class Checked:
         kept = self.edges.active(reach, costs, 0.0)
         if 2 * kept.nnz > self.pattern.nnz:
             return self
-        return replace(self, pattern=sparse.csr_array((np.ones(kept.nnz, dtype=bool), kept.indices, kept.indptr), shape=kept.shape))
+        pattern = sparse.csr_array((np.ones(kept.nnz, dtype=bool), kept.indices, kept.indptr), shape=kept.shape)
+        return replace(self, pattern=pattern, is_new=None)

@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from rmgl.edges.growth import Mask, joined
 from rmgl.edges.interface import Vector
 from rmgl.edges.local_scaling import LISTED, LocalScaling
 from rmgl.edges.pair_list import PairList
@@ -51,6 +52,8 @@ class Neighborhoods:
     scaling: LocalScaling | None = None
     expected: Vector | None = None
     """Radii that potentials are expected to reach, to which all are set when the first one has to grow (None: nothing is expected)."""
+    is_new: Mask | None = None
+    """The entries of the pattern that were added last (None: all are from the first search)."""
 
     @classmethod
     def search(
@@ -98,7 +101,8 @@ class Neighborhoods:
             nodes = np.flatnonzero(radii > self.radii)
         scales = None if self.scaling is None else self.scaling.scales
         added = union_of(*self.space.within(nodes, radii, scales, check), radii.size)
-        return replace(self, pattern=sparse.csr_array(self.pattern + added), radii=radii, expected=None)
+        pattern, is_new = joined(self.pattern, added)
+        return replace(self, pattern=pattern, radii=radii, expected=None, is_new=is_new)
 
 
 def require_list_memory(n_nodes: int, length: int, purpose: str) -> None:
@@ -109,5 +113,6 @@ def require_list_memory(n_nodes: int, length: int, purpose: str) -> None:
 
 def union_of(left: NDArray[np.integer[Any]], right: NDArray[np.integer[Any]], n: int) -> sparse.csr_array:
     """The symmetric n x n pattern of pairs that are given in one direction or both."""
-    pattern = sparse.csr_array((np.ones(left.size, dtype=bool), (left, right)), shape=(n, n))
+    ends = left.astype(np.int32, copy=False), right.astype(np.int32, copy=False)  # as loops take them, in half of the memory
+    pattern = sparse.csr_array((np.ones(left.size, dtype=bool), ends), shape=(n, n))
     return sparse.csr_array(pattern + pattern.T)

@@ -186,7 +186,8 @@ class Tiles:
         else:
             self._within_some(pairs, np.sort(self.places[nodes]), reach, check)
         left, right = pairs.gathered()
-        return self.order[left], self.order[right]
+        order = self.order.astype(np.int32)
+        return order[left], order[right]
 
     def _within_all(self, pairs: FoundPairs, reach: Reach, check: Check) -> None:
         """Visit every pair of tiles once; `reach` is the largest reach in each tile."""

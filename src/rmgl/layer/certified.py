@@ -42,9 +42,10 @@ def solve_certified(
     """
     n_iter, n_passes, clock = 0, 0.0, Stopwatch()
     solve = find_solver(solver)
+    more = None if added is None else added(candidates.edges)
     while True:
         with clock("layers"):
-            costs = candidates.distances if added is None else candidates.distances + added(candidates.edges)
+            costs = candidates.distances if more is None else candidates.distances + more
             problem = LayerProblem(candidates.edges, costs, alpha)
             solution = solve(problem, start=start, check=check, **options)
             if solution.status == "stalled" and start is not None:  # the potentials for other costs may be too far off
@@ -58,6 +59,8 @@ def solve_certified(
                 layer = make_layer(origin, problem, replace(solution, n_iter=n_iter, n_passes=n_passes))
             known: dict[str, Any] = {"candidates": candidates.reason, "recall": candidates.recall, "scaling": candidates.scaling}
             return candidates, replace(layer, **known, seconds=clock.seconds)
+        if added is not None:
+            more = added(wider.edges) if wider.growth is None else wider.growth.carried(more, added)
         candidates, start = wider, solution.point.u
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rmgl.checks import Unsound, expect, sound_numbers
-from rmgl.edges import Costs, Edges
+from rmgl.edges import Costs, Edges, PairList
 from rmgl.embedding.eigenvectors import Embedding, Graph, weighted_sum
 from rmgl.embedding.fragments import embed_without, judge_without
 from rmgl.layer import Layer, solve_certified
@@ -52,8 +52,6 @@ class State:
     problems: list[ViewProblem]
     layers: list[Layer]
     embedding: Embedding
-    spreads: list[Costs]
-    """||q_i - q_j||^2 on the candidate edges of every view."""
     terms: NDArray[np.float64]
     """The three terms of the objective for every view: (M, 3)."""
 
@@ -154,7 +152,7 @@ def unpacked_round(
     restored = ((view, layer.with_origin(view.origin, view.candidates.scaling)) for view, layer in zip(grown, layers, strict=True))
     pairs = [next(restored) if view.given is None else (view, view.given) for view in problems]
     views, all_layers = [view for view, _ in pairs], [layer for _, layer in pairs]
-    return State(views, all_layers, embedding, _spreads(views, embedding, team), terms), done, tight, history
+    return State(views, all_layers, embedding, terms), done, tight, history
 
 
 def has_settled(old: State, new: State, tol: float) -> bool:
@@ -187,27 +185,27 @@ def first_state(
         spent += [layer.seconds for layer in layers]
     with clock("embedding"):
         embedding = _embed(problems, layers, n_clusters, accuracy, team, fragments)
-        spreads = _spreads(problems, embedding, team)
-        terms = [_view_terms(*item) for item in zip(problems, layers, spreads, strict=True)]
-        return State(problems, layers, embedding, spreads, np.array(terms))
+        terms = team(lambda item, _: _view_terms(*item, embedding), list(zip(problems, layers, strict=True)))
+        return State(problems, layers, embedding, np.array(terms))
 
 
 def update_layers(state: State, solver: str, accuracy: Accuracy, team: Team, clock: Stopwatch) -> State:
     """Solve problem (6) for every layer, starting from its last potentials. A layer that cannot be improved is kept."""
 
-    def update(item: tuple[ViewProblem, Layer, Costs, NDArray[np.float64]], check: Check) -> tuple[ViewProblem, Layer, NDArray[np.float64]]:
-        view, layer, spread, terms = item
+    def update(item: tuple[ViewProblem, Layer, NDArray[np.float64]], check: Check) -> tuple[ViewProblem, Layer, NDArray[np.float64]]:
+        view, layer, terms = item
         if view.given is not None:
             return view, layer, terms
 
-        def spread_on(edges: Edges) -> Costs:
-            return spread if edges is view.edges else spread_of(view, edges, state.embedding, check)
+        def coupling(edges: Edges) -> Costs:
+            spread = shared.get(store_of(view)) if edges is view.edges else None
+            return view.beta * (spread_of(view, edges, embedding, check) if spread is None else spread)
 
         candidates, found = solve_certified(
             view.origin,
             view.candidates,
             view.alpha,
-            added=lambda edges: view.beta * spread_on(edges),
+            added=coupling,
             solver=solver,
             tol=accuracy.layer,
             start=layer.potentials,
@@ -215,13 +213,15 @@ def update_layers(state: State, solver: str, accuracy: Accuracy, team: Team, clo
             check=check,
         )
         grown = replace(view, candidates=candidates)
-        new_terms = _view_terms(grown, found, spread_on(candidates.edges))
+        new_terms = _view_terms(grown, found, embedding)
         if fsum([*new_terms, *-terms]) <= 0:
             return grown, found, new_terms
         return grown, replace(found, adjacency=layer.adjacency, objective=fsum(terms)), terms
 
+    embedding = state.embedding
     with clock.shared() as spent:
-        updated = team(update, list(zip(state.problems, state.layers, state.spreads, state.terms, strict=True)))
+        shared = shared_spreads([view for view in state.problems if view.given is None], embedding)
+        updated = team(update, list(zip(state.problems, state.layers, state.terms, strict=True)))
         problems, layers, terms = ([item[place] for item in updated] for place in range(3))
         spent += [layer.seconds for layer in layers]
     return replace(state, problems=problems, layers=layers, terms=np.array(terms))
@@ -232,14 +232,13 @@ def update_embedding(state: State, accuracy: Accuracy, team: Team, clock: Stopwa
     n_clusters = state.embedding.vectors.shape[1]
     with clock("embedding"):
         embedding = _embed(state.problems, state.layers, n_clusters, accuracy, team, state.embedding.fragments)
-        spreads = _spreads(state.problems, embedding, team)
         terms = state.terms.copy()  # the first two do not depend on the embedding
-        terms[:, 2] = [_coupling(*item) for item in zip(state.problems, state.layers, spreads, strict=True)]
-        candidate = replace(state, embedding=embedding, spreads=spreads, terms=terms)
+        terms[:, 2] = team(lambda item, _: _coupling(*item, embedding), list(zip(state.problems, state.layers, strict=True)))
+        candidate = replace(state, embedding=embedding, terms=terms)
         if candidate.objective <= state.objective:
             return candidate
         kept = judge_without(_graph(state.problems, state.layers), state.embedding, team.in_parts)
-        return replace(state, embedding=kept, spreads=_spreads(state.problems, kept, team))  # on candidates that may have grown
+        return replace(state, embedding=kept)
 
 
 def subspace_change(old: NDArray[np.float64], new: NDArray[np.float64]) -> float:
@@ -295,12 +294,17 @@ def _graph(problems: Sequence[ViewProblem], layers: Sequence[Layer]) -> Graph:
     return weighted_sum(adjacencies, [view.beta for view in problems])
 
 
-def _spreads(problems: Sequence[ViewProblem], embedding: Embedding, team: Team) -> list[Costs]:
-    """||q_i - q_j||^2 on the candidates of every view; problems with the same candidates and entities share the measuring."""
-    stores = {(id(view.edges), id(view.nodes)): view for view in problems}
-    spreads = team(lambda view, check: spread_of(view, view.edges, embedding, check), list(stores.values()))
-    measured = dict(zip(stores, spreads, strict=True))
-    return [measured[id(view.edges), id(view.nodes)] for view in problems]
+def store_of(view: ViewProblem) -> tuple[int, int]:
+    """What problems with the same candidates and entities have in common."""
+    return id(view.edges), id(view.nodes)
+
+
+def shared_spreads(problems: Sequence[ViewProblem], embedding: Embedding) -> dict[tuple[int, int], Costs]:
+    """||q_i - q_j||^2 on candidates that several problems share, which need to be measured only once."""
+    stores: dict[tuple[int, int], list[ViewProblem]] = {}
+    for view in problems:
+        stores.setdefault(store_of(view), []).append(view)
+    return {store: spread_of(views[0], views[0].edges, embedding) for store, views in stores.items() if len(views) > 1}
 
 
 def common_graph(state: State) -> Graph:
@@ -308,7 +312,7 @@ def common_graph(state: State) -> Graph:
     return _graph(state.problems, state.layers)
 
 
-def spread_of(view: ViewProblem, edges: Edges, embedding: Embedding, check: Check) -> Costs:
+def spread_of(view: ViewProblem, edges: Edges, embedding: Embedding, check: Check = lambda: None) -> Costs:
     """||q_i - q_j||^2 on pairs of nodes; 0 for pairs with a fragment, which takes no part in the embedding."""
     spread = edges.measure(view.own(embedding.vectors), check)
     if embedding.fragments is None:
@@ -317,11 +321,13 @@ def spread_of(view: ViewProblem, edges: Edges, embedding: Embedding, check: Chec
     return spread * (1.0 - with_one_fragment)
 
 
-def _view_terms(view: ViewProblem, layer: Layer, spread: Costs) -> NDArray[np.float64]:
-    """tr(L S), alpha ||L||_F^2 and beta tr(Q'LQ) of one view; `spread` holds ||q_i - q_j||^2."""
+def _view_terms(view: ViewProblem, layer: Layer, embedding: Embedding) -> NDArray[np.float64]:
+    """tr(L S), alpha ||L||_F^2 and beta tr(Q'LQ) of one view."""
     smoothness = view.edges.inner(view.distances, layer.adjacency)
-    return np.array([smoothness, view.alpha * squared_norm(layer.adjacency), _coupling(view, layer, spread)])
+    return np.array([smoothness, view.alpha * squared_norm(layer.adjacency), _coupling(view, layer, embedding)])
 
 
-def _coupling(view: ViewProblem, layer: Layer, spread: Costs) -> float:
-    return view.beta * view.edges.inner(spread, layer.adjacency)
+def _coupling(view: ViewProblem, layer: Layer, embedding: Embedding) -> float:
+    """beta tr(Q'LQ): only the pairs that carry weight are measured."""
+    edges = PairList(layer.adjacency)
+    return view.beta * edges.inner(spread_of(view, edges, embedding), layer.adjacency)

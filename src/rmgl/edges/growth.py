@@ -1,0 +1,54 @@
+"""Pairs that are added to those of a store: only these are measured, and their costs put among the others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from rmgl.edges.interface import Costs, Edges, Vector
+from rmgl.edges.pair_list import PairList
+from rmgl.running.threads import InParts
+
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Growth:
+    """The entries of a symmetric pattern that an earlier pattern did not have."""
+
+    is_new: Mask
+    more: PairList
+    """The store of the new pairs alone."""
+
+    @classmethod
+    def of(cls, pattern: sparse.csr_array, is_new: Mask, in_parts: InParts) -> Growth:
+        """The growth of a pattern, given which of its entries are new."""
+        places = np.flatnonzero(is_new)
+        starts = np.searchsorted(places, pattern.indptr).astype(pattern.indptr.dtype)
+        alone = sparse.csr_array((np.ones(places.size, dtype=bool), pattern.indices[places], starts), shape=pattern.shape)
+        return cls(is_new, PairList(alone, in_parts))
+
+    def carried(self, costs: Vector, measure: Callable[[Edges], Costs]) -> Vector:
+        """Costs of the earlier pairs, and of the new ones as `measure` finds them, as costs of all."""
+        out = np.empty(self.is_new.size)
+        out[~self.is_new] = costs
+        out[self.is_new] = measure(self.more)
+        return out
+
+
+def joined(pattern: sparse.csr_array, added: sparse.csr_array) -> tuple[sparse.csr_array, Mask]:
+    """The union of two symmetric patterns, with sorted indices, and which of its entries the first one does not have."""
+    union = sparse.csr_array(marked(pattern, 1) + marked(added, 2))
+    union.sort_indices()
+    is_new: Mask = union.data == 2
+    found = union.indices.copy()  # SciPy leaves room for the entries of both
+    return sparse.csr_array((np.ones(found.size, dtype=bool), found, union.indptr), shape=union.shape), is_new
+
+
+def marked(pattern: sparse.csr_array, mark: int) -> sparse.csr_array:
+    """A pattern with the same small number in all its entries."""
+    return sparse.csr_array((np.full(pattern.nnz, mark, dtype=np.uint8), pattern.indices, pattern.indptr), shape=pattern.shape)
