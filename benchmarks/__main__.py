@@ -23,6 +23,8 @@ from benchmarks import (
     suite_robustness,
     suite_scale,
     suite_search,
+    suite_sparse,
+    suite_startup,
 )
 from benchmarks.judge import Settings
 from benchmarks.results import Results
@@ -56,6 +58,7 @@ def add_suite(name: str, suite: ModuleType, repeats: int, budget: float, timeout
 add_suite("layer", suite_layer, repeats=5, budget=20, timeout=600)
 add_suite("fit", suite_fit, repeats=5, budget=30, timeout=600)
 add_suite("proportion", suite_proportion, repeats=5, budget=0, timeout=600)
+add_suite("sparse", suite_sparse, repeats=3, budget=0, timeout=3600)
 add_suite("scale", suite_scale, repeats=1, budget=0, timeout=7200)
 add_suite("quality", suite_quality, repeats=10, budget=45, timeout=240)
 add_suite("complementary", suite_complementary, repeats=1, budget=0, timeout=240)
@@ -67,6 +70,7 @@ add_suite("known", suite_known, repeats=1, budget=0, timeout=600)
 add_suite("search", suite_search, repeats=3, budget=20, timeout=600)
 add_suite("distributed", suite_distributed, repeats=1, budget=0, timeout=7200)
 add_suite("eigen", suite_eigen, repeats=3, budget=20, timeout=600)
+add_suite("startup", suite_startup, repeats=5, budget=0, timeout=600)
 add_suite("kernels", suite_kernels, repeats=15, budget=0, timeout=600)
 
 
