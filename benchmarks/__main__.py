@@ -1,4 +1,4 @@
-"""python -m benchmarks environments | layer | fit | proportion | scale | quality | complementary | networks | known | ... | report"""
+"""python -m benchmarks environments | layer | fit | proportion | sparse | scale | quality | practice | search | ... | report"""
 
 from pathlib import Path
 from types import ModuleType
@@ -49,10 +49,11 @@ def add_suite(name: str, suite: ModuleType, repeats: int, budget: float, timeout
     @click.option("--repeats", type=int, default=repeats, show_default=True, help="Most timed calls, of which the median is reported.")
     @click.option("--threads", type=int, help="Threads each method may use: 2 if not given, 1 with --quick.")
     @click.option("--force", is_flag=True, help="Measure again what has been measured.")
-    def command(quick, only, datasets, output, timeout, repeats, threads, force) -> None:
+    @click.option("--current", is_flag=True, help="Measure again what was measured before the package was last changed.")
+    def command(quick, only, datasets, output, timeout, repeats, threads, force, current) -> None:
         output = output / "quick" if quick else output
         settings = Settings(1 if quick else repeats, budget, timeout, threads or (1 if quick else 2))
-        suite.run(Results(output / f"{name}.json", force), settings, quick, only, datasets)
+        suite.run(Results(output / f"{name}.json", force, current), settings, quick, only, datasets)
 
 
 add_suite("layer", suite_layer, repeats=5, budget=20, timeout=600)

@@ -7,6 +7,7 @@ from typing import Any
 from benchmarks import new_rows, scaling, sparse_views
 from benchmarks.limits import Limit, Rates, product_flops
 from benchmarks.proportions import Proportion, compare, median
+from benchmarks.reasons import REASONS
 from benchmarks.results import Row
 from benchmarks.solvers import OWN_SEARCH, OWN_SOLVER, eigen_limit
 from benchmarks.tables import GIB, commits, done, number, table
@@ -29,13 +30,15 @@ class Goal:
     limit: str = ""
     reached: str = ""
     rows: tuple[Row, ...] = ()
+    lacks: str = ""
+    """What has not been measured of it."""
 
     @property
     def verdict(self) -> str:
         if self.value is None:
             return "not measured"
-        if self.most is None:
-            return "measured"
+        if self.most is None or self.lacks:
+            return f"incomplete: {self.lacks}" if self.lacks else "measured"
         return "met" if self.value <= self.most else f"missed: {self.value / self.most:.2f} times the goal"
 
     def line(self) -> list[Any]:
@@ -52,7 +55,11 @@ def section(rows: Rows, rates: Rates) -> Iterable[str]:
         "commands are those of `python -m benchmarks`; the sections below have the rows."
     )
     head = ["goal", "command", "measured", "limit", "reached", "commit (rows)", "verdict"]
-    yield table(head, [goal.line() for goal in goals(rows, rates)])
+    found = list(goals(rows, rates))
+    yield table(head, [goal.line() for goal in found])
+    why = [f"- {goal.text}: {REASONS[goal.text]}" for goal in found if goal.verdict.startswith("missed") and goal.text in REASONS]
+    if why:
+        yield "Why goals are missed:\n\n" + "\n".join(why)
 
 
 def goals(rows: Rows, rates: Rates) -> Iterable[Goal]:
@@ -96,8 +103,9 @@ def proportion_goals(rows: list[Row], rates: Rates) -> Iterable[Goal]:
         worst = max(found, key=lambda one: one.ratio)
         chosen = found if name == "median" else [worst]
         ratio = median(one.ratio for one in chosen)
-        sets = f"{len(found)} of {N_SETS} sets" if name == "median" else worst.dataset
-        yield Goal(text, "proportion", most, ratio, f"{ratio:.2f} ({sets})", *shares(chosen, rates), told(chosen))
+        sets = f"{len(found)} sets" if name == "median" else worst.dataset
+        lacks = f"{len(found)} of {N_SETS} sets" if len(found) < N_SETS else ""
+        yield Goal(text, "proportion", most, ratio, f"{ratio:.2f} ({sets})", *shares(chosen, rates), told(chosen), lacks)
 
 
 def told(found: Iterable[Proportion]) -> tuple[Row, ...]:

@@ -10,7 +10,7 @@ from benchmarks.limits import Limit, Rates
 from benchmarks.results import Row
 from benchmarks.tables import done, failures, number, table
 
-OURS, THEIRS = "rmgl_fit_predict", "sklearn_spectral_table"
+OURS, THEIRS = "rmgl_defaults", "sklearn_spectral_table"
 
 
 @dataclass(frozen=True)

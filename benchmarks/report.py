@@ -75,7 +75,11 @@ def write_page(stored: Stored, output: Path, opening: list[str], sections: list[
         if suite in stored:
             rows = list(stored[suite]["rows"].values())
             found = list(section(rows, output / "images"))
-            parts += [*found, "State of the code, and rows measured with it: " + commits(rows) + "."] if found else []
+            parts += (
+                [*found, "State of the package (the last commit that changed it), and rows measured with it: " + commits(rows) + "."]
+                if found
+                else []
+            )
     page = output / name
     page.write_text("\n\n".join(parts) + "\n")
     return page

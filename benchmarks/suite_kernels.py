@@ -23,7 +23,7 @@ PRECISIONS = ("float32", "float64")
 
 
 def run(results: Results, settings: Settings, quick: bool = False, only: tuple[str, ...] = (), datasets: tuple[str, ...] = ()) -> None:
-    n_dense, n_listed, width = (1000, 5000, 500) if quick else (20_000, 1_000_000, 4000)
+    n_dense, n_listed, width = (1000, 5000, 500) if quick else (20_000, 1_000_000, 3000)
     for n_threads in range(1, settings.n_threads + 1):
         for precision in PRECISIONS:
             names = {"kernel": f"GEMM {precision}", "n": width, "n_threads": n_threads}

@@ -30,7 +30,8 @@ def run(results: Results, settings: Settings, quick: bool = False, only: tuple[s
 
 def take_turns(results: Results, settings: Settings, raw: Prepared, only: tuple[str, ...] = ()) -> None:
     """Both methods on one data set, one call in a fresh process each time."""
-    methods = [method for method in find_methods("proportion", (OURS, THEIRS)) if not only or method.name in only]
+    methods = [*find_methods("fit", (OURS,)), *find_methods("proportion", (THEIRS,))]
+    methods = [method for method in methods if not only or method.name in only]
     alone = replace(settings, repeats=1, n_threads=1)
     table = side_by_side(results.path.parent, raw)
     for turn in range(settings.repeats):

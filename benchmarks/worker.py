@@ -43,7 +43,7 @@ def run(job):
         answers, seconds = timed(call, views, job["repeats"], job["budget"], job.get("seeds"))
     used = {"before": before, "peak": memory("VmHWM"), "sampled": sampler.peak}
     extra, arrays = split(answers[-1])
-    extra["later"] = {name: elapsed(work) for name, work in extra.pop("later", {}).items()}
+    extra["later"] = {name: elapsed(work, extra) for name, work in extra.pop("later", {}).items()}
     if job.get("seeds"):
         arrays["labels"] = np.stack([arrays["labels"] if answer is answers[-1] else split(answer)[1]["labels"] for answer in answers])
     result = {
@@ -101,10 +101,13 @@ def warm_up(call, views, n_rows):
     return f"{len(rows)} rows"
 
 
-def elapsed(work):
+def elapsed(work, extra):
+    """Seconds of further work, whose fields are added to `extra`."""
     start = time.perf_counter()
-    work()
-    return time.perf_counter() - start
+    fields = work()
+    seconds = time.perf_counter() - start
+    extra.update(fields)
+    return seconds
 
 
 def timed(call, views, repeats, budget, seeds=None):
@@ -123,7 +126,7 @@ def timed(call, views, repeats, budget, seeds=None):
 def split(answer):
     """A method's answer as what fits into JSON and arrays: labels; or a dict of labels, u, W or what was found, and any further fields.
 
-    The field `later` holds functions by name, whose seconds are taken after the timed calls.
+    The field `later` holds functions by name, which are called and timed after all else; they return further fields.
     """
     answer = answer if isinstance(answer, dict) else {"labels": answer}
     arrays = {name: np.asarray(answer.pop(name)) for name in ("labels", "u", "found") if name in answer}

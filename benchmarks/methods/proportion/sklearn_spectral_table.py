@@ -1,7 +1,7 @@
 """scikit-learn's SpectralClustering of nearest neighbors at its defaults, on one table that is scaled already."""
 
 ENVIRONMENT = "main"
-WARM_UP_ROWS = 5000  # as for RMGL
+WARM_UP_ROWS = None  # all, as for RMGL
 
 
 def cluster(views, n_clusters, seed, n_threads):

@@ -10,10 +10,11 @@ MOST_ROWS_OF_REPORT = 200_000
 
 
 def cluster(views, n_clusters, seed, n_threads):
+    from fitted import trust
     from traced import fit
 
     from rmgl import RMGL
 
     model = RMGL(n_clusters, random_state=seed, n_jobs=n_threads)
-    later = {"report": lambda: model.report_} if len(views[0]) <= MOST_ROWS_OF_REPORT else {}
+    later = {"report": lambda: trust(model)} if len(views[0]) <= MOST_ROWS_OF_REPORT else {}
     return {**fit(model, views), "later": later}

@@ -1,4 +1,4 @@
-"""What is recorded of a fitted RMGL, beside its labels: stages, passes over candidate edges, rounds, and the seconds of its report."""
+"""What is recorded of a fitted RMGL, beside its labels: stages, passes over candidate edges, rounds, and its report."""
 
 
 def answer(model):
@@ -8,5 +8,9 @@ def answer(model):
         "n_passes": float(sum(layer.n_passes for layer in model.layers_)),
         "edges_per_node": [2 * layer.n_edges / layer.n_nodes for layer in model.layers_],
         "stages": model.seconds_,
-        "later": {"report": lambda: model.report_},
+        "later": {"report": lambda: trust(model)},
     }
+
+
+def trust(model):
+    return {"trust": model.report_.trust.word, "reasons": model.report_.trust.reasons}
