@@ -87,7 +87,8 @@ def new_rows(draw: int, every: int, settings: Settings) -> Row:
 
 def many_new_rows(n_fitted: int, n_new: int, given: bool, settings: Settings) -> Row:
     """Seconds of the first call of `predict`, and of further ones, by a model that has just been fitted."""
-    model_of(mixture(WARM_UP).views, given, settings).predict(mixture(WARM_UP, seed=1).views)
+    few = min(WARM_UP, n_fitted // 4)
+    model_of(mixture(few).views, given, settings).predict(mixture(few, seed=1).views)
     data = mixture(n_fitted + n_new)
     fitted, new = ({name: X[part] for name, X in data.views.items()} for part in (slice(n_fitted), slice(n_fitted, None)))
     began = perf_counter()
