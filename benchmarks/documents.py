@@ -11,7 +11,7 @@ DRAWS = 110
 """Words drawn for a document, about 100 of which are different."""
 OWN_WORDS = 2000
 """Words of which a topic has more than others."""
-OWN_SHARE = 0.3
+OWN_SHARE = 0.25
 """Share of a document's words that are drawn from those of its topic; all others are drawn from all words."""
 FLATTENED = 10
 """The word of rank r is drawn in proportion to 1 / (r + FLATTENED)."""

@@ -92,7 +92,7 @@ def test_sparse_views_stay_sparse(measured):
     ours, theirs = rows(measured, "sparse").values()
     assert ours["status"] == theirs["status"] == "ok"
     assert ours["n_threads"] == theirs["n_threads"] == 1
-    assert min(ours["nmi"], theirs["nmi"]) > 0.8
+    assert min(ours["nmi"], theirs["nmi"]) > 0.7
     assert 90 < ours["input_bytes"] / 12 / 500 / 2 < 110  # words of a document
     assert ours["memory"]["sampled"] - ours["memory"]["before"] < 500 * 100_000 * 8  # of a dense table
 
