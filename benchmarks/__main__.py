@@ -1,4 +1,4 @@
-"""python -m benchmarks environments | layer | fit | proportion | scale | quality | complementary | networks | known | ... | report"""
+"""python -m benchmarks environments | layer | fit | proportion | sparse | scale | quality | practice | search | ... | report"""
 
 from pathlib import Path
 from types import ModuleType
@@ -23,6 +23,8 @@ from benchmarks import (
     suite_robustness,
     suite_scale,
     suite_search,
+    suite_sparse,
+    suite_startup,
 )
 from benchmarks.judge import Settings
 from benchmarks.results import Results
@@ -47,15 +49,17 @@ def add_suite(name: str, suite: ModuleType, repeats: int, budget: float, timeout
     @click.option("--repeats", type=int, default=repeats, show_default=True, help="Most timed calls, of which the median is reported.")
     @click.option("--threads", type=int, help="Threads each method may use: 2 if not given, 1 with --quick.")
     @click.option("--force", is_flag=True, help="Measure again what has been measured.")
-    def command(quick, only, datasets, output, timeout, repeats, threads, force) -> None:
+    @click.option("--current", is_flag=True, help="Measure again what was measured before the package was last changed.")
+    def command(quick, only, datasets, output, timeout, repeats, threads, force, current) -> None:
         output = output / "quick" if quick else output
         settings = Settings(1 if quick else repeats, budget, timeout, threads or (1 if quick else 2))
-        suite.run(Results(output / f"{name}.json", force), settings, quick, only, datasets)
+        suite.run(Results(output / f"{name}.json", force, current), settings, quick, only, datasets)
 
 
 add_suite("layer", suite_layer, repeats=5, budget=20, timeout=600)
 add_suite("fit", suite_fit, repeats=5, budget=30, timeout=600)
 add_suite("proportion", suite_proportion, repeats=5, budget=0, timeout=600)
+add_suite("sparse", suite_sparse, repeats=3, budget=0, timeout=3600)
 add_suite("scale", suite_scale, repeats=1, budget=0, timeout=7200)
 add_suite("quality", suite_quality, repeats=10, budget=45, timeout=240)
 add_suite("complementary", suite_complementary, repeats=1, budget=0, timeout=240)
@@ -67,6 +71,7 @@ add_suite("known", suite_known, repeats=1, budget=0, timeout=600)
 add_suite("search", suite_search, repeats=3, budget=20, timeout=600)
 add_suite("distributed", suite_distributed, repeats=1, budget=0, timeout=7200)
 add_suite("eigen", suite_eigen, repeats=3, budget=20, timeout=600)
+add_suite("startup", suite_startup, repeats=5, budget=0, timeout=600)
 add_suite("kernels", suite_kernels, repeats=15, budget=0, timeout=600)
 
 

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks import ROOT
 from benchmarks.environments import interpreter
 from benchmarks.methods import Method
 
@@ -33,6 +34,8 @@ class Settings:
     timeout: float = 600.0
     """Seconds a process may take, with imports and warm-up."""
     n_threads: int = 2
+    warm_up_rows: int | None = None
+    """Rows of the call that is not timed, in place of those a method asks for."""
 
 
 @dataclass(frozen=True)
@@ -54,20 +57,26 @@ def judge(method: Method, data: Path, arguments: dict[str, Any], settings: Setti
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         job = {"method": str(method.path), "data": str(data.resolve()), "arguments": arguments}
-        job |= {"repeats": settings.repeats, "budget": settings.budget, "seeds": seeds}
+        job |= {"repeats": settings.repeats, "budget": settings.budget, "seeds": seeds, "warm_up_rows": settings.warm_up_rows}
         (folder / "job.json").write_text(json.dumps(job))
-        failure = start(interpreter(method.environment), folder, settings)
+        failure = start(method.environment, folder, settings)
         verdict = Verdict({"status": failure}) if failure else read(folder)
     return Verdict({**verdict.row, "n_threads": settings.n_threads}, verdict.arrays)
 
 
-def start(python: Path, folder: Path, settings: Settings) -> str | None:
-    """Run the worker to its end; says what went wrong."""
-    environment = os.environ | {name: str(settings.n_threads) for name in THREADS}
+def surroundings(n_threads: int, own: bool = True) -> dict[str, str]:
+    """The environment variables of a process; `own`: it imports the package of this checkout, whatever is installed."""
+    found = os.environ | {name: str(n_threads) for name in THREADS}
+    found.pop("PYTHONPATH", None)
+    return found | ({"PYTHONPATH": str(ROOT / "src")} if own else {})
+
+
+def start(name: str, folder: Path, settings: Settings) -> str | None:
+    """Run the worker to its end in the environment of that name; says what went wrong."""
+    variables = surroundings(settings.n_threads, own=name == "main")
+    command = [interpreter(name), "-P", WORKER, folder]
     with (folder / "log").open("w") as log:
-        process = subprocess.Popen(
-            [python, "-P", WORKER, folder], env=environment, stdout=log, stderr=log, start_new_session=True, cwd=folder
-        )
+        process = subprocess.Popen(command, env=variables, stdout=log, stderr=log, start_new_session=True, cwd=folder)
         try:
             code = process.wait(settings.timeout)
         except subprocess.TimeoutExpired:

@@ -1,12 +1,18 @@
-"""Data sets as files that workers read: scaled views `view_0 ...` and the classes `target`, kept in the folder `data` of the results."""
+"""Data sets as files that workers read: scaled views `view_0 ...` and the classes `target`, kept in the folder `data` of the results.
+
+A sparse view is kept as the parts of its rows (see `worker.read_views`).
+"""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from benchmarks.datasets import Dataset, load
+from benchmarks.worker import read_views
 
 
 @dataclass(frozen=True)
@@ -23,10 +29,15 @@ class Prepared:
     def n_clusters(self) -> int:
         return len(np.unique(self.target))
 
+    def views(self) -> list[Any]:
+        """All views: arrays, or sparse rows."""
+        found: list[Any] = read_views(self.path)
+        return found
+
     def view(self) -> NDArray:
         """The view of a file that holds only one."""
-        with np.load(self.path) as stored:
-            return stored["view_0"]
+        (view,) = self.views()
+        return view
 
 
 def prepare(folder: Path, name: str, n_rows: int | None = None, view: str | None = None, raw: bool = False) -> Prepared | None:
@@ -59,5 +70,13 @@ def keep(folder: Path, name: str, data: Dataset) -> Prepared:
 def store(path: Path, data: Dataset) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name("partial.npz")
-    np.savez(partial, target=data.target, **{f"view_{m}": X for m, X in enumerate(data.views.values())})
+    views = [parts(f"view_{m}", X) for m, X in enumerate(data.views.values())]
+    np.savez(partial, target=data.target, **{name: array for view in views for name, array in view.items()})
     partial.replace(path)
+
+
+def parts(name: str, X: Any) -> dict[str, Any]:
+    """A view as arrays by name."""
+    if not sparse.issparse(X):
+        return {name: X}
+    return {f"{name}.{part}": np.asarray(getattr(X, part)) for part in ("data", "indices", "indptr", "shape")}

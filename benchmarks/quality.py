@@ -184,11 +184,6 @@ def practice_section(rows: list[Row], output: Path) -> Iterable[str]:
             f"{mean['nmi']:.3f}, and {mean['half']:.3f} where each of them has three of the six views. The fitted rows, given again, get "
             f"their own label in {mean['agreement']:.2%}."
         )
-    for row in (row for row in rows if row["what"] == "many new rows"):
-        yield (
-            f"{row['n_new']:,} new rows of the mixture, labeled by a model of {row['n_fitted']:,}: {row['seconds']:.1f} s (the fit: "
-            f"{row['fit_seconds']:.0f} s), NMI {row['nmi']:.3f} (the fit: {row['fitted']:.3f})."
-        )
 
 
 def cells_section(rows: list[Row], output: Path) -> Iterable[str]:

@@ -1,22 +1,24 @@
 """Tables in Markdown and pictures from the results there are; what has not been measured is left out."""
 
 import json
-from collections import Counter
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchmarks import figures, forecast, proportions, quality
+from benchmarks import figures, forecast, goals, machine, new_rows, proportions, quality, scaling, solvers, sparse_views
+from benchmarks.limits import Rates
 from benchmarks.results import Row
-from benchmarks.tables import GIB, done, entry, gib, mark, number, table
+from benchmarks.tables import commits, done, entry, failures, gib, mark, number, table
 
 INTRODUCTION = """# Performance
 
-What `python -m benchmarks layer`, `fit`, `proportion`, `scale`, `search`, `distributed`, `eigen` and `kernels` measured, written by
-`python -m benchmarks report --output docs`; how it is measured is in [benchmarks/README.md](../benchmarks/README.md). Seconds are those
-of one machine: ratios within a table are the result. Rows are shown as they came out, also where another method is quicker or better."""
+What `python -m benchmarks layer`, `fit`, `proportion`, `sparse`, `scale`, `search`, `distributed`, `eigen`, `practice`, `startup` and
+`kernels` measured, written by `python -m benchmarks report --output docs`; how it is measured is in
+[benchmarks/README.md](../benchmarks/README.md). Seconds are those of one machine: ratios within a table are the result. Rows are shown as
+they came out, also where another method is quicker or better."""
 
 
 QUALITY = """# Quality
@@ -26,45 +28,58 @@ What `python -m benchmarks quality`, `complementary`, `robustness`, `practice`, 
 How the defaults of RMGL came about is in [defaults.md](defaults.md)."""
 
 Section = Callable[[list[Row], Path], Iterable[str]]
+Stored = dict[str, dict[str, Any]]
+"""The content of the result files by suite."""
 
 
 def write(results: Path, output: Path) -> Path:
     """Write `performance.md`, `quality.md` and their pictures into `output`; returns the path of the first."""
     (output / "images").mkdir(parents=True, exist_ok=True)
-    sections: dict[str, Section] = {
-        "layer": layer_section,
-        "fit": fit_section,
-        "proportion": proportions.section,
-        "scale": scale_section,
-        "search": search_section,
-        "distributed": forecast.section,
-        "eigen": eigen_section,
-        "kernels": kernel_section,
-    }
-    if (results / "quality.json").exists():
-        about_quality: dict[str, Section] = {
-            "quality": quality.section,
-            "complementary": quality.complementary_section,
-            "robustness": quality.robustness_section,
-            "practice": quality.practice_section,
-            "cells": quality.cells_section,
-            "networks": quality.networks_section,
-            "known": quality.known_section,
-        }
-        write_page(results, output, QUALITY, about_quality, "quality.md")
-    return write_page(results, output, INTRODUCTION, sections, "performance.md")
+    stored = {path.stem: json.loads(path.read_text()) for path in sorted(results.glob("*.json"))}
+    rows = {suite: list(content["rows"].values()) for suite, content in stored.items()}
+    rates = Rates.of(rows.get("kernels", []))
+    sections: list[tuple[str, Section]] = [
+        ("kernels", machine.section),
+        ("layer", layer_section),
+        ("fit", fit_section),
+        ("proportion", partial(proportions.section, rates=rates)),
+        ("sparse", partial(sparse_views.section, rates=rates)),
+        ("scale", partial(scaling.section, rates=rates)),
+        ("search", partial(solvers.search_section, rates=rates)),
+        ("distributed", forecast.section),
+        ("eigen", partial(solvers.eigen_section, rates=rates)),
+        ("practice", partial(new_rows.section, rates=rates)),
+        ("startup", machine.startup_section),
+        ("kernels", machine.passes_section),
+    ]
+    if "quality" in stored:
+        about_quality: list[tuple[str, Section]] = [
+            ("quality", quality.section),
+            ("complementary", quality.complementary_section),
+            ("robustness", quality.robustness_section),
+            ("practice", quality.practice_section),
+            ("cells", quality.cells_section),
+            ("networks", quality.networks_section),
+            ("known", quality.known_section),
+        ]
+        write_page(stored, output, [QUALITY], about_quality, "quality.md")
+    return write_page(stored, output, [INTRODUCTION, *goals.section(rows, rates)], sections, "performance.md")
 
 
-def write_page(results: Path, output: Path, introduction: str, sections: dict[str, Section], name: str) -> Path:
+def write_page(stored: Stored, output: Path, opening: list[str], sections: list[tuple[str, Section]], name: str) -> Path:
     """One page with the sections for which there are results."""
-    parts: list[str] = [introduction]
-    for suite, section in sections.items():
-        path = results / f"{suite}.json"
-        if path.exists():
-            stored = json.loads(path.read_text())
-            parts += [machine_line(stored["machine"])] if len(parts) == 1 else []
-            parts += section(list(stored["rows"].values()), output / "images")
-            parts.append(commit_line(list(stored["rows"].values())))
+    parts = list(opening)
+    machines = [stored[suite]["machine"] for suite, _ in sections if suite in stored]
+    parts[1:1] = [machine_line(machines[0])] if machines else []
+    for suite, section in sections:
+        if suite in stored:
+            rows = list(stored[suite]["rows"].values())
+            found = list(section(rows, output / "images"))
+            parts += (
+                [*found, "State of the package (the last commit that changed it), and rows measured with it: " + commits(rows) + "."]
+                if found
+                else []
+            )
     page = output / name
     page.write_text("\n\n".join(parts) + "\n")
     return page
@@ -73,12 +88,6 @@ def write_page(results: Path, output: Path, introduction: str, sections: dict[st
 def machine_line(machine: dict[str, Any]) -> str:
     versions = ", ".join(f"{name} {version}" for name, version in machine["versions"].items())
     return f"Measured on {machine['cpu']}, {machine['cores']} cores, {machine['memory_gib']} GiB; Python {machine['python']}, {versions}."
-
-
-def commit_line(rows: list[Row]) -> str:
-    """Rows that were not measured with one state of the code are not of one run: say so."""
-    counts = Counter((row.get("commit") or "not noted").removesuffix("-dirty") for row in rows)
-    return "State of the code, and rows measured with it: " + ", ".join(f"{commit} ({n})" for commit, n in counts.items()) + "."
 
 
 def layer_section(rows: list[Row], output: Path) -> Iterable[str]:
@@ -181,9 +190,7 @@ def fit_section(rows: list[Row], output: Path) -> Iterable[str]:
         yield f"{title} on every data set:"
         lines = [[m, *(entry(by_name.get((d, m)), field, form) for d in datasets)] for m in methods]
         yield table(["method", *datasets], lines)
-    failures = [f"- {row['method']} on {row['dataset']}: {row['status']}" for row in rows if not done(row)]
-    if failures:
-        yield "What did not run:\n\n" + "\n".join(failures)
+    yield from failures(rows)
 
 
 def one_dataset(by_name: dict[tuple, Row], dataset: str) -> str:
@@ -196,122 +203,3 @@ def one_dataset(by_name: dict[tuple, Row], dataset: str) -> str:
         lines.append([row["method"], number(row["seconds"]), *ratios, gib(row), *scores, row["n_found"]])
     head = ["method", "seconds", *(f"/ {m}" for m in reference), "peak GiB", "NMI", "accuracy", "ARI", "clusters"]
     return table(head, lines)
-
-
-def scale_section(rows: list[Row], output: Path) -> Iterable[str]:
-    yield "## Scale"
-    yield (
-        "`RMGL(n_clusters=K).fit(views)` on two views of a Gaussian mixture (16 and 32 dimensions, 20 classes, two pairs of which look the "
-        "same in either view) and of MNIST (pixels and histograms of oriented gradients). *Neighbors* is the exact search for candidate "
-        "edges, quadratic in N by nature, and everything it took to certify them; layers are those over all pairs where it says "
-        "certified. Memory is the most the process held in each stage; there, widening and the first embedding count as layers."
-    )
-    for name in dict.fromkeys(row["data"] for row in rows):
-        chosen = sorted((row for row in rows if row["data"] == name and done(row)), key=lambda row: row["n"])
-        if chosen:
-            yield f"### {name}"
-            yield scale_table(chosen)
-            yield certificate_table(chosen)
-    figures.scale([row for row in rows if done(row)], output / "performance_scale.png")
-    yield "![Seconds by stage against N](images/performance_scale.png)"
-
-
-def scale_table(rows: list[Row]) -> str:
-    stages = list(rows[-1]["extra"]["stages"])
-    lines = []
-    for row in rows:
-        times = [number(row["extra"]["stages"].get(stage)) for stage in stages]
-        memory = [f"{row['extra']['memory_by_stage'].get(stage, 0) / GIB:.2f}" for stage in stages]
-        lines.append([f"{row['n']:,}", number(row["seconds"]), *times, gib(row), *memory])
-    lines.append(["slope", *(figures.slope_text(rows, name) for name in ("all", *stages)), *[""] * (1 + len(stages))])
-    text = table(["N", "seconds", *stages, "peak GiB", *stages], lines)
-    return text + f"\n\nSlope of everything after the neighbor search: {figures.slope_text(rows, 'after neighbors')}."
-
-
-def certificate_table(rows: list[Row]) -> str:
-    lines = []
-    for row in rows:
-        layers = row["extra"]["layers"]
-        lines.append(
-            [
-                f"{row['n']:,}",
-                ", ".join(layer["candidates"] for layer in layers),
-                f"{max(layer['kkt_residual'] for layer in layers):.0e}",
-                f"{max(layer['gap'] for layer in layers):.0e}",
-                ", ".join(f"{layer['edges_per_node']:.1f}" for layer in layers),
-                row["extra"]["n_iter"],
-                f"{row['extra']['eigen_residual']:.0e}",
-                f"{row['nmi']:.3f}",
-            ]
-        )
-    head = ["N", "layers", "largest KKT residual", "largest gap", "edges a node", "rounds", "eigen-residual", "NMI"]
-    return table(head, lines)
-
-
-def search_section(rows: list[Row], output: Path) -> Iterable[str]:
-    yield "## Exact neighbors"
-    yield (
-        "The 30 nearest neighbors of every row of a view of the mixture, and the share of them, for a sample of rows, that are right. The "
-        "search of this package uses one thread, because views are searched side by side; the others use as many as they are given."
-    )
-    places = list(dict.fromkeys((row["n"], row["view"]) for row in rows))
-    cells = {((row["n"], row["view"]), row["method"]): row for row in rows}
-    dimensions = {(row["n"], row["view"]): row["dimension"] for row in rows if done(row)}
-
-    def cell(place: tuple[int, str], method: str) -> str:
-        row = cells.get((place, method))
-        return f"{number(row['seconds'])} s, {row['recall']:.4f}" if row and done(row) else mark(row)
-
-    methods = dict.fromkeys(row["method"] for row in rows)
-    head = [f"N = {n:,}, D = {dimensions.get((n, view), '?')}" for n, view in places]
-    yield table(["search", *head], [[method, *(cell(place, method) for place in places)] for method in methods])
-
-
-def eigen_section(rows: list[Row], output: Path) -> Iterable[str]:
-    yield "## Eigenvectors"
-    yield (
-        "The K smallest eigenvectors of the graph a fit ends with, from a cold start: seconds, and the largest residual relative to the "
-        "bound 2 max d of the spectrum. `rmgl_filtered` is the iteration on blocks of vectors that versions before 0.2 used."
-    )
-    graphs = list(dict.fromkeys(row["graph"] for row in rows))
-    cells = {(row["graph"], row["method"]): row for row in rows}
-
-    def cell(graph: str, method: str) -> str:
-        row = cells.get((graph, method))
-        return f"{number(row['seconds'])} s, {row['residual']:.0e}" if row and done(row) else mark(row)
-
-    sizes = {row["graph"]: f"{row['graph']}: {row['n']:,} nodes, {row['edges']:,} edges, K = {row['k']}" for row in rows if done(row)}
-    methods = dict.fromkeys(row["method"] for row in rows)
-    lines = [[method, *(cell(graph, method) for graph in graphs)] for method in methods]
-    yield table(["solver", *(sizes.get(graph, graph) for graph in graphs)], lines)
-
-
-def kernel_section(rows: list[Row], output: Path) -> Iterable[str]:
-    yield "## Memory bandwidth"
-    yield (
-        "One pass over the candidate edges, against a compiled sum over an array of the same length: what the memory of the machine "
-        "delivers. Bytes counted are those of costs and indices, each read once."
-    )
-    passes = [row for row in rows if done(row) and "bytes" in row]
-    best = {row["n_threads"]: row["bytes_per_second"] for row in passes if row["kernel"].startswith("sum")}
-    lines = [
-        [
-            row["kernel"],
-            f"{row['n']:,}",
-            row["n_threads"],
-            f"{row['bytes'] / 1e6:,.0f}",
-            number(1e3 * row["seconds"]),
-            number(row["bytes_per_second"] / 1e9),
-            f"{row['bytes_per_second'] / best[row['n_threads']]:.0%}" if row["n_threads"] in best else "",
-        ]
-        for row in passes
-    ]
-    yield table(["pass", "nodes", "threads", "MB", "milliseconds", "GB/s", "of the sum's"], lines)
-    first = {row["kernel"].removeprefix("first fit, "): row["seconds"] for row in rows if row["kernel"].startswith("first")}
-    if len(first) == 2:
-        cold, warm = first["no compiled code"], first["compiled code kept"]
-        yield "## The first call"
-        yield (
-            f"Two small fits, one over all pairs and one over lists of neighbors, take {cold:.0f} s on a machine where nothing has been "
-            f"compiled yet, and {warm:.1f} s in any later process: compiled loops are kept beside the package."
-        )

@@ -18,9 +18,11 @@ FINAL = ("ok", "timeout", "skipped")
 class Results:
     """Rows under keys, facts about the machine, and notes (values worth finding only once)."""
 
-    def __init__(self, path: Path, force: bool = False) -> None:
+    def __init__(self, path: Path, force: bool = False, current: bool = False) -> None:
+        """`force` measures everything again, `current` what was measured with another state of the package."""
         self.path = path
         self.force = force
+        self.current = current
         stored = json.loads(path.read_text()) if path.exists() else {}
         self.rows: dict[str, Row] = stored.get("rows", {})
         self.notes: dict[str, Any] = stored.get("notes", {})
@@ -29,6 +31,7 @@ class Results:
         """The row called by the values of `names`: as stored if it is final and not to be forced, else measured, stored and printed."""
         key = " ".join(str(value) for value in names.values())
         row = None if self.force else self.rows.get(key)
+        row = None if row and self.current and row.get("commit") != commit() else row
         if row is None or not row["status"].startswith(FINAL):
             row = self.rows[key] = {**names, **measure(), "commit": commit()}
             self.write()
@@ -70,9 +73,13 @@ def machine() -> dict[str, Any]:
 
 
 def commit() -> str | None:
-    """The state of the code a row was measured with."""
-    done = subprocess.run(["git", "describe", "--always", "--dirty"], cwd=ROOT, capture_output=True, text=True, check=False)
-    return done.stdout.strip() or None
+    """The state of the package that a row was measured with: the last commit that changed it, and whether it was changed since."""
+    last = _git("log", "-1", "--format=%h", "--", "src")
+    return last + ("+changes" if _git("status", "--porcelain", "--", "src") else "") if last else None
+
+
+def _git(*arguments: str) -> str:
+    return subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False).stdout.strip()
 
 
 def _line(path: str, start: str) -> str | None:

@@ -1,6 +1,7 @@
 """Smallest eigenvectors of a common graph: the eigen-solver of this package beside scipy's, from a cold start to a residual of 1e-8.
 
-The graphs are those RMGL ends with: the digits at the paper's parameters and at its defaults, and the mixture.
+The graphs are those RMGL ends with: the digits at the paper's parameters and at its defaults, and the mixture at the defaults.
+No solver starts from vectors that are nearly right: that of this package has no such start.
 """
 
 from functools import partial
@@ -11,6 +12,7 @@ from scipy import sparse
 
 from benchmarks.datasets import load
 from benchmarks.judge import Settings, judge
+from benchmarks.limits import ENTRY_BYTES
 from benchmarks.methods import Method, find_methods
 from benchmarks.prepared import Prepared
 from benchmarks.results import Results, Row
@@ -61,4 +63,13 @@ def measure(method: Method, data: Prepared, k: int, settings: Settings) -> Row:
     image = degrees[:, None] * Q - W @ Q
     values = np.einsum("nk,nk->k", Q, image)
     residual = float(np.linalg.norm(image - Q * values, axis=0).max() / (2 * degrees.max()))
-    return {"n": n, "edges": len(edges) // 2, "k": k, **verdict.row, "residual": residual, "trace": float(values.sum())}
+    once = min(ENTRY_BYTES * len(edges), 8 * n * n)  # what a product reads of the matrix, listed or as an array
+    return {
+        "n": n,
+        "edges": len(edges) // 2,
+        "k": k,
+        "product_bytes": once,
+        **verdict.row,
+        "residual": residual,
+        "trace": float(values.sum()),
+    }

@@ -1,14 +1,10 @@
-"""Bytes a pass over the candidate edges moves, against what the machine's memory can deliver; and what the first call costs.
+"""What the machine can do, and bytes that a pass over the candidate edges moves, against what the memory can deliver.
 
-The yardstick is a compiled sum over a long array. A pass over all pairs reads 8 bytes a pair; one over listed pairs reads 12 bytes an
-entry (cost and index); a product with the active ones among them reads 4 bytes (index) for every active entry. The number that each
-index fetches is not counted.
+The yardsticks are products of two square matrices (GEMM) and a compiled sum over a long array. A pass over all pairs reads 8 bytes a pair;
+one over listed pairs reads 12 bytes an entry (cost and index); a product with the active ones among them reads 4 bytes (index) for every
+active entry. The number that each index fetches is not counted.
 """
 
-import os
-import subprocess
-import sys
-import tempfile
 from collections.abc import Callable
 from functools import partial
 from time import perf_counter
@@ -16,34 +12,37 @@ from time import perf_counter
 import numpy as np
 from numba import njit
 from scipy import sparse
+from threadpoolctl import threadpool_limits
 
 from benchmarks.judge import Settings
 from benchmarks.results import Results, Row
 from rmgl.edges import AllPairs, PairList
 from rmgl.running.threads import Team, team_of
 
-FIRST_FIT = """
-import time
-import numpy as np
-from rmgl import RMGL
-began = time.perf_counter()
-X = np.random.default_rng(0).normal(size=(2000, 5))
-for candidates in ("all", 20):
-    RMGL(3, candidates=candidates, random_state=0).fit([X, X[:, :3]])
-print(time.perf_counter() - began)
-"""
+PRECISIONS = ("float32", "float64")
 
 
 def run(results: Results, settings: Settings, quick: bool = False, only: tuple[str, ...] = (), datasets: tuple[str, ...] = ()) -> None:
-    n_dense, n_listed = (1000, 5000) if quick else (20_000, 1_000_000)
+    n_dense, n_listed, width = (1000, 5000, 500) if quick else (20_000, 1_000_000, 3000)
     for n_threads in range(1, settings.n_threads + 1):
+        for precision in PRECISIONS:
+            names = {"kernel": f"GEMM {precision}", "n": width, "n_threads": n_threads}
+            results.add(partial(products, width, precision, n_threads, settings), **names)
         results.add(partial(yardstick, n_dense, n_threads, settings), kernel="sum of an array", n=n_dense, n_threads=n_threads)
         for name, n, measure in (("all pairs", n_dense, all_pairs), ("listed pairs", n_listed, listed_pairs)):
             for what in ("evaluate", "product"):
                 names = {"kernel": f"{name}, {what}", "n": n, "n_threads": n_threads}
                 results.add(partial(measure, n, what, n_threads, settings), **names)
-    for cache in () if quick else ("no compiled code", "compiled code kept"):
-        results.add(partial(first_fit, cache), kernel=f"first fit, {cache}", n=2000, n_threads=1)
+
+
+def products(n: int, precision: str, n_threads: int, settings: Settings) -> Row:
+    """GEMM of two square matrices; `n_threads` are those of BLAS."""
+    A, B = np.random.default_rng(0).random((2, n, n)).astype(precision)
+    out = np.empty_like(A)
+    with threadpool_limits(n_threads, "blas"):
+        row = timed(lambda: np.matmul(A, B, out=out), 3 * A.nbytes, settings)
+    flops = 2 * n**3
+    return {"status": "ok", "seconds": row["seconds"], "flops": flops, "flops_per_second": flops / row["seconds"]}
 
 
 def yardstick(n: int, n_threads: int, settings: Settings) -> Row:
@@ -95,15 +94,6 @@ def timed(call: Callable[[], object], n_bytes: int, settings: Settings) -> Row:
         seconds.append(perf_counter() - began)
     median = float(np.median(seconds))
     return {"status": "ok", "seconds": median, "bytes": n_bytes, "bytes_per_second": n_bytes / median}
-
-
-def first_fit(cache: str) -> Row:
-    """Two small fits, one over all pairs and one over lists, in a fresh process with an empty cache of compiled code or a filled one."""
-    with tempfile.TemporaryDirectory() as folder:
-        environment = os.environ | {"NUMBA_CACHE_DIR": folder}
-        for _ in range(1 if cache == "no compiled code" else 2):
-            done = subprocess.run([sys.executable, "-c", FIRST_FIT], env=environment, capture_output=True, text=True, check=True)
-    return {"status": "ok", "seconds": float(done.stdout)}
 
 
 @njit(nogil=True, fastmath=True)

@@ -1,5 +1,7 @@
 """How rows and numbers are written in tables."""
 
+from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
 from benchmarks.results import Row
@@ -26,6 +28,19 @@ def number(value: float | None) -> str:
 
 def gib(row: Row) -> str:
     return f"{row['memory']['peak'] / GIB:.2f}" if row["memory"]["peak"] else ""
+
+
+def commits(rows: Iterable[Row]) -> str:
+    """The states of the code that rows were measured with, and how many with each: rows of several are not of one run."""
+    counts = Counter((row.get("commit") or "not noted").removesuffix("-dirty") for row in rows)
+    return ", ".join(f"{commit} ({n})" for commit, n in counts.items())
+
+
+def failures(rows: Iterable[Row]) -> Iterable[str]:
+    """A list of what did not run, if there is any."""
+    found = [f"- {row['method']} on {row['dataset']}: {row['status']}" for row in rows if not done(row)]
+    if found:
+        yield "What did not run:\n\n" + "\n".join(found)
 
 
 def table(head: list[str], lines: list[list[Any]]) -> str:

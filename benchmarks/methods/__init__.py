@@ -34,6 +34,8 @@ class Method:
     """RAW: scales the views itself, so it gets them as they are."""
     ablation: bool
     """ABLATION: RMGL with one ingredient of its automatic choice switched off."""
+    largest: int | None = None
+    """LARGEST: the most rows, unless it is asked for by name."""
 
 
 def find_methods(folder: str, only: tuple[str, ...] = (), quick: bool = False) -> list[Method]:
@@ -50,4 +52,5 @@ def find_methods(folder: str, only: tuple[str, ...] = (), quick: bool = False) -
 def _read(path: Path) -> Method:
     module = load_method(path)
     constant = vars(module).get
-    return Method(path.stem, path, module.ENVIRONMENT, constant("DATASETS"), *(constant(name, False) for name in FLAGS))
+    flags = (constant(name, False) for name in FLAGS)
+    return Method(path.stem, path, module.ENVIRONMENT, constant("DATASETS"), *flags, constant("LARGEST"))

@@ -1,5 +1,6 @@
 """Data sets with networks: a view that is square holds the weights of one, all others hold features."""
 
+from fitted import trust
 from neighbor_graphs import neighbor_graphs
 from scipy import sparse
 
@@ -25,5 +26,4 @@ def fit_networks(views, n_clusters, seed, n_threads, learn):
 
     features, networks = split(views)
     model = RMGL(n_clusters, random_state=seed, n_jobs=n_threads).fit([*features, *(Network(A, learn=learn) for A in networks)])
-    trust = {"trust": model.report_.trust.word, "reasons": model.report_.trust.reasons}
-    return {"labels": model.labels_, "n_iter": model.n_iter_, "weights": model.view_weights_.tolist(), **trust}
+    return {"labels": model.labels_, "n_iter": model.n_iter_, "weights": model.view_weights_.tolist(), **trust(model)}

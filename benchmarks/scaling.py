@@ -1,0 +1,91 @@
+"""The section on seconds by stage, and memory, as N grows."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from benchmarks import figures
+from benchmarks.limits import Limit, Rates, product_flops
+from benchmarks.results import Row
+from benchmarks.tables import GIB, done, gib, number, table
+
+TITLES = {"rmgl_defaults": "at the defaults", "rmgl_scale": "with alpha and beta given"}
+
+
+def section(rows: list[Row], output: Path, rates: Rates) -> Iterable[str]:
+    yield "## Scale"
+    yield (
+        "`RMGL(n_clusters=K).fit(views)` with nothing else given, and with alpha for about 20 edges a node and a light coupling given, on "
+        "two views of a Gaussian mixture (16 and 32 dimensions, 20 classes, two pairs of which look the same in either view) and of MNIST "
+        "(pixels and histograms of oriented gradients). *Neighbors* is the exact search for candidate edges, quadratic in N by nature, "
+        "everything it took to certify them and, at the defaults, the choice of all parameters, with the consensus and the guide; layers "
+        "are those over all pairs where it says certified. Memory is the most the process held in each stage; there, widening and the "
+        "first embedding count as layers. The *limit* is the time of the products of all pairs of rows, once in each view and at the "
+        "defaults in the consensus, at the rate of GEMM in single precision; tiles that are ruled out as a whole can beat it."
+    )
+    chosen = [row for row in rows if done(row)]
+    for name, method in dict.fromkeys((row["data"], row["method"]) for row in chosen):
+        own = sorted((row for row in chosen if (row["data"], row["method"]) == (name, method)), key=lambda row: row["n"])
+        yield f"### {name}, {TITLES.get(method, method)}"
+        yield scale_table(own, rates)
+        yield from steps_table(own)
+        yield certificate_table(own)
+    figures.scale(pictured(chosen), output / "performance_scale.png")
+    yield "![Seconds by stage against N](images/performance_scale.png)"
+
+
+def pictured(rows: list[Row]) -> list[Row]:
+    """The rows of each data set at the defaults, or all others where there are none."""
+    at_defaults = {row["data"] for row in rows if row["method"] == "rmgl_defaults"}
+    return [row for row in rows if row["method"] == "rmgl_defaults" or row["data"] not in at_defaults]
+
+
+def scale_table(rows: list[Row], rates: Rates) -> str:
+    stages = list(rows[-1]["extra"]["stages"])
+    lines = []
+    for row in rows:
+        times = [number(row["extra"]["stages"].get(stage)) for stage in stages]
+        memory = [f"{row['extra']['memory_by_stage'].get(stage, 0) / GIB:.2f}" for stage in stages]
+        limit = limit_of(row, rates)
+        reached = [number(limit.seconds), limit.share(row["seconds"])] if limit else ["", ""]
+        lines.append([f"{row['n']:,}", number(row["seconds"]), *times, *reached, gib(row), *memory])
+    lines.append(["slope", *(figures.slope_text(rows, name) for name in ("all", *stages)), *[""] * (3 + len(stages))])
+    text = table(["N", "seconds", *stages, "limit, s", "reached", "peak GiB", *stages], lines)
+    return text + f"\n\nSlope of everything after the neighbor search: {figures.slope_text(rows, 'after neighbors')}."
+
+
+def limit_of(row: Row, rates: Rates) -> Limit | None:
+    """Products of all pairs in all searched spaces; None for rows from before their widths were noted."""
+    return rates.for_products(product_flops(row["n"], sum(row["widths"])), row["n_threads"]) if "widths" in row else None
+
+
+def steps_table(rows: list[Row]) -> Iterable[str]:
+    """Seconds of what comes before the alternation of layers and embedding, where it has steps."""
+    told = [row for row in rows if len(row["extra"].get("steps", {})) > 1]
+    names = list(dict.fromkeys(name for row in told for name in row["extra"]["steps"]))
+    lines = []
+    for row in told:
+        report = row["extra"].get("later", {}).get("report")
+        lines.append([f"{row['n']:,}", *(number(row["extra"]["steps"].get(name)) for name in names), number(report)])
+    if told:
+        yield "Seconds of the steps in their order, and of the report, which is not part of the fit:"
+        yield table(["N", *names, "report"], lines)
+
+
+def certificate_table(rows: list[Row]) -> str:
+    lines = []
+    for row in rows:
+        layers = row["extra"]["layers"]
+        lines.append(
+            [
+                f"{row['n']:,}",
+                ", ".join(layer["candidates"] for layer in layers),
+                f"{max(layer['kkt_residual'] for layer in layers):.0e}",
+                f"{max(layer['gap'] for layer in layers):.0e}",
+                ", ".join(f"{layer['edges_per_node']:.1f}" for layer in layers),
+                row["extra"]["n_iter"],
+                f"{row['extra']['eigen_residual']:.0e}",
+                f"{row['nmi']:.3f}",
+            ]
+        )
+    head = ["N", "layers", "largest KKT residual", "largest gap", "edges a node", "rounds", "eigen-residual", "NMI"]
+    return table(head, lines)

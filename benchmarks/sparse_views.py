@@ -1,0 +1,71 @@
+"""The section on sparse views: time in proportion to that of spectral clustering, and memory in proportion to the non-zeros."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from benchmarks.limits import ENTRY_BYTES, Limit, Rates
+from benchmarks.proportions import Proportion, compare, median
+from benchmarks.results import Row
+from benchmarks.tables import failures, number, table
+
+MIB = 1 << 20
+
+
+def section(rows: list[Row], output: Path, rates: Rates) -> Iterable[str]:
+    yield "## Sparse views"
+    yield (
+        "Documents of 20 topics in two views of 50,000 words each, about 100 of which a document has (a quarter of them drawn from the "
+        "words of its topic, all with Zipf-like frequencies); seconds to the labels at the defaults beside those of scikit-learn's "
+        "spectral clustering of both views in one sparse table, as in *Proportion*, with one thread. *More memory* is the most that the "
+        "process held during the call beyond what it held before, the views; the ratio is that to the bytes of the non-zeros and their "
+        f"indices. The *limit* is the time of reading, at the memory's bandwidth, the {ENTRY_BYTES} bytes of every non-zero that a "
+        "product of two rows multiplies, for all pairs."
+    )
+    found = compare(rows)
+    head = [
+        "documents",
+        "MB of non-zeros",
+        "labels, s",
+        "spectral clustering, s",
+        "ratio",
+        "report, s",
+        "more memory, MiB",
+        "times the input",
+    ]
+    head += ["spectral clustering's, MiB", "NMI", "NMI of spectral clustering", "limit, s", "reached", "processes each"]
+    yield table(head, [line(one, rates) for one in found])
+    yield from failures(rows)
+
+
+def line(one: Proportion, rates: Rates) -> list[object]:
+    limit, first = limit_of(one, rates), one.ours[0]
+    return [
+        f"{first['n']:,}",
+        f"{first['input_bytes'] / 1e6:.1f}",
+        number(one.seconds),
+        number(one.their_seconds),
+        f"{one.ratio:.2f}",
+        number(one.report_seconds),
+        f"{more_memory(one.ours) / MIB:,.0f}",
+        f"{times_input(one):.1f}",
+        f"{more_memory(one.theirs) / MIB:,.0f}",
+        f"{one.nmi:.3f}",
+        f"{one.their_nmi:.3f}",
+        number(limit.seconds),
+        limit.share(one.seconds),
+        one.processes,
+    ]
+
+
+def limit_of(one: Proportion, rates: Rates) -> Limit:
+    """Every pair of non-zeros in one column is two operations, and reads one of them again."""
+    return rates.for_reading(ENTRY_BYTES * one.ours[0]["least_flops"] / 2)
+
+
+def more_memory(rows: list[Row]) -> float:
+    """Bytes beyond those before the call, sampled during it."""
+    return median(row["memory"]["sampled"] - row["memory"]["before"] for row in rows)
+
+
+def times_input(one: Proportion) -> float:
+    return more_memory(one.ours) / one.ours[0]["input_bytes"]
