@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rmgl.edges.all_pairs import CANCELLATION, AllPairs
-from rmgl.edges.heaps import BYTES_PER_PAIR, Indices
+from rmgl.edges.heaps import BYTES_PER_PAIR, Ends, Indices
 from rmgl.edges.interface import Edges, Vector
 from rmgl.edges.pair_list import PairList
 from rmgl.running.memory import require_memory
@@ -108,7 +108,7 @@ class Blocks:
 
     def within(
         self, nodes: NDArray[np.intp], radii: Vector, scales: Vector | None = None, check: Check = lambda: None
-    ) -> tuple[Indices, Indices]:
+    ) -> tuple[Ends, Ends]:
         """All pairs of a node and another row with squared distance below s_i s_j (radii_i + radii_j); rounding may add a few pairs."""
         scales = np.ones(self.n_rows) if scales is None else scales
         radii = np.where(np.isfinite(radii), radii, 0.0)  # a node with an infinite radius has all its pairs already

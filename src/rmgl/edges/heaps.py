@@ -16,6 +16,8 @@ HALF_OF_LARGEST = float(np.finfo(np.float64).max) / 2
 BYTES_PER_PAIR = 60
 """Memory for one pair: both directions in a pattern, distances, costs, and temporary copies."""
 Indices = NDArray[np.int64]
+Ends = NDArray[np.integer[Any]]
+"""The first or the second rows of pairs."""
 Products = NDArray[np.floating[Any]]
 """Products of rows, in single or double precision."""
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rmgl.edges.axes import LEADING_ERROR, leading_columns
-from rmgl.edges.heaps import TILE, Heaps, Indices
+from rmgl.edges.heaps import TILE, Ends, Heaps, Indices
 from rmgl.edges.interface import Costs, Edges, Vector
 from rmgl.edges.tiles import Order, Tiles, rounding, squared_lengths
 from rmgl.running.threads import Check
@@ -70,7 +70,7 @@ class Rows:
 
     def within(
         self, nodes: NDArray[np.intp], radii: Vector, scales: Vector | None = None, check: Check = lambda: None
-    ) -> tuple[Indices, Indices]:
+    ) -> tuple[Ends, Ends]:
         """All pairs of a node and another row with squared distance below s_i s_j (radii_i + radii_j).
 
         A pair may occur in both orders, and rounding may add a few pairs. `scales` are the s_i (None: all are one).

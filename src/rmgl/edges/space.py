@@ -16,7 +16,7 @@ from scipy import sparse
 
 from rmgl.edges.all_pairs import CANCELLATION
 from rmgl.edges.gaps import Blocks, Gapped, Summed
-from rmgl.edges.heaps import Indices
+from rmgl.edges.heaps import Ends, Indices
 from rmgl.edges.interface import Costs, Edges, Vector
 from rmgl.edges.listed import Listed
 from rmgl.edges.pair_list import PairList
@@ -59,7 +59,7 @@ class Space(Protocol):
 class Searchable(Space, Protocol):
     """A space in which all pairs within given radii can be found."""
 
-    def within(self, nodes: NDArray[np.intp], radii: Vector, scales: Vector | None = None, check: Check = ...) -> tuple[Indices, Indices]:
+    def within(self, nodes: NDArray[np.intp], radii: Vector, scales: Vector | None = None, check: Check = ...) -> tuple[Ends, Ends]:
         """All pairs of a node and another point with squared distance below s_i s_j (radii_i + radii_j), in one order or both.
 
         Rounding may add a few pairs. `scales` are the s_i (None: all are one).

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from rmgl.edges.heaps import TILE, FoundPairs, Heaps, Indices, Products
+from rmgl.edges.heaps import TILE, Ends, FoundPairs, Heaps, Indices, Products
 from rmgl.edges.interface import Vector
 from rmgl.running.memory import require_memory
 from rmgl.running.threads import Check
@@ -173,7 +173,7 @@ class Tiles:
         found[order], last[order] = self.order[heaps.found], -2.0 * heaps.scores[:, 0]
         return found, distance_bound(last, squared_lengths(queries), self.loss), last
 
-    def within(self, nodes: NDArray[np.intp], radii: Vector, scales: Vector, check: Check) -> tuple[Indices, Indices]:
+    def within(self, nodes: NDArray[np.intp], radii: Vector, scales: Vector, check: Check) -> tuple[Ends, Ends]:
         """All pairs of a node and another row with squared distance below s_i s_j (radii_i + radii_j); rounding may add a few pairs."""
         radii = np.where(np.isfinite(radii), radii, 0.0)[self.order]  # a node with an infinite radius has all its pairs already
         reach = Reach(radii + 2 * self.loss * np.abs(radii), scales[self.order])

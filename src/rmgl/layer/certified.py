@@ -42,7 +42,7 @@ def solve_certified(
     """
     n_iter, n_passes, clock = 0, 0.0, Stopwatch()
     solve = find_solver(solver)
-    more = None if added is None else added(candidates.edges)
+    more: Costs = None if added is None else added(candidates.edges)
     while True:
         with clock("layers"):
             costs = candidates.distances if more is None else candidates.distances + more

@@ -185,7 +185,7 @@ def first_state(
         spent += [layer.seconds for layer in layers]
     with clock("embedding"):
         embedding = _embed(problems, layers, n_clusters, accuracy, team, fragments)
-        terms = team(lambda item, _: _view_terms(*item, embedding), list(zip(problems, layers, strict=True)))
+        terms = team(lambda item, _: _view_terms(item[0], item[1], embedding), list(zip(problems, layers, strict=True)))
         return State(problems, layers, embedding, np.array(terms))
 
 
@@ -233,7 +233,7 @@ def update_embedding(state: State, accuracy: Accuracy, team: Team, clock: Stopwa
     with clock("embedding"):
         embedding = _embed(state.problems, state.layers, n_clusters, accuracy, team, state.embedding.fragments)
         terms = state.terms.copy()  # the first two do not depend on the embedding
-        terms[:, 2] = team(lambda item, _: _coupling(*item, embedding), list(zip(state.problems, state.layers, strict=True)))
+        terms[:, 2] = team(lambda item, _: _coupling(item[0], item[1], embedding), list(zip(state.problems, state.layers, strict=True)))
         candidate = replace(state, embedding=embedding, terms=terms)
         if candidate.objective <= state.objective:
             return candidate
