@@ -1,9 +1,9 @@
 """Links between documents as networks, beside their words; and multiplex networks from the data that come with networkx.
 
 Words come first, then one symmetric matrix for each network. The links of webkb lead to other pages than its own, so its networks join
-pages by the number of pages that both link to. Links taken as features are all views as they are stored, with the diagonals of the matrices:
-without them, entities that are linked with nobody have a row of zeros. The karate club has two layers: who met, and who met in at least three places; the women of
-Davis met at the first and at the last seven events.
+pages by the number of pages that both link to. Links taken as features are all views as they are stored, diagonals included: without them,
+entities that are linked with nobody else have rows of zeros. The karate club has two layers: who met, and who met in at least three places;
+the women of Davis met at the first and at the last seven events.
 """
 
 from functools import partial
