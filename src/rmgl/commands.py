@@ -85,7 +85,7 @@ def views_in(
     """The views in the files, or their paths if workers of a cluster can read all of them in parts."""
     if not on_cluster or id_column is not None or not all(path.is_dir() or path.suffix in BY_WORKERS for path in inputs):
         lists = [read_edge_list(path) for path in networks]
-        views = read_views(inputs, id_column, align) if inputs else None
+        views = read_views(inputs, id_column, align, everyone=not lists) if inputs else None
         return with_networks(views, lists) if lists or views is None else views
     names = [path.stem for path in inputs]
     if len(set(names)) < len(names):
@@ -145,7 +145,7 @@ def predict_nodes(
     fitted_ids = list(range(len(fitted.labels_)) if fitted.index_ is None else fitted.index_)
     data: dict[str, Any] | Views
     if inputs:
-        new = read_views(inputs, id_column, "outer", least=0, encodings=encodings)
+        new = read_views(inputs, id_column, "outer", least=0, everyone=False, encodings=encodings)
         index, new_ids = new.index, list(range(new.n_rows) if new.index is None else new.index)
         lists = [without_head(edges, new_ids, fitted_ids) for edges in lists]
         edges_by_name = {edges.name: new_edges(edges, new_ids, fitted_ids) for edges in lists}

@@ -102,6 +102,20 @@ def test_a_line_of_any_column_names(files):
     assert read_edge_list(files / "numbers.csv").first == ["0", "1"]
 
 
+def test_an_entity_may_be_in_the_network_only(files):
+    table = pd.read_csv(files / "traits.csv")
+    table.loc[3, ["a", "b", "c"]] = np.nan
+    table.to_csv(files / "traits.csv", index=False)
+    options = ["-k", 2, "--id", "person", "--no-plots", "--no-report", "-o", files / "result"]
+    found = run("cluster", files / "traits.csv", *options, "--network", files / "friends.csv")
+    assert found.exit_code == 0, found.output
+    assert normalized_mutual_info_score(GROUP, labels_in(files / "result").label) == 1.0
+    (files / "few.csv").write_text("p0,p1\np1,p2\n")
+    found = run("cluster", files / "traits.csv", *options, "--force", "--network", files / "few.csv")
+    assert found.exit_code == 2
+    assert "row 'p3' is missing from every view" in found.output
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

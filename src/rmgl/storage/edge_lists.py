@@ -132,7 +132,7 @@ def with_networks(views: Views | None, lists: Sequence[EdgeList]) -> Views:
         raise ValueError(f"view names are file names without their suffix and must differ, but they are {names}: rename a file")
     if views is None:
         return Views.of(networks, index=index)
-    return views.beside(Views.of(networks, everyone=False))
+    return views.beside(Views.of(networks, everyone=False)).checked()
 
 
 def new_edges(edges: EdgeList, new_ids: Sequence[Any], fitted_ids: Sequence[Any]) -> sparse.csr_array:
