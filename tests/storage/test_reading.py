@@ -229,4 +229,7 @@ def test_inspect_says_what_files_are_taken_for(tmp_path, capsys):
     out = capsys.readouterr().out
     assert "note: looks like a network (square, symmetric, mostly zeros): if it is one, give its list of edges with --network" in out
     assert "missing: 1 rows have no value, so their entities are missing from this view" in out
+    (tmp_path / "ids.csv").write_text("id\na\nb\n")
+    assert run("inspect", tmp_path / "ids.csv", "--id", "id") == 0
+    assert "note: no column is left beside row ids and free text" in capsys.readouterr().out
     assert run("inspect", tmp_path / "none.csv") == 2

@@ -43,6 +43,8 @@ def inspect_file(path: Path, id_column: str | None) -> list[str]:
         lines += [f"    {line}" for line in describe(views, 0)]
         if views.recognized:
             notes.append("looks like a network (square, symmetric, mostly zeros): if it is one, give its list of edges with --network")
+    else:
+        notes.append("no column is left beside row ids and free text: it cannot be a view")
     if ids is not None and len(set(ids)) < len(ids):
         repeated = next(label for at, label in enumerate(ids) if label in ids[:at])
         notes.append(f"row id {repeated!r} occurs more than once: make row ids unique")

@@ -99,8 +99,9 @@ def check_view(
     Rows that are not `observed`, or are NaN in every column, are missing from the view. Columns of a table that are not numbers are
     encoded: by the given `encoding`, which was fitted to another table, or by a new one.
     """
-    if is_table(X) and not X.shape[1]:
-        raise ValueError(f"view {name!r} has no column: give a table with at least one, or leave the view out")
+    if getattr(X, "ndim", 0) == 2 and not X.shape[1]:
+        found = f"Found array with 0 feature(s) (shape={X.shape}) while a minimum of 1 is required"  # as scikit-learn says it
+        raise ValueError(f"view {name!r}: {found}: give at least one column, or leave the view out")
     X, encoding = _encoded(name, X, encoding)
     if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
         X = np.ma.filled(X.astype(np.float64), np.nan)
