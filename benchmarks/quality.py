@@ -220,8 +220,8 @@ def networks_section(rows: list[Row], output: Path) -> Iterable[str]:
     yield (
         "Words as a view and links as networks (`rmgl.Network`, also with `learn=True`), against links taken as features and words alone, "
         "all with RMGL's defaults; SC-ML and multiplex Leiden take the networks and the 15 nearest neighbors of the words. The networks of "
-        "webkb join pages by the pages that both link to. `karate` and `women` are multiplex networks from networkx's own data, without "
-        "features. NMI, one seed:"
+        "webkb join pages by the pages that both link to; links as features are all views as they are stored. `karate` and `women` are "
+        "multiplex networks from networkx's own data, without features. NMI, one seed:"
     )
     by_name = {(row["dataset"], row["method"]): row for row in rows}
     datasets, methods = (list(dict.fromkeys(row[name] for row in rows)) for name in ("dataset", "method"))
