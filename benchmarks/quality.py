@@ -191,15 +191,26 @@ def cells_section(rows: list[Row], output: Path) -> Iterable[str]:
     yield (
         "A share of the cells of every view removed at random; NMI, means over draws, their standard deviations and number. `rmgl` takes "
         "the views as they are: distances are estimated from the columns that two rows share. `mean` and `knn` fill each view first "
-        "(scikit-learn's `SimpleImputer` and `KNNImputer`), and `drop` leaves out the columns that lack a cell."
+        "(scikit-learn's `SimpleImputer` and `KNNImputer`), and `drop` leaves out the columns that lack a cell. "
+        "The last column is `rmgl` less `knn` on the same draws, with its standard error."
     )
-    methods = [m for m in dict.fromkeys(row["method"] for row in rows) if m != "complete"]
-    lines = []
-    for dataset, share in dict.fromkeys((row["dataset"], row["share"]) for row in rows if row["share"] > 0):
+    methods, lines = ("rmgl", "mean", "knn", "drop"), []
+    for dataset, share in sorted({(row["dataset"], row["share"]) for row in rows if row["share"] > 0}):
         complete = next((row["nmi"] for row in rows if row["dataset"] == dataset and row["method"] == "complete" and done(row)), np.nan)
         own = [row for row in rows if (row["dataset"], row["share"]) == (dataset, share)]
-        lines.append([dataset, f"{share:.0%}", f"{complete:.3f}", *(cell_of([row for row in own if row["method"] == m]) for m in methods)])
-    yield table(["data set", "removed", "complete", *methods], lines)
+        cells = [cell_of([row for row in own if row["method"] == m]) for m in methods]
+        lines.append([dataset, f"{share:.0%}", f"{complete:.3f}", *cells, difference(own, "rmgl", "knn")])
+    yield table(["data set", "removed", "complete", *methods, "rmgl - knn"], lines)
+
+
+def difference(rows: list[Row], first: str, second: str) -> str:
+    """The mean difference of two methods on the same draws, and its standard error if there are several."""
+    one, other = ({row["draw"]: row["nmi"] for row in rows if row["method"] == method and done(row)} for method in (first, second))
+    apart = [one[draw] - other[draw] for draw in one if draw in other]
+    if not apart:
+        return ""
+    error = f" ± {np.std(apart, ddof=1) / len(apart) ** 0.5:.3f}" if len(apart) > 1 else ""
+    return f"{np.mean(apart):+.3f}{error}"
 
 
 def cell_of(rows: list[Row]) -> str:
@@ -215,8 +226,8 @@ def networks_section(rows: list[Row], output: Path) -> Iterable[str]:
     yield (
         "Words as a view and links as networks (`rmgl.Network`, also with `learn=True`), against links taken as features and words alone, "
         "all with RMGL's defaults; SC-ML and multiplex Leiden take the networks and the 15 nearest neighbors of the words. The networks of "
-        "webkb join pages by the pages that both link to. `karate` and `women` are multiplex networks from networkx's own data, without "
-        "features. NMI, one seed:"
+        "webkb join pages by the pages that both link to; links as features are all views as they are stored. `karate` and `women` are "
+        "multiplex networks from networkx's own data, without features. NMI, one seed:"
     )
     by_name = {(row["dataset"], row["method"]): row for row in rows}
     datasets, methods = (list(dict.fromkeys(row[name] for row in rows)) for name in ("dataset", "method"))

@@ -1,8 +1,9 @@
 """Links between documents as networks, beside their words; and multiplex networks from the data that come with networkx.
 
 Words come first, then one symmetric matrix for each network. The links of webkb lead to other pages than its own, so its networks join
-pages by the number of pages that both link to. The karate club has two layers: who met, and who met in at least three places; the women of
-Davis met at the first and at the last seven events.
+pages by the number of pages that both link to. Links taken as features are all views as they are stored, diagonals included: without them,
+entities that are linked with nobody else have rows of zeros. The karate club has two layers: who met, and who met in at least three places;
+the women of Davis met at the first and at the last seven events.
 """
 
 from functools import partial
@@ -30,9 +31,11 @@ def run(results: Results, settings: Settings, quick: bool = False, only: tuple[s
         except (FileNotFoundError, ImportError) as error:
             print(f"{name} is left out: {error}")
             continue
-        stored = keep(results.path.parent, f"networks-{name}", data)
+        networks = keep(results.path.parent, f"networks-{name}", data)
+        features = networks if name in MULTIPLEX else keep(results.path.parent, f"{name}-raw", load(name))
         for method in methods:
             if name not in MULTIPLEX or method.name != "rmgl_words_alone":
+                stored = features if method.name == "rmgl_links_as_features" else networks
                 results.add(partial(measure, method, stored, settings), dataset=name, method=method.name)
 
 

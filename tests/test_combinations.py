@@ -151,3 +151,10 @@ def test_the_report_is_that_of_the_fit(rows):
     assert fitted.report_.n_rows == N
     with pytest.raises(NotFittedError):
         model().report_  # noqa: B018
+
+
+def test_new_rows_of_a_dask_table_with_categories(rows, mixed):
+    tables = pytest.importorskip("dask.dataframe")
+    fitted = model().fit({"t": mixed, "a": rows})
+    found = fitted.predict({"t": tables.from_pandas(mixed, npartitions=3)})
+    np.testing.assert_array_equal(found.compute(scheduler="synchronous"), fitted.predict({"t": mixed}))

@@ -23,7 +23,7 @@ from rmgl.estimators.rmgl import RMGL
 from rmgl.metrics import clustering_accuracy, normalized_mutual_info_score
 from rmgl.model.run import remove_checkpoint
 from rmgl.running.progress import stages
-from rmgl.storage.edge_lists import EdgeList, new_edges, read_edge_list, with_networks
+from rmgl.storage.edge_lists import EdgeList, new_edges, read_edge_list, with_networks, without_head
 from rmgl.storage.inspection import inspect_file
 from rmgl.storage.output import check_names, new_folder, write_predictions, write_results
 from rmgl.storage.readers import read_views
@@ -85,7 +85,7 @@ def views_in(
     """The views in the files, or their paths if workers of a cluster can read all of them in parts."""
     if not on_cluster or id_column is not None or not all(path.is_dir() or path.suffix in BY_WORKERS for path in inputs):
         lists = [read_edge_list(path) for path in networks]
-        views = read_views(inputs, id_column, align) if inputs else None
+        views = read_views(inputs, id_column, align, everyone=not lists) if inputs else None
         return with_networks(views, lists) if lists or views is None else views
     names = [path.stem for path in inputs]
     if len(set(names)) < len(names):
@@ -145,11 +145,13 @@ def predict_nodes(
     fitted_ids = list(range(len(fitted.labels_)) if fitted.index_ is None else fitted.index_)
     data: dict[str, Any] | Views
     if inputs:
-        new = read_views(inputs, id_column, "outer", least=0, encodings=encodings)
+        new = read_views(inputs, id_column, "outer", least=0, everyone=False, encodings=encodings)
         index, new_ids = new.index, list(range(new.n_rows) if new.index is None else new.index)
+        lists = [without_head(edges, new_ids, fitted_ids) for edges in lists]
         edges_by_name = {edges.name: new_edges(edges, new_ids, fitted_ids) for edges in lists}
         data = new.beside(Views(tuple(edges_by_name), tuple(edges_by_name.values())))
     else:
+        lists = [without_head(edges, edges.first[1:], fitted_ids) for edges in lists]
         index = np.array(list(dict.fromkeys(label for edges in lists for label in edges.first)), dtype=object)
         data = edges_by_name = {edges.name: new_edges(edges, list(index), fitted_ids) for edges in lists}
     check_names([*edges_by_name, *(new.names if inputs else ())], index)

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from rmgl import RMGL, from_anndata
+from rmgl import RMGL, Network, from_anndata
 from rmgl.baselines import SCGED
 from rmgl.edges.local_scaling import LocalScaling
 from rmgl.results.outliers import outlier_scores
@@ -47,7 +47,17 @@ ERRORS = {
     ),
     "masked": ([np.ma.masked_greater(A, 1)], {"missing": "error"}, r"view 'view_0' has NaN in \d+ entries of \d+ of 20 rows that hold"),
     "no rows": ([A, np.empty((0, 3))], {}, r"view 'view_1': Found array with 0 sample\(s\)"),
-    "no columns": ([A, np.empty((20, 0))], {}, r"view 'view_1': Found array with 0 feature\(s\)"),
+    "no columns": ([A, np.empty((20, 0))], {}, r"view 'view_1': Found array with 0 feature\(s\) .*: give at least one column"),
+    "table without columns": (
+        {"t": pd.DataFrame(index=range(20)), "a": A},
+        {},
+        r"view 't': Found array with 0 feature\(s\) .*: give at least one",
+    ),
+    "network of other entities": (
+        {"a": A, "n": Network(np.ones((19, 19)))},
+        {},
+        r"view 'n' has 19 rows but view 'a' has 20: .* give a network or a matrix of distances a row and a column for each entity",
+    ),
     "no views": ([], {}, r"no views were given: pass at least one 2-D array"),
     "no views by name": ({}, {}, r"no views were given"),
     "strings": (

@@ -203,6 +203,35 @@ def tables(draw):
     return found
 
 
+COLUMNS = (
+    lambda rng, n: rng.normal(size=n),
+    lambda rng, n: pd.array(rng.integers(0, 5, n), dtype="Int64"),
+    lambda rng, n: rng.random(n) < 0.5,
+    lambda rng, n: pd.array(rng.random(n) < 0.5, dtype="boolean"),
+    lambda rng, n: pd.Categorical(rng.choice(["lo", "mid", "hi"], n), ["lo", "mid", "hi"], ordered=True),
+    lambda rng, n: pd.Categorical(rng.choice([1, 2.5, "x"], n)),
+    lambda rng, n: rng.choice(["F", "M", "", "unknown"], n).astype(object),
+    lambda rng, n: pd.Timestamp("2024-02-28") + pd.to_timedelta(rng.integers(0, 9, n), unit="D"),
+    lambda rng, n: pd.to_timedelta(rng.integers(0, 9, n), unit="h"),
+    lambda rng, n: np.where(rng.random(n) < 0.5, "2024-03-01", "1.3.2024"),
+    lambda rng, n: np.full(n, "same"),
+    lambda rng, n: np.array([f"id {place}" for place in range(n)]),
+    lambda rng, n: pd.arrays.SparseArray(rng.integers(0, 2, n)),
+    lambda rng, n: np.array([None, 3, "x", 2.5] * n, dtype=object)[:n],
+    lambda rng, n: np.array([[1]] * n + [0], dtype=object)[:n],
+)
+
+
+@st.composite
+def mixed_tables(draw, n_rows=12):
+    """Tables with columns of several kinds, in which cells are missing."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    makers = draw(st.lists(st.sampled_from(COLUMNS), min_size=1, max_size=4))
+    table = pd.DataFrame({f"c{at}": make(rng, n_rows) for at, make in enumerate(makers)})
+    share = draw(st.sampled_from((0.0, 0.0, 0.1, 0.5, 1.0)))
+    return table.mask(pd.DataFrame(rng.random(table.shape) < share, columns=table.columns)) if share else table
+
+
 @st.composite
 def graphs(draw, n_rows):
     """Adjacency matrices, most of them fit for use."""
@@ -547,6 +576,15 @@ PROPERTIES = {
         lambda X, align, K, new: check_placed_after(RMGL(K, align=align, n_init=1, random_state=0), X, new),
         (tables(), st.sampled_from(("outer", "outer", "inner", None)), st.sampled_from((1, 2, 3, "auto")), tables()),
     ),
+    "mixed tables": (
+        lambda X, beside, K, new: check_placed_after(RMGL(K, n_init=1, random_state=0), {"t": X, **beside}, {"t": new}),
+        (
+            mixed_tables(),
+            st.one_of(st.just({}), matrices(12, odd=False).map(lambda X: {"x": X})),
+            st.sampled_from((2, 3, "auto")),
+            mixed_tables(5),
+        ),
+    ),
     "given layers": (check_baseline, (st.sampled_from((SCML, SCGED)), st.lists(graphs(12), min_size=1, max_size=3), GIVEN)),
     "given graph": (
         lambda X, graph, gamma: check_baseline(
@@ -580,7 +618,7 @@ LEAST_RIGHT = {
     **dict.fromkeys(("fit of good views, defaults", "save and load"), 0.5),
     **dict.fromkeys(("fit of good views", "given graph", "AnnData"), 0.3),
     **dict.fromkeys(("fit", "new rows", "baselines, good views", "given layers"), 0.2),
-    **dict.fromkeys(("networks and distances", "learn_layer", "learn_gl_sigrep", "baselines", "Views.of", "tables"), 0.1),
+    **dict.fromkeys(("networks and distances", "learn_layer", "learn_gl_sigrep", "baselines", "Views.of", "tables", "mixed tables"), 0.1),
 }
 """The share of inputs with a right answer, about half of what it was: a check that refuses good input, too, would pass all others."""
 

@@ -111,6 +111,7 @@ def test_without_an_unknown_label_y_is_ignored():
     ("y", "message"),
     [
         (np.r_[np.arange(4), np.full(56, -1)], "y has 4 classes, more than n_clusters=3: ask for at least 4 clusters"),
+        (np.r_[[1.0, 2.0], np.full(58, np.nan)], r"y\[2\] is NaN: write -1 where a label is not known"),
         (np.r_[[1, 2, 3], np.full(57, -1)], "y has the label 3, but the n_clusters=3 clusters are numbered from 0 to 2"),
         (np.r_[[0, 1], np.full(10, -1)], "y has 12 labels for the 60 rows"),
         (np.r_[[0, -2], np.full(58, -1)], r"y\[1\] is -2"),

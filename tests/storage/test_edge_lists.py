@@ -1,5 +1,7 @@
 """Edge list files, and `--network` on the command line."""
 
+import gzip
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -65,9 +67,59 @@ def test_only_networks_and_the_page(files):
     assert (files / "result" / "report.html").exists()
 
 
+def test_edge_lists_are_read_like_tables(tmp_path):
+    text = "Müller;Ärzte;0,5\nÄrzte;Öz;1,25\n"
+    (tmp_path / "german.csv").write_bytes(text.encode("cp1252"))
+    (tmp_path / "tabs.csv.gz").write_bytes(gzip.compress(text.replace(";", "\t").encode()))
+    (tmp_path / "words.txt").write_text("Müller Ärzte 0.5\nÄrzte Öz 1.25\n", encoding="utf-8")
+    for name in ("german.csv", "tabs.csv.gz", "words.txt"):
+        edges = read_edge_list(tmp_path / name)
+        assert edges.name == name.split(".")[0]
+        assert (edges.first, edges.second) == (["Müller", "Ärzte"], ["Ärzte", "Öz"])
+        assert edges.weights.tolist() == [0.5, 1.25]
+
+
+def test_a_damaged_file_is_named(tmp_path):
+    (tmp_path / "edges.csv.gz").write_bytes(b"no archive")
+    with pytest.raises(ValueError, match=r"edges.csv.gz: not a readable list of edges"):
+        read_edge_list(tmp_path / "edges.csv.gz")
+
+
+def test_a_line_of_any_column_names(files):
+    text = (files / "friends.csv").read_text().replace("source,target", "citing,cited")
+    (files / "friends.csv").write_text(text)
+    save = files / "model.rmgl"
+    options = ["-k", 2, "--id", "person", "--network", files / "friends.csv", "--no-plots", "--no-report", "--save", save]
+    found = run("cluster", files / "traits.csv", *options, "-o", files / "result")
+    assert found.exit_code == 0, found.output
+    assert "line 1 (citing, cited) is taken for the names of the columns" in found.output
+    (files / "new").mkdir()
+    (files / "new" / "friends.csv").write_text("citing,cited\nn1,p0\nn2,p20\n")
+    found = run("predict", save, "--network", files / "new" / "friends.csv", "-o", files / "new.csv")
+    assert found.exit_code == 0, found.output
+    assert pd.read_csv(files / "new.csv")["id"].tolist() == ["n1", "n2"]
+    (files / "numbers.csv").write_text("citing,cited\n0,1\n1,2\n")
+    assert read_edge_list(files / "numbers.csv").first == ["0", "1"]
+
+
+def test_an_entity_may_be_in_the_network_only(files):
+    table = pd.read_csv(files / "traits.csv")
+    table.loc[3, ["a", "b", "c"]] = np.nan
+    table.to_csv(files / "traits.csv", index=False)
+    options = ["-k", 2, "--id", "person", "--no-plots", "--no-report", "-o", files / "result"]
+    found = run("cluster", files / "traits.csv", *options, "--network", files / "friends.csv")
+    assert found.exit_code == 0, found.output
+    assert normalized_mutual_info_score(GROUP, labels_in(files / "result").label) == 1.0
+    (files / "few.csv").write_text("p0,p1\np1,p2\n")
+    found = run("cluster", files / "traits.csv", *options, "--force", "--network", files / "few.csv")
+    assert found.exit_code == 2
+    assert "row 'p3' is missing from every view" in found.output
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
+        ("p98,p99\np0,p97\np0,p1\n", "line 1: 'p98' is no entity"),
         ("p0,p1\np0\n", "line 2 has 1 fields"),
         ("p0,p1,2\np1,p2,-1\n", "line 2, column 3 holds '-1' where a weight >= 0 is needed"),
         ("source,target\n", "no edge in the file"),

@@ -222,4 +222,14 @@ def test_inspect_says_what_files_are_taken_for(tmp_path, capsys):
     out = capsys.readouterr().out
     assert "row ids P0, P1, P2, ..." in out
     assert "note" not in out
+    square = np.kron(np.eye(4), np.ones((3, 3))) - np.eye(12)
+    np.savetxt(tmp_path / "links.csv", square, delimiter=",", fmt="%d", header=",".join(f"p{i}" for i in range(12)), comments="")
+    (tmp_path / "empty_row.csv").write_text("id,x,y\na,1,2\nb,,\nc,3,5\n")
+    assert run("inspect", tmp_path / "links.csv") == run("inspect", tmp_path / "empty_row.csv", "--id", "id") == 0
+    out = capsys.readouterr().out
+    assert "note: looks like a network (square, symmetric, mostly zeros): if it is one, give its list of edges with --network" in out
+    assert "missing: 1 rows have no value, so their entities are missing from this view" in out
+    (tmp_path / "ids.csv").write_text("id\na\nb\n")
+    assert run("inspect", tmp_path / "ids.csv", "--id", "id") == 0
+    assert "note: no column is left beside row ids and free text" in capsys.readouterr().out
     assert run("inspect", tmp_path / "none.csv") == 2

@@ -183,7 +183,7 @@ def test_new_nodes_by_their_edges(fitted):
     by_edges = fitted.predict({"links": rows})
     np.testing.assert_array_equal(by_edges, [np.bincount(fitted.labels_[group == GROUP]).argmax() for group in range(3)])
     assert fitted.predict({"x": features()[:2]}).shape == (2,)
-    with pytest.raises(ValueError, match="row 0 is in no view: it has no edge"):
+    with pytest.raises(ValueError, match="row 0 is in no view, without an edge to a fitted entity in any network"):
         fitted.predict({"links": np.zeros((1, 60))})
     with pytest.raises(ValueError, match="negative entries"):
         fitted.predict({"links": -rows})

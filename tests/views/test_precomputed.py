@@ -10,6 +10,7 @@ from sklearn.neighbors import kneighbors_graph
 
 from rmgl import RMGL, Precomputed
 from rmgl.metrics import normalized_mutual_info_score
+from rmgl.views.jaccard import nearest_pairs
 from rmgl.views.views import Views
 
 GROUP = np.repeat(np.arange(3), 20)
@@ -165,6 +166,27 @@ def test_jaccard_is_taken_over_all_pairs(tmp_path):
     assert RMGL.load(tmp_path / "model.rmgl").predict({"bits": binary(1)}).shape == (60,)
     with pytest.raises(ValueError, match="for rows of zeros and ones"):
         RMGL(3, metric="jaccard").fit([features()])
+
+
+def test_jaccard_of_the_nearest_pairs_where_not_all_fit_into_memory(tmp_path, monkeypatch):
+    X = binary()
+    data = {"bits": X, "x": features()}
+    whole = RMGL(3, metric={"bits": "jaccard", "x": "euclidean"}, random_state=0).fit(data)
+    monkeypatch.setattr("rmgl.views.jaccard.available_memory", lambda: 1)
+    monkeypatch.setattr("rmgl.views.jaccard.BLOCK_ENTRIES", 500)
+    listed = nearest_pairs(sparse.csr_array(X), np.arange(60) != 7, length=5)
+    slow = whole._views.matrices[0]
+    for row in range(60):
+        near = listed.indices[listed.indptr[row] : listed.indptr[row + 1]]
+        np.testing.assert_array_equal(listed.data[listed.indptr[row] : listed.indptr[row + 1]], slow[row, near])
+        others = np.delete(slow[row], [row, 7])
+        assert near.size == 0 if row == 7 else (slow[row, near] <= np.partition(others, 4)[4]).sum() >= 5
+    assert (abs(listed - listed.T) > 0).nnz == 0
+    model = RMGL(3, metric={"bits": "jaccard", "x": "euclidean"}, random_state=0).fit(data)  # 59 others are fewer than 100
+    assert model.layers_[0].candidates == "given pairs"
+    np.testing.assert_allclose(model.layers_[0].adjacency.toarray(), whole.layers_[0].adjacency.toarray(), atol=0.02)
+    model.save(tmp_path / "model.rmgl")
+    np.testing.assert_array_equal(RMGL.load(tmp_path / "model.rmgl").predict(data), model.labels_)
 
 
 def test_a_value_that_was_not_there_differs_from_all():

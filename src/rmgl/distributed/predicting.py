@@ -34,16 +34,23 @@ def by_chunk(work: Callable[[Any], Any], X: Any, shape: tuple[int, ...], dtype: 
         raise ValueError(f"the views have {[item.shape[0] for item in arrays]} rows: every view needs the same entities")
     rows = arrays[0].chunks[0]
     parts = [item.rechunk({0: rows, 1: -1}).to_delayed().ravel() for item in arrays]
+    columns = [list(item.columns) if hasattr(item, "to_dask_array") else None for item in items]
     one = not isinstance(X, Mapping | list | tuple)
     function = delayed(work)
     task = delayed(work_on, pure=False)
     blocks = [
-        array.from_delayed(task(function, list(part), names, one), (n_rows, *shape), dtype=dtype)
+        array.from_delayed(task(function, list(part), columns, names, one), (n_rows, *shape), dtype=dtype)
         for n_rows, part in zip(rows, zip(*parts, strict=True), strict=True)
     ]
     return array.concatenate(blocks)
 
 
-def work_on(work: Callable[[Any], Any], parts: list[Any], names: list[str] | None, one: bool) -> Any:
-    """The work on one chunk of all views, in the form in which they were given."""
+def work_on(work: Callable[[Any], Any], parts: list[Any], columns: list[Any], names: list[str] | None, one: bool) -> Any:
+    """The work on one chunk of all views, in the form in which they were given; a table with other columns than numbers is one again."""
+    import pandas as pd
+
+    parts = [
+        pd.DataFrame(part, columns=own).infer_objects() if own is not None and part.dtype == object else part
+        for part, own in zip(parts, columns, strict=True)
+    ]
     return work(parts[0] if one else parts if names is None else dict(zip(names, parts, strict=True)))

@@ -98,8 +98,8 @@ class RMGL(ViewsClusterer):
     metric : {"euclidean", "cosine", "correlation", "hellinger", "hamming", "jaccard"}, or one per view (list, or dict by view name)
         The distances between the rows of each view. All but "jaccard" are Euclidean after a transformation of the rows, which takes the
         place of scaling: rows of length one; of mean zero and length one; square roots, then length one; indicators of the values of
-        every column. "jaccard" is for zeros and ones, and takes the distances of all pairs, which must fit into memory. For any other
-        distances there is `rmgl.Precomputed`.
+        every column. "jaccard" is for zeros and ones, and takes the distances of all pairs; where these do not fit into memory, those
+        of the 100 nearest rows of each. For any other distances there is `rmgl.Precomputed`.
     n_neighbors : int
         Mean number of edges per node, where alpha is "auto". More edges give smoother layers, fewer show finer structure.
     components : bool

@@ -39,6 +39,9 @@ def check_known(y: Any, n_rows: int, n_clusters: int | None) -> Labels | None:
     if y is None:
         return None
     values = np.asarray(y)
+    if values.dtype.kind == "f" and values.ndim == 1 and np.isnan(values).any():
+        row = int(np.flatnonzero(np.isnan(values))[0])
+        raise ValueError(f"y[{row}] is NaN: write -1 where a label is not known")
     if values.dtype.kind not in "iub" and not (values.dtype.kind == "f" and np.isfinite(values).all() and (values == values.round()).all()):
         return None  # scores or names, which scikit-learn's tools pass on, are no numbers of clusters
     if values.ndim != 1 or not (values == UNKNOWN).any():

@@ -102,8 +102,8 @@ def check_placeable(new: Views) -> Views:
     nowhere = np.flatnonzero(~np.any([new.mask(view) for view in range(len(new.names))], axis=0))
     if new.networks and nowhere.size:
         raise ValueError(
-            f"{named_rows(nowhere, new.index)} in no view: it has no edge to a fitted entity in any network, and no row in another view; "
-            "drop it"
+            f"{named_rows(nowhere, new.index)} in no view, without an edge to a fitted entity in any network and without a row in another "
+            "view: drop such rows"
         )
     return new
 

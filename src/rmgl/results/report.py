@@ -305,7 +305,7 @@ def make_report(
     weak = weak_points(report, int(sizes.min()))
     weak += [
         f"view {name!r} looks like a network (square, symmetric, mostly zeros, no negative entry, nothing on the diagonal), but its rows "
-        "were compared as features: if it is one, give it as rmgl.Network(...), or with --network on the command line"
+        "were compared as features: if it is one, give it as rmgl.Network(...), or as a list of edges with --network on the command line"
         for name in recognized
     ]
     alone = unconnected(layers, beta)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,10 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from rmgl.storage.notation import find_notation, in_some_notation
 from rmgl.storage.paths import check_inputs
+from rmgl.storage.raw_text import kind_of, read_characters, view_name
+from rmgl.storage.readers import DAMAGED
+from rmgl.storage.text_file import Line, find_separator, is_whole, lines_of
 from rmgl.views.network import Network
 from rmgl.views.views import Views
 
+logger = logging.getLogger("rmgl")
 HEADS = ({"source", "target"}, {"from", "to"}, {"node1", "node2"}, {"node_1", "node_2"}, {"id1", "id2"})
 """Names of the first two columns by which a line of names is known."""
 
@@ -34,20 +40,13 @@ class EdgeList:
 
 
 def read_edge_list(path: Path) -> EdgeList:
-    """Read a .csv, .tsv or .txt file with one edge a line: two ids and, if there is a third column, a weight >= 0."""
+    """Read a .csv, .tsv or .txt file with one edge a line: two ids and, if there is a third column, a weight >= 0.
+
+    Separators, encodings, decimal commas and compression are those of tables; in .txt files spaces separate, too.
+    """
     check_inputs([path])
-    delimiter = {".tsv": "\t", ".csv": ","}.get(path.suffix.lower())
-    try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            if delimiter is None:
-                rows = [(line, text.split()) for line, text in enumerate(file, 1)]
-            else:
-                reader = csv.reader(file, delimiter=delimiter)
-                rows = [(reader.line_num, [cell.strip() for cell in row]) for row in reader]
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise ValueError(f"{path}: not a readable list of edges ({error}): write two ids, and a weight if there is one, a line") from error
-    rows = [(line, row) for line, row in rows if any(row)]
-    if rows and is_head(rows[0][1]):
+    rows = read_rows(path)
+    if rows and is_head(rows[0][1], [row for _, row in rows[1:]]):
         rows = rows[1:]
     if not rows:
         raise ValueError(f"{path}: there is no edge in the file: write two ids, and a weight if there is one, a line")
@@ -55,32 +54,52 @@ def read_edge_list(path: Path) -> EdgeList:
     for line, row in rows:
         if len(row) != width or width not in (2, 3) or not row[0] or not row[1]:
             raise ValueError(f"{path}: line {line} has {len(row)} fields, but an edge has two ids and, in every line or none, a weight")
-    weights = np.array([weight_of(path, line, row) for line, row in rows])
-    return EdgeList(path.stem, path, [row[0] for _, row in rows], [row[1] for _, row in rows], weights, [line for line, _ in rows])
+    weights = weights_of(path, rows)
+    return EdgeList(view_name(path), path, [row[0] for _, row in rows], [row[1] for _, row in rows], weights, [line for line, _ in rows])
 
 
-def is_head(row: Sequence[str]) -> bool:
-    """Whether a line holds the names of the columns."""
-    if {cell.lower() for cell in row[:2]} in HEADS:
-        return True
-    return len(row) == 3 and not is_number(row[2])
-
-
-def is_number(cell: str) -> bool:
+def read_rows(path: Path) -> list[Line]:
+    """The lines of a file that are not empty, and their fields."""
     try:
-        float(cell)
-    except ValueError:
-        return False
-    return True
+        text, _ = read_characters(path)
+        separator = find_separator(path, text)
+        in_words = kind_of(path) == ".txt" and separator not in text.split("\n", 1)[0]
+        found = enumerate(map(str.split, text.splitlines()), 1) if in_words else lines_of(text, separator)
+        rows = [(line, [cell.strip() for cell in row]) for line, row in found]
+    except (*DAMAGED, csv.Error) as error:
+        raise ValueError(f"{path}: not a readable list of edges ({error}): write two ids, and a weight if there is one, a line") from error
+    return [(line, row) for line, row in rows if any(row)]
 
 
-def weight_of(path: Path, line: int, row: Sequence[str]) -> float:
-    """The weight of an edge, one if there is none."""
-    if len(row) == 2:
-        return 1.0
-    if not is_number(row[2]) or not 0 <= float(row[2]) < np.inf:
-        raise ValueError(f"{path}: line {line}, column 3 holds {row[2]!r} where a weight >= 0 is needed")
-    return float(row[2])
+def is_head(first: Sequence[str], others: Sequence[Sequence[str]]) -> bool:
+    """Whether the first line holds column names: well-known ones, no number above weights, or no numbers above numbered nodes."""
+    if {cell.lower() for cell in first[:2]} in HEADS:
+        return True
+    if len(first) == 3 and not in_some_notation(first[2]):
+        return True
+    return bool(others) and not any(map(is_whole, first[:2])) and all(is_whole(cell) for row in others for cell in row[:2])
+
+
+def weights_of(path: Path, rows: Sequence[Line]) -> NDArray[np.float64]:
+    """The weights of the edges in lines of the same width, one if there is none."""
+    if len(rows[0][1]) == 2:
+        return np.ones(len(rows))
+    notation = find_notation((row[2] for _, row in rows), decimal_comma=True)
+    found = [notation.number(row[2]) for _, row in rows]
+    for (line, row), weight in zip(rows, found, strict=True):
+        if weight is None or not 0 <= weight < np.inf:
+            raise ValueError(f"{path}: line {line}, column 3 holds {row[2]!r} where a weight >= 0 is needed")
+    return np.array(found, dtype=np.float64)
+
+
+def without_head(edges: EdgeList, first: Sequence[Any], second: Sequence[Any]) -> EdgeList:
+    """The edges without a first line that names no entity, if all other lines name two: it holds the names of the columns."""
+    left, right = set(map(str, first)), set(map(str, second))
+    known = [(a in left, b in right) for a, b in zip(edges.first, edges.second, strict=True)]
+    if len(known) < 2 or any(known[0]) or not all(map(all, known[1:])):
+        return edges
+    logger.info("%s: line 1 (%s, %s) is taken for the names of the columns", edges.path, edges.first[0], edges.second[0])
+    return EdgeList(edges.name, edges.path, edges.first[1:], edges.second[1:], edges.weights[1:], edges.lines[1:])
 
 
 def places_of(edges: EdgeList, ids: Sequence[str], known: Sequence[Any], what: str) -> NDArray[np.intp]:
@@ -103,7 +122,7 @@ def with_networks(views: Views | None, lists: Sequence[EdgeList]) -> Views:
     else:
         index, ids = views.index, [str(label) for label in (range(views.n_rows) if views.index is None else views.index)]
     networks = {}
-    for edges in lists:
+    for edges in (without_head(own, ids, ids) for own in lists):
         first, second = (places_of(edges, own, ids, "entity") for own in (edges.first, edges.second))
         graph = sparse.csr_array((edges.weights, (first, second)), shape=(len(ids), len(ids)))
         networks[edges.name] = Network(graph + graph.T)  # a line is an edge, in whichever direction it is written
@@ -113,7 +132,7 @@ def with_networks(views: Views | None, lists: Sequence[EdgeList]) -> Views:
         raise ValueError(f"view names are file names without their suffix and must differ, but they are {names}: rename a file")
     if views is None:
         return Views.of(networks, index=index)
-    return views.beside(Views.of(networks, everyone=False))
+    return views.beside(Views.of(networks, everyone=False)).checked()
 
 
 def new_edges(edges: EdgeList, new_ids: Sequence[Any], fitted_ids: Sequence[Any]) -> sparse.csr_array:

@@ -22,7 +22,7 @@ def inspect_file(path: Path, id_column: str | None) -> list[str]:
     """Lines on what a file would be taken for: rows, ids, columns by kind, missing cells, and the proposed scaling."""
     check_inputs([path])
     if kind_of(path) in (".npz", ".h5mu"):
-        views = read_views([path], id_column, least=0)
+        views = read_views([path], id_column, least=0, everyone=False)
         lines = [f"{path}: {len(views.names)} views"]
         for view, name in enumerate(views.names):
             lines += [f"  view {name!r}", *(f"    {line}" for line in describe(views, view))]
@@ -39,8 +39,12 @@ def inspect_file(path: Path, id_column: str | None) -> list[str]:
     index = None if ids is None else np.array(ids, dtype=object)
     if values.shape[1]:
         columns = (table.parts.columns,) if table.parts.columns is not None and not is_table(values) else ()
-        views = Views.of({table.name: values}, least=0, index=index, columns=columns)
+        views = Views.of({table.name: values}, least=0, everyone=False, index=index, columns=columns)
         lines += [f"    {line}" for line in describe(views, 0)]
+        if views.recognized:
+            notes.append("looks like a network (square, symmetric, mostly zeros): if it is one, give its list of edges with --network")
+    else:
+        notes.append("no column is left beside row ids and free text: it cannot be a view")
     if ids is not None and len(set(ids)) < len(ids):
         repeated = next(label for at, label in enumerate(ids) if label in ids[:at])
         notes.append(f"row id {repeated!r} occurs more than once: make row ids unique")

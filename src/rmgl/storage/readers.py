@@ -69,11 +69,13 @@ def read_views(
     how: str | None = None,
     *,
     least: int = 2,
+    everyone: bool = True,
     encodings: Mapping[str, Encoding | None] | None = None,
 ) -> Views:
     """Read and check views, with the names of their columns and, given an id column, of their rows.
 
-    With an id column, or where files name their rows, rows are put in the order of the first file. Each view needs at least `least` rows.
+    With an id column, or where files name their rows, rows are put in the order of the first file. Each view needs at least `least` rows,
+    and every entity some view, unless `everyone` is False.
     `encodings` are those of the views of a fit, which new rows get, too; the only view of a fit may have another name.
     """
     check_inputs(paths)
@@ -86,7 +88,7 @@ def read_views(
     if ".npz" in kinds:
         if id_column is not None:
             raise ValueError(f"{paths[0]}: arrays of an .npz file have no id column: put their rows in the same order and leave out --id")
-        return Views.of(read_arrays(paths[0]), least=least)
+        return Views.of(read_arrays(paths[0]), least=least, everyone=everyone)
     if ".h5mu" in kinds:
         if id_column is not None:
             raise ValueError(f"{paths[0]}: the row ids of an .h5mu file are the names of its observations: leave out --id")
@@ -104,6 +106,7 @@ def read_views(
     found = Views.of(
         views,
         least=least,
+        everyone=everyone,
         index=None if ids is None else np.array(ids, dtype=object),
         columns=columns if any(columns) else (),
         observed=observed or None,

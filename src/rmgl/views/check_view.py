@@ -24,6 +24,12 @@ LARGEST_VALUE = 1e70
 SMALLEST_SPREAD = 1e-70
 """The squared distances of smaller differences, squared again in the dual, underflow in double precision."""
 
+SAME_ROWS = "give a missing entity a row of NaN, or align tables by their row labels with align='outer'"
+SAME_NODES = (
+    "give a network or a matrix of distances a row and a column for each entity (without edges if there are none), or a graph whose nodes "
+    "are named by the row labels of the tables"
+)
+
 
 def is_collection_of_views(data: Any) -> bool:
     """True for a dict, and for a list or tuple that holds arrays or tables rather than rows of numbers."""
@@ -93,6 +99,9 @@ def check_view(
     Rows that are not `observed`, or are NaN in every column, are missing from the view. Columns of a table that are not numbers are
     encoded: by the given `encoding`, which was fitted to another table, or by a new one.
     """
+    if getattr(X, "ndim", 0) == 2 and not X.shape[1]:
+        found = f"Found array with 0 feature(s) (shape={X.shape}) while a minimum of 1 is required"  # as scikit-learn says it
+        raise ValueError(f"view {name!r}: {found}: give at least one column, or leave the view out")
     X, encoding = _encoded(name, X, encoding)
     if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
         X = np.ma.filled(X.astype(np.float64), np.nan)
@@ -153,11 +162,12 @@ def _text_columns(X: Any) -> str:
 def check_same_rows(named: list[tuple[str, Any]], matrices: tuple[Matrix, ...]) -> None:
     """Check that all views have the same number of rows and, where tables have row labels, the same labels in the same order."""
     first_name, first = named[0][0], matrices[0]
-    for (name, _), X in zip(named, matrices, strict=True):
+    for (name, given), X in zip(named, matrices, strict=True):
         if X.shape[0] != first.shape[0]:
+            square = is_square_view(given) or is_square_view(named[0][1])
             raise ValueError(
                 f"view {name!r} has {X.shape[0]} rows but view {first_name!r} has {first.shape[0]}: every view needs the same entities in "
-                "the same order; give a missing entity a row of NaN, or align tables by their row labels with align='outer'"
+                f"the same order; {SAME_NODES if square else SAME_ROWS}"
             )
     labeled = [(name, X.index) for name, X in named if has_row_labels(X)]
     for name, index in labeled[1:]:

@@ -11,6 +11,8 @@ from scipy import sparse
 
 from rmgl.archive.records import record
 from rmgl.checks import sound_sparse
+from rmgl.running.memory import require_memory
+from rmgl.views.jaccard import binary, jaccard_distances
 from rmgl.views.matrix import Matrix
 
 Kind = Literal["network", "distance", "squared", "kernel", "similarity", "jaccard"]
@@ -81,6 +83,8 @@ class Relation:
     def squared_of_new(self, name: str, given: Matrix, own: Any = None) -> Matrix:
         """Squared distances of new entities to the fitted ones, from rows of the same kind as was fitted."""
         if self.kind == "jaccard":
+            needed = 24 * given.shape[0] * self.rows.shape[0]
+            require_memory(needed, f"view {name!r}: the Jaccard distances of new rows", "give fewer rows at once")
             return jaccard_distances(binary(name, given), self.rows)
         loops = np.zeros(given.shape[0])
         if self.kind == "kernel":
@@ -96,34 +100,6 @@ class Relation:
         else:
             check_not_negative(name, f"the {self.kind} of new rows", given)
         return self.squared(name, given, loops)
-
-
-def binary(name: str, X: Matrix) -> sparse.csr_array:
-    """Rows of zeros and ones as a CSR array."""
-    values = X.data if sparse.issparse(X) else X
-    if not np.isin(values, (0.0, 1.0)).all():
-        raise ValueError(f"view {name!r}: metric='jaccard' is for rows of zeros and ones, but there are other values: code them as 0 and 1")
-    rows = sparse.csr_array(X)
-    rows.eliminate_zeros()
-    return rows
-
-
-def jaccard_distances(left: sparse.csr_array, right: sparse.csr_array) -> NDArray[np.float64]:
-    """1 - |x and y| / |x or y| for all pairs of rows of zeros and ones, which are squared Euclidean distances; 0 for two empty rows.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> rows = sparse.csr_array(np.array([[1.0, 1.0, 0.0], [0.0, 1.0, 1.0], [0.0, 0.0, 0.0]]))
-    >>> jaccard_distances(rows, rows).round(3)
-    array([[0.   , 0.667, 1.   ],
-           [0.667, 0.   , 1.   ],
-           [1.   , 1.   , 0.   ]])
-    """
-    both = (left @ right.T).toarray()
-    either = np.asarray(left.sum(axis=1)).ravel()[:, None] + np.asarray(right.sum(axis=1)).ravel() - both
-    found: NDArray[np.float64] = 1.0 - np.divide(both, either, out=np.ones_like(both), where=either > 0)
-    return found
 
 
 def square_matrix(name: str, what: str, given: Any) -> Matrix:

@@ -233,7 +233,7 @@ def _roots(X: Matrix, columns: NDArray[np.bool_] | None = None) -> Matrix:
     negative = entries.min(initial=0.0)
     negative = np.nanmin(entries, initial=0.0) if np.isnan(negative) else negative
     if negative < 0:
-        raise ValueError(f"has negative entries (down to {negative:.3g}), which have no square root: use scale='minmax'")
+        raise ValueError(f"has negative entries (down to {negative:.3g}), which have no square root: use scale='minmax' (and no metric)")
     if columns is None:
         return np.sqrt(X)
     roots = X.copy()

@@ -17,7 +17,6 @@ from scipy import sparse
 
 from rmgl.archive.records import record
 from rmgl.checks import Unsound, sound_indices, sound_numbers, sound_sparse
-from rmgl.running.memory import require_memory
 from rmgl.views.check_view import (
     NUMBERS,
     check_same_rows,
@@ -33,9 +32,10 @@ from rmgl.views.check_view import (
 from rmgl.views.column_blocks import split_columns
 from rmgl.views.columns import Encoding, as_table, left_out_sentence
 from rmgl.views.incomplete import aligned, check_observed, named_rows, refuse_gaps
+from rmgl.views.jaccard import binary, distances_among
 from rmgl.views.matrix import Matrix, padded
 from rmgl.views.per_view import per_view
-from rmgl.views.relations import Relation, binary, jaccard_distances, looks_like_network
+from rmgl.views.relations import Relation, looks_like_network
 from rmgl.views.scaling import METRICS, SCALES, Scaler, choose_mixed, choose_scale, fit_mixed, fit_scaler
 
 EMPTY_COLUMNS = 10
@@ -411,14 +411,9 @@ class Views:
         for view, how in enumerate(self.check_metrics(metric)):
             if how != "jaccard" or self.relation(view) is not None:
                 continue
-            advice = "use another metric, such as 'cosine', or fewer rows"
-            require_memory(32 * self.n_rows**2, f"view {self.names[view]!r}: the Jaccard distances of all pairs", advice)
             rows = binary(self.names[view], self.matrices[view])
-            distances = jaccard_distances(rows, rows)
-            missing = ~self.mask(view)
-            distances[missing] = distances[:, missing] = 0.0
-            np.fill_diagonal(distances, 0.0)
-            if not distances.any():
+            distances = distances_among(rows, self.mask(view), len(self.names))
+            if not (distances.data if sparse.issparse(distances) else distances).any():
                 raise ValueError(
                     f"view {self.names[view]!r} is constant: all its rows are equal, so it cannot separate clusters; leave it out"
                 )
@@ -436,7 +431,8 @@ class Views:
             if how != "euclidean" and relation is not None and relation.kind != how and isinstance(metric, Mapping):
                 raise ValueError(f"metric={how!r} for view {name!r}, which is no table of features: leave it at 'euclidean'")
             if how in ("hamming", "jaccard") and relation is None:
-                refuse_gaps(name, self.missing_cells(view), "use another metric")
+                categories = "make the columns categories (astype('category')) and leave metric at 'euclidean'"
+                refuse_gaps(name, self.missing_cells(view), categories if how == "hamming" else "use another metric")
                 if self.encoding(view) is not None:
                     raise ValueError(f"metric={how!r} for view {name!r}, which has columns of other kinds than numbers: use 'euclidean'")
         return metrics
