@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,3 +70,15 @@ class Checked:
         if 2 * kept.nnz > self.pattern.nnz:
             return self
         return replace(self, pattern=sparse.csr_array((np.ones(kept.nnz, dtype=bool), kept.indices, kept.indptr), shape=kept.shape))
+
+    def with_pairs(self, pattern: sparse.csr_array) -> Checked:
+        return replace(self, pattern=sparse.csr_array(self.pattern + pattern))
+
+    def nearest(self, length: int) -> None:
+        """Nothing: the nearest neighbors may have been dropped."""
+
+    def pack(self) -> dict[str, Any]:
+        return {"indptr": self.edges.indptr, "indices": self.edges.indices, "radii": None, "expected": None}
+
+    def regrown(self, pattern: sparse.csr_array, radii: Vector | None, expected: Vector | None, check: Check = lambda: None) -> Checked:
+        return replace(self, pattern=pattern)

@@ -24,10 +24,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from rmgl.edges.interface import Vector
+from rmgl.checks import Unsound
+from rmgl.edges.heaps import Indices
+from rmgl.edges.interface import Evaluation, Vector
 from rmgl.edges.local_scaling import LISTED, LocalScaling
 from rmgl.edges.pair_list import PairList
-from rmgl.edges.space import Searchable
+from rmgl.edges.space import Searchable, Space
 from rmgl.running.memory import require_memory
 from rmgl.running.threads import Check, InParts, one_part
 
@@ -35,6 +37,8 @@ BYTES_PER_LISTED = 100
 """Memory for one listed neighbor: pattern, its transpose and union, distances and costs."""
 
 
+ROWS = 4096
+"""Rows whose lists are looked through at once."""
 FORESIGHT = 0.15
 """How far beyond u a radius is set, relative to the mean excess of the active pairs of a node; more means fewer searches and more
 candidates."""
@@ -86,19 +90,34 @@ class Neighborhoods:
         nodes = self.too_small(u)
         if nodes.size == 0:
             return self
-        found = self.edges.evaluate(u, costs)
-        return self.widened(nodes, u + FORESIGHT * found.excess / np.maximum(found.counts, 1.0), check)
+        return self.widened(nodes, foreseen(u, self.edges.evaluate(u, costs)), check)
 
     def widened(self, nodes: NDArray[np.intp], reached: Vector, check: Check = lambda: None) -> Neighborhoods:
         """Enlarge the radii of the given nodes to what potentials may reach, and add the pairs within them."""
-        radii = self.radii.copy()
-        radii[nodes] = reached[nodes]
-        if self.expected is not None:
-            radii = np.maximum(radii, self.expected)
-            nodes = np.flatnonzero(radii > self.radii)
+        nodes, radii = enlarged(self.radii, nodes, reached, self.expected)
         scales = None if self.scaling is None else self.scaling.scales
         added = union_of(*self.space.within(nodes, radii, scales, check), radii.size)
         return replace(self, pattern=sparse.csr_array(self.pattern + added), radii=radii, expected=None)
+
+    def pruned(self, u: Vector, costs: Vector) -> Neighborhoods:
+        """Itself: every pair within the radii is needed."""
+        return self
+
+    def with_pairs(self, pattern: sparse.csr_array) -> Neighborhoods:
+        return replace(self, pattern=sparse.csr_array(self.pattern + pattern))
+
+    def nearest(self, length: int) -> Indices | None:
+        return nearest_listed(self.edges, self.space, length)
+
+    def pack(self) -> dict[str, Any]:
+        return {"indptr": self.edges.indptr, "indices": self.edges.indices, "radii": self.radii, "expected": self.expected}
+
+    def regrown(
+        self, pattern: sparse.csr_array, radii: Vector | None, expected: Vector | None, check: Check = lambda: None
+    ) -> Neighborhoods:
+        if radii is None:
+            raise Unsound("the candidate pairs have no radii")
+        return replace(self, pattern=pattern, radii=radii, expected=expected)
 
 
 def require_list_memory(n_nodes: int, length: int, purpose: str) -> None:
@@ -111,3 +130,42 @@ def union_of(left: NDArray[np.integer[Any]], right: NDArray[np.integer[Any]], n:
     """The symmetric n x n pattern of pairs that are given in one direction or both."""
     pattern = sparse.csr_array((np.ones(left.size, dtype=bool), (left, right)), shape=(n, n))
     return sparse.csr_array(pattern + pattern.T)
+
+
+def foreseen(u: Vector, found: Evaluation) -> Vector:
+    """What potentials may reach, a little beyond u."""
+    return u + FORESIGHT * found.excess / np.maximum(found.counts, 1.0)
+
+
+def enlarged(radii: Vector, nodes: NDArray[np.intp], reached: Vector, expected: Vector | None) -> tuple[NDArray[np.intp], Vector]:
+    """The nodes whose radii grow, and all radii, if those of some nodes grow to what potentials may reach, and all to what is expected."""
+    larger = radii.copy()
+    larger[nodes] = reached[nodes]
+    if expected is None:
+        return nodes, larger
+    larger = np.maximum(larger, expected)
+    return np.flatnonzero(larger > radii), larger
+
+
+def nearest_listed(edges: PairList, space: Space, length: int) -> Indices | None:
+    """The `length` listed neighbors of every node with the smallest distances, in any order; None where a node has fewer."""
+    if np.diff(edges.indptr).min() < length:
+        return None
+    distances = space.measure(edges)
+    return np.concatenate(
+        [
+            nearest_in_rows(edges, distances, range(first, min(first + ROWS, edges.n_nodes)), length)
+            for first in range(0, edges.n_nodes, ROWS)
+        ]
+    )
+
+
+def nearest_in_rows(edges: PairList, distances: Vector, rows: range, length: int) -> Indices:
+    """The `length` listed neighbors of some nodes with the smallest distances, in any order."""
+    starts = edges.indptr[rows.start : rows.stop + 1]
+    entries = slice(starts[0], starts[-1])
+    of_row = np.repeat(np.arange(starts.size - 1), np.diff(starts))
+    order = np.lexsort((distances[entries], of_row))  # by rows, and from near to far in each
+    chosen = order[(starts[:-1] - starts[0])[:, None] + np.arange(length)]
+    found: Indices = edges.indices[entries][chosen].astype(np.int64)
+    return found
