@@ -10,6 +10,7 @@ from sklearn.base import clone
 from rmgl import RMGL
 from rmgl.distributed import cluster as waiting
 from rmgl.distributed.cluster import Cluster, NoWorkers
+from tests.distributed.conftest import cut_small
 
 pytestmark = pytest.mark.usefixtures("small_blocks")
 MODEL = RMGL(4, random_state=0)
@@ -31,11 +32,8 @@ def fitted(local_cluster, views):
     """The fit on two workers. Rows are cut as in all tests here; the patches of single tests are not there yet."""
     from distributed import Client
 
-    from rmgl.distributed import rows, sources
-
     with pytest.MonkeyPatch.context() as patch, Client(local_cluster) as client:
-        patch.setattr(rows.Tiling, "of", classmethod(lambda cls, n_rows: cls(64, 3)))
-        patch.setattr(sources, "CHUNK_BYTES", 8 * 6 * 250)
+        cut_small(patch)
         return clone(MODEL).fit(views, client=client)
 
 

@@ -70,9 +70,8 @@ class Neighborhoods:
             neighbors, _ = space.nearest(nodes, LISTED, check)
         distances = space.distances_to(nodes, neighbors)
         scaling = LocalScaling.from_lists(neighbors, distances, local)
-        relative = np.sqrt(np.maximum(bounds, 0.0)) / scaling.scales
         farthest = (distances / (scaling.scales[:, None] * scaling.scales[neighbors])).max(axis=1)
-        return cls(space, pattern, relative * relative.min() / 2, in_parts, scaling, farthest / 2)
+        return cls(space, pattern, first_radii(bounds, scaling), in_parts, scaling, farthest / 2)
 
     @cached_property
     def edges(self) -> PairList:
@@ -147,25 +146,28 @@ def enlarged(radii: Vector, nodes: NDArray[np.intp], reached: Vector, expected: 
     return np.flatnonzero(larger > radii), larger
 
 
+def first_radii(bounds: Vector, scaling: LocalScaling) -> Vector:
+    """The radii of lists of nearest neighbors, from lower bounds of the squared distances to all others."""
+    relative = np.sqrt(np.maximum(bounds, 0.0)) / scaling.scales
+    radii: Vector = relative * relative.min() / 2
+    return radii
+
+
 def nearest_listed(edges: PairList, space: Space, length: int) -> Indices | None:
     """The `length` listed neighbors of every node with the smallest distances, in any order; None where a node has fewer."""
     if np.diff(edges.indptr).min() < length:
         return None
-    distances = space.measure(edges)
-    return np.concatenate(
-        [
-            nearest_in_rows(edges, distances, range(first, min(first + ROWS, edges.n_nodes)), length)
-            for first in range(0, edges.n_nodes, ROWS)
-        ]
-    )
-
-
-def nearest_in_rows(edges: PairList, distances: Vector, rows: range, length: int) -> Indices:
-    """The `length` listed neighbors of some nodes with the smallest distances, in any order."""
-    starts = edges.indptr[rows.start : rows.stop + 1]
-    entries = slice(starts[0], starts[-1])
-    of_row = np.repeat(np.arange(starts.size - 1), np.diff(starts))
-    order = np.lexsort((distances[entries], of_row))  # by rows, and from near to far in each
-    chosen = order[(starts[:-1] - starts[0])[:, None] + np.arange(length)]
-    found: Indices = edges.indices[entries][chosen].astype(np.int64)
+    distances, found = space.measure(edges), np.empty((edges.n_nodes, length), dtype=np.int64)
+    for first in range(0, edges.n_nodes, ROWS):
+        starts = edges.indptr[first : first + ROWS + 1]
+        own = slice(starts[0], starts[-1])
+        found[first : first + ROWS] = edges.indices[own][nearest_entries(starts - starts[0], distances[own], length)]
     return found
+
+
+def nearest_entries(starts: Indices, distances: Vector, length: int) -> Indices:
+    """The entries with the `length` smallest distances of every row, in any order; `starts` are those of the rows, and the end."""
+    of_row = np.repeat(np.arange(starts.size - 1), np.diff(starts))
+    order = np.lexsort((distances, of_row))  # by rows, and from near to far in each
+    chosen: Indices = order[starts[:-1, None] + np.arange(length)]
+    return chosen
