@@ -62,13 +62,13 @@ def inside():
 
 
 def cut_small(patch):
-    """Several blocks, chunks, pieces of vectors and blocks of candidate pairs in a few hundred rows."""
+    """Several blocks, chunks, pieces of embeddings and blocks of candidate pairs in a few hundred rows."""
     from rmgl.distributed import cluster, pair_lists, rows, sources
 
     patch.setattr(rows.Tiling, "of", classmethod(lambda cls, n_rows: cls(64, 3)))
     patch.setattr(sources, "CHUNK_BYTES", 8 * 6 * 250)
     patch.setattr(pair_lists, "LEAST_ROWS", 200)
-    patch.setattr(cluster, "PIECE_BYTES", 8 * 350)
+    patch.setattr(cluster, "PIECE_BYTES", 8 * 6 * 250)
 
 
 @pytest.fixture

@@ -30,6 +30,8 @@ from rmgl.running.threads import Check, InParts, one_part
 
 MOST_SHARE = 0.25
 """Share of the available memory of the client that active pairs may take."""
+MOST_COSTS = 1 << 16
+"""Costs that the client takes at once."""
 PRODUCTS = "product"
 EVALUATIONS = "evaluation"
 ACTIVE = "active pairs"
@@ -78,6 +80,7 @@ class BlockStore:
     def __init__(self, cluster: Cluster, blocks: Sequence[Future], nodes: Sequence[Indices], in_parts: InParts = one_part) -> None:
         """`blocks` are futures of `PairBlock`, and `nodes` their own nodes."""
         self.cluster, self.blocks, self.nodes, self.in_parts = cluster, blocks, nodes, in_parts
+        self._last: tuple[Vector, Shared] | None = None
         self.n_nodes = sum(map(len, nodes))
         self.degrees = self.by_node(self.cluster.gather(self.each("rmgl-count-pairs", pair_blocks.degrees_of)))
         self.n_pairs = int(self.degrees.sum()) // 2
@@ -166,38 +169,44 @@ class BlockStore:
         return blocks, self.by_node([np.arange(nodes.size) for nodes in self.nodes])
 
     def cheapest(self, costs: BlockCosts, share: float) -> Cheapest:
-        """The cost of the next pair is found from its bits, 16 at a time, by counting in every block."""
-        entries = 2 * self.n_pairs
-        rank, known = min(int(share * entries), entries // 2), 0
-        for shift in range(64 - pair_blocks.DIGIT, -1, -pair_blocks.DIGIT):
-            n = len(self.blocks)
-            tasks = self.cluster.map("rmgl-rank-costs", pair_blocks.digits, costs.parts, [shift] * n, [known] * n)
-            below = np.cumsum(sum(self.cluster.gather(tasks)))
-            digit = int(np.searchsorted(below, rank, side="right"))
-            rank -= int(below[digit - 1]) if digit else 0
-            known = (known << pair_blocks.DIGIT) | digit
-        level = float(np.array([known], dtype=np.uint64).view(np.float64)[0])
-        excess = self.cluster.gather(self.cluster.map("rmgl-sum-below", pair_blocks.excess_below, costs.parts, [level] * len(self.blocks)))
-        return Cheapest(float(sum(excess)) / 2, costs.summary[2] / entries)
+        """The blocks count costs by their bits, 16 at a time, until few have those of the next cost; these come to the client."""
+        n, entries, bits = len(self.blocks), 2 * self.n_pairs, 64
+        rank = min(int(share * entries), entries // 2)
+        left, known, count = rank, 0, entries
+        while bits and (bits == 64 or count > MOST_COSTS):
+            bits -= pair_blocks.DIGIT
+            tasks = self.cluster.map("rmgl-rank-costs", pair_blocks.digits, costs.parts, [bits] * n, [known] * n)
+            counts = sum(self.cluster.gather(tasks))
+            digit = int(np.searchsorted(np.cumsum(counts), left, side="right"))
+            left, known, count = left - int(counts[:digit].sum()), (known << pair_blocks.DIGIT) | digit, int(counts[digit])
+        low, high = np.array([known << bits, (known + 1) << bits], dtype=np.uint64).view(np.float64).tolist()
+        found = self.cluster.gather(self.cluster.map("rmgl-costs-around", pair_blocks.around, costs.parts, [low] * n, [high] * n))
+        near = np.sort(np.concatenate([part[2] for part in found]))
+        level, total = float(near[left]), sum(part[1] for part in found) + float(near[:left].sum())
+        return Cheapest((rank * level - total) / 2, costs.summary[2] / entries)
 
     # what a solver asks
 
     def evaluate(self, u: Vector, costs: BlockCosts) -> Evaluation:
-        shared = self.cluster.share("rmgl-potentials", u)
-        parts = self._request(EVALUATIONS, u.nbytes, self.each("rmgl-evaluate", pair_blocks.row_sums, costs, shared))
+        tasks = self.each("rmgl-evaluate", pair_blocks.row_sums, costs, self._shared(u))
+        parts = self._request(EVALUATIONS, u.nbytes, tasks)
         excess, counts, squares = (self.by_node(part) for part in zip(*parts, strict=True))
         return Evaluation(excess, counts.astype(np.float64), squares.sum() / 2)
 
+    def _shared(self, u: Vector) -> Shared:
+        """The potentials on the workers; those of the last request are there already."""
+        last = self._last
+        if last is None or not np.array_equal(last[0], u):
+            last = self._last = (u.copy(), self.cluster.share("rmgl-potentials", u))
+        return last[1]
+
     def active_pairs(self, u: Vector, costs: BlockCosts, counts: Vector) -> ActivePairs:
-        shared, entries = self.cluster.share("rmgl-potentials", u), int(counts.sum())
-        active = self.each("rmgl-active-pairs", pair_blocks.active_list, costs, shared)
-        available = available_memory()
+        shared, entries, available = self._shared(u), int(counts.sum()), available_memory()
         if available is not None and 4 * entries > MOST_SHARE * available:
-            multiply = self._remote_product(active)
+            multiply = self._remote_product(self.each("rmgl-active-pairs", pair_blocks.active_list, costs, shared))
         else:
-            multiply = self._local_product(
-                self._request(ACTIVE, u.nbytes, self.each("rmgl-send-pairs", pair_blocks.named_list, active)), counts
-            )
+            tasks = self.each("rmgl-active-pairs", pair_blocks.active_nodes, costs, shared)
+            multiply = self._local_product(self._request(ACTIVE, 0, tasks), counts)
         return ActivePairs(multiply, passes=1.0, passes_per_product=entries / max(1, 2 * self.n_pairs))
 
     def _local_product(self, parts: Sequence[NDArray[np.int32]], counts: Vector) -> Callable[[Vector], Vector]:
@@ -225,8 +234,7 @@ class BlockStore:
         return multiply
 
     def active(self, u: Vector, costs: BlockCosts, least: float) -> sparse.csr_array:
-        shared = self.cluster.share("rmgl-potentials", u)
-        parts = self._request("layer", u.nbytes, self.each("rmgl-weights", pair_blocks.active_rows, costs, shared, least))
+        parts = self._request("layer", 0, self.each("rmgl-weights", pair_blocks.active_rows, costs, self._shared(u), least))
         counts, nodes, data = zip(*parts, strict=True)
         starts = np.concatenate([[0], np.cumsum(self.by_node(counts), dtype=np.int64)])
         indptr = starts if starts[-1] > np.iinfo(np.int32).max else starts.astype(np.int32)

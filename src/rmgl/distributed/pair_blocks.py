@@ -43,16 +43,15 @@ class PairBlock:
     """The pairs, by places."""
 
     @classmethod
-    def of(cls, n_nodes: int, nodes: Indices, rows: Indices, columns: Indices) -> PairBlock:
-        """Pairs of the nodes[rows] and the nodes `columns`; any of them may be given repeatedly."""
-        keys = np.unique(rows.astype(np.int64) * n_nodes + columns)
-        rows, columns = np.divmod(keys, n_nodes)
-        occurs = np.zeros(n_nodes, dtype=bool)
-        occurs[columns], occurs[nodes] = True, True
+    def of(cls, nodes: Indices, pattern: sparse.csr_array) -> PairBlock:
+        """The pairs in a pattern with a row for each of the own nodes and a column for every node."""
+        pattern.sort_indices()
+        occurs = np.zeros(pattern.shape[1], dtype=bool)
+        occurs[pattern.indices], occurs[nodes] = True, True
         needed, place = np.flatnonzero(occurs), np.cumsum(occurs) - 1
-        counts = np.zeros(needed.size + 1, dtype=np.int64)
-        counts[place[nodes] + 1] = np.bincount(rows, minlength=nodes.size)
-        parts = (np.ones(keys.size, dtype=bool), place[columns].astype(np.int32), np.cumsum(counts))
+        starts = np.zeros(needed.size + 1, dtype=np.int64)
+        starts[place[nodes] + 1] = np.diff(pattern.indptr)
+        parts = (pattern.data, place[pattern.indices].astype(np.int32), np.cumsum(starts))
         return cls(nodes, needed, place[nodes], PairList(sparse.csr_array(parts, shape=(needed.size, needed.size))))
 
     @property
@@ -64,9 +63,10 @@ class PairBlock:
     def degrees(self) -> Indices:
         return np.diff(self.starts)
 
-    def listed(self) -> tuple[Indices, Indices]:
-        """The place of the own node of every pair among the own nodes, and the other node."""
-        return np.repeat(np.arange(self.nodes.size), self.degrees), self.needed[self.edges.indices]
+    def pattern(self, n_nodes: int) -> sparse.csr_array:
+        """The pairs as a pattern with a row for each of the own nodes and a column for every node."""
+        columns = self.needed[self.edges.indices]
+        return sparse.csr_array((np.ones(columns.size, dtype=bool), columns, self.starts), shape=(self.nodes.size, n_nodes))
 
     def local(self, pieces: Pieces) -> Vector:
         """The entries of a vector that are needed here."""
@@ -91,9 +91,9 @@ def active_list(block: PairBlock, costs: Vector, u: Pieces) -> ActiveList:
     return starts, found
 
 
-def named_list(block: PairBlock, active: ActiveList) -> NDArray[np.int32]:
-    """The nodes at the other ends of active pairs, one own node after the other."""
-    return block.needed[active[1]].astype(np.int32)
+def active_nodes(block: PairBlock, costs: Vector, u: Pieces) -> NDArray[np.int32]:
+    """The nodes at the other ends of the pairs with t_ij > 0, one own node after the other."""
+    return block.needed[active_list(block, costs, u)[1]].astype(np.int32)
 
 
 def active_product(block: PairBlock, active: ActiveList, v: Pieces) -> Vector:
@@ -157,9 +157,10 @@ def digits(costs: Vector, shift: int, known: int) -> Indices:
     return np.bincount((bits[same] & np.uint64((1 << DIGIT) - 1)).astype(np.int64), minlength=1 << DIGIT)
 
 
-def excess_below(costs: Vector, level: float) -> float:
-    """The sum of level - z over the costs z below a level."""
-    return float((level - costs[costs < level]).sum())
+def around(costs: Vector, low: float, high: float) -> tuple[int, float, Vector]:
+    """The number and the sum of the costs below `low`, and the costs from there to below `high`."""
+    below = costs < low
+    return int(below.sum()), float(costs[below].sum()), costs[~below & (costs < high)]
 
 
 def calculated(operation: Any, one: Vector, other: Any) -> Vector:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from rmgl.distributed.cluster import joined
 from rmgl.distributed.pair_blocks import PairBlock
@@ -50,20 +51,19 @@ def turned_pairs(lists: Sequence[NDArray[np.int32]], first: int, own: range) -> 
 
 def block_of_lists(order: Sequence[Indices], own: range, lists: Sequence[NDArray[np.int32]], turned: Sequence[Places]) -> PairBlock:
     """The candidate pairs of the rows in a range of places: those in their lists, and those in whose lists they are."""
-    return block_at(joined(order), own, [pairs_in_lists(lists, own.start), *turned])
+    return PairBlock.of(*pattern_at(joined(order), own, [pairs_in_lists(lists, own.start), *turned]))
 
 
 def block_within(order: Sequence[Indices], own: range, parts: Sequence[tuple[Any, int, int]]) -> PairBlock:
     """The candidate pairs of the rows in a range of places, from pairs of rows of two blocks that begin at two places."""
-    return block_at(joined(order), own, pairs_within(own, parts))
+    return PairBlock.of(*pattern_at(joined(order), own, pairs_within(own, parts)))
 
 
 def grown_block(block: PairBlock, order: Sequence[Indices], own: range, parts: Sequence[tuple[Any, int, int]]) -> PairBlock:
     """A block with more pairs."""
-    rows, nodes = joined(order), block.nodes
-    added = block_at(rows, own, pairs_within(own, parts))
-    left, right = (np.concatenate(both) for both in zip(block.listed(), added.listed(), strict=True))
-    return PairBlock.of(rows.size, nodes, left, right)
+    rows = joined(order)
+    nodes, added = pattern_at(rows, own, pairs_within(own, parts))
+    return PairBlock.of(nodes, sparse.csr_array(block.pattern(rows.size) + added))
 
 
 def pairs_within(own: range, parts: Sequence[tuple[Any, int, int]]) -> list[Places]:
@@ -77,19 +77,21 @@ def pairs_within(own: range, parts: Sequence[tuple[Any, int, int]]) -> list[Plac
     return found
 
 
-def block_at(order: Indices, own: range, pairs: Sequence[Places]) -> PairBlock:
-    """The block of the nodes in a range of places, from pairs of places; `order` are the nodes by places."""
+def pattern_at(order: Indices, own: range, pairs: Sequence[Places]) -> tuple[Indices, sparse.csr_array]:
+    """The nodes in a range of places, ascending, and the pattern of their pairs; `order` are the nodes by places."""
     of_places = order[own.start : own.stop]
     by_node = np.argsort(of_places)
     rank = np.empty(len(own), dtype=np.int64)
     rank[by_node] = np.arange(len(own))
     rows, others = (np.concatenate([pair[side] for pair in pairs]) for side in (0, 1))
-    return PairBlock.of(order.size, of_places[by_node], rank[rows - own.start], order[others])
+    parts = (np.ones(rows.size, dtype=bool), (rank[rows - own.start], order[others]))
+    return of_places[by_node], sparse.csr_array(parts, shape=(len(own), order.size))
 
 
 def block_given(n_nodes: int, nodes: Indices, starts: Indices, others: NDArray[np.int32]) -> PairBlock:
     """The block of pairs that are listed row by row; `starts` are those of the rows among all pairs."""
-    return PairBlock.of(n_nodes, nodes, np.repeat(np.arange(nodes.size), np.diff(starts)), others.astype(np.int64))
+    parts = (np.ones(others.size, dtype=bool), others, starts - starts[0])
+    return PairBlock.of(nodes, sparse.csr_array(parts, shape=(nodes.size, n_nodes)))
 
 
 def patched_lists(lists: NDArray[np.int32], rows: Indices, better: NDArray[np.int32]) -> NDArray[np.int32]:
