@@ -100,8 +100,8 @@ def forecast(speeds: list[float], fit: Row) -> Iterable[str]:
     yield (
         "The search grows with the square of the rows, and everything else in proportion to them. More workers help until the search is no "
         "longer what takes longest; from there on the one process that has the layers and computes the embedding decides. Exactness stops "
-        "being affordable where the search does: a tenfold number of rows takes a hundredfold number of core hours, unless rows are in groups so "
-        "far apart that most pairs of blocks are skipped."
+        "being affordable where the search does: ten times as many rows take a hundred times as many core hours, unless rows are in groups "
+        "so far apart that most pairs of blocks are skipped."
     )
 
 
