@@ -161,11 +161,12 @@ def test_neighbors_checkpoints_and_what_is_refused(both):
     distances = np.sort(space.distances_to(np.arange(N), wider.nearest(space, 5)), axis=1)
     expected = np.sort(space.distances_to(np.arange(N), local.nearest(Rows.of(X), 5)), axis=1)
     np.testing.assert_array_equal(distances, expected)
-    assert wider.nearest(space, N) is None
+    assert wider.nearest(space, 300) is None
     packed = wider.pack()
     assert packed["indices"].size == 0
     restored = Candidates.unpacked(packed, space, wider.edges.in_parts)
     restored.check_support(layer.adjacency)
+    np.testing.assert_array_equal(np.sort(restored.nearest(space, 5)), np.sort(wider.nearest(space, 5)))
     for candidates in (restored, remote.regrown(packed, None)):
         _, again = solve_certified(Origin("a"), candidates, layer.alpha, tol=1e-4, start=layer.potentials)
         np.testing.assert_array_equal(again.adjacency.data, layer.adjacency.data)

@@ -32,6 +32,8 @@ class BlockNeighborhoods:
     scaling: LocalScaling | None = None
     expected: Vector | None = None
     """Radii that potentials are expected to reach, to which all are set when the first one has to grow (None: nothing is expected)."""
+    has_lists: bool = True
+    """Whether the nearest rows of each are candidates, too; pairs that a checkpoint brings back are those within the radii only."""
 
     @classmethod
     def search(cls, space: DistributedRows, length: int, local: float | None, check: Check = lambda: None) -> BlockNeighborhoods:
@@ -61,11 +63,11 @@ class BlockNeighborhoods:
         raise ValueError("known labels are not possible on a cluster yet: fit without client=, or leave it out")
 
     def nearest(self, length: int) -> Indices | None:
-        if self.edges.degrees.min() < length:
+        edges = self.edges if self.has_lists else self.space.nearest_pairs(max(length, LISTED), lambda: None)[0]
+        if edges.degrees.min() < length:
             return None
-        distances = self.space.measure(self.edges)
-        found = np.empty((self.edges.n_nodes, length), dtype=np.int64)
-        for nodes, neighbors, _ in self.edges.cluster.gather(self.edges.each("rmgl-nearest-listed", nearest_of_block, distances, length)):
+        distances, found = self.space.measure(edges), np.empty((edges.n_nodes, length), dtype=np.int64)
+        for nodes, neighbors, _ in edges.cluster.gather(edges.each("rmgl-nearest-listed", nearest_of_block, distances, length)):
             found[nodes] = neighbors
         return found
 

@@ -136,7 +136,7 @@ class DistributedRows:
         self, radii: Vector, scaling: LocalScaling | None, expected: Vector | None, check: Check = lambda: None
     ) -> BlockNeighborhoods:
         edges = self.pairs_within(np.arange(self.n_rows), radii, None if scaling is None else scaling.scales, None, check)
-        return BlockNeighborhoods(self, edges, radii, scaling, expected)
+        return BlockNeighborhoods(self, edges, radii, scaling, expected, has_lists=False)
 
     def nearest(self, nodes: NDArray[np.intp], length: int, check: Check = lambda: None) -> tuple[Indices, Vector]:
         if len(nodes) < self.n_rows:
