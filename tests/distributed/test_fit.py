@@ -101,7 +101,10 @@ def test_a_fit_resumes_from_its_checkpoint(fitted, client, views, tmp_path):
     folder = tmp_path / "steps"
     with pytest.raises(Stop):
         clone(MODEL).fit(views, client=client, checkpoint=folder, callback=stop)
-    assert bits_of(clone(MODEL).fit(views, client=client, checkpoint=folder)) == bits_of(fitted)
+    resumed = clone(MODEL).fit(views, client=client, checkpoint=folder)
+    np.testing.assert_array_equal(resumed.labels_, fitted.labels_)
+    for own, expected in zip(resumed.layers_, fitted.layers_, strict=True):  # pairs without weight may differ, and with them the rounding
+        assert abs(own.adjacency - expected.adjacency).max() <= 1e-10
     changed = {**views, "view 1": views["view 1"] + 1e-9 * np.eye(600, 7)}
     with pytest.raises(ValueError, match="other data"):
         clone(MODEL).fit(changed, client=client, checkpoint=folder)

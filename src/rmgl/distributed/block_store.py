@@ -242,12 +242,15 @@ class BlockStore:
         return sparse.csr_array(found, shape=(self.n_nodes, self.n_nodes))
 
     def inner(self, costs: BlockCosts, weights: sparse.csr_array) -> float:
-        submit = self.cluster.submit
+        submit, totals = self.cluster.submit, np.empty(self.n_nodes)
+        pieces = list(self._rows_of(weights))
         tasks = [
-            submit("rmgl-inner-product", pair_blocks.inner_product, self.blocks[block], costs.parts[block], first, rows)
-            for block, first, rows in self._rows_of(weights)
+            submit("rmgl-inner-product", pair_blocks.row_products, self.blocks[block], costs.parts[block], first, rows)
+            for block, first, rows in pieces
         ]
-        return float(sum(self._request("inner product", 12 * weights.nnz, tasks)))
+        for (block, first, _), part in zip(pieces, self._request("inner product", 12 * weights.nnz, tasks), strict=True):
+            totals[self.nodes[block][first : first + part.size]] = part
+        return float(totals.sum() / 2)
 
     def holds(self, graph: sparse.csr_array) -> bool:
         tasks = [

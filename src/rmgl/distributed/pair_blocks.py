@@ -121,9 +121,10 @@ def local_graph(block: PairBlock, first: int, rows: GraphRows) -> tuple[sparse.c
     return sparse.csr_array((data, places, np.cumsum(starts)), shape=shape), bool((block.needed[places] == nodes).all())
 
 
-def inner_product(block: PairBlock, costs: Vector, first: int, rows: GraphRows) -> float:
-    """sum_j z_ij w_ij over some rows of a graph, halved, because every pair is in two rows."""
-    return block.edges.inner(costs, local_graph(block, first, rows)[0])
+def row_products(block: PairBlock, costs: Vector, first: int, rows: GraphRows) -> Vector:
+    """sum_j z_ij w_ij for some rows of a graph."""
+    totals = block.edges.row_products(costs, local_graph(block, first, rows)[0])
+    return totals[block.own[first : first + rows[0].size]]
 
 
 def holds_rows(block: PairBlock, first: int, rows: GraphRows) -> bool:

@@ -121,12 +121,16 @@ class PairList(CostVectors):
         return bool(abs(graph).multiply(pattern).nnz == graph.nnz)
 
     def inner(self, costs: Vector, weights: sparse.csr_array) -> float:
+        return float(self.row_products(costs, weights).sum() / 2)
+
+    def row_products(self, costs: Vector, weights: sparse.csr_array) -> Vector:
+        """sum_j z_ij w_ij for every node i."""
         from rmgl import kernels
 
         own, given = (*self.pairs, costs), (*loop_indices(weights), weights.data)
         totals = np.empty(self.n_nodes)
         self.in_parts(lambda first, stop: kernels.list_inner(*own, *given, first, stop, np.empty(self.n_nodes), totals), self.n_nodes)
-        return float(totals.sum() / 2)
+        return totals
 
     def above(self, u: Vector, costs: Vector, least: float, counts: Vector, weighted: bool) -> tuple[Integers, Integers, Vector]:
         """Row starts, column indices and (if `weighted`) entries of the CSR matrix of the t_ij > least, with `counts` entries per row."""
