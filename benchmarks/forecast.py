@@ -16,8 +16,8 @@ TASK_SECONDS = 0.001
 """Seconds of the scheduler for each task, as Dask's documentation says."""
 CORES = 8
 WIDTHS, NEIGHBORS = (16, 32), 30
-STEPS = 200
-"""Newton steps of a fit, over all layers and all times that they are learned again: about as many as in the fits above."""
+STEPS = 100
+"""Newton steps of a fit, over all layers and all times that they are learned again: fits of 600 to 10,000 rows took 60 to 110."""
 
 
 def section(rows: list[Row], output: Path) -> Iterable[str]:
@@ -25,7 +25,7 @@ def section(rows: list[Row], output: Path) -> Iterable[str]:
     yield (
         "The mixture, on workers of one thread each on this machine, beside one thread without a cluster (0 workers). *Search* is for the "
         "30 nearest neighbors in the second view, *layer* the solution for its layer of 20 edges a node from given candidate pairs, and "
-        "*fit* one at the defaults. *Moved* is what workers sent to one another."
+        "*fit* one at the defaults. *Moved* is what workers sent, to one another and to the client."
     )
     done = [row for row in rows if row["status"] == "ok"]
     seconds = {(row["what"], row["n"], row["workers"], row["limit"]): row["seconds"] for row in done}

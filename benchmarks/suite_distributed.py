@@ -43,7 +43,7 @@ def run(results: Results, settings: Settings, quick: bool = False, only: tuple[s
 
 
 def measure(what: str, n: int, workers: int, limit: str | None) -> Row:
-    """Seconds, after a first call on a few rows; with workers also the bytes that they sent to one another, and the plan."""
+    """Seconds, after a first call on a few rows; with workers also the bytes that they sent, and the plan."""
     work = WORK[what]
     if workers == 0:
         work(WARM_UP, None)
@@ -61,7 +61,7 @@ def measure(what: str, n: int, workers: int, limit: str | None) -> Row:
 
 
 def sent(client) -> int:
-    """Bytes that workers have sent to one another so far; those of a worker that was started again count from then."""
+    """Bytes that workers have sent so far, to one another and to the client; those of a worker that was started again count from then."""
     return int(sum(client.run(lambda dask_worker: dask_worker.transfer_outgoing_bytes_total).values()))
 
 

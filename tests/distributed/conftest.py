@@ -1,5 +1,7 @@
 """A cluster of two worker processes, which all tests of a file share, and rows that are cut into several blocks."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -14,7 +16,7 @@ class AtOnce(Cluster):
 
     def __init__(self):
         super().__init__(None)
-        self.names = []
+        self.names, self.received = [], []
 
     def submit(self, name, task, *arguments):
         self.names.append(name)
@@ -24,6 +26,7 @@ class AtOnce(Cluster):
         return [self.submit(name, task, *own) for own in zip(*arguments, strict=True)]
 
     def gather(self, futures, name="", check=lambda: None):
+        self.received.append(len(pickle.dumps(list(futures))))
         return list(futures)
 
     def wait(self, futures, name="", check=lambda: None):

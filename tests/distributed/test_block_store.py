@@ -154,6 +154,14 @@ def test_a_layer_and_its_certificate(both):
     assert abs(store.n_pairs - edges.n_pairs) <= 5  # rounding may add pairs at the very edge of the radii
 
 
+def test_the_client_never_receives_all_candidates(both):
+    """Whatever it asks for in a search and two solutions is far less than the pairs with one cost each."""
+    candidates, layer = solve_for_edges(Origin("a"), both[0], 8)
+    solve_certified(Origin("a"), candidates.guided(X / 10), layer.alpha, start=layer.potentials)
+    assert layer.exact
+    assert max(candidates.edges.cluster.received) < 2 * candidates.edges.n_pairs * (4 + 8) / 3
+
+
 def test_neighbors_checkpoints_and_what_is_refused(both):
     remote, local = both
     space = remote.neighborhoods.space
