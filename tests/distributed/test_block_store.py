@@ -154,8 +154,9 @@ def test_a_layer_and_its_certificate(both):
     assert abs(store.n_pairs - edges.n_pairs) <= 5  # rounding may add pairs at the very edge of the radii
 
 
-def test_the_client_never_receives_all_candidates(both):
+def test_the_client_never_receives_all_candidates(both, monkeypatch):
     """Whatever it asks for in a search and two solutions is far less than the pairs with one cost each."""
+    monkeypatch.setattr("rmgl.layer.solution.SAMPLE_SIZE", 1000)
     candidates, layer = solve_for_edges(Origin("a"), both[0], 8)
     solve_certified(Origin("a"), candidates.guided(X / 10), layer.alpha, start=layer.potentials)
     assert layer.exact

@@ -169,7 +169,7 @@ class BlockStore:
         return blocks, self.by_node([np.arange(nodes.size) for nodes in self.nodes])
 
     def cheapest(self, costs: BlockCosts, share: float) -> Cheapest:
-        """The blocks count costs by their bits, 16 at a time, until few have those of the next cost; these come to the client."""
+        """The blocks count costs by their bits, 8 at a time, until few have those of the next cost; these come to the client."""
         n, entries, bits = len(self.blocks), 2 * self.n_pairs, 64
         rank = min(int(share * entries), entries // 2)
         left, known, count = rank, 0, entries

@@ -19,7 +19,7 @@ from rmgl.edges.heaps import Indices
 from rmgl.edges.interface import Vector
 from rmgl.edges.pair_list import Integers, PairList
 
-DIGIT = 16
+DIGIT = 8
 """Bits of a cost that are looked at in one pass of a search for the cost of a given rank."""
 Pieces = Sequence[Vector]
 """A vector with an entry for every node, in pieces."""
@@ -149,7 +149,7 @@ def sampled(block: PairBlock, costs: Vector, rows: Indices, ranks: Indices) -> V
 
 
 def digits(costs: Vector, shift: int, known: int) -> Indices:
-    """How many of the costs whose highest bits, down to `shift` + 16, are those of `known` have which next 16 bits.
+    """How many of the costs whose highest bits, down to `shift` + 8, are those of `known` have which next 8 bits.
 
     Numbers >= 0 are in the order of their bits.
     """
