@@ -23,6 +23,7 @@ from rmgl.distributed import pair_blocks
 from rmgl.distributed.cluster import PIECE_BYTES, Cluster, Future, Shared, size_of
 from rmgl.distributed.matrix import RemoteMatrix
 from rmgl.distributed.strips import measured_pairs
+from rmgl.edges.cost_vectors import multiplier
 from rmgl.edges.heaps import Indices
 from rmgl.edges.interface import ActivePairs, Cheapest, Evaluation, Vector
 from rmgl.running.memory import available_memory
@@ -206,22 +207,9 @@ class BlockStore:
             multiply = self._remote_product(self.each("rmgl-active-pairs", pair_blocks.active_list, costs, shared))
         else:
             tasks = self.each("rmgl-active-pairs", pair_blocks.active_nodes, costs, shared)
-            multiply = self._local_product(self._request(ACTIVE, 0, tasks), counts)
+            starts = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+            multiply = multiplier(starts, self._by_row(starts, self._request(ACTIVE, 0, tasks)), self.in_parts)
         return ActivePairs(multiply, passes=1.0, passes_per_product=entries / max(1, 2 * self.n_pairs))
-
-    def _local_product(self, parts: Sequence[NDArray[np.int32]], counts: Vector) -> Callable[[Vector], Vector]:
-        """The product on the client, which has all active pairs."""
-        from rmgl import kernels
-
-        starts = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
-        found = self._by_row(starts, parts)
-
-        def multiply(v: Vector) -> Vector:
-            out = np.empty(self.n_nodes)
-            self.in_parts(lambda first, stop: kernels.pattern_product(starts, found, v, first, stop, out), self.n_nodes)
-            return out
-
-        return multiply
 
     def _remote_product(self, active: list[Future]) -> Callable[[Vector], Vector]:
         """The product on the workers, each of which has the active pairs of its blocks."""

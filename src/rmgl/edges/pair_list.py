@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from rmgl.edges.cost_vectors import CostVectors
+from rmgl.edges.cost_vectors import CostVectors, multiplier
 from rmgl.edges.index_types import loop_indices
 from rmgl.edges.interface import ActivePairs, Evaluation, Vector
 from rmgl.running.threads import Check, InParts, one_part
@@ -99,16 +99,9 @@ class PairList(CostVectors):
         return excess, counts, squares
 
     def active_pairs(self, u: Vector, costs: Vector, counts: Vector) -> ActivePairs:
-        from rmgl import kernels
-
         starts, found, _ = self.above(u, costs, 0.0, counts, weighted=False)
 
-        def multiply(v: Vector) -> Vector:
-            out = np.empty(self.n_nodes)
-            self.in_parts(lambda first, stop: kernels.pattern_product(starts, found, v, first, stop, out), self.n_nodes)
-            return out
-
-        return ActivePairs(multiply, passes=1.0, passes_per_product=found.size / max(1, self.indices.size))
+        return ActivePairs(multiplier(starts, found, self.in_parts), passes=1.0, passes_per_product=found.size / max(1, self.indices.size))
 
     def active(self, u: Vector, costs: Vector, least: float) -> sparse.csr_array:
         _, counts, _ = self.row_sums(u, costs, least)
