@@ -132,8 +132,8 @@ def test_a_model_from_stored_views(fitted, client, views, tmp_path):
     stored = {"view 0": tmp_path / "first.npy", "view 1": da.from_array(views["view 1"], chunks=(157, 3))}
     model = clone(MODEL).fit(stored)
     np.testing.assert_array_equal(model.labels_, fitted.labels_)
-    for own, expected in zip(model.layers_, fitted.layers_, strict=True):
-        assert abs(own.adjacency - expected.adjacency).max() <= 1e-10
+    for own, expected in zip(model.layers_, fitted.layers_, strict=True):  # sums over other chunks, seen through eigenvectors to 1e-8
+        assert abs(own.adjacency - expected.adjacency).max() <= 1e-8
     new = {name: X[:50] + 0.01 for name, X in views.items()}
     expected = fitted.predict(new)
     model.save(tmp_path / "model.rmgl")
