@@ -11,18 +11,21 @@ from rmgl.distributed.plan import Plan
 from rmgl.distributed.rows import Tiling
 
 NETWORK = 1e9
-"""Bytes a second that a worker receives, assumed."""
+"""Bytes a second that a worker receives, or the client, assumed."""
 TASK_SECONDS = 0.001
 """Seconds of the scheduler for each task, as Dask's documentation says."""
 CORES = 8
 WIDTHS, NEIGHBORS = (16, 32), 30
+STEPS = 100
+"""Newton steps of a fit, over all layers and all times that they are learned again: fits of 600 to 10,000 rows took 60 to 110."""
 
 
 def section(rows: list[Row], output: Path) -> Iterable[str]:
     yield "## A Dask cluster"
     yield (
         "The mixture, on workers of one thread each on this machine, beside one thread without a cluster (0 workers). *Search* is for the "
-        "30 nearest neighbors in the second view, *fit* one at the defaults. *Moved* is what workers sent to one another."
+        "30 nearest neighbors in the second view, *layer* the solution for its layer of 20 edges a node from given candidate pairs, and "
+        "*fit* one at the defaults. *Moved* is what workers sent, to one another and to the client."
     )
     done = [row for row in rows if row["status"] == "ok"]
     seconds = {(row["what"], row["n"], row["workers"], row["limit"]): row["seconds"] for row in done}
@@ -42,26 +45,64 @@ def section(rows: list[Row], output: Path) -> Iterable[str]:
             ]
         )
     yield table(["", "N", "workers", "seconds", "times one thread", "speedup over one worker", "moved"], lines)
+    yield from requests([row for row in done if "requests" in row])
     speeds = [row["pairs_per_second"] for row in done if "pairs_per_second" in row]
-    if speeds:
-        yield from forecast(np.median(speeds, axis=0).tolist())
+    fits = [row for row in done if row["what"] == "fit" and "steps" in row and row["workers"]]
+    if speeds and fits:
+        yield from forecast(np.median(speeds, axis=0).tolist(), max(fits, key=lambda row: row["n"]))
 
 
-def forecast(speeds: list[float]) -> Iterable[str]:
-    """Hours of the search for more rows and workers, from the pairs that a thread compares in a second."""
+def requests(rows: list[Row]) -> Iterable[str]:
+    """What one Newton step and one product move."""
+    if not rows:
+        return
+    yield (
+        "What the client asks the workers for in the layer above. A Newton step is an evaluation (sums for each row at the potentials, "
+        "which are sent once) and the active pairs, which the client then multiplies itself; where they do not fit there, each product "
+        "is a request."
+    )
+    lines = [
+        [f"{row['n']:,}", row["workers"], name, f"{1e3 * own['seconds']:.1f}", megabytes(own["sent"]), megabytes(own["received"])]
+        for row in rows
+        for name, own in row["requests"].items()
+    ]
+    yield table(["N", "workers", "request", "ms", "sent", "received"], lines)
+
+
+def megabytes(size: float) -> str:
+    return f"{size / 1e6:.2f} MB"
+
+
+def forecast(speeds: list[float], fit: Row) -> Iterable[str]:
+    """Hours of a fit of more rows on more workers, from the pairs that a thread compares in a second, and the time on the client."""
+    on_client = fit["steps"].get("embedding", 0.0) + fit["steps"].get("clustering", 0.0)
     yield (
         f"From the {', '.join(f'{speed:.2g}' for speed in speeds)} pairs that a thread compares in a second (in 16, 32 and 48 columns), "
-        f"hours of one search in all three spaces on workers of {CORES} cores. No pair of blocks is skipped; each task first receives its "
-        f"two blocks at {NETWORK / 1e9:.0f} GB/s, and the scheduler takes {1000 * TASK_SECONDS:.0f} ms for it. *Client* is the memory for "
-        "lists, costs and layers, which one process holds."
+        f"hours of a fit on workers of {CORES} cores. *Search* is one search and one scan by radii in all three spaces: no pair of blocks "
+        f"is skipped, threads take tasks in turn, each task first receives its two blocks at {NETWORK / 1e9:.0f} GB/s, and the scheduler "
+        f"takes {1000 * TASK_SECONDS:.0f} ms for it. *Layers* are {STEPS} Newton steps, bound by what the client sends and receives at "
+        f"{NETWORK / 1e9:.0f} GB/s. *Embedding* and k-means run on one thread of the client: the {on_client:.0f} s of the fit of "
+        f"{fit['n']:,} rows, in proportion to the rows. *Client* is its memory for layers. None of this was tried on so many machines."
     )
     lines = []
     for n in (10**6, 10**7, 10**8):
         for workers in (16, 64, 256):
             plan = Plan(n, WIDTHS, NEIGHBORS, Tiling.of(n), (CORES,) * workers, (0,) * workers, tuple(speeds))
-            hours = search_hours(plan, workers)
-            lines.append([f"{n:,}", workers, plan.n_tasks, f"{hours:.2g}", f"{plan.bytes_of_client / 2**30:,.0f} GiB"])
-    yield table(["rows", "workers", "tasks", "hours", "client"], lines)
+            hours = {
+                "search": 2 * search_hours(plan, workers),
+                "layers": STEPS * sum(plan.bytes_of_step) / NETWORK / 3600,
+                "embedding": on_client * n / fit["n"] / 3600,
+            }
+            longest = max(hours, key=lambda name: hours[name])
+            memory = f"{plan.bytes_of_client / 2**30:,.0f} GiB"
+            lines.append([f"{n:,}", workers, f"{2 * plan.n_tasks:,}", *(f"{value:.2g}" for value in hours.values()), longest, memory])
+    yield table(["rows", "workers", "tasks", "search", "layers", "embedding", "longest", "client"], lines)
+    yield (
+        "The search grows with the square of the rows, and everything else in proportion to them. More workers help until the search is no "
+        "longer what takes longest; from there on the one process that has the layers and computes the embedding decides. Exactness stops "
+        "being affordable where the search does: ten times as many rows take a hundred times as many core hours, unless rows are in groups "
+        "so far apart that most pairs of blocks are skipped."
+    )
 
 
 def search_hours(plan: Plan, workers: int) -> float:

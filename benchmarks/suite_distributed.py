@@ -1,4 +1,4 @@
-"""A Dask cluster on this machine: the exact search and whole fits with one and two workers of one thread, beside one thread without it."""
+"""A Dask cluster on this machine, of one and two workers of one thread: the exact search, one layer, and whole fits."""
 
 from collections.abc import Callable
 from functools import partial
@@ -10,17 +10,22 @@ from benchmarks.datasets import load
 from benchmarks.judge import Settings
 from benchmarks.results import Results, Row
 from rmgl import RMGL
+from rmgl.distributed import block_store
 from rmgl.distributed.cluster import Cluster
 from rmgl.distributed.plan import Plan
 from rmgl.distributed.rows import DistributedRows, Tiling
 from rmgl.distributed.views import on_cluster
+from rmgl.edges import Candidates, find_candidates
 from rmgl.edges.search import Rows
+from rmgl.layer import Layer, Origin
+from rmgl.layer.wanted_edges import solve_for_edges
 from rmgl.running.threads import single_threaded
 
 SIZES, QUICK_SIZES = (30_000, 100_000), (3000,)
 LARGE, LIMIT = 300_000, "1.5GB"
 """Rows of a fit whose workers are limited to so much memory each."""
-NEIGHBORS = 30
+NEIGHBORS, EDGES = 30, 20
+REQUESTS = 7
 WARM_UP = 1500
 
 
@@ -28,6 +33,7 @@ def run(results: Results, settings: Settings, quick: bool = False, only: tuple[s
     cases: list[tuple[str, int, int, str | None]] = []
     for n in QUICK_SIZES if quick else SIZES:
         cases += [("search", n, workers, None) for workers in (0, 1, 2)]
+        cases += [("layer", n, workers, None) for workers in (0, 1, 2)]
         cases += [("fit", n, workers, None) for workers in (0, 1, 2)]
     if not quick:
         cases.append(("fit", LARGE, 2, LIMIT))
@@ -37,30 +43,30 @@ def run(results: Results, settings: Settings, quick: bool = False, only: tuple[s
 
 
 def measure(what: str, n: int, workers: int, limit: str | None) -> Row:
-    """Seconds, after a first call on a few rows; with workers also the bytes that they sent to one another, and the plan."""
-    work = search if what == "search" else fit
+    """Seconds, after a first call on a few rows; with workers also the bytes that they sent, and the plan."""
+    work = WORK[what]
     if workers == 0:
         work(WARM_UP, None)
-        return {"status": "ok", "seconds": work(n, None)}
+        return {"status": "ok", **work(n, None)}
     from distributed import Client, LocalCluster
 
     options = {"n_workers": workers, "threads_per_worker": 1, "dashboard_address": ":0"}
     with LocalCluster(**options, **({} if limit is None else {"memory_limit": limit})) as local, Client(local) as client:
         work(WARM_UP, client)
         before = sent(client)
-        seconds = work(n, client)
+        found = work(n, client)
         plan = Plan.of([(n, 16), (n, 32)], NEIGHBORS, Cluster(client))
         row = {"n_blocks": plan.n_blocks, "n_tasks": plan.n_tasks, "pairs_per_second": list(plan.pairs_per_second)}
-        return {"status": "ok", "seconds": seconds, "moved": sent(client) - before, **row}
+        return {"status": "ok", **found, "moved": sent(client) - before, **row}
 
 
 def sent(client) -> int:
-    """Bytes that workers have sent to one another so far; those of a worker that was started again count from then."""
+    """Bytes that workers have sent so far, to one another and to the client; those of a worker that was started again count from then."""
     return int(sum(client.run(lambda dask_worker: dask_worker.transfer_outgoing_bytes_total).values()))
 
 
-def search(n: int, client) -> float:
-    """Seconds to the nearest neighbors of all rows of the second view of the mixture."""
+def search(n: int, client) -> Row:
+    """The nearest neighbors of all rows of the second view of the mixture."""
     X, nodes = load("mixture", n).views["right"], np.arange(n)
     if client is None:
         with single_threaded("blas"):
@@ -69,14 +75,57 @@ def search(n: int, client) -> float:
     return timed(lambda: DistributedRows(matrix, Tiling.of(n)).nearest(nodes, NEIGHBORS))
 
 
-def fit(n: int, client) -> float:
-    """Seconds of a fit at the defaults."""
+def layer(n: int, client) -> Row:
+    """The layer of the second view with 20 edges a node, from candidate pairs that were found before; and every request of a solver."""
+    X = load("mixture", n).views["right"]
+    cluster = None if client is None else Cluster(client)
+    space = Rows.of(X) if cluster is None else DistributedRows(on_cluster([("right", X)], cluster, None).matrices[0], Tiling.of(n))
+    with single_threaded("blas"):
+        first = find_candidates("right", space, None, NEIGHBORS, local=True)
+        candidates, _ = solve_for_edges(Origin("right"), first, EDGES)
+        learned: list[Layer] = []
+        row = timed(lambda: learned.append(solve_for_edges(Origin("right"), candidates, EDGES)[1]))
+        row |= {"n_pairs": candidates.edges.n_pairs, "n_edges": learned[0].n_edges}
+        if cluster is not None:
+            row["requests"] = requests(cluster, candidates, learned[0])
+    return row
+
+
+def requests(cluster: Cluster, candidates: Candidates, layer: Layer) -> dict[str, Row]:
+    """Seconds, and bytes that the client sent and received, of one evaluation, of the active pairs, and of a product on the workers."""
+    edges, costs, u = candidates.edges, candidates.distances, layer.potentials
+    found = edges.evaluate(u, costs)
+    most, block_store.MOST_SHARE = block_store.MOST_SHARE, 0.0
+    remote = edges.active_pairs(u, costs, found.counts)
+    remote(u)
+    block_store.MOST_SHARE = most
+    works: dict[str, Callable[[int], object]] = {
+        block_store.EVALUATIONS: lambda turn: edges.evaluate(u * (1 + 1e-9 * turn), costs),
+        block_store.ACTIVE: lambda turn: edges.active_pairs(u, costs, found.counts),
+        block_store.PRODUCTS: lambda turn: remote(u * turn),
+    }
+    rows = {}
+    for name, work in works.items():
+        edges.evaluate(u, costs)
+        cluster.traffic.requests.clear()
+        seconds = [timed(partial(work, turn))["seconds"] for turn in range(1, REQUESTS + 1)]
+        number, sent_bytes, received = cluster.traffic.requests[name]
+        rows[name] = {"seconds": float(np.median(seconds)), "sent": sent_bytes / number, "received": received / number}
+    return rows
+
+
+def fit(n: int, client) -> Row:
+    """A fit at the defaults."""
     data = load("mixture", n)
     model = RMGL(20, random_state=0, n_jobs=1)
-    return timed(lambda: model.fit(data.views, **({} if client is None else {"client": client})))
+    seconds = timed(lambda: model.fit(data.views, **({} if client is None else {"client": client})))
+    return {**seconds, "steps": dict(model.seconds_), "exact": all(layer.exact for layer in model.layers_)}
 
 
-def timed(work: Callable[[], object]) -> float:
+WORK: dict[str, Callable[..., Row]] = {"search": search, "layer": layer, "fit": fit}
+
+
+def timed(work: Callable[[], object]) -> Row:
     began = perf_counter()
     work()
-    return perf_counter() - began
+    return {"seconds": perf_counter() - began}

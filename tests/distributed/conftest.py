@@ -1,10 +1,36 @@
 """A cluster of two worker processes, which all tests of a file share, and rows that are cut into several blocks."""
 
+import pickle
+
 import numpy as np
 import pytest
 
+from rmgl.distributed.cluster import Cluster
+
 distributed = pytest.importorskip("distributed", reason="needs a Dask cluster: pip install 'rmgl[dask]'")
 N = 600
+
+
+class AtOnce(Cluster):
+    """Takes the place of a cluster: a task is computed when it is submitted."""
+
+    def __init__(self):
+        super().__init__(None)
+        self.names, self.received = [], []
+
+    def submit(self, name, task, *arguments):
+        self.names.append(name)
+        return task(*arguments)
+
+    def map(self, name, task, *arguments):
+        return [self.submit(name, task, *own) for own in zip(*arguments, strict=True)]
+
+    def gather(self, futures, name="", check=lambda: None):
+        self.received.append(len(pickle.dumps(list(futures))))
+        return list(futures)
+
+    def wait(self, futures, name="", check=lambda: None):
+        pass
 
 
 @pytest.fixture(scope="module")
@@ -38,13 +64,19 @@ def inside():
         cluster.close()
 
 
+def cut_small(patch):
+    """Several blocks, chunks, pieces of embeddings and blocks of candidate pairs in a few hundred rows."""
+    from rmgl.distributed import cluster, pair_lists, rows, sources
+
+    patch.setattr(rows.Tiling, "of", classmethod(lambda cls, n_rows: cls(64, 3)))
+    patch.setattr(sources, "CHUNK_BYTES", 8 * 6 * 250)
+    patch.setattr(pair_lists, "LEAST_ROWS", 200)
+    patch.setattr(cluster, "PIECE_BYTES", 8 * 6 * 250)
+
+
 @pytest.fixture
 def small_blocks(monkeypatch):
-    """Several blocks and chunks in a few hundred rows."""
-    from rmgl.distributed import rows, sources
-
-    monkeypatch.setattr(rows.Tiling, "of", classmethod(lambda cls, n_rows: cls(64, 3)))
-    monkeypatch.setattr(sources, "CHUNK_BYTES", 8 * 6 * 250)
+    cut_small(monkeypatch)
 
 
 def two_views():

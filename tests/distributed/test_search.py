@@ -12,20 +12,7 @@ from rmgl.edges import PairList
 from rmgl.edges.neighborhoods import union_of
 from rmgl.edges.search import Rows
 from rmgl.edges.tiles import tile_order
-
-
-class AtOnce:
-    """Takes the place of a cluster: a task is computed when it is submitted."""
-
-    def __init__(self):
-        self.names = []
-
-    def submit(self, name, task, *arguments):
-        self.names.append(name)
-        return task(*arguments)
-
-    def gather(self, futures, name="", check=lambda: None):
-        return list(futures)
+from tests.distributed.conftest import AtOnce
 
 
 def remote(X, chunk=170):

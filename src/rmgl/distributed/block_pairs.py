@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from rmgl.distributed.blocks import Block, Tiled
+from rmgl.distributed.blocks import Tiled
 from rmgl.edges.heaps import TILE, FoundPairs, Heaps, Indices, Products
 from rmgl.edges.interface import Vector
 from rmgl.edges.tiles import Reach
@@ -206,13 +206,3 @@ def reach_factors(tiled: Tiled, reach: Reach, loss: float) -> tuple[Products, Pr
 def reach_of(radii: Vector, scales: Vector, loss: float) -> Reach:
     """The reach of the rows of a block, larger by what rounding may take from it."""
     return Reach(radii + 2 * loss * np.abs(radii), scales)
-
-
-def distances_across(one: Block, other: Block, left: NDArray[np.int32], right: NDArray[np.int32]) -> Vector:
-    """The squared distances of pairs of rows, sorted by the first of them, from differences."""
-    from rmgl import kernels
-
-    starts = np.concatenate([[0], np.cumsum(np.bincount(left, minlength=len(one.X)))])
-    out = np.empty(right.size)
-    kernels.list_distances(one.X, other.X, starts, right, 0, len(one.X), out)
-    return out

@@ -1,8 +1,9 @@
 """A Dask cluster as the rest of this package sees it: named tasks, and results that are waited for without ever hanging.
 
 Every task is a pure function of stored rows, of the results of other tasks and of small arrays, and none is tied to a worker. When a worker
-is lost, Dask computes its tasks again on the others. Small arrays are arguments of tasks, which the scheduler keeps, and are not scattered:
-scattered data would be lost with a worker.
+is lost, Dask computes its tasks again on the others. Arrays are arguments of tasks, which the scheduler keeps, and are not scattered:
+scattered data would be lost with a worker. An array that many tasks need is the result of a task (`Cluster.share`): it is sent once, and
+workers pass it on.
 """
 
 from __future__ import annotations
@@ -17,6 +18,9 @@ from itertools import count
 from time import monotonic
 from typing import Any, TypeAlias
 
+import numpy as np
+from numpy.typing import NDArray
+
 from rmgl.running.progress import task_progress
 from rmgl.running.threads import Check
 
@@ -25,6 +29,8 @@ Future: TypeAlias = Any
 logger = logging.getLogger(__name__)
 POLL = 1.0
 """Seconds between two looks at the workers while results are waited for."""
+PIECE_BYTES = 8 << 20
+"""Bytes of a piece of an array that is sent to the workers; Dask warns of tasks of more than 10 MB."""
 PATIENCE = 30.0
 """Seconds that a cluster may be without workers: lost ones may be started again in this time."""
 EXTRA = "the package distributed is needed to use a Dask cluster: pip install 'rmgl[dask]'"
@@ -42,6 +48,8 @@ class Cluster:
     progress: bool = False
     """Whether to show a progress bar while many tasks run."""
     _run: str = field(default_factory=lambda: f"0{uuid.uuid4().hex[:11]}")
+    traffic: Traffic = field(default_factory=lambda: Traffic())
+    """What the client has exchanged with the workers for the layers."""
     _tasks: Any = field(default_factory=count)
 
     @classmethod
@@ -100,9 +108,32 @@ class Cluster:
         """Run a function of a module of this package on some worker. Tasks of the same name are shown together on Dask's dashboard."""
         return self.client.submit(task, *arguments, key=f"{name}-{self._run}-{next(self._tasks)}", pure=False)
 
+    def map(self, name: str, task: Callable[..., Any], *arguments: Sequence[Any]) -> list[Future]:
+        """Run a function for every place of the arguments, which are as long as one another; they are sent together."""
+        keys = [f"{name}-{self._run}-{next(self._tasks)}" for _ in arguments[0]]
+        futures: list[Future] = self.client.map(task, *arguments, key=keys, pure=False)
+        return futures
+
+    def share(self, name: str, array: NDArray[Any]) -> Shared:
+        """Send an array to the workers, in pieces of rows, for any number of tasks."""
+        step = max(1, PIECE_BYTES // max(1, array[:1].nbytes))
+        bounds = (*range(0, len(array), step), len(array))
+        pieces = tuple(self.submit(name, as_it_is, array[first : first + step]) for first in bounds[:-1])
+        return Shared(pieces, bounds, array.nbytes)
+
     def gather(self, futures: Sequence[Future], name: str = "", check: Check = lambda: None) -> list[Any]:
         """Wait for results. Raises `NoWorkers` if there is nobody left to compute them, and what a task raised."""
-        waiting = Waiting(self.client, list(futures))
+        results: list[Any] = self._finish(self.client.gather, list(futures), name, check)
+        return results
+
+    def wait(self, futures: Sequence[Future], name: str = "", check: Check = lambda: None) -> None:
+        """Wait until results are there, and leave them with the workers."""
+        from distributed import wait
+
+        self._finish(wait, list(futures), name, check)
+
+    def _finish(self, work: Callable[[list[Future]], Any], futures: list[Future], name: str, check: Check) -> Any:
+        waiting = Waiting(work, futures)
         with task_progress(name, len(waiting.futures), self.progress and bool(name)) as advance:
             last_seen = monotonic()
             while not waiting.done.wait(POLL):
@@ -118,25 +149,54 @@ class Cluster:
         return waiting.result()
 
 
+@dataclass(frozen=True)
+class Shared:
+    """An array that the workers have, in pieces of rows."""
+
+    pieces: tuple[Future, ...]
+    bounds: tuple[int, ...]
+    nbytes: int
+
+
+@dataclass
+class Traffic:
+    """How often the client asked the workers for something, and the bytes that it sent and received; workers pass on what it sends."""
+
+    requests: dict[str, tuple[int, int, int]] = field(default_factory=dict)
+    """For every kind of request its number, bytes sent and bytes received."""
+    _lock: Any = field(default_factory=threading.Lock, repr=False)
+
+    def add(self, kind: str, sent: int, received: int) -> None:
+        with self._lock:
+            last = self.requests.get(kind, (0, 0, 0))
+            self.requests[kind] = (last[0] + 1, last[1] + sent, last[2] + received)
+
+    def __str__(self) -> str:
+        return "; ".join(
+            f"{kind}: {number} requests, {sent / 1e6:.1f} MB sent, {received / 1e6:.1f} MB received"
+            for kind, (number, sent, received) in self.requests.items()
+        )
+
+
 class Waiting:
     """Results that are waited for in a thread, because Dask offers no way to give up waiting for them."""
 
-    def __init__(self, client: Any, futures: list[Future]) -> None:
-        self.client, self.futures = client, futures
+    def __init__(self, work: Callable[[list[Future]], Any], futures: list[Future]) -> None:
+        self.work, self.futures = work, futures
         self.done = threading.Event()
-        self.results: list[Any] = []
+        self.results: Any = None
         self.error: BaseException | None = None
         threading.Thread(target=self._wait, name="rmgl-waiting", daemon=True).start()
 
     def _wait(self) -> None:
         try:
-            self.results = self.client.gather(self.futures)
+            self.results = self.work(self.futures)
         except BaseException as error:
             self.error = error
         finally:
             self.done.set()
 
-    def result(self) -> list[Any]:
+    def result(self) -> Any:
         from distributed.scheduler import KilledWorker
 
         if isinstance(self.error, KilledWorker):
@@ -147,6 +207,23 @@ class Waiting:
         if self.error is not None:
             raise self.error
         return self.results
+
+
+def as_it_is(piece: NDArray[Any]) -> NDArray[Any]:
+    """A piece of an array, as a result that workers can pass on and compute again."""
+    return piece
+
+
+def joined(pieces: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """The array that was shared in pieces."""
+    return pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
+
+
+def size_of(result: Any) -> int:
+    """The bytes of a result that is an array, a number, or a tuple or list of them."""
+    if isinstance(result, tuple | list):
+        return sum(map(size_of, result))
+    return int(getattr(result, "nbytes", 8))
 
 
 def installed_version() -> str:

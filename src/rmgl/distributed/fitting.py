@@ -123,6 +123,7 @@ def prepared(
         scaled = scaled_views(views, scalers)
         del views  # Dask forgets the rows that were not scaled, but not how to read them
         yield Prepared(scaled, scales, scalers, DistributedSpaces.on_cluster(scaled, tiling), named)
+        logger.info("%s", cluster.traffic)
 
 
 def first_lists(candidates: Any, views: Views, n_neighbors: int) -> int:

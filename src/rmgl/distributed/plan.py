@@ -11,9 +11,9 @@ import numpy as np
 from rmgl.distributed.block_pairs import nearest_across
 from rmgl.distributed.blocks import Tiled
 from rmgl.distributed.cluster import Cluster
+from rmgl.distributed.pair_lists import LEAST_ROWS
 from rmgl.distributed.rows import Tiling
 from rmgl.edges.heaps import TILE
-from rmgl.edges.neighborhoods import BYTES_PER_LISTED
 from rmgl.edges.tiles import rounding
 from rmgl.running.memory import amount
 
@@ -21,6 +21,12 @@ USABLE = 0.6
 """Share of the memory of a worker that results of tasks may take: beyond it Dask writes them to disk."""
 BYTES_PER_ENTRY = 8 + 8 + 4
 """Memory for an entry of a view: in a chunk, in a block, and in single precision while neighbors are searched for."""
+PAIRS_PER_LISTED = 2
+"""Candidate pairs of a row for every neighbor that is searched for: lists hold a pair in one row or both, and radii add some."""
+BYTES_PER_PAIR = 4 + 4 * 8
+"""Memory for a candidate pair in the row of one node: its index, and costs by the data, with a guide, in the embedding, and in all."""
+BYTES_PER_EDGE = 40
+"""Memory of the client for an edge in the row of one node: in a layer, in the sum of layers, among active pairs, and in copies."""
 TRIAL_SECONDS = 0.2
 
 
@@ -77,14 +83,29 @@ class Plan:
         return BYTES_PER_ENTRY * self.n_rows * sum(self.spaces)
 
     @property
+    def bytes_of_pairs(self) -> int:
+        """Memory of all workers together for candidate pairs and their costs; workers write to disk what exceeds their memory."""
+        return BYTES_PER_PAIR * PAIRS_PER_LISTED * self.n_rows * self.length * len(self.spaces)
+
+    @property
     def bytes_of_task(self) -> int:
-        """Memory of a thread for a task over two blocks: rows with what is appended to them, and lists."""
-        return 2 * self.block_rows * (4 * 4 * (max(self.spaces) + 4) + 3 * 8 * self.length)
+        """Memory of a thread for a task: two blocks of rows with what is appended to them, and lists; or pairs of a block with costs."""
+        search = 2 * self.block_rows * (4 * 4 * (max(self.spaces) + 4) + 3 * 8 * self.length)
+        pairs = BYTES_PER_PAIR * PAIRS_PER_LISTED * self.length * min(self.n_rows, max(self.block_rows, LEAST_ROWS))
+        return max(search, pairs)
 
     @property
     def bytes_of_client(self) -> int:
-        """Memory of the client for lists, costs and layers of all spaces."""
-        return BYTES_PER_LISTED * self.n_rows * self.length * len(self.spaces)
+        """Memory of the client for the layers of all spaces and the plain neighbors."""
+        return BYTES_PER_EDGE * self.n_rows * self.length * (len(self.spaces) + 1)
+
+    @property
+    def bytes_of_step(self) -> tuple[int, int]:
+        """Bytes that the client sends (to one worker, which passes them on) and receives in a Newton step of one layer.
+
+        It sends the potentials, and receives three numbers for each row and its active pairs, at most as many as neighbors.
+        """
+        return 8 * self.n_rows, (20 + 4 * self.length) * self.n_rows
 
     def bytes_of_worker(self, n_workers: int, n_threads: int) -> int:
         """Memory of one of so many workers."""
@@ -120,8 +141,10 @@ class Plan:
         lines = [
             f"{self.n_rows:,} rows, {len(self.widths)} views of {', '.join(map(str, self.widths))} columns: {self.n_blocks} blocks of "
             f"about {self.block_rows:,} rows, at most {self.n_tasks:,} tasks over pairs of blocks",
-            f"memory of all workers for rows: {amount(self.bytes_of_rows)}; of a thread for its task: {amount(self.bytes_of_task)}; "
-            f"of the client for lists and layers: {amount(self.bytes_of_client)}",
+            f"memory of all workers for rows: {amount(self.bytes_of_rows)}; for candidate pairs: {amount(self.bytes_of_pairs)}, written to "
+            f"disk where they do not fit; of a thread for its task: {amount(self.bytes_of_task)}; of the client for layers: "
+            f"{amount(self.bytes_of_client)}",
+            f"a Newton step of a layer: the client sends {amount(self.bytes_of_step[0])} and receives {amount(self.bytes_of_step[1])}",
         ]
         if self.minutes is not None:
             lines.append(f"search: at most {self.minutes:.1f} minutes on {sum(self.threads)} threads as fast as this machine")

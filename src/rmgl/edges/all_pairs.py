@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.spatial.distance import squareform
 
-from rmgl.edges.cost_vectors import CostVectors
+from rmgl.edges.cost_vectors import CostVectors, multiplier
 from rmgl.edges.index_types import loop_indices
 from rmgl.edges.interface import ActivePairs, Evaluation, Vector
 from rmgl.running.memory import require_memory
@@ -121,12 +121,7 @@ class AllPairs(CostVectors):
         found = np.empty(starts[-1], dtype=np.int32)
         kernels.pair_above(u, costs, 0.0, 0, self.n_nodes, starts[:-1].copy(), found, np.empty(0))
 
-        def multiply(v: Vector) -> Vector:
-            out = np.empty(self.n_nodes)
-            self.in_parts(lambda first, stop: kernels.pattern_product(starts, found, v, first, stop, out), self.n_nodes)
-            return out
-
-        return ActivePairs(multiply, passes=1.0, passes_per_product=found.size / (2 * self.n_pairs))
+        return ActivePairs(multiplier(starts, found, self.in_parts), passes=1.0, passes_per_product=found.size / (2 * self.n_pairs))
 
     def _full_product(self, u: Vector, costs: Vector, v: Vector) -> Vector:
         from rmgl import kernels
@@ -168,6 +163,9 @@ class AllPairs(CostVectors):
         if indptr[-1] <= np.iinfo(np.int32).max:
             indptr = indptr.astype(np.int32)
         return sparse.csr_array((data, indices, indptr), shape=(self.n_nodes, self.n_nodes))
+
+    def holds(self, graph: sparse.csr_array) -> bool:
+        return True
 
     def inner(self, costs: Vector, weights: sparse.csr_array) -> float:
         from rmgl import kernels

@@ -14,12 +14,13 @@ from scipy import sparse
 from rmgl.checks import Unsound, expect, sound_csr, sound_numbers
 from rmgl.edges.all_pairs import AllPairs
 from rmgl.edges.approximate import KINDS, approximate_pattern, given_pattern, measured_recall
+from rmgl.edges.certificate import Certificate, KeepsPairs
 from rmgl.edges.checked import Checked
 from rmgl.edges.growth import Growth
 from rmgl.edges.heaps import Indices
 from rmgl.edges.interface import Costs, Edges, Vector
 from rmgl.edges.local_scaling import FLOOR_SHARE, LocalScaling
-from rmgl.edges.neighborhoods import Neighborhoods, require_list_memory
+from rmgl.edges.neighborhoods import Neighborhoods, nearest_listed, require_list_memory
 from rmgl.edges.pair_list import PairList
 from rmgl.edges.space import Blocks, Gapped, Listed, Rows, Space, Square, as_space
 from rmgl.edges.tiles import squared_lengths
@@ -35,8 +36,6 @@ LONGEST_EXPECTED = 20_000
 """Largest estimate of the number of neighbors."""
 BLOCK_ENTRIES = 1 << 20
 """Entries of a block of distances."""
-ROWS = 4096
-"""Rows whose lists are looked through at once."""
 REASONS = ("all pairs", "certified", "approximate", "given", "given edges", "given pairs")
 
 
@@ -52,7 +51,7 @@ class Candidates:
     distances: Costs
     reason: str
     """"all pairs", "certified" (they are extended until the certificate holds), "approximate" or "given"."""
-    neighborhoods: Neighborhoods | Checked | None = None
+    neighborhoods: Certificate | None = None
     scaling: LocalScaling | None = None
     recall: float | None = None
     """For approximate and given candidates: the share of the nearest neighbors that are candidates, for a sample of rows."""
@@ -66,7 +65,7 @@ class Candidates:
     """The pairs that these candidates have more than those that they were extended from (None: they were not extended)."""
 
     @classmethod
-    def certified(cls, found: Neighborhoods | Checked, check: Check = lambda: None) -> Candidates:
+    def certified(cls, found: Certificate, check: Check = lambda: None) -> Candidates:
         """Candidates with the certificate of their neighborhoods."""
         return cls(found.edges, measured(found.edges, found.space, found.scaling, check), "certified", found, found.scaling)
 
@@ -97,25 +96,29 @@ class Candidates:
 
     def nearest(self, space: Space, length: int) -> Indices | None:
         """The `length` nearest neighbors of every node; None where candidates need not include them."""
-        whole_lists = isinstance(self.neighborhoods, Neighborhoods) or self.reason == "approximate"
-        if not whole_lists or not isinstance(self.edges, PairList) or np.diff(self.edges.indptr).min() < length:
+        if self.neighborhoods is not None:
+            return self.neighborhoods.nearest(length)
+        if self.reason != "approximate" or not isinstance(self.edges, PairList):
             return None
-        return nearest_listed(self.edges, space.measure(self.edges), length)
+        return nearest_listed(self.edges, space, length)
 
     def pack(self) -> dict[str, Any] | None:
         """The values from which `unpacked` restores these candidates without a search; None for all pairs."""
-        if not isinstance(self.edges, PairList):
+        if self.neighborhoods is not None:
+            kept = self.neighborhoods.pack()
+        elif isinstance(self.edges, PairList):
+            kept = {"indptr": self.edges.indptr, "indices": self.edges.indices, "radii": None, "expected": None}
+        else:
             return None
-        known = {"reason": self.reason, "indptr": self.edges.indptr, "indices": self.edges.indices}
-        found = self.neighborhoods
-        radii, expected = (found.radii, found.expected) if isinstance(found, Neighborhoods) else (None, None)
-        return {**known, "radii": radii, "expected": expected, "scaling": self.scaling, "recall": self.recall}
+        return {"reason": self.reason, **kept, "scaling": self.scaling, "recall": self.recall}
 
     @classmethod
     def unpacked(cls, packed: dict[str, Any], X: Any, in_parts: InParts, check: Check = lambda: None) -> Candidates:
         """Restore the candidates of a view, without a guide, from what `pack` returned. X is a matrix or a space."""
         space = as_space(X)
         pattern, radii, scaling = sound_packed(packed, space.n_rows)
+        if isinstance(space, KeepsPairs) and radii is not None:
+            return cls.certified(space.restored(radii, scaling, packed["expected"], check), check)
         if isinstance(space, Square) and packed["reason"] == "certified":
             return cls.certified(Checked(space, pattern, in_parts, scaling), check)
         if not isinstance(space, Square | Listed) and radii is not None:
@@ -125,21 +128,15 @@ class Candidates:
 
     def check_support(self, adjacency: sparse.csr_array) -> None:
         """Raise `Unsound` if a graph read from a file has edges that are not candidate pairs."""
-        if isinstance(self.edges, PairList):
-            pattern = sparse.csr_array((np.ones(self.edges.indices.size), self.edges.indices, self.edges.indptr), shape=adjacency.shape)
-            if abs(adjacency).multiply(pattern).nnz != adjacency.nnz:
-                raise Unsound("a layer has edges that are not candidate pairs")
+        if not self.edges.holds(adjacency):
+            raise Unsound("a layer has edges that are not candidate pairs")
 
     def regrown(self, packed: dict[str, Any] | None, guide: NDArray[np.float64] | None, check: Check = lambda: None) -> Candidates:
         """Restore the extensions that these candidates had when they were packed, and their guide, if any."""
         grown = self
         if packed is not None and self.neighborhoods is not None:
             pattern, radii, _ = sound_packed(packed, self.edges.n_nodes)
-            found: Neighborhoods | Checked = replace(self.neighborhoods, pattern=pattern)
-            if isinstance(found, Neighborhoods):
-                if radii is None:
-                    raise Unsound("the candidate pairs have no radii")
-                found = replace(found, radii=radii, expected=packed["expected"])
+            found = self.neighborhoods.regrown(pattern, radii, packed["expected"], check)
             grown = Candidates.certified(found, check).with_added(self.added, check)
         return grown if guide is None else grown.guided(guide, check)
 
@@ -168,13 +165,10 @@ class Candidates:
         grown = self.neighborhoods.extended(potentials, self.distances, self.guide, check)
         if grown is self.neighborhoods:
             return self
-        if grown.is_new is None:  # nothing is known about which pairs are new
+        growth = grown.growth
+        if growth is None:
             wider = Candidates.certified(grown, check).with_added(self.added, check)
             return wider if self.guide is None else wider.guided(self.guide, check)
-        return self.grown_to(grown, Growth.of(grown.pattern, grown.is_new, grown.in_parts), check)
-
-    def grown_to(self, grown: Neighborhoods | Checked, growth: Growth, check: Check) -> Candidates:
-        """These candidates and some more, of which only the new pairs are measured."""
         more = Candidates(growth.more, measured(growth.more, grown.space, self.scaling, check), self.reason)
         more = more.with_added(self.added, check)
         if self.guide is not None:
@@ -185,7 +179,7 @@ class Candidates:
 
     def pruned(self, potentials: Vector) -> Candidates:
         """Without pairs that are far from carrying weight at the solution u, where they can be found again easily."""
-        if not isinstance(self.neighborhoods, Checked) or self.added is not None:
+        if self.neighborhoods is None or self.added is not None:
             return self
         found = self.neighborhoods.pruned(potentials, self.distances)
         if found is self.neighborhoods:
@@ -215,19 +209,6 @@ def measured(edges: Edges, space: Space, scaling: LocalScaling | None, check: Ch
     """Squared distances of candidate pairs, locally scaled if `scaling` is given."""
     distances = space.measure(edges, check)
     return distances if scaling is None else scaling.costs(edges, distances)
-
-
-def nearest_listed(edges: PairList, distances: Vector, length: int) -> Indices:
-    """The `length` listed neighbors of every node with the smallest distances, in any order."""
-    found = np.empty((edges.n_nodes, length), dtype=np.int64)
-    for first in range(0, edges.n_nodes, ROWS):
-        starts = edges.indptr[first : first + ROWS + 1]
-        entries = slice(starts[0], starts[-1])
-        of_row = np.repeat(np.arange(starts.size - 1), np.diff(starts))
-        order = np.lexsort((distances[entries], of_row))  # by rows, and from near to far in each
-        chosen = order[(starts[:-1] - starts[0])[:, None] + np.arange(length)]
-        found[first : first + starts.size - 1] = edges.indices[entries][chosen]
-    return found
 
 
 def find_candidates(
@@ -262,10 +243,12 @@ def find_candidates(
         return Candidates.uncertain(space, approximate_pattern(space.X, length), "approximate", floors, in_parts, check)
     if candidates == "approximate" and isinstance(space, Blocks):
         candidates = first_length(space.X if isinstance(space, Gapped) else np.empty((n, 0)), alpha, n_neighbors)
+    if isinstance(space, KeepsPairs):
+        return Candidates.certified(space.search(candidates, floors, check), check)
     if isinstance(candidates, int):
         require_list_memory(n, candidates, f"view {name!r}")
         options = (candidates, in_parts, check, floors)
-        found = Checked.search(space, *options) if isinstance(space, Square) else Neighborhoods.search(space, *options)
+        found: Certificate = Checked.search(space, *options) if isinstance(space, Square) else Neighborhoods.search(space, *options)
         return Candidates.certified(found, check)
     edges = AllPairs(n, in_parts) if shared is None else shared
     if shared is None:

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from rmgl.edges.growth import Mask, joined
+from rmgl.edges.growth import Growth, Mask, joined
 from rmgl.edges.interface import Vector
 from rmgl.edges.local_scaling import LocalScaling
 from rmgl.edges.neighborhoods import union_of
@@ -65,6 +66,10 @@ class Checked:
         pattern, is_new = joined(self.pattern, union_of(left, right, n))
         return replace(self, pattern=pattern, is_new=is_new)
 
+    @property
+    def growth(self) -> Growth | None:
+        return None if self.is_new is None else Growth.of(self.pattern, self.is_new, self.in_parts)
+
     def pruned(self, u: Vector, costs: Vector) -> Checked:
         """Drop the pairs whose costs are beyond u_i + u_j by more than the mean excess of active pairs, if lists are long."""
         if self.pattern.nnz <= LONG * self.space.n_rows:
@@ -75,4 +80,16 @@ class Checked:
         if 2 * kept.nnz > self.pattern.nnz:
             return self
         pattern = sparse.csr_array((np.ones(kept.nnz, dtype=bool), kept.indices, kept.indptr), shape=kept.shape)
+        return replace(self, pattern=pattern, is_new=None)
+
+    def with_pairs(self, pattern: sparse.csr_array) -> Checked:
+        return replace(self, pattern=sparse.csr_array(self.pattern + pattern), is_new=None)
+
+    def nearest(self, length: int) -> None:
+        """Nothing: the nearest neighbors may have been dropped."""
+
+    def pack(self) -> dict[str, Any]:
+        return {"indptr": self.edges.indptr, "indices": self.edges.indices, "radii": None, "expected": None}
+
+    def regrown(self, pattern: sparse.csr_array, radii: Vector | None, expected: Vector | None, check: Check = lambda: None) -> Checked:
         return replace(self, pattern=pattern, is_new=None)

@@ -59,17 +59,13 @@ class LocalScaling:
 
         With `among`, the nodes are new, and their neighbors are the nodes of that scaling.
         """
-        positive = np.where(distances > 0, distances, np.inf)  # exact copies of a node are not counted
+        positive = counted(distances)
         nearest = smallest_at(positive, SCALE_NEIGHBOR)
-        known = nearest[np.isfinite(nearest)] if among is None else among.scales**2
-        typical = np.median(known) if known.size else 1.0
-        scales = np.sqrt(np.where(np.isfinite(nearest), nearest, typical))
+        scales = first_scales(nearest, nearest[np.isfinite(nearest)] if among is None else among.scales**2)
         theirs = (scales if among is None else among.scales)[neighbors]
-        far = smallest_at(positive / (scales[:, None] * theirs), SCALE_NEIGHBOR) / FAR
-        scales = scales * np.where(np.isfinite(far), np.maximum(far, 1.0), 1.0)
+        scales = raised_scales(scales, positive / (scales[:, None] * theirs))
         theirs = scales[neighbors] if among is None else theirs
-        floors = smallest_at(positive / (scales[:, None] * theirs), FLOOR_NEIGHBOR)
-        return cls(scales, floor_share * np.where(np.isfinite(floors), floors, 1.0), floor_share)
+        return cls(scales, floors_of(positive / (scales[:, None] * theirs), floor_share), floor_share)
 
     def check(self, n_nodes: int) -> None:
         """Raise `Unsound` if scales and floors read from a file are not valid for `n_nodes` nodes."""
@@ -98,6 +94,30 @@ class LocalScaling:
     def costs(self, edges: Edges, distances: Costs) -> Costs:
         """The costs of candidate pairs from their squared distances."""
         return edges.localized(distances, self.scales, self.floors)
+
+
+def counted(distances: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Squared distances to listed neighbors, infinite to exact copies of a node, which are not counted."""
+    return np.where(distances > 0, distances, np.inf)
+
+
+def first_scales(nearest: Vector, known: Vector) -> Vector:
+    """The distance of every node to its 7th neighbor, from squared ones; a typical one of those known where there is none."""
+    typical = np.median(known) if known.size else 1.0
+    scales: Vector = np.sqrt(np.where(np.isfinite(nearest), nearest, typical))
+    return scales
+
+
+def raised_scales(scales: Vector, relative: NDArray[np.float64]) -> Vector:
+    """Scales, larger where the 7th smallest cost would exceed 2; `relative` are the costs of the listed neighbors at these scales."""
+    far = smallest_at(relative, SCALE_NEIGHBOR) / FAR
+    return scales * np.where(np.isfinite(far), np.maximum(far, 1.0), 1.0)
+
+
+def floors_of(relative: NDArray[np.float64], floor_share: float) -> Vector:
+    """The floor of every node: a share of its 5th smallest cost."""
+    floors = smallest_at(relative, FLOOR_NEIGHBOR)
+    return floor_share * np.where(np.isfinite(floors), floors, 1.0)
 
 
 def smallest_at(values: NDArray[np.float64], rank: int) -> Vector:

@@ -24,11 +24,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from rmgl.edges.growth import Mask, joined
-from rmgl.edges.interface import Vector
+from rmgl.checks import Unsound
+from rmgl.edges.growth import Growth, Mask, joined
+from rmgl.edges.heaps import Indices
+from rmgl.edges.interface import Evaluation, Vector
 from rmgl.edges.local_scaling import LISTED, LocalScaling
 from rmgl.edges.pair_list import PairList
-from rmgl.edges.space import Searchable
+from rmgl.edges.space import Searchable, Space
 from rmgl.running.memory import require_memory
 from rmgl.running.threads import Check, InParts, one_part
 
@@ -36,6 +38,8 @@ BYTES_PER_LISTED = 100
 """Memory for one listed neighbor: pattern, its transpose and union, distances and costs."""
 
 
+ROWS = 4096
+"""Rows whose lists are looked through at once."""
 FORESIGHT = 0.15
 """How far beyond u a radius is set, relative to the mean excess of the active pairs of a node; more means fewer searches and more
 candidates."""
@@ -69,9 +73,8 @@ class Neighborhoods:
             neighbors, _ = space.nearest(nodes, LISTED, check)
         distances = space.distances_to(nodes, neighbors)
         scaling = LocalScaling.from_lists(neighbors, distances, local)
-        relative = np.sqrt(np.maximum(bounds, 0.0)) / scaling.scales
         farthest = (distances / (scaling.scales[:, None] * scaling.scales[neighbors])).max(axis=1)
-        return cls(space, pattern, relative * relative.min() / 2, in_parts, scaling, farthest / 2)
+        return cls(space, pattern, first_radii(bounds, scaling), in_parts, scaling, farthest / 2)
 
     @cached_property
     def edges(self) -> PairList:
@@ -89,20 +92,39 @@ class Neighborhoods:
         nodes = self.too_small(u)
         if nodes.size == 0:
             return self
-        found = self.edges.evaluate(u, costs)
-        return self.widened(nodes, u + FORESIGHT * found.excess / np.maximum(found.counts, 1.0), check)
+        return self.widened(nodes, foreseen(u, self.edges.evaluate(u, costs)), check)
 
     def widened(self, nodes: NDArray[np.intp], reached: Vector, check: Check = lambda: None) -> Neighborhoods:
         """Enlarge the radii of the given nodes to what potentials may reach, and add the pairs within them."""
-        radii = self.radii.copy()
-        radii[nodes] = reached[nodes]
-        if self.expected is not None:
-            radii = np.maximum(radii, self.expected)
-            nodes = np.flatnonzero(radii > self.radii)
+        nodes, radii = enlarged(self.radii, nodes, reached, self.expected)
         scales = None if self.scaling is None else self.scaling.scales
         added = union_of(*self.space.within(nodes, radii, scales, check), radii.size)
         pattern, is_new = joined(self.pattern, added)
         return replace(self, pattern=pattern, radii=radii, expected=None, is_new=is_new)
+
+    @property
+    def growth(self) -> Growth | None:
+        return None if self.is_new is None else Growth.of(self.pattern, self.is_new, self.in_parts)
+
+    def pruned(self, u: Vector, costs: Vector) -> Neighborhoods:
+        """Itself: every pair within the radii is needed."""
+        return self
+
+    def with_pairs(self, pattern: sparse.csr_array) -> Neighborhoods:
+        return replace(self, pattern=sparse.csr_array(self.pattern + pattern), is_new=None)
+
+    def nearest(self, length: int) -> Indices | None:
+        return nearest_listed(self.edges, self.space, length)
+
+    def pack(self) -> dict[str, Any]:
+        return {"indptr": self.edges.indptr, "indices": self.edges.indices, "radii": self.radii, "expected": self.expected}
+
+    def regrown(
+        self, pattern: sparse.csr_array, radii: Vector | None, expected: Vector | None, check: Check = lambda: None
+    ) -> Neighborhoods:
+        if radii is None:
+            raise Unsound("the candidate pairs have no radii")
+        return replace(self, pattern=pattern, radii=radii, expected=expected, is_new=None)
 
 
 def require_list_memory(n_nodes: int, length: int, purpose: str) -> None:
@@ -116,3 +138,45 @@ def union_of(left: NDArray[np.integer[Any]], right: NDArray[np.integer[Any]], n:
     ends = left.astype(np.int32, copy=False), right.astype(np.int32, copy=False)  # as loops take them, in half of the memory
     pattern = sparse.csr_array((np.ones(left.size, dtype=bool), ends), shape=(n, n))
     return sparse.csr_array(pattern + pattern.T)
+
+
+def foreseen(u: Vector, found: Evaluation) -> Vector:
+    """What potentials may reach, a little beyond u."""
+    return u + FORESIGHT * found.excess / np.maximum(found.counts, 1.0)
+
+
+def enlarged(radii: Vector, nodes: NDArray[np.intp], reached: Vector, expected: Vector | None) -> tuple[NDArray[np.intp], Vector]:
+    """The nodes whose radii grow, and all radii, if those of some nodes grow to what potentials may reach, and all to what is expected."""
+    larger = radii.copy()
+    larger[nodes] = reached[nodes]
+    if expected is None:
+        return nodes, larger
+    larger = np.maximum(larger, expected)
+    return np.flatnonzero(larger > radii), larger
+
+
+def first_radii(bounds: Vector, scaling: LocalScaling) -> Vector:
+    """The radii of lists of nearest neighbors, from lower bounds of the squared distances to all others."""
+    relative = np.sqrt(np.maximum(bounds, 0.0)) / scaling.scales
+    radii: Vector = relative * relative.min() / 2
+    return radii
+
+
+def nearest_listed(edges: PairList, space: Space, length: int) -> Indices | None:
+    """The `length` listed neighbors of every node with the smallest distances, in any order; None where a node has fewer."""
+    if np.diff(edges.indptr).min() < length:
+        return None
+    distances, found = space.measure(edges), np.empty((edges.n_nodes, length), dtype=np.int64)
+    for first in range(0, edges.n_nodes, ROWS):
+        starts = edges.indptr[first : first + ROWS + 1]
+        own = slice(starts[0], starts[-1])
+        found[first : first + ROWS] = edges.indices[own][nearest_entries(starts - starts[0], distances[own], length)]
+    return found
+
+
+def nearest_entries(starts: Indices, distances: Vector, length: int) -> Indices:
+    """The entries with the `length` smallest distances of every row, in any order; `starts` are those of the rows, and the end."""
+    of_row = np.repeat(np.arange(starts.size - 1), np.diff(starts))
+    order = np.lexsort((distances, of_row))  # by rows, and from near to far in each
+    chosen: Indices = order[starts[:-1, None] + np.arange(length)]
+    return chosen

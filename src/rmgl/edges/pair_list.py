@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from rmgl.edges.cost_vectors import CostVectors
+from rmgl.edges.cost_vectors import CostVectors, multiplier
 from rmgl.edges.index_types import loop_indices
 from rmgl.edges.interface import ActivePairs, Evaluation, Vector
 from rmgl.running.threads import Check, InParts, one_part
@@ -86,44 +86,46 @@ class PairList(CostVectors):
         return out
 
     def evaluate(self, u: Vector, costs: Vector) -> Evaluation:
-        return self._evaluate(u, costs, 0.0)
+        excess, counts, squares = self.row_sums(u, costs, 0.0)
+        return Evaluation(excess, counts, squares.sum() / 2)
 
-    def _evaluate(self, u: Vector, costs: Vector, least: float) -> Evaluation:
-        """Like `evaluate`, with the pairs counted whose t_ij exceeds `least`."""
+    def row_sums(self, u: Vector, costs: Vector, least: float) -> tuple[Vector, Vector, Vector]:
+        """The sums of (t_ij)_+, the number of t_ij that exceed `least`, and the sums of (t_ij)_+^2, row by row."""
         from rmgl import kernels
 
         excess, counts, squares = (np.empty(self.n_nodes) for _ in range(3))
         pairs = (*self.pairs, costs)
         self.in_parts(lambda first, stop: kernels.list_excess(u, *pairs, least, first, stop, excess, counts, squares), self.n_nodes)
-        return Evaluation(excess, counts, squares.sum() / 2)
+        return excess, counts, squares
 
     def active_pairs(self, u: Vector, costs: Vector, counts: Vector) -> ActivePairs:
-        from rmgl import kernels
+        starts, found, _ = self.above(u, costs, 0.0, counts, weighted=False)
 
-        starts, found, _ = self._above(u, costs, 0.0, counts, weighted=False)
-
-        def multiply(v: Vector) -> Vector:
-            out = np.empty(self.n_nodes)
-            self.in_parts(lambda first, stop: kernels.pattern_product(starts, found, v, first, stop, out), self.n_nodes)
-            return out
-
-        return ActivePairs(multiply, passes=1.0, passes_per_product=found.size / max(1, self.indices.size))
+        return ActivePairs(multiplier(starts, found, self.in_parts), passes=1.0, passes_per_product=found.size / max(1, self.indices.size))
 
     def active(self, u: Vector, costs: Vector, least: float) -> sparse.csr_array:
-        counts = self._evaluate(u, costs, least).counts
-        starts, found, data = self._above(u, costs, least, counts, weighted=True)
+        _, counts, _ = self.row_sums(u, costs, least)
+        starts, found, data = self.above(u, costs, least, counts, weighted=True)
         pattern = (found.astype(self.indices.dtype, copy=False), starts.astype(self.indptr.dtype, copy=False))
         return sparse.csr_array((data, *pattern), shape=(self.n_nodes, self.n_nodes))
 
+    def holds(self, graph: sparse.csr_array) -> bool:
+        pattern = sparse.csr_array((np.ones(self.indices.size), self.indices, self.indptr), shape=graph.shape)
+        return bool(abs(graph).multiply(pattern).nnz == graph.nnz)
+
     def inner(self, costs: Vector, weights: sparse.csr_array) -> float:
+        return float(self.row_products(costs, weights).sum() / 2)
+
+    def row_products(self, costs: Vector, weights: sparse.csr_array) -> Vector:
+        """sum_j z_ij w_ij for every node i."""
         from rmgl import kernels
 
         own, given = (*self.pairs, costs), (*loop_indices(weights), weights.data)
         totals = np.empty(self.n_nodes)
         self.in_parts(lambda first, stop: kernels.list_inner(*own, *given, first, stop, np.empty(self.n_nodes), totals), self.n_nodes)
-        return float(totals.sum() / 2)
+        return totals
 
-    def _above(self, u: Vector, costs: Vector, least: float, counts: Vector, weighted: bool) -> tuple[Integers, Integers, Vector]:
+    def above(self, u: Vector, costs: Vector, least: float, counts: Vector, weighted: bool) -> tuple[Integers, Integers, Vector]:
         """Row starts, column indices and (if `weighted`) entries of the CSR matrix of the t_ij > least, with `counts` entries per row."""
         from rmgl import kernels
 

@@ -11,7 +11,6 @@ where labels agree with the clusters that are found without them, they only numb
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -69,8 +68,7 @@ def with_known(candidates: Candidates, space: Any, known: Labels | None, check: 
         return candidates
     space = as_space(space)
     if candidates.neighborhoods is not None:
-        pattern = sparse.csr_array(candidates.neighborhoods.pattern + tied_pairs(known))
-        candidates = Candidates.certified(replace(candidates.neighborhoods, pattern=pattern), check)
+        candidates = Candidates.certified(candidates.neighborhoods.with_pairs(tied_pairs(known)), check)
     scaling = candidates.scaling
     typical = 1.0 if scaling is not None else float(np.median(LocalScaling.of(space).scales) ** 2)
 

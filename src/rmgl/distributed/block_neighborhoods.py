@@ -1,0 +1,88 @@
+"""Candidate pairs on the workers, with the certificate of `rmgl.edges.neighborhoods`: radii are on the client, pairs never are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from rmgl.checks import Unsound
+from rmgl.distributed.block_scaling import nearest_of_block, scaling_of
+from rmgl.distributed.block_store import BlockCosts, BlockStore
+from rmgl.edges.heaps import Indices
+from rmgl.edges.interface import Vector
+from rmgl.edges.local_scaling import LISTED, LocalScaling
+from rmgl.edges.neighborhoods import enlarged, first_radii, foreseen
+from rmgl.running.threads import Check
+
+if TYPE_CHECKING:
+    from rmgl.distributed.rows import DistributedRows
+
+
+@dataclass(frozen=True)
+class BlockNeighborhoods:
+    """Candidate pairs of rows on a cluster, which contain every pair within the radii."""
+
+    space: DistributedRows
+    edges: BlockStore
+    radii: Vector
+    scaling: LocalScaling | None = None
+    expected: Vector | None = None
+    """Radii that potentials are expected to reach, to which all are set when the first one has to grow (None: nothing is expected)."""
+    growth: None = None
+    """It is not known which pairs are new: the costs of all pairs are measured again when they are extended, where they are kept."""
+    has_lists: bool = True
+    """Whether the nearest rows of each are candidates, too; pairs that a checkpoint brings back are those within the radii only."""
+
+    @classmethod
+    def search(cls, space: DistributedRows, length: int, local: float | None, check: Check = lambda: None) -> BlockNeighborhoods:
+        """Find the `length` nearest rows of each exactly. `local` is the floor share of a local scaling (None: no scaling)."""
+        edges, bounds = space.nearest_pairs(length if local is None else max(length, LISTED), check)
+        if local is None:
+            return cls(space, edges, bounds / 2)
+        scaling, farthest = scaling_of(edges, space.measure(edges, check), local)
+        return cls(space, edges, first_radii(bounds, scaling), scaling, farthest / 2)
+
+    def extended(self, u: Vector, costs: BlockCosts, guide: NDArray[np.float64] | None, check: Check = lambda: None) -> BlockNeighborhoods:
+        nodes = np.flatnonzero(u > self.radii)
+        if nodes.size == 0:
+            return self
+        return self.widened(*enlarged(self.radii, nodes, foreseen(u, self.edges.evaluate(u, costs)), self.expected), check)
+
+    def widened(self, nodes: NDArray[np.intp], radii: Vector, check: Check = lambda: None) -> BlockNeighborhoods:
+        """Set the radii, which are larger than before for the given nodes only, and add the pairs within them."""
+        edges = self.space.pairs_within(nodes, radii, None if self.scaling is None else self.scaling.scales, self.edges, check)
+        return replace(self, edges=edges, radii=radii, expected=None)
+
+    def pruned(self, u: Vector, costs: BlockCosts) -> BlockNeighborhoods:
+        """Itself: every pair within the radii is needed."""
+        return self
+
+    def with_pairs(self, pattern: sparse.csr_array) -> BlockNeighborhoods:
+        raise ValueError("known labels are not possible on a cluster yet: fit without client=, or leave it out")
+
+    def nearest(self, length: int) -> Indices | None:
+        edges = self.edges if self.has_lists else self.space.nearest_pairs(max(length, LISTED), lambda: None)[0]
+        if edges.degrees.min() < length:
+            return None
+        distances, found = self.space.measure(edges), np.empty((edges.n_nodes, length), dtype=np.int64)
+        for nodes, neighbors, _ in edges.cluster.gather(edges.each("rmgl-nearest-listed", nearest_of_block, distances, length)):
+            found[nodes] = neighbors
+        return found
+
+    def pack(self) -> dict[str, Any]:
+        """The radii, from which the pairs are found again; a checkpoint on the client has no room for the pairs."""
+        none = {"indptr": np.zeros(self.edges.n_nodes + 1, dtype=np.int32), "indices": np.empty(0, dtype=np.int32)}
+        return {**none, "radii": self.radii, "expected": self.expected}
+
+    def regrown(
+        self, pattern: sparse.csr_array, radii: Vector | None, expected: Vector | None, check: Check = lambda: None
+    ) -> BlockNeighborhoods:
+        if radii is None:
+            raise Unsound("the candidate pairs have no radii")
+        nodes = np.flatnonzero(radii > self.radii)
+        grown = self.widened(nodes, radii, check) if nodes.size else self
+        return replace(grown, radii=radii, expected=expected)

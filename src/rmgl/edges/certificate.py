@@ -1,0 +1,62 @@
+"""What a certificate that no other pair can carry weight answers, however its candidate pairs are kept."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from rmgl.edges.growth import Growth
+from rmgl.edges.heaps import Indices
+from rmgl.edges.interface import Costs, Edges, Vector
+from rmgl.edges.local_scaling import LocalScaling
+from rmgl.edges.space import Space
+from rmgl.running.threads import Check
+
+
+class Certificate(Protocol):
+    """Candidate pairs of a space, and what is known about all others."""
+
+    @property
+    def space(self) -> Space: ...
+
+    @property
+    def scaling(self) -> LocalScaling | None: ...
+
+    @property
+    def edges(self) -> Edges: ...
+
+    @property
+    def growth(self) -> Growth | None:
+        """The pairs that the last extension added (None: there was none, or it is not known)."""
+
+    def extended(self, u: Vector, costs: Costs, guide: NDArray[np.float64] | None, check: Check = ...) -> Certificate:
+        """Add the pairs that a certificate at the potentials u needs; itself if the certificate holds already."""
+
+    def pruned(self, u: Vector, costs: Costs) -> Certificate:
+        """Drop pairs that are far from carrying weight at u, where they can be found again easily; itself if there are none."""
+
+    def with_pairs(self, pattern: sparse.csr_array) -> Certificate:
+        """Add the pairs of a symmetric pattern."""
+
+    def nearest(self, length: int) -> Indices | None:
+        """The `length` nearest neighbors of every node, in any order; None where candidates need not include them."""
+
+    def pack(self) -> dict[str, Any]:
+        """Pattern (indptr, indices), radii and expected radii for a checkpoint; a pattern that can be found again may be empty."""
+
+    def regrown(self, pattern: sparse.csr_array, radii: Vector | None, expected: Vector | None, check: Check = ...) -> Certificate:
+        """Restore the extensions of this certificate from what `pack` returned."""
+
+
+@runtime_checkable
+class KeepsPairs(Protocol):
+    """A space that finds candidate pairs and keeps them itself, such as one on other machines."""
+
+    def search(self, length: int, local: float | None, check: Check = ...) -> Certificate:
+        """Begin with the `length` nearest points of each. `local` is the floor share of a local scaling (None: no scaling)."""
+
+    def restored(self, radii: Vector, scaling: LocalScaling | None, expected: Vector | None, check: Check = ...) -> Certificate:
+        """Find all pairs within the radii of a checkpoint."""

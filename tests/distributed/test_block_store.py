@@ -1,0 +1,196 @@
+"""The edge store of pairs on workers answers like the store of listed pairs on one machine. Tasks run at once: no cluster is needed."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from rmgl.distributed import block_store, cluster, pair_lists
+from rmgl.distributed.matrix import RemoteMatrix
+from rmgl.distributed.rows import DistributedRows, Tiling
+from rmgl.edges import Candidates, find_candidates
+from rmgl.edges.pair_list import PairList
+from rmgl.edges.search import Rows
+from rmgl.layer import Origin, solve_certified
+from rmgl.layer.wanted_edges import solve_for_edges
+from tests.distributed.conftest import AtOnce
+
+N = 400
+RNG = np.random.default_rng(0)
+X = 2 * RNG.normal(size=(5, 4))[RNG.integers(5, size=N)] + RNG.normal(size=(N, 4))
+X[50:60] = X[:10]  # copies
+
+
+def on_workers(Y, chunk=150):
+    bounds = (*range(0, len(Y), chunk), len(Y))
+    return RemoteMatrix(AtOnce(), tuple(Y[i : i + chunk] for i in bounds[:-1]), bounds, Y.shape[1])
+
+
+@pytest.fixture(autouse=True)
+def small_pieces(monkeypatch):
+    monkeypatch.setattr(pair_lists, "LEAST_ROWS", 120)
+    monkeypatch.setattr(cluster, "PIECE_BYTES", 8 * 150)
+    monkeypatch.setattr(block_store, "PIECE_BYTES", 3000)
+    monkeypatch.setattr(block_store, "MOST_COSTS", 50)
+
+
+@pytest.fixture
+def both():
+    """Candidates on workers, and on one machine."""
+    remote = find_candidates("a", DistributedRows(on_workers(X), Tiling(32, 2)), None, 12, local=True)
+    return remote, find_candidates("a", Rows.of(X), None, 12, local=True)
+
+
+def gathered(store, costs):
+    """The costs of a block store as those of a list of pairs, and that list: the slow and obvious way."""
+    blocks = store.blocks
+    rows = np.concatenate([np.repeat(block.nodes, block.degrees) for block in blocks])
+    columns = np.concatenate([block.needed[block.edges.indices] for block in blocks])
+    numbered = sparse.csr_array((np.arange(1, rows.size + 1), (rows, columns)), shape=(store.n_nodes, store.n_nodes))
+    numbered.sort_indices()
+    return PairList(numbered), np.concatenate(costs.parts)[numbered.data - 1]
+
+
+def test_the_pairs_and_costs_of_one_machine(both):
+    remote, local = both
+    store = remote.edges
+    assert len(store.blocks) == 3
+    assert sorted(np.concatenate(store.nodes).tolist()) == list(range(N))
+    edges, costs = gathered(store, remote.distances)
+    np.testing.assert_array_equal(edges.indptr, local.edges.indptr)
+    np.testing.assert_array_equal(edges.indices, local.edges.indices)
+    np.testing.assert_allclose(costs, local.distances, rtol=1e-12)
+    assert (store.n_pairs, store.max_degree) == (edges.n_pairs, edges.max_degree)
+    np.testing.assert_array_equal(store.degrees, np.diff(edges.indptr))
+    np.testing.assert_allclose(remote.neighborhoods.radii, local.neighborhoods.radii, rtol=1e-6)
+    np.testing.assert_allclose(remote.neighborhoods.expected, local.neighborhoods.expected, rtol=1e-12)
+    for own, expected in zip(vars(remote.scaling).values(), vars(local.scaling).values(), strict=True):
+        np.testing.assert_allclose(own, expected, rtol=1e-12)
+
+
+def test_every_question_of_a_solver(both):
+    """The answers are the same to the last bit, where costs are; only sums over blocks are rounded in another way."""
+    store, costs = both[0].edges, both[0].distances
+    edges, vector = gathered(store, costs)
+    rng = np.random.default_rng(1)
+    u = rng.uniform(0.3, 0.9, N)
+    own, expected = store.evaluate(u, costs), edges.evaluate(u, vector)
+    assert expected.counts.any()
+    for name, value in vars(expected).items():
+        np.testing.assert_array_equal(getattr(own, name), value)
+    v = rng.normal(size=N)
+    own_pairs, pairs = store.active_pairs(u, costs, own.counts), edges.active_pairs(u, vector, own.counts)
+    np.testing.assert_array_equal(own_pairs(v), pairs(v))
+    assert (own_pairs.passes, own_pairs.passes_per_product) == (pairs.passes, pairs.passes_per_product)
+    weights = edges.active(u, vector, 0.05)
+    found = store.active(u, costs, 0.05)
+    for name in ("data", "indices", "indptr"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(weights, name))
+    assert store.inner(costs, weights) == edges.inner(vector, weights)
+    assert store.holds(weights)
+    absent = np.flatnonzero(weights[[0]].toarray().ravel() == 0)[-1]
+    strange = sparse.lil_array(weights)
+    strange[0, absent] = strange[absent, 0] = 1.0
+    assert not store.holds(sparse.csr_array(strange))
+    assert (store.least(costs), store.largest(costs)) == (vector.min(), vector.max())
+    for size in (10, 300, 10**6):
+        np.testing.assert_array_equal(store.sample(costs, size), edges.sample(vector, size))
+    for share in (0.0, 0.01, 0.3, 0.9):
+        ours, theirs = store.cheapest(costs, share), edges.cheapest(vector, share)
+        assert ours.excess == pytest.approx(theirs.excess, rel=1e-9, abs=1e-9)
+        assert ours.mean == pytest.approx(theirs.mean, rel=1e-12)
+
+
+def test_costs_and_their_arithmetic(both):
+    store, costs = both[0].edges, both[0].distances
+    edges, vector = gathered(store, costs)
+    Q = np.random.default_rng(2).normal(size=(N, 3))
+    spread = store.measure(Q)
+    np.testing.assert_array_equal(gathered(store, spread)[1], edges.measure(Q))
+    mixed = costs + np.float64(0.5) * spread * 2 - 0.25 * spread
+    np.testing.assert_allclose(gathered(store, mixed)[1], vector + 0.75 * edges.measure(Q), rtol=1e-12, atol=1e-12)
+    scales, floors = np.random.default_rng(3).uniform(0.5, 2, (2, N))
+    ours = gathered(store, store.localized(spread, scales, floors))[1]
+    np.testing.assert_allclose(ours, edges.localized(edges.measure(Q), scales, floors), rtol=1e-12)
+    with pytest.raises(ValueError, match="cluster"):
+        store.entries_of(np.zeros((N, N)))
+
+
+def test_equal_costs_have_a_rank(both):
+    store = both[0].edges
+    flat = 0.0 * both[0].distances + 2.0
+    assert vars(store.cheapest(flat, 0.2)) == pytest.approx({"excess": 0.0, "mean": 2.0})
+
+
+def test_products_of_active_pairs_that_stay_with_the_workers(both, monkeypatch):
+    store, costs = both[0].edges, both[0].distances
+    u, v = np.full(N, 0.6), np.random.default_rng(4).normal(size=N)
+    counts = store.evaluate(u, costs).counts
+    expected = store.active_pairs(u, costs, counts)(v)
+    monkeypatch.setattr(block_store, "MOST_SHARE", 0.0)
+    np.testing.assert_array_equal(store.active_pairs(u, costs, counts)(v), expected)
+    traffic = store.cluster.traffic.requests
+    assert traffic["product"] == (1, 8 * N, 8 * N)
+    assert traffic["evaluation"] == (1, 8 * N, 20 * N)
+    assert traffic["active pairs"] == (1, 0, 4 * int(counts.sum()))
+    assert "evaluation: 1 requests" in str(store.cluster.traffic)
+
+
+def test_a_layer_and_its_certificate(both):
+    """Both find the layer of a wanted number of edges, widening radii, with a guide and without."""
+    guide = np.random.default_rng(5).normal(size=(N, 2)) / 5
+    results = []
+    for candidates in both:
+        first, layer = solve_for_edges(Origin("a"), candidates, 8)
+        again = solve_certified(Origin("a"), first.guided(guide), layer.alpha, tol=1e-10, start=layer.potentials)
+        results.append((first, layer, *again))
+    for own, expected in zip(results[0][1::2], results[1][1::2], strict=True):
+        assert (own.status, own.candidates, own.n_iter) == (expected.status, expected.candidates, expected.n_iter)
+        assert own.n_passes == pytest.approx(expected.n_passes, rel=0.05)
+        assert abs(own.adjacency - expected.adjacency).max() <= 1e-11
+    store, edges = results[0][0].edges, results[1][0].edges
+    assert store.n_pairs > both[0].edges.n_pairs
+    assert abs(store.n_pairs - edges.n_pairs) <= 5  # rounding may add pairs at the very edge of the radii
+
+
+def test_the_client_never_receives_all_candidates(both, monkeypatch):
+    """Whatever it asks for in a search and two solutions is far less than the pairs with one cost each."""
+    monkeypatch.setattr("rmgl.layer.solution.SAMPLE_SIZE", 1000)
+    candidates, layer = solve_for_edges(Origin("a"), both[0], 8)
+    solve_certified(Origin("a"), candidates.guided(X / 10), layer.alpha, start=layer.potentials)
+    assert layer.exact
+    assert max(candidates.edges.cluster.received) < 2 * candidates.edges.n_pairs * (4 + 8) / 3
+
+
+def test_neighbors_checkpoints_and_what_is_refused(both):
+    remote, local = both
+    space = remote.neighborhoods.space
+    wider, layer = solve_for_edges(Origin("a"), remote, 8)
+    distances = np.sort(space.distances_to(np.arange(N), wider.nearest(space, 5)), axis=1)
+    expected = np.sort(space.distances_to(np.arange(N), local.nearest(Rows.of(X), 5)), axis=1)
+    np.testing.assert_array_equal(distances, expected)
+    assert wider.nearest(space, 300) is None
+    packed = wider.pack()
+    assert packed["indices"].size == 0
+    restored = Candidates.unpacked(packed, space, wider.edges.in_parts)
+    restored.check_support(layer.adjacency)
+    np.testing.assert_array_equal(np.sort(restored.nearest(space, 5)), np.sort(wider.nearest(space, 5)))
+    for candidates in (restored, remote.regrown(packed, None)):
+        _, again = solve_certified(Origin("a"), candidates, layer.alpha, tol=1e-4, start=layer.potentials)
+        np.testing.assert_array_equal(again.adjacency.data, layer.adjacency.data)
+    with pytest.raises(ValueError, match="no radii"):
+        remote.regrown({**packed, "radii": None}, None)
+    with pytest.raises(ValueError, match="known labels"):
+        remote.neighborhoods.with_pairs(sparse.csr_array((N, N)))
+    assert remote.pruned(layer.potentials) is remote
+    unscaled = find_candidates("a", space, None, 12)
+    np.testing.assert_allclose(unscaled.neighborhoods.radii, find_candidates("a", Rows.of(X), None, 12).neighborhoods.radii, rtol=1e-6)
+    assert replace(unscaled.neighborhoods, radii=np.full(N, np.inf)).extended(layer.potentials, None, None).edges is unscaled.edges
+
+
+def test_blocks_of_pairs_depend_on_rows_alone(monkeypatch):
+    monkeypatch.setattr(pair_lists, "LEAST_ROWS", 100)
+    assert pair_lists.grouped(np.array([0, 60, 120, 180, 200])) == [range(0, 2), range(2, 4)]
+    assert pair_lists.grouped(np.array([0, 100, 200, 240])) == [range(0, 1), range(1, 3)]
+    assert pair_lists.grouped(np.array([0, 30])) == [range(0, 1)]
