@@ -59,7 +59,7 @@ def test_all_kinds_of_storage_hold_the_same_rows(client, stored):
 def test_scaled_as_on_one_machine(inside_client, views, scale):
     given = {"skewed": np.abs(views["view 0"]) ** 4, "flat": np.column_stack([np.abs(views["view 1"]), np.ones(600)])}
     local = Views.of(given)
-    with prepared(given, inside_client, scale) as found:
+    with prepared(given, inside_client, scale, n_neighbors=12) as found:
         assert found.scales == local.choose_scales(scale)
         for own, expected in zip(found.views.matrices, local.scaled(scale).matrices, strict=True):
             np.testing.assert_allclose(own.rows(np.arange(600)), expected, rtol=1e-12, atol=1e-12)

@@ -10,6 +10,7 @@ from rmgl.edges import Neighborhoods, PairList, find_candidates, resolve
 from rmgl.edges.candidates import expected_neighbors
 from rmgl.edges.heaps import TILE, FoundPairs
 from rmgl.edges.local_scaling import LocalScaling
+from rmgl.edges.neighborhoods import first_radii
 from rmgl.edges.space import Rows
 from rmgl.layer import Origin
 from rmgl.layer.certified import solve_certified
@@ -256,6 +257,25 @@ def test_certificate_with_local_scaling_is_the_inequality_of_the_scaled_radii(rn
         left_out = ~found.pattern.toarray() & ~np.eye(80, dtype=bool)
         assert left_out.any()
         assert (square[left_out] >= (scales[:, None] * scales * (found.radii[:, None] + found.radii))[left_out]).all()
+
+
+@pytest.mark.parametrize("shape", ["alike", "some tiny", "one far", "all zero", "all listed", "some listed"])
+def test_first_radii_of_two_nodes_are_together_at_most_what_their_lists_guarantee(rng, shape):
+    scales = rng.uniform(0.5, 2.0, size=300)
+    a = {
+        "alike": rng.uniform(1.0, 1.3, size=300),
+        "some tiny": np.where(rng.random(300) < 0.05, 1e-3 * rng.random(300), rng.uniform(1.0, 1.3, size=300)),
+        "one far": np.append(rng.uniform(1.0, 1.3, size=299), 1e3),
+        "all zero": np.zeros(300),
+        "all listed": np.full(300, np.inf),
+        "some listed": np.where(rng.random(300) < 0.3, np.inf, rng.uniform(0.0, 1.3, size=300)),
+    }[shape]
+    radii = first_radii((a * scales) ** 2, LocalScaling(scales, np.ones(300)))
+    together, guaranteed = radii[:, None] + radii, a[:, None] * a
+    guaranteed = np.where(np.isinf(a[:, None]) | np.isinf(a), np.inf, guaranteed)
+    assert (together <= guaranteed + 1e-12).all()
+    if shape == "alike":  # and not much less for nearly all
+        assert np.median(radii / (a**2 / 2)) > 0.9
 
 
 def slow_scaling(X):

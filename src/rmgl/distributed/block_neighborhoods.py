@@ -30,8 +30,6 @@ class BlockNeighborhoods:
     edges: BlockStore
     radii: Vector
     scaling: LocalScaling | None = None
-    expected: Vector | None = None
-    """Radii that potentials are expected to reach, to which all are set when the first one has to grow (None: nothing is expected)."""
     growth: None = None
     """It is not known which pairs are new: the costs of all pairs are measured again when they are extended, where they are kept."""
     has_lists: bool = True
@@ -43,19 +41,19 @@ class BlockNeighborhoods:
         edges, bounds = space.nearest_pairs(length if local is None else max(length, LISTED), check)
         if local is None:
             return cls(space, edges, bounds / 2)
-        scaling, farthest = scaling_of(edges, space.measure(edges, check), local)
-        return cls(space, edges, first_radii(bounds, scaling), scaling, farthest / 2)
+        scaling = scaling_of(edges, space.measure(edges, check), local)
+        return cls(space, edges, first_radii(bounds, scaling), scaling)
 
     def extended(self, u: Vector, costs: BlockCosts, guide: NDArray[np.float64] | None, check: Check = lambda: None) -> BlockNeighborhoods:
         nodes = np.flatnonzero(u > self.radii)
         if nodes.size == 0:
             return self
-        return self.widened(*enlarged(self.radii, nodes, foreseen(u, self.edges.evaluate(u, costs)), self.expected), check)
+        return self.widened(nodes, enlarged(self.radii, nodes, foreseen(u, self.edges.evaluate(u, costs))), check)
 
     def widened(self, nodes: NDArray[np.intp], radii: Vector, check: Check = lambda: None) -> BlockNeighborhoods:
         """Set the radii, which are larger than before for the given nodes only, and add the pairs within them."""
         edges = self.space.pairs_within(nodes, radii, None if self.scaling is None else self.scaling.scales, self.edges, check)
-        return replace(self, edges=edges, radii=radii, expected=None)
+        return replace(self, edges=edges, radii=radii)
 
     def pruned(self, u: Vector, costs: BlockCosts) -> BlockNeighborhoods:
         """Itself: every pair within the radii is needed."""
@@ -76,13 +74,11 @@ class BlockNeighborhoods:
     def pack(self) -> dict[str, Any]:
         """The radii, from which the pairs are found again; a checkpoint on the client has no room for the pairs."""
         none = {"indptr": np.zeros(self.edges.n_nodes + 1, dtype=np.int32), "indices": np.empty(0, dtype=np.int32)}
-        return {**none, "radii": self.radii, "expected": self.expected}
+        return {**none, "radii": self.radii}
 
-    def regrown(
-        self, pattern: sparse.csr_array, radii: Vector | None, expected: Vector | None, check: Check = lambda: None
-    ) -> BlockNeighborhoods:
+    def regrown(self, pattern: sparse.csr_array, radii: Vector | None, check: Check = lambda: None) -> BlockNeighborhoods:
         if radii is None:
             raise Unsound("the candidate pairs have no radii")
         nodes = np.flatnonzero(radii > self.radii)
         grown = self.widened(nodes, radii, check) if nodes.size else self
-        return replace(grown, radii=radii, expected=expected)
+        return replace(grown, radii=radii)

@@ -26,8 +26,8 @@ Nearest = tuple[Indices, Indices, NDArray[np.float64]]
 """Some nodes, their nearest nodes in any order, and the squared distances of these."""
 
 
-def scaling_of(store: BlockStore, distances: BlockCosts, floor_share: float) -> tuple[LocalScaling, Vector]:
-    """The scaling from the 30 nearest neighbors among the candidate pairs, and the largest cost of every node to one of them."""
+def scaling_of(store: BlockStore, distances: BlockCosts, floor_share: float) -> LocalScaling:
+    """The scaling from the 30 nearest neighbors among the candidate pairs."""
     cluster = store.cluster
     lists = store.each("rmgl-nearest-listed", nearest_of_block, distances, LISTED)
     nearest = store.by_node(cluster.gather(cluster.map("rmgl-scales", seventh, lists)))
@@ -35,9 +35,8 @@ def scaling_of(store: BlockStore, distances: BlockCosts, floor_share: float) -> 
     pieces = [list(cluster.share("rmgl-share-scales", scales).pieces)] * len(lists)
     scales = store.by_node(cluster.gather(cluster.map("rmgl-raise-scales", raised_in_block, lists, pieces)))
     pieces = [list(cluster.share("rmgl-share-scales", scales).pieces)] * len(lists)
-    found = cluster.gather(cluster.map("rmgl-floors", floors_in_block, lists, pieces, [floor_share] * len(lists)))
-    floors, farthest = (store.by_node(part) for part in zip(*found, strict=True))
-    return LocalScaling(scales, floors, floor_share), farthest
+    floors = store.by_node(cluster.gather(cluster.map("rmgl-floors", floors_in_block, lists, pieces, [floor_share] * len(lists))))
+    return LocalScaling(scales, floors, floor_share)
 
 
 def nearest_of_block(block: PairBlock, distances: Vector, length: int) -> Nearest:
@@ -62,7 +61,7 @@ def raised_in_block(nearest: Nearest, pieces: Pieces) -> Vector:
     return raised_scales(own, counted(nearest[2]) / products)
 
 
-def floors_in_block(nearest: Nearest, pieces: Pieces, floor_share: float) -> tuple[Vector, Vector]:
-    """The floors of nodes, and their largest costs."""
+def floors_in_block(nearest: Nearest, pieces: Pieces, floor_share: float) -> Vector:
+    """The floors of nodes."""
     _, products = scale_products(nearest, pieces)
-    return floors_of(counted(nearest[2]) / products, floor_share), (nearest[2] / products).max(axis=1)
+    return floors_of(counted(nearest[2]) / products, floor_share)

@@ -29,7 +29,7 @@ from rmgl.distributed.views import (
     on_cluster,
     scaled_views,
 )
-from rmgl.edges.candidates import first_length
+from rmgl.edges.candidates import first_length, searched_length
 from rmgl.edges.local_scaling import LISTED
 from rmgl.views.scaling import Scaler
 from rmgl.views.views import Views
@@ -84,12 +84,12 @@ def planned(X: Any, client: Any, n_neighbors: int) -> Plan:
     """What a fit will need; nothing but the shapes of the views is read."""
     cluster = Cluster.of(client)
     shapes = [source_of(name, view, None).shape for name, view in named_views(X)]
-    return Plan.of(shapes, max(LISTED, expected_length(shapes[0][0], n_neighbors)), cluster)
+    return Plan.of(shapes, expected_length(shapes[0][0], n_neighbors), cluster)
 
 
 def expected_length(n_rows: int, n_neighbors: int) -> int:
     """How many neighbors candidate lists begin with."""
-    return first_length(np.empty((n_rows, 0)), None, n_neighbors)
+    return max(LISTED, searched_length(first_length(np.empty((n_rows, 0)), None, n_neighbors)))
 
 
 @contextmanager
@@ -98,20 +98,21 @@ def prepared(
     client: Any,
     scale: Any,
     *,
-    length: int = LISTED,
+    n_neighbors: int,
     progress: bool = False,
     tiling: Tiling | None = None,
     chunk_rows: int | None = None,
 ) -> Iterator[Prepared]:
     """Views on the cluster of a client, as long as the block lasts, if the workers have enough memory for them.
 
-    `length` is the number of neighbors that will be searched for; `tiling` and `chunk_rows` say how rows are cut.
+    `n_neighbors` is the number of neighbors that nodes are to keep; `tiling` and `chunk_rows` say how rows are cut.
     """
     cluster = Cluster.of(client, progress)
     named = named_views(X)
     with TemporaryDirectory(prefix="rmgl-") as folder:
         shared = Path(folder) if all_here(cluster) else None
         views = on_cluster(named, cluster, shared, chunk_rows, X.index if isinstance(X, Views) else None)
+        length = expected_length(views.n_rows, n_neighbors)
         plan = Plan.of([matrix.shape for matrix in views.matrices], length, cluster, tiling, timed=False)
         logger.info("%s", plan)
         plan.check()

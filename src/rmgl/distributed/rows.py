@@ -132,11 +132,9 @@ class DistributedRows:
     def search(self, length: int, local: float | None, check: Check = lambda: None) -> BlockNeighborhoods:
         return BlockNeighborhoods.search(self, length, local, check)
 
-    def restored(
-        self, radii: Vector, scaling: LocalScaling | None, expected: Vector | None, check: Check = lambda: None
-    ) -> BlockNeighborhoods:
+    def restored(self, radii: Vector, scaling: LocalScaling | None, check: Check = lambda: None) -> BlockNeighborhoods:
         edges = self.pairs_within(np.arange(self.n_rows), radii, None if scaling is None else scaling.scales, None, check)
-        return BlockNeighborhoods(self, edges, radii, scaling, expected, has_lists=False)
+        return BlockNeighborhoods(self, edges, radii, scaling, has_lists=False)
 
     def nearest(self, nodes: NDArray[np.intp], length: int, check: Check = lambda: None) -> tuple[Indices, Vector]:
         if len(nodes) < self.n_rows:

@@ -34,6 +34,8 @@ SAMPLE = 50
 """Rows from which the number of neighbors is estimated."""
 LONGEST_EXPECTED = 20_000
 """Largest estimate of the number of neighbors."""
+SEARCHED = 3
+"""Neighbors that are searched for, as a multiple of those that a node is expected to keep."""
 BLOCK_ENTRIES = 1 << 20
 """Entries of a block of distances."""
 REASONS = ("all pairs", "certified", "approximate", "given", "given edges", "given pairs")
@@ -107,7 +109,7 @@ class Candidates:
         if self.neighborhoods is not None:
             kept = self.neighborhoods.pack()
         elif isinstance(self.edges, PairList):
-            kept = {"indptr": self.edges.indptr, "indices": self.edges.indices, "radii": None, "expected": None}
+            kept = {"indptr": self.edges.indptr, "indices": self.edges.indices, "radii": None}
         else:
             return None
         return {"reason": self.reason, **kept, "scaling": self.scaling, "recall": self.recall}
@@ -118,11 +120,11 @@ class Candidates:
         space = as_space(X)
         pattern, radii, scaling = sound_packed(packed, space.n_rows)
         if isinstance(space, KeepsPairs) and radii is not None:
-            return cls.certified(space.restored(radii, scaling, packed["expected"], check), check)
+            return cls.certified(space.restored(radii, scaling, check), check)
         if isinstance(space, Square) and packed["reason"] == "certified":
             return cls.certified(Checked(space, pattern, in_parts, scaling), check)
         if not isinstance(space, Square | Listed) and radii is not None:
-            return cls.certified(Neighborhoods(space, pattern, radii, in_parts, scaling, packed["expected"]), check)
+            return cls.certified(Neighborhoods(space, pattern, radii, in_parts, scaling), check)
         edges = PairList(pattern, in_parts)
         return cls(edges, measured(edges, space, scaling, check), packed["reason"], scaling=scaling, recall=packed["recall"])
 
@@ -136,7 +138,7 @@ class Candidates:
         grown = self
         if packed is not None and self.neighborhoods is not None:
             pattern, radii, _ = sound_packed(packed, self.edges.n_nodes)
-            found = self.neighborhoods.regrown(pattern, radii, packed["expected"], check)
+            found = self.neighborhoods.regrown(pattern, radii, check)
             grown = Candidates.certified(found, check).with_added(self.added, check)
         return grown if guide is None else grown.guided(guide, check)
 
@@ -197,9 +199,8 @@ def sound_packed(packed: dict[str, Any], n_nodes: int) -> tuple[sparse.csr_array
         raise Unsound("the pattern of candidate pairs is not symmetric, or contains a pair of a node with itself")
     if reason not in REASONS or not (recall is None or isinstance(recall, float)):
         raise Unsound(f"the candidate pairs are of an unknown kind {reason!r}, not one of {REASONS}, or have an invalid recall")
-    for name, values in (("radii", radii), ("expected radii", packed["expected"])):
-        if values is not None:
-            sound_numbers(f"the {name} of the nodes", values, (n_nodes,), infinite=True)
+    if radii is not None:
+        sound_numbers("the radii of the nodes", radii, (n_nodes,), infinite=True)
     if scaling is not None:
         expect("the scaling of the nodes", scaling, LocalScaling).check(n_nodes)
     return pattern, radii, scaling
@@ -265,7 +266,9 @@ def resolve(X: Any, alpha: float | None, candidates: Any, n_neighbors: int = 0) 
     n = X.shape[0]
     if isinstance(candidates, str) and candidates == "auto":
         length = n if n <= SMALL else first_length(X, alpha, n_neighbors)
-        return length if (40 if n <= LARGE else 6) * length < n else "all"
+        if (40 if n <= LARGE else 6) * length >= n:
+            return "all"
+        return searched_length(length) if alpha is None else length
     if isinstance(candidates, str) and candidates in ("all", "approximate"):
         return candidates
     if isinstance(candidates, Integral) and not isinstance(candidates, bool) and int(candidates) >= 1:
@@ -279,6 +282,15 @@ def first_length(X: Any, alpha: float | None, n_neighbors: int = 0, share: float
     """The initial length of lists: a few more neighbors than a node is expected to keep, enough for a first solution."""
     expected = n_neighbors if alpha is None else expected_neighbors(X, alpha)
     return min(int(X.shape[0]) - 1, int(share * expected) + 5)
+
+
+def searched_length(length: int) -> int:
+    """How many neighbors are searched for where nodes keep nearly `length`, and alpha is not known yet.
+
+    The potentials of some nodes reach far beyond the neighbors that they keep. Longer lists take longer to fill, shorter ones have to be
+    extended at more nodes.
+    """
+    return SEARCHED * length
 
 
 def expected_neighbors(X: Any, alpha: float) -> int:

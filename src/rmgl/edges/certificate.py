@@ -45,9 +45,9 @@ class Certificate(Protocol):
         """The `length` nearest neighbors of every node, in any order; None where candidates need not include them."""
 
     def pack(self) -> dict[str, Any]:
-        """Pattern (indptr, indices), radii and expected radii for a checkpoint; a pattern that can be found again may be empty."""
+        """Pattern (indptr, indices) and radii for a checkpoint; a pattern that can be found again may be empty."""
 
-    def regrown(self, pattern: sparse.csr_array, radii: Vector | None, expected: Vector | None, check: Check = ...) -> Certificate:
+    def regrown(self, pattern: sparse.csr_array, radii: Vector | None, check: Check = ...) -> Certificate:
         """Restore the extensions of this certificate from what `pack` returned."""
 
 
@@ -58,5 +58,5 @@ class KeepsPairs(Protocol):
     def search(self, length: int, local: float | None, check: Check = ...) -> Certificate:
         """Begin with the `length` nearest points of each. `local` is the floor share of a local scaling (None: no scaling)."""
 
-    def restored(self, radii: Vector, scaling: LocalScaling | None, expected: Vector | None, check: Check = ...) -> Certificate:
+    def restored(self, radii: Vector, scaling: LocalScaling | None, check: Check = ...) -> Certificate:
         """Find all pairs within the radii of a checkpoint."""

@@ -89,7 +89,7 @@ class Checked:
         """Nothing: the nearest neighbors may have been dropped."""
 
     def pack(self) -> dict[str, Any]:
-        return {"indptr": self.edges.indptr, "indices": self.edges.indices, "radii": None, "expected": None}
+        return {"indptr": self.edges.indptr, "indices": self.edges.indices, "radii": None}
 
-    def regrown(self, pattern: sparse.csr_array, radii: Vector | None, expected: Vector | None, check: Check = lambda: None) -> Checked:
+    def regrown(self, pattern: sparse.csr_array, radii: Vector | None, check: Check = lambda: None) -> Checked:
         return replace(self, pattern=pattern, is_new=None)

@@ -8,10 +8,14 @@ candidates (s = 1 without scaling). If u_i <= radius_i for all i, a pair that is
 
 so it carries no weight, whatever the embedding adds to the costs: the solution over the candidates *is* the solution over all pairs.
 
-Lists of nearest neighbors, to the distance rho_i of the last one, have radius_i = a_i min(a) / 2 with a_i = sqrt(rho_i) / s_i, for a pair
-in no list has z_ij >= sqrt(rho_i rho_j) = s_i s_j a_i a_j; without scaling radius_i = rho_i / 2, for z_ij >= (rho_i + rho_j) / 2. Where the
-u of a node exceeds its radius, the radius is set a little larger than u, the pairs within it are added, and the solver continues from its
-last point.
+A pair in no list of nearest neighbors has z_ij >= sqrt(rho_i rho_j), with rho_i the distance of the last neighbor of i: in units of
+s_i s_j that is at least a_i a_j with a_i = sqrt(rho_i) / s_i. For any number c, such lists have
+
+    radius_i = c a_i - c^2 / 2  where a_i >= c,      c^2 / 2 - (c - a_i) max(a)  elsewhere
+
+for radius_i + radius_j = a_i a_j - (a_i - c) (a_j - c) if both a are at least c, and no more than a_i a_j in the other cases. Without
+scaling radius_i = rho_i / 2, for z_ij >= (rho_i + rho_j) / 2. Where the u of a node exceeds its radius, the radius is set a little larger
+than u, the pairs within it are added, and the solver continues from its last point.
 """
 
 from __future__ import annotations
@@ -45,6 +49,10 @@ FORESIGHT = 0.15
 candidates."""
 
 
+SHORT = 0.01
+"""Share of the nodes whose lists are taken to be short, compared with their scale."""
+
+
 @dataclass(frozen=True)
 class Neighborhoods:
     """Candidate pairs of the points of a space, as a symmetric CSR pattern that contains every pair within the radii."""
@@ -54,8 +62,6 @@ class Neighborhoods:
     radii: Vector
     in_parts: InParts = one_part
     scaling: LocalScaling | None = None
-    expected: Vector | None = None
-    """Radii that potentials are expected to reach, to which all are set when the first one has to grow (None: nothing is expected)."""
     is_new: Mask | None = None
     """The entries of the pattern that were added last (None: all are from the first search)."""
 
@@ -69,12 +75,8 @@ class Neighborhoods:
         pattern = union_of(np.repeat(nodes, neighbors.shape[1]), neighbors.ravel(), nodes.size)
         if local is None:
             return cls(space, pattern, bounds / 2, in_parts)
-        if neighbors.shape[1] > LISTED:  # scales must not depend on the length of the lists
-            neighbors, _ = space.nearest(nodes, LISTED, check)
-        distances = space.distances_to(nodes, neighbors)
-        scaling = LocalScaling.from_lists(neighbors, distances, local)
-        farthest = (distances / (scaling.scales[:, None] * scaling.scales[neighbors])).max(axis=1)
-        return cls(space, pattern, first_radii(bounds, scaling), in_parts, scaling, farthest / 2)
+        scaling = LocalScaling.from_lists(*nearest_of(neighbors, space.distances_to(nodes, neighbors), LISTED), local)
+        return cls(space, pattern, first_radii(bounds, scaling), in_parts, scaling)
 
     @cached_property
     def edges(self) -> PairList:
@@ -96,11 +98,11 @@ class Neighborhoods:
 
     def widened(self, nodes: NDArray[np.intp], reached: Vector, check: Check = lambda: None) -> Neighborhoods:
         """Enlarge the radii of the given nodes to what potentials may reach, and add the pairs within them."""
-        nodes, radii = enlarged(self.radii, nodes, reached, self.expected)
+        radii = enlarged(self.radii, nodes, reached)
         scales = None if self.scaling is None else self.scaling.scales
         added = union_of(*self.space.within(nodes, radii, scales, check), radii.size)
         pattern, is_new = joined(self.pattern, added)
-        return replace(self, pattern=pattern, radii=radii, expected=None, is_new=is_new)
+        return replace(self, pattern=pattern, radii=radii, is_new=is_new)
 
     @property
     def growth(self) -> Growth | None:
@@ -117,14 +119,12 @@ class Neighborhoods:
         return nearest_listed(self.edges, self.space, length)
 
     def pack(self) -> dict[str, Any]:
-        return {"indptr": self.edges.indptr, "indices": self.edges.indices, "radii": self.radii, "expected": self.expected}
+        return {"indptr": self.edges.indptr, "indices": self.edges.indices, "radii": self.radii}
 
-    def regrown(
-        self, pattern: sparse.csr_array, radii: Vector | None, expected: Vector | None, check: Check = lambda: None
-    ) -> Neighborhoods:
+    def regrown(self, pattern: sparse.csr_array, radii: Vector | None, check: Check = lambda: None) -> Neighborhoods:
         if radii is None:
             raise Unsound("the candidate pairs have no radii")
-        return replace(self, pattern=pattern, radii=radii, expected=expected, is_new=None)
+        return replace(self, pattern=pattern, radii=radii, is_new=None)
 
 
 def require_list_memory(n_nodes: int, length: int, purpose: str) -> None:
@@ -145,21 +145,34 @@ def foreseen(u: Vector, found: Evaluation) -> Vector:
     return u + FORESIGHT * found.excess / np.maximum(found.counts, 1.0)
 
 
-def enlarged(radii: Vector, nodes: NDArray[np.intp], reached: Vector, expected: Vector | None) -> tuple[NDArray[np.intp], Vector]:
-    """The nodes whose radii grow, and all radii, if those of some nodes grow to what potentials may reach, and all to what is expected."""
+def enlarged(radii: Vector, nodes: NDArray[np.intp], reached: Vector) -> Vector:
+    """Radii, of which those of the given nodes are what potentials may reach."""
     larger = radii.copy()
     larger[nodes] = reached[nodes]
-    if expected is None:
-        return nodes, larger
-    larger = np.maximum(larger, expected)
-    return np.flatnonzero(larger > radii), larger
+    return larger
+
+
+def nearest_of(neighbors: Indices, distances: NDArray[np.float64], length: int) -> tuple[Indices, NDArray[np.float64]]:
+    """The `length` nearest of the listed neighbors of every node, in any order, and their distances."""
+    if neighbors.shape[1] <= length:
+        return neighbors, distances
+    nearest = np.argpartition(distances, length - 1, axis=1)[:, :length]
+    return np.take_along_axis(neighbors, nearest, axis=1), np.take_along_axis(distances, nearest, axis=1)
 
 
 def first_radii(bounds: Vector, scaling: LocalScaling) -> Vector:
-    """The radii of lists of nearest neighbors, from lower bounds of the squared distances to all others."""
+    """The radii of lists of nearest neighbors, from lower bounds of the squared distances to all others.
+
+    Few nodes have a smaller a than the number c that is chosen: few have radii far below a^2 / 2, the most that equal nodes can have.
+    """
     relative = np.sqrt(np.maximum(bounds, 0.0)) / scaling.scales
-    radii: Vector = relative * relative.min() / 2
-    return radii
+    known = relative[np.isfinite(relative)]
+    if known.size == 0:  # all others are in the lists
+        return np.full(bounds.size, np.inf)
+    level, most = float(np.quantile(known, SHORT)), float(known.max())
+    a = np.where(np.isfinite(relative), relative, most)
+    radii = np.where(a >= level, level * a - level**2 / 2, level**2 / 2 - (level - a) * most)
+    return np.where(np.isfinite(relative), radii, np.inf)
 
 
 def nearest_listed(edges: PairList, space: Space, length: int) -> Indices | None:

@@ -24,7 +24,7 @@ from rmgl.automatic.policy import Policy
 from rmgl.distributed.fitting import Prepared, default_client, first_lists, prepared, wants_cluster
 from rmgl.distributed.predicting import by_chunk, is_lazy
 from rmgl.distributed.views import StoredViews
-from rmgl.edges.local_scaling import LISTED, LocalScaling
+from rmgl.edges.local_scaling import LocalScaling
 from rmgl.edges.space import whole_space
 from rmgl.embedding.eigenvectors import components, unit_rows, weighted_sum
 from rmgl.embedding.fragments import label_rows, place_fragments
@@ -326,7 +326,7 @@ class RMGL(ViewsClusterer):
         run.stage("scaling")
         if client is not None or wants_cluster(X):
             self._check_for_cluster(observed, y)
-            options: dict[str, Any] = {"length": max(LISTED, self.n_neighbors), "progress": self.verbose > 0}
+            options: dict[str, Any] = {"n_neighbors": self.n_neighbors, "progress": self.verbose > 0}
             with prepared(X, default_client() if client is None else client, self.scale, **options) as found:
                 self._note_views(found.views, found.views)
                 self.scale_ = found.scales
