@@ -30,8 +30,8 @@ def compiled(loop: Function) -> Function:
 def compiled_for_lists(loop: Function) -> Function:
     """Compile a loop that adds up entries at listed places, one after the other.
 
-    Sums in any order (`fastmath`) would let the compiler load several such entries by one instruction, which takes up to seven times as
-    long as loading them one by one on processors that protect this instruction against spying.
+    Sums in any order (`fastmath`) would let the compiler load several such entries by one instruction. On processors that protect this
+    instruction against spying, it takes several times as long as loading them one by one.
     """
     dispatcher: Function = njit(**{**OPTIONS, "fastmath": {"contract"}})(loop)
     keep_on_disk(dispatcher)
