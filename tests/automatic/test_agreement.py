@@ -158,6 +158,27 @@ def test_a_checkpoint_resumes_behind_every_step(complementary, tmp_path):
         np.testing.assert_array_equal(again.embedding_, whole.embedding_)
 
 
+def test_a_checkpoint_with_tied_labels_and_lists_resumes_with_the_same_bits(complementary, tmp_path):
+    """Costs of known labels and of the consensus are added in the same order to pairs from the first search and to later ones."""
+    views, target, _ = complementary
+    known = np.where(np.arange(target.size) % 9 == 0, target, -1)
+    known[np.flatnonzero(known == 0)] = 1  # labels that the clusters do not agree with are tied
+
+    def fit():
+        return RMGL(9, candidates=15, random_state=0).fit(views, known, checkpoint=tmp_path / "steps")
+
+    whole = fit()
+    kept = {path.stem for path in (tmp_path / "steps").glob("*.step")}
+    assert {"agreement", "guidance-0", "rounds-0"} <= kept
+    for steps in (["rounds-0"], ["guidance-0", "rounds-0"], ["agreement", "guidance-0", "rounds-0"]):
+        for step in steps:
+            (tmp_path / "steps" / f"{step}.step").unlink()
+        again = fit()
+        np.testing.assert_array_equal(again.embedding_, whole.embedding_)
+        for own, expected in zip(again.layers_, whole.layers_, strict=True):
+            np.testing.assert_array_equal(own.adjacency.toarray(), expected.adjacency.toarray())
+
+
 def fragmented(n=60, copies=6, seed=0):
     """Two clusters, and beside one of them a few rows that are nearly the same."""
     rng = np.random.default_rng(seed)

@@ -32,15 +32,10 @@ def test_costs_of_new_pairs_are_put_among_the_others(rng):
     X = rng.normal(size=(30, 3))
     old, added = random_pattern(rng, 30, 0.3), random_pattern(rng, 30, 0.2)
     union, is_new = joined(old, added)
-    seen = []
-
-    def measure(edges):
-        seen.append(edges.n_pairs)
-        return edges.measure(X)
-
-    carried = Growth.of(union, is_new, one_part).carried(PairList(old).measure(X), measure)
+    growth = Growth.of(union, is_new, one_part)
+    assert growth.pairs.n_pairs == np.count_nonzero(is_new) // 2
+    carried = growth.carried(PairList(old).measure(X), growth.pairs.measure(X))
     np.testing.assert_array_equal(carried, PairList(union).measure(X))
-    assert seen == [np.count_nonzero(is_new) // 2]
 
 
 def test_no_pair_is_new(rng):
@@ -48,9 +43,9 @@ def test_no_pair_is_new(rng):
     union, is_new = joined(old, old)
     assert not is_new.any()
     growth = Growth.of(union, is_new, one_part)
-    assert growth.more.n_pairs == 0
+    assert growth.pairs.n_pairs == 0
     costs = rng.random(union.nnz)
-    np.testing.assert_array_equal(growth.carried(costs, lambda edges: edges.measure(np.zeros((12, 1)))), costs)
+    np.testing.assert_array_equal(growth.carried(costs, np.empty(0)), costs)
 
 
 @pytest.mark.parametrize("space", [Rows, Square], ids=["rows", "square"])
@@ -61,10 +56,10 @@ def test_extended_candidates_have_the_costs_of_candidates_measured_anew(rng, spa
     def added(edges, check):
         return 0.5 * edges.measure(other)
 
-    first = find_candidates("v", space.of(X), None, 6, local=True).with_added(added).guided(guide, last=last)
+    first = find_candidates("v", space.of(X), None, 6, local=True).with_added(added).guided(guide, is_last=last)
     wider = first.extended(np.full(60, 3.0))
     assert wider.edges.n_pairs > first.edges.n_pairs
-    assert wider.growth.more.n_pairs == wider.edges.n_pairs - first.edges.n_pairs
+    assert wider.growth.pairs.n_pairs == wider.edges.n_pairs - first.edges.n_pairs
     unguided = measured(wider.edges, wider.neighborhoods.space, wider.scaling) + added(wider.edges, None)
     np.testing.assert_array_equal(wider.distances, unguided + wider.edges.measure(guide))
     if last:

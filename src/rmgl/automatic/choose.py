@@ -183,7 +183,10 @@ class Chooser:
         if chooser.is_complementary([*(part_of(item, complete, self.views.n_rows) for item in layers), consensus]):
             layers = self.team(chooser.learn_view, range(len(self.views.names)))
             return replace(chooser.choose_from([*layers, consensus]), entities=complete)
-        return self.choose_from([*layers, self.learn_consensus()] if self.has_consensus else layers)
+        del consensus
+        if self.has_consensus:
+            layers.append(self.learn_consensus())
+        return self.choose_from(layers)
 
     def learn_all(self) -> list[Learned]:
         """The layers of all views and then the consensus, if there is one. They are learned side by side, the longest first."""
@@ -429,7 +432,7 @@ class Chooser:
             if self.is_network(item):
                 return item.layer.origin, item.candidates
             costs = consensus_costs(consensus.candidates, self.consensus_space, item.layer.nodes, share)
-            return replace(item.layer.origin, consensus_share=share), item.candidates.with_added(costs, check)
+            return replace(item.layer.origin, consensus_share=share), item.candidates.with_added(costs, check=check)
 
         def again(item: Learned, check: Check) -> Learned:
             if self.is_network(item):
@@ -458,8 +461,8 @@ class Chooser:
 
         def work() -> tuple[NDArray[np.float64], list[Learned]]:
             rows = self.embed(layers, weights) * np.sqrt(guidance / 2)
-            last = place == len(self.policy.guidance) - 1
-            return rows, self.team(lambda item, check: self.guide(item, rows, check, last), layers)
+            is_last = place == len(self.policy.guidance) - 1
+            return rows, self.team(lambda item, check: self.guide(item, rows, check, is_last), layers)
 
         def unpack(kept: dict[str, Any]) -> tuple[NDArray[np.float64], list[Learned]]:
             longest = 1.01 * np.sqrt(guidance / 2)  # as `work` makes them, with some room for rounding
@@ -480,11 +483,11 @@ class Chooser:
             random_state=self.random_state,
         )
 
-    def guide(self, item: Learned, rows: NDArray[np.float64], check: Check, last: bool) -> Learned:
+    def guide(self, item: Learned, rows: NDArray[np.float64], check: Check, is_last: bool) -> Learned:
         """A layer learned again with the squared distances of the rows of a common embedding as part of its costs."""
         if item.layer.given:
             return item
-        guided = item.candidates.guided(item.own(rows), check, last)
+        guided = item.candidates.guided(item.own(rows), check, is_last)
         if self.is_network(item):
             start: dict[str, Any] = {"start": item.layer.potentials, "solver": self.solver, "tol": NETWORK_TOL, "check": check}
             return Learned(*solve_certified(item.layer.origin, guided, item.layer.alpha, **start))

@@ -61,40 +61,36 @@ class Candidates:
     """An embedding whose squared distances are added to `distances` (None: no guidance)."""
     unguided: Costs | None = None
     """The distances without those of the guide (None: there is no guide, or no other one will follow)."""
-    added: AddedCosts | None = None
-    """Costs from other data of the same entities that are part of `distances` (None: there are none)."""
+    added: tuple[AddedCosts, ...] = ()
+    """Costs from other data of the same entities that are part of `distances`, in the order in which they were added."""
     growth: Growth | None = None
-    """The pairs that these candidates have more than those that they were extended from (None: they were not extended)."""
+    """The pairs that these candidates have more than those that they were extended from (None: there are none, or it is not known)."""
 
     @classmethod
     def certified(cls, found: Certificate, check: Check = lambda: None) -> Candidates:
         """Candidates with the certificate of their neighborhoods."""
         return cls(found.edges, measured(found.edges, found.space, found.scaling, check), "certified", found, found.scaling)
 
-    def guided(self, guide: NDArray[np.float64], check: Check = lambda: None, last: bool = False) -> Candidates:
+    def guided(self, guide: NDArray[np.float64], check: Check = lambda: None, is_last: bool = False) -> Candidates:
         """Add the squared distances of the rows of `guide` to the distances, in place of those of an earlier guide.
 
-        After the `last` guide, the distances without it are not kept.
+        After the last guide, the distances without it are not kept.
         """
         unguided = self.distances if self.guide is None else self.unguided
         assert unguided is not None, "no other guide was to follow"
         distances = self.edges.measure(guide, check)
         distances += unguided
-        return replace(self, distances=distances, guide=guide, unguided=None if last else unguided)
+        return replace(self, distances=distances, guide=guide, unguided=None if is_last else unguided)
 
-    def with_added(self, added: AddedCosts | None, check: Check = lambda: None) -> Candidates:
-        """Add costs from other data of the same entities to the distances of candidates without a guide.
+    def with_added(self, *added: AddedCosts, check: Check = lambda: None) -> Candidates:
+        """Add costs from other data of the same entities, one after the other, to the distances of candidates without a guide.
 
         No cost of a pair that is not a candidate may become smaller. Costs that were added before stay.
         """
-        if added is None:
-            return self
-        earlier = self.added
-
-        def together(edges: Edges, check: Check) -> Costs:
-            return added(edges, check) if earlier is None else earlier(edges, check) + added(edges, check)
-
-        return replace(self, distances=self.distances + added(self.edges, check), added=together)
+        distances = self.distances
+        for costs in added:
+            distances = distances + costs(self.edges, check)
+        return replace(self, distances=distances, added=(*self.added, *added))
 
     def nearest(self, space: Space, length: int) -> Indices | None:
         """The `length` nearest neighbors of every node; None where candidates need not include them."""
@@ -139,8 +135,8 @@ class Candidates:
         if packed is not None and self.neighborhoods is not None:
             pattern, radii, _ = sound_packed(packed, self.edges.n_nodes)
             found = self.neighborhoods.regrown(pattern, radii, check)
-            grown = Candidates.certified(found, check).with_added(self.added, check)
-        return grown if guide is None else grown.guided(guide, check)
+            grown = Candidates.certified(found, check).with_added(*self.added, check=check)
+        return grown if guide is None or guide is grown.guide else grown.guided(guide, check)
 
     @classmethod
     def uncertain(
@@ -169,25 +165,27 @@ class Candidates:
             return self
         growth = grown.growth
         if growth is None:
-            wider = Candidates.certified(grown, check).with_added(self.added, check)
-            return wider if self.guide is None else wider.guided(self.guide, check)
-        more = Candidates(growth.more, measured(growth.more, grown.space, self.scaling, check), self.reason)
-        more = more.with_added(self.added, check)
+            wider = Candidates.certified(grown, check).with_added(*self.added, check=check)
+            return wider if self.guide is None else wider.guided(self.guide, check, self.unguided is None)
+        new = Candidates(growth.pairs, measured(growth.pairs, grown.space, self.scaling, check), self.reason)
+        new = new.with_added(*self.added, check=check)
         if self.guide is not None:
-            more = more.guided(self.guide, check)
-        distances = growth.carried(self.distances, lambda _: more.distances)
-        unguided = None if self.unguided is None else growth.carried(self.unguided, lambda _: more.unguided)
+            new = new.guided(self.guide, check)
+        distances, unguided = growth.carried(self.distances, new.distances), None
+        if self.unguided is not None:
+            assert new.unguided is not None
+            unguided = growth.carried(self.unguided, new.unguided)
         return replace(self, edges=grown.edges, distances=distances, unguided=unguided, neighborhoods=grown, growth=growth)
 
     def pruned(self, potentials: Vector) -> Candidates:
         """Without pairs that are far from carrying weight at the solution u, where they can be found again easily."""
-        if self.neighborhoods is None or self.added is not None:
+        if self.neighborhoods is None or self.added:
             return self
         found = self.neighborhoods.pruned(potentials, self.distances)
         if found is self.neighborhoods:
             return self
         shorter = Candidates.certified(found)
-        return shorter if self.guide is None else shorter.guided(self.guide)
+        return shorter if self.guide is None else shorter.guided(self.guide, is_last=self.unguided is None)
 
 
 def sound_packed(packed: dict[str, Any], n_nodes: int) -> tuple[sparse.csr_array, Vector | None, LocalScaling | None]:
@@ -195,8 +193,9 @@ def sound_packed(packed: dict[str, Any], n_nodes: int) -> tuple[sparse.csr_array
     reason, recall, radii, scaling = packed["reason"], packed["recall"], packed["radii"], packed["scaling"]
     present = np.ones(np.shape(packed["indices"]), dtype=bool)
     pattern = sound_csr("the pattern of candidate pairs", present, packed["indices"], packed["indptr"], (n_nodes, n_nodes))
-    if (pattern != pattern.T).nnz or pattern.diagonal().any():
-        raise Unsound("the pattern of candidate pairs is not symmetric, or contains a pair of a node with itself")
+    pattern.sort_indices()
+    if not pattern.has_canonical_format or (pattern != pattern.T).nnz or pattern.diagonal().any():
+        raise Unsound("the pattern of candidate pairs is not symmetric, has a pair twice, or contains a pair of a node with itself")
     if reason not in REASONS or not (recall is None or isinstance(recall, float)):
         raise Unsound(f"the candidate pairs are of an unknown kind {reason!r}, not one of {REASONS}, or have an invalid recall")
     if radii is not None:

@@ -38,7 +38,7 @@ class Checked:
     in_parts: InParts = one_part
     scaling: LocalScaling | None = None
     is_new: Mask | None = None
-    """The entries of the pattern that were added last (None: all are from the first search)."""
+    """The entries of the pattern that the last extension added (None: there was none, or it is not known)."""
 
     @classmethod
     def search(

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from rmgl.edges.interface import Costs, Edges, Vector
+from rmgl.edges.interface import Vector
 from rmgl.edges.pair_list import PairList
 from rmgl.running.threads import InParts
 
@@ -21,7 +20,7 @@ class Growth:
     """The entries of a symmetric pattern that an earlier pattern did not have."""
 
     is_new: Mask
-    more: PairList
+    pairs: PairList
     """The store of the new pairs alone."""
 
     @classmethod
@@ -32,11 +31,11 @@ class Growth:
         alone = sparse.csr_array((np.ones(places.size, dtype=bool), pattern.indices[places], starts), shape=pattern.shape)
         return cls(is_new, PairList(alone, in_parts))
 
-    def carried(self, costs: Vector, measure: Callable[[Edges], Costs]) -> Vector:
-        """Costs of the earlier pairs, and of the new ones as `measure` finds them, as costs of all."""
+    def carried(self, costs: Vector, new: Vector) -> Vector:
+        """Costs of the earlier pairs, and of the new ones, as costs of all."""
         out = np.empty(self.is_new.size)
         out[~self.is_new] = costs
-        out[self.is_new] = measure(self.more)
+        out[self.is_new] = new
         return out
 
 

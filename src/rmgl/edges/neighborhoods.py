@@ -63,7 +63,7 @@ class Neighborhoods:
     in_parts: InParts = one_part
     scaling: LocalScaling | None = None
     is_new: Mask | None = None
-    """The entries of the pattern that were added last (None: all are from the first search)."""
+    """The entries of the pattern that the last extension added (None: there was none, or it is not known)."""
 
     @classmethod
     def search(

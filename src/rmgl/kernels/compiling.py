@@ -22,18 +22,21 @@ OPTIONS: dict[str, Any] = {"nogil": True, "fastmath": True, "error_model": "nump
 
 def compiled(loop: Function) -> Function:
     """Compile a loop, which then releases the GIL: at its first call, or by loading it from disk if it was compiled before."""
-    dispatcher: Function = njit(**OPTIONS)(loop)
-    keep_on_disk(dispatcher)
-    return dispatcher
+    return kept(loop, OPTIONS)
 
 
 def compiled_for_lists(loop: Function) -> Function:
-    """Compile a loop that adds up entries at listed places, one after the other.
+    """Compile a loop that reads entries at listed places, one after the other.
 
     Sums in any order (`fastmath`) would let the compiler load several such entries by one instruction. On processors that protect this
     instruction against spying, it takes several times as long as loading them one by one.
     """
-    dispatcher: Function = njit(**{**OPTIONS, "fastmath": {"contract"}})(loop)
+    return kept(loop, {**OPTIONS, "fastmath": {"contract"}})
+
+
+def kept(loop: Function, options: dict[str, Any]) -> Function:
+    """Compile a loop and keep its machine code on disk."""
+    dispatcher: Function = njit(**options)(loop)
     keep_on_disk(dispatcher)
     return dispatcher
 

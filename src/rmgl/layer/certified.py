@@ -42,10 +42,10 @@ def solve_certified(
     """
     n_iter, n_passes, clock = 0, 0.0, Stopwatch()
     solve = find_solver(solver)
-    more: Costs = None if added is None else added(candidates.edges)
+    with clock("layers"):
+        costs = candidates.distances if added is None else candidates.distances + added(candidates.edges)
     while True:
         with clock("layers"):
-            costs = candidates.distances if more is None else candidates.distances + more
             problem = LayerProblem(candidates.edges, costs, alpha)
             solution = solve(problem, start=start, check=check, **options)
             if solution.status == "stalled" and start is not None:  # the potentials for other costs may be too far off
@@ -59,9 +59,19 @@ def solve_certified(
                 layer = make_layer(origin, problem, replace(solution, n_iter=n_iter, n_passes=n_passes))
             known: dict[str, Any] = {"candidates": candidates.reason, "recall": candidates.recall, "scaling": candidates.scaling}
             return candidates, replace(layer, **known, seconds=clock.seconds)
-        if added is not None:
-            more = added(wider.edges) if wider.growth is None else wider.growth.carried(more, added)
-        candidates, start = wider, solution.point.u
+        with clock("layers"):
+            costs = extended_costs(costs, wider, added)
+        candidates, start = replace(wider, growth=None), solution.point.u
+
+
+def extended_costs(costs: Costs, wider: Candidates, added: Callable[[Edges], Costs] | None) -> Costs:
+    """The costs of candidates that were extended, from those of the earlier ones, with what is `added` to the distances."""
+    if added is None:
+        return wider.distances
+    growth = wider.growth
+    if growth is None:
+        return wider.distances + added(wider.edges)
+    return growth.carried(costs, wider.distances[growth.is_new] + added(growth.pairs))
 
 
 def solve_layer(origin: Origin, problem: LayerProblem, *, solver: str = "newton", **options: Any) -> Layer:

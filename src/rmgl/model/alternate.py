@@ -185,7 +185,7 @@ def first_state(
         spent += [layer.seconds for layer in layers]
     with clock("embedding"):
         embedding = _embed(problems, layers, n_clusters, accuracy, team, fragments)
-        terms = team(lambda item, _: _view_terms(item[0], item[1], embedding), list(zip(problems, layers, strict=True)))
+        terms = team(lambda item, check: _view_terms(item[0], item[1], embedding, check), list(zip(problems, layers, strict=True)))
         return State(problems, layers, embedding, np.array(terms))
 
 
@@ -213,7 +213,7 @@ def update_layers(state: State, solver: str, accuracy: Accuracy, team: Team, clo
             check=check,
         )
         grown = replace(view, candidates=candidates)
-        new_terms = _view_terms(grown, found, embedding)
+        new_terms = _view_terms(grown, found, embedding, check)
         if fsum([*new_terms, *-terms]) <= 0:
             return grown, found, new_terms
         return grown, replace(found, adjacency=layer.adjacency, objective=fsum(terms)), terms
@@ -233,7 +233,9 @@ def update_embedding(state: State, accuracy: Accuracy, team: Team, clock: Stopwa
     with clock("embedding"):
         embedding = _embed(state.problems, state.layers, n_clusters, accuracy, team, state.embedding.fragments)
         terms = state.terms.copy()  # the first two do not depend on the embedding
-        terms[:, 2] = team(lambda item, _: _coupling(item[0], item[1], embedding), list(zip(state.problems, state.layers, strict=True)))
+        terms[:, 2] = team(
+            lambda item, check: _coupling(item[0], item[1], embedding, check), list(zip(state.problems, state.layers, strict=True))
+        )
         candidate = replace(state, embedding=embedding, terms=terms)
         if candidate.objective <= state.objective:
             return candidate
@@ -321,13 +323,13 @@ def spread_of(view: ViewProblem, edges: Edges, embedding: Embedding, check: Chec
     return spread * (1.0 - with_one_fragment)
 
 
-def _view_terms(view: ViewProblem, layer: Layer, embedding: Embedding) -> NDArray[np.float64]:
+def _view_terms(view: ViewProblem, layer: Layer, embedding: Embedding, check: Check) -> NDArray[np.float64]:
     """tr(L S), alpha ||L||_F^2 and beta tr(Q'LQ) of one view."""
     smoothness = view.edges.inner(view.distances, layer.adjacency)
-    return np.array([smoothness, view.alpha * squared_norm(layer.adjacency), _coupling(view, layer, embedding)])
+    return np.array([smoothness, view.alpha * squared_norm(layer.adjacency), _coupling(view, layer, embedding, check)])
 
 
-def _coupling(view: ViewProblem, layer: Layer, embedding: Embedding) -> float:
+def _coupling(view: ViewProblem, layer: Layer, embedding: Embedding, check: Check) -> float:
     """beta tr(Q'LQ): only the pairs that carry weight are measured."""
     edges = PairList(layer.adjacency)
-    return view.beta * edges.inner(spread_of(view, edges, embedding), layer.adjacency)
+    return view.beta * edges.inner(spread_of(view, edges, embedding, check), layer.adjacency)

@@ -81,12 +81,12 @@ def with_known(candidates: Candidates, space: Any, known: Labels | None, check: 
         costs[places] = np.where(same, np.minimum(least - own[places], 0.0), APART * typical)
         return costs
 
-    return candidates.with_added(added, check)
+    return candidates.with_added(added, check=check)
 
 
 def tied_pairs(known: Labels) -> sparse.csr_array:
     """The pattern of all pairs with the same known label."""
-    members = [np.flatnonzero(known == label) for label in np.unique(known[known >= 0])]
+    members = [np.flatnonzero(known == label).astype(np.int32) for label in np.unique(known[known >= 0])]
     require_list_memory(1, sum(own.size**2 for own in members), "pairs of rows with the same known label")
     rows = [np.repeat(own, own.size) for own in members]
     columns = [np.tile(own, own.size) for own in members]
