@@ -26,7 +26,7 @@ from rmgl.edges.space import Blocks, Gapped, Listed, Rows, Space, Square, as_spa
 from rmgl.edges.tiles import squared_lengths
 from rmgl.running.threads import Check, InParts, one_part
 
-SMALL = 500
+SMALL = 1500
 """Number of rows up to which all pairs are no slower than lists of neighbors, even for sparse layers."""
 LARGE = 10_000
 """Number of rows beyond which the memory for all pairs is also taken into account."""
