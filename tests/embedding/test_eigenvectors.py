@@ -32,10 +32,12 @@ def assert_solves(adjacency, found, n_vectors):
     assert residual < 1e-7
 
 
-@pytest.fixture(params=["dense", "iterated"])
+@pytest.fixture(params=["dense", "iterated", "iterated, nodes sorted"])
 def path(request, monkeypatch):
-    """Both ways through the module, on graphs small enough to check."""
-    if request.param == "iterated":
+    """All ways through the module, on graphs small enough to check."""
+    if request.param == "iterated, nodes sorted":
+        monkeypatch.setattr(module, "LARGE_NODES", 0)
+    if request.param != "dense":
         monkeypatch.setattr(module, "DENSE_NODES", 0)
         monkeypatch.setattr(module, "DENSE_RESCUE_NODES", 0)
     return request.param
