@@ -399,8 +399,12 @@ class Chooser:
         return {"roughness": measured, "shares": shares, "excess": excess, "uncertainty": uncertainty}
 
     def measure_on_others(self, views: Sequence[Learned], graphs: Sequence[Any]) -> Vector:
-        """The least roughness of every view on the embedding of another view alone."""
-        embeddings = (self.embed([item], [1.0]) for item in views)
+        """The least roughness of every view on the embedding of another view alone.
+
+        Fragments stay in these embeddings: a view that merges clusters has many, and they hardly matter to all edges of another view.
+        """
+        whole = replace(self, given_size=0.0)
+        embeddings = (whole.embed([item], [1.0]) for item in views)
         measured = np.array([[roughness(rows, graph) for graph in graphs] for rows in embeddings])
         np.fill_diagonal(measured, np.inf)
         least: Vector = measured.min(axis=0)
