@@ -48,9 +48,9 @@ class Prepared:
     named: list[tuple[str, Any]]
 
     def kept(self) -> Views | StoredViews:
-        """What a model keeps of its rows: those that are in this process anyway, or else where they are stored."""
+        """What a model keeps of its rows: those that are in this process if all are; or else where they are stored."""
         stored = StoredViews(self.named, tuple(self.scalers), self.views.columns, self.views.index)
-        return stored if all(is_stored(X) for _, X in self.named) else stored.collect()
+        return stored if any(is_stored(X) for _, X in self.named) else stored.collect()
 
     def digests(self) -> dict[str, Any]:
         """Numbers that differ for other data, for a checkpoint."""
