@@ -62,7 +62,7 @@ class BlockCosts:
         return self._calculated(operator.mul, other)
 
     def __rsub__(self, other: Any) -> BlockCosts:
-        return self * -1.0 + other
+        return (self * -1.0).__add__(other)
 
     __radd__, __rmul__ = __add__, __mul__
 

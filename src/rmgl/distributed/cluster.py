@@ -147,10 +147,11 @@ class Cluster:
         self._finish(self._waited, list(futures), name, check)
 
     def _waited(self, futures: list[Future]) -> Any:
-        from distributed import wait
+        import distributed
 
+        dask: Any = distributed  # only parts of it have types
         with self.client.as_current():  # it need not be the default one
-            return wait(futures)
+            return dask.wait(futures)
 
     def _finish(self, work: Callable[[list[Future]], Any], futures: list[Future], name: str, check: Check) -> Any:
         waiting = Waiting(work, futures)
