@@ -238,8 +238,10 @@ def test_the_client_never_holds_a_view(client, tmp_path):
 
 def test_the_plan_and_a_cluster_that_is_too_small(inside_client, monkeypatch, caplog):
     monkeypatch.setattr("rmgl.running.memory.available_memory", lambda: None)
-    wide = Plan(100_000, (16, 32), 30, Tiling(512, 13), (1, 1), (2 << 30, 2 << 30), (1e8, 1e8, 1e8))
+    wide = Plan(100_000, (16, 32), 30, 12, Tiling(512, 13), (1, 1), (2 << 30, 2 << 30), (1e8, 1e8, 1e8))
     assert (wide.n_blocks, wide.n_tasks) == (16, 3 * 136)
+    assert (wide.n_pair_blocks, wide.tasks_of_embedding(20)) == (5, 2 + 2 + 5 * 6)
+    assert replace(wide, n_rows=10**7, tiling=Tiling(512, 77)).tasks_of_embedding(20) == 191 + 16 + 256 * 34
     assert wide.minutes == pytest.approx(3 * 5e9 / 1e8 / 2 / 60)
     wide.check()
     text = str(wide)
@@ -281,7 +283,9 @@ def test_the_command_on_a_cluster(tmp_path, views, capsys):
             main([*command, *options])
     with pytest.raises(SystemExit, match="0"):
         main([*command, "--workers", "1", "--plan"])
-    assert "worker 0:" in capsys.readouterr().out
+    shown = capsys.readouterr()
+    assert "worker 0:" in shown.out
+    assert "Dask's dashboard: http://" in shown.err
     assert not (tmp_path / "out").exists()
     with pytest.raises(SystemExit, match="0"):
         main([*command, "--workers", "1", "--no-plots"])

@@ -226,8 +226,9 @@ class Waiting:
                 "give each worker more memory, or fewer threads"
             ) from self.error
         if isinstance(self.error, concurrent.futures.CancelledError | asyncio.CancelledError):
+            reason = " ".join(str(self.error).split())
             raise NoWorkers(
-                f"the tasks were cancelled, most likely because the scheduler has ended ({self.error}): {START_AGAIN}"
+                f"the tasks were cancelled, most likely because the scheduler has ended ({reason}): {START_AGAIN}"
             ) from self.error
         if self.error is not None:
             raise self.error

@@ -89,7 +89,7 @@ def planned(X: Any, client: Any, n_neighbors: int, candidates: Any = "auto") -> 
     """What a fit will need; nothing but the shapes of the views is read."""
     cluster = Cluster.of(client)
     shapes = [source.shape for source in sources_of(named_views(X), cluster, None)]
-    return Plan.of(shapes, listed_length(candidates, shapes[0][0], n_neighbors), cluster, n_neighbors=n_neighbors)
+    return Plan.of(shapes, listed_length(candidates, shapes[0][0], n_neighbors), n_neighbors, cluster)
 
 
 def expected_length(n_rows: int, n_neighbors: int) -> int:
@@ -120,7 +120,7 @@ def prepared(
         shared = Path(folder) if all_here(cluster) else None
         sources = sources_of(named, cluster, shared, chunk_rows)
         length = first_lists(candidates, sources[0].shape[0], n_neighbors)
-        plan = Plan.of([source.shape for source in sources], length, cluster, tiling, timed=False, n_neighbors=n_neighbors)
+        plan = Plan.of([source.shape for source in sources], length, n_neighbors, cluster, tiling, timed=False)
         logger.info("%s", plan)
         plan.check()
         views = views_from(named, sources, cluster, X.index if isinstance(X, Views) else None)

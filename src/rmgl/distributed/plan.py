@@ -10,8 +10,9 @@ from time import perf_counter
 import numpy as np
 
 from rmgl.distributed.block_pairs import nearest_across
+from rmgl.distributed.block_store import MOST_STRIPS
 from rmgl.distributed.blocks import Tiled
-from rmgl.distributed.cluster import Cluster
+from rmgl.distributed.cluster import PIECE_BYTES, Cluster
 from rmgl.distributed.pair_lists import LEAST_ROWS
 from rmgl.distributed.rows import Tiling
 from rmgl.edges.heaps import TILE
@@ -42,6 +43,8 @@ class Plan:
     """Columns of each view."""
     length: int
     """Neighbors of every row that are searched for."""
+    n_neighbors: int
+    """Neighbors that every row is to keep, fewer than are searched for."""
     tiling: Tiling
     threads: tuple[int, ...]
     """Threads of each worker."""
@@ -49,25 +52,23 @@ class Plan:
     """Memory limit of each worker in bytes (0: none)."""
     pairs_per_second: tuple[float, ...] = ()
     """Pairs of rows that one thread of this machine compares, in the space of each view, and of all views side by side."""
-    n_neighbors: int = 12
-    """Neighbors that every row is to keep, fewer than are searched for."""
 
     @classmethod
     def of(
         cls,
         shapes: Sequence[tuple[int, int]],
         length: int,
+        n_neighbors: int,
         cluster: Cluster,
         tiling: Tiling | None = None,
         timed: bool = True,
-        n_neighbors: int = 12,
     ) -> Plan:
         n_rows, widths = shapes[0][0], tuple(shape[1] for shape in shapes)
         spaces = widths if len(widths) == 1 else (*widths, sum(widths))
         speeds = tuple(comparing_speed(width, length) for width in spaces) if timed else ()
         workers = cluster.workers()
         threads, limits = tuple(own for own, _ in workers), tuple(limit for _, limit in workers)
-        return cls(n_rows, widths, length, tiling or Tiling.of(n_rows), threads, limits, speeds, n_neighbors)
+        return cls(n_rows, widths, length, n_neighbors, tiling or Tiling.of(n_rows), threads, limits, speeds)
 
     @property
     def spaces(self) -> tuple[int, ...]:
@@ -90,6 +91,17 @@ class Plan:
     def n_tasks(self) -> int:
         """Tasks over pairs of blocks, if none can be skipped."""
         return len(self.spaces) * self.n_blocks * (self.n_blocks + 1) // 2
+
+    @property
+    def n_pair_blocks(self) -> int:
+        """Blocks of candidate pairs in a space, each of one or several blocks of rows."""
+        return max(1, self.n_blocks // -(-LEAST_ROWS // self.block_rows))
+
+    def tasks_of_embedding(self, n_columns: int) -> int:
+        """Tasks that measure all candidate pairs of a space in an embedding: pieces that are sent, strips, and two for each in a block."""
+        pieces = -(-8 * n_columns * self.n_rows // PIECE_BYTES)
+        strips = -(-pieces // -(-pieces // MOST_STRIPS))
+        return pieces + strips + self.n_pair_blocks * (2 * strips + 2)
 
     @property
     def bytes_of_rows(self) -> int:
