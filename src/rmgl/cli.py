@@ -221,8 +221,6 @@ def cluster(
     with loading():
         from rmgl import commands
     with in_one_line(*REFUSED), commands.dask_client(scheduler, workers) as client:
-        if client is not None and client.dashboard_link and not quiet:
-            click.echo(f"Dask's dashboard: {client.dashboard_link}", err=True)
         if plan:
             click.echo(commands.plan(inputs, client, parameters["n_neighbors"]))
             return

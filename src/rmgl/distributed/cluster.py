@@ -77,7 +77,7 @@ class Cluster:
             raise ValueError(f"the client is {client.status}, so nothing can be computed with it: create a new one with Client(address)")
         cluster = cls(client, progress)
         cluster.check_versions()
-        logger.info("%s, dashboard %s", client, client.dashboard_link)
+        logger.info("Dask's dashboard: %s (%s)", client.dashboard_link, client)
         return cluster
 
     @property
