@@ -10,6 +10,7 @@ Blocks depend on the rows alone, and every sum is over one row, or over the bloc
 from __future__ import annotations
 
 import operator
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -88,7 +89,7 @@ class BlockStore:
         """`blocks` are futures of `PairBlock`, and `nodes` their own nodes."""
         self.cluster, self.blocks, self.nodes = cluster, blocks, nodes
         self._last: tuple[Vector, Shared] | None = None
-        self._evaluated: tuple[Vector, BlockCosts, list[Future]] | None = None
+        self._evaluated: tuple[Vector, weakref.ref[BlockCosts], list[Future]] | None = None
         self.n_nodes = sum(map(len, nodes))
         self.degrees = self.by_node(self.cluster.gather(self.each("rmgl-count-pairs", pair_blocks.degrees_of)))
         self.n_pairs = int(self.degrees.sum()) // 2
@@ -211,8 +212,8 @@ class BlockStore:
     def _row_sums(self, u: Vector, costs: BlockCosts) -> list[Future]:
         """The sums of all blocks at some potentials; those of the last evaluation are with the workers already."""
         last = self._evaluated
-        if last is None or last[1] is not costs or not np.array_equal(last[0], u):
-            last = (u.copy(), costs, self.each("rmgl-evaluate", pair_blocks.row_sums, costs, self._shared(u)))
+        if last is None or last[1]() is not costs or not np.array_equal(last[0], u):
+            last = (u.copy(), weakref.ref(costs), self.each("rmgl-evaluate", pair_blocks.row_sums, costs, self._shared(u)))
             self._evaluated = last
         return last[2]
 
