@@ -7,17 +7,22 @@ import numpy as np
 
 from benchmarks.results import Row
 from benchmarks.tables import table
+from rmgl.distributed.fitting import expected_length
 from rmgl.distributed.plan import Plan
 from rmgl.distributed.rows import Tiling
+from rmgl.estimators.defaults import N_NEIGHBORS
 
 NETWORK = 1e9
 """Bytes a second that a worker receives, or the client, assumed."""
 TASK_SECONDS = 0.001
 """Seconds of the scheduler for each task, as Dask's documentation says."""
 CORES = 8
-WIDTHS, NEIGHBORS = (16, 32), 30
+WIDTHS, CLUSTERS = (16, 32), 20
 STEPS = 100
-"""Newton steps of a fit, over all layers and all times that they are learned again: fits of 600 to 10,000 rows took 60 to 110."""
+"""Newton steps of a fit, over all layers and all times that they are learned again: fits of 3,000 and 10,000 rows asked 122 and 136 times
+for an evaluation, and 75 and 79 times for the active pairs."""
+EMBEDDINGS = 20
+"""How often candidate pairs are measured in an embedding: 20 and 22 times in these fits."""
 
 
 def section(rows: list[Row], output: Path) -> Iterable[str]:
@@ -80,23 +85,30 @@ def forecast(speeds: list[float], fit: Row) -> Iterable[str]:
         f"From the {', '.join(f'{speed:.2g}' for speed in speeds)} pairs that a thread compares in a second (in 16, 32 and 48 columns), "
         f"hours of a fit on workers of {CORES} cores. *Search* is one search and one scan by radii in all three spaces: no pair of blocks "
         f"is skipped, threads take tasks in turn, each task first receives its two blocks at {NETWORK / 1e9:.0f} GB/s, and the scheduler "
-        f"takes {1000 * TASK_SECONDS:.0f} ms for it. *Layers* are {STEPS} Newton steps, bound by what the client sends and receives at "
-        f"{NETWORK / 1e9:.0f} GB/s. *Embedding* and k-means run on one thread of the client: the {on_client:.0f} s of the fit of "
+        f"takes {1000 * TASK_SECONDS:.0f} ms for it. *Layers* are {STEPS} Newton steps, and {EMBEDDINGS} times the pairs of a "
+        f"space are measured in an embedding of {CLUSTERS} columns, bound by what the client sends and receives at "
+        f"{NETWORK / 1e9:.0f} GB/s, and by the scheduler. *Tasks* are those of the search, and of these embeddings; *s a task* is the time "
+        f"of one of the search in all columns. "
+        f"*Embedding* and k-means run on one thread of the client: the {on_client:.0f} s of the fit of "
         f"{fit['n']:,} rows, in proportion to the rows. *Client* is its memory for layers. None of this was tried on so many machines."
     )
     lines = []
     for n in (10**6, 10**7, 10**8):
         for workers in (16, 64, 256):
-            plan = Plan(n, WIDTHS, NEIGHBORS, Tiling.of(n), (CORES,) * workers, (0,) * workers, tuple(speeds))
+            length, machines = expected_length(n, N_NEIGHBORS), ((CORES,) * workers, (0,) * workers)
+            plan = Plan(n, WIDTHS, length, N_NEIGHBORS, Tiling.of(n), *machines, tuple(speeds))
+            measuring = EMBEDDINGS * plan.tasks_of_embedding(CLUSTERS)
+            moved = STEPS * sum(plan.bytes_of_step) + EMBEDDINGS * 8 * CLUSTERS * n
             hours = {
                 "search": 2 * search_hours(plan, workers),
-                "layers": STEPS * sum(plan.bytes_of_step) / NETWORK / 3600,
+                "layers": (moved / NETWORK + measuring * TASK_SECONDS) / 3600,
                 "embedding": on_client * n / fit["n"] / 3600,
             }
             longest = max(hours, key=lambda name: hours[name])
             memory = f"{plan.bytes_of_client / 2**30:,.0f} GiB"
-            lines.append([f"{n:,}", workers, f"{2 * plan.n_tasks:,}", *(f"{value:.2g}" for value in hours.values()), longest, memory])
-    yield table(["rows", "workers", "tasks", "search", "layers", "embedding", "longest", "client"], lines)
+            tasks = [f"{2 * plan.n_tasks:,} + {measuring:,}", f"{plan.block_rows**2 / speeds[-1]:.0f}"]
+            lines.append([f"{n:,}", workers, *tasks, *(f"{value:.2g}" for value in hours.values()), longest, memory])
+    yield table(["rows", "workers", "tasks", "s a task", "search", "layers", "embedding", "longest", "client"], lines)
     yield (
         "The search grows with the square of the rows, and everything else in proportion to them. More workers help until the search is no "
         "longer what takes longest; from there on the one process that has the layers and computes the embedding decides. Exactness stops "

@@ -12,11 +12,13 @@ from benchmarks.results import Results, Row
 from rmgl import RMGL
 from rmgl.distributed import block_store
 from rmgl.distributed.cluster import Cluster
+from rmgl.distributed.fitting import expected_length
 from rmgl.distributed.plan import Plan
 from rmgl.distributed.rows import DistributedRows, Tiling
 from rmgl.distributed.views import on_cluster
 from rmgl.edges import Candidates, find_candidates
 from rmgl.edges.search import Rows
+from rmgl.estimators.defaults import N_NEIGHBORS
 from rmgl.layer import Layer, Origin
 from rmgl.layer.wanted_edges import solve_for_edges
 from rmgl.running.threads import single_threaded
@@ -55,7 +57,7 @@ def measure(what: str, n: int, workers: int, limit: str | None) -> Row:
         work(WARM_UP, client)
         before = sent(client)
         found = work(n, client)
-        plan = Plan.of([(n, 16), (n, 32)], NEIGHBORS, Cluster(client))
+        plan = Plan.of([(n, 16), (n, 32)], expected_length(n, N_NEIGHBORS), N_NEIGHBORS, Cluster(client))
         row = {"n_blocks": plan.n_blocks, "n_tasks": plan.n_tasks, "pairs_per_second": list(plan.pairs_per_second)}
         return {"status": "ok", **found, "moved": sent(client) - before, **row}
 

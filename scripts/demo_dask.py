@@ -37,9 +37,11 @@ def main() -> None:
     digits = load_uci_digits()
     with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster, Client(cluster) as client:
         for name, (views, target) in {"digits": (digits.views, digits.target), "mixture": mixture(arguments.rows)}.items():
-            print(f"\n{name}: {len(target):,} rows, {len(views)} views\n{planned(views, client, 20)}", flush=True)
+            model = RMGL(len(np.unique(target)), random_state=0)
+            plan = planned(views, client, model.n_neighbors, model.candidates)
+            print(f"\n{name}: {len(target):,} rows, {len(views)} views\n{plan}", flush=True)
             began = perf_counter()
-            model = RMGL(len(np.unique(target)), random_state=0).fit(views, client=client)
+            model.fit(views, client=client)
             print(layer_table(model))
             print("exact over all pairs: " + ", ".join(f"{layer.name} {layer.exact}" for layer in model.layers_))
             print(f"NMI {normalized_mutual_info_score(target, model.labels_):.3f}, {perf_counter() - began:.1f} s")

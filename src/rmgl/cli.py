@@ -196,8 +196,8 @@ def cluster(
 
     INPUTS are one .npz file (its 2-D arrays are the views), one .h5mu file (its modalities are the views), or one .npy, .csv, .tsv,
     .parquet, .feather, .arrow, .xlsx, .mtx or .h5ad file, or folder of 10x Genomics, per view. `rmgl inspect` says what they are taken for.
-    With --network there may be none. With --scheduler or --workers, also a folder of Parquet files or a .zarr folder per view; workers
-    read these and .npy files, and what distinguishes the clusters is not written then.
+    With --network there may be none. With --scheduler or --workers, also a folder of Parquet files or a .zarr array per view, or a .zarr
+    group, whose 2-D arrays are the views; workers read these and .npy files, and what distinguishes the clusters is not written then.
     """
     needs_inputs(inputs, networks)
     on_cluster = scheduler is not None or workers is not None

@@ -109,6 +109,8 @@ def test_costs_and_their_arithmetic(both):
     np.testing.assert_array_equal(gathered(store, spread)[1], edges.measure(Q))
     mixed = costs + np.float64(0.5) * spread * 2 - 0.25 * spread
     np.testing.assert_allclose(gathered(store, mixed)[1], vector + 0.75 * edges.measure(Q), rtol=1e-12, atol=1e-12)
+    turned = spread * (1.0 - 0.5 * spread)
+    np.testing.assert_allclose(gathered(store, turned)[1], edges.measure(Q) * (1 - edges.measure(Q) / 2), rtol=1e-12, atol=1e-12)
     scales, floors = np.random.default_rng(3).uniform(0.5, 2, (2, N))
     ours = gathered(store, store.localized(spread, scales, floors))[1]
     np.testing.assert_allclose(ours, edges.localized(edges.measure(Q), scales, floors), rtol=1e-12)
@@ -116,10 +118,49 @@ def test_costs_and_their_arithmetic(both):
         store.entries_of(np.zeros((N, N)))
 
 
-def test_equal_costs_have_a_rank(both):
+def test_equal_costs_have_a_rank_and_stay_with_the_workers(both):
     store = both[0].edges
     flat = 0.0 * both[0].distances + 2.0
+    store.cluster.received.clear()
     assert vars(store.cheapest(flat, 0.2)) == pytest.approx({"excess": 0.0, "mean": 2.0})
+    assert max(store.cluster.received) < 3 * 256 * 8 + 1000  # counts of the three blocks, and no costs
+
+
+def test_an_embedding_is_measured_in_few_strips(both, monkeypatch):
+    """However many pieces it is sent in; the numbers are the same to the last bit."""
+    store, Q = both[0].edges, np.random.default_rng(2).normal(size=(N, 3))
+    monkeypatch.setattr(cluster, "PIECE_BYTES", 8 * 3 * 7)
+    store.cluster.names.clear()
+    in_strips = store.measure(Q)
+    assert store.cluster.names.count("rmgl-measure-strip") == 3 * 15  # 58 pieces, four to a strip
+    monkeypatch.setattr(block_store, "MOST_STRIPS", 1000)
+    for own, expected in zip(in_strips.parts, store.measure(Q).parts, strict=True):
+        np.testing.assert_array_equal(own, expected)
+
+
+def test_active_pairs_take_the_sums_of_the_last_evaluation(both):
+    store, costs, u = both[0].edges, both[0].distances, np.full(N, 0.6)
+    counts = store.evaluate(u, costs).counts
+    store.cluster.names.clear()
+    store.active_pairs(u, costs, counts)
+    assert set(store.cluster.names) == {"rmgl-active-pairs"}
+
+
+def test_threads_of_the_client_multiply_active_pairs(both, monkeypatch):
+    store, costs, u, calls = both[0].edges, both[0].distances, np.full(N, 0.6), []
+    counts, v = store.evaluate(u, costs).counts, np.random.default_rng(4).normal(size=N)
+    expected = store.active_pairs(u, costs, counts)(v)
+
+    def in_halves(work, n_rows):
+        calls.append(n_rows)
+        return [work(0, n_rows // 2), work(n_rows // 2, n_rows)]
+
+    monkeypatch.setattr(store.cluster, "in_parts", in_halves)
+    np.testing.assert_array_equal(store.active_pairs(u, costs, counts)(v), expected)
+    assert not calls  # too few pairs for threads
+    monkeypatch.setattr(block_store, "PARALLEL_ENTRIES", 10)
+    np.testing.assert_array_equal(store.active_pairs(u, costs, counts)(v), expected)
+    assert calls == [N]
 
 
 def test_products_of_active_pairs_that_stay_with_the_workers(both, monkeypatch):

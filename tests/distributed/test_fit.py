@@ -2,6 +2,9 @@
 
 import os
 import signal
+import threading
+from concurrent.futures import CancelledError
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,6 +13,9 @@ from sklearn.base import clone
 from rmgl import RMGL
 from rmgl.distributed import cluster as waiting
 from rmgl.distributed.cluster import Cluster, NoWorkers
+from rmgl.distributed.fitting import prepared
+from rmgl.distributed.views import StoredViews
+from tests.automatic.test_agreement import fragmented
 from tests.distributed.conftest import cut_small
 
 pytestmark = pytest.mark.usefixtures("small_blocks")
@@ -128,9 +134,7 @@ def test_a_model_from_stored_views(fitted, client, views, tmp_path):
     np.save(tmp_path / "first.npy", views["view 0"])
     stored = {"view 0": tmp_path / "first.npy", "view 1": da.from_array(views["view 1"], chunks=(157, 3))}
     model = clone(MODEL).fit(stored)
-    np.testing.assert_array_equal(model.labels_, fitted.labels_)
-    for own, expected in zip(model.layers_, fitted.layers_, strict=True):
-        assert abs(own.adjacency - expected.adjacency).max() <= 1e-10
+    assert bits_of(model) == bits_of(fitted)
     new = {name: X[:50] + 0.01 for name, X in views.items()}
     expected = fitted.predict(new)
     model.save(tmp_path / "model.rmgl")
@@ -138,3 +142,54 @@ def test_a_model_from_stored_views(fitted, client, views, tmp_path):
     chunked = model.predict({name: da.from_array(X, chunks=(20, 4)) for name, X in new.items()})
     assert chunked.chunks == ((20, 20, 10),)
     np.testing.assert_array_equal(chunked.compute(), expected)
+
+
+def test_fragments(inside):
+    """They leave the embedding, and have the labels of a fit on one machine."""
+    views, _ = fragmented()
+    model = RMGL(3, min_cluster_size=12, random_state=0)
+    alone, found = clone(model).fit(views), clone(model).fit(views, client=inside(1))
+    assert found.fragments_.size
+    np.testing.assert_array_equal(found.fragments_, alone.fragments_)
+    np.testing.assert_array_equal(found.labels_, alone.labels_)
+
+
+def test_rows_that_only_workers_read_are_not_collected(inside, views):
+    """Whatever the other views are; a client that is not the default will do."""
+    from distributed import Client
+
+    da = pytest.importorskip("dask.array")
+    client = inside(1)
+    with Client(client.scheduler.address, set_as_default=False) as other:
+        stored = prepared({"view 0": views["view 0"], "view 1": da.from_array(views["view 1"])}, other, "auto", n_neighbors=12)
+        with stored as found:
+            kept = found.kept()
+    assert isinstance(kept, StoredViews)
+    assert kept.named[0][1] is views["view 0"]
+
+
+class Frozen:
+    """A client whose scheduler does not answer."""
+
+    status, scheduler = "running", SimpleNamespace(ncores=None)
+
+    def sync(self, function, callback_timeout):
+        raise TimeoutError(f"timed out after {callback_timeout} s")
+
+    def gather(self, futures):
+        threading.Event().wait(10)
+
+
+def test_a_scheduler_that_is_frozen_or_gone(monkeypatch):
+    monkeypatch.setattr(waiting, "POLL", 0.05)
+    monkeypatch.setattr(waiting, "PATIENCE", 0.2)
+    with pytest.raises(NoWorkers, match="its scheduler does not answer"):
+        Cluster(Frozen()).gather([])
+    gone = Frozen()
+
+    def cancelled(futures):
+        raise CancelledError("cancelled for reason: scheduler-connection-lost")
+
+    gone.gather = cancelled
+    with pytest.raises(NoWorkers, match=r"the scheduler has ended .*connection-lost.*with checkpoint="):
+        Cluster(gone).gather([])

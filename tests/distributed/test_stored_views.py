@@ -97,12 +97,12 @@ def test_bad_views(inside_client, views, message):
 
 def test_a_missing_row_in_a_later_chunk_of_storage(inside_client, tmp_path):
     da = pytest.importorskip("dask.array")
-    X = np.random.default_rng(0).normal(size=(60, 3))
-    X[47] = np.nan
-    X[50, 2] = np.nan
-    for rows, message in ((slice(None), "row 47 is missing"), (slice(48, None), "row 2 .* column 2")):
+    X = np.random.default_rng(0).normal(size=(700, 3))  # two chunks, whatever those of the Dask array are
+    X[647] = np.nan
+    X[650, 2] = np.nan
+    for rows, message in ((slice(None), "row 647 is missing"), (np.arange(700) != 647, "row 649 .* column 2")):
         with pytest.raises(ValueError, match=message):
-            RMGL(2).fit([da.from_array(X[rows], chunks=(9, 3))], client=inside_client)
+            RMGL(2).fit([da.from_array(X[rows], chunks=(90, 3))], client=inside_client)
     with pytest.raises(ValueError, match="type object"):
         RMGL(2).fit([da.from_array(X.astype(object), chunks=(9, 3))], client=inside_client)
     np.save(tmp_path / "flat.npy", X[0])
@@ -111,12 +111,89 @@ def test_a_missing_row_in_a_later_chunk_of_storage(inside_client, tmp_path):
             RMGL(2).fit([path], client=inside_client)
 
 
+def bad_stored(folder):
+    """What storage may hold that is no view: a name, the view, and what the error says."""
+    da, dd = pytest.importorskip("dask.array"), pytest.importorskip("dask.dataframe")
+    pd, zarr, dask = pytest.importorskip("pandas"), pytest.importorskip("zarr"), pytest.importorskip("dask")
+    table = pd.DataFrame({"size": np.arange(60.0), "flag": np.arange(60) % 2 == 0})
+    zarr.open_group(str(folder / "empty.zarr"), mode="w")
+    (folder / "broken.zarr").mkdir()
+    (folder / "parquet").mkdir()
+    np.save(folder / "thin.npy", np.ones((60, 0)))
+    yield da.ones((60, 0), chunks=(9, 1)), "view 'a' has no columns, but needs at least one"
+    yield folder / "thin.npy", "view 'a' has no columns"
+    yield dask.delayed(np.ones((60, 2))), "view 'a' is a dask.delayed object.*from_delayed"
+    yield dd.from_pandas(table, npartitions=2), "view 'a': column 'flag' holds truth values beside columns of numbers.*astype"
+    yield dd.from_pandas(table.astype({"size": "Float64"}), npartitions=2), "view 'a': column 'size' is of type Float64.*astype"
+    yield dd.from_pandas(table, npartitions=2)["size"], "view 'a' is a Dask Series with 1 dimension"
+    yield folder / "parquet", "view 'a': .*parquet cannot be read as a Parquet file or a folder of them: No files"
+    yield folder / "empty.zarr", "view 'a' is a zarr group without 2-D arrays"
+    yield folder / "broken.zarr", "view 'a': .* neither a zarr array nor a group"
+
+
+def test_bad_storage(inside_client, tmp_path):
+    for view, message in bad_stored(tmp_path):
+        with pytest.raises(ValueError, match=message):
+            RMGL(2).fit({"a": view}, client=inside_client)
+
+
+def test_a_zarr_group_holds_views(inside_client, tmp_path, views):
+    """By its path or itself, alone or beside other views."""
+    zarr = pytest.importorskip("zarr")
+    group = zarr.open_group(str(tmp_path / "both.zarr"), mode="w")
+    for name, X in (("right", views["view 1"]), ("left", views["view 0"]), ("note", np.arange(3.0))):
+        group[name] = X
+    for given in (group, tmp_path / "both.zarr", {"both": tmp_path / "both.zarr"}):
+        found = on_cluster(named_views(given), Cluster(inside_client), None)
+        assert found.names == ("left", "right")
+        np.testing.assert_array_equal(found.matrices[1].rows(np.arange(600)), views["view 1"])
+    assert [name for name, _ in named_views({"both": group, "x": views["view 0"]})] == ["both_left", "both_right", "x"]
+
+
+def test_chunks_of_dask_arrays_do_not_matter(inside_client, views):
+    """They may be small or empty, and rows are cut as everywhere else."""
+    da = pytest.importorskip("dask.array")
+    X = views["view 0"]
+    chunked = {"whole": da.from_array(X, chunks=-1), "small": da.from_array(X, chunks=((0, *[6] * 50, 0, 0, 300), (2, 3)))}
+    found = on_cluster(named_views({"memory": X, **chunked}), Cluster(inside_client), None)
+    assert {matrix.bounds for matrix in found.matrices} == {(0, 300, 600)}
+    for matrix in found.matrices:
+        np.testing.assert_array_equal(matrix.rows(np.arange(600)), X)
+
+
+def test_a_client_that_is_not_the_default(inside_client, views):
+    """Lengths of tables are computed with it, and results are waited for."""
+    from distributed import Client
+
+    dd, pd = pytest.importorskip("dask.dataframe"), pytest.importorskip("pandas")
+    table = dd.from_pandas(pd.DataFrame(views["view 0"], columns=list("abcde")), npartitions=2)
+    with Client(inside_client.scheduler.address, set_as_default=False) as other, pytest.MonkeyPatch.context() as patch:
+        cluster = Cluster(other)
+        used, get = [], Client.get
+        patch.setattr(Client, "get", lambda self, *arguments, **options: used.append(self) or get(self, *arguments, **options))
+        (matrix,) = on_cluster([("a", table)], cluster, None).matrices
+        assert set(used) == {other}
+        cluster.wait(matrix.chunks)
+        assert all(chunk.done() for chunk in matrix.chunks)
+
+
+def test_rows_in_memory_are_sent_in_small_pieces(inside_client, views):
+    names, share = [], Cluster.share
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("rmgl.distributed.cluster.PIECE_BYTES", 8 * 5 * 100)
+        patch.setattr(Cluster, "share", lambda self, name, array: names.append(len(array)) or share(self, name, array))
+        (matrix,) = on_cluster([("a", views["view 0"])], Cluster(inside_client), None).matrices
+    assert (names, matrix.bounds) == ([300, 300], (0, 300, 600))
+    np.testing.assert_array_equal(matrix.rows(np.arange(600)), views["view 0"])
+
+
 @pytest.mark.parametrize(
     ("parameters", "options", "message"),
     [
         ({"alpha": 1.0, "beta": 1.0}, {}, "leave them at 'auto'"),
         ({"candidates": "all"}, {}, "searches exactly"),
         ({"candidates": 59}, {}, "too few for a cluster"),
+        ({"candidates": np.int64(59)}, {}, "too few for a cluster"),
         ({}, {"observed": np.ones((60, 1), dtype=bool)}, "observed= is not possible"),
         ({"views": [[0], [1]]}, {}, "views= is not possible"),
     ],
@@ -125,6 +202,14 @@ def test_what_a_cluster_cannot_do_yet(inside_client, parameters, options, messag
     X = np.random.default_rng(0).normal(size=(60, 3))
     with pytest.raises(ValueError, match=message):
         RMGL(2, **parameters).fit([X], client=inside_client, **options)
+
+
+def test_few_rows_are_refused_before_they_are_read(inside_client, monkeypatch):
+    """Local scaling takes 30 neighbors, whatever number was asked for."""
+    monkeypatch.setattr(Cluster, "map", None)
+    for n_rows in (25, 30, 31):
+        with pytest.raises(ValueError, match=f"{n_rows} rows are too few for a cluster and lists of 30 neighbors"):
+            RMGL(2, candidates=20).fit([np.random.default_rng(0).normal(size=(n_rows, 3))], client=inside_client)
 
 
 def test_clients_that_cannot_be_used(inside):
@@ -151,9 +236,12 @@ def test_the_client_never_holds_a_view(client, tmp_path):
         tracemalloc.stop()
 
 
-def test_the_plan_and_a_cluster_that_is_too_small(inside_client):
-    wide = Plan(100_000, (16, 32), 30, Tiling(512, 13), (1, 1), (2 << 30, 2 << 30), (1e8, 1e8, 1e8))
+def test_the_plan_and_a_cluster_that_is_too_small(inside_client, monkeypatch, caplog):
+    monkeypatch.setattr("rmgl.running.memory.available_memory", lambda: None)
+    wide = Plan(100_000, (16, 32), 30, 12, Tiling(512, 13), (1, 1), (2 << 30, 2 << 30), (1e8, 1e8, 1e8))
     assert (wide.n_blocks, wide.n_tasks) == (16, 3 * 136)
+    assert (wide.n_pair_blocks, wide.tasks_of_embedding(20)) == (5, 2 + 2 + 5 * 6)
+    assert replace(wide, n_rows=10**7, tiling=Tiling(512, 77)).tasks_of_embedding(20) == 191 + 16 + 256 * 34
     assert wide.minutes == pytest.approx(3 * 5e9 / 1e8 / 2 / 60)
     wide.check()
     text = str(wide)
@@ -170,6 +258,19 @@ def test_the_plan_and_a_cluster_that_is_too_small(inside_client):
         replace(small, threads=(64, 64)).check()
     replace(small, limits=(0, 0)).check()
     assert planned([np.ones((50, 2))], inside_client, 20).minutes > 0
+    assert planned([np.ones((500, 2))], inside_client, 12, np.int64(40)).length == 40
+    uneven = replace(wide, threads=(1, 200), limits=(1 << 30, 2 << 30))  # the larger worker has too many threads
+    with pytest.raises(MemoryError, match="fewer threads"):
+        uneven.check()
+    caplog.clear()
+    wide.check()
+    assert "to disk" not in caplog.text
+    replace(wide, length=54, limits=(1 << 30, 1 << 30)).check()
+    assert "they will write some to disk" in caplog.text
+    assert replace(wide, length=54).bytes_of_client == wide.bytes_of_client == 40 * 100_000 * 12 * 4
+    monkeypatch.setattr("rmgl.running.memory.available_memory", lambda: 100 << 20)
+    with pytest.raises(MemoryError, match=r"the layers of 100,000 rows, which the client of the cluster keeps, need at least 183\.1 MiB"):
+        wide.check()
 
 
 def test_the_command_on_a_cluster(tmp_path, views, capsys):
@@ -182,7 +283,9 @@ def test_the_command_on_a_cluster(tmp_path, views, capsys):
             main([*command, *options])
     with pytest.raises(SystemExit, match="0"):
         main([*command, "--workers", "1", "--plan"])
-    assert "worker 0:" in capsys.readouterr().out
+    shown = capsys.readouterr()
+    assert "worker 0:" in shown.out
+    assert "Dask's dashboard: http://" in shown.err
     assert not (tmp_path / "out").exists()
     with pytest.raises(SystemExit, match="0"):
         main([*command, "--workers", "1", "--no-plots"])

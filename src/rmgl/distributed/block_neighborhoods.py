@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rmgl.checks import Unsound
-from rmgl.distributed.block_scaling import nearest_of_block, scaling_of
+from rmgl.distributed.block_scaling import neighbors_of_block, scaling_of
 from rmgl.distributed.block_store import BlockCosts, BlockStore
 from rmgl.edges.heaps import Indices
 from rmgl.edges.interface import Vector
@@ -67,7 +67,8 @@ class BlockNeighborhoods:
         if edges.degrees.min() < length:
             return None
         distances, found = self.space.measure(edges), np.empty((edges.n_nodes, length), dtype=np.int64)
-        for nodes, neighbors, _ in edges.cluster.gather(edges.each("rmgl-nearest-listed", nearest_of_block, distances, length)):
+        parts = edges.cluster.gather(edges.each("rmgl-nearest-listed", neighbors_of_block, distances, length))
+        for nodes, neighbors in zip(edges.nodes, parts, strict=True):
             found[nodes] = neighbors
         return found
 

@@ -45,6 +45,11 @@ def nearest_of_block(block: PairBlock, distances: Vector, length: int) -> Neares
     return block.nodes, block.needed[block.edges.indices[entries]], distances[entries]
 
 
+def neighbors_of_block(block: PairBlock, distances: Vector, length: int) -> NDArray[np.int32]:
+    """The nearest candidates of the own nodes, and no distances."""
+    return nearest_of_block(block, distances, length)[1].astype(np.int32)
+
+
 def seventh(nearest: Nearest) -> Vector:
     return smallest_at(counted(nearest[2]), SCALE_NEIGHBOR)
 

@@ -10,6 +10,7 @@ Blocks depend on the rows alone, and every sum is over one row, or over the bloc
 from __future__ import annotations
 
 import operator
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -26,6 +27,7 @@ from rmgl.distributed.strips import measured_pairs
 from rmgl.edges.cost_vectors import multiplier
 from rmgl.edges.heaps import Indices
 from rmgl.edges.interface import ActivePairs, Cheapest, Evaluation, Vector
+from rmgl.edges.pair_list import PARALLEL_ENTRIES
 from rmgl.running.memory import available_memory
 from rmgl.running.threads import Check, InParts, one_part
 
@@ -33,6 +35,8 @@ MOST_SHARE = 0.25
 """Share of the available memory of the client that active pairs may take."""
 MOST_COSTS = 1 << 16
 """Costs that the client takes at once."""
+MOST_STRIPS = 16
+"""Parts of an embedding, to each of which every block measures its pairs: one task or two for each part and block."""
 PRODUCTS = "product"
 EVALUATIONS = "evaluation"
 ACTIVE = "active pairs"
@@ -58,6 +62,9 @@ class BlockCosts:
     def __mul__(self, other: Any) -> BlockCosts:
         return self._calculated(operator.mul, other)
 
+    def __rsub__(self, other: Any) -> BlockCosts:
+        return (self * -1.0).__add__(other)
+
     __radd__, __rmul__ = __add__, __mul__
 
     def _calculated(self, operation: Callable[[Any, Any], Any], other: Any) -> BlockCosts:
@@ -78,14 +85,19 @@ class BlockCosts:
 class BlockStore:
     """The edge store of pairs on the workers of a cluster."""
 
-    def __init__(self, cluster: Cluster, blocks: Sequence[Future], nodes: Sequence[Indices], in_parts: InParts = one_part) -> None:
+    def __init__(self, cluster: Cluster, blocks: Sequence[Future], nodes: Sequence[Indices]) -> None:
         """`blocks` are futures of `PairBlock`, and `nodes` their own nodes."""
-        self.cluster, self.blocks, self.nodes, self.in_parts = cluster, blocks, nodes, in_parts
+        self.cluster, self.blocks, self.nodes = cluster, blocks, nodes
         self._last: tuple[Vector, Shared] | None = None
+        self._evaluated: tuple[Vector, weakref.ref[BlockCosts], list[Future]] | None = None
         self.n_nodes = sum(map(len, nodes))
         self.degrees = self.by_node(self.cluster.gather(self.each("rmgl-count-pairs", pair_blocks.degrees_of)))
         self.n_pairs = int(self.degrees.sum()) // 2
         self.max_degree = int(self.degrees.max(initial=0))
+
+    @property
+    def in_parts(self) -> InParts:
+        return self.cluster.in_parts
 
     def each(self, name: str, task: Callable[..., Any], *arguments: Any) -> list[Future]:
         """One task for every block. Arguments are costs, shared arrays, lists with an item for each block, or the same for all."""
@@ -129,7 +141,8 @@ class BlockStore:
         rows = np.ascontiguousarray(X)
         shared = self.cluster.share("rmgl-embedding", rows)
         self.cluster.traffic.add("embedding", rows.nbytes, 0)
-        return self.measured_on(RemoteMatrix(self.cluster, shared.pieces, shared.bounds, rows.shape[1]))
+        pieces, bounds = self.cluster.in_strips(shared, MOST_STRIPS)
+        return self.measured_on(RemoteMatrix(self.cluster, pieces, bounds, rows.shape[1]))
 
     def measured_on(self, matrix: RemoteMatrix) -> BlockCosts:
         """The squared distances of the rows of a matrix on the same cluster."""
@@ -170,7 +183,10 @@ class BlockStore:
         return blocks, self.by_node([np.arange(nodes.size) for nodes in self.nodes])
 
     def cheapest(self, costs: BlockCosts, share: float) -> Cheapest:
-        """The blocks count costs by their bits, 8 at a time, until few have those of the next cost; these come to the client."""
+        """The blocks count costs by their bits, 8 at a time, until few have those of the next cost; these come to the client.
+
+        Where many costs are equal, all of their bits become known, and none has to come.
+        """
         n, entries, bits = len(self.blocks), 2 * self.n_pairs, 64
         rank = min(int(share * entries), entries // 2)
         left, known, count = rank, 0, entries
@@ -180,19 +196,26 @@ class BlockStore:
             counts = sum(self.cluster.gather(tasks))
             digit = int(np.searchsorted(np.cumsum(counts), left, side="right"))
             left, known, count = left - int(counts[:digit].sum()), (known << pair_blocks.DIGIT) | digit, int(counts[digit])
-        low, high = np.array([known << bits, (known + 1) << bits], dtype=np.uint64).view(np.float64).tolist()
+        low, high = np.array([known << bits, (known + (bits > 0)) << bits], dtype=np.uint64).view(np.float64).tolist()
         found = self.cluster.gather(self.cluster.map("rmgl-costs-around", pair_blocks.around, costs.parts, [low] * n, [high] * n))
-        near = np.sort(np.concatenate([part[2] for part in found]))
-        level, total = float(near[left]), sum(part[1] for part in found) + float(near[:left].sum())
+        below, near = sum(part[1] for part in found), np.sort(np.concatenate([part[2] for part in found]))
+        level, total = (float(near[left]), below + float(near[:left].sum())) if bits else (low, below + left * low)
         return Cheapest((rank * level - total) / 2, costs.summary[2] / entries)
 
     # what a solver asks
 
     def evaluate(self, u: Vector, costs: BlockCosts) -> Evaluation:
-        tasks = self.each("rmgl-evaluate", pair_blocks.row_sums, costs, self._shared(u))
-        parts = self._request(EVALUATIONS, u.nbytes, tasks)
+        parts = self._request(EVALUATIONS, u.nbytes, self._row_sums(u, costs))
         excess, counts, squares = (self.by_node(part) for part in zip(*parts, strict=True))
         return Evaluation(excess, counts.astype(np.float64), squares.sum() / 2)
+
+    def _row_sums(self, u: Vector, costs: BlockCosts) -> list[Future]:
+        """The sums of all blocks at some potentials; those of the last evaluation are with the workers already."""
+        last = self._evaluated
+        if last is None or last[1]() is not costs or not np.array_equal(last[0], u):
+            last = (u.copy(), weakref.ref(costs), self.each("rmgl-evaluate", pair_blocks.row_sums, costs, self._shared(u)))
+            self._evaluated = last
+        return last[2]
 
     def _shared(self, u: Vector) -> Shared:
         """The potentials on the workers; those of the last request are there already."""
@@ -202,13 +225,15 @@ class BlockStore:
         return last[1]
 
     def active_pairs(self, u: Vector, costs: BlockCosts, counts: Vector) -> ActivePairs:
-        shared, entries, available = self._shared(u), int(counts.sum()), available_memory()
+        entries, available = int(counts.sum()), available_memory()
+        given = (costs, self._shared(u), self._row_sums(u, costs))
         if available is not None and 4 * entries > MOST_SHARE * available:
-            multiply = self._remote_product(self.each("rmgl-active-pairs", pair_blocks.active_list, costs, shared))
+            multiply = self._remote_product(self.each("rmgl-active-pairs", pair_blocks.active_list, *given))
         else:
-            tasks = self.each("rmgl-active-pairs", pair_blocks.active_nodes, costs, shared)
+            tasks = self.each("rmgl-active-pairs", pair_blocks.active_nodes, *given)
+            in_parts = self.in_parts if entries >= PARALLEL_ENTRIES else one_part
             starts = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
-            multiply = multiplier(starts, self._by_row(starts, self._request(ACTIVE, 0, tasks)), self.in_parts)
+            multiply = multiplier(starts, self._by_row(starts, self._request(ACTIVE, 0, tasks)), in_parts)
         return ActivePairs(multiply, passes=1.0, passes_per_product=entries / max(1, 2 * self.n_pairs))
 
     def _remote_product(self, active: list[Future]) -> Callable[[Vector], Vector]:

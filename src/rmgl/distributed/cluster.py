@@ -8,6 +8,8 @@ workers pass it on.
 
 from __future__ import annotations
 
+import asyncio
+import concurrent.futures
 import logging
 import threading
 import uuid
@@ -22,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rmgl.running.progress import task_progress
-from rmgl.running.threads import Check
+from rmgl.running.threads import Check, InParts, one_part
 
 Future: TypeAlias = Any
 """A `distributed.Future`; the package is optional, so type checkers see no more than Any."""
@@ -31,8 +33,11 @@ POLL = 1.0
 """Seconds between two looks at the workers while results are waited for."""
 PIECE_BYTES = 8 << 20
 """Bytes of a piece of an array that is sent to the workers; Dask warns of tasks of more than 10 MB."""
+ANSWER = 10.0
+"""Seconds in which a scheduler answers, unless it is frozen."""
 PATIENCE = 30.0
 """Seconds that a cluster may be without workers: lost ones may be started again in this time."""
+START_AGAIN = "start workers, and fit again; with checkpoint= the fit resumes from its finished steps"
 EXTRA = "the package distributed is needed to use a Dask cluster: pip install 'rmgl[dask]'"
 
 
@@ -48,6 +53,8 @@ class Cluster:
     progress: bool = False
     """Whether to show a progress bar while many tasks run."""
     _run: str = field(default_factory=lambda: f"0{uuid.uuid4().hex[:11]}")
+    in_parts: InParts = one_part
+    """How the client shares its own work among its threads."""
     traffic: Traffic = field(default_factory=lambda: Traffic())
     """What the client has exchanged with the workers for the layers."""
     _tasks: Any = field(default_factory=count)
@@ -70,7 +77,7 @@ class Cluster:
             raise ValueError(f"the client is {client.status}, so nothing can be computed with it: create a new one with Client(address)")
         cluster = cls(client, progress)
         cluster.check_versions()
-        logger.info("%s, dashboard %s", client, client.dashboard_link)
+        logger.info("Dask's dashboard: %s (%s)", client.dashboard_link, client)
         return cluster
 
     @property
@@ -80,8 +87,9 @@ class Cluster:
     def has_workers(self) -> bool:
         """Whether the scheduler answers and knows a worker."""
         try:
-            return self.client.status == "running" and self.n_workers > 0
-        except (OSError, RuntimeError, AttributeError):  # what lost connections raise
+            scheduler = self.client.scheduler
+            return self.client.status == "running" and len(self.client.sync(scheduler.ncores, callback_timeout=ANSWER)) > 0
+        except (OSError, RuntimeError, AttributeError):  # what lost connections raise, and a TimeoutError
             return False
 
     def threads_by_worker(self) -> dict[str, int]:
@@ -89,10 +97,10 @@ class Cluster:
         found: dict[str, int] = self.client.nthreads()
         return found
 
-    def memory_limits(self) -> list[int]:
-        """The memory limit of each worker, in bytes (0: no limit)."""
-        limits: dict[str, int] = self.client.run_on_scheduler(limits_of_workers)
-        return [limits[name] for name in sorted(limits)]
+    def workers(self) -> list[tuple[int, int]]:
+        """The number of threads of each worker, and its memory limit in bytes (0: no limit)."""
+        found: dict[str, tuple[int, int]] = self.client.run_on_scheduler(threads_and_limits)
+        return [found[address] for address in sorted(found)]
 
     def check_versions(self) -> None:
         """Raise an error unless a worker has this version of the package: results could differ."""
@@ -121,6 +129,14 @@ class Cluster:
         pieces = tuple(self.submit(name, as_it_is, array[first : first + step]) for first in bounds[:-1])
         return Shared(pieces, bounds, array.nbytes)
 
+    def in_strips(self, shared: Shared, most: int) -> tuple[tuple[Future, ...], tuple[int, ...]]:
+        """The pieces of a shared array, joined to at most so many, and their bounds."""
+        step = -(-len(shared.pieces) // most)
+        if step <= 1:
+            return shared.pieces, shared.bounds
+        groups = [list(shared.pieces[first : first + step]) for first in range(0, len(shared.pieces), step)]
+        return tuple(self.map("rmgl-join-pieces", joined, groups)), (*shared.bounds[:-1:step], shared.bounds[-1])
+
     def gather(self, futures: Sequence[Future], name: str = "", check: Check = lambda: None) -> list[Any]:
         """Wait for results. Raises `NoWorkers` if there is nobody left to compute them, and what a task raised."""
         results: list[Any] = self._finish(self.client.gather, list(futures), name, check)
@@ -128,9 +144,14 @@ class Cluster:
 
     def wait(self, futures: Sequence[Future], name: str = "", check: Check = lambda: None) -> None:
         """Wait until results are there, and leave them with the workers."""
-        from distributed import wait
+        self._finish(self._waited, list(futures), name, check)
 
-        self._finish(wait, list(futures), name, check)
+    def _waited(self, futures: list[Future]) -> Any:
+        import distributed
+
+        dask: Any = distributed  # only parts of it have types
+        with self.client.as_current():  # it need not be the default one
+            return dask.wait(futures)
 
     def _finish(self, work: Callable[[list[Future]], Any], futures: list[Future], name: str, check: Check) -> Any:
         waiting = Waiting(work, futures)
@@ -143,8 +164,8 @@ class Cluster:
                     last_seen = monotonic()
                 elif monotonic() - last_seen > PATIENCE:
                     raise NoWorkers(
-                        f"the Dask cluster has had no worker for {PATIENCE:.0f} seconds (its client is {self.client.status}): start "
-                        "workers, and fit again; with checkpoint= the fit resumes from its finished steps"
+                        f"the Dask cluster has had no worker for {PATIENCE:.0f} seconds, or its scheduler does not answer (its client is "
+                        f"{self.client.status}): {START_AGAIN}"
                     )
         return waiting.result()
 
@@ -204,6 +225,11 @@ class Waiting:
                 f"a task ended several workers one after the other, most likely because it needs more memory than one has ({self.error}): "
                 "give each worker more memory, or fewer threads"
             ) from self.error
+        if isinstance(self.error, concurrent.futures.CancelledError | asyncio.CancelledError):
+            reason = " ".join(str(self.error).split())
+            raise NoWorkers(
+                f"the tasks were cancelled, most likely because the scheduler has ended ({reason}): {START_AGAIN}"
+            ) from self.error
         if self.error is not None:
             raise self.error
         return self.results
@@ -230,6 +256,6 @@ def installed_version() -> str:
     return version("rmgl")
 
 
-def limits_of_workers(dask_scheduler: Any) -> dict[str, int]:
-    """The memory limits of all workers; runs on the scheduler."""
-    return {address: int(worker.memory_limit or 0) for address, worker in dask_scheduler.workers.items()}
+def threads_and_limits(dask_scheduler: Any) -> dict[str, tuple[int, int]]:
+    """Threads and memory limits of all workers; runs on the scheduler."""
+    return {address: (int(worker.nthreads), int(worker.memory_limit or 0)) for address, worker in dask_scheduler.workers.items()}

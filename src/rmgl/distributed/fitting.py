@@ -7,6 +7,7 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from numbers import Integral
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -17,7 +18,7 @@ from rmgl.distributed.cluster import EXTRA, Cluster
 from rmgl.distributed.matrix import RemoteMatrix
 from rmgl.distributed.plan import Plan
 from rmgl.distributed.rows import Tiling
-from rmgl.distributed.sources import all_here, is_stored, source_of
+from rmgl.distributed.sources import all_here, is_stored
 from rmgl.distributed.spaces import DistributedSpaces
 from rmgl.distributed.views import (
     StoredViews,
@@ -26,8 +27,9 @@ from rmgl.distributed.views import (
     chosen_scale,
     fitted_scaler,
     named_views,
-    on_cluster,
     scaled_views,
+    sources_of,
+    views_from,
 )
 from rmgl.edges.candidates import first_length, searched_length
 from rmgl.edges.local_scaling import LISTED
@@ -46,11 +48,14 @@ class Prepared:
     scalers: list[Scaler]
     spaces: DistributedSpaces
     named: list[tuple[str, Any]]
+    cluster: Cluster
+    length: int
+    """How many neighbors the candidate lists begin with."""
 
     def kept(self) -> Views | StoredViews:
-        """What a model keeps of its rows: those that are in this process anyway, or else where they are stored."""
+        """What a model keeps of its rows: those that are in this process if all are; or else where they are stored."""
         stored = StoredViews(self.named, tuple(self.scalers), self.views.columns, self.views.index)
-        return stored if all(is_stored(X) for _, X in self.named) else stored.collect()
+        return stored if any(is_stored(X) for _, X in self.named) else stored.collect()
 
     def digests(self) -> dict[str, Any]:
         """Numbers that differ for other data, for a checkpoint."""
@@ -80,11 +85,11 @@ def default_client() -> Any:
         ) from error
 
 
-def planned(X: Any, client: Any, n_neighbors: int) -> Plan:
+def planned(X: Any, client: Any, n_neighbors: int, candidates: Any = "auto") -> Plan:
     """What a fit will need; nothing but the shapes of the views is read."""
     cluster = Cluster.of(client)
-    shapes = [source_of(name, view, None).shape for name, view in named_views(X)]
-    return Plan.of(shapes, expected_length(shapes[0][0], n_neighbors), cluster)
+    shapes = [source.shape for source in sources_of(named_views(X), cluster, None)]
+    return Plan.of(shapes, listed_length(candidates, shapes[0][0], n_neighbors), n_neighbors, cluster)
 
 
 def expected_length(n_rows: int, n_neighbors: int) -> int:
@@ -99,23 +104,27 @@ def prepared(
     scale: Any,
     *,
     n_neighbors: int,
+    candidates: Any = "auto",
     progress: bool = False,
     tiling: Tiling | None = None,
     chunk_rows: int | None = None,
 ) -> Iterator[Prepared]:
     """Views on the cluster of a client, as long as the block lasts, if the workers have enough memory for them.
 
-    `n_neighbors` is the number of neighbors that nodes are to keep; `tiling` and `chunk_rows` say how rows are cut.
+    `n_neighbors` is the number of neighbors that nodes are to keep, and `candidates` the length of the lists to begin with; `tiling` and
+    `chunk_rows` say how rows are cut.
     """
     cluster = Cluster.of(client, progress)
     named = named_views(X)
     with TemporaryDirectory(prefix="rmgl-") as folder:
         shared = Path(folder) if all_here(cluster) else None
-        views = on_cluster(named, cluster, shared, chunk_rows, X.index if isinstance(X, Views) else None)
-        length = expected_length(views.n_rows, n_neighbors)
-        plan = Plan.of([matrix.shape for matrix in views.matrices], length, cluster, tiling, timed=False)
+        sources = sources_of(named, cluster, shared, chunk_rows)
+        length = first_lists(candidates, sources[0].shape[0], n_neighbors)
+        plan = Plan.of([source.shape for source in sources], length, n_neighbors, cluster, tiling, timed=False)
         logger.info("%s", plan)
         plan.check()
+        views = views_from(named, sources, cluster, X.index if isinstance(X, Views) else None)
+        del sources
         check_numbers(views)
         check_empty_rows(views)
         asked = views.asked_scales(scale)
@@ -123,21 +132,27 @@ def prepared(
         scalers = [fitted_scaler(name, how, matrix) for name, (how, _), matrix in zip(views.names, scales, views.matrices, strict=True)]
         scaled = scaled_views(views, scalers)
         del views  # Dask forgets the rows that were not scaled, but not how to read them
-        yield Prepared(scaled, scales, scalers, DistributedSpaces.on_cluster(scaled, tiling), named)
+        yield Prepared(scaled, scales, scalers, DistributedSpaces.on_cluster(scaled, tiling), named, cluster, length)
         logger.info("%s", cluster.traffic)
 
 
-def first_lists(candidates: Any, views: Views, n_neighbors: int) -> int:
-    """How many neighbors the candidate lists of a fit on a cluster begin with."""
+def listed_length(candidates: Any, n_rows: int, n_neighbors: int) -> int:
+    """How many neighbors of every row a fit on a cluster is to search for: local scaling needs some in any case."""
     if isinstance(candidates, str) and candidates == "auto":
-        candidates = expected_length(views.n_rows, n_neighbors)
-    if not isinstance(candidates, int) or isinstance(candidates, bool):
+        return expected_length(n_rows, n_neighbors)
+    if not isinstance(candidates, Integral) or isinstance(candidates, bool) or int(candidates) < 1:
         raise ValueError(
             f"candidates={candidates!r} is not possible on a cluster, which searches exactly: use 'auto' or a number of neighbors"
         )
-    if candidates >= views.n_rows - 1:
-        raise ValueError(f"{views.n_rows} rows are too few for a cluster and lists of {candidates} neighbors: fit without client=")
-    return candidates
+    return max(LISTED, int(candidates))
+
+
+def first_lists(candidates: Any, n_rows: int, n_neighbors: int) -> int:
+    """How many neighbors the candidate lists of a fit on a cluster begin with."""
+    length = listed_length(candidates, n_rows, n_neighbors)
+    if length >= n_rows - 1:
+        raise ValueError(f"{n_rows} rows are too few for a cluster and lists of {length} neighbors: fit without client=")
+    return length
 
 
 def digest_of(matrix: RemoteMatrix) -> str:

@@ -108,8 +108,8 @@ class RemoteMatrix:
 
 
 def beside(matrices: Sequence[RemoteMatrix], factors: Sequence[float]) -> RemoteMatrix:
-    """The columns of all matrices, each multiplied by its factor, in chunks of rows of the first one."""
-    first = matrices[0]
+    """The columns of all matrices, each multiplied by its factor, in chunks of rows of the one that has most."""
+    first = max(matrices, key=lambda matrix: len(matrix.chunks))
     chunks = []
     for begin, end in zip(first.bounds[:-1], first.bounds[1:], strict=True):
         parts = []

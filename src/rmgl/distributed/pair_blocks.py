@@ -23,6 +23,8 @@ DIGIT = 8
 """Bits of a cost that are looked at in one pass of a search for the cost of a given rank."""
 Pieces = Sequence[Vector]
 """A vector with an entry for every node, in pieces."""
+RowSums = tuple[Vector, NDArray[np.int32], Vector]
+"""Three numbers for each of the own nodes."""
 ActiveList = tuple[Integers, Integers]
 """Row starts and places of the active pairs of a block."""
 GraphRows = tuple[Indices, NDArray[np.int32], Vector]
@@ -78,22 +80,23 @@ def degrees_of(block: PairBlock) -> Indices:
     return block.degrees
 
 
-def row_sums(block: PairBlock, costs: Vector, u: Pieces) -> tuple[Vector, NDArray[np.int32], Vector]:
+def row_sums(block: PairBlock, costs: Vector, u: Pieces) -> RowSums:
     """The sums of (t_ij)_+, the number of t_ij > 0 and the sums of (t_ij)_+^2 of the own nodes."""
     excess, counts, squares = block.edges.row_sums(block.local(u), costs, 0.0)
     return excess[block.own], counts[block.own].astype(np.int32), squares[block.own]
 
 
-def active_list(block: PairBlock, costs: Vector, u: Pieces) -> ActiveList:
-    """Row starts and places of the pairs with t_ij > 0."""
-    local = block.local(u)
-    starts, found, _ = block.edges.above(local, costs, 0.0, block.edges.row_sums(local, costs, 0.0)[1], weighted=False)
+def active_list(block: PairBlock, costs: Vector, u: Pieces, sums: RowSums) -> ActiveList:
+    """Row starts and places of the pairs with t_ij > 0; `sums` are the row sums at the same potentials."""
+    counts = np.zeros(block.needed.size)
+    counts[block.own] = sums[1]
+    starts, found, _ = block.edges.above(block.local(u), costs, 0.0, counts, weighted=False)
     return starts, found
 
 
-def active_nodes(block: PairBlock, costs: Vector, u: Pieces) -> NDArray[np.int32]:
+def active_nodes(block: PairBlock, costs: Vector, u: Pieces, sums: RowSums) -> NDArray[np.int32]:
     """The nodes at the other ends of the pairs with t_ij > 0, one own node after the other."""
-    return block.needed[active_list(block, costs, u)[1]].astype(np.int32)
+    return block.needed[active_list(block, costs, u, sums)[1]].astype(np.int32)
 
 
 def active_product(block: PairBlock, active: ActiveList, v: Pieces) -> Vector:

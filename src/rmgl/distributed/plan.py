@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from time import perf_counter
@@ -9,13 +10,16 @@ from time import perf_counter
 import numpy as np
 
 from rmgl.distributed.block_pairs import nearest_across
+from rmgl.distributed.block_store import MOST_STRIPS
 from rmgl.distributed.blocks import Tiled
-from rmgl.distributed.cluster import Cluster
+from rmgl.distributed.cluster import PIECE_BYTES, Cluster
 from rmgl.distributed.pair_lists import LEAST_ROWS
 from rmgl.distributed.rows import Tiling
 from rmgl.edges.heaps import TILE
 from rmgl.edges.tiles import rounding
-from rmgl.running.memory import amount
+from rmgl.running.memory import amount, require_memory
+
+logger = logging.getLogger(__name__)
 
 USABLE = 0.6
 """Share of the memory of a worker that results of tasks may take: beyond it Dask writes them to disk."""
@@ -39,6 +43,8 @@ class Plan:
     """Columns of each view."""
     length: int
     """Neighbors of every row that are searched for."""
+    n_neighbors: int
+    """Neighbors that every row is to keep, fewer than are searched for."""
     tiling: Tiling
     threads: tuple[int, ...]
     """Threads of each worker."""
@@ -48,12 +54,21 @@ class Plan:
     """Pairs of rows that one thread of this machine compares, in the space of each view, and of all views side by side."""
 
     @classmethod
-    def of(cls, shapes: Sequence[tuple[int, int]], length: int, cluster: Cluster, tiling: Tiling | None = None, timed: bool = True) -> Plan:
+    def of(
+        cls,
+        shapes: Sequence[tuple[int, int]],
+        length: int,
+        n_neighbors: int,
+        cluster: Cluster,
+        tiling: Tiling | None = None,
+        timed: bool = True,
+    ) -> Plan:
         n_rows, widths = shapes[0][0], tuple(shape[1] for shape in shapes)
         spaces = widths if len(widths) == 1 else (*widths, sum(widths))
         speeds = tuple(comparing_speed(width, length) for width in spaces) if timed else ()
-        threads = tuple(cluster.threads_by_worker().values())
-        return cls(n_rows, widths, length, tiling or Tiling.of(n_rows), threads, tuple(cluster.memory_limits()), speeds)
+        workers = cluster.workers()
+        threads, limits = tuple(own for own, _ in workers), tuple(limit for _, limit in workers)
+        return cls(n_rows, widths, length, n_neighbors, tiling or Tiling.of(n_rows), threads, limits, speeds)
 
     @property
     def spaces(self) -> tuple[int, ...]:
@@ -78,6 +93,17 @@ class Plan:
         return len(self.spaces) * self.n_blocks * (self.n_blocks + 1) // 2
 
     @property
+    def n_pair_blocks(self) -> int:
+        """Blocks of candidate pairs in a space, each of one or several blocks of rows."""
+        return max(1, self.n_blocks // -(-LEAST_ROWS // self.block_rows))
+
+    def tasks_of_embedding(self, n_columns: int) -> int:
+        """Tasks that measure all candidate pairs of a space in an embedding: pieces that are sent, strips, and two for each in a block."""
+        pieces = -(-8 * n_columns * self.n_rows // PIECE_BYTES)
+        strips = -(-pieces // -(-pieces // MOST_STRIPS))
+        return pieces + strips + self.n_pair_blocks * (2 * strips + 2)
+
+    @property
     def bytes_of_rows(self) -> int:
         """Memory of all workers together for rows."""
         return BYTES_PER_ENTRY * self.n_rows * sum(self.spaces)
@@ -89,23 +115,26 @@ class Plan:
 
     @property
     def bytes_of_task(self) -> int:
-        """Memory of a thread for a task: two blocks of rows with what is appended to them, and lists; or pairs of a block with costs."""
+        """Memory of a thread for a task: two blocks of rows with what is appended to them, and lists; or pairs of a block with costs.
+
+        Besides, there are some numbers for each of all rows: potentials, their order, and places among the nodes that a block needs.
+        """
         search = 2 * self.block_rows * (4 * 4 * (max(self.spaces) + 4) + 3 * 8 * self.length)
         pairs = BYTES_PER_PAIR * PAIRS_PER_LISTED * self.length * min(self.n_rows, max(self.block_rows, LEAST_ROWS))
-        return max(search, pairs)
+        return max(search, pairs) + 32 * self.n_rows
 
     @property
     def bytes_of_client(self) -> int:
         """Memory of the client for the layers of all spaces and the plain neighbors."""
-        return BYTES_PER_EDGE * self.n_rows * self.length * (len(self.spaces) + 1)
+        return BYTES_PER_EDGE * self.n_rows * self.n_neighbors * (len(self.spaces) + 1)
 
     @property
     def bytes_of_step(self) -> tuple[int, int]:
         """Bytes that the client sends (to one worker, which passes them on) and receives in a Newton step of one layer.
 
-        It sends the potentials, and receives three numbers for each row and its active pairs, at most as many as neighbors.
+        It sends the potentials, and receives three numbers for each row and its active pairs, about as many as it keeps neighbors.
         """
-        return 8 * self.n_rows, (20 + 4 * self.length) * self.n_rows
+        return 8 * self.n_rows, (20 + 4 * self.n_neighbors) * self.n_rows
 
     def bytes_of_worker(self, n_workers: int, n_threads: int) -> int:
         """Memory of one of so many workers."""
@@ -119,11 +148,27 @@ class Plan:
         return sum(self.n_rows**2 / 2 / speed for speed in self.pairs_per_second) / sum(self.threads) / 60
 
     def check(self) -> None:
-        """Raise a MemoryError if the workers have too little memory; it says how many of them would do."""
+        """Raise a MemoryError if the workers, or the client, have too little memory; it says how many workers would do.
+
+        Logs a warning where candidate pairs will be written to disk.
+        """
+        self._check_workers()
+        purpose = f"the layers of {self.n_rows:,} rows, which the client of the cluster keeps,"
+        require_memory(self.bytes_of_client, purpose, "lower n_neighbors, use fewer rows (a sample)")
+        usable = sum(int(USABLE * limit) for limit in self.limits)
+        if all(self.limits) and self.bytes_of_rows + self.bytes_of_pairs > usable:
+            logger.warning(
+                "rows and candidate pairs take %s, more than the %s that the workers can use: they will write some to disk",
+                amount(self.bytes_of_rows + self.bytes_of_pairs),
+                amount(usable),
+            )
+
+    def _check_workers(self) -> None:
+        """Raise a MemoryError if the workers have too little memory."""
         limited = [(limit, threads) for limit, threads in zip(self.limits, self.threads, strict=True) if limit]
         if not limited:
             return
-        limit, threads = min(limited)
+        limit, threads = min(limited, key=lambda own: USABLE * own[0] - own[1] * self.bytes_of_task)
         left = USABLE * limit - threads * self.bytes_of_task
         if left * len(self.threads) >= self.bytes_of_rows:
             return

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from rmgl.distributed.sources import is_dask
+from rmgl.distributed.sources import is_dask, refuse_delayed
 
 
 def is_lazy(X: Any) -> bool:
@@ -28,6 +28,8 @@ def by_chunk(work: Callable[[Any], Any], X: Any, shape: tuple[int, ...], dtype: 
     items = list(X.values()) if isinstance(X, Mapping) else list(X) if isinstance(X, list | tuple) else [X]
     if not all(map(is_dask, items)):
         raise ValueError("some views are Dask collections and some are not: give all new rows as Dask arrays, or none")
+    for place, item in enumerate(items):
+        refuse_delayed(f"view_{place}" if names is None else str(names[place]), item)
     arrays = [item.to_dask_array(lengths=True) if hasattr(item, "to_dask_array") else item for item in items]
     arrays = [item.compute_chunk_sizes() if np.isnan(item.shape).any() else item for item in arrays]
     if len({item.shape[0] for item in arrays}) > 1:

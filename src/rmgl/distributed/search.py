@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from rmgl.distributed import block_pairs, pair_lists
 from rmgl.distributed.blocks import box_of, in_tiles
-from rmgl.distributed.cluster import Future
+from rmgl.distributed.cluster import Future, as_it_is
 from rmgl.edges.axes import LEADING_ERROR
 from rmgl.edges.heaps import HALF_OF_LARGEST, Indices
 from rmgl.edges.interface import Vector
@@ -66,13 +66,15 @@ class Search:
         bounds = np.searchsorted(chosen, self.rows.starts)
         asked = [(a, chosen[bounds[a] : bounds[a + 1]] - self.rows.starts[a]) for a in np.flatnonzero(np.diff(bounds)).tolist()]
         task, name = block_pairs.nearest_of, "rmgl-nearest-of-some-rows"
-        inside = [submit(name, task, self.tiled[a], None, queries, None, length, self.loss) for a, queries in asked]
-        cuts = [
-            submit("rmgl-cuts", block_pairs.cuts_of, found, len(queries), length) for found, (_, queries) in zip(inside, asked, strict=True)
+        sent = [submit("rmgl-chosen", as_it_is, queries) for _, queries in asked]
+        sizes = [len(queries) for _, queries in asked]
+        inside = [
+            submit(name, task, self.tiled[a], None, queries, None, length, self.loss) for (a, _), queries in zip(asked, sent, strict=True)
         ]
+        cuts = [submit("rmgl-cuts", block_pairs.cuts_of, found, size, length) for found, size in zip(inside, sizes, strict=True)]
         worst = [own.min() for own in self.cluster.gather(cuts, "search again", self.check)]
         hits = []
-        for (a, queries), found, cut, lowest in zip(asked, inside, cuts, worst, strict=True):
+        for (a, _), queries, found, cut, lowest in zip(asked, sent, inside, cuts, worst, strict=True):
             near = np.flatnonzero(self.far(a) <= 2.0 * min(-float(lowest), HALF_OF_LARGEST))
             across = [
                 (self.rows.own(b).start, submit(name, task, self.tiled[a], self.tiled[b], queries, cut, length, self.loss), None)
@@ -80,7 +82,7 @@ class Search:
                 if b != a
             ]
             hits.append([(self.rows.own(a).start, found, None), *across])
-        lists, last = self.merged(hits, [len(queries) for _, queries in asked], length)
+        lists, last = self.merged(hits, sizes, length)
         return np.concatenate(self.cluster.gather(lists)), last
 
     def merged(self, hits: Sequence[Sequence[block_pairs.Part]], sizes: Sequence[int], length: int) -> tuple[list[Future], Vector]:
@@ -99,15 +101,16 @@ class Search:
         own = [rows.own(block) for block in range(len(self.tiled))]
         reach = [submit("rmgl-reach", block_pairs.reach_of, radii[some], scales[some], self.loss) for some in own]
         largest = block_pairs.reach_of(radii, scales, self.loss).largest(rows.starts[:-1])
-        picked: list[Any] = [None] * len(own)
+        picked, sizes = [None] * len(own), [1] * len(own)
         if chosen is not None:
             bounds = np.searchsorted(chosen, rows.starts)
-            picked = [chosen[bounds[a] : bounds[a + 1]] - rows.starts[a] for a in range(len(own))]
+            sizes = np.diff(bounds).tolist()
+            picked = [submit("rmgl-chosen", as_it_is, chosen[bounds[a] : bounds[a + 1]] - rows.starts[a]) for a in range(len(own))]
         tasks, pairs = [], []
         for a in range(len(own)):
             near = self.far(a) <= largest[a : a + 1].to(largest)
             for b in (np.flatnonzero(near[a:]) + a).tolist():
-                if chosen is not None and not (picked[a].size or picked[b].size):
+                if not (sizes[a] or sizes[b]):
                     continue
                 other = None if b == a else self.tiled[b]
                 both = None if chosen is None else (picked[a], picked[b])

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import socket
+import uuid
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -21,14 +22,14 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rmgl.archive.array_file import read_header
-from rmgl.distributed.cluster import Cluster, Future
+from rmgl.distributed.cluster import Cluster, Future, joined
 from rmgl.views.check_view import check_view, is_square_view
 
 CHUNK_BYTES = 32 << 20
 """Size of a chunk of rows that is read at once, in double precision."""
 MOST_ROWS = 1 << 18
 """Rows of a chunk, for each of which a number is sent to the scheduler."""
-KINDS = "a Dask array or DataFrame, a zarr array, a folder of Parquet files, an .npy file or an array in memory"
+KINDS = "a Dask array or DataFrame, a zarr array or group, a folder of Parquet files, an .npy file or an array in memory"
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ def is_zarr(X: Any) -> bool:
 def source_of(name: str, X: Any, folder: Path | None, chunk_rows: int | None = None) -> Source:
     """The source of one view. Arrays in memory are written to a folder that all workers can read, if there is one."""
     if is_dask(X):
-        return dask_source(name, X)
+        return dask_source(name, X, chunk_rows)
     if isinstance(X, os.PathLike):
         return path_source(name, Path(X), chunk_rows)
     if is_zarr(X):
@@ -70,6 +71,7 @@ def source_of(name: str, X: Any, folder: Path | None, chunk_rows: int | None = N
             raise ValueError(
                 f"view {name!r}: the zarr array has shape {X.shape} and type {X.dtype}, but rows and columns of numbers were expected"
             )
+        check_columns(name, X.shape[1])
         bounds = cut(X.shape, chunk_rows)
         return Source(X.shape, bounds, started("rmgl-read-zarr", bounds, lambda first, stop: (read_slice, X, first, stop)), lambda: X[:])
     if sparse.issparse(X):
@@ -87,13 +89,20 @@ def source_of(name: str, X: Any, folder: Path | None, chunk_rows: int | None = N
     checked = np.asarray(view.matrix)
     columns = tuple(X.columns) if hasattr(X, "columns") and all(isinstance(column, str) for column in X.columns) else None
     bounds = cut(checked.shape, chunk_rows)
-    if folder is None:
-        start = started("rmgl-send-rows", bounds, lambda first, stop: (np.asarray, checked[first:stop]))
-    else:
-        path = folder / f"{len(list(folder.iterdir()))}.npy"
+
+    def send(cluster: Cluster) -> list[Future]:
+        """Pieces that are small enough to send, and the chunks as anywhere else."""
+        pieces = [cluster.share("rmgl-send-rows", checked[first:stop]).pieces for first, stop in pairwise(bounds)]
+        return cluster.map("rmgl-join-pieces", joined, [list(own) for own in pieces])
+
+    def write(cluster: Cluster) -> list[Future]:
+        """A file that workers on this machine read."""
+        assert folder is not None
+        path = folder / f"{uuid.uuid4().hex}.npy"
         np.save(path, checked)
-        start = started("rmgl-read-npy", bounds, lambda first, stop: (read_npy_rows, str(path), first, stop))
-    return Source(checked.shape, bounds, start, lambda: checked, columns)
+        return started("rmgl-read-npy", bounds, lambda first, stop: (read_npy_rows, str(path), first, stop))(cluster)
+
+    return Source(checked.shape, bounds, send if folder is None else write, lambda: checked, columns)
 
 
 def missing_message(name: str, row: int) -> str:
@@ -103,20 +112,55 @@ def missing_message(name: str, row: int) -> str:
     )
 
 
-def dask_source(name: str, X: Any) -> Source:
-    """The source of a Dask array or DataFrame; a chunk holds all columns of some rows."""
-    columns = None
-    if hasattr(X, "to_dask_array"):
-        columns = tuple(map(str, X.columns))
-        X = X.to_dask_array(lengths=True)
+def check_columns(name: str, n_columns: int) -> None:
+    """Raise a ValueError where a stored view has no columns."""
+    if n_columns == 0:
+        raise ValueError(f"view {name!r} has no columns, but needs at least one: leave the view out")
+
+
+def refuse_delayed(name: str, X: Any) -> None:
+    """Raise a ValueError where a view is something of unknown shape that is computed later."""
+    if type(X).__module__ == "dask.delayed":
+        raise ValueError(
+            f"view {name!r} is a dask.delayed object, whose shape is not known: use dask.array.from_delayed(value, shape=, dtype=), or "
+            f"{KINDS}"
+        )
+
+
+def check_types(name: str, X: Any) -> None:
+    """Raise a ValueError that names a column of a Dask DataFrame which does not hold numbers as NumPy does."""
+    kinds = {column: dtype.kind if isinstance(dtype, np.dtype) else "" for column, dtype in X.dtypes.items()}
+    for column, kind in kinds.items():
+        if not kind or kind not in "biuf":
+            raise ValueError(
+                f"view {name!r}: column {column!r} is of type {X.dtypes[column]}, but a cluster takes columns of NumPy's numbers: convert "
+                "it with .astype('float64'), encode it, or drop it"
+            )
+    if len(set(kinds.values()) - {"b"}) and "b" in kinds.values():
+        column = next(column for column, kind in kinds.items() if kind == "b")
+        raise ValueError(
+            f"view {name!r}: column {column!r} holds truth values beside columns of numbers, which a cluster cannot take yet: convert it "
+            "with .astype('float64')"
+        )
+
+
+def dask_source(name: str, X: Any, chunk_rows: int | None) -> Source:
+    """The source of a Dask array or DataFrame; its rows are cut as those of any other view, whatever its own chunks are."""
+    refuse_delayed(name, X)
     if not hasattr(X, "to_delayed") or getattr(X, "ndim", 0) != 2:
         raise ValueError(f"view {name!r} is a Dask {type(X).__name__} with {getattr(X, 'ndim', 0)} dimension(s): use {KINDS}")
-    if np.isnan(X.shape).any():
-        X = X.compute_chunk_sizes()
+    check_columns(name, X.shape[1])
+    columns = None
+    if hasattr(X, "to_dask_array"):
+        check_types(name, X)
+        columns = tuple(map(str, X.columns))
+        X = X.to_dask_array(lengths=True)
     if X.dtype.kind not in "biuf":
         raise ValueError(f"view {name!r} has entries of type {X.dtype}, but numbers were expected: encode them first")
-    X = X.rechunk({1: -1})
-    bounds = tuple(np.cumsum([0, *X.chunks[0]]).tolist())
+    if np.isnan(X.shape).any():
+        X = X.compute_chunk_sizes()
+    X = X.rechunk({0: rows_of_chunk(X.shape, chunk_rows), 1: -1}, method="tasks")  # tasks that can be run again on any worker
+    bounds = cut(X.shape, chunk_rows)
     return Source(X.shape, bounds, lambda cluster: cluster.client.compute(X.to_delayed().ravel().tolist()), X.compute, columns)
 
 
@@ -130,18 +174,53 @@ def path_source(name: str, path: Path, chunk_rows: int | None) -> Source:
             raise ValueError(
                 f"view {name!r}: {path} holds {header.dtype} of shape {header.shape}, but rows and columns of numbers were expected"
             )
+        check_columns(name, header.shape[1])
         bounds = cut(header.shape, chunk_rows)
         start = started("rmgl-read-npy", bounds, lambda first, stop: (read_npy_rows, str(path.absolute()), first, stop))
         return Source((header.shape[0], header.shape[1]), bounds, start, lambda: np.load(path, allow_pickle=False))
-    if path.suffix == ".zarr" and path.is_dir():
-        import zarr
-
-        return source_of(name, zarr.open_array(str(path.absolute()), mode="r"), None, chunk_rows)
+    if is_zarr_folder(path):
+        return source_of(name, opened_zarr(name, path), None, chunk_rows)
     if path.is_dir() or path.suffix == ".parquet":
         from dask import dataframe
 
-        return dask_source(name, dataframe.read_parquet(str(path.absolute())))
+        try:
+            table = dataframe.read_parquet(str(path.absolute()))
+        except (ValueError, OSError) as error:
+            reason = str(error).rpartition("Original Message: ")[2]
+            raise ValueError(f"view {name!r}: {path} cannot be read as a Parquet file or a folder of them: {reason}") from error
+        return dask_source(name, table, chunk_rows)
     raise ValueError(f"view {name!r}: {path} is not known: use {KINDS}")
+
+
+def is_zarr_folder(path: Path) -> bool:
+    return path.suffix == ".zarr" and path.is_dir()
+
+
+def opened_zarr(name: str, path: Path) -> Any:
+    """The zarr array or group in a folder."""
+    try:
+        import zarr
+    except ImportError as error:
+        raise ValueError(f"view {name!r}: {path} can only be read with the package zarr: pip install zarr") from error
+    try:
+        return zarr.open(str(path.absolute()), mode="r")
+    except (ValueError, OSError) as error:
+        raise ValueError(f"view {name!r}: {path} is neither a zarr array nor a group of them ({error}): use {KINDS}") from error
+
+
+def with_groups(named: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
+    """The views, with the 2-D arrays of a zarr group in place of the group: by their own names, where it is all that was given."""
+    found = []
+    for name, X in named:
+        stored = opened_zarr(name, X) if isinstance(X, Path) and is_zarr_folder(X) else X
+        if not is_zarr(stored) or not hasattr(stored, "arrays"):
+            found.append((name, X))
+            continue
+        arrays = sorted(((key, own) for key, own in stored.arrays() if own.ndim == 2), key=lambda item: item[0])
+        if not arrays:
+            raise ValueError(f"view {name!r} is a zarr group without 2-D arrays, which would be the views: use {KINDS}")
+        found += [(key if len(named) == 1 else f"{name}_{key}", own) for key, own in arrays]
+    return found
 
 
 def started(name: str, bounds: Sequence[int], task: Callable[[int, int], tuple[Any, ...]]) -> Callable[[Cluster], list[Future]]:
@@ -149,10 +228,13 @@ def started(name: str, bounds: Sequence[int], task: Callable[[int, int], tuple[A
     return lambda cluster: [cluster.submit(name, *task(first, stop)) for first, stop in pairwise(bounds)]
 
 
+def rows_of_chunk(shape: tuple[int, ...], chunk_rows: int | None) -> int:
+    return max(1, min(MOST_ROWS, CHUNK_BYTES // (8 * max(1, shape[1])))) if chunk_rows is None else chunk_rows
+
+
 def cut(shape: tuple[int, ...], chunk_rows: int | None) -> tuple[int, ...]:
     """Where chunks begin, and the number of rows; it depends on the shape alone."""
-    size = max(1, min(MOST_ROWS, CHUNK_BYTES // (8 * max(1, shape[1])))) if chunk_rows is None else chunk_rows
-    return (*range(0, shape[0], size), shape[0])
+    return (*range(0, shape[0], rows_of_chunk(shape, chunk_rows)), shape[0])
 
 
 def read_slice(X: Any, first: int, stop: int) -> NDArray[Any]:

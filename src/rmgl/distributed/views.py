@@ -11,7 +11,7 @@ import numpy as np
 
 from rmgl.distributed.cluster import Cluster
 from rmgl.distributed.matrix import RemoteMatrix, Summary, as_rows
-from rmgl.distributed.sources import is_stored, missing_message, source_of
+from rmgl.distributed.sources import Source, is_stored, is_zarr, missing_message, source_of, with_groups
 from rmgl.views.check_view import check_spread, is_collection_of_views
 from rmgl.views.scaling import Scaler, bounded, choose_scale_by, deviations_to_spans, fit_scaler, skewness_from
 from rmgl.views.views import EMPTY_COLUMNS, Views
@@ -27,11 +27,13 @@ def named_views(data: Any) -> list[tuple[str, Any]]:
             if data.encoding(view) is not None or data.relation(view) is not None:
                 raise ValueError(f"view {name!r} is no table of numbers, which a cluster cannot take yet: fit without client=")
         return list(zip(data.names, data.matrices, strict=True))
+    if is_zarr(data):
+        return with_groups([("view_0", data)])
     if isinstance(data, Mapping):
-        return [(str(name), as_path(X)) for name, X in data.items()]
+        return with_groups([(str(name), as_path(X)) for name, X in data.items()])
     if is_collection_of_views(data) or has_stored_item(data):
-        return [(f"view_{m}", as_path(X)) for m, X in enumerate(data)]
-    return [("view_0", as_path(data))]
+        return with_groups([(f"view_{m}", as_path(X)) for m, X in enumerate(data)])
+    return with_groups([("view_0", as_path(data))])
 
 
 def as_path(X: Any) -> Any:
@@ -48,12 +50,18 @@ def on_cluster(
     named: list[tuple[str, Any]], cluster: Cluster, folder: Path | None, chunk_rows: int | None = None, index: Any = None
 ) -> Views:
     """Views whose matrices are on the workers, after all checks of shapes. `index` holds the labels of the rows."""
+    return views_from(named, sources_of(named, cluster, folder, chunk_rows), cluster, index)
+
+
+def sources_of(named: list[tuple[str, Any]], cluster: Cluster, folder: Path | None, chunk_rows: int | None = None) -> list[Source]:
+    """Where the rows of all views are, after all checks of shapes. Only the lengths of Dask collections may have to be computed."""
     if not named:
         raise ValueError("no views were given: pass at least one 2-D array")
     names = tuple(name for name, _ in named)
     if len(set(names)) < len(names):
         raise ValueError(f"view names must differ, but they are {list(names)}: rename the repeated ones")
-    sources = [source_of(name, X, folder, chunk_rows) for name, X in named]
+    with cluster.client.as_current():  # it need not be the default one
+        sources = [source_of(name, X, folder, chunk_rows) for name, X in named]
     for name, source in zip(names, sources, strict=True):
         if source.shape[0] != sources[0].shape[0]:
             raise ValueError(
@@ -62,7 +70,12 @@ def on_cluster(
             )
     if sources[0].shape[0] < 2:
         raise ValueError(f"view {names[0]!r} has {sources[0].shape[0]} row(s), but needs at least 2")
-    columns = tuple(source.columns for source in sources)
+    return sources
+
+
+def views_from(named: list[tuple[str, Any]], sources: list[Source], cluster: Cluster, index: Any = None) -> Views:
+    """The views, as workers begin to read them."""
+    names, columns = tuple(name for name, _ in named), tuple(source.columns for source in sources)
     matrices = []
     for source in sources:
         chunks = tuple(cluster.submit("rmgl-as-numbers", as_rows, chunk) for chunk in source.start(cluster))

@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rmgl.automatic.choose import Choice, choose_problems
 from rmgl.automatic.policy import Policy
-from rmgl.distributed.fitting import Prepared, default_client, first_lists, prepared, wants_cluster
+from rmgl.distributed.fitting import Prepared, default_client, prepared, wants_cluster
 from rmgl.distributed.predicting import by_chunk, is_lazy
 from rmgl.distributed.views import StoredViews
 from rmgl.edges.local_scaling import LocalScaling
@@ -326,7 +326,7 @@ class RMGL(ViewsClusterer):
         run.stage("scaling")
         if client is not None or wants_cluster(X):
             self._check_for_cluster(observed, y)
-            options: dict[str, Any] = {"n_neighbors": self.n_neighbors, "progress": self.verbose > 0}
+            options: dict[str, Any] = {"n_neighbors": self.n_neighbors, "candidates": self.candidates, "progress": self.verbose > 0}
             with prepared(X, default_client() if client is None else client, self.scale, **options) as found:
                 self._note_views(found.views, found.views)
                 self.scale_ = found.scales
@@ -639,8 +639,8 @@ class RMGL(ViewsClusterer):
         options |= {"known": known, "tied": tied}
         if self.automatic:
             if on_cluster is not None:
-                options["candidates"] = first_lists(self.candidates, views, self.n_neighbors)
-                options["spaces"] = on_cluster.spaces
+                options |= {"candidates": on_cluster.length, "spaces": on_cluster.spaces}
+                on_cluster.cluster.in_parts = team.in_parts
             n_clusters = None if is_auto(self.n_clusters) else self.n_clusters
             policy = replace(self._policy, neighbor_share=0.0) if self.components else self._policy  # a given graph has its own components
             options["min_cluster_size"] = None if is_auto(self.min_cluster_size) else float(self.min_cluster_size)
