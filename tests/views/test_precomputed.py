@@ -182,7 +182,8 @@ def test_jaccard_of_the_nearest_pairs_where_not_all_fit_into_memory(tmp_path, mo
         others = np.delete(slow[row], [row, 7])
         assert near.size == 0 if row == 7 else (slow[row, near] <= np.partition(others, 4)[4]).sum() >= 5
     assert (abs(listed - listed.T) > 0).nnz == 0
-    model = RMGL(3, metric={"bits": "jaccard", "x": "euclidean"}, random_state=0).fit(data)  # 59 others are fewer than 100
+    with pytest.warns(UserWarning, match="view 'bits': the Jaccard distances of all 60 rows do not fit into memory"):
+        model = RMGL(3, metric={"bits": "jaccard", "x": "euclidean"}, random_state=0).fit(data)  # 59 others are fewer than 100
     assert model.layers_[0].candidates == "given pairs"
     np.testing.assert_allclose(model.layers_[0].adjacency.toarray(), whole.layers_[0].adjacency.toarray(), atol=0.02)
     model.save(tmp_path / "model.rmgl")

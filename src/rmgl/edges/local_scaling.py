@@ -80,10 +80,7 @@ class LocalScaling:
 
     def costs_of_new(self, neighbors: Indices, distances: NDArray[np.float64]) -> NDArray[np.float64]:
         """The costs of new nodes, from their squared distances to fitted nodes, which include the nearest ones."""
-        listed = min(LISTED, distances.shape[1])
-        nearest = np.argpartition(distances, listed - 1, axis=1)[:, :listed]
-        listed_distances = np.take_along_axis(distances, nearest, axis=1)
-        new = LocalScaling.from_lists(np.take_along_axis(neighbors, nearest, axis=1), listed_distances, self.floor_share, among=self)
+        new = LocalScaling.from_lists(*nearest_of(neighbors, distances, LISTED), self.floor_share, among=self)
         return self.costs_between(new, neighbors, distances)
 
     def costs_between(self, new: LocalScaling, neighbors: Indices, distances: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -118,6 +115,14 @@ def floors_of(relative: NDArray[np.float64], floor_share: float) -> Vector:
     """The floor of every node: a share of its 5th smallest cost."""
     floors = smallest_at(relative, FLOOR_NEIGHBOR)
     return floor_share * np.where(np.isfinite(floors), floors, 1.0)
+
+
+def nearest_of(neighbors: Indices, distances: NDArray[np.float64], length: int) -> tuple[Indices, NDArray[np.float64]]:
+    """The `length` nearest of the listed neighbors of every node, in any order, and their distances."""
+    if neighbors.shape[1] <= length:
+        return neighbors, distances
+    nearest = np.argpartition(distances, length - 1, axis=1)[:, :length]
+    return np.take_along_axis(neighbors, nearest, axis=1), np.take_along_axis(distances, nearest, axis=1)
 
 
 def smallest_at(values: NDArray[np.float64], rank: int) -> Vector:

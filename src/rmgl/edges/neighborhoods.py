@@ -32,7 +32,7 @@ from rmgl.checks import Unsound
 from rmgl.edges.growth import Growth, Mask, joined
 from rmgl.edges.heaps import Indices
 from rmgl.edges.interface import Evaluation, Vector
-from rmgl.edges.local_scaling import LISTED, LocalScaling
+from rmgl.edges.local_scaling import LISTED, LocalScaling, nearest_of
 from rmgl.edges.pair_list import PairList
 from rmgl.edges.space import Searchable, Space
 from rmgl.running.memory import require_memory
@@ -150,14 +150,6 @@ def enlarged(radii: Vector, nodes: NDArray[np.intp], reached: Vector) -> Vector:
     larger = radii.copy()
     larger[nodes] = reached[nodes]
     return larger
-
-
-def nearest_of(neighbors: Indices, distances: NDArray[np.float64], length: int) -> tuple[Indices, NDArray[np.float64]]:
-    """The `length` nearest of the listed neighbors of every node, in any order, and their distances."""
-    if neighbors.shape[1] <= length:
-        return neighbors, distances
-    nearest = np.argpartition(distances, length - 1, axis=1)[:, :length]
-    return np.take_along_axis(neighbors, nearest, axis=1), np.take_along_axis(distances, nearest, axis=1)
 
 
 def first_radii(bounds: Vector, scaling: LocalScaling) -> Vector:

@@ -191,6 +191,7 @@ def first_state(
 
 def update_layers(state: State, solver: str, accuracy: Accuracy, team: Team, clock: Stopwatch) -> State:
     """Solve problem (6) for every layer, starting from its last potentials. A layer that cannot be improved is kept."""
+    embedding = state.embedding
 
     def update(item: tuple[ViewProblem, Layer, NDArray[np.float64]], check: Check) -> tuple[ViewProblem, Layer, NDArray[np.float64]]:
         view, layer, terms = item
@@ -218,7 +219,6 @@ def update_layers(state: State, solver: str, accuracy: Accuracy, team: Team, clo
             return grown, found, new_terms
         return grown, replace(found, adjacency=layer.adjacency, objective=fsum(terms)), terms
 
-    embedding = state.embedding
     with clock.shared() as spent:
         shared = shared_spreads([view for view in state.problems if view.given is None], embedding)
         updated = team(update, list(zip(state.problems, state.layers, state.terms, strict=True)))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
@@ -43,10 +45,18 @@ def jaccard_distances(left: sparse.csr_array, right: sparse.csr_array) -> NDArra
     return found
 
 
-def distances_among(rows: sparse.csr_array, present: NDArray[np.bool_], n_views: int) -> Matrix:
-    """The distances of all pairs of rows that are present, if they fit into memory beside those of all views, or of the nearest pairs."""
+def distances_among(name: str, rows: sparse.csr_array, present: NDArray[np.bool_], n_views: int) -> Matrix:
+    """The distances of all pairs of rows that are present, if they fit into memory beside those of all views.
+
+    If they do not fit, those of the nearest pairs, with a warning.
+    """
     available = available_memory()
     if available is not None and 8 * (n_views + 6) * rows.shape[0] ** 2 > available:
+        warnings.warn(
+            f"view {name!r}: the Jaccard distances of all {rows.shape[0]:,} rows do not fit into memory, so only the {LISTED} nearest "
+            "rows of each may be its neighbors; use fewer rows, a machine with more memory, or metric='cosine'",
+            stacklevel=2,
+        )
         return nearest_pairs(rows, present)
     distances = jaccard_distances(rows, rows)
     distances[~present] = distances[:, ~present] = 0.0

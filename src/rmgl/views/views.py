@@ -412,7 +412,7 @@ class Views:
             if how != "jaccard" or self.relation(view) is not None:
                 continue
             rows = binary(self.names[view], self.matrices[view])
-            distances = distances_among(rows, self.mask(view), len(self.names))
+            distances = distances_among(self.names[view], rows, self.mask(view), len(self.names))
             if not (distances.data if sparse.issparse(distances) else distances).any():
                 raise ValueError(
                     f"view {self.names[view]!r} is constant: all its rows are equal, so it cannot separate clusters; leave it out"
