@@ -112,7 +112,7 @@ def test_far_blocks_are_not_compared():
 
 def test_cuts_depend_on_the_number_of_rows_alone():
     sizes = {n: Tiling.of(n).block_tiles * Tiling.of(n).tile for n in (600, 30_000, 1_000_000, 10**8)}
-    assert sizes == {600: 4096, 30_000: 4096, 1_000_000: 31_744, 10**8: 390_656}
+    assert sizes == {600: 8192, 30_000: 8192, 1_000_000: 65_536, 10**8: 390_656}
 
 
 def test_all_neighbors_of_few_rows():

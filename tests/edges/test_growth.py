@@ -6,7 +6,7 @@ from scipy import sparse
 
 from rmgl.edges import Candidates, PairList, find_candidates
 from rmgl.edges.candidates import measured
-from rmgl.edges.growth import Growth, joined
+from rmgl.edges.growth import ListGrowth, joined
 from rmgl.edges.space import Rows, Square
 from rmgl.running.threads import one_part
 
@@ -32,7 +32,7 @@ def test_costs_of_new_pairs_are_put_among_the_others(rng):
     X = rng.normal(size=(30, 3))
     old, added = random_pattern(rng, 30, 0.3), random_pattern(rng, 30, 0.2)
     union, is_new = joined(old, added)
-    growth = Growth.of(union, is_new, one_part)
+    growth = ListGrowth.of(union, is_new, one_part)
     assert growth.pairs.n_pairs == np.count_nonzero(is_new) // 2
     carried = growth.carried(PairList(old).measure(X), growth.pairs.measure(X))
     np.testing.assert_array_equal(carried, PairList(union).measure(X))
@@ -42,7 +42,7 @@ def test_no_pair_is_new(rng):
     old = random_pattern(rng, 12, 0.4)
     union, is_new = joined(old, old)
     assert not is_new.any()
-    growth = Growth.of(union, is_new, one_part)
+    growth = ListGrowth.of(union, is_new, one_part)
     assert growth.pairs.n_pairs == 0
     costs = rng.random(union.nnz)
     np.testing.assert_array_equal(growth.carried(costs, np.empty(0)), costs)

@@ -217,6 +217,18 @@ def test_offer_to_some_queries_in_many_chunks(rng):
     np.testing.assert_array_equal(scores[0], -3e38)
 
 
+def test_insert_keeps_the_best_of_what_was_known_and_what_is_offered(rng):
+    known, offered = rng.normal(size=(3, 4)), rng.normal(size=60)
+    known.sort(axis=1)  # the lowest first: a heap
+    heaps, scores, found = rng.integers(3, size=60).astype(np.int32), known.copy(), np.full((3, 4), -1, dtype=np.int32)
+    kernels.insert(heaps, np.arange(60, dtype=np.int32), offered, scores, found)
+    for heap in range(3):
+        best = np.sort(np.concatenate([known[heap], offered[heaps == heap]]))[-4:]
+        np.testing.assert_array_equal(np.sort(scores[heap]), best)
+        assert scores[heap, 0] == best[0]
+        assert set(found[heap][found[heap] >= 0].tolist()) == set(np.flatnonzero((heaps == heap) & (offered >= best[0])).tolist())
+
+
 def test_list_distances(listed, rng):
     *_, pattern, costs = listed
     X, out = rng.normal(size=(pattern.shape[0], 3)), np.full(costs.size, np.nan)

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from rmgl.checks import Unsound
 from rmgl.distributed.block_scaling import neighbors_of_block, scaling_of
-from rmgl.distributed.block_store import BlockCosts, BlockStore
+from rmgl.distributed.block_store import BlockCosts, BlockGrowth, BlockStore
 from rmgl.edges.heaps import Indices
 from rmgl.edges.interface import Vector
 from rmgl.edges.local_scaling import LISTED, LocalScaling
@@ -30,8 +30,8 @@ class BlockNeighborhoods:
     edges: BlockStore
     radii: Vector
     scaling: LocalScaling | None = None
-    growth: None = None
-    """It is not known which pairs are new: the costs of all pairs are measured again when they are extended, where they are kept."""
+    growth: BlockGrowth | None = None
+    """The pairs that the last extension added (None: there was none)."""
     has_lists: bool = True
     """Whether the nearest rows of each are candidates, too; pairs that a checkpoint brings back are those within the radii only."""
 
@@ -52,8 +52,9 @@ class BlockNeighborhoods:
 
     def widened(self, nodes: NDArray[np.intp], radii: Vector, check: Check = lambda: None) -> BlockNeighborhoods:
         """Set the radii, which are larger than before for the given nodes only, and add the pairs within them."""
-        edges = self.space.pairs_within(nodes, radii, None if self.scaling is None else self.scaling.scales, self.edges, check)
-        return replace(self, edges=edges, radii=radii)
+        scales = None if self.scaling is None else self.scaling.scales
+        edges, growth = self.space.with_pairs_within(self.edges, nodes, radii, scales, check)
+        return replace(self, edges=edges, radii=radii, growth=growth)
 
     def pruned(self, u: Vector, costs: BlockCosts) -> BlockNeighborhoods:
         """Itself: every pair within the radii is needed."""
@@ -82,4 +83,4 @@ class BlockNeighborhoods:
             raise Unsound("the candidate pairs have no radii")
         nodes = np.flatnonzero(radii > self.radii)
         grown = self.widened(nodes, radii, check) if nodes.size else self
-        return replace(grown, radii=radii)
+        return replace(grown, radii=radii, growth=None)

@@ -21,6 +21,8 @@ Hits: TypeAlias = tuple[NDArray[np.int32], NDArray[np.int32], Products]
 """Places in one block, places in the other, and scores -|x_i - x_j|^2 / 2."""
 Part: TypeAlias = tuple[int, Any, int | None]
 """The first place of a block in which rows were found, and the hits there; or hits of two blocks, and whose of them are meant."""
+Found: TypeAlias = tuple[Products, NDArray[np.int32]]
+"""Heaps: the scores of the nearest rows of every query, the lowest first, and their places in the block (-1: there are no more)."""
 
 
 class TileProducts:
@@ -54,19 +56,24 @@ def score_factors(tiled: Tiled, loss: float) -> tuple[Products, Products]:
     return factors(tiled, (-halves, 1.0), (1.0, -halves))
 
 
-def empty_heaps(queries: Indices, length: int, rows: Products, cuts: Vector | None) -> Heaps:
-    """Heaps that accept only what is better than the cuts (None: everything); empty places have found nothing, which is -1."""
+def empty_heaps(queries: Indices, length: int, rows: Products) -> Heaps:
+    """Heaps in which empty places have found nothing, which is -1."""
     heaps = Heaps(queries, length, rows)
     heaps.found[:] = -1
-    if cuts is not None:
-        heaps.scores[:] = np.asarray(cuts)[:, None]
     return heaps
 
 
-def nearest_inside(tiled: Tiled, length: int, loss: float) -> Hits:
+def started_heaps(queries: Indices, known: Products, rows: Products) -> Heaps:
+    """Heaps that begin with the scores of rows that are known already, so that they accept only what is better; these rows are -1."""
+    heaps = empty_heaps(queries, known.shape[1], rows)
+    heaps.scores[:] = known
+    return heaps
+
+
+def nearest_inside(tiled: Tiled, length: int, loss: float) -> Found:
     """The nearest rows of every row of a block in the same block."""
     products = TileProducts(*score_factors(tiled, loss))
-    heaps = empty_heaps(np.arange(tiled.size), length, tiled.rows, None)
+    heaps = empty_heaps(np.arange(tiled.size), length, tiled.rows)
     apart = [tiled.far_from(tiled, index) for index in range(tiled.starts.size)]
     with single_threaded("blas"):
         for offset in range(tiled.starts.size):
@@ -75,14 +82,14 @@ def nearest_inside(tiled: Tiled, length: int, loss: float) -> Hits:
                 own, other = tiled.tile(index), tiled.tile(index + offset)
                 if apart[index][index + offset] <= max(farthest[index], farthest[index + offset]):
                     heaps.offer(products(own, other), own.start, other.start, offset > 0)
-    return hits_of(heaps.scores, heaps.found)
+    return heaps.scores, heaps.found
 
 
-def nearest_across(one: Tiled, other: Tiled, cuts: tuple[Vector, Vector], length: int, loss: float) -> tuple[Hits, Hits]:
-    """For the rows of both blocks, rows of the other block that are nearer than the cuts: at most `length` of them, the nearest."""
+def nearest_across(one: Tiled, other: Tiled, known: tuple[Products, Products], loss: float) -> tuple[Hits, Hits]:
+    """For the rows of both blocks, those of the other block that are among the nearest, given the scores of the nearest inside."""
     products = TileProducts(score_factors(one, loss)[0], score_factors(other, loss)[1])
     rows = np.concatenate([one.rows, other.rows])
-    heaps = empty_heaps(np.arange(one.size + other.size), length, rows, np.concatenate(cuts))
+    heaps = started_heaps(np.arange(one.size + other.size), np.concatenate(known), rows)
     starts = np.concatenate([one.starts, one.size + other.starts])
     with single_threaded("blas"):
         for index in range(one.starts.size):
@@ -96,22 +103,31 @@ def nearest_across(one: Tiled, other: Tiled, cuts: tuple[Vector, Vector], length
     return hits_of(heaps.scores[: one.size], found[: one.size]), hits_of(heaps.scores[one.size :], found[one.size :])
 
 
-def nearest_of(one: Tiled, other: Tiled | None, queries: Indices, cuts: Vector | None, length: int, loss: float) -> Hits:
-    """For some rows of a block, rows of the other one (None: of the same) that are nearer than the cuts: the nearest ones."""
-    theirs = one if other is None else other
-    products = TileProducts(score_factors(one, loss)[0], score_factors(theirs, loss)[1])
-    shift = 0 if other is None else one.size
-    rows = one.rows if other is None else np.concatenate([one.rows, other.rows])
-    heaps = empty_heaps(queries, length, rows, cuts)
+def nearest_of(one: Tiled, queries: Indices, length: int, loss: float) -> Found:
+    """The nearest rows of some rows of a block in the same block."""
+    heaps = empty_heaps(queries, length, one.rows)
+    offer_tiles(heaps, one, one, 0, loss)
+    return heaps.scores, heaps.found
+
+
+def nearest_of_others(one: Tiled, other: Tiled, queries: Indices, known: Products, loss: float) -> Hits:
+    """For some rows of a block, rows of another one that are among the nearest, given the scores of the nearest inside."""
+    heaps = started_heaps(queries, known, np.concatenate([one.rows, other.rows]))
+    offer_tiles(heaps, one, other, one.size, loss)
+    return hits_of(heaps.scores, np.where(heaps.found >= 0, heaps.found - one.size, -1))
+
+
+def offer_tiles(heaps: Heaps, one: Tiled, other: Tiled, shift: int, loss: float) -> None:
+    """Offer the tiles of a block, whose rows have numbers from `shift` on, to queries of a block, the nearest tile first."""
+    products = TileProducts(score_factors(one, loss)[0], score_factors(other, loss)[1])
     with single_threaded("blas"):
-        for first, stop, index in queries_by_tile(one, queries):
-            distances = one.far_from(theirs, index)
+        for first, stop, index in queries_by_tile(one, heaps.queries):
+            distances = one.far_from(other, index)
             for place in np.argsort(distances, kind="stable").tolist():
                 if distances[place] > heaps.farthest(slice(first, stop)):
                     break
-                tile = theirs.tile(place)
-                heaps.offer(products(queries[first:stop], tile), first, shift + tile.start, False)
-    return hits_of(heaps.scores, np.where(heaps.found >= 0, heaps.found - shift, -1))
+                tile = other.tile(place)
+                heaps.offer(products(heaps.queries[first:stop], tile), first, shift + tile.start, False)
 
 
 def queries_by_tile(tiled: Tiled, queries: Indices) -> Iterator[tuple[int, int, int]]:
@@ -127,31 +143,27 @@ def hits_of(scores: Products, found: NDArray[np.int32]) -> Hits:
     return rows.astype(np.int32), found[rows, places].astype(np.int32), scores[rows, places]
 
 
-def cuts_of(hits: Hits, n_queries: int, length: int) -> Vector:
-    """The lowest of the `length` scores of every query; the lowest of all numbers where there are fewer."""
-    rows, _, scores = hits
-    cuts: Vector = np.full(n_queries, 0.99 * float(np.finfo(scores.dtype).min))
-    order = np.lexsort((scores, rows))
-    counts = np.bincount(rows, minlength=n_queries)
-    firsts = np.concatenate([[0], np.cumsum(counts)[:-1]])
-    full = counts == length
-    cuts[full] = scores[order[firsts[full]]]
-    return cuts
+def scores_of(found: Found) -> Products:
+    return found[0]
 
 
-def best_of(parts: Sequence[Part], n_rows: int, length: int) -> tuple[NDArray[np.int32], Products]:
-    """The `length` best hits of every row of a block, as places among all rows, and the worst score of each.
+def lowest_of(found: Found) -> float:
+    """The lowest score of all."""
+    return float(found[0][:, 0].min())
 
-    Of equal scores the first places win.
+
+def best_of(inside: Found, first: int, parts: Sequence[Part]) -> tuple[NDArray[np.int32], Products]:
+    """The nearest rows of every query, as places among all rows, and the worst score of each.
+
+    They are those found in its own block, which begins at place `first`, and in others.
     """
-    hits = [(first, found if side is None else found[side]) for first, found, side in parts]
-    rows = np.concatenate([own for _, (own, _, _) in hits])
-    places = np.concatenate([first + theirs.astype(np.int64) for first, (_, theirs, _) in hits]).astype(np.int32)
-    scores = np.concatenate([own for _, (_, _, own) in hits])
-    order = np.lexsort((places, -scores, rows))
-    starts = np.searchsorted(rows[order], np.arange(n_rows))
-    chosen = order[starts[:, None] + np.arange(length)]
-    return places[chosen], scores[chosen[:, -1]]
+    from rmgl import kernels
+
+    scores, found = inside[0].copy(), np.where(inside[1] >= 0, first + inside[1], -1).astype(np.int32)
+    for start, hits, side in parts:
+        queries, places, offered = hits if side is None else hits[side]
+        kernels.insert(queries, start + places, offered, scores, found)
+    return found, scores[:, 0]
 
 
 def within(

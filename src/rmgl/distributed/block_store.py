@@ -24,6 +24,7 @@ from rmgl.distributed import pair_blocks
 from rmgl.distributed.cluster import PIECE_BYTES, Cluster, Future, Shared, size_of
 from rmgl.distributed.matrix import RemoteMatrix
 from rmgl.distributed.strips import measured_pairs
+from rmgl.edges import growth
 from rmgl.edges.cost_vectors import multiplier
 from rmgl.edges.heaps import Indices
 from rmgl.edges.interface import ActivePairs, Cheapest, Evaluation, Vector
@@ -80,6 +81,22 @@ class BlockCosts:
             *self.cluster.gather(self.cluster.map("rmgl-describe-costs", pair_blocks.summary_of, self.parts)), strict=True
         )
         return min(least), max(largest), sum(total)
+
+
+@dataclass(frozen=True)
+class BlockGrowth:
+    """The pairs that a block store has more than an earlier one."""
+
+    is_new: Sequence[Future]
+    """For each block, which of its pairs are new."""
+    pairs: BlockStore
+
+    def carried(self, costs: BlockCosts, new: BlockCosts) -> BlockCosts:
+        tasks = costs.cluster.map("rmgl-carry-costs", growth.carried, self.is_new, costs.parts, new.parts)
+        return BlockCosts(costs.cluster, tasks)
+
+    def new_of(self, costs: BlockCosts) -> BlockCosts:
+        return BlockCosts(costs.cluster, costs.cluster.map("rmgl-new-costs", operator.getitem, costs.parts, self.is_new))
 
 
 class BlockStore:

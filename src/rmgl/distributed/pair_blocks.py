@@ -117,7 +117,9 @@ def active_rows(block: PairBlock, costs: Vector, u: Pieces, least: float) -> Gra
 def local_graph(block: PairBlock, first: int, rows: GraphRows) -> tuple[sparse.csr_array, bool]:
     """Some rows of a graph, from the own node at place `first` on, by places; and whether all of its nodes have places here."""
     counts, nodes, data = rows
-    places = np.minimum(np.searchsorted(block.needed, nodes), block.needed.size - 1)
+    at_node = np.zeros(max(block.needed[-1], nodes.max(initial=0)) + 1, dtype=np.int32)
+    at_node[block.needed] = np.arange(block.needed.size)
+    places = at_node[nodes]
     starts = np.zeros(block.needed.size + 1, dtype=np.int64)
     starts[block.own[first : first + counts.size] + 1] = counts
     shape = (block.needed.size, block.needed.size)

@@ -15,6 +15,7 @@ from scipy import sparse
 
 from rmgl.distributed.cluster import joined
 from rmgl.distributed.pair_blocks import PairBlock
+from rmgl.edges import growth
 from rmgl.edges.heaps import Indices
 
 LEAST_ROWS = 16_384
@@ -59,11 +60,14 @@ def block_within(order: Sequence[Indices], own: range, parts: Sequence[tuple[Any
     return PairBlock.of(*pattern_at(joined(order), own, pairs_within(own, parts)))
 
 
-def grown_block(block: PairBlock, order: Sequence[Indices], own: range, parts: Sequence[tuple[Any, int, int]]) -> PairBlock:
-    """A block with more pairs."""
+def grown_block(
+    block: PairBlock, order: Sequence[Indices], own: range, parts: Sequence[tuple[Any, int, int]]
+) -> tuple[PairBlock, PairBlock, growth.Mask]:
+    """A block with more pairs, the block of the new ones alone, and which pairs are new."""
     rows = joined(order)
     nodes, added = pattern_at(rows, own, pairs_within(own, parts))
-    return PairBlock.of(nodes, sparse.csr_array(block.pattern(rows.size) + added))
+    union, is_new = growth.joined(block.pattern(rows.size), added)
+    return PairBlock.of(nodes, union), PairBlock.of(nodes, growth.only(union, is_new)), is_new
 
 
 def pairs_within(own: range, parts: Sequence[tuple[Any, int, int]]) -> list[Places]:

@@ -210,11 +210,11 @@ def comparing_speed(width: int, length: int) -> float:
         Tiled(X, none, np.square(X).sum(axis=1).astype(np.float64), np.arange(0, len(X), TILE), np.zeros((2, width)), np.zeros((2, width)))
         for X in rows
     )
-    cuts = (np.full(2 * TILE, -width / 2), np.full(2 * TILE, -width / 2))
+    known = np.full((2 * TILE, length), -width / 2, dtype=np.float32)
     loss = rounding(width, np.float32)
-    nearest_across(one, other, cuts, length, loss)
+    nearest_across(one, other, (known, known), loss)
     began, count = perf_counter(), 0
     while perf_counter() - began < TRIAL_SECONDS:
-        nearest_across(one, other, cuts, length, loss)
+        nearest_across(one, other, (known, known), loss)
         count += 1
     return count * (2 * TILE) ** 2 / (perf_counter() - began)

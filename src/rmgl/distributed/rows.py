@@ -5,6 +5,7 @@ Rows, lists and candidate pairs stay with the workers; the client has numbers fo
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -14,11 +15,11 @@ from numpy.typing import NDArray
 
 from rmgl.distributed import pair_lists
 from rmgl.distributed.block_neighborhoods import BlockNeighborhoods
-from rmgl.distributed.block_store import BlockStore
+from rmgl.distributed.block_store import BlockGrowth, BlockStore
 from rmgl.distributed.blocks import build_blocks, lead, outline, split
 from rmgl.distributed.cluster import Cluster, Future
 from rmgl.distributed.matrix import RemoteMatrix
-from rmgl.distributed.search import Search
+from rmgl.distributed.search import Search, tiled_blocks
 from rmgl.distributed.strips import measured_pairs
 from rmgl.edges.axes import leading_axes
 from rmgl.edges.heaps import TILE, Indices
@@ -29,9 +30,9 @@ from rmgl.edges.search import LARGEST_LOSS, everyone_else, fits_single, needs_do
 from rmgl.edges.tiles import distance_bound
 from rmgl.running.threads import Check
 
-FEWEST_ROWS, MOST_ROWS = 4096, 65_536
+FEWEST_ROWS, MOST_ROWS = 8192, 65_536
 """Rows of a block, if blocks are neither too few to occupy all workers nor too many to schedule;"""
-WANTED_BLOCKS, MOST_BLOCKS = 32, 256
+WANTED_BLOCKS, MOST_BLOCKS = 8, 256
 """the numbers of blocks between which it is chosen."""
 PAIRS_PER_TASK = 1 << 20
 """Pairs that one task measures; they are sent to the scheduler."""
@@ -127,13 +128,18 @@ class DistributedRows:
         """The places of the rows of a block."""
         return slice(int(self.starts[block]), int(self.starts[block + 1]))
 
+    @cached_property
+    def in_single(self) -> Any:
+        """The blocks in tiles and in single precision, with their boxes: kept, because candidate pairs are extended many times."""
+        return tiled_blocks(self, np.float32)
+
     # the search
 
     def search(self, length: int, local: float | None, check: Check = lambda: None) -> BlockNeighborhoods:
         return BlockNeighborhoods.search(self, length, local, check)
 
     def restored(self, radii: Vector, scaling: LocalScaling | None, check: Check = lambda: None) -> BlockNeighborhoods:
-        edges = self.pairs_within(np.arange(self.n_rows), radii, None if scaling is None else scaling.scales, None, check)
+        edges = self.pairs_within(np.arange(self.n_rows), radii, None if scaling is None else scaling.scales, check)
         return BlockNeighborhoods(self, edges, radii, scaling, has_lists=False)
 
     def nearest(self, nodes: NDArray[np.intp], length: int, check: Check = lambda: None) -> tuple[Indices, Vector]:
@@ -196,25 +202,31 @@ class DistributedRows:
             blocks.append(self.cluster.submit("rmgl-candidate-pairs", task, self.shared_order, own, of_group[place], turned))
         return self.store(blocks), bounds
 
-    def pairs_within(
-        self, nodes: NDArray[np.intp], radii: Vector, scales: Vector | None, edges: BlockStore | None, check: Check
-    ) -> BlockStore:
-        """All pairs of a node and another row within the radii, and those of a store (None: there are no others)."""
+    def pairs_within(self, nodes: NDArray[np.intp], radii: Vector, scales: Vector | None, check: Check) -> BlockStore:
+        """All pairs of a node and another row within the radii."""
+        name, task, found = "rmgl-candidate-pairs", pair_lists.block_within, self._found_within(nodes, radii, scales, check)
+        return self.store([self.cluster.submit(name, task, self.shared_order, *own) for own in found])
+
+    def with_pairs_within(
+        self, edges: BlockStore, nodes: NDArray[np.intp], radii: Vector, scales: Vector | None, check: Check
+    ) -> tuple[BlockStore, BlockGrowth]:
+        """A store with all pairs of a node and another row within the radii in addition, and which pairs are new."""
+        name, task, found = "rmgl-add-pairs", pair_lists.grown_block, self._found_within(nodes, radii, scales, check)
+        grown = [self.cluster.submit(name, task, block, self.shared_order, *own) for block, own in zip(edges.blocks, found, strict=True)]
+        blocks, new, is_new = (self.cluster.map("rmgl-grown-pairs", operator.getitem, grown, [part] * len(grown)) for part in range(3))
+        return self.store(blocks), BlockGrowth(is_new, self.store(new))
+
+    def _found_within(
+        self, nodes: NDArray[np.intp], radii: Vector, scales: Vector | None, check: Check
+    ) -> list[tuple[range, list[tuple[Future, int, int]]]]:
+        """For each group its places, and the tasks that have found pairs of its rows within the radii."""
         tasks, parts = self._tasks_within(nodes, radii, scales, check)
         self.cluster.wait(tasks, "scan by radii", check)
-        blocks = []
-        for place, (group, own) in enumerate(zip(self.groups, self.group_places, strict=True)):
-            found = [
-                (task, int(self.starts[a]), int(self.starts[b]))
-                for task, (a, b) in zip(tasks, parts, strict=True)
-                if a in group or b in group
-            ]
-            if edges is None:
-                blocks.append(self.cluster.submit("rmgl-candidate-pairs", pair_lists.block_within, self.shared_order, own, found))
-            else:
-                known = edges.blocks[place]
-                blocks.append(self.cluster.submit("rmgl-add-pairs", pair_lists.grown_block, known, self.shared_order, own, found))
-        return self.store(blocks)
+        places = [(task, a, b) for task, (a, b) in zip(tasks, parts, strict=True)]
+        return [
+            (own, [(task, int(self.starts[a]), int(self.starts[b])) for task, a, b in places if a in group or b in group])
+            for group, own in zip(self.groups, self.group_places, strict=True)
+        ]
 
     def within(
         self, nodes: NDArray[np.intp], radii: Vector, scales: Vector | None = None, check: Check = lambda: None

@@ -7,13 +7,13 @@ blocks that are farther apart are skipped, and a task over a pair of blocks retu
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rmgl.distributed import block_pairs, pair_lists
-from rmgl.distributed.blocks import box_of, in_tiles
+from rmgl.distributed.blocks import Floats, box_of, in_tiles
 from rmgl.distributed.cluster import Future, as_it_is
 from rmgl.edges.axes import LEADING_ERROR
 from rmgl.edges.heaps import HALF_OF_LARGEST, Indices
@@ -25,18 +25,25 @@ if TYPE_CHECKING:
     from rmgl.distributed.rows import DistributedRows
 
 
+TiledBlocks: TypeAlias = tuple[list[Future], Floats, Floats]
+
+
+def tiled_blocks(rows: DistributedRows, dtype: Any) -> TiledBlocks:
+    """All blocks in tiles, on the workers, and the lower and upper corners of their bounding boxes."""
+    pad = LEADING_ERROR * float(np.sqrt(rows.norms.max(initial=0.0)))
+    tiled = [rows.cluster.submit("rmgl-sort-into-tiles", in_tiles, block, rows.tiling.tile, dtype, pad) for block in rows.blocks]
+    boxes = rows.cluster.gather(rows.cluster.map("rmgl-bounding-box", box_of, tiled))
+    return tiled, np.array([low for low, _ in boxes]), np.array([high for _, high in boxes])
+
+
 class Search:
     """One search, with the rows of all blocks in single or in double precision."""
 
     def __init__(self, rows: DistributedRows, precise: bool, check: Check) -> None:
         self.rows, self.check, self.cluster = rows, check, rows.cluster
-        dtype: Any = np.float64 if precise else np.float32
-        self.loss = rounding(rows.matrix.shape[1], dtype)
-        pad = LEADING_ERROR * float(np.sqrt(rows.norms.max(initial=0.0)))
-        tile = rows.tiling.tile
-        self.tiled = [self.cluster.submit("rmgl-sort-into-tiles", in_tiles, block, tile, dtype, pad) for block in rows.blocks]
-        boxes = self.cluster.gather([self.cluster.submit("rmgl-bounding-box", box_of, tiled) for tiled in self.tiled])
-        self.low, self.high = (np.array([box[side] for box in boxes]) for side in (0, 1))
+        self.loss = rounding(rows.matrix.shape[1], np.float64 if precise else np.float32)
+        blocks: TiledBlocks = tiled_blocks(rows, np.float64) if precise else rows.in_single
+        self.tiled, self.low, self.high = blocks
 
     def far(self, block: int) -> Vector:
         """The squared distances between the box of a block and those of all blocks."""
@@ -46,50 +53,50 @@ class Search:
         """The places of the nearest rows of every row, block by block on the workers, and the squared distances of the last ones."""
         submit, blocks = self.cluster.submit, range(len(self.tiled))
         inside = [submit("rmgl-nearest-inside-block", block_pairs.nearest_inside, tiled, length, self.loss) for tiled in self.tiled]
-        sizes = np.diff(self.rows.starts).tolist()
-        cuts = [submit("rmgl-cuts", block_pairs.cuts_of, found, size, length) for found, size in zip(inside, sizes, strict=True)]
-        worst = np.array([own.min() for own in self.cluster.gather(cuts, "search inside blocks", self.check)])
-        hits: list[list[block_pairs.Part]] = [[(self.rows.own(a).start, inside[a], None)] for a in blocks]
+        known, worst = self.known(inside, "search inside blocks")
+        hits: list[list[block_pairs.Part]] = [[] for _ in blocks]
         for a in blocks:
             near = self.far(a) <= 2.0 * np.minimum(-np.minimum(worst[a], worst), HALF_OF_LARGEST)
             for b in (np.flatnonzero(near[a + 1 :]) + a + 1).tolist():
-                pair = (self.tiled[a], self.tiled[b], (cuts[a], cuts[b]))
-                across = submit("rmgl-nearest-across-blocks", block_pairs.nearest_across, *pair, length, self.loss)
+                pair = (self.tiled[a], self.tiled[b], (known[a], known[b]))
+                across = submit("rmgl-nearest-across-blocks", block_pairs.nearest_across, *pair, self.loss)
                 hits[a].append((self.rows.own(b).start, across, 0))
                 hits[b].append((self.rows.own(a).start, across, 1))
-        del inside, cuts
-        return self.merged(hits, sizes, length)
+        del known
+        return self.merged(list(blocks), inside, hits)
 
     def nearest_of_some(self, chosen: Indices, length: int) -> tuple[NDArray[np.int32], Vector]:
         """The nearest rows of rows at some places, which are in ascending order, and the squared distances of the last ones."""
-        submit = self.cluster.submit
+        submit, name = self.cluster.submit, "rmgl-nearest-of-some-rows"
         bounds = np.searchsorted(chosen, self.rows.starts)
-        asked = [(a, chosen[bounds[a] : bounds[a + 1]] - self.rows.starts[a]) for a in np.flatnonzero(np.diff(bounds)).tolist()]
-        task, name = block_pairs.nearest_of, "rmgl-nearest-of-some-rows"
-        sent = [submit("rmgl-chosen", as_it_is, queries) for _, queries in asked]
-        sizes = [len(queries) for _, queries in asked]
-        inside = [
-            submit(name, task, self.tiled[a], None, queries, None, length, self.loss) for (a, _), queries in zip(asked, sent, strict=True)
-        ]
-        cuts = [submit("rmgl-cuts", block_pairs.cuts_of, found, size, length) for found, size in zip(inside, sizes, strict=True)]
-        worst = [own.min() for own in self.cluster.gather(cuts, "search again", self.check)]
-        hits = []
-        for (a, _), queries, found, cut, lowest in zip(asked, sent, inside, cuts, worst, strict=True):
-            near = np.flatnonzero(self.far(a) <= 2.0 * min(-float(lowest), HALF_OF_LARGEST))
-            across = [
-                (self.rows.own(b).start, submit(name, task, self.tiled[a], self.tiled[b], queries, cut, length, self.loss), None)
-                for b in near.tolist()
-                if b != a
-            ]
-            hits.append([(self.rows.own(a).start, found, None), *across])
-        lists, last = self.merged(hits, sizes, length)
+        asked = np.flatnonzero(np.diff(bounds)).tolist()
+        sent = [submit("rmgl-chosen", as_it_is, chosen[bounds[a] : bounds[a + 1]] - self.rows.starts[a]) for a in asked]
+        own = zip(asked, sent, strict=True)
+        inside = [submit(name, block_pairs.nearest_of, self.tiled[a], queries, length, self.loss) for a, queries in own]
+        known, worst = self.known(inside, "search again")
+        hits: list[list[block_pairs.Part]] = []
+        for a, queries, scores, lowest in zip(asked, sent, known, worst.tolist(), strict=True):
+            near = np.flatnonzero(self.far(a) <= 2.0 * min(-lowest, HALF_OF_LARGEST))
+            task = block_pairs.nearest_of_others
+            hits.append([])
+            for b in near[near != a].tolist():
+                across = submit(name, task, self.tiled[a], self.tiled[b], queries, scores, self.loss)
+                hits[-1].append((self.rows.own(b).start, across, None))
+        lists, last = self.merged(asked, inside, hits)
         return np.concatenate(self.cluster.gather(lists)), last
 
-    def merged(self, hits: Sequence[Sequence[block_pairs.Part]], sizes: Sequence[int], length: int) -> tuple[list[Future], Vector]:
-        """The places of the best hits of every row, on the workers, and the squared distances of the last ones."""
+    def known(self, inside: Sequence[Future], name: str) -> tuple[list[Future], Vector]:
+        """The scores of the nearest rows inside each block, on the workers, and the lowest one in every block."""
+        lowest = self.cluster.gather(self.cluster.map("rmgl-lowest-scores", block_pairs.lowest_of, inside), name, self.check)
+        return self.cluster.map("rmgl-scores", block_pairs.scores_of, inside), np.array(lowest)
+
+    def merged(
+        self, blocks: Sequence[int], inside: Sequence[Future], hits: Sequence[Sequence[block_pairs.Part]]
+    ) -> tuple[list[Future], Vector]:
+        """The places of the best hits of every query of some blocks, on the workers, and the squared distances of the last ones."""
         merged = [
-            self.cluster.submit("rmgl-merge-lists", block_pairs.best_of, list(own), size, length)
-            for own, size in zip(hits, sizes, strict=True)
+            self.cluster.submit("rmgl-merge-lists", block_pairs.best_of, found, self.rows.own(block).start, list(own))
+            for block, found, own in zip(blocks, inside, hits, strict=True)
         ]
         last = self.cluster.gather(self.cluster.map("rmgl-last-scores", pair_lists.last_of, merged), "search across blocks", self.check)
         lists = self.cluster.map("rmgl-lists", pair_lists.places_of, merged)

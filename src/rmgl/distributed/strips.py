@@ -47,16 +47,20 @@ def strip_distances(block: PairBlock, rows: Floats, chunk: Floats, strip: tuple[
     """The squared distances, from differences, of the pairs of the own nodes, whose rows are given, and nodes in a chunk."""
     from rmgl import kernels
 
-    entries, out = strip_entries(block, strip), None
-    starts = np.searchsorted(entries, block.starts)
-    others = (block.needed[block.edges.indices[entries]] - strip[0]).astype(np.int32)
-    out = np.empty(entries.size)
-    kernels.list_distances(rows, chunk, starts, others, 0, block.nodes.size, out)
+    first, stop = np.searchsorted(block.needed, strip)
+    starts, others = block.starts, block.edges.indices
+    if stop - first < block.needed.size:
+        entries = strip_entries(block, strip)
+        starts, others = np.searchsorted(entries, starts), others[entries] - np.int32(first)
+    out = np.empty(others.size)
+    kernels.list_distances(rows, chunk[block.needed[first:stop] - strip[0]], starts, others, 0, block.nodes.size, out)
     return out
 
 
 def join_strips(block: PairBlock, parts: Sequence[Vector], strips: Sequence[tuple[int, int]]) -> Vector:
     """The distances of all pairs of a block."""
+    if len(parts) == 1:
+        return parts[0]
     out = np.empty(block.edges.indices.size)
     for part, strip in zip(parts, strips, strict=True):
         out[strip_entries(block, strip)] = part

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from rmgl.edges.growth import Growth, Mask, joined
+from rmgl.edges.growth import Growth, ListGrowth, Mask, joined
 from rmgl.edges.interface import Vector
 from rmgl.edges.local_scaling import LocalScaling
 from rmgl.edges.neighborhoods import union_of
@@ -68,7 +68,7 @@ class Checked:
 
     @property
     def growth(self) -> Growth | None:
-        return None if self.is_new is None else Growth.of(self.pattern, self.is_new, self.in_parts)
+        return None if self.is_new is None else ListGrowth.of(self.pattern, self.is_new, self.in_parts)
 
     def pruned(self, u: Vector, costs: Vector) -> Checked:
         """Drop the pairs whose costs are beyond u_i + u_j by more than the mean excess of active pairs, if lists are long."""

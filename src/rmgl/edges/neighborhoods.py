@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rmgl.checks import Unsound
-from rmgl.edges.growth import Growth, Mask, joined
+from rmgl.edges.growth import Growth, ListGrowth, Mask, joined
 from rmgl.edges.heaps import Indices
 from rmgl.edges.interface import Evaluation, Vector
 from rmgl.edges.local_scaling import LISTED, LocalScaling, nearest_of
@@ -106,7 +106,7 @@ class Neighborhoods:
 
     @property
     def growth(self) -> Growth | None:
-        return None if self.is_new is None else Growth.of(self.pattern, self.is_new, self.in_parts)
+        return None if self.is_new is None else ListGrowth.of(self.pattern, self.is_new, self.in_parts)
 
     def pruned(self, u: Vector, costs: Vector) -> Neighborhoods:
         """Itself: every pair within the radii is needed."""
@@ -181,7 +181,9 @@ def nearest_listed(edges: PairList, space: Space, length: int) -> Indices | None
 
 def nearest_entries(starts: Indices, distances: Vector, length: int) -> Indices:
     """The entries with the `length` smallest distances of every row, in any order; `starts` are those of the rows, and the end."""
-    of_row = np.repeat(np.arange(starts.size - 1), np.diff(starts))
-    order = np.lexsort((distances, of_row))  # by rows, and from near to far in each
-    chosen: Indices = order[starts[:-1, None] + np.arange(length)]
-    return chosen
+    from rmgl import kernels
+
+    of_row = np.repeat(np.arange(starts.size - 1, dtype=np.int32), np.diff(starts))
+    scores, chosen = np.full((starts.size - 1, length), -np.finfo(np.float64).max), np.zeros((starts.size - 1, length), dtype=np.int32)
+    kernels.insert(of_row, np.arange(of_row.size, dtype=np.int32), -distances, scores, chosen)
+    return chosen.astype(np.int64)

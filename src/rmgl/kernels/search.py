@@ -91,6 +91,14 @@ def offer(
 
 
 @compiled
+def insert(heaps: Integers, places: Integers, offered: Products, scores: Products, found: Integers) -> None:
+    """Insert places into heaps, each with the score that it is offered with, if that exceeds the worst one there."""
+    for hit in range(heaps.size):
+        if offered[hit] > scores[heaps[hit], 0]:
+            replace_worst(scores, found, heaps[hit], offered[hit], places[hit])
+
+
+@compiled
 def positive_entries(
     products: Products,
     queries: Integers,

@@ -71,7 +71,7 @@ def extended_costs(costs: Costs, wider: Candidates, added: Callable[[Edges], Cos
     growth = wider.growth
     if growth is None:
         return wider.distances + added(wider.edges)
-    return growth.carried(costs, wider.distances[growth.is_new] + added(growth.pairs))
+    return growth.carried(costs, growth.new_of(wider.distances) + added(growth.pairs))
 
 
 def solve_layer(origin: Origin, problem: LayerProblem, *, solver: str = "newton", **options: Any) -> Layer:
