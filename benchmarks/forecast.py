@@ -84,7 +84,7 @@ def forecast(speeds: list[float], fit: Row) -> Iterable[str]:
     yield (
         f"From the {', '.join(f'{speed:.2g}' for speed in speeds)} pairs that a thread compares in a second (in 16, 32 and 48 columns), "
         f"hours of a fit on workers of {CORES} cores. *Search* is one search and one scan by radii in all three spaces: no pair of blocks "
-        f"is skipped, threads take tasks in turn, each task first receives its two blocks at {NETWORK / 1e9:.0f} GB/s, and the scheduler "
+        f"is skipped, threads take tasks in turn, each task first receives its two blocks and the scores of their known neighbors at {NETWORK / 1e9:.0f} GB/s, and the scheduler "
         f"takes {1000 * TASK_SECONDS:.0f} ms for it. *Layers* are {STEPS} Newton steps, and {EMBEDDINGS} times the pairs of a "
         f"space are measured in an embedding of {CLUSTERS} columns, bound by what the client sends and receives at "
         f"{NETWORK / 1e9:.0f} GB/s, and by the scheduler. *Tasks* are those of the search, and of these embeddings; *s a task* is the time "
@@ -121,7 +121,7 @@ def search_hours(plan: Plan, workers: int) -> float:
     """The hours in which threads that take tasks in turn finish all of them, or the scheduler hands them out, whichever is longer."""
     total, per_space = 0.0, plan.n_blocks * (plan.n_blocks + 1) // 2
     for width, speed in zip(plan.spaces, plan.pairs_per_second, strict=True):
-        task = plan.block_rows**2 / speed + 2 * plan.block_rows * 4 * width * CORES / NETWORK
+        task = plan.block_rows**2 / speed + 2 * plan.block_rows * 4 * (width + plan.length) * CORES / NETWORK
         rounds = -(-per_space // (workers * CORES))
         total += max(rounds * task, per_space * TASK_SECONDS)
     return total / 3600

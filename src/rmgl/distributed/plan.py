@@ -32,6 +32,8 @@ BYTES_PER_PAIR = 4 + 4 * 8
 BYTES_PER_EDGE = 40
 """Memory of the client for an edge in the row of one node: in a layer, in the sum of layers, among active pairs, and in copies."""
 TRIAL_SECONDS = 0.2
+TRIAL_TILES = 4
+"""Tiles of each of the two blocks of a trial."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,7 @@ class Plan:
     ) -> Plan:
         n_rows, widths = shapes[0][0], tuple(shape[1] for shape in shapes)
         spaces = widths if len(widths) == 1 else (*widths, sum(widths))
-        speeds = tuple(comparing_speed(width, length) for width in spaces) if timed else ()
+        speeds = tuple(comparing_speed(width, length, n_rows) for width in spaces) if timed else ()
         workers = cluster.workers()
         threads, limits = tuple(own for own, _ in workers), tuple(limit for _, limit in workers)
         return cls(n_rows, widths, length, n_neighbors, tiling or Tiling.of(n_rows), threads, limits, speeds)
@@ -192,7 +194,7 @@ class Plan:
             f"a Newton step of a layer: the client sends {amount(self.bytes_of_step[0])} and receives {amount(self.bytes_of_step[1])}",
         ]
         if self.minutes is not None:
-            lines.append(f"search: at most {self.minutes:.1f} minutes on {sum(self.threads)} threads as fast as this machine")
+            lines.append(f"search: about {self.minutes:.1f} minutes on {sum(self.threads)} threads as fast as this machine")
         for place, (threads, limit) in enumerate(zip(self.threads, self.limits, strict=True)):
             needed = amount(self.bytes_of_worker(len(self.threads), threads))
             lines.append(
@@ -201,20 +203,22 @@ class Plan:
         return "\n".join(lines)
 
 
-def comparing_speed(width: int, length: int) -> float:
-    """Pairs of rows that one thread compares in a second, on random rows."""
-    rng = np.random.default_rng(0)
-    rows = rng.normal(size=(2, 2 * TILE, width)).astype(np.float32)
-    none = np.empty((0, 0), dtype=np.float32)
+def comparing_speed(width: int, length: int, n_rows: int) -> float:
+    """Pairs of rows that one thread compares in a second, on random rows.
+
+    As many of the rows of two blocks are near enough as would be on average, were they two of all blocks, with the nearest rows known.
+    """
+    rng, size, loss = np.random.default_rng(0), TRIAL_TILES * TILE, rounding(width, np.float32)
+    none, corners = np.empty((0, 0), dtype=np.float32), np.zeros((TRIAL_TILES, width))
     one, other = (
-        Tiled(X, none, np.square(X).sum(axis=1).astype(np.float64), np.arange(0, len(X), TILE), np.zeros((2, width)), np.zeros((2, width)))
-        for X in rows
+        Tiled(X, none, np.square(X).sum(axis=1, dtype=np.float64), np.arange(0, size, TILE), corners, corners)
+        for X in rng.normal(size=(2, size, width)).astype(np.float32)
     )
-    known = np.full((2 * TILE, length), -width / 2, dtype=np.float32)
-    loss = rounding(width, np.float32)
+    distances = one.norms[:, None] + other.norms - 2 * one.columns @ other.columns.T
+    known = np.full((size, length), -np.quantile(distances, min(1.0, length / n_rows)) / 2, dtype=np.float32)
     nearest_across(one, other, (known, known), loss)
     began, count = perf_counter(), 0
     while perf_counter() - began < TRIAL_SECONDS:
         nearest_across(one, other, (known, known), loss)
         count += 1
-    return count * (2 * TILE) ** 2 / (perf_counter() - began)
+    return count * size**2 / (perf_counter() - began)
