@@ -84,7 +84,8 @@ def forecast(speeds: list[float], fit: Row) -> Iterable[str]:
     yield (
         f"From the {', '.join(f'{speed:.2g}' for speed in speeds)} pairs that a thread compares in a second (in 16, 32 and 48 columns), "
         f"hours of a fit on workers of {CORES} cores. *Search* is one search and one scan by radii in all three spaces: no pair of blocks "
-        f"is skipped, threads take tasks in turn, each task first receives its two blocks and the scores of their known neighbors at {NETWORK / 1e9:.0f} GB/s, and the scheduler "
+        f"is skipped, threads take tasks in turn, each task first receives its two blocks and the scores of their known neighbors "
+        f"at {NETWORK / 1e9:.0f} GB/s, and the scheduler "
         f"takes {1000 * TASK_SECONDS:.0f} ms for it. *Layers* are {STEPS} Newton steps, and {EMBEDDINGS} times the pairs of a "
         f"space are measured in an embedding of {CLUSTERS} columns, bound by what the client sends and receives at "
         f"{NETWORK / 1e9:.0f} GB/s, and by the scheduler. *Tasks* are those of the search, and of these embeddings; *s a task* is the time "
