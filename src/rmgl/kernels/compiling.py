@@ -66,6 +66,12 @@ def slack(u_i: float, u_j: float, z: float) -> float:
 
 
 @inlined
+def unsigned(index: int) -> Any:
+    """An index that is not negative: a loop need not test whether it counts from the end of an array."""
+    return np.uint64(index)
+
+
+@inlined
 def squared_difference(own: Floats, other: Floats) -> float:
     """|own - other|^2, for two rows."""
     total = 0.0

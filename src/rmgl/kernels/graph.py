@@ -1,6 +1,6 @@
 """Loops over the edges of a graph in CSR form."""
 
-from rmgl.kernels.compiling import Floats, Integers, compiled, compiled_for_lists
+from rmgl.kernels.compiling import Floats, Integers, compiled, compiled_for_lists, unsigned
 
 
 @compiled_for_lists
@@ -8,8 +8,8 @@ def pattern_product(starts: Integers, found: Integers, v: Floats, first: int, st
     """out_i = sum of v_i + v_j over the pairs (i, j) of a symmetric CSR pattern, for rows first..stop-1."""
     for i in range(first, stop):
         out_i = v[i] * (starts[i + 1] - starts[i])
-        for place in range(starts[i], starts[i + 1]):
-            out_i += v[found[place]]
+        for place in range(unsigned(starts[i]), unsigned(starts[i + 1])):
+            out_i += v[unsigned(found[place])]
         out[i] = out_i
 
 
@@ -18,8 +18,8 @@ def add_to_dense(indptr: Integers, indices: Integers, data: Floats, weight: floa
     """Add weight times a CSR matrix to a dense one."""
     for i in range(indptr.size - 1):
         own = out[i]
-        for place in range(indptr[i], indptr[i + 1]):
-            own[indices[place]] += weight * data[place]
+        for place in range(unsigned(indptr[i]), unsigned(indptr[i + 1])):
+            own[unsigned(indices[place])] += weight * data[place]
 
 
 @compiled_for_lists
@@ -29,8 +29,8 @@ def laplacian_product(
     """Write rows first..stop-1 of (diag(diagonal) - W) x; W is in CSR form."""
     for i in range(first, stop):
         total = diagonal[i] * x[i]
-        for place in range(indptr[i], indptr[i + 1]):
-            total -= weights[place] * x[indices[place]]
+        for place in range(unsigned(indptr[i]), unsigned(indptr[i + 1])):
+            total -= weights[place] * x[unsigned(indices[place])]
         out[i] = total
 
 

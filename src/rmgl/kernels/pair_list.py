@@ -3,7 +3,7 @@
 Every pair is in two rows, so each row writes only its own results.
 """
 
-from rmgl.kernels.compiling import Floats, Integers, compiled, compiled_for_lists, slack, squared_difference
+from rmgl.kernels.compiling import Floats, Integers, compiled, compiled_for_lists, slack, squared_difference, unsigned
 
 
 @compiled_for_lists
@@ -24,8 +24,8 @@ def list_excess(
         excess_i = 0.0
         counts_i = 0.0
         squares_i = 0.0
-        for place in range(indptr[i], indptr[i + 1]):
-            t = slack(u[i], u[indices[place]], costs[place])
+        for place in range(unsigned(indptr[i]), unsigned(indptr[i + 1])):
+            t = slack(u[i], u[unsigned(indices[place])], costs[place])
             t = t if t > 0.0 else 0.0
             excess_i += t
             counts_i += 1.0 if t > least else 0.0
@@ -54,15 +54,15 @@ def list_above(
     """
     weighted = data.size > 0
     for i in range(first, stop):
-        end, last = starts[i], starts[i + 1]
-        for place in range(indptr[i], indptr[i + 1]):
+        end, last = unsigned(starts[i]), unsigned(starts[i + 1])
+        for place in range(unsigned(indptr[i]), unsigned(indptr[i + 1])):
             if end == last:
                 break
-            t = slack(u[i], u[indices[place]], costs[place])
+            t = slack(u[i], u[unsigned(indices[place])], costs[place])
             found[end] = indices[place]
             if weighted:
                 data[end] = t
-            end += 1 if t > least else 0
+            end += unsigned(t > least)
 
 
 @compiled_for_lists
@@ -83,11 +83,11 @@ def list_inner(
     The costs of a row are first written out into `by_column`: a search along the row would branch unpredictably.
     """
     for i in range(first, stop):
-        for place in range(indptr[i], indptr[i + 1]):
-            by_column[indices[place]] = costs[place]
+        for place in range(unsigned(indptr[i]), unsigned(indptr[i + 1])):
+            by_column[unsigned(indices[place])] = costs[place]
         total = 0.0
-        for entry in range(starts[i], starts[i + 1]):
-            total += by_column[found[entry]] * data[entry]
+        for entry in range(unsigned(starts[i]), unsigned(starts[i + 1])):
+            total += by_column[unsigned(found[entry])] * data[entry]
         totals[i] = total
 
 
@@ -96,5 +96,5 @@ def list_distances(rows: Floats, X: Floats, indptr: Integers, indices: Integers,
     """|rows_i - x_j|^2 over the listed pairs of rows first..stop-1, from differences."""
     for i in range(first, stop):
         own = rows[i]
-        for place in range(indptr[i], indptr[i + 1]):
-            out[place] = squared_difference(own, X[indices[place]])
+        for place in range(unsigned(indptr[i]), unsigned(indptr[i + 1])):
+            out[place] = squared_difference(own, X[unsigned(indices[place])])

@@ -8,24 +8,25 @@ from typing import Any
 
 import numpy as np
 
-from rmgl.kernels.compiling import Floats, Integers, Products, compiled, inside, squared_difference
+from rmgl.kernels.compiling import Floats, Integers, Products, compiled, inside, squared_difference, unsigned
 
 
 @inside
 def replace_worst(scores: Products, found: Integers, heap: int, score: float, place: int) -> None:
     """Replace the root of a heap, which is one row of `scores` and `found`, by (score, place), and restore the heap."""
-    size = scores.shape[1]
-    at, child = 0, 1
+    own, places = scores[heap], found[heap]
+    one, size = unsigned(1), unsigned(own.size)
+    at, child = unsigned(0), one
     while child < size:
-        if child + 1 < size and scores[heap, child + 1] < scores[heap, child]:
-            child += 1
-        if scores[heap, child] >= score:
+        if child + one < size and own[child + one] < own[child]:
+            child += one
+        if own[child] >= score:
             break
-        scores[heap, at] = scores[heap, child]
-        found[heap, at] = found[heap, child]
-        at, child = child, 2 * child + 1
-    scores[heap, at] = score
-    found[heap, at] = place
+        own[at] = own[child]
+        places[at] = places[child]
+        at, child = child, child + child + one
+    own[at] = score
+    places[at] = place
 
 
 @inside
