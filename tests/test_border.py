@@ -103,6 +103,12 @@ def of_squares(name, given):
     guard(given["scores"].shape == given["found"].shape and given["scores"].shape[0] == given["stop"] - given["first"], name)
 
 
+def of_heaps(name, given):
+    heaps, n = given["heaps"], len(given["scores"])
+    guard(heaps.size == 0 or (heaps.min() >= 0 and heaps.max() < n), name)
+    guard(heaps.shape == given["places"].shape == given["offered"].shape and given["scores"].shape == given["found"].shape, name)
+
+
 def of_tiles(name, given):
     """Products of rows that were sorted here; nothing in them is an index from outside."""
 
@@ -112,11 +118,12 @@ GUARDS = {
     "pair_inner": of_pair_inner,
     **dict.fromkeys(("list_excess", "list_above", "list_inner"), of_listed_pairs),
     "pattern_product": of_patterns,
-    **dict.fromkeys(("add_to_dense", "laplacian_product"), of_graphs),
+    **dict.fromkeys(("add_to_dense", "laplacian_block", "laplacian_product"), of_graphs),
     "sum_rows": of_sums,
     "list_distances": of_lists,
     "missing_pairs": of_squares,
     **dict.fromkeys(("offer", "positive_entries"), of_tiles),
+    "insert": of_heaps,
 }
 
 

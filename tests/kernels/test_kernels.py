@@ -164,6 +164,11 @@ def test_laplacian_product_and_add_to_dense(listed, rng):
     for first, stop in halves(t.shape[0]):
         kernels.laplacian_product(weights.indptr, weights.indices, weights.data, diagonal, x, first, stop, out)
     np.testing.assert_allclose(out, diagonal * x - weights @ x, rtol=1e-12, atol=1e-13)
+    V = rng.normal(size=(t.shape[0], 3))
+    block = np.full(V.shape, np.nan)
+    for first, stop in halves(t.shape[0]):
+        kernels.laplacian_block(weights.indptr, weights.indices, weights.data, diagonal, V, first, stop, block)
+    np.testing.assert_allclose(block, diagonal[:, None] * V - weights @ V, rtol=1e-12, atol=1e-13)
     dense = np.ones(t.shape)
     kernels.add_to_dense(weights.indptr, weights.indices, weights.data, 2.0, dense)
     np.testing.assert_allclose(dense, 1 + 2 * weights.toarray(), rtol=1e-14)

@@ -32,7 +32,7 @@ from rmgl.running.threads import InParts, one_part
 
 DENSE_NODES = 500  # up to so many nodes LAPACK is faster than an iteration
 DENSE_SUM_NODES = 10_000  # up to so many nodes a dense matrix is small compared with the distances of all pairs
-DENSE_SHARE = 0.1  # share of all pairs with an edge above which products with a dense matrix are faster
+DENSE_SHARE = 0.3  # share of all pairs with an edge above which products with a dense matrix are faster
 LARGE_NODES = 100_000  # beyond so many nodes a vector leaves the cache of a core, and nodes are first sorted so that neighbors are near
 DENSE_RESCUE_NODES = 6000  # up to so many nodes LAPACK is used if the iteration does not converge
 MAX_PRODUCTS = 10_000
@@ -206,14 +206,13 @@ def components(adjacency: Graph) -> tuple[int, NDArray[np.intp]]:
         return int(count), np.argsort(np.argsort(firsts))[labels]
     labels = np.full(adjacency.shape[0], -1)
     count = 0
-    for node in range(labels.size):
-        if labels[node] < 0:
-            frontier = np.array([node])
-            while frontier.size:
-                labels[frontier] = count
-                reached = np.logical_or.reduce([adjacency[node] > 0 for node in frontier])
-                frontier = np.flatnonzero(reached & (labels < 0))
-            count += 1
+    while (left := np.flatnonzero(labels < 0)).size:
+        frontier = left[:1]
+        while frontier.size:
+            labels[frontier] = count
+            left = np.flatnonzero(labels < 0)  # once all nodes are reached, the rows of the last ones need not be looked at
+            frontier = left[adjacency[frontier][:, left].any(axis=0)]
+        count += 1
     return count, labels
 
 

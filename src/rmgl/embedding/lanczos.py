@@ -76,16 +76,17 @@ class SparseLaplacian:
     in_parts: InParts = one_part
 
     def times(self, V: Block) -> Block:
-        if V.ndim == 2:
-            return np.column_stack([self.times(np.ascontiguousarray(column)) for column in V.T])
         from rmgl import kernels
 
         (indptr, indices), data, out = self.pattern, self.weights.data, np.empty(V.shape)
+        product = kernels.laplacian_product if V.ndim == 1 else kernels.laplacian_block
+        V = np.ascontiguousarray(V)
 
         def multiply(first: int, stop: int) -> None:
-            kernels.laplacian_product(indptr, indices, data, self.diagonal, V, first, stop, out)
+            product(indptr, indices, data, self.diagonal, V, first, stop, out)
 
-        (self.in_parts if data.size >= PARALLEL_PRODUCTS else one_part)(multiply, V.size)
+        n_products = data.size * (V.size // max(1, len(V)))
+        (self.in_parts if n_products >= PARALLEL_PRODUCTS else one_part)(multiply, len(V))
         return out
 
     @cached_property

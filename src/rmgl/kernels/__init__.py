@@ -7,7 +7,7 @@ and valid indices: check arguments before the call. `tests/test_kernels.py` comp
 """
 
 from rmgl.kernels.all_pairs import fill_distances, pair_above, pair_excess, pair_inner, pair_localize, pair_product
-from rmgl.kernels.graph import add_to_dense, laplacian_product, pattern_product, sum_rows
+from rmgl.kernels.graph import add_to_dense, laplacian_block, laplacian_product, pattern_product, sum_rows
 from rmgl.kernels.pair_list import list_above, list_distances, list_excess, list_inner
 from rmgl.kernels.search import insert, missing_pairs, offer, positive_entries
 
@@ -15,6 +15,7 @@ __all__ = [
     "add_to_dense",
     "fill_distances",
     "insert",
+    "laplacian_block",
     "laplacian_product",
     "list_above",
     "list_distances",

@@ -35,6 +35,21 @@ def laplacian_product(
 
 
 @compiled
+def laplacian_block(
+    indptr: Integers, indices: Integers, weights: Floats, diagonal: Floats, V: Floats, first: int, stop: int, out: Floats
+) -> None:
+    """Write rows first..stop-1 of (diag(diagonal) - W) V, for a block of columns V that is stored row by row; W is in CSR form."""
+    for i in range(first, stop):
+        own, row = out[i], V[i]
+        for column in range(own.size):
+            own[column] = diagonal[i] * row[column]
+        for place in range(unsigned(indptr[i]), unsigned(indptr[i + 1])):
+            weight, other = weights[place], V[unsigned(indices[place])]
+            for column in range(own.size):
+                own[column] -= weight * other[column]
+
+
+@compiled
 def sum_rows(
     starts: Integers,
     indices: Integers,
