@@ -73,13 +73,10 @@ def write_page(stored: Stored, output: Path, opening: list[str], sections: list[
     parts[1:1] = [machine_line(machines[0])] if machines else []
     for suite, section in sections:
         if suite in stored:
-            rows = list(stored[suite]["rows"].values())
+            rows, own = list(stored[suite]["rows"].values()), stored[suite]["machine"]
             found = list(section(rows, output / "images"))
-            parts += (
-                [*found, "State of the package (the last commit that changed it), and rows measured with it: " + commits(rows) + "."]
-                if found
-                else []
-            )
+            state = f"State of the package (the last commit that changed it), and rows measured with it: {commits(rows)}."
+            parts += [*found, state if own == machines[0] else f"{machine_line(own)} {state}"] if found else []
     page = output / name
     page.write_text("\n\n".join(parts) + "\n")
     return page

@@ -7,6 +7,7 @@ import pytest
 from scipy import sparse
 
 from rmgl.distributed import block_store, cluster, pair_lists
+from rmgl.distributed.block_store import BlockCosts
 from rmgl.distributed.matrix import RemoteMatrix
 from rmgl.distributed.rows import DistributedRows, Tiling
 from rmgl.edges import Candidates, find_candidates
@@ -201,6 +202,33 @@ def test_the_client_never_receives_all_candidates(both, monkeypatch):
     solve_certified(Origin("a"), candidates.guided(X / 10), layer.alpha, start=layer.potentials)
     assert layer.exact
     assert max(candidates.edges.cluster.received) < 2 * candidates.edges.n_pairs * (4 + 8) / 3
+
+
+@pytest.mark.parametrize("last", [False, True], ids=["another guide may follow", "the last guide"])
+def test_extended_candidates_have_the_costs_of_candidates_measured_anew(both, last):
+    """Only new pairs are measured; where there are none, costs stay as they are."""
+    guide = X / 10
+    first = both[0].with_added(lambda edges, check: 0.5 * edges.measure(guide)).guided(guide, is_last=last)
+    u = first.neighborhoods.radii * np.where(np.arange(N) % 3 == 0, 1.5, 0.5)
+    wider = first.extended(u)
+    growth = wider.growth
+    assert 0 < growth.pairs.n_pairs == wider.edges.n_pairs - first.edges.n_pairs
+    anew = Candidates.certified(wider.neighborhoods).with_added(*first.added).guided(guide)
+    expected = gathered(wider.edges, anew.distances)[1]
+    np.testing.assert_array_equal(gathered(wider.edges, wider.distances)[1], expected)
+    np.testing.assert_array_equal(gathered(growth.pairs, growth.new_of(wider.distances))[1], expected[gathered_mask(growth, wider.edges)])
+    assert (wider.unguided is None) == last
+    assert wider.neighborhoods.growth is None
+    assert wider.extended(0.5 * u) is wider
+    same, growth = wider.neighborhoods.space.with_pairs_within(wider.edges, np.arange(3), np.zeros(N), None, lambda: None)
+    assert (same.n_pairs, growth.pairs.n_pairs) == (wider.edges.n_pairs, 0)
+    carried = growth.carried(wider.distances, growth.new_of(wider.distances))
+    np.testing.assert_array_equal(gathered(same, carried)[1], expected)
+
+
+def gathered_mask(growth, edges):
+    """Which pairs are new, in the order of a list of pairs."""
+    return gathered(edges, BlockCosts(edges.cluster, growth.is_new))[1]
 
 
 def test_neighbors_checkpoints_and_what_is_refused(both):

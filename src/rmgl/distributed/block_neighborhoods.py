@@ -44,6 +44,9 @@ class BlockNeighborhoods:
         scaling = scaling_of(edges, space.measure(edges, check), local)
         return cls(space, edges, first_radii(bounds, scaling), scaling)
 
+    def settled(self) -> BlockNeighborhoods:
+        return replace(self, growth=None)
+
     def extended(self, u: Vector, costs: BlockCosts, guide: NDArray[np.float64] | None, check: Check = lambda: None) -> BlockNeighborhoods:
         nodes = np.flatnonzero(u > self.radii)
         if nodes.size == 0:

@@ -22,7 +22,7 @@ Hits: TypeAlias = tuple[NDArray[np.int32], NDArray[np.int32], Products]
 Part: TypeAlias = tuple[int, Any, int | None]
 """The first place of a block in which rows were found, and the hits there; or hits of two blocks, and whose of them are meant."""
 Found: TypeAlias = tuple[Products, NDArray[np.int32]]
-"""Heaps: the scores of the nearest rows of every query, the lowest first, and their places in the block (-1: there are no more)."""
+"""Heaps: the scores of the nearest rows of every query, with the lowest at the root, and their places in the block (-1: no more)."""
 
 
 class TileProducts:
@@ -144,6 +144,7 @@ def hits_of(scores: Products, found: NDArray[np.int32]) -> Hits:
 
 
 def scores_of(found: Found) -> Products:
+    """The scores alone, which other blocks need."""
     return found[0]
 
 
@@ -155,7 +156,7 @@ def lowest_of(found: Found) -> float:
 def best_of(inside: Found, first: int, parts: Sequence[Part]) -> tuple[NDArray[np.int32], Products]:
     """The nearest rows of every query, as places among all rows, and the worst score of each.
 
-    They are those found in its own block, which begins at place `first`, and in others.
+    They are those found in its own block, which begins at place `first`, and in others; of equal scores, those of an earlier part stay.
     """
     from rmgl import kernels
 

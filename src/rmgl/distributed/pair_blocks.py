@@ -53,7 +53,8 @@ class PairBlock:
         needed, place = np.flatnonzero(occurs), np.cumsum(occurs) - 1
         starts = np.zeros(needed.size + 1, dtype=np.int64)
         starts[place[nodes] + 1] = np.diff(pattern.indptr)
-        parts = (pattern.data, place[pattern.indices].astype(np.int32), np.cumsum(starts))
+        indptr = np.cumsum(starts, dtype=np.int32 if pattern.nnz <= np.iinfo(np.int32).max else np.int64)
+        parts = (pattern.data, place[pattern.indices].astype(indptr.dtype), indptr)
         return cls(nodes, needed, place[nodes], PairList(sparse.csr_array(parts, shape=(needed.size, needed.size))))
 
     @property

@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 USABLE = 0.6
 """Share of the memory of a worker that results of tasks may take: beyond it Dask writes them to disk."""
 BYTES_PER_ENTRY = 8 + 8 + 4
-"""Memory for an entry of a view: in a chunk, in a block, and in single precision while neighbors are searched for."""
+"""Memory for an entry of a view: in a chunk, in a block, and in single precision for searches."""
 PAIRS_PER_LISTED = 2
 """Candidate pairs of a row for every neighbor that is searched for: lists hold a pair in one row or both, and radii add some."""
 BYTES_PER_PAIR = 4 + 4 * 8
@@ -121,7 +121,7 @@ class Plan:
 
         Besides, there are some numbers for each of all rows: potentials, their order, and places among the nodes that a block needs.
         """
-        search = 2 * self.block_rows * (4 * 4 * (max(self.spaces) + 4) + 3 * 8 * self.length)
+        search = 2 * self.block_rows * (4 * 4 * (max(self.spaces) + 4) + 4 * 8 * self.length)
         pairs = BYTES_PER_PAIR * PAIRS_PER_LISTED * self.length * min(self.n_rows, max(self.block_rows, LEAST_ROWS))
         return max(search, pairs) + 32 * self.n_rows
 
@@ -215,7 +215,7 @@ def comparing_speed(width: int, length: int, n_rows: int) -> float:
         for X in rng.normal(size=(2, size, width)).astype(np.float32)
     )
     distances = one.norms[:, None] + other.norms - 2 * one.columns @ other.columns.T
-    known = np.full((size, length), -np.quantile(distances, min(1.0, length / n_rows)) / 2, dtype=np.float32)
+    known = np.full((size, length), -max(0.0, float(np.quantile(distances, min(1.0, length / n_rows)))) / 2, dtype=np.float32)
     nearest_across(one, other, (known, known), loss)
     began, count = perf_counter(), 0
     while perf_counter() - began < TRIAL_SECONDS:

@@ -19,7 +19,7 @@ from rmgl.distributed.block_store import BlockGrowth, BlockStore
 from rmgl.distributed.blocks import build_blocks, lead, outline, split
 from rmgl.distributed.cluster import Cluster, Future
 from rmgl.distributed.matrix import RemoteMatrix
-from rmgl.distributed.search import Search, tiled_blocks
+from rmgl.distributed.search import Search, TiledBlocks, tiled_blocks
 from rmgl.distributed.strips import measured_pairs
 from rmgl.edges.axes import leading_axes
 from rmgl.edges.heaps import TILE, Indices
@@ -129,7 +129,7 @@ class DistributedRows:
         return slice(int(self.starts[block]), int(self.starts[block + 1]))
 
     @cached_property
-    def in_single(self) -> Any:
+    def in_single(self) -> TiledBlocks:
         """The blocks in tiles and in single precision, with their boxes: kept, because candidate pairs are extended many times."""
         return tiled_blocks(self, np.float32)
 
@@ -214,7 +214,7 @@ class DistributedRows:
         name, task, found = "rmgl-add-pairs", pair_lists.grown_block, self._found_within(nodes, radii, scales, check)
         grown = [self.cluster.submit(name, task, block, self.shared_order, *own) for block, own in zip(edges.blocks, found, strict=True)]
         blocks, new, is_new = (self.cluster.map("rmgl-grown-pairs", operator.getitem, grown, [part] * len(grown)) for part in range(3))
-        return self.store(blocks), BlockGrowth(is_new, self.store(new))
+        return BlockStore(self.cluster, blocks, edges.nodes), BlockGrowth(is_new, BlockStore(self.cluster, new, edges.nodes))
 
     def _found_within(
         self, nodes: NDArray[np.intp], radii: Vector, scales: Vector | None, check: Check

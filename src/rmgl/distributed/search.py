@@ -26,10 +26,11 @@ if TYPE_CHECKING:
 
 
 TiledBlocks: TypeAlias = tuple[list[Future], Floats, Floats]
+"""Blocks in tiles, on the workers, and the lower and upper corners of their bounding boxes."""
 
 
 def tiled_blocks(rows: DistributedRows, dtype: Any) -> TiledBlocks:
-    """All blocks in tiles, on the workers, and the lower and upper corners of their bounding boxes."""
+    """Sort all blocks into tiles."""
     pad = LEADING_ERROR * float(np.sqrt(rows.norms.max(initial=0.0)))
     tiled = [rows.cluster.submit("rmgl-sort-into-tiles", in_tiles, block, rows.tiling.tile, dtype, pad) for block in rows.blocks]
     boxes = rows.cluster.gather(rows.cluster.map("rmgl-bounding-box", box_of, tiled))

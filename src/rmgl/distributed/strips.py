@@ -48,12 +48,13 @@ def strip_distances(block: PairBlock, rows: Floats, chunk: Floats, strip: tuple[
     from rmgl import kernels
 
     first, stop = np.searchsorted(block.needed, strip)
-    starts, others = block.starts, block.edges.indices
+    starts, others = block.starts, block.edges.pairs[1]
     if stop - first < block.needed.size:
         entries = strip_entries(block, strip)
         starts, others = np.searchsorted(entries, starts), others[entries] - np.int32(first)
+    theirs = chunk if stop - first == len(chunk) else chunk[block.needed[first:stop] - strip[0]]
     out = np.empty(others.size)
-    kernels.list_distances(rows, chunk[block.needed[first:stop] - strip[0]], starts, others, 0, block.nodes.size, out)
+    kernels.list_distances(rows, theirs, starts, others, 0, block.nodes.size, out)
     return out
 
 

@@ -175,7 +175,8 @@ class Candidates:
         if self.unguided is not None:
             assert new.unguided is not None
             unguided = growth.carried(self.unguided, new.unguided)
-        return replace(self, edges=grown.edges, distances=distances, unguided=unguided, neighborhoods=grown, growth=growth)
+        settled = grown.settled()
+        return replace(self, edges=grown.edges, distances=distances, unguided=unguided, neighborhoods=settled, growth=growth)
 
     def pruned(self, potentials: Vector) -> Candidates:
         """Without pairs that are far from carrying weight at the solution u, where they can be found again easily."""

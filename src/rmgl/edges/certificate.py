@@ -32,6 +32,9 @@ class Certificate(Protocol):
     def growth(self) -> Growth | None:
         """The pairs that the last extension added (None: there was none, or it is not known)."""
 
+    def settled(self) -> Certificate:
+        """Itself, after the costs of the new pairs have been taken: nothing that only these need is kept."""
+
     def extended(self, u: Vector, costs: Costs, guide: NDArray[np.float64] | None, check: Check = ...) -> Certificate:
         """Add the pairs that a certificate at the potentials u needs; itself if the certificate holds already."""
 

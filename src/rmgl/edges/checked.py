@@ -66,6 +66,9 @@ class Checked:
         pattern, is_new = joined(self.pattern, union_of(left, right, n))
         return replace(self, pattern=pattern, is_new=is_new)
 
+    def settled(self) -> Checked:
+        return self
+
     @property
     def growth(self) -> Growth | None:
         return None if self.is_new is None else ListGrowth.of(self.pattern, self.is_new, self.in_parts)

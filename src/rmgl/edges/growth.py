@@ -66,7 +66,7 @@ def carried(is_new: Mask, costs: Vector, new: Vector) -> Vector:
 
 
 def joined(pattern: sparse.csr_array, added: sparse.csr_array) -> tuple[sparse.csr_array, Mask]:
-    """The union of two symmetric patterns, with sorted indices, and which of its entries the first one does not have."""
+    """The union of two patterns, with sorted indices, and which of its entries the first one does not have."""
     union = sparse.csr_array(marked(pattern, 1) + marked(added, 2))
     union.sort_indices()
     is_new: Mask = union.data == 2

@@ -104,6 +104,9 @@ class Neighborhoods:
         pattern, is_new = joined(self.pattern, added)
         return replace(self, pattern=pattern, radii=radii, is_new=is_new)
 
+    def settled(self) -> Neighborhoods:
+        return self
+
     @property
     def growth(self) -> Growth | None:
         return None if self.is_new is None else ListGrowth.of(self.pattern, self.is_new, self.in_parts)
@@ -180,7 +183,10 @@ def nearest_listed(edges: PairList, space: Space, length: int) -> Indices | None
 
 
 def nearest_entries(starts: Indices, distances: Vector, length: int) -> Indices:
-    """The entries with the `length` smallest distances of every row, in any order; `starts` are those of the rows, and the end."""
+    """The entries with the `length` smallest distances of every row, in any order; `starts` are those of the rows, and the end.
+
+    No row may have fewer entries.
+    """
     from rmgl import kernels
 
     of_row = np.repeat(np.arange(starts.size - 1, dtype=np.int32), np.diff(starts))

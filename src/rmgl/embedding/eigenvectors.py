@@ -211,7 +211,7 @@ def components(adjacency: Graph) -> tuple[int, NDArray[np.intp]]:
         while frontier.size:
             labels[frontier] = count
             left = np.flatnonzero(labels < 0)  # once all nodes are reached, the rows of the last ones need not be looked at
-            frontier = left[adjacency[frontier][:, left].any(axis=0)]
+            frontier = left[adjacency[np.ix_(frontier, left)].any(axis=0)]
         count += 1
     return count, labels
 
@@ -243,15 +243,13 @@ def _normalize(adjacency: sparse.csr_array, degrees: NDArray[np.float64]) -> tup
 
 def _laplacian(adjacency: Graph, diagonal: NDArray[np.float64], in_parts: InParts) -> Symmetric:
     """Return diag - W, dense if it is small or W is dense."""
-    n = adjacency.shape[0]
     if isinstance(adjacency, np.ndarray):
         laplacian = np.negative(adjacency)
-    elif n > DENSE_SUM_NODES or (n > DENSE_NODES and adjacency.nnz <= DENSE_SHARE * n * n):
-        return SparseLaplacian(adjacency, diagonal, in_parts)
-    else:
-        laplacian = -adjacency.toarray()
-    laplacian[np.diag_indices(n)] += diagonal
-    return DenseSymmetric(laplacian, in_parts)
+        laplacian[np.diag_indices_from(laplacian)] += diagonal
+        return DenseSymmetric(laplacian, in_parts)
+    n, own = adjacency.shape[0], SparseLaplacian(adjacency, diagonal, in_parts)
+    keep = n > DENSE_SUM_NODES or (n > DENSE_NODES and adjacency.nnz <= DENSE_SHARE * n * n)
+    return own if keep else DenseSymmetric(own.toarray(), in_parts)
 
 
 def _largest_eigenvalue_bound(adjacency: Graph, degrees: NDArray[np.float64]) -> float:
@@ -283,7 +281,7 @@ def _dense_rest(matrix: Symmetric, null: NDArray[np.float64], count: int, spectr
     n = null.shape[0]
     if n > DENSE_NODES:
         require_memory(5 * 8 * n * n, f"eigenvectors of a graph of {n:,} nodes", "use fewer clusters or fewer rows")
-    dense = matrix.matrix if isinstance(matrix, DenseSymmetric) else matrix.times(np.eye(n))
+    dense = matrix.toarray() if isinstance(matrix, SparseLaplacian | DenseSymmetric) else matrix.times(np.eye(n))
     last = count - 1
     beyond = 2 * max(map(abs, spectrum)) or 1.0
     shifted = dense + beyond * null @ null.T

@@ -54,6 +54,9 @@ class DenseSymmetric:
     matrix: NDArray[np.float64]
     in_parts: InParts = one_part
 
+    def toarray(self) -> Block:
+        return self.matrix
+
     def times(self, V: Block) -> Block:
         n = self.matrix.shape[0]
         bounds = [n * block // ROW_BLOCKS for block in range(ROW_BLOCKS + 1)]
@@ -88,6 +91,11 @@ class SparseLaplacian:
         n_products = data.size * (V.size // max(1, len(V)))
         (self.in_parts if n_products >= PARALLEL_PRODUCTS else one_part)(multiply, len(V))
         return out
+
+    def toarray(self) -> Block:
+        dense: Block = -self.weights.toarray()
+        dense[np.diag_indices_from(dense)] += self.diagonal
+        return dense
 
     @cached_property
     def pattern(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:

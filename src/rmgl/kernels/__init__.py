@@ -3,7 +3,7 @@
     t_ij = u_i + u_j - z_ij          a pair is *active* where t_ij > 0
 
 They release the GIL and use one thread each; `first` and `stop` let threads share the rows. They assume finite numbers (`fastmath`)
-and valid indices: check arguments before the call. `tests/test_kernels.py` compares each kernel with the same computation in NumPy.
+and valid indices: check arguments before the call. `tests/kernels/test_kernels.py` compares each kernel with the same computation in NumPy.
 """
 
 from rmgl.kernels.all_pairs import fill_distances, pair_above, pair_excess, pair_inner, pair_localize, pair_product
