@@ -69,7 +69,7 @@ def keep(folder: Path, name: str, data: Dataset) -> Prepared:
 
 def store(path: Path, data: Dataset) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name("partial.npz")
+    partial = path.with_name(f"{path.stem}-partial.npz")  # of its own: suites may run side by side
     views = [parts(f"view_{m}", X) for m, X in enumerate(data.views.values())]
     np.savez(partial, target=data.target, **{name: array for view in views for name, array in view.items()})
     partial.replace(path)
