@@ -28,7 +28,8 @@ LARGE, LIMIT = 300_000, "1.5GB"
 """Rows of a fit whose workers are limited to so much memory each."""
 NEIGHBORS, EDGES = 30, 20
 REQUESTS = 7
-WARM_UP = 1500
+WARM_UP, QUICK_WARM_UP = 20_000, 1500
+"""Rows of a first call, in several blocks, so that every worker has loaded its compiled loops; with few rows there is one block."""
 
 
 def run(results: Results, settings: Settings, quick: bool = False, only: tuple[str, ...] = (), datasets: tuple[str, ...] = ()) -> None:
@@ -46,15 +47,15 @@ def run(results: Results, settings: Settings, quick: bool = False, only: tuple[s
 
 def measure(what: str, n: int, workers: int, limit: str | None) -> Row:
     """Seconds, after a first call on a few rows; with workers also the bytes that they sent, and the plan."""
-    work = WORK[what]
+    work, warm_up = WORK[what], WARM_UP if n > WARM_UP else QUICK_WARM_UP
     if workers == 0:
-        work(WARM_UP, None)
+        work(warm_up, None)
         return {"status": "ok", **work(n, None)}
     from distributed import Client, LocalCluster
 
     options = {"n_workers": workers, "threads_per_worker": 1, "dashboard_address": ":0"}
     with LocalCluster(**options, **({} if limit is None else {"memory_limit": limit})) as local, Client(local) as client:
-        work(WARM_UP, client)
+        work(warm_up, client)
         before = sent(client)
         found = work(n, client)
         plan = Plan.of([(n, 16), (n, 32)], expected_length(n, N_NEIGHBORS), N_NEIGHBORS, Cluster(client))
