@@ -3,8 +3,7 @@
 MANY_SMALL_STEPS = (
     "On up to some two thousand rows, spectral clustering computes one graph of neighbors and one embedding. A fit at the defaults learns "
     "a layer for each view and for all of them, each for several alpha, and computes an embedding for every step of the choice. No single "
-    "one of these takes most of the time, and all are needed for the NMI beside it. From some 2500 rows on, ratios are near the goal or "
-    "below it."
+    "one of these takes most of the time. From some 2500 rows on, ratios are near the goal or below it."
 )
 
 REASONS: dict[str, str] = {
