@@ -101,7 +101,7 @@ def forecast(speeds: list[float], fit: Row) -> Iterable[str]:
             measuring = EMBEDDINGS * plan.tasks_of_embedding(CLUSTERS)
             moved = STEPS * sum(plan.bytes_of_step) + EMBEDDINGS * 8 * CLUSTERS * n
             hours = {
-                "search": 2 * search_hours(plan, workers),
+                "search": 2 * search_hours(plan),
                 "layers": (moved / NETWORK + measuring * TASK_SECONDS) / 3600,
                 "embedding": on_client * n / fit["n"] / 3600,
             }
@@ -110,6 +110,13 @@ def forecast(speeds: list[float], fit: Row) -> Iterable[str]:
             tasks = [f"{2 * plan.n_tasks:,} + {measuring:,}", f"{plan.block_rows**2 / speeds[-1]:.0f}"]
             lines.append([f"{n:,}", workers, *tasks, *(f"{value:.2g}" for value in hours.values()), longest, memory])
     yield table(["rows", "workers", "tasks", "s a task", "search", "layers", "embedding", "longest", "client"], lines)
+    threads, length = (1,) * fit["workers"], expected_length(fit["n"], N_NEIGHBORS)
+    tried = Plan(fit["n"], WIDTHS, length, N_NEIGHBORS, Tiling.of(fit["n"]), threads, (0,) * fit["workers"], tuple(speeds))
+    yield (
+        f"By the same formula, the search of the measured fit of {fit['n']:,} rows on {fit['workers']} threads takes "
+        f"{3600 * 2 * search_hours(tried):.0f} s; its stage *neighbors*, in which candidates are also measured and extended several times "
+        f"and all parameters are chosen, took {fit['steps'].get('neighbors', 0.0):.0f} s."
+    )
     yield (
         "The search grows with the square of the rows, and everything else in proportion to them. More workers help until the search is no "
         "longer what takes longest; from there on the one process that has the layers and computes the embedding decides. Exactness stops "
@@ -118,11 +125,11 @@ def forecast(speeds: list[float], fit: Row) -> Iterable[str]:
     )
 
 
-def search_hours(plan: Plan, workers: int) -> float:
+def search_hours(plan: Plan) -> float:
     """The hours in which threads that take tasks in turn finish all of them, or the scheduler hands them out, whichever is longer."""
     total, per_space = 0.0, plan.n_blocks * (plan.n_blocks + 1) // 2
     for width, speed in zip(plan.spaces, plan.pairs_per_second, strict=True):
-        task = plan.block_rows**2 / speed + 2 * plan.block_rows * 4 * (width + plan.length) * CORES / NETWORK
-        rounds = -(-per_space // (workers * CORES))
+        task = plan.block_rows**2 / speed + 2 * plan.block_rows * 4 * (width + plan.length) * max(plan.threads) / NETWORK
+        rounds = -(-per_space // sum(plan.threads))
         total += max(rounds * task, per_space * TASK_SECONDS)
     return total / 3600

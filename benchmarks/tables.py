@@ -32,7 +32,7 @@ def gib(row: Row) -> str:
 
 def commits(rows: Iterable[Row]) -> str:
     """The states of the code that rows were measured with, and how many with each: rows of several are not of one run."""
-    counts = Counter((row.get("commit") or "not noted").removesuffix("-dirty") for row in rows)
+    counts = Counter((row.get("commit") or "not noted").replace("-dirty", "+changes") for row in rows)
     return ", ".join(f"{commit} ({n})" for commit, n in counts.items())
 
 

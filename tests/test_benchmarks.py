@@ -1,6 +1,7 @@
 """The benchmarks run, in their quick form, and their report is made of what they measured."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -256,6 +257,25 @@ def test_every_goal_has_a_command(importable):
 
     for goal in goals({}, Rates({}, {})):
         assert goal.command.split()[0] in main.commands
+
+
+def test_every_goal_that_is_missed_says_why(importable):
+    """As the results in the repository are."""
+    from benchmarks.goals import goals
+    from benchmarks.limits import Rates
+    from benchmarks.reasons import REASONS
+
+    results = ROOT / "benchmarks" / "results"
+    stored = {path.stem: list(rows(results, path.stem).values()) for path in results.glob("*.json")}
+    missed = [goal.text for goal in goals(stored, Rates({}, {})) if goal.verdict.startswith("missed")]
+    assert set(missed) <= set(REASONS)
+
+
+def test_a_whole_run_runs_all_suites(importable):
+    from benchmarks.__main__ import main
+
+    (line,) = re.findall(r"^SUITES := ((?:.*\\\n)*.*)$", (ROOT / "Makefile").read_text(), flags=re.MULTILINE)
+    assert sorted(line.replace("\\", " ").split()) == sorted(set(main.commands) - {"environments", "report"})
 
 
 def test_limits_count_pairs_once_and_zeros_not_at_all(importable):

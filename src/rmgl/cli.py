@@ -222,7 +222,7 @@ def cluster(
         from rmgl import commands
     with in_one_line(*REFUSED), commands.dask_client(scheduler, workers) as client:
         if plan:
-            click.echo(commands.plan(inputs, client, parameters["n_neighbors"]))
+            click.echo(commands.plan(inputs, client, parameters["n_neighbors"], id_column=id_column, align=align))
             return
         model, seconds = commands.cluster(
             inputs,

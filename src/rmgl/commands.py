@@ -116,9 +116,14 @@ def dask_client(scheduler: str | None, workers: int | None) -> Iterator[Any]:
         yield client
 
 
-def plan(inputs: Sequence[Path], client: Any, n_neighbors: int) -> str:
-    """What a fit on a cluster would need."""
-    return str(planned(views_in(inputs, None, None, on_cluster=True), client, n_neighbors))
+def plan(inputs: Sequence[Path], client: Any, n_neighbors: int, *, id_column: str | None = None, align: str | None = None) -> str:
+    """What a fit on a cluster would need, and whether the cluster has it."""
+    found = planned(views_in(inputs, id_column, align, on_cluster=True), client, n_neighbors)
+    try:
+        found.check()
+    except MemoryError as error:
+        return f"{found}\ntoo little memory: {error}"
+    return f"{found}\nthis cluster has enough memory"
 
 
 def predict(

@@ -1,8 +1,10 @@
 """A fit on a cluster gives the result of a fit on one machine, whatever becomes of the workers."""
 
+import asyncio
 import os
 import signal
 import threading
+import time
 from concurrent.futures import CancelledError
 from types import SimpleNamespace
 
@@ -142,6 +144,36 @@ def test_a_model_from_stored_views(fitted, client, views, tmp_path):
     chunked = model.predict({name: da.from_array(X, chunks=(20, 4)) for name, X in new.items()})
     assert chunked.chunks == ((20, 20, 10),)
     np.testing.assert_array_equal(chunked.compute(), expected)
+
+
+def test_columns_of_new_rows_must_be_in_the_same_order(fitted, views):
+    """Chunks of Dask tables have the names of their columns."""
+    pd, dd = pytest.importorskip("pandas"), pytest.importorskip("dask.dataframe")
+    tables = {name: pd.DataFrame(X, columns=[f"c{at}" for at in range(X.shape[1])]) for name, X in views.items()}
+    model = clone(MODEL).set_params(alpha=1.0, beta=1.0).fit(tables)
+    stored = {name: dd.from_pandas(X[:50], npartitions=2) for name, X in tables.items()}
+    np.testing.assert_array_equal(model.predict(stored).compute(), model.predict({name: X[:50] for name, X in tables.items()}))
+    stored["view 1"] = stored["view 1"][[f"c{at}" for at in (1, 0, 2, 3, 4, 5, 6)]]
+    with pytest.raises(ValueError, match="column 0 of view 'view 1' is 'c1', but 'c0' in the fitted one"):
+        model.predict(stored).compute()
+
+
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
+def test_a_fit_that_is_stopped_leaves_no_tasks(inside, error):
+    cluster = Cluster(inside(1))
+    others = Cluster(cluster.client).submit("rmgl-of-another-fit", abs, -1)
+    futures = []
+
+    def work():
+        with cluster.until_stopped():
+            futures.extend(cluster.submit("rmgl-wait", time.sleep, 0.2) for _ in range(5))
+            raise error
+
+    with pytest.raises(error):
+        work()
+    cluster.client.sync(asyncio.sleep, 0)  # what was released is forgotten in the client's own thread, before this
+    assert [future.key for future in futures if future.key in cluster.client.futures] == []
+    assert others.result() == 1
 
 
 def test_fragments(inside):

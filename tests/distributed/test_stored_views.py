@@ -14,7 +14,7 @@ from rmgl.distributed.fitting import planned, prepared
 from rmgl.distributed.plan import Plan
 from rmgl.distributed.rows import DistributedRows, Tiling
 from rmgl.distributed.views import named_views, on_cluster
-from rmgl.views.views import Views
+from rmgl.views.views import EMPTY_COLUMNS, Views
 
 pytestmark = pytest.mark.usefixtures("small_blocks")
 
@@ -63,6 +63,44 @@ def test_scaled_as_on_one_machine(inside_client, views, scale):
         assert found.scales == local.choose_scales(scale)
         for own, expected in zip(found.views.matrices, local.scaled(scale).matrices, strict=True):
             np.testing.assert_allclose(own.rows(np.arange(600)), expected, rtol=1e-12, atol=1e-12)
+
+
+def test_row_labels_are_compared_and_kept_as_on_one_machine(inside_client, views):
+    pd = pytest.importorskip("pandas")
+    labels = [f"row {row}" for row in range(600)]
+    tables = {name: pd.DataFrame(X, index=labels) for name, X in views.items()}
+    with prepared(tables, inside_client, "auto", n_neighbors=12) as found:
+        assert found.views.index.tolist() == found.kept().index.tolist() == labels
+    tables["view 1"] = tables["view 1"][::-1]
+    for read in (
+        lambda: Views.of(tables),
+        lambda: planned(tables, inside_client, 12),
+        lambda: prepared(tables, inside_client, "auto", n_neighbors=12).__enter__(),
+    ):
+        with pytest.raises(ValueError, match="row 0 of view 'view 1' is labeled 'row 599' but 'row 0' in view 'view 0'"):
+            read()
+
+
+def test_tables_of_other_libraries(inside_client, views):
+    pl = pytest.importorskip("polars")
+    tables = {name: pl.DataFrame(X, schema=[f"column {at}" for at in range(X.shape[1])]) for name, X in views.items()}
+    with prepared(tables, inside_client, "auto", n_neighbors=12) as found:
+        assert found.views.columns == Views.of(tables).columns
+
+
+@pytest.mark.parametrize("share", [0.5, 0.9])
+def test_empty_rows_are_refused_where_one_machine_takes_them_as_missing(inside_client, rng, share):
+    """Not where they are nearly all rows of a view."""
+    full, part = np.abs(rng.normal(size=(2, 600, EMPTY_COLUMNS))) + 0.1
+    part[: int(600 * share)] = 0
+    given = {"full": full, "part": part}
+    taken = Views.of(given).without_empty_rows().n_empty
+    if any(taken):
+        with pytest.raises(ValueError, match="view 'part': row 0 and 299 more hold only zeros"):
+            prepared(given, inside_client, "auto", n_neighbors=12).__enter__()
+    else:
+        with prepared(given, inside_client, "auto", n_neighbors=12) as found:
+            assert found.views.n_rows == 600
 
 
 @pytest.fixture(scope="module")
@@ -285,6 +323,7 @@ def test_the_command_on_a_cluster(tmp_path, views, capsys):
         main([*command, "--workers", "1", "--plan"])
     shown = capsys.readouterr()
     assert "worker 0:" in shown.out
+    assert shown.out.endswith("this cluster has enough memory\n")
     assert "Dask's dashboard: http://" in shown.err
     assert not (tmp_path / "out").exists()
     with pytest.raises(SystemExit, match="0"):

@@ -11,7 +11,7 @@ from rmgl.edges.candidates import measured
 from rmgl.edges.space import Rows
 from rmgl.layer import Origin, solve_certified
 from rmgl.metrics import clustering_accuracy
-from rmgl.model.known import check_known, known_pairs, with_known
+from rmgl.model.known import check_known, with_known
 
 GROUP = np.repeat(np.arange(3), 20)
 
@@ -37,7 +37,7 @@ def test_costs_of_known_pairs(seed, candidates, local):
     plain = find_candidates("x", X, 0.5, candidates, local=local)
     found = with_known(plain, X, y)
     base = measured(found.edges, Rows.of(X), found.scaling)
-    places, left, right = known_pairs(found.edges, y)
+    places, left, right = found.edges.pairs_among(y >= 0)
     change = found.distances - base
     assert not np.delete(change, places).any()
     assert places.size >= sum(n * (n - 1) // 2 for n in np.bincount(y[y >= 0])), "all tied pairs are candidates"

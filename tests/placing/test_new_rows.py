@@ -131,6 +131,31 @@ def test_lists_of_neighbors_find_the_same_labels(kind, monkeypatch):
     np.testing.assert_array_equal(model.predict(new), everyone)
 
 
+def test_threads_share_batches_and_layers_share_searches(monkeypatch):
+    """The same bits with any number of threads; the consensus and the plain neighbors are in one space, which is searched once."""
+    monkeypatch.setattr("rmgl.placing.placement.ALL_ROWS", 10)
+    monkeypatch.setattr("rmgl.placing.placement.BATCH_ENTRIES", 1500)
+    monkeypatch.setattr("rmgl.placing.new_edges.MIN_LISTED", 20)
+    views, _ = planted_views()
+    new = {name: X + 0.01 for name, X in views.items()}
+    model = RMGL(3, random_state=0).fit(views)
+    assert [layer.role for layer in model.layers_][-2:] == ["consensus", "neighbors"]
+    searched, nearest_to = [], Rows.nearest_to
+
+    def searching(self, queries, length):
+        searched.append((self.X.shape[1], queries.tobytes()))
+        return nearest_to(self, queries, length)
+
+    monkeypatch.setattr(Rows, "nearest_to", searching)
+    alone = model.predict_proba(new, by_view=True)
+    n_searches = len(searched)
+    assert n_searches > len(model.layers_)  # several batches
+    assert len(set(searched)) == n_searches
+    shared = model.set_params(n_jobs=2).predict_proba(new, by_view=True)
+    assert shared.tobytes() == alone.tobytes()
+    assert len(searched) == 2 * n_searches
+
+
 @pytest.mark.parametrize("candidates", ["all", 12])
 def test_a_model_of_incomplete_views_places_rows_too(candidates):
     old, _, new, wanted = split()

@@ -168,6 +168,9 @@ class BlockStore:
     def entries_of(self, square: NDArray[np.float64]) -> BlockCosts:
         raise ValueError("all distances of a view do not belong on a cluster: fit without client=")
 
+    def pairs_among(self, chosen: NDArray[np.bool_]) -> tuple[Indices, Indices, Indices]:
+        raise ValueError("known labels are not possible on a cluster yet: fit without client=")
+
     def localized(self, distances: BlockCosts, scales: Vector, floors: Vector) -> BlockCosts:
         shared = [self.cluster.share("rmgl-scales", own) for own in (scales, floors)]
         return BlockCosts(self.cluster, self.each("rmgl-scale-costs", pair_blocks.localized, distances, *shared))

@@ -13,7 +13,9 @@ import concurrent.futures
 import logging
 import threading
 import uuid
-from collections.abc import Callable, Sequence
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from itertools import count
@@ -58,6 +60,8 @@ class Cluster:
     traffic: Traffic = field(default_factory=lambda: Traffic())
     """What the client has exchanged with the workers for the layers."""
     _tasks: Any = field(default_factory=count)
+    _futures: Any = field(default_factory=weakref.WeakSet, repr=False)
+    """The results that are still wanted."""
 
     @classmethod
     def of(cls, client: Any, progress: bool = False) -> Cluster:
@@ -99,7 +103,7 @@ class Cluster:
 
     def workers(self) -> list[tuple[int, int]]:
         """The number of threads of each worker, and its memory limit in bytes (0: no limit)."""
-        found: dict[str, tuple[int, int]] = self.client.run_on_scheduler(threads_and_limits)
+        found: dict[str, tuple[int, int]] = self.attended(lambda: self.client.run_on_scheduler(threads_and_limits))
         return [found[address] for address in sorted(found)]
 
     def check_versions(self) -> None:
@@ -107,19 +111,25 @@ class Cluster:
         own = version("rmgl")
         try:
             (found,) = self.gather([self.submit("rmgl-version", installed_version)])
-        except ModuleNotFoundError as error:
-            raise ValueError(f"a worker cannot import rmgl ({error}): install rmgl {own} on all workers") from error
+        except (ModuleNotFoundError, RuntimeError) as error:  # the latter where the scheduler cannot read the task
+            reason = " ".join(str(error).split())
+            raise ValueError(
+                f"a worker or the scheduler cannot import rmgl ({reason}): install rmgl {own} on all workers and where the scheduler runs"
+            ) from error
         if found != own:
             raise ValueError(f"the workers have rmgl {found}, but this process has {own}: install the same version everywhere")
 
     def submit(self, name: str, task: Callable[..., Any], *arguments: Any) -> Future:
         """Run a function of a module of this package on some worker. Tasks of the same name are shown together on Dask's dashboard."""
-        return self.client.submit(task, *arguments, key=f"{name}-{self._run}-{next(self._tasks)}", pure=False)
+        future = self.client.submit(task, *arguments, key=f"{name}-{self._run}-{next(self._tasks)}", pure=False)
+        self._futures.add(future)
+        return future
 
     def map(self, name: str, task: Callable[..., Any], *arguments: Sequence[Any]) -> list[Future]:
         """Run a function for every place of the arguments, which are as long as one another; they are sent together."""
         keys = [f"{name}-{self._run}-{next(self._tasks)}" for _ in arguments[0]]
         futures: list[Future] = self.client.map(task, *arguments, key=keys, pure=False)
+        self._futures.update(futures)
         return futures
 
     def share(self, name: str, array: NDArray[Any]) -> Shared:
@@ -152,6 +162,23 @@ class Cluster:
         dask: Any = distributed  # only parts of it have types
         with self.client.as_current():  # it need not be the default one
             return dask.wait(futures)
+
+    def attended(self, work: Callable[[], Any]) -> Any:
+        """The result of work that asks the cluster for something by itself. Raises `NoWorkers` as `gather` does."""
+        return self._finish(lambda _: work(), [], "", lambda: None)
+
+    @contextmanager
+    def until_stopped(self) -> Iterator[None]:
+        """Context in which an error or an interruption also makes the workers forget the tasks that they still have to run.
+
+        Whatever else refers to their results, such as a thread that waits for them, or the error itself by the functions it passed through.
+        """
+        try:
+            yield
+        except BaseException:
+            for future in list(self._futures):
+                future.release()  # cancelling tasks that depend on one another can end the scheduler
+            raise
 
     def _finish(self, work: Callable[[list[Future]], Any], futures: list[Future], name: str, check: Check) -> Any:
         waiting = Waiting(work, futures)

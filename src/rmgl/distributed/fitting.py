@@ -26,6 +26,7 @@ from rmgl.distributed.views import (
     check_numbers,
     chosen_scale,
     fitted_scaler,
+    index_of,
     named_views,
     scaled_views,
     sources_of,
@@ -87,8 +88,9 @@ def default_client() -> Any:
 
 def planned(X: Any, client: Any, n_neighbors: int, candidates: Any = "auto") -> Plan:
     """What a fit will need; nothing but the shapes of the views is read."""
-    cluster = Cluster.of(client)
-    shapes = [source.shape for source in sources_of(named_views(X), cluster, None)]
+    cluster, named = Cluster.of(client), named_views(X)
+    shapes = [source.shape for source in sources_of(named, cluster, None)]
+    index_of(X, named)
     return Plan.of(shapes, listed_length(candidates, shapes[0][0], n_neighbors), n_neighbors, cluster)
 
 
@@ -123,16 +125,18 @@ def prepared(
         plan = Plan.of([source.shape for source in sources], length, n_neighbors, cluster, tiling, timed=False)
         logger.info("%s", plan)
         plan.check()
-        views = views_from(named, sources, cluster, X.index if isinstance(X, Views) else None)
-        del sources
-        check_numbers(views)
-        check_empty_rows(views)
-        asked = views.asked_scales(scale)
-        scales = [chosen_scale(matrix) if how == "auto" else (how, "given") for how, matrix in zip(asked, views.matrices, strict=True)]
-        scalers = [fitted_scaler(name, how, matrix) for name, (how, _), matrix in zip(views.names, scales, views.matrices, strict=True)]
-        scaled = scaled_views(views, scalers)
-        del views  # Dask forgets the rows that were not scaled, but not how to read them
-        yield Prepared(scaled, scales, scalers, DistributedSpaces.on_cluster(scaled, tiling), named, cluster, length)
+        index = index_of(X, named)
+        with cluster.until_stopped():
+            views = views_from(named, sources, cluster, index)
+            del sources
+            check_numbers(views)
+            check_empty_rows(views)
+            asked = views.asked_scales(scale)
+            scales = [chosen_scale(matrix) if how == "auto" else (how, "given") for how, matrix in zip(asked, views.matrices, strict=True)]
+            scalers = [fitted_scaler(name, how, matrix) for name, (how, _), matrix in zip(views.names, scales, views.matrices, strict=True)]
+            scaled = scaled_views(views, scalers)
+            del views  # Dask forgets the rows that were not scaled, but not how to read them
+            yield Prepared(scaled, scales, scalers, DistributedSpaces.on_cluster(scaled, tiling), named, cluster, length)
         logger.info("%s", cluster.traffic)
 
 

@@ -48,11 +48,8 @@ def by_chunk(work: Callable[[Any], Any], X: Any, shape: tuple[int, ...], dtype: 
 
 
 def work_on(work: Callable[[Any], Any], parts: list[Any], columns: list[Any], names: list[str] | None, one: bool) -> Any:
-    """The work on one chunk of all views, in the form in which they were given; a table with other columns than numbers is one again."""
+    """The work on one chunk of all views, in the form in which they were given: tables have their columns again."""
     import pandas as pd
 
-    parts = [
-        pd.DataFrame(part, columns=own).infer_objects() if own is not None and part.dtype == object else part
-        for part, own in zip(parts, columns, strict=True)
-    ]
+    parts = [part if own is None else pd.DataFrame(part, columns=own).infer_objects() for part, own in zip(parts, columns, strict=True)]
     return work(parts[0] if one else parts if names is None else dict(zip(names, parts, strict=True)))

@@ -12,9 +12,10 @@ import numpy as np
 from rmgl.distributed.cluster import Cluster
 from rmgl.distributed.matrix import RemoteMatrix, Summary, as_rows
 from rmgl.distributed.sources import Source, is_stored, is_zarr, missing_message, source_of, with_groups
-from rmgl.views.check_view import check_spread, is_collection_of_views
+from rmgl.views.check_view import check_same_labels, check_spread, is_collection_of_views, row_labels
+from rmgl.views.columns import as_table
 from rmgl.views.scaling import Scaler, bounded, choose_scale_by, deviations_to_spans, fit_scaler, skewness_from
-from rmgl.views.views import EMPTY_COLUMNS, Views
+from rmgl.views.views import EMPTY_COLUMNS, LEAST_PRESENT, Views
 
 
 def named_views(data: Any) -> list[tuple[str, Any]]:
@@ -30,15 +31,24 @@ def named_views(data: Any) -> list[tuple[str, Any]]:
     if is_zarr(data):
         return with_groups([("view_0", data)])
     if isinstance(data, Mapping):
-        return with_groups([(str(name), as_path(X)) for name, X in data.items()])
+        return with_groups([(str(name), as_path_or_table(X)) for name, X in data.items()])
     if is_collection_of_views(data) or has_stored_item(data):
-        return with_groups([(f"view_{m}", as_path(X)) for m, X in enumerate(data)])
-    return with_groups([("view_0", as_path(data))])
+        return with_groups([(f"view_{m}", as_path_or_table(X)) for m, X in enumerate(data)])
+    return with_groups([("view_0", as_path_or_table(data))])
 
 
-def as_path(X: Any) -> Any:
-    """The path that a text names; anything else as it is."""
-    return Path(X) if isinstance(X, str) else X
+def as_path_or_table(X: Any) -> Any:
+    """The path that a text names, and a table in memory as one of pandas; anything else as it is."""
+    return Path(X) if isinstance(X, str) else X if is_stored(X) else as_table(X)
+
+
+def index_of(data: Any, named: list[tuple[str, Any]]) -> Any:
+    """The labels of the rows of tables in memory, after a check that they are the same; those of stored tables are not read."""
+    if isinstance(data, Views):
+        return data.index
+    tables = [(name, X) for name, X in named if not is_stored(X)]
+    check_same_labels(tables)
+    return row_labels(tables)
 
 
 def has_stored_item(data: Any) -> bool:
@@ -60,8 +70,12 @@ def sources_of(named: list[tuple[str, Any]], cluster: Cluster, folder: Path | No
     names = tuple(name for name, _ in named)
     if len(set(names)) < len(names):
         raise ValueError(f"view names must differ, but they are {list(names)}: rename the repeated ones")
-    with cluster.client.as_current():  # it need not be the default one
-        sources = [source_of(name, X, folder, chunk_rows) for name, X in named]
+
+    def found() -> list[Source]:
+        with cluster.client.as_current():  # it need not be the default one
+            return [source_of(name, X, folder, chunk_rows) for name, X in named]
+
+    sources: list[Source] = cluster.attended(found)
     for name, source in zip(names, sources, strict=True):
         if source.shape[0] != sources[0].shape[0]:
             raise ValueError(
@@ -102,7 +116,8 @@ def check_empty_rows(views: Views) -> None:
     somewhere = np.any(nonzero, axis=0)
     for name, matrix, filled in zip(views.names, views.matrices, nonzero, strict=True):
         empty = np.flatnonzero(somewhere & ~filled)
-        if matrix.shape[1] >= EMPTY_COLUMNS and empty.size > 1:
+        n_left = matrix.shape[0] - empty.size
+        if matrix.shape[1] >= EMPTY_COLUMNS and empty.size > 1 and n_left >= max(2, LEAST_PRESENT * matrix.shape[0]):
             raise ValueError(
                 f"view {name!r}: row {empty[0]} and {empty.size - 1} more hold only zeros, so these entities are taken as missing from the "
                 "view, which a fit on a cluster does not allow yet: drop such rows, or fit without client="

@@ -14,6 +14,7 @@ from scipy.spatial.distance import squareform
 from rmgl.edges.cost_vectors import CostVectors, multiplier
 from rmgl.edges.index_types import loop_indices
 from rmgl.edges.interface import ActivePairs, Evaluation, Vector
+from rmgl.edges.sparse_rows import listed_distances
 from rmgl.running.memory import require_memory
 from rmgl.running.threads import Check, InParts, one_part
 
@@ -78,18 +79,21 @@ class AllPairs(CostVectors):
 
     def _repair_sparse(self, X: sparse.csr_array, norms: Vector, distances: Vector, first: int, stop: int) -> None:
         """Recompute the distances of near-duplicates among the pairs of rows first..stop-1, from the difference of their rows."""
-        chunk = max(1, BLOCK_ENTRIES // max(1, X.shape[1]))
         for i in range(first, stop):
             row = distances[self._row_start(i) : self._row_start(i + 1)]
             close = np.flatnonzero(row < CANCELLATION * (norms[i] + norms[i + 1 :]))
-            for at in range(0, close.size, chunk):
-                others = close[at : at + chunk]
-                difference = X[others + i + 1] - X[[i] * others.size]
-                row[others] = np.asarray((difference * difference).sum(axis=1)).ravel()
+            if close.size:
+                row[close] = listed_distances(X, close + i + 1, np.full(close.size, i))
 
     def entries_of(self, square: NDArray[np.float64]) -> Vector:
         entries: Vector = squareform(square, checks=False)
         return entries
+
+    def pairs_among(self, chosen: NDArray[np.bool_]) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
+        nodes = np.flatnonzero(chosen)
+        first, second = np.triu_indices(nodes.size, 1)
+        left, right = nodes[first], nodes[second]
+        return left * (2 * self.n_nodes - left - 1) // 2 + right - left - 1, left, right
 
     def localized(self, distances: Vector, scales: Vector, floors: Vector) -> Vector:
         from rmgl import kernels

@@ -75,6 +75,9 @@ class Edges(Protocol):
     def entries_of(self, square: NDArray[np.float64]) -> Costs:
         """The entries of a symmetric matrix for every candidate pair."""
 
+    def pairs_among(self, chosen: NDArray[np.bool_]) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
+        """The places in a vector of costs of all candidate pairs of chosen nodes, and their two nodes."""
+
     def localized(self, distances: Costs, scales: Vector, floors: Vector) -> Costs:
         """max(z_ij / (s_i s_j), min(f_i, f_j)) for every candidate pair."""
 

@@ -11,6 +11,7 @@ from scipy import sparse
 from rmgl.edges.cost_vectors import CostVectors, multiplier
 from rmgl.edges.index_types import loop_indices
 from rmgl.edges.interface import ActivePairs, Evaluation, Vector
+from rmgl.edges.sparse_rows import listed_distances
 from rmgl.running.threads import Check, InParts, one_part
 
 Integers = NDArray[np.integer[Any]]
@@ -44,17 +45,11 @@ class PairList(CostVectors):
         self.max_degree = int(np.diff(self.indptr).max(initial=0))
 
     def measure(self, X: Any, check: Check = lambda: None) -> Vector:
-        out = np.empty(self.indices.size)
         if sparse.issparse(X):
-            rows = np.repeat(np.arange(self.n_nodes), np.diff(self.indptr))
-            chunk = max(1, BLOCK_ENTRIES * self.n_nodes // max(1, X.nnz))
-            for at in range(0, out.size, chunk):
-                check()
-                difference = X[rows[at : at + chunk]] - X[self.indices[at : at + chunk]]
-                out[at : at + chunk] = np.asarray((difference * difference).sum(axis=1)).ravel()
-            return out
+            return listed_distances(X, np.repeat(np.arange(self.n_nodes), np.diff(self.indptr)), self.indices, check)
         from rmgl import kernels
 
+        out = np.empty(self.indices.size)
         dense = np.ascontiguousarray(X)
         chunk = max(1, BLOCK_ENTRIES * self.n_nodes // max(1, out.size * X.shape[1]))
 
@@ -69,6 +64,11 @@ class PairList(CostVectors):
     def entries_of(self, square: NDArray[np.float64]) -> Vector:
         entries: Vector = square[np.repeat(np.arange(self.n_nodes), np.diff(self.indptr)), self.indices]
         return entries
+
+    def pairs_among(self, chosen: NDArray[np.bool_]) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
+        owner = np.repeat(np.arange(self.n_nodes), np.diff(self.indptr))
+        places = np.flatnonzero(chosen[owner] & chosen[self.indices])
+        return places, owner[places], self.indices[places].astype(np.intp)
 
     def localized(self, distances: Vector, scales: Vector, floors: Vector) -> Vector:
         out = np.empty_like(distances)

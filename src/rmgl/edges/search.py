@@ -18,6 +18,7 @@ from scipy import sparse
 from rmgl.edges.axes import LEADING_ERROR, leading_columns
 from rmgl.edges.heaps import TILE, Ends, Heaps, Indices
 from rmgl.edges.interface import Costs, Edges, Vector
+from rmgl.edges.sparse_rows import listed_distances
 from rmgl.edges.tiles import Order, Tiles, rounding, squared_lengths
 from rmgl.running.threads import Check
 
@@ -65,7 +66,7 @@ class Rows:
 
     def distances_to(self, nodes: NDArray[np.intp], neighbors: Indices) -> NDArray[np.float64]:
         if sparse.issparse(self.X):
-            return np.column_stack([squared_lengths(self.X[column] - self.X[nodes]) for column in neighbors.T])
+            return listed_distances(self.X, np.repeat(nodes, neighbors.shape[1]), neighbors.ravel()).reshape(neighbors.shape)
         return distances_between(self.X if len(nodes) == self.n_rows else self.X[nodes], self.X, neighbors)
 
     def within(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Sequence
-from copy import deepcopy
+from copy import copy, deepcopy
 from dataclasses import replace
 from functools import cached_property, partial
 from itertools import count
@@ -421,7 +421,7 @@ class RMGL(ViewsClusterer):
         observed : as for `fit`
         """
         if is_lazy(X) and observed is None:
-            return self._by_chunk(self.predict, X, (), np.intp)
+            return self._by_chunk(RMGL.predict, X, (), np.intp)
         return self.predict_proba(X, observed=observed).argmax(axis=1)
 
     def predict_proba(self, X: Any, *, observed: Any = None, by_view: bool = False) -> Any:
@@ -435,21 +435,23 @@ class RMGL(ViewsClusterer):
         """
         if is_lazy(X) and observed is None:
             shape = (len(self.layers_), self.n_clusters_) if by_view else (self.n_clusters_,)
-            return self._by_chunk(partial(self.predict_proba, by_view=by_view), X, shape, np.float64)
+            return self._by_chunk(partial(RMGL.predict_proba, by_view=by_view), X, shape, np.float64)
         votes = self._place(X, observed).votes
         return votes if by_view else votes.sum(axis=1)
 
     def transform(self, X: Any, *, observed: Any = None) -> Any:
         """Embed new rows, (n, K), by the eigenvector equation with all fitted rows fixed."""
         if is_lazy(X) and observed is None:
-            return self._by_chunk(self.transform, X, (self.n_clusters_,), np.float64)
+            return self._by_chunk(RMGL.transform, X, (self.n_clusters_,), np.float64)
         return self._place(X, observed).embedding
 
-    def _by_chunk(self, work: Callable[[Any], Any], X: Any, shape: tuple[int, ...], dtype: Any) -> Any:
-        """A Dask array of what a method returns for every chunk of rows."""
+    def _by_chunk(self, method: Callable[[RMGL, Any], Any], X: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+        """A Dask array of what a method returns for every chunk of rows, each in one thread."""
         check_is_fitted(self)
         assert self._views is not None  # read once here, and not by every worker
-        return by_chunk(work, X, shape, dtype)
+        alone = copy(self)
+        alone.n_jobs = 1
+        return by_chunk(partial(method, alone), X, shape, dtype)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -465,8 +467,8 @@ class RMGL(ViewsClusterer):
             validate_data(self, X, reset=False, skip_check_array=True)
         new = new_views(self._views, X, self.views, align=self.align, observed=observed, scalers=self._scalers)
         self._check_cells(new)
-        with single_threaded("blas"):
-            return self._placement().place(scaled_like(self._scalers, check_placeable(new)))
+        with team_of(number_of_workers(self.n_jobs)) as team:
+            return self._placement().place(scaled_like(self._scalers, check_placeable(new)), team)
 
     def _placement(self) -> Placement:
         return Placement(self._views, self.layers_, self.beta_, self.embedding_, self.eigenvalues_, self.guide_, self.labels_)

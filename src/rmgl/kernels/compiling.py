@@ -1,6 +1,9 @@
 """How loops are compiled, the types of their arguments, and the functions that they share."""
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import wraps
+from threading import current_thread, main_thread
 from typing import Any, TypeVar
 
 import numba
@@ -36,9 +39,29 @@ def compiled_for_lists(loop: Function) -> Function:
 
 def kept(loop: Function, options: dict[str, Any]) -> Function:
     """Compile a loop and keep its machine code on disk."""
-    dispatcher: Function = njit(**options)(loop)
+    dispatcher: Any = njit(**options)(loop)
     keep_on_disk(dispatcher)
-    return dispatcher
+    if hasattr(dispatcher, "compile"):  # NUMBA_DISABLE_JIT: there is nothing to compile
+        dispatcher.compile = uninterrupted(dispatcher.compile)
+    kept_loop: Function = dispatcher
+    return kept_loop
+
+
+def uninterrupted(work: Function) -> Function:
+    """Do work in a thread of its own, so that Ctrl-C, which reaches the main thread only, does not cut it short.
+
+    A compiler that is interrupted may lose the interruption, or free the same memory twice when Python ends.
+    """
+
+    @wraps(work)
+    def apart(*arguments: Any) -> Any:
+        if current_thread() is not main_thread():
+            return work(*arguments)
+        with ThreadPoolExecutor(1) as thread:  # leaving it waits for the work, also after an interruption
+            return thread.submit(work, *arguments).result()
+
+    done_apart: Any = apart
+    return done_apart  # type: ignore[no-any-return]
 
 
 def inside(function: Function) -> Function:

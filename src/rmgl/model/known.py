@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from rmgl.edges import AllPairs, Candidates, Edges, PairList, Vector
+from rmgl.edges import Candidates, Edges, Vector
 from rmgl.edges.candidates import measured
 from rmgl.edges.local_scaling import LocalScaling
 from rmgl.edges.neighborhoods import require_list_memory
@@ -73,7 +73,7 @@ def with_known(candidates: Candidates, space: Any, known: Labels | None, check: 
     typical = 1.0 if scaling is not None else float(np.median(LocalScaling.of(space).scales) ** 2)
 
     def added(edges: Edges, check: Check) -> Vector:
-        places, left, right = known_pairs(edges, known)
+        places, left, right = edges.pairs_among(known >= 0)
         own = measured(edges, space, scaling, check)
         least = np.zeros(places.size) if scaling is None else np.minimum(scaling.floors[left], scaling.floors[right])
         costs = np.zeros(own.size)
@@ -93,16 +93,3 @@ def tied_pairs(known: Labels) -> sparse.csr_array:
     left, right = np.concatenate(rows), np.concatenate(columns)
     off = left != right
     return sparse.csr_array((np.ones(int(off.sum()), dtype=bool), (left[off], right[off])), shape=(known.size, known.size))
-
-
-def known_pairs(edges: Edges, known: Labels) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
-    """The places in a vector of costs of all pairs whose labels are both known, and their two nodes."""
-    if isinstance(edges, AllPairs):
-        nodes = np.flatnonzero(known >= 0)
-        first, second = np.triu_indices(nodes.size, 1)
-        left, right = nodes[first], nodes[second]
-        return left * (2 * edges.n_nodes - left - 1) // 2 + right - left - 1, left, right
-    assert isinstance(edges, PairList)
-    owner = np.repeat(np.arange(edges.n_nodes), np.diff(edges.indptr))
-    places = np.flatnonzero((known[owner] >= 0) & (known[edges.indices] >= 0))
-    return places, owner[places], edges.indices[places].astype(np.intp)

@@ -63,11 +63,13 @@ class Batch:
         costs, distances = (np.take_along_axis(values, nearest, axis=1) for values in (costs, distances))
         return NewEdges(self, rows, nearest, costs, distances == 0, cut)
 
-    def edges_to_nearest(self, rows: NDArray[np.intp], fitted: Rows, X: Matrix, new_X: Matrix, factor: float) -> Iterator[NewEdges]:
+    def edges_to_nearest(
+        self, rows: NDArray[np.intp], fitted: Rows, X: Matrix, new_X: Matrix, factor: float, lists: NearestLists
+    ) -> Iterator[NewEdges]:
         """List the nearest nodes, and four times more for rows where over half of them get weight. `fitted` is the space of X."""
         length = min(n_listed(self.layer), X.shape[0])
         while True:
-            neighbors, distances = near(fitted, X, new_X, length)
+            neighbors, distances = lists.near(rows, fitted, X, new_X, length)
             costs = self.costs(neighbors, factor * distances)
             edges = NewEdges(self, rows, neighbors, costs, distances == 0, np.full(rows.size, np.inf))
             mostly_active = edges.mostly_active() if length < X.shape[0] else np.zeros(rows.size, dtype=bool)
@@ -213,11 +215,31 @@ def near(fitted: Rows, X: Matrix, new_X: Matrix, length: int) -> tuple[NDArray[n
     `fitted` is the space of X. A few more rows are listed, because the search may be in single precision.
     """
     found = fitted.nearest_to(new_X, min(length + SPARE, X.shape[0]))
-    distances = distances_to(X, new_X, found)
-    if length < distances.shape[1]:
-        nearest = np.argpartition(distances, length - 1, axis=1)[:, :length]
-        found, distances = np.take_along_axis(found, nearest, axis=1), np.take_along_axis(distances, nearest, axis=1)
-    return found, distances
+    return shortened(found, distances_to(X, new_X, found), length)
+
+
+def shortened(found: NDArray[np.intp], distances: NDArray[np.float64], length: int) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    """Return the `length` nearest of the listed rows, and their squared distances."""
+    if length == distances.shape[1]:
+        return found, distances
+    nearest = np.argpartition(distances, length - 1, axis=1)[:, :length]
+    return np.take_along_axis(found, nearest, axis=1), np.take_along_axis(distances, nearest, axis=1)
+
+
+class NearestLists:
+    """The nearest fitted rows of a batch of new ones, which layers of the same space share."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[int, bytes], tuple[NDArray[np.intp], NDArray[np.float64]]] = {}
+
+    def near(
+        self, rows: NDArray[np.intp], fitted: Rows, X: Matrix, new_X: Matrix, length: int
+    ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+        """Return what `near` does, for some rows of the batch, from a list that is long enough if there is one already."""
+        key = (id(X), rows.tobytes())
+        if key not in self._found or self._found[key][0].shape[1] < length:
+            self._found[key] = near(fitted, X, new_X, length)
+        return shortened(*self._found[key], length)
 
 
 def distances_to(X: Matrix, new_X: Matrix, listed: NDArray[np.intp]) -> NDArray[np.float64]:

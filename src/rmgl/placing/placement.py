@@ -38,7 +38,8 @@ from rmgl.edges.space import gapped_space
 from rmgl.embedding.eigenvectors import unit_rows
 from rmgl.layer import Layer
 from rmgl.placing.network_edges import FittedNetwork, NetworkEdges
-from rmgl.placing.new_edges import Batch, NewEdges, dense_distances, distances_to, n_listed, near
+from rmgl.placing.new_edges import Batch, NearestLists, NewEdges, dense_distances, distances_to, n_listed, near
+from rmgl.running.threads import Check, Team
 from rmgl.views.matrix import Matrix, side_by_side
 from rmgl.views.views import Views
 
@@ -85,18 +86,26 @@ class Placement:
         n, k = self.embedding.shape
         return sparse.csr_array((np.ones(n), (np.arange(n), self.labels)), shape=(n, k))
 
-    def place(self, new: Views) -> Placed:
-        """Compute the votes and the embedding of new rows, which are already scaled like the fitted ones."""
+    def place(self, new: Views, team: Team | None = None) -> Placed:
+        """Compute the votes and the embedding of new rows, which are already scaled like the fitted ones; a team shares the batches."""
         n_clusters = self.embedding.shape[1]
         if new.n_rows == 0:
             return Placed(np.empty((0, len(self.layers), n_clusters)), np.empty((0, n_clusters)))
         step = max(1, BATCH_ENTRIES // max(max(self._width(layer), n_listed(layer) * n_clusters) for layer in self.layers))
-        parts = [self._place_batch(new, np.arange(at, min(at + step, new.n_rows))) for at in range(0, new.n_rows, step)]
+        batches = [np.arange(at, min(at + step, new.n_rows)) for at in range(0, new.n_rows, step)]
+        parts = [self._place_batch(new, batches[0])]  # which arranges the fitted rows for the others, too
+
+        def place_batch(rows: NDArray[np.intp], check: Check) -> Placed:
+            check()
+            return self._place_batch(new, rows)
+
+        parts += [self._place_batch(new, rows) for rows in batches[1:]] if team is None else team(place_batch, batches[1:])
         return Placed(np.concatenate([part.votes for part in parts]), np.concatenate([part.embedding for part in parts]))
 
     def _place_batch(self, new: Views, rows: NDArray[np.intp], all_nodes: bool = False) -> Placed:
         """Place some of the new rows; those with edges beyond the listed nodes are placed again with `all_nodes`."""
-        edge_sets = [edges for place in range(len(self.layers)) for edges in self._possible_edges(place, new, rows, all_nodes)]
+        lists = NearestLists()
+        edge_sets = [edges for place in range(len(self.layers)) for edges in self._possible_edges(place, new, rows, all_nodes, lists)]
         edge_sets = [self._with_consensus_costs(edges, new, rows) for edges in edge_sets]
         q, g = None, None
         for _ in range(N_ROUNDS):
@@ -220,7 +229,9 @@ class Placement:
             batch = Batch(place, layer, float(self.beta[place]), rows.size, self.embedding.shape[0], False)
             yield NetworkEdges(batch, chosen, new.matrices[view][rows[chosen]], fitted)
 
-    def _possible_edges(self, place: int, new: Views, rows: NDArray[np.intp], all_nodes: bool) -> Iterator[NewEdges | NetworkEdges]:
+    def _possible_edges(
+        self, place: int, new: Views, rows: NDArray[np.intp], all_nodes: bool, lists: NearestLists
+    ) -> Iterator[NewEdges | NetworkEdges]:
         """Yield the possible edges from new rows to one layer, for each set of views that new rows have."""
         layer = self.layers[place]
         if layer.role == "view" and layer.views[0] in self.views.networks:
@@ -245,7 +256,7 @@ class Placement:
             if self._width(layer) == X.shape[0]:
                 yield batch.edges_to_all(chosen, factor * dense_distances(new_X, X))
             else:
-                yield from batch.edges_to_nearest(chosen, fitted, X, new_X, factor)
+                yield from batch.edges_to_nearest(chosen, fitted, X, new_X, factor, lists)
 
     def _with_consensus_costs(self, edges: NewEdges | NetworkEdges, new: Views, rows: NDArray[np.intp]) -> NewEdges | NetworkEdges:
         """Add the share of the costs of the consensus that the layer was learned with."""

@@ -169,6 +169,11 @@ def check_same_rows(named: list[tuple[str, Any]], matrices: tuple[Matrix, ...]) 
                 f"view {name!r} has {X.shape[0]} rows but view {first_name!r} has {first.shape[0]}: every view needs the same entities in "
                 f"the same order; {SAME_NODES if square else SAME_ROWS}"
             )
+    check_same_labels(named)
+
+
+def check_same_labels(named: list[tuple[str, Any]]) -> None:
+    """Check that tables of as many rows that have row labels have the same labels in the same order."""
     labeled = [(name, X.index) for name, X in named if has_row_labels(X)]
     for name, index in labeled[1:]:
         reference_name, reference = labeled[0]
