@@ -95,11 +95,18 @@ class Rows:
             found[imprecise] = self._in_tiles(precise=True).nearest_to(queries[imprecise], length)[0]
         return found
 
+    def arrange(self) -> None:
+        """Arrange dense rows for the queries to come, which several threads may then ask at once."""
+        if not sparse.issparse(self.X):
+            self._in_tiles(precise=not self._fits_single)
+
     def _in_tiles(self, precise: bool) -> Tiles:
         """The rows in tiles for queries of other rows, with all columns; kept for the next queries."""
         dtype = np.float64 if precise else np.float32
         if dtype not in self._kept:
-            self._kept[dtype] = Tiles(self.X, self._norms, dtype, self._order)
+            tiles = Tiles(self.X, self._norms, dtype, self._order)
+            tiles.arrange()
+            self._kept[dtype] = tiles
         return self._kept[dtype]
 
     @cached_property

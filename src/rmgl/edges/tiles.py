@@ -12,7 +12,6 @@ they do not rule out are measured with all columns.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -158,7 +157,7 @@ class Tiles:
     def nearest_to(self, queries: Floats, length: int) -> tuple[Indices, Vector, Vector]:
         """For each of other rows what `nearest` returns for a node: groups of near queries visit every tile, the nearest tile first.
 
-        Several threads may call it at once.
+        The rows must be arranged for queries; then several threads may call it at once.
         """
         heaps, order = Heaps(np.full(len(queries), -1), length, self.rows), tile_order(queries)
         buffer = np.empty(TILE * TILE, dtype=self.dtype)
@@ -170,21 +169,20 @@ class Tiles:
             for index in np.argsort(distances, kind="stable").tolist():
                 if distances[index] > heaps.farthest(group):
                     break
-                right = self._for_queries[self.tile(index)]
+                right = self.for_queries[self.tile(index)]
                 products = buffer[: len(left) * len(right)].reshape(len(left), len(right))
                 heaps.offer(np.matmul(left, right.T, out=products), first, int(self.starts[index]), False)
         found, last = np.empty((len(queries), length), dtype=np.int64), np.empty(len(queries))
         found[order], last[order] = self.order[heaps.found], -2.0 * heaps.scores[:, 0]
         return found, distance_bound(last, squared_lengths(queries), self.loss), last
 
-    @cached_property
-    def _for_queries(self) -> Products:
-        """The rows with what a product with (x, -|x|^2 / 2, 1) needs to be -|x - y|^2 / 2, for a query x."""
+    def arrange(self) -> None:
+        """Add to every row y what its product with (x, -|x|^2 / 2, 1) needs to be -|x - y|^2 / 2, for queries x."""
         n, width = self.X.shape
         require_memory(n * (width + 2) * self.dtype.itemsize, f"the search for neighbors among {n:,} rows of {width:,} columns")
-        right: Products = np.empty((n, width + 2), dtype=self.dtype)
-        right[:, :width], right[:, width], right[:, width + 1] = self.X[self.order], 1.0, -self.norms / 2
-        return right
+        self.for_queries = np.empty((n, width + 2), dtype=self.dtype)
+        self.for_queries[:, :width] = self.X[self.order]
+        self.for_queries[:, width:] = np.column_stack([np.ones(n), -self.norms / 2])
 
     def within(self, nodes: NDArray[np.intp], radii: Vector, scales: Vector, check: Check) -> tuple[Ends, Ends]:
         """All pairs of a node and another row with squared distance below s_i s_j (radii_i + radii_j); rounding may add a few pairs."""

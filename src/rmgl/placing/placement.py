@@ -19,8 +19,9 @@ q and g. A new row that equals a fitted row in all views that it has gets the em
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -47,8 +48,8 @@ ALL_ROWS = 5000
 """New rows are compared with all fitted rows up to this number, and with the nearest ones beyond it."""
 N_ROUNDS = 2
 """Number of times that weights and embedding are computed in turn."""
-BATCH_ENTRIES = 1 << 22
-"""Largest number of distances in memory at a time."""
+BATCH_ENTRIES = 1 << 21
+"""Largest number of distances that a thread has in memory at a time."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,7 @@ class Placement:
     eigenvalues: Vector
     guide: NDArray[np.float64] | None
     labels: NDArray[np.intp]
+    _arranging: Any = field(default_factory=threading.Lock, repr=False, compare=False)
 
     @cached_property
     def in_all(self) -> NDArray[np.intp]:
@@ -93,13 +95,12 @@ class Placement:
             return Placed(np.empty((0, len(self.layers), n_clusters)), np.empty((0, n_clusters)))
         step = max(1, BATCH_ENTRIES // max(max(self._width(layer), n_listed(layer) * n_clusters) for layer in self.layers))
         batches = [np.arange(at, min(at + step, new.n_rows)) for at in range(0, new.n_rows, step)]
-        parts = [self._place_batch(new, batches[0])]  # which arranges the fitted rows for the others, too
 
         def place_batch(rows: NDArray[np.intp], check: Check) -> Placed:
             check()
             return self._place_batch(new, rows)
 
-        parts += [self._place_batch(new, rows) for rows in batches[1:]] if team is None else team(place_batch, batches[1:])
+        parts = [self._place_batch(new, rows) for rows in batches] if team is None else team(place_batch, batches)
         return Placed(np.concatenate([part.votes for part in parts]), np.concatenate([part.embedding for part in parts]))
 
     def _place_batch(self, new: Views, rows: NDArray[np.intp], all_nodes: bool = False) -> Placed:
@@ -160,9 +161,10 @@ class Placement:
     ) -> tuple[Matrix, Rows]:
         """Return fitted rows of some views side by side, and their space, which is kept for the next batch and for other layers."""
         key = (tuple(views), None if nodes is None else nodes.tobytes(), network_share)
-        if key not in self._spaces:
-            X = _side_by_side(self.views if network_share == 0 else self._smoothed(network_share), views, nodes)
-            self._spaces[key] = (X, Rows.of(X))
+        with self._arranging:  # once, whichever thread comes first
+            if key not in self._spaces:
+                X = _side_by_side(self.views if network_share == 0 else self._smoothed(network_share), views, nodes)
+                self._spaces[key] = (X, Rows.of(X))
         return self._spaces[key]
 
     @cached_property
@@ -256,6 +258,8 @@ class Placement:
             if self._width(layer) == X.shape[0]:
                 yield batch.edges_to_all(chosen, factor * dense_distances(new_X, X))
             else:
+                with self._arranging:
+                    fitted.arrange()
                 yield from batch.edges_to_nearest(chosen, fitted, X, new_X, factor, lists)
 
     def _with_consensus_costs(self, edges: NewEdges | NetworkEdges, new: Views, rows: NDArray[np.intp]) -> NewEdges | NetworkEdges:
