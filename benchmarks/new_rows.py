@@ -15,9 +15,8 @@ def section(rows: list[Row], output: Path, rates: Rates) -> Iterable[str]:
     yield "## New rows"
     yield (
         "New rows of the mixture, labeled by `predict` of models that have just been fitted: at the defaults, and with alpha and beta "
-        "given, which takes less time to fit and has no consensus to search. *Again* is the median of further calls, which find the "
-        "fitted rows arranged already. The *limit* is the time of the products of all new rows with all fitted ones in every searched "
-        "space, at the rate of GEMM in single precision."
+        "given, which takes less time to fit and has no consensus to search. *Again* is the median of further calls. The *limit* is the "
+        "time of the products of all new rows with all fitted ones in every searched space, at the rate of GEMM in single precision."
     )
     head = ["model", "fitted", "new", "threads", "seconds", "again", "limit, s", "reached", "fit, s", "NMI", "NMI of the fit", "commit"]
     yield table(head, [line(row, rates) for row in many])

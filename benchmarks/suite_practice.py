@@ -24,7 +24,7 @@ MANY = {"many new rows, given parameters": True, "many new rows": False}
 """Whether alpha and beta are given."""
 WARM_UP = 2500
 AGAIN = 3
-"""Further calls with the same rows, which find the fitted rows arranged already."""
+"""Further calls with the same rows."""
 
 
 def run(results: Results, settings: Settings, quick: bool = False, only: tuple[str, ...] = (), datasets: tuple[str, ...] = ()) -> None:

@@ -1,9 +1,9 @@
 """A million nodes, with every layer certified to be exact
 =======================================================
 
-This example shows how long each stage of such a fit takes, and how to check the certificate of a layer. According to docs/performance.md
-it takes about half an hour on two cores and 11 GiB of memory; ``--quick`` uses 3000 rows. With a number for beta, RMGL skips the automatic
-choice (a consensus layer, weights of the views, guidance), which would take several times as long.
+This example shows how long each stage of such a fit takes, and how to check the certificate of a layer; ``--quick`` uses 3000 rows. With a
+number for beta, RMGL skips the automatic choice (a consensus layer, weights of the views, guidance), which takes about twice as long:
+49 minutes and 14 GiB on two cores, as docs/performance.md says.
 """
 
 import argparse
@@ -33,7 +33,7 @@ for name, width in (("left", 16), ("right", 32)):
 
 print(f"{n_rows:,} rows in two views, 20 classes.", flush=True)
 if not args.quick:
-    print("This takes about half an hour on two cores, and 11 GiB of memory.")
+    print("At the defaults this would take 49 minutes on two cores, and 14 GiB of memory; with beta given it takes less.")
     print("Most of the time is spent in the search for neighbors, before the progress bar of the rounds appears.", flush=True)
 began = perf_counter()
 model = RMGL(n_clusters=20, beta=n_rows / 1000, n_neighbors=20, scale="none", n_jobs=-1, random_state=0, verbose=1).fit(views)

@@ -311,6 +311,16 @@ def test_the_plan_and_a_cluster_that_is_too_small(inside_client, monkeypatch, ca
         wide.check()
 
 
+def test_a_long_fit_logs_how_long_the_search_takes(inside_client, views, monkeypatch, caplog):
+    caplog.set_level("INFO", logger="rmgl")
+    with prepared(views, inside_client, "auto", n_neighbors=12):
+        assert "worker 0:" in caplog.text
+        assert "minutes" not in caplog.text
+    monkeypatch.setattr("rmgl.distributed.fitting.LONG", 600)
+    with prepared(views, inside_client, "auto", n_neighbors=12):
+        assert "search: about" in caplog.text
+
+
 def test_the_command_on_a_cluster(tmp_path, views, capsys):
     for name, X in views.items():
         np.save(tmp_path / f"{name}.npy", X)

@@ -38,6 +38,8 @@ from rmgl.views.scaling import Scaler
 from rmgl.views.views import Views
 
 logger = logging.getLogger(__name__)
+LONG = 100_000
+"""Rows from which the plan that a fit logs says how many minutes the search takes, from a trial of less than a second."""
 
 
 @dataclass(frozen=True)
@@ -122,7 +124,8 @@ def prepared(
         shared = Path(folder) if all_here(cluster) else None
         sources = sources_of(named, cluster, shared, chunk_rows)
         length = first_lists(candidates, sources[0].shape[0], n_neighbors)
-        plan = Plan.of([source.shape for source in sources], length, n_neighbors, cluster, tiling, timed=False)
+        shapes = [source.shape for source in sources]
+        plan = Plan.of(shapes, length, n_neighbors, cluster, tiling, timed=shapes[0][0] >= LONG)
         logger.info("%s", plan)
         plan.check()
         index = index_of(X, named)
