@@ -74,7 +74,8 @@ def scale(rows: list[Row], path: Path) -> None:
             points = stage_points(chosen, stage)
             slope = slope_text(chosen, stage)
             lines[f"{stage}, N^{slope}" if slope else stage] = (points, "#000000" if stage == "all" else COLORS[(k - 1) % 6], "-")
-        took = f"{chosen[-1]['n']:,} rows in {chosen[-1]['seconds'] / 60:.0f} minutes"
+        seconds = chosen[-1]["seconds"]
+        took = f"{chosen[-1]['n']:,} rows in " + (f"{seconds:.0f} seconds" if seconds < 120 else f"{seconds / 60:.0f} minutes")
         ends.append(draw_lines(ax, lines, f"{SCALED.get(name, name)}: {took}"))
     for ax, found in zip(panels, ends, strict=False):
         place_labels(ax, found)
