@@ -142,6 +142,7 @@ def test_robustness_changes_the_data_and_counts_clusters(tmp_path):
     found = list(rows(tmp_path / "quick", "robustness").values())
     assert {row["change"] for row in found} == {"plain", "noise view", "far rows", "repeated rows", "empty rows", "number"}
     assert all(row["status"] == "ok" for row in found)
+    bench("quality", "--quick", "--output", tmp_path, "--only", "rmgl_defaults")  # whose page it is
     bench("report", "--results", tmp_path / "quick", "--output", tmp_path)
     page = (tmp_path / "quality.md").read_text()
     assert "## Robustness" in page
