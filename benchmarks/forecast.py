@@ -131,9 +131,8 @@ def forecast(speeds: list[float], fit: Row) -> Iterable[str]:
 
 def sorting_tasks(n_rows: int) -> int:
     """Tasks that pick the rows of every block from every chunk, and measure candidate pairs once, in all three spaces."""
-    spaces = (*WIDTHS, sum(WIDTHS))
-    n_blocks = Plan(n_rows, WIDTHS, 1, N_NEIGHBORS, Tiling.of(n_rows), (1,), (0,)).n_blocks
-    return sum(3 * n_blocks * -(-n_rows // rows_of_chunk((n_rows, width), None)) for width in spaces)
+    plan = Plan(n_rows, WIDTHS, 1, N_NEIGHBORS, Tiling.of(n_rows), (1,), (0,))
+    return sum(3 * plan.n_blocks * -(-n_rows // rows_of_chunk((n_rows, width), None)) for width in plan.spaces)
 
 
 def search_hours(plan: Plan) -> float:

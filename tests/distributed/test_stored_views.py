@@ -94,8 +94,9 @@ def test_empty_rows_are_refused_where_one_machine_takes_them_as_missing(inside_c
     full, part = np.abs(rng.normal(size=(2, 600, EMPTY_COLUMNS))) + 0.1
     part[: int(600 * share)] = 0
     given = {"full": full, "part": part}
-    taken = Views.of(given).without_empty_rows().n_empty
-    if any(taken):
+    taken = any(Views.of(given).without_empty_rows().n_empty)
+    assert taken == (share == 0.5)
+    if taken:
         with pytest.raises(ValueError, match="view 'part': row 0 and 299 more hold only zeros"):
             prepared(given, inside_client, "auto", n_neighbors=12).__enter__()
     else:

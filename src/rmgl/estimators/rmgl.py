@@ -47,7 +47,7 @@ from rmgl.results.hierarchy import Level, levels_of
 from rmgl.results.outliers import mean_lengths, outlier_scores
 from rmgl.results.report import Report, about_unconnected, describe_views, make_report, unconnected
 from rmgl.running.progress import Stopwatch, stages
-from rmgl.running.threads import Team, number_of_workers, single_threaded, team_of
+from rmgl.running.threads import Team, number_of_workers, team_of
 from rmgl.storage.graphs import layers_to_igraph, layers_to_networkx, node_attributes
 from rmgl.storage.saved_models import read_model, write_model
 from rmgl.views.check_view import is_collection_of_views, is_square_view
@@ -772,8 +772,8 @@ class RMGL(ViewsClusterer):
     ) -> None:
         """Extend what was learned on some of the entities to all: the others are placed as new rows are."""
         others = np.setdiff1d(np.arange(views.n_rows), entities)
-        with single_threaded("blas"):
-            placed = self._placement().place(views.of_entities(others))
+        with team_of(number_of_workers(self.n_jobs)) as team:
+            placed = self._placement().place(views.of_entities(others), team)
 
         def among_all(values: NDArray[Any], of_others: Any = 0) -> NDArray[Any]:
             extended = np.zeros((views.n_rows, *values.shape[1:]), dtype=values.dtype)

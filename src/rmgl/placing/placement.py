@@ -88,7 +88,7 @@ class Placement:
         n, k = self.embedding.shape
         return sparse.csr_array((np.ones(n), (np.arange(n), self.labels)), shape=(n, k))
 
-    def place(self, new: Views, team: Team | None = None) -> Placed:
+    def place(self, new: Views, team: Team) -> Placed:
         """Compute the votes and the embedding of new rows, which are already scaled like the fitted ones; a team shares the batches."""
         n_clusters = self.embedding.shape[1]
         if new.n_rows == 0:
@@ -100,7 +100,7 @@ class Placement:
             check()
             return self._place_batch(new, rows)
 
-        parts = [self._place_batch(new, rows) for rows in batches] if team is None else team(place_batch, batches)
+        parts = team(place_batch, batches)
         return Placed(np.concatenate([part.votes for part in parts]), np.concatenate([part.embedding for part in parts]))
 
     def _place_batch(self, new: Views, rows: NDArray[np.intp], all_nodes: bool = False) -> Placed:
