@@ -9,7 +9,7 @@ from rmgl import RMGL
 from rmgl.distributed.matrix import RemoteMatrix, beside
 from rmgl.distributed.rows import DistributedRows, Tiling
 from rmgl.edges import PairList
-from rmgl.edges.neighborhoods import union_of
+from rmgl.edges.pair_list import union_of
 from rmgl.edges.search import Rows
 from rmgl.edges.tiles import tile_order
 from tests.distributed.conftest import AtOnce

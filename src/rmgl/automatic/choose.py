@@ -37,6 +37,7 @@ from rmgl.automatic.weighing import FEW_ENTITIES, informative_edges, mean_roughn
 from rmgl.checks import Unsound, expect, sound_numbers
 from rmgl.edges import Candidates, Vector, find_candidates, resolve
 from rmgl.edges.space import Space
+from rmgl.edges.ties import nearest_of_all
 from rmgl.embedding.eigenvectors import Graph, unit_rows, weighted_sum
 from rmgl.embedding.fragments import embed_without, find_fragments, place_fragments
 from rmgl.layer import Layer, Origin, given_layer, solve_certified
@@ -47,6 +48,7 @@ from rmgl.model.known import with_known
 from rmgl.model.run import Run
 from rmgl.model.view_problem import ViewProblem
 from rmgl.running.threads import Check, Team
+from rmgl.views.canonical import alike_among
 from rmgl.views.matrix import total_variance
 from rmgl.views.views import Views
 
@@ -98,12 +100,13 @@ def choose_problems(
     run: Run,
     known: NDArray[np.intp] | None = None,
     tied: bool = True,
+    alike: NDArray[np.intp] | None = None,
     spaces: Spaces | None = None,
 ) -> Choice:
     """All parameters for given views; the number of clusters, too, if it is None.
 
     `known` are labels, -1 where they are not known: they change the costs of the layers if `tied`, and the least number of clusters in
-    any case. `spaces` are those of views on other machines.
+    any case. `alike` numbers entities so that copies have the same number. `spaces` are those of views on other machines.
     """
     asked = asked_candidates(candidates, views)
     everywhere = candidates if isinstance(candidates, str | Integral) else "auto"
@@ -124,7 +127,7 @@ def choose_problems(
 
     found = Spaces.of(views, list(wanted.values()), team) if spaces is None else spaces
     options = (found, policy, n_clusters, n_neighbors, search, team, random_state, run, solver, min_cluster_size)
-    return Chooser(*options, known=known, tied=tied).choose()
+    return Chooser(*options, known=known, tied=tied, alike=alike).choose()
 
 
 @dataclass(frozen=True)
@@ -151,6 +154,8 @@ class Chooser:
     """Labels of entities, -1 where they are not known (None: none is)."""
     tied: bool = True
     """Whether known labels change the costs of the layers."""
+    alike: NDArray[np.intp] | None = None
+    """Numbers of the entities, the same for copies (None: nothing is known)."""
 
     @property
     def views(self) -> Views:
@@ -178,6 +183,7 @@ class Chooser:
             search=partial(self.search, entities=complete),
             part="complete-",
             known=None if self.known is None else self.known[complete],
+            alike=alike_among(self.alike, complete),
         )
         consensus = chooser.learn_consensus()
         if chooser.is_complementary([*(part_of(item, complete, self.views.n_rows) for item in layers), consensus]):
@@ -349,9 +355,9 @@ class Chooser:
             space, listed = self.consensus_space, None
         else:
             return None
-        neighbors = space.nearest(np.arange(self.views.n_rows), N_NEIGHBORS)[0] if listed is None else listed
+        lists = nearest_of_all(space, N_NEIGHBORS) if listed is None else listed
         taken = [*self.views.names, consensus_name(self.views.names)]
-        return neighbor_layer(neighbors, taken, self.spaces.members, self.spaces.factors, self.network_share)
+        return neighbor_layer(lists, taken, self.spaces.members, self.spaces.factors, self.network_share)
 
     def step(self, key: str, origin: Origin, space: Space, search: Callable[[], Candidates], check: Check) -> Learned:
         """A layer, learned or read from the checkpoint."""
@@ -542,7 +548,7 @@ class Chooser:
         n_clusters = self.n_clusters
         assert n_clusters is not None
         graph = self.sum_of(layers, weights)
-        options: dict[str, Any] = {"tol": EMBEDDING_TOL, "in_parts": self.team.in_parts}
+        options: dict[str, Any] = {"tol": EMBEDDING_TOL, "in_parts": self.team.in_parts, "alike": self.alike}
         links = graph if self.neighbors is None else self.neighbors.adjacency
         embedding = find_fragments(
             lambda fragments: embed_without(graph, n_clusters, fragments, **options),

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from rmgl.automatic.consensus import free_name
+from rmgl.edges.ties import NearBlock, shares_of_places
 from rmgl.layer import Layer, Origin, given_layer
 
 NAME = "neighbors"
@@ -21,13 +21,23 @@ N_NEIGHBORS = 9
 
 
 def neighbor_layer(
-    neighbors: NDArray[np.intp], taken: Sequence[str], views: Sequence[int], factors: Sequence[float], network_share: float = 0.0
-) -> Layer:
-    """The layer of given lists of nearest neighbors in views side by side, each of which was multiplied by its factor.
+    lists: Sequence[NearBlock], taken: Sequence[str], views: Sequence[int], factors: Sequence[float], network_share: float = 0.0
+) -> Layer | None:
+    """The layer of closed lists of nearest neighbors in views side by side, each of which was multiplied by its factor.
 
-    An edge has weight 1 between neighbors of each other, and 1/2 if one is the neighbor of the other alone, before all weights are scaled.
+    Every entity gives a weight of 1 to each of its nine nearest neighbors; those that are tied for the last places share them. An edge has
+    the mean of the weights that its ends give to each other, before all weights are scaled. There is no layer without any edge.
     """
-    n, length = neighbors.shape
-    listed = sparse.csr_array((np.ones(neighbors.size), (np.repeat(np.arange(n), length), neighbors.ravel())), shape=(n, n))
+    n = sum(block.nodes.size for block in lists)
+    given = sum((graph_of(block, n) for block in lists), start=sparse.csr_array((n, n)))
+    if given.nnz == 0:
+        return None
     origin = Origin(free_name(NAME, taken), "neighbors", None, tuple(views), tuple(factors), network_share=network_share)
-    return given_layer(origin, sparse.csr_array((listed + listed.T) / 2))
+    return given_layer(origin, sparse.csr_array((given + given.T) / 2))
+
+
+def graph_of(block: NearBlock, n_nodes: int) -> sparse.csr_array:
+    """The weights that some nodes give to their neighbors."""
+    shares = shares_of_places(block.distances, N_NEIGHBORS)
+    row, place = np.nonzero(shares)
+    return sparse.csr_array((shares[row, place], (block.nodes[row], block.neighbors[row, place])), shape=(n_nodes, n_nodes))

@@ -74,6 +74,10 @@ class NumberOfClusters:
         longer: dict[str, Any] = {name: np.append(getattr(self, name), value) for name, value in more.items()}
         return replace(self, chosen=least, resolutions=None, parts=None, **longer)
 
+    def in_order(self, order: NDArray[np.intp]) -> NumberOfClusters:
+        """The evidence about nodes in another order."""
+        return self if self.parts is None else replace(self, parts=self.parts[:, order])
+
     def check(self, n_nodes: int) -> None:
         """Refuse evidence from a file that cannot be about so many nodes."""
         sound_indices("the candidate numbers of clusters", self.candidates, n_nodes + 1)

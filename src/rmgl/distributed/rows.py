@@ -27,6 +27,7 @@ from rmgl.edges.interface import Costs, Edges, Vector
 from rmgl.edges.local_scaling import LocalScaling
 from rmgl.edges.pair_list import PairList
 from rmgl.edges.search import LARGEST_LOSS, everyone_else, fits_single, needs_double
+from rmgl.edges.ties import Ragged, points_around
 from rmgl.edges.tiles import distance_bound
 from rmgl.running.threads import Check
 
@@ -273,6 +274,9 @@ class DistributedRows:
         distances = np.empty(neighbors.shape)
         np.put_along_axis(distances, order, self._distances(starts, ascending.ravel()).reshape(neighbors.shape), axis=1)
         return distances
+
+    def around(self, nodes: NDArray[np.intp], most: Vector, check: Check = lambda: None) -> Ragged:
+        return points_around(self, nodes, most, check)
 
     def _distances(self, starts: Indices, others: NDArray[Any], check: Check = lambda: None) -> Vector:
         """The squared distances of pairs that are listed row by row here, each row by ascending index."""

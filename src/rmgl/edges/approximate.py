@@ -10,6 +10,7 @@ from scipy import sparse
 
 from rmgl.checks import sound_sparse
 from rmgl.edges.space import Space
+from rmgl.views.matrix import square_in_order
 
 SAMPLE = 500
 """Rows from which recall is measured."""
@@ -54,6 +55,13 @@ def pairs_among(name: str, candidates: Any, rows: NDArray[np.intp] | None, n_nod
     if rows is None or not sparse.issparse(candidates) or candidates.shape != (n_nodes, n_nodes):
         return candidates
     return sound_sparse(f"candidates for view {name!r}", candidates)[rows][:, rows]
+
+
+def graph_in_order(name: str, candidates: Any, order: NDArray[np.intp]) -> Any:
+    """A given graph of all entities with these in another order; return other candidates unchanged."""
+    if not sparse.issparse(candidates) or candidates.shape != (order.size, order.size):
+        return candidates
+    return square_in_order(sparse.csr_array(sound_sparse(f"candidates for view {name!r}", candidates)), order)
 
 
 def measured_recall(space: Space, union: sparse.csr_array, length: int) -> float:

@@ -17,12 +17,12 @@ from rmgl.edges.approximate import KINDS, approximate_pattern, given_pattern, me
 from rmgl.edges.certificate import Certificate, KeepsPairs
 from rmgl.edges.checked import Checked
 from rmgl.edges.growth import Growth
-from rmgl.edges.heaps import Indices
 from rmgl.edges.interface import Costs, Edges, Vector
 from rmgl.edges.local_scaling import FLOOR_SHARE, LocalScaling
 from rmgl.edges.neighborhoods import Neighborhoods, nearest_listed, require_list_memory
 from rmgl.edges.pair_list import PairList
 from rmgl.edges.space import Blocks, Gapped, Listed, Rows, Space, Square, as_space
+from rmgl.edges.ties import NearBlock
 from rmgl.edges.tiles import squared_lengths
 from rmgl.running.threads import Check, InParts, one_part
 
@@ -92,8 +92,8 @@ class Candidates:
             distances = distances + costs(self.edges, check)
         return replace(self, distances=distances, added=(*self.added, *added))
 
-    def nearest(self, space: Space, length: int) -> Indices | None:
-        """The `length` nearest neighbors of every node; None where candidates need not include them."""
+    def nearest(self, space: Space, length: int) -> list[NearBlock] | None:
+        """The closed lists of the `length` nearest neighbors of every node; None where candidates need not include them."""
         if self.neighborhoods is not None:
             return self.neighborhoods.nearest(length)
         if self.reason != "approximate" or not isinstance(self.edges, PairList):

@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rmgl.edges.growth import Growth
-from rmgl.edges.heaps import Indices
 from rmgl.edges.interface import Costs, Edges, Vector
 from rmgl.edges.local_scaling import LocalScaling
 from rmgl.edges.space import Space
+from rmgl.edges.ties import NearBlock
 from rmgl.running.threads import Check
 
 
@@ -44,8 +44,8 @@ class Certificate(Protocol):
     def with_pairs(self, pattern: sparse.csr_array) -> Certificate:
         """Add the pairs of a symmetric pattern."""
 
-    def nearest(self, length: int) -> Indices | None:
-        """The `length` nearest neighbors of every node, in any order; None where candidates need not include them."""
+    def nearest(self, length: int) -> list[NearBlock] | None:
+        """The closed lists of the `length` nearest neighbors of every node; None where candidates need not include them."""
 
     def pack(self) -> dict[str, Any]:
         """Pattern (indptr, indices) and radii for a checkpoint; a pattern that can be found again may be empty."""

@@ -11,6 +11,7 @@ from scipy import sparse
 from rmgl.edges.heaps import Indices
 from rmgl.edges.interface import Edges, Vector
 from rmgl.edges.pair_list import PairList
+from rmgl.edges.ties import Ragged
 from rmgl.running.threads import Check
 
 
@@ -46,7 +47,10 @@ class Listed:
         return self._entries(np.repeat(np.arange(self.n_rows), np.diff(edges.indptr)), edges.indices)
 
     def nearest(self, nodes: NDArray[np.intp], length: int, check: Check = lambda: None) -> tuple[Indices, Vector]:
-        """The `length` nearest points that are given for each node; a node with fewer has its list filled with node 0, which is far."""
+        """The `length` nearest points that are given for each node; a node with fewer has its list filled with node 0, which is far.
+
+        The bounds are the distances of the next given points, infinite where there are none.
+        """
         length = max(1, min(length, self.n_rows - 1))
         part = self.pairs[nodes]
         owner = np.repeat(np.arange(len(nodes)), np.diff(part.indptr))
@@ -55,7 +59,15 @@ class Listed:
         kept = rank < length
         found = np.zeros((len(nodes), length), dtype=np.int64)
         found[owner[kept], rank[kept]] = part.indices[order[kept]]
-        return found, np.full(len(nodes), np.inf)
+        bounds, following = np.full(len(nodes), np.inf), rank == length
+        bounds[owner[following]] = part.data[order[following]]
+        return found, bounds
+
+    def around(self, nodes: NDArray[np.intp], most: Vector, check: Check = lambda: None) -> Ragged:
+        part = self.pairs[nodes]
+        kept = part.data <= np.repeat(most, np.diff(part.indptr))
+        counts = np.diff(np.concatenate([[0], np.cumsum(kept)])[part.indptr])
+        return Ragged.where(kept, counts, part.indices, part.data)
 
     def distances_to(self, nodes: NDArray[np.intp], neighbors: Indices) -> NDArray[np.float64]:
         """Squared distances of each node to the points listed for it; infinite where the pair is not given."""

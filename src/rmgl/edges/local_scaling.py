@@ -6,11 +6,13 @@ The scale s_i is the distance of node i to its 7th neighbor. It is larger if the
 outlier, which is far from nodes that are close together, still gets edges. f_i is the node's 5th smallest cost; 0.7 f_i is its floor.
 Floors prevent duplicates and near-duplicates from keeping all their weight among themselves. Exact copies of a node are not counted.
 
-Scales and floors depend only on the 30 nearest neighbors, so they are the same for every choice of candidate pairs.
+Scales and floors depend only on the 30 nearest neighbors, and all that are as near as the last of these (`rmgl.edges.ties`), so they are
+the same for every choice of candidate pairs and for every order of the nodes.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,6 +23,7 @@ from rmgl.checks import Unsound, sound_numbers
 from rmgl.edges.heaps import Indices
 from rmgl.edges.interface import Costs, Edges, Vector
 from rmgl.edges.space import Space
+from rmgl.edges.ties import NearBlock, closed_lists, nearest_of_all
 from rmgl.running.threads import Check
 
 LISTED = 30
@@ -47,25 +50,20 @@ class LocalScaling:
     @classmethod
     def of(cls, space: Space, floor_share: float = FLOOR_SHARE, check: Check = lambda: None) -> LocalScaling:
         """Compute the scaling from the nearest neighbors of the points of a space."""
-        nodes = np.arange(space.n_rows)
-        neighbors, _ = space.nearest(nodes, LISTED, check)
-        return cls.from_lists(neighbors, space.distances_to(nodes, neighbors), floor_share)
+        return cls.from_lists(nearest_of_all(space, LISTED, check), floor_share)
 
     @classmethod
-    def from_lists(
-        cls, neighbors: Indices, distances: NDArray[np.float64], floor_share: float = FLOOR_SHARE, among: LocalScaling | None = None
-    ) -> LocalScaling:
-        """Compute the scaling from lists of neighbors, in any order, and their squared distances.
+    def from_lists(cls, lists: Sequence[NearBlock], floor_share: float = FLOOR_SHARE, among: LocalScaling | None = None) -> LocalScaling:
+        """Compute the scaling of nodes from closed lists of their 30 nearest neighbors.
 
         With `among`, the nodes are new, and their neighbors are the nodes of that scaling.
         """
-        positive = counted(distances)
-        nearest = smallest_at(positive, SCALE_NEIGHBOR)
-        scales = first_scales(nearest, nearest[np.isfinite(nearest)] if among is None else among.scales**2)
-        theirs = (scales if among is None else among.scales)[neighbors]
-        scales = raised_scales(scales, positive / (scales[:, None] * theirs))
-        theirs = scales[neighbors] if among is None else theirs
-        return cls(scales, floors_of(positive / (scales[:, None] * theirs), floor_share), floor_share)
+        nearest = by_node(lists, [smallest_at(counted(block.distances), SCALE_NEIGHBOR) for block in lists])
+        first = first_scales(nearest, nearest[np.isfinite(nearest)] if among is None else among.scales**2)
+        theirs = first if among is None else among.scales
+        scales = by_node(lists, [raised_scales(first[block.nodes], relative_costs(block, first, theirs)) for block in lists])
+        theirs = scales if among is None else theirs
+        return cls(scales, by_node(lists, [floors_of(relative_costs(block, scales, theirs), floor_share) for block in lists]), floor_share)
 
     def check(self, n_nodes: int) -> None:
         """Raise `Unsound` if scales and floors read from a file are not valid for `n_nodes` nodes."""
@@ -78,10 +76,14 @@ class LocalScaling:
         """The scaling of some of the nodes."""
         return LocalScaling(self.scales[nodes], self.floors[nodes], self.floor_share)
 
+    def of_new(self, neighbors: Indices, distances: NDArray[np.float64]) -> LocalScaling:
+        """The scaling of new nodes, from their squared distances to fitted nodes, which include the nearest ones and their equals."""
+        complete = np.full(len(neighbors), np.inf)
+        return LocalScaling.from_lists([*closed_lists(neighbors, distances, complete, LISTED)], self.floor_share, among=self)
+
     def costs_of_new(self, neighbors: Indices, distances: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The costs of new nodes, from their squared distances to fitted nodes, which include the nearest ones."""
-        new = LocalScaling.from_lists(*nearest_of(neighbors, distances, LISTED), self.floor_share, among=self)
-        return self.costs_between(new, neighbors, distances)
+        """The costs of new nodes, from their squared distances to fitted nodes, which include the nearest ones and their equals."""
+        return self.costs_between(self.of_new(neighbors, distances), neighbors, distances)
 
     def costs_between(self, new: LocalScaling, neighbors: Indices, distances: NDArray[np.float64]) -> NDArray[np.float64]:
         """The costs of new nodes with their own scaling, from their squared distances to any fitted nodes."""
@@ -91,6 +93,19 @@ class LocalScaling:
     def costs(self, edges: Edges, distances: Costs) -> Costs:
         """The costs of candidate pairs from their squared distances."""
         return edges.localized(distances, self.scales, self.floors)
+
+
+def by_node(lists: Sequence[NearBlock], values: Sequence[Vector]) -> Vector:
+    """Values of the nodes of every block in the order of all nodes."""
+    found = np.empty(sum(block.nodes.size for block in lists))
+    for block, own in zip(lists, values, strict=True):
+        found[block.nodes] = own
+    return found
+
+
+def relative_costs(block: NearBlock, scales: Vector, theirs: Vector) -> NDArray[np.float64]:
+    """Squared distances of nodes to the neighbors in their lists, in units of the scales of both; infinite to copies of a node."""
+    return counted(block.distances) / (scales[block.nodes][:, None] * theirs[block.neighbors])
 
 
 def counted(distances: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -115,14 +130,6 @@ def floors_of(relative: NDArray[np.float64], floor_share: float) -> Vector:
     """The floor of every node: a share of its 5th smallest cost."""
     floors = smallest_at(relative, FLOOR_NEIGHBOR)
     return floor_share * np.where(np.isfinite(floors), floors, 1.0)
-
-
-def nearest_of(neighbors: Indices, distances: NDArray[np.float64], length: int) -> tuple[Indices, NDArray[np.float64]]:
-    """The `length` nearest of the listed neighbors of every node, in any order, and their distances."""
-    if neighbors.shape[1] <= length:
-        return neighbors, distances
-    nearest = np.argpartition(distances, length - 1, axis=1)[:, :length]
-    return np.take_along_axis(neighbors, nearest, axis=1), np.take_along_axis(distances, nearest, axis=1)
 
 
 def smallest_at(values: NDArray[np.float64], rank: int) -> Vector:

@@ -20,8 +20,9 @@ than u, the pairs within it are added, and the solver continues from its last po
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -32,9 +33,10 @@ from rmgl.checks import Unsound
 from rmgl.edges.growth import Growth, ListGrowth, Mask, joined
 from rmgl.edges.heaps import Indices
 from rmgl.edges.interface import Evaluation, Vector
-from rmgl.edges.local_scaling import LISTED, LocalScaling, nearest_of
-from rmgl.edges.pair_list import PairList
+from rmgl.edges.local_scaling import LISTED, LocalScaling
+from rmgl.edges.pair_list import PairList, union_of
 from rmgl.edges.space import Searchable, Space
+from rmgl.edges.ties import TIED, NearBlock, Ragged, closed_lists, pattern_of, side_by_side
 from rmgl.running.memory import require_memory
 from rmgl.running.threads import Check, InParts, one_part
 
@@ -70,12 +72,15 @@ class Neighborhoods:
         cls, space: Searchable, length: int, in_parts: InParts = one_part, check: Check = lambda: None, local: float | None = None
     ) -> Neighborhoods:
         """Find the `length` nearest points of each exactly. `local` is the floor share of a local scaling (None: no scaling)."""
-        nodes = np.arange(space.n_rows)
-        neighbors, bounds = space.nearest(nodes, length if local is None else max(length, LISTED), check)
-        pattern = union_of(np.repeat(nodes, neighbors.shape[1]), neighbors.ravel(), nodes.size)
+        nodes, closed = np.arange(space.n_rows), length if local is None else LISTED
+        neighbors, bounds = space.nearest(nodes, max(length, closed + 1), check)
+        distances, bounds = space.distances_to(nodes, neighbors), bounds / (1 + TIED)
+        lists = list(closed_lists(neighbors, distances, bounds, closed, partial(space.around, check=check)))
+        nearer = NearBlock(nodes, neighbors, np.where(distances < bounds[:, None], distances, np.inf))  # than any that is not listed
+        pattern = pattern_of([nearer, *(block for block in lists if block.beyond)], nodes.size)
         if local is None:
             return cls(space, pattern, bounds / 2, in_parts)
-        scaling = LocalScaling.from_lists(*nearest_of(neighbors, space.distances_to(nodes, neighbors), LISTED), local)
+        scaling = LocalScaling.from_lists(lists, local)
         return cls(space, pattern, first_radii(bounds, scaling), in_parts, scaling)
 
     @cached_property
@@ -118,8 +123,8 @@ class Neighborhoods:
     def with_pairs(self, pattern: sparse.csr_array) -> Neighborhoods:
         return replace(self, pattern=sparse.csr_array(self.pattern + pattern), is_new=None)
 
-    def nearest(self, length: int) -> Indices | None:
-        return nearest_listed(self.edges, self.space, length)
+    def nearest(self, length: int) -> list[NearBlock] | None:
+        return None if self.scaling is None or length > LISTED else nearest_listed(self.edges, self.space, length)
 
     def pack(self) -> dict[str, Any]:
         return {"indptr": self.edges.indptr, "indices": self.edges.indices, "radii": self.radii}
@@ -134,13 +139,6 @@ def require_list_memory(n_nodes: int, length: int, purpose: str) -> None:
     """Raise a MemoryError, before anything is allocated, if lists of `length` neighbors would not fit."""
     advice = "use fewer neighbors (a smaller alpha) or fewer rows"
     require_memory(BYTES_PER_LISTED * n_nodes * length, f"{purpose}: {n_nodes * length:,} listed neighbors", advice)
-
-
-def union_of(left: NDArray[np.integer[Any]], right: NDArray[np.integer[Any]], n: int) -> sparse.csr_array:
-    """The symmetric n x n pattern of pairs that are given in one direction or both."""
-    ends = left.astype(np.int32, copy=False), right.astype(np.int32, copy=False)  # as loops take them, in half of the memory
-    pattern = sparse.csr_array((np.ones(left.size, dtype=bool), ends), shape=(n, n))
-    return sparse.csr_array(pattern + pattern.T)
 
 
 def foreseen(u: Vector, found: Evaluation) -> Vector:
@@ -170,16 +168,24 @@ def first_radii(bounds: Vector, scaling: LocalScaling) -> Vector:
     return np.where(np.isfinite(relative), radii, np.inf)
 
 
-def nearest_listed(edges: PairList, space: Space, length: int) -> Indices | None:
-    """The `length` listed neighbors of every node with the smallest distances, in any order; None where a node has fewer."""
+def nearest_listed(edges: PairList, space: Space, length: int) -> list[NearBlock] | None:
+    """The closed lists of the nearest among the listed neighbors of every node; None where a node has fewer."""
     if np.diff(edges.indptr).min() < length:
         return None
-    distances, found = space.measure(edges), np.empty((edges.n_nodes, length), dtype=np.int64)
+    distances, found = space.measure(edges), list[NearBlock]()
     for first in range(0, edges.n_nodes, ROWS):
         starts = edges.indptr[first : first + ROWS + 1]
         own = slice(starts[0], starts[-1])
-        found[first : first + ROWS] = edges.indices[own][nearest_entries(starts - starts[0], distances[own], length)]
+        found += closed_among(np.arange(first, first + starts.size - 1), starts - starts[0], edges.indices[own], distances[own], length)
     return found
+
+
+def closed_among(nodes: Indices, starts: Indices, others: NDArray[Any], distances: Vector, length: int) -> Iterator[NearBlock]:
+    """The closed lists of nodes among others that are listed for them, at least `length` for each; `starts` are those of the nodes."""
+    reach = distances[nearest_entries(starts, distances, length)].max(axis=1) * (1 + TIED)
+    kept = distances <= np.repeat(reach, np.diff(starts))
+    counts = np.diff(np.concatenate([[0], np.cumsum(kept)])[starts])
+    return side_by_side(nodes, Ragged.where(kept, counts, others, distances))
 
 
 def nearest_entries(starts: Indices, distances: Vector, length: int) -> Indices:

@@ -135,3 +135,10 @@ class PairList(CostVectors):
         data = np.empty(starts[-1] if weighted else 0)
         self.in_parts(lambda first, stop: kernels.list_above(u, *self.pairs, costs, least, first, stop, starts, found, data), self.n_nodes)
         return starts, found, data
+
+
+def union_of(left: NDArray[np.integer[Any]], right: NDArray[np.integer[Any]], n: int) -> sparse.csr_array:
+    """The symmetric n x n pattern of pairs that are given in one direction or both."""
+    ends = left.astype(np.int32, copy=False), right.astype(np.int32, copy=False)  # as loops take them, in half of the memory
+    pattern = sparse.csr_array((np.ones(left.size, dtype=bool), ends), shape=(n, n))
+    return sparse.csr_array(pattern + pattern.T)

@@ -115,10 +115,12 @@ def smallest_eigenvectors(
     normalized: bool = False,
     tol: float = TIGHT,
     in_parts: InParts = one_part,
+    alike: NDArray[np.intp] | None = None,
 ) -> Embedding:
     """Eigenvectors of the `n_vectors` smallest eigenvalues of the Laplacian of a weighted graph.
 
-    `normalized` uses I - D^-1/2 W D^-1/2 instead of D - W; a node without edges then also has eigenvalue 0.
+    `normalized` uses I - D^-1/2 W D^-1/2 instead of D - W; a node without edges then also has eigenvalue 0. `alike` numbers nodes so that
+    those with the same number, from 0 to less than the number of nodes, have the same edges (None: nothing is known).
 
     Examples
     --------
@@ -132,20 +134,22 @@ def smallest_eigenvectors(
     (2, [0.0, 0.0])
     """
     if sparse.issparse(adjacency) and adjacency.shape[0] > LARGE_NODES:
-        return _in_near_order(adjacency, n_vectors, normalized=normalized, tol=tol, in_parts=in_parts)
-    return _solved(adjacency, n_vectors, normalized=normalized, tol=tol, in_parts=in_parts)
+        return _in_near_order(adjacency, n_vectors, alike, normalized=normalized, tol=tol, in_parts=in_parts)
+    return _solved(adjacency, n_vectors, alike, normalized=normalized, tol=tol, in_parts=in_parts)
 
 
-def _in_near_order(adjacency: sparse.csr_array, n_vectors: int, **options: Any) -> Embedding:
+def _in_near_order(adjacency: sparse.csr_array, n_vectors: int, alike: NDArray[np.intp] | None, **options: Any) -> Embedding:
     """Solve with the nodes in an order in which neighbors are near one another, so that products find their entries in the cache."""
     order = csgraph.reverse_cuthill_mckee(adjacency, symmetric_mode=True)
-    found = _solved(sparse.csr_array(adjacency[order][:, order]), n_vectors, **options)
+    found = _solved(sparse.csr_array(adjacency[order][:, order]), n_vectors, None if alike is None else alike[order], **options)
     vectors = np.empty_like(found.vectors)
     vectors[order] = found.vectors
     return replace(found, vectors=vectors)
 
 
-def _solved(adjacency: Graph, n_vectors: int, *, normalized: bool, tol: float, in_parts: InParts) -> Embedding:
+def _solved(
+    adjacency: Graph, n_vectors: int, alike: NDArray[np.intp] | None, *, normalized: bool, tol: float, in_parts: InParts
+) -> Embedding:
     """Compute the embedding with the nodes in their given order."""
     degrees = adjacency.sum(axis=1)
     n_components, component = components(adjacency)
@@ -158,7 +162,7 @@ def _solved(adjacency: Graph, n_vectors: int, *, normalized: bool, tol: float, i
     if null.shape[1] < n_vectors:
         missing = n_vectors - null.shape[1]
         spectrum = (0.0, bound if normalized else _largest_eigenvalue_bound(adjacency, degrees))
-        rest = smallest_beyond(laplacian, null, missing, spectrum=spectrum, tol=tol * bound)
+        rest = smallest_beyond(laplacian, null, missing, spectrum=spectrum, tol=tol * bound, alike=alike)
         block = np.hstack([null, rest])
     return _judged(laplacian, block, null.shape[1], bound, n_components)
 
@@ -170,10 +174,12 @@ def smallest_beyond(
     *,
     spectrum: tuple[float, float],
     tol: float | None = None,
+    alike: NDArray[np.intp] | None = None,
 ) -> NDArray[np.float64]:
     """Return eigenvectors of the `count` smallest eigenvalues of a symmetric matrix, orthogonal to the known eigenvectors `null`.
 
-    All eigenvalues lie in the interval `spectrum`. The residuals are at most `tol`, by default 1e-8 times its length.
+    All eigenvalues lie in the interval `spectrum`. The residuals are at most `tol`, by default 1e-8 times its length. `alike` is as for
+    `smallest_eigenvectors`.
     """
     n = null.shape[0]
     if n <= min(max(DENSE_NODES, 10 * (count + null.shape[1])), DENSE_RESCUE_NODES):
@@ -182,7 +188,7 @@ def smallest_beyond(
         tol = TIGHT * (spectrum[1] - spectrum[0])
     while True:
         try:
-            return smallest_pairs(matrix, spectrum, null, count, tol=tol, max_products=MAX_PRODUCTS)
+            return smallest_pairs(matrix, spectrum, null, count, tol=tol, max_products=MAX_PRODUCTS, alike=alike)
         except ArpackError:
             if n <= DENSE_RESCUE_NODES:
                 return _dense_rest(matrix, null, count, spectrum)

@@ -21,6 +21,7 @@ from scipy.spatial.distance import cdist
 from rmgl.embedding.eigenvectors import Embedding, Graph, judged, smallest_eigenvectors, unit_rows
 from rmgl.embedding.labels import cluster_rows
 from rmgl.running.threads import InParts
+from rmgl.views.canonical import alike_among
 
 MAX_ISLAND_LINKS = 0.05
 """Share of the links of a group that lead out of it, up to which the group is an island."""
@@ -33,12 +34,14 @@ SMALLEST_PIVOT = 1e-12
 Mask: TypeAlias = NDArray[np.bool_]
 
 
-def embed_without(graph: Graph, n_vectors: int, fragments: Mask | None, **options: Any) -> Embedding:
+def embed_without(
+    graph: Graph, n_vectors: int, fragments: Mask | None, *, alike: NDArray[np.intp] | None = None, **options: Any
+) -> Embedding:
     """Embed the nodes that are not fragments; the rows of the fragments are zero."""
     if fragments is None:
-        return smallest_eigenvectors(graph, n_vectors, **options)
+        return smallest_eigenvectors(graph, n_vectors, alike=alike, **options)
     kept = np.flatnonzero(~fragments)
-    return smallest_eigenvectors(graph[kept][:, kept], n_vectors, **options).among(kept, fragments)
+    return smallest_eigenvectors(graph[kept][:, kept], n_vectors, alike=alike_among(alike, kept), **options).among(kept, fragments)
 
 
 def judge_without(graph: Graph, embedding: Embedding, in_parts: InParts) -> Embedding:

@@ -110,14 +110,16 @@ def smallest_pairs(
     *,
     tol: float,
     max_products: int,
+    alike: NDArray[np.intp] | None = None,
 ) -> Block:
     """Compute eigenvectors of the `count` smallest eigenvalues orthogonal to the known eigenvectors.
 
     All eigenvalues lie in the interval `spectrum`, and residuals are at most `tol`. scipy's `ArpackNoConvergence` is raised where that
-    takes more than `max_products` products.
+    takes more than `max_products` products. Nodes with the same number in `alike` can change places without changing the matrix: they
+    start alike, and stay so to rounding, where residuals alone would let them differ by `tol`.
     """
     search = partial_spectrum(matrix, spectrum, max_products)
-    found, values = ritz(matrix, search(known, count, tol))
+    found, values = ritz(matrix, search(known, count, tol, alike))
     while True:
         everything = np.hstack([known, found])
         if everything.shape[1] >= everything.shape[0] - 1:
@@ -129,8 +131,8 @@ def smallest_pairs(
         found, values = found[:, :count], values[:count]
 
 
-def partial_spectrum(matrix: Symmetric, spectrum: tuple[float, float], max_products: int) -> Callable[[Block, int, float], Block]:
-    """search(known, count, tol): eigenvectors of the smallest eigenvalues that a Lanczos iteration finds beside the known ones.
+def partial_spectrum(matrix: Symmetric, spectrum: tuple[float, float], max_products: int) -> Callable[..., Block]:
+    """search(known, count, tol, alike): eigenvectors of the smallest eigenvalues that a Lanczos iteration finds beside the known ones.
 
     It looks for the largest eigenvalues of ceiling - A, from which the known eigenvectors are moved below all others. Every sequence of
     searches starts from the same vectors, so that the result depends on the matrix alone.
@@ -139,8 +141,9 @@ def partial_spectrum(matrix: Symmetric, spectrum: tuple[float, float], max_produ
     length = (ceiling - floor) or 1.0
     generator = np.random.RandomState(0)
 
-    def search(known: Block, count: int, tol: float) -> Block:
+    def search(known: Block, count: int, tol: float, alike: NDArray[np.intp] | None = None) -> Block:
         n = known.shape[0]
+        start = generator.standard_normal(n)
 
         def multiply(vector: Block) -> Block:
             x = np.ascontiguousarray(vector).reshape(n)
@@ -149,7 +152,7 @@ def partial_spectrum(matrix: Symmetric, spectrum: tuple[float, float], max_produ
 
         basis = min(n, max(2 * count + 1, LEAST_BASIS))
         restarts = max(1, max_products // (basis - count))
-        options = {"tol": tol / length, "v0": generator.standard_normal(n), "ncv": basis, "maxiter": restarts}
+        options = {"tol": tol / length, "v0": start if alike is None else start[alike], "ncv": basis, "maxiter": restarts}
         _, vectors = eigsh(LinearOperator((n, n), matvec=multiply, dtype=np.float64), k=count, which="LA", **options)
         left: Block = linalg.qr(vectors - known @ (known.T @ vectors), mode="economic")[0]
         return left

@@ -34,7 +34,7 @@ from rmgl.estimators.base import ViewsClusterer
 from rmgl.estimators.parameters import BY_NAME, LIST, NOTHING, SPARSE, TRUTH_VALUE, VERBOSITY, Kind, number, one_of, whole_number
 from rmgl.layer import SOLVERS
 from rmgl.model.alternate import Outcome, alternate, common_graph
-from rmgl.model.given import given_problems, is_auto
+from rmgl.model.given import candidates_in_order, given_problems, is_auto
 from rmgl.model.known import AGREEING, check_known
 from rmgl.model.run import Run
 from rmgl.model.separate import separate, separated
@@ -50,11 +50,11 @@ from rmgl.running.progress import Stopwatch, stages
 from rmgl.running.threads import Team, number_of_workers, team_of
 from rmgl.storage.graphs import layers_to_igraph, layers_to_networkx, node_attributes
 from rmgl.storage.saved_models import read_model, write_model
+from rmgl.views.canonical import Canonical, alike_among, canonical_order
 from rmgl.views.check_view import is_collection_of_views, is_square_view
 from rmgl.views.scaling import METRICS, Scaler
 from rmgl.views.views import Views
 
-EIGEN_TOL = 1e-6
 AUTO = one_of("auto")
 UNESSENTIAL = ("n_jobs", "verbose", "max_seconds")
 """Parameters that do not change the result of a finished fit."""
@@ -330,20 +330,22 @@ class RMGL(ViewsClusterer):
             with prepared(X, default_client() if client is None else client, self.scale, **options) as found:
                 self._note_views(found.views, found.views)
                 self.scale_ = found.scales
-                return self._learn(found.views, found.scalers, run, on_cluster=found)
+                return self._learn(found.views, found.scalers, run, found.canonical, on_cluster=found)
         X = [X] if is_square_view(X) else X
         views = Views.of(X, self.views, align=self.align, observed=observed)
         self._check_cells(views)
         self._note_views(X, views)
         recognized = views.recognized
-        views = views.with_metrics(self.metric)
-        if self.automatic:
-            views = views.without_empty_rows().compressed()
         known = check_known(y, views.n_rows, None if is_auto(self.n_clusters) else self.n_clusters)
         tied = known is not None and not self._found_without(X, known, observed)
+        canonical = canonical_order(views, known)
+        known = None if known is None else known[canonical.order]
+        views = views.in_order(canonical.order).with_metrics(self.metric)
+        if self.automatic:
+            views = views.without_empty_rows().compressed()
         self.scale_ = views.choose_scales(views.scales_for(self.scale, self.metric))
         scalers = views.fit_scalers([how for how, _ in self.scale_])
-        return self._learn(views.scaled_by(scalers), scalers, run, known, tied, recognized)
+        return self._learn(views.scaled_by(scalers), scalers, run, canonical, known, tied, recognized)
 
     def _check_for_cluster(self, observed: Any, y: Any) -> None:
         """Refuse what a fit on a cluster cannot do yet."""
@@ -366,12 +368,14 @@ class RMGL(ViewsClusterer):
         views: Views,
         scalers: Sequence[Scaler],
         run: Run,
+        canonical: Canonical,
         known: NDArray[np.intp] | None = None,
         tied: bool = False,
         recognized: Sequence[str] = (),
         on_cluster: Prepared | None = None,
     ) -> RMGL:
-        """Learn from scaled views, in this process or on a cluster."""
+        """Learn from scaled views, in this process or on a cluster. Their entities are those of the caller in `canonical` order."""
+        order = canonical.order
         random_state = check_random_state(self.random_state)
         clock, parameters = Stopwatch(), self._stored_parameters()
         with run, team_of(number_of_workers(self.n_jobs)) as team:
@@ -379,13 +383,14 @@ class RMGL(ViewsClusterer):
             stated = {name: value for name, value in parameters.items() if name not in UNESSENTIAL}
             run.begin(stated if known is None else {**stated, "known": known, "tied": tied}, data, random_state)
             with clock("neighbors"):
-                choice = self._pose_problems(views, team, random_state, run, known, tied, on_cluster)
+                choice = self._pose_problems(views, team, random_state, run, canonical, known, tied, on_cluster)
             problems, self.n_clusters_ = choice.problems, choice.n_clusters
 
+            alike = alike_among(canonical.alike, choice.entities)
             attempts = count()
 
             def solve(stated: Sequence[ViewProblem], fragments: NDArray[np.bool_] | None = None) -> Outcome:
-                return self._alternate(stated, fragments, team, random_state, clock, run, next(attempts))
+                return self._alternate(stated, fragments, alike, team, random_state, clock, run, next(attempts))
 
             outcome = solve(problems)
             if self.components:
@@ -402,10 +407,11 @@ class RMGL(ViewsClusterer):
             of_own = known if known is None or choice.entities is None else known[choice.entities]
             self.labels_ = self._label(outcome, random_state, of_own)
             self.outlier_score_ = self._score_outliers(own)
-        self._describe_later(own, choice, outcome, views, recognized, random_state)
+        self._describe_later(own, choice, outcome, views, order, recognized, random_state)
         if choice.entities is not None:
             with clock("clustering"):
                 self._place_others(choice.entities, views, scalers, known)
+        self._restore_order(order, on_cluster is None)
         self.seconds_ = clock.seconds
         self._warn(outcome, run)
         return self
@@ -631,13 +637,15 @@ class RMGL(ViewsClusterer):
         team: Team,
         random_state: np.random.RandomState,
         run: Run,
+        canonical: Canonical,
         known: NDArray[np.intp] | None,
         tied: bool,
         on_cluster: Prepared | None = None,
     ) -> Choice:
         """What Algorithm 1 is to solve: chosen from the data, or as given."""
         run.stage("neighbors")
-        options: dict[str, Any] = {"candidates": self.candidates, "n_neighbors": self.n_neighbors, "team": team, "run": run}
+        asked = candidates_in_order(self.candidates, views.names, canonical.order)
+        options: dict[str, Any] = {"candidates": asked, "n_neighbors": self.n_neighbors, "team": team, "run": run}
         options |= {"known": known, "tied": tied}
         if self.automatic:
             if on_cluster is not None:
@@ -646,7 +654,8 @@ class RMGL(ViewsClusterer):
             n_clusters = None if is_auto(self.n_clusters) else self.n_clusters
             policy = replace(self._policy, neighbor_share=0.0) if self.components else self._policy  # a given graph has its own components
             options["min_cluster_size"] = None if is_auto(self.min_cluster_size) else float(self.min_cluster_size)
-            return choose_problems(views, policy=policy, n_clusters=n_clusters, solver=self.solver, random_state=random_state, **options)
+            options |= {"policy": policy, "alike": canonical.alike}
+            return choose_problems(views, n_clusters=n_clusters, solver=self.solver, random_state=random_state, **options)
         problems = given_problems(views, self.alpha, self.beta, n_clusters=self.n_clusters, **options)
         beta = np.array([problem.beta for problem in problems])
         return Choice(problems, self.n_clusters, beta / beta.sum())
@@ -677,6 +686,7 @@ class RMGL(ViewsClusterer):
         self,
         problems: Sequence[ViewProblem],
         fragments: NDArray[np.bool_] | None,
+        alike: NDArray[np.intp] | None,
         team: Team,
         random_state: np.random.RandomState,
         clock: Stopwatch,
@@ -685,7 +695,7 @@ class RMGL(ViewsClusterer):
     ) -> Outcome:
         """Algorithm 1."""
         options: dict[str, Any] = {"solver": self.solver, "tol": self.tol, "max_iter": self.max_iter, "team": team, "clock": clock}
-        options["fragments"] = fragments
+        options |= {"fragments": fragments, "alike": alike}
         rounds = count()
 
         def progress(row: dict[str, Any]) -> None:
@@ -764,7 +774,7 @@ class RMGL(ViewsClusterer):
         self.alpha_ = np.array([problem.alpha for problem in problems])
         self.beta_ = np.array([problem.beta for problem in problems])
         self.history_ = outcome.history
-        self.converged_ = outcome.converged and outcome.state.embedding.residual <= EIGEN_TOL
+        self.converged_ = outcome.converged and outcome.embedded
         self.n_iter_ = outcome.n_iter
 
     def _place_others(
@@ -788,6 +798,18 @@ class RMGL(ViewsClusterer):
         self.layers_ = [replace(layer, nodes=entities).among_all(views.n_rows) for layer in self.layers_]
         self.fragments_, self.placed_ = entities[self.fragments_], others
         self._keep_views(views, scalers)
+
+    def _restore_order(self, order: NDArray[np.intp], views_too: bool) -> None:
+        """Put what was learned in a canonical order of the entities into the order of the caller; also the views, unless they are in it."""
+        place = np.argsort(order)
+        learned = np.setdiff1d(np.arange(order.size), self.placed_)
+        self.labels_, self.embedding_, self.outlier_score_ = self.labels_[place], self.embedding_[place], self.outlier_score_[place]
+        self.guide_ = None if self.guide_ is None else self.guide_[place]
+        self.layers_ = [layer.in_order(place) for layer in self.layers_]
+        self.number_ = None if self.number_ is None else self.number_.in_order(np.argsort(order[learned]))
+        self.fragments_, self.placed_ = np.sort(order[self.fragments_]), np.sort(order[self.placed_])
+        if views_too:
+            self._views = self._views.in_order(place)
 
     @property
     def _views(self) -> Views:
@@ -816,17 +838,23 @@ class RMGL(ViewsClusterer):
         choice: Choice,
         outcome: Outcome,
         everyone: Views,
+        order: NDArray[np.intp],
         recognized: Sequence[str],
         random_state: np.random.RandomState,
     ) -> None:
-        """Keep what the report is made from: its second answers can take as long as the fit, and many callers want labels only."""
+        """Keep what the report is made from: its second answers can take as long as the fit, and many callers want labels only.
+
+        The report names entities in the `order` of the caller.
+        """
         self.__dict__.pop("report_", None)
+        entities = order if choice.entities is None else order[choice.entities]
+        columns = views.describe_columns(self._scalers)
         self._unreported = partial(
             make_report,
-            describe_views(views, self.scale_, self.layers_, self.beta_, choice, everyone, views.describe_columns(self._scalers)),
+            describe_views(views, self.scale_, self.layers_, self.beta_, choice, everyone, order, self.index_, columns),
             self.layers_,
             self.beta_,
-            replace(choice, problems=[]),
+            replace(choice, problems=[], entities=entities),
             self.labels_.copy(),
             outcome.state.embedding,
             automatic=self.automatic,
@@ -835,7 +863,7 @@ class RMGL(ViewsClusterer):
             converged=self.converged_,
             fragments=self.fragments_,
             n_rows=everyone.n_rows,
-            index=everyone.index,
+            index=self.index_,
             recognized=recognized,
             random_state=deepcopy(random_state),
         )
@@ -866,16 +894,16 @@ class RMGL(ViewsClusterer):
         for layer in self.layers_:
             if not layer.solved:
                 warnings.warn(layer.message, ConvergenceWarning, stacklevel=5)
-            if not layer.exact:
+            elif not layer.exact:
                 warnings.warn(
                     f"layer {layer.name!r} is exact among its {layer.candidates} candidates only; "
                     f"they hold {layer.recall:.1%} of the nearest neighbors of a sample of rows",
                     UserWarning,
                     stacklevel=5,
                 )
-        if outcome.state.embedding.residual > EIGEN_TOL and not outcome.stopped:
+        if not outcome.embedded and not outcome.stopped:
             warnings.warn(
-                f"the eigenvectors of the embedding have a relative residual of {outcome.state.embedding.residual:.1e}: "
+                f"the eigenvectors of the embedding have a relative residual of {outcome.eigen_residual:.1e}: "
                 "their eigenvalues are too close together; use a smaller n_clusters or a larger alpha",
                 ConvergenceWarning,
                 stacklevel=5,

@@ -10,10 +10,12 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from rmgl.edges import Vector, find_candidates, resolve
+from rmgl.edges.approximate import graph_in_order
 from rmgl.edges.space import rows_or_space
 from rmgl.layer.certified import check_magnitudes, find_solver, solve_certified
 from rmgl.layer.result import Layer, Origin
 from rmgl.running.threads import number_of_workers, team_of
+from rmgl.views.canonical import canonical_order
 from rmgl.views.check_view import is_collection_of_views
 from rmgl.views.per_view import positive_per_view
 from rmgl.views.views import Views
@@ -96,7 +98,9 @@ def learn_layer(
         raise ValueError(f"tol={tol!r} must be a number >= 0")
     if not (max_iter is None or (isinstance(max_iter, Integral) and max_iter >= 1)):
         raise ValueError(f"max_iter={max_iter!r} must be a whole number >= 1, or None")
-    views = Views.of({name: X}).scaled(scale)
+    views = Views.of({name: X})
+    order = canonical_order(views).order
+    views = views.in_order(order).scaled(scale)
     if views.networks:
         raise ValueError("learn_layer takes rows or distances, but a network was given: fit RMGL to Network(graph, learn=True)")
     if start is not None and (np.shape(start) != (views.n_rows,) or not np.isfinite(start).all()):
@@ -105,10 +109,11 @@ def learn_layer(
         )
     alpha = float(positive_per_view(alpha, views.names, "alpha")[0])
     with team_of(number_of_workers(n_jobs)) as team:
-        wanted = resolve(views.matrices[0], alpha, candidates)
+        wanted = resolve(views.matrices[0], alpha, graph_in_order(name, candidates, order))
         pairs = find_candidates(name, rows_or_space(views, 0), alpha, wanted, in_parts=team.in_parts)
         check_magnitudes(name, alpha, pairs.edges.largest(pairs.distances))
-        _, layer = solve_certified(Origin(name), pairs, alpha, solver=solver, tol=tol, max_iter=max_iter, start=start)
+        first = None if start is None else np.asarray(start)[order]
+        _, layer = solve_certified(Origin(name), pairs, alpha, solver=solver, tol=tol, max_iter=max_iter, start=first)
     if layer.status != "converged":
         warnings.warn(layer.message, ConvergenceWarning, stacklevel=2)
-    return layer
+    return layer.in_order(np.argsort(order))

@@ -18,6 +18,7 @@ from rmgl.edges.local_scaling import LocalScaling
 from rmgl.layer.graphs import graph_to_igraph, graph_to_networkx
 from rmgl.layer.problem import LayerProblem
 from rmgl.layer.solution import ADVICE, DualSolution, Status
+from rmgl.views.matrix import square_in_order
 
 Role = Literal["view", "consensus", "neighbors"]
 PROVEN = ("all pairs", "certified", "given edges", "given pairs")
@@ -103,8 +104,17 @@ class Layer:
 
     @property
     def exact(self) -> bool:
-        """Whether the layer is the solution over all pairs or, where only some are given, over those."""
-        return self.given or self.candidates in PROVEN
+        """Whether the layer is the solution over all pairs or, where only some are given, over those: it has converged, and the proof holds."""
+        return self.given or (self.candidates in PROVEN and self.status == "converged")
+
+    @property
+    def doubt(self) -> str:
+        """Why the layer is not known to be exact; empty if it is."""
+        if self.given or self.exact:
+            return ""
+        if self.status != "converged":
+            return f"its solver did not converge ({self.status})"
+        return f"it is exact among its {self.candidates} candidates only"
 
     @property
     def gap(self) -> float:
@@ -182,6 +192,16 @@ class Layer:
         potentials = np.zeros(n_entities)
         potentials[self.nodes] = self.potentials
         return replace(self, adjacency=padded_graph(self.adjacency, self.nodes, n_entities), potentials=potentials)
+
+    def in_order(self, order: NDArray[np.intp]) -> Layer:
+        """Return the layer with its nodes in another order: the first is the one that is number order[0] now."""
+        adjacency, potentials = square_in_order(self.adjacency, order), self.potentials[order]
+        if self.nodes is None:
+            scaling = None if self.scaling is None else self.scaling.of_nodes(order)
+            return replace(self, adjacency=adjacency, potentials=potentials, scaling=scaling)
+        places = np.argsort(order)[self.nodes]
+        scaling = None if self.scaling is None else self.scaling.of_nodes(np.argsort(places))
+        return replace(self, adjacency=adjacency, potentials=potentials, scaling=scaling, nodes=np.sort(places))
 
     def without_origin(self) -> Layer:
         """Return the layer for a checkpoint: without the nodes and scaling, which are stored with its origin and candidates."""

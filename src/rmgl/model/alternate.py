@@ -43,6 +43,8 @@ class Accuracy:
 
 COARSE = Accuracy(layer=1e-4, eigen=1e-4, certified=False, settled=1e-2)
 TIGHT = Accuracy(layer=1e-8, eigen=1e-8, certified=True, settled=0.0)
+EIGEN_TOL = 1e-6
+"""Relative residual of the eigenvectors beyond which a fit has not converged."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,8 @@ class State:
     embedding: Embedding
     terms: NDArray[np.float64]
     """The three terms of the objective for every view: (M, 3)."""
+    alike: NDArray[np.intp] | None = None
+    """Numbers of the entities, the same for copies (None: nothing is known)."""
 
     @property
     def objective(self) -> float:
@@ -71,6 +75,13 @@ class Outcome:
     history: list[dict[str, Any]] = field(default_factory=list)
     stopped: bool = False
     """Whether it was asked to stop before it had converged."""
+    eigen_residual: float = 0.0
+    """The residual of the last embedding on the layers that it was computed from, before these were certified."""
+
+    @property
+    def embedded(self) -> bool:
+        """Whether the last embedding solved its eigenvalue problem."""
+        return self.eigen_residual <= EIGEN_TOL
 
 
 def alternate(
@@ -87,39 +98,46 @@ def alternate(
     run: Run | None = None,
     key: str = "rounds",
     fragments: NDArray[np.bool_] | None = None,
+    alike: NDArray[np.intp] | None = None,
 ) -> Outcome:
     """Learn layers and embedding in turn until neither the objective nor the subspace changes.
 
     No half step raises the objective. The first layers are those of the data alone (Q = 0), on candidates that suffice for them. Half
-    steps are coarse until a round changes little, and tight, on candidates that suffice, from then on until a round changes nothing;
-    the last round is tight in any case. Between rounds `run` may ask to stop, and its checkpoint keeps the last round.
+    steps are coarse until a round changes little, and tight, on candidates that suffice, from then on until a round changes nothing.
+    Between rounds `run` may ask to stop, and its checkpoint keeps the last round. However it ends, the layers are certified at last: they
+    are the exact solutions for the embedding that is returned. `alike` numbers entities so that copies have the same number.
     """
     log, clock, run = History(progress), clock or Stopwatch(), run or Run()
     accuracy = COARSE if max_iter > 1 else TIGHT
-    done = 0
+    done, converged, stopped = 0, False, False
     if run.has(key):
         state, done, tight, log.entries = run.kept(
             key, random_state, lambda packed: unpacked_round(problems, n_clusters, packed, team, fragments)
         )
+        state = replace(state, alike=alike)
         accuracy = TIGHT if tight else COARSE
     else:
-        state = first_state(problems, n_clusters, solver, accuracy, team, clock, fragments)
+        state = first_state(problems, n_clusters, solver, accuracy, team, clock, fragments, alike)
         log.add("start", 0, state)
     for iteration in range(done + 1, max_iter + 1):
         if run.over:
-            return Outcome(state, False, iteration - 1, log.entries, stopped=True)
+            stopped = True
+            break
         after_layers = update_layers(state, solver, accuracy, team, clock)  # problem (6), one per view
         log.add("layers", iteration, after_layers)
         after_embedding = update_embedding(after_layers, accuracy, team, clock)  # problem (10)
         log.add("embedding", iteration, after_embedding)
         settled = has_settled(state, after_embedding, max(tol, accuracy.settled))
-        state = after_embedding
+        state, done = after_embedding, iteration
         if settled and accuracy is TIGHT:
-            return Outcome(state, True, iteration, log.entries)
+            converged = True
+            break
         if settled or iteration == max_iter - 1:
             accuracy = TIGHT
         run.keep(key, partial(packed_round, iteration, accuracy, log.entries, state), random_state)
-    return Outcome(state, False, max_iter, log.entries)
+    last = certified(state, solver, team, clock)
+    log.add("certificate", done, last)
+    return Outcome(last, converged, done, log.entries, stopped, state.embedding.residual)
 
 
 def packed_round(iteration: int, accuracy: Accuracy, history: list[dict[str, Any]], state: State) -> dict[str, Any]:
@@ -169,6 +187,7 @@ def first_state(
     team: Team,
     clock: Stopwatch,
     fragments: NDArray[np.bool_] | None = None,
+    alike: NDArray[np.intp] | None = None,
 ) -> State:
     """The layers of the data alone, and their common embedding."""
 
@@ -184,9 +203,9 @@ def first_state(
         problems, layers = [view for view, _ in learned], [layer for _, layer in learned]
         spent += [layer.seconds for layer in layers]
     with clock("embedding"):
-        embedding = _embed(problems, layers, n_clusters, accuracy, team, fragments)
+        embedding = _embed(problems, layers, n_clusters, accuracy, team, fragments, alike)
         terms = team(lambda item, check: _view_terms(item[0], item[1], embedding, check), list(zip(problems, layers, strict=True)))
-        return State(problems, layers, embedding, np.array(terms))
+        return State(problems, layers, embedding, np.array(terms), alike)
 
 
 def update_layers(state: State, solver: str, accuracy: Accuracy, team: Team, clock: Stopwatch) -> State:
@@ -231,7 +250,7 @@ def update_embedding(state: State, accuracy: Accuracy, team: Team, clock: Stopwa
     """Solve problem (10). The last embedding is kept if it cannot be improved."""
     n_clusters = state.embedding.vectors.shape[1]
     with clock("embedding"):
-        embedding = _embed(state.problems, state.layers, n_clusters, accuracy, team, state.embedding.fragments)
+        embedding = _embed(state.problems, state.layers, n_clusters, accuracy, team, state.embedding.fragments, state.alike)
         terms = state.terms.copy()  # the first two do not depend on the embedding
         terms[:, 2] = team(
             lambda item, check: _coupling(item[0], item[1], embedding, check), list(zip(state.problems, state.layers, strict=True))
@@ -241,6 +260,17 @@ def update_embedding(state: State, accuracy: Accuracy, team: Team, clock: Stopwa
             return candidate
         kept = judge_without(_graph(state.problems, state.layers), state.embedding, team.in_parts)
         return replace(state, embedding=kept)
+
+
+def certified(state: State, solver: str, team: Team, clock: Stopwatch) -> State:
+    """Solve problem (6) once more, tightly and over all pairs, for the last embedding, and judge that by the new layers.
+
+    A stop can come while half steps are coarse, and the embedding has moved since the layers were learned in any case. What layers claim
+    is then true of the costs that anyone can compute: those of the data plus beta ||q_i - q_j||^2 in the embedding that is returned.
+    """
+    last = update_layers(state, solver, TIGHT, team, clock)
+    with clock("embedding"):
+        return replace(last, embedding=judge_without(_graph(last.problems, last.layers), last.embedding, team.in_parts))
 
 
 def subspace_change(old: NDArray[np.float64], new: NDArray[np.float64]) -> float:
@@ -286,8 +316,9 @@ def _embed(
     accuracy: Accuracy,
     team: Team,
     fragments: NDArray[np.bool_] | None,
+    alike: NDArray[np.intp] | None,
 ) -> Embedding:
-    options: dict[str, Any] = {"tol": accuracy.eigen, "in_parts": team.in_parts}
+    options: dict[str, Any] = {"tol": accuracy.eigen, "in_parts": team.in_parts, "alike": alike}
     return embed_without(_graph(problems, layers), n_clusters, fragments, **options)
 
 

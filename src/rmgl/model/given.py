@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Integral
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from rmgl.checks import expect
 from rmgl.edges import AllPairs, Candidates, find_candidates, resolve
-from rmgl.edges.approximate import pairs_among
+from rmgl.edges.approximate import graph_in_order, pairs_among
 from rmgl.edges.neighborhoods import require_list_memory
 from rmgl.edges.space import rows_or_space
 from rmgl.layer import Origin, given_layer
@@ -38,6 +40,13 @@ def asked_candidates(candidates: Any, views: Views) -> list[Any]:
         pairs_among(name, asked, views.observed_rows(m), views.n_rows)
         for m, (name, asked) in enumerate(zip(views.names, given, strict=True))
     ]
+
+
+def candidates_in_order(candidates: Any, names: Sequence[str], order: NDArray[np.intp]) -> Any:
+    """The parameter `candidates` with given graphs in another order of the entities."""
+    if isinstance(candidates, str | Integral):
+        return candidates
+    return [graph_in_order(name, asked, order) for name, asked in zip(names, per_view(candidates, names, "candidates"), strict=True)]
 
 
 def given_problems(

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rmgl.embedding.eigenvectors import Embedding, Graph
 from rmgl.embedding.fragments import embed_without, find_fragments
-from rmgl.model.alternate import Outcome, common_graph
+from rmgl.model.alternate import Outcome, State, common_graph
 from rmgl.model.view_problem import ViewProblem
 
 TOL = 1e-4
@@ -21,11 +21,11 @@ Solve = Callable[[Sequence[ViewProblem], NDArray[np.bool_] | None], Outcome]
 """solve(problems, fragments): Algorithm 1 without the fragments."""
 
 
-def _embed(last: Embedding, graph: Graph, n_clusters: int, fragments: NDArray[np.bool_] | None) -> Embedding:
+def _embed(state: State, graph: Graph, n_clusters: int, fragments: NDArray[np.bool_] | None) -> Embedding:
     """The last embedding if it is without these fragments, or a new one."""
-    if fragments is last.fragments:
-        return last
-    return embed_without(graph, n_clusters, fragments, tol=TOL)
+    if fragments is state.embedding.fragments:
+        return state.embedding
+    return embed_without(graph, n_clusters, fragments, tol=TOL, alike=state.alike)
 
 
 def without_fragments(
@@ -42,7 +42,7 @@ def without_fragments(
         given = [layer.adjacency for layer in state.layers if layer.role == "neighbors"]
         links = given[0] if given else graph
         known = state.embedding.fragments
-        embed = partial(_embed, state.embedding, graph, n_clusters)
+        embed = partial(_embed, state, graph, n_clusters)
         found = find_fragments(embed, links, n_clusters, min_size, known=known, random_state=random_state)
         if found.fragments is known:
             break

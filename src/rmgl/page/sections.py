@@ -199,7 +199,7 @@ def certificates(content: Content) -> Html:
     rows = []
     for layer in content.model.layers_:
         kind = {"view": "one view", "consensus": "all views side by side", "neighbors": "given: nearest neighbors"}[layer.role]
-        exact = "given, nothing to prove" if layer.given else "yes" if layer.exact else f"no, among {layer.candidates} candidates only"
+        exact = "given, nothing to prove" if layer.given else "yes" if layer.exact else f"no: {layer.doubt}"
         proof = ["-", "-"] if layer.given else [f"{layer.kkt_residual:.1e}", f"{layer.gap:.1e}"]
         rows.append([one_line(layer.name), kind, f"{layer.n_edges:,}", exact, *proof, layer.status])
     titles = ("Layer", "Learned from", "Edges", "Exact over all pairs", "KKT residual", "Relative gap", "Status")

@@ -11,7 +11,9 @@ from scipy import sparse
 
 from rmgl.automatic.neighbors import N_NEIGHBORS
 from rmgl.edges import Vector
+from rmgl.edges.local_scaling import LISTED
 from rmgl.edges.search import Rows, distances_between
+from rmgl.edges.ties import reach_of, shares_of_places
 from rmgl.edges.tiles import squared_lengths
 from rmgl.layer import Layer
 from rmgl.views.matrix import Matrix
@@ -31,7 +33,7 @@ ROUNDING = 1e-13
 def n_listed(layer: Layer) -> int:
     """Return the number of nearest nodes to list for a new row, enough for nearly all rows."""
     if layer.given:
-        return N_NEIGHBORS
+        return N_NEIGHBORS + SPARE
     return max(MIN_LISTED, int(LIST_FACTOR * 2 * layer.n_edges / layer.own_potentials.size))
 
 
@@ -49,35 +51,48 @@ class Batch:
     all_nodes: bool
     """Whether to list all nodes, instead of those that can get weight before the terms of the embedding are added."""
 
-    def edges_to_all(self, rows: NDArray[np.intp], distances: NDArray[np.float64]) -> NewEdges:
-        """List the nodes of smallest threshold t, given the squared distances to all nodes; others get no weight while u is below `cut`."""
+    def edges_to_all(self, rows: NDArray[np.intp], distances: NDArray[np.float64]) -> Iterator[NewEdges]:
+        """List the nodes of smallest threshold t, given the squared distances to all nodes; others get no weight while u is below `cut`.
+
+        In the plain neighbor layer, all nodes are listed where equals of the nearest ones would be missing.
+        """
         neighbors = np.broadcast_to(np.arange(distances.shape[1]), distances.shape)
         costs = self.costs(neighbors, distances)
         kept = n_listed(self.layer)
+        everyone = NewEdges(self, rows, neighbors, costs, distances == 0, np.full(rows.size, np.inf))
         if self.all_nodes or kept >= costs.shape[1]:
-            return NewEdges(self, rows, neighbors, costs, distances == 0, np.full(rows.size, np.inf))
+            yield everyone
+            return
         thresholds = costs - self.layer.own_potentials
         nearest = np.argpartition(thresholds, kept, axis=1)
         cut = np.take_along_axis(thresholds, nearest[:, [kept]], axis=1)[:, 0]
         nearest = nearest[:, :kept]
         costs, distances = (np.take_along_axis(values, nearest, axis=1) for values in (costs, distances))
-        return NewEdges(self, rows, nearest, costs, distances == 0, cut)
+        edges = NewEdges(self, rows, nearest, costs, distances == 0, cut)
+        tied = edges.tied(costs) if self.layer.given else np.zeros(rows.size, dtype=bool)
+        if not tied.all():
+            yield edges.only(~tied)
+        if tied.any():
+            yield everyone.only(tied)
 
     def edges_to_nearest(
         self, rows: NDArray[np.intp], fitted: Rows, X: Matrix, new_X: Matrix, factor: float, lists: NearestLists
     ) -> Iterator[NewEdges]:
-        """List the nearest nodes, and four times more for rows where over half of them get weight. `fitted` is the space of X."""
+        """List the nearest nodes, and four times more for rows where over half of them get weight, or equals of others may be missing.
+
+        `fitted` is the space of X.
+        """
         length = min(n_listed(self.layer), X.shape[0])
         while True:
             neighbors, distances = lists.near(rows, fitted, X, new_X, length)
             costs = self.costs(neighbors, factor * distances)
             edges = NewEdges(self, rows, neighbors, costs, distances == 0, np.full(rows.size, np.inf))
-            mostly_active = edges.mostly_active() if length < X.shape[0] else np.zeros(rows.size, dtype=bool)
-            if not mostly_active.all():
-                yield edges.only(~mostly_active)
-            if not mostly_active.any():
+            too_short = edges.mostly_active() | edges.tied(distances) if length < X.shape[0] else np.zeros(rows.size, dtype=bool)
+            if not too_short.all():
+                yield edges.only(~too_short)
+            if not too_short.any():
                 return
-            rows, new_X, length = rows[mostly_active], new_X[mostly_active], min(4 * length, X.shape[0])
+            rows, new_X, length = rows[too_short], new_X[too_short], min(4 * length, X.shape[0])
 
     def costs(self, neighbors: NDArray[np.intp], distances: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the costs of edges with the given squared distances, locally scaled if the layer is."""
@@ -139,6 +154,12 @@ class NewEdges:
         mostly_active: NDArray[np.bool_] = 2 * (thresholds < u[:, None]).sum(axis=1) > thresholds.shape[1]
         return mostly_active
 
+    def tied(self, distances: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Whether the nearest nodes that count may have equals that are not listed."""
+        counting = N_NEIGHBORS if self.layer.given else LISTED
+        last: NDArray[np.bool_] = reach_of(distances, counting) >= distances.max(axis=1)
+        return last
+
     def weights(
         self,
         q: NDArray[np.float64] | None,
@@ -158,17 +179,14 @@ class NewEdges:
         return Weights(self._graph(weights), u > self.cut)
 
     def equal_shares(self) -> NDArray[np.float64]:
-        """Weights in the plain neighbor layer: the same for all nearest nodes of a row, summing to one."""
-        weights = np.zeros(self.costs.shape)
+        """Weights in the plain neighbor layer, summing to one: those of nodes that are tied for the last places share them."""
         length = min(N_NEIGHBORS, self.costs.shape[1])
-        nearest = np.argpartition(self.costs, length - 1, axis=1)[:, :length]
-        np.put_along_axis(weights, nearest, 1 / length, axis=1)
-        return weights
+        return shares_of_places(self.costs, length) / length
 
     def nearest(self, some: NDArray[np.intp]) -> sparse.csr_array:
-        """Return the graph with an edge of weight one from each of the given rows to the entity of least cost."""
+        """Return the graph with edges of total weight one from each of the given rows to the entities of least cost."""
         weights = np.zeros(self.costs.shape)
-        weights[some, self.costs[some].argmin(axis=1)] = 1.0
+        weights[some] = shares_of_places(self.costs[some], 1)
         return self._graph(weights)
 
     def copies(self) -> sparse.csr_array:
@@ -216,6 +234,16 @@ def near(fitted: Rows, X: Matrix, new_X: Matrix, length: int) -> tuple[NDArray[n
     """
     found = fitted.nearest_to(new_X, min(length + SPARE, X.shape[0]))
     return shortened(found, distances_to(X, new_X, found), length)
+
+
+def closed_near(fitted: Rows, X: Matrix, new_X: Matrix, length: int) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    """Return rows of X near each row of `new_X`, which include the `length` nearest and all their equals, and their squared distances."""
+    listed = length + SPARE
+    while True:
+        found, distances = near(fitted, X, new_X, min(listed, X.shape[0]))
+        if listed >= X.shape[0] or (reach_of(distances, length) < distances.max(axis=1)).all():
+            return found, distances
+        listed *= 4
 
 
 def shortened(found: NDArray[np.intp], distances: NDArray[np.float64], length: int) -> tuple[NDArray[np.intp], NDArray[np.float64]]:

@@ -39,7 +39,7 @@ from rmgl.edges.space import gapped_space
 from rmgl.embedding.eigenvectors import unit_rows
 from rmgl.layer import Layer
 from rmgl.placing.network_edges import FittedNetwork, NetworkEdges
-from rmgl.placing.new_edges import Batch, NearestLists, NewEdges, dense_distances, distances_to, n_listed, near
+from rmgl.placing.new_edges import Batch, NearestLists, NewEdges, closed_near, dense_distances, distances_to, n_listed
 from rmgl.running.threads import Check, Team
 from rmgl.views.matrix import Matrix, side_by_side
 from rmgl.views.views import Views
@@ -247,16 +247,16 @@ class Placement:
                 continue
             batch = Batch(place, layer, float(self.beta[place]), rows.size, self.embedding.shape[0], all_nodes)
             if self._has_missing(layer):
-                yield batch.edges_to_all(chosen, self._distances_with_missing(layer, of_batch, chosen, pattern))
+                yield from batch.edges_to_all(chosen, self._distances_with_missing(layer, of_batch, chosen, pattern))
                 continue
             views = [(view, factor) for view, factor, has in zip(layer.views, layer.factors, pattern, strict=True) if has]
             if self._of_all_pairs(layer, views, of_batch):
-                yield batch.edges_to_all(chosen, len(pattern) / len(views) * self._summed_distances(views, layer.nodes, of_batch, chosen))
+                yield from batch.edges_to_all(chosen, len(pattern) / len(views) * self._summed_distances(views, layer.nodes, of_batch, chosen))
                 continue
             (X, fitted), new_X = self._fitted_rows(views, layer.nodes, layer.network_share), _side_by_side(of_batch, views, chosen)
             factor = len(pattern) / len(views)  # missing views are assumed to add the mean distance of the others
             if self._width(layer) == X.shape[0]:
-                yield batch.edges_to_all(chosen, factor * dense_distances(new_X, X))
+                yield from batch.edges_to_all(chosen, factor * dense_distances(new_X, X))
             else:
                 with self._arranging:
                     fitted.arrange()
@@ -292,8 +292,8 @@ class Placement:
         distances = factor * distances_to(X, new_X, entities)
         if scaling is None:
             return distances
-        nearest, apart = near(fitted, X, new_X, min(LISTED, X.shape[0]))
-        own = LocalScaling.from_lists(nearest, factor * apart, scaling.floor_share, among=scaling)
+        nearest, apart = closed_near(fitted, X, new_X, min(LISTED, X.shape[0]))
+        own = scaling.of_new(nearest, factor * apart)
         return scaling.costs_between(own, entities, distances)
 
     def _of_all_pairs(self, layer: Layer, views: Sequence[tuple[int, float]], new: Views) -> bool:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rmgl.archive.records import record
 from rmgl.views.incomplete import named_rows
@@ -49,14 +51,14 @@ class Gaps:
         return found
 
 
-def gaps_of(views: Views, view: int) -> Gaps | None:
-    """What is missing from a view (None: no cell is)."""
+def gaps_of(views: Views, view: int, order: NDArray[np.intp], index: NDArray[Any] | None) -> Gaps | None:
+    """What is missing from a view (None: no cell is). `order` are the rows of the caller that its entities are, `index` their labels."""
     if views.missing_cells(view) is None:
         return None
     cells = views.table_gaps(view)
     few = np.flatnonzero((~cells).sum(axis=1) < FEW_CELLS * cells.shape[1])
     rows = views.observed_rows(view)
-    named = named_rows(few if rows is None else rows[few], views.index) if few.size else ""
+    named = named_rows(np.sort(order[few if rows is None else rows[few]]), index) if few.size else ""
     sample = np.sort(np.random.RandomState(0).permutation(len(cells))[:MOST_ROWS])
     there = (~cells[sample]).astype(np.float32)
     apart = (there @ there.T == 0).sum() / max(1, sample.size * (sample.size - 1))

@@ -110,9 +110,15 @@ class Report:
     """The share of the neighbors in the networks in the rows that the consensus was learned from (0: rows are as they are)."""
     given_pairs: bool = False
     """Whether a layer was learned on the pairs of a network or of sparse distances, which has no others."""
+    doubts: dict[str, str] = field(default_factory=dict)
+    """For every layer that is not known to be exact why it is not."""
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
+
+    def _doubts(self) -> str:
+        """Why layers are not known to be exact."""
+        return "; ".join(f"{name}: {doubt}" for name, doubt in self.doubts.items()) or "among their candidates only"
 
     def _choices(self) -> list[str]:
         """How alpha and the weights of the views were chosen."""
@@ -201,7 +207,7 @@ class Report:
         proof = (
             f"the exact solutions over all{' given' if self.given_pairs else ''} pairs"
             if self.exact
-            else "exact among approximate or given candidates only"
+            else f"not known to be exact ({self._doubts()})"
         )
         lines.append(f"Layers: {proof}, KKT residual {self.kkt_residual:.0e}; alternation {'' if self.converged else 'not '}converged.")
         lines.append(
@@ -243,7 +249,7 @@ def weak_points(report: Report, smallest: int) -> list[str]:
     if not report.converged:
         found.append("the alternation did not converge")
     if not report.exact:
-        found.append("the layers are exact among their candidates only")
+        found.append(f"layers are not known to be exact ({report._doubts()})")
     return found
 
 
@@ -300,6 +306,7 @@ def make_report(
         consensus_rule=str(rules.consensus),
         network_share=max(layer.network_share for layer in layers),
         given_pairs=any(layer.candidates in ("given edges", "given pairs") for layer in layers),
+        doubts={layer.name: layer.doubt for layer in layers if layer.doubt},
     )
     sizes = np.bincount(labels, minlength=choice.n_clusters)
     weak = weak_points(report, int(sizes.min()))
@@ -320,8 +327,8 @@ def make_report(
 
 
 def among_all(entities: NDArray[np.intp], choice: Choice) -> NDArray[np.intp]:
-    """The indices of entities among all, also those that are placed later."""
-    return entities if choice.entities is None else choice.entities[entities]
+    """The indices of entities among all, also those that are placed later, in the order of the caller."""
+    return entities if choice.entities is None else np.sort(choice.entities[entities])
 
 
 def components_of(layers: Sequence[Layer], beta: NDArray[np.float64]) -> dict[str, float]:
@@ -343,9 +350,14 @@ def describe_views(
     beta: NDArray[np.float64],
     choice: Choice,
     everyone: Views,
+    order: NDArray[np.intp],
+    index: NDArray[Any] | None,
     columns: Sequence[list[str]],
 ) -> list[ViewReport]:
-    """The part of the report on each view; `everyone` holds the views of all entities, also those that were placed."""
+    """The part of the report on each view; `everyone` holds the views of all entities, also those that were placed.
+
+    `order` are the rows of the caller that these are, and `index` the labels of the caller's rows.
+    """
     own = [(layer, float(b)) for layer, b in zip(layers, beta, strict=True) if layer.role == "view"]
     return [
         ViewReport(
@@ -359,7 +371,7 @@ def describe_views(
             n_missing=everyone.n_missing[m],
             n_empty=everyone.n_empty[m] if everyone.n_empty else 0,
             columns=columns[m],
-            gaps=gaps_of(everyone, m),
+            gaps=gaps_of(everyone, m, order, index),
         )
         for m, (name, (layer, b)) in enumerate(zip(views.names, own, strict=True))
     ]

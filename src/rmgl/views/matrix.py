@@ -36,3 +36,11 @@ def side_by_side(matrices: Sequence[Matrix]) -> Matrix:
     if any(sparse.issparse(X) for X in matrices):
         return sparse.csr_array(sparse.hstack(matrices))
     return np.hstack(matrices)
+
+
+def square_in_order(X: Matrix, order: NDArray[np.intp]) -> Matrix:
+    """A square matrix with its rows and columns in another order; the entries of a sparse one stay sorted."""
+    found = X[order][:, order]
+    if sparse.issparse(found):
+        found.sort_indices()
+    return found

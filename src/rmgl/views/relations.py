@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -54,6 +54,11 @@ class Relation:
         if not self.is_network:
             return "jaccard" if self.kind == "jaccard" else "precomputed"
         return "network, learned again" if self.learn else "network"
+
+    def in_order(self, order: NDArray[np.intp]) -> Relation:
+        """The relation of entities in another order."""
+        loops, rows = (None if values is None else values[order] for values in (self.loops, self.rows))
+        return replace(self, loops=loops, rows=rows)
 
     def squared(self, name: str, given: Matrix, own: NDArray[np.float64]) -> Matrix:
         """Squared distances from rows of what was given; `own` is the kernel of the entity of each row with itself."""

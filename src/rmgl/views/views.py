@@ -33,7 +33,7 @@ from rmgl.views.column_blocks import split_columns
 from rmgl.views.columns import Encoding, as_table, left_out_sentence
 from rmgl.views.incomplete import aligned, check_observed, named_rows, refuse_gaps
 from rmgl.views.jaccard import binary, distances_among
-from rmgl.views.matrix import Matrix, padded
+from rmgl.views.matrix import Matrix, padded, square_in_order
 from rmgl.views.per_view import per_view
 from rmgl.views.relations import Relation, looks_like_network
 from rmgl.views.scaling import METRICS, SCALES, Scaler, choose_mixed, choose_scale, fit_mixed, fit_scaler
@@ -290,6 +290,16 @@ class Views:
         gaps = tuple(None if own is None else own[entities] for own in self.gaps)
         matrices = tuple(X[entities] if self.relation(view) is None else X[entities][:, entities] for view, X in enumerate(self.matrices))
         return replace(self, matrices=matrices, present=present, index=index, n_empty=(), gaps=gaps)
+
+    def in_order(self, order: NDArray[np.intp]) -> Views:
+        """The views with their entities in another order: the first is the one that is number order[0] now."""
+        place = np.argsort(order)
+        present = tuple(None if rows is None else np.sort(place[rows]) for rows in self.present)
+        index = None if self.index is None else self.index[order]
+        gaps = tuple(None if own is None else own[order] for own in self.gaps)
+        relations = tuple(None if relation is None else relation.in_order(order) for relation in self.relations)
+        matrices = tuple(X[order] if self.relation(view) is None else square_in_order(X, order) for view, X in enumerate(self.matrices))
+        return replace(self, matrices=matrices, present=present, index=index, gaps=gaps, relations=relations)
 
     def beside(self, others: Views) -> Views:
         """These views, followed by others of the same entities."""
