@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rmgl.checks import Unsound
-from rmgl.distributed.block_scaling import neighbors_of_block, scaling_of
+from rmgl.distributed import pair_lists
+from rmgl.distributed.block_scaling import closed_of_block, reach_of_block, scaling_of
 from rmgl.distributed.block_store import BlockCosts, BlockGrowth, BlockStore
-from rmgl.edges.heaps import Indices
 from rmgl.edges.interface import Vector
 from rmgl.edges.local_scaling import LISTED, LocalScaling
 from rmgl.edges.neighborhoods import enlarged, first_radii, foreseen
+from rmgl.edges.ties import TIED, NearBlock
 from rmgl.running.threads import Check
 
 if TYPE_CHECKING:
@@ -38,7 +39,8 @@ class BlockNeighborhoods:
     @classmethod
     def search(cls, space: DistributedRows, length: int, local: float | None, check: Check = lambda: None) -> BlockNeighborhoods:
         """Find the `length` nearest rows of each exactly. `local` is the floor share of a local scaling (None: no scaling)."""
-        edges, bounds = space.nearest_pairs(length if local is None else max(length, LISTED), check)
+        closed = length if local is None else LISTED
+        edges, bounds = closed_pairs(space, max(length, closed + 1), closed, check)
         if local is None:
             return cls(space, edges, bounds / 2)
         scaling = scaling_of(edges, space.measure(edges, check), local)
@@ -66,15 +68,12 @@ class BlockNeighborhoods:
     def with_pairs(self, pattern: sparse.csr_array) -> BlockNeighborhoods:
         raise ValueError("known labels are not possible on a cluster yet: fit without client=, or leave it out")
 
-    def nearest(self, length: int) -> Indices | None:
-        edges = self.edges if self.has_lists else self.space.nearest_pairs(max(length, LISTED), lambda: None)[0]
-        if edges.degrees.min() < length:
+    def nearest(self, length: int) -> list[NearBlock] | None:
+        edges = self.edges if self.has_lists else closed_pairs(self.space, LISTED + 1, LISTED, lambda: None)[0]
+        if length > LISTED or edges.degrees.min() < length:
             return None
-        distances, found = self.space.measure(edges), np.empty((edges.n_nodes, length), dtype=np.int64)
-        parts = edges.cluster.gather(edges.each("rmgl-nearest-listed", neighbors_of_block, distances, length))
-        for nodes, neighbors in zip(edges.nodes, parts, strict=True):
-            found[nodes] = neighbors
-        return found
+        parts = edges.cluster.gather(edges.each("rmgl-nearest-listed", closed_of_block, self.space.measure(edges), length))
+        return [replace(block, nodes=nodes[block.nodes]) for nodes, blocks in parts for block in blocks]
 
     def pack(self) -> dict[str, Any]:
         """The radii, from which the pairs are found again; a checkpoint on the client has no room for the pairs."""
@@ -87,3 +86,21 @@ class BlockNeighborhoods:
         nodes = np.flatnonzero(radii > self.radii)
         grown = self.widened(nodes, radii, check) if nodes.size else self
         return replace(grown, radii=radii, growth=None)
+
+
+def closed_pairs(space: DistributedRows, length: int, closed: int, check: Check) -> tuple[BlockStore, Vector]:
+    """The pairs of all rows and those that are nearer than any that is not among their `length` nearest ones, or as near as the `closed`-th.
+
+    Also lower bounds of how far all others are.
+    """
+    edges, bounds = space.nearest_pairs(length, check)
+    bounds, distances = bounds / (1 + TIED), space.measure(edges, check)
+    reach = edges.by_node(edges.cluster.gather(edges.each("rmgl-reach", reach_of_block, distances, closed)))
+    nodes = np.flatnonzero(reach >= bounds)
+    shared = edges.cluster.share("rmgl-share-bounds", bounds)
+    edges = BlockStore(edges.cluster, edges.each("rmgl-nearer-pairs", pair_lists.nearer_pairs, distances, shared), edges.nodes)
+    if nodes.size == 0:
+        return edges, bounds
+    radii = np.zeros(space.n_rows)
+    radii[nodes] = np.maximum(reach[nodes], np.finfo(np.float64).tiny) * (1 + TIED)
+    return space.with_pairs_within(edges, nodes, radii, None, check)[0], bounds

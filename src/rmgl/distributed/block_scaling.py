@@ -8,28 +8,30 @@ from numpy.typing import NDArray
 from rmgl.distributed.block_store import BlockCosts, BlockStore
 from rmgl.distributed.cluster import joined
 from rmgl.distributed.pair_blocks import PairBlock, Pieces
-from rmgl.edges.heaps import Indices
 from rmgl.edges.interface import Vector
 from rmgl.edges.local_scaling import (
     LISTED,
     SCALE_NEIGHBOR,
     LocalScaling,
+    by_node,
     counted,
     first_scales,
     floors_of,
     raised_scales,
+    relative_costs,
     smallest_at,
 )
-from rmgl.edges.neighborhoods import nearest_entries
+from rmgl.edges.neighborhoods import closed_among, nearest_entries
+from rmgl.edges.ties import TIED, NearBlock
 
-Nearest = tuple[Indices, Indices, NDArray[np.float64]]
-"""Some nodes, their nearest nodes in any order, and the squared distances of these."""
+Closed = tuple[NDArray[np.intp], list[NearBlock]]
+"""Some nodes, and their closed lists of nearest nodes; the lists are by the places of the nodes among these."""
 
 
 def scaling_of(store: BlockStore, distances: BlockCosts, floor_share: float) -> LocalScaling:
-    """The scaling from the 30 nearest neighbors among the candidate pairs."""
+    """The scaling from the closed lists of the 30 nearest neighbors, which are among the candidate pairs."""
     cluster = store.cluster
-    lists = store.each("rmgl-nearest-listed", nearest_of_block, distances, LISTED)
+    lists = store.each("rmgl-nearest-listed", closed_of_block, distances, LISTED)
     nearest = store.by_node(cluster.gather(cluster.map("rmgl-scales", seventh, lists)))
     scales = first_scales(nearest, nearest[np.isfinite(nearest)])
     pieces = [list(cluster.share("rmgl-share-scales", scales).pieces)] * len(lists)
@@ -39,34 +41,30 @@ def scaling_of(store: BlockStore, distances: BlockCosts, floor_share: float) -> 
     return LocalScaling(scales, floors, floor_share)
 
 
-def nearest_of_block(block: PairBlock, distances: Vector, length: int) -> Nearest:
-    """The nearest candidates of the own nodes."""
-    entries = nearest_entries(block.starts, distances, length)
-    return block.nodes, block.needed[block.edges.indices[entries]], distances[entries]
+def reach_of_block(block: PairBlock, distances: Vector, length: int) -> Vector:
+    """How far the closed lists of the own nodes reach."""
+    reach: Vector = distances[nearest_entries(block.starts, distances, length)].max(axis=1) * (1 + TIED)
+    return reach
 
 
-def neighbors_of_block(block: PairBlock, distances: Vector, length: int) -> NDArray[np.int32]:
-    """The nearest candidates of the own nodes, and no distances."""
-    return nearest_of_block(block, distances, length)[1].astype(np.int32)
+def closed_of_block(block: PairBlock, distances: Vector, length: int) -> Closed:
+    """The closed lists of the own nodes among the candidate pairs."""
+    others = block.needed[block.edges.indices]
+    return block.nodes, list(closed_among(np.arange(block.nodes.size), block.starts, others, distances, length))
 
 
-def seventh(nearest: Nearest) -> Vector:
-    return smallest_at(counted(nearest[2]), SCALE_NEIGHBOR)
+def seventh(closed: Closed) -> Vector:
+    return by_node(closed[1], [smallest_at(counted(part.distances), SCALE_NEIGHBOR) for part in closed[1]])
 
 
-def scale_products(nearest: Nearest, pieces: Pieces) -> tuple[Vector, NDArray[np.float64]]:
-    """The scales of nodes, and their products with those of their nearest nodes."""
+def raised_in_block(closed: Closed, pieces: Pieces) -> Vector:
     scales = joined(pieces)
-    own: Vector = scales[nearest[0]]
-    return own, own[:, None] * scales[nearest[1]]
+    own: Vector = scales[closed[0]]
+    return by_node(closed[1], [raised_scales(own[part.nodes], relative_costs(part, own, scales)) for part in closed[1]])
 
 
-def raised_in_block(nearest: Nearest, pieces: Pieces) -> Vector:
-    own, products = scale_products(nearest, pieces)
-    return raised_scales(own, counted(nearest[2]) / products)
-
-
-def floors_in_block(nearest: Nearest, pieces: Pieces, floor_share: float) -> Vector:
+def floors_in_block(closed: Closed, pieces: Pieces, floor_share: float) -> Vector:
     """The floors of nodes."""
-    _, products = scale_products(nearest, pieces)
-    return floors_of(counted(nearest[2]) / products, floor_share)
+    scales = joined(pieces)
+    own: Vector = scales[closed[0]]
+    return by_node(closed[1], [floors_of(relative_costs(part, own, scales), floor_share) for part in closed[1]])

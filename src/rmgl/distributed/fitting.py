@@ -22,10 +22,12 @@ from rmgl.distributed.sources import all_here, is_stored
 from rmgl.distributed.spaces import DistributedSpaces
 from rmgl.distributed.views import (
     StoredViews,
+    canonical_of,
     check_empty_rows,
     check_numbers,
     chosen_scale,
     fitted_scaler,
+    in_order,
     index_of,
     named_views,
     scaled_views,
@@ -34,6 +36,7 @@ from rmgl.distributed.views import (
 )
 from rmgl.edges.candidates import first_length, searched_length
 from rmgl.edges.local_scaling import LISTED
+from rmgl.views.canonical import Canonical
 from rmgl.views.scaling import Scaler
 from rmgl.views.views import Views
 
@@ -54,6 +57,8 @@ class Prepared:
     cluster: Cluster
     length: int
     """How many neighbors the candidate lists begin with."""
+    canonical: Canonical
+    """The order of the rows in which the workers have them. The labels of the views are in the order of the caller."""
 
     def kept(self) -> Views | StoredViews:
         """What a model keeps of its rows: those that are in this process if all are; or else where they are stored."""
@@ -134,12 +139,15 @@ def prepared(
             del sources
             check_numbers(views)
             check_empty_rows(views)
+            canonical = canonical_of(views)
+            views = views if canonical.keeps_order else in_order(views, canonical.order)
             asked = views.asked_scales(scale)
             scales = [chosen_scale(matrix) if how == "auto" else (how, "given") for how, matrix in zip(asked, views.matrices, strict=True)]
             scalers = [fitted_scaler(name, how, matrix) for name, (how, _), matrix in zip(views.names, scales, views.matrices, strict=True)]
             scaled = scaled_views(views, scalers)
             del views  # Dask forgets the rows that were not scaled, but not how to read them
-            yield Prepared(scaled, scales, scalers, DistributedSpaces.on_cluster(scaled, tiling), named, cluster, length)
+            spaces = DistributedSpaces.on_cluster(scaled, tiling)
+            yield Prepared(scaled, scales, scalers, spaces, named, cluster, length, canonical)
         logger.info("%s", cluster.traffic)
 
 

@@ -92,6 +92,21 @@ class RemoteMatrix:
         sums = total(self.each("rmgl-sum-powers", power_sums, largest)) / self.shape[0]
         return sums[0], sums[1], sums[2]
 
+    def in_order(self, order: NDArray[np.intp]) -> RemoteMatrix:
+        """The matrix with its rows in another order, in chunks of as many rows: every chunk sends some of its rows to every other one."""
+        chunks = []
+        for begin, end in zip(self.bounds[:-1], self.bounds[1:], strict=True):
+            owner = np.searchsorted(self.bounds, order[begin:end], side="right") - 1
+            places = [np.flatnonzero(owner == place) for place in range(len(self.chunks))]
+            parts = [
+                self.cluster.submit("rmgl-take-rows", take_rows, self.chunks[place], order[begin:end][own] - self.bounds[place])
+                for place, own in enumerate(places)
+                if own.size
+            ]
+            found = [own for own in places if own.size]
+            chunks.append(self.cluster.submit("rmgl-join-rows", put_together, parts, found))
+        return RemoteMatrix(self.cluster, tuple(chunks), self.bounds, self.n_columns)
+
     def rows(self, chosen: NDArray[np.intp]) -> Floats:
         """Some rows, in the order in which they are asked for; they come to this process."""
         owner = np.searchsorted(self.bounds, chosen, side="right") - 1
@@ -171,6 +186,14 @@ def power_sums(chunk: Floats, largest: Floats) -> Floats:
 
 def take_rows(chunk: Floats, chosen: NDArray[np.intp]) -> Floats:
     return chunk[chosen]
+
+
+def put_together(parts: Sequence[Floats], places: Sequence[NDArray[np.intp]]) -> Floats:
+    """Rows that come in parts, each at its places."""
+    rows = np.empty((sum(own.size for own in places), parts[0].shape[1]))
+    for own, part in zip(places, parts, strict=True):
+        rows[own] = part
+    return rows
 
 
 def side_by_side_parts(parts: Sequence[tuple[list[Floats], list[tuple[int, int]]]], factors: Sequence[float]) -> Floats:

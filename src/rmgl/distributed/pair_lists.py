@@ -17,6 +17,7 @@ from rmgl.distributed.cluster import joined
 from rmgl.distributed.pair_blocks import PairBlock
 from rmgl.edges import growth
 from rmgl.edges.heaps import Indices
+from rmgl.edges.interface import Vector
 
 LEAST_ROWS = 16_384
 """Nodes of a block of candidate pairs: every request of the solver goes to each block, so blocks should not be too many."""
@@ -90,6 +91,14 @@ def pattern_at(order: Indices, own: range, pairs: Sequence[Places]) -> tuple[Ind
     rows, others = (np.concatenate([pair[side] for pair in pairs]) for side in (0, 1))
     parts = (np.ones(rows.size, dtype=bool), (rank[rows - own.start], order[others]))
     return of_places[by_node], sparse.csr_array(parts, shape=(len(own), order.size))
+
+
+def nearer_pairs(block: PairBlock, distances: Vector, bounds: Sequence[Vector]) -> PairBlock:
+    """The pairs that are nearer than the bound of one of their nodes."""
+    limits = block.local(bounds)
+    own = np.repeat(limits[block.own], block.degrees)
+    kept = (distances < own) | (distances < limits[block.edges.indices])
+    return PairBlock.of(block.nodes, growth.only(block.pattern(int(sum(map(len, bounds)))), kept))
 
 
 def block_given(n_nodes: int, nodes: Indices, starts: Indices, others: NDArray[np.int32]) -> PairBlock:

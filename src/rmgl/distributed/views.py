@@ -8,14 +8,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rmgl.distributed.cluster import Cluster
 from rmgl.distributed.matrix import RemoteMatrix, Summary, as_rows
 from rmgl.distributed.sources import Source, is_stored, is_zarr, missing_message, source_of, with_groups
+from rmgl.views.canonical import Canonical, column_numbers, combined, keys_by_columns, salted
 from rmgl.views.check_view import check_same_labels, check_spread, is_collection_of_views, row_labels
 from rmgl.views.columns import as_table
 from rmgl.views.scaling import Scaler, bounded, choose_scale_by, deviations_to_spans, fit_scaler, skewness_from
 from rmgl.views.views import EMPTY_COLUMNS, LEAST_PRESENT, Views
+
+MOST_CHUNKS = 100
+"""Chunks of a view beyond which rows are not put into canonical order: every chunk sends rows to every other one."""
 
 
 def named_views(data: Any) -> list[tuple[str, Any]]:
@@ -122,6 +127,23 @@ def check_empty_rows(views: Views) -> None:
                 f"view {name!r}: row {empty[0]} and {empty.size - 1} more hold only zeros, so these entities are taken as missing from the "
                 "view, which a fit on a cluster does not allow yet: drop such rows, or fit without client="
             )
+
+
+def canonical_of(views: Views) -> Canonical:
+    """The canonical order of the entities, from keys of the rows that the workers compute; as they stand where chunks are too many."""
+    if max(len(matrix.chunks) for matrix in views.matrices) > MOST_CHUNKS:
+        return Canonical(np.arange(views.n_rows), None)
+    parts = []
+    for matrix in views.matrices:
+        numbers = np.sum(matrix.each("rmgl-hash-columns", column_numbers), axis=0, dtype=np.uint64)
+        varies = matrix.summary.low != matrix.summary.high
+        parts.append(salted(np.concatenate(matrix.each("rmgl-hash-rows", keys_by_columns, numbers, varies))))
+    return Canonical.of(combined(parts))
+
+
+def in_order(views: Views, order: NDArray[np.intp]) -> Views:
+    """The views with their rows in another order. The labels of the rows stay those of the caller."""
+    return replace(views, matrices=tuple(matrix.in_order(order) for matrix in views.matrices))
 
 
 def chosen_scale(matrix: RemoteMatrix) -> tuple[str, str]:

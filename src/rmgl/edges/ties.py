@@ -65,7 +65,8 @@ def points_around(space: Any, nodes: Indices, most: Vector, check: Check = lambd
     """All other points within a squared distance of each of some nodes, in a space where all pairs within radii can be found."""
     radii = np.zeros(space.n_rows)
     radii[nodes] = np.maximum(most, np.finfo(np.float64).tiny) * (1 + TIED)
-    edges = PairList(union_of(*space.within(nodes, radii, None, check), space.n_rows))
+    left, right = space.within(nodes, radii, None, check)
+    edges = PairList(union_of(left, right, space.n_rows))
     distances, counts = space.measure(edges, check), np.diff(edges.indptr)
     limit = np.full(space.n_rows, -1.0)
     limit[nodes] = most
@@ -157,5 +158,5 @@ def shares_of_places(distances: NDArray[np.float64], length: int) -> NDArray[np.
 
 def pattern_of(lists: Sequence[NearBlock], n_points: int) -> sparse.csr_array:
     """The symmetric pattern of all pairs in lists."""
-    pairs = [block.pairs for block in lists]
-    return union_of(*(np.concatenate([pair[side] for pair in pairs]) for side in (0, 1)), n_points)
+    left, right = (np.concatenate([block.pairs[side] for block in lists]) for side in (0, 1))
+    return union_of(left, right, n_points)

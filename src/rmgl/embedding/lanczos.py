@@ -143,7 +143,7 @@ def partial_spectrum(matrix: Symmetric, spectrum: tuple[float, float], max_produ
 
     def search(known: Block, count: int, tol: float, alike: NDArray[np.intp] | None = None) -> Block:
         n = known.shape[0]
-        start = generator.standard_normal(n)
+        start: Any = generator.standard_normal(n)
 
         def multiply(vector: Block) -> Block:
             x = np.ascontiguousarray(vector).reshape(n)

@@ -104,7 +104,7 @@ class Layer:
 
     @property
     def exact(self) -> bool:
-        """Whether the layer is the solution over all pairs or, where only some are given, over those: it has converged, and the proof holds."""
+        """Whether the layer is the solution over all pairs or, where only some are given, over those."""
         return self.given or (self.candidates in PROVEN and self.status == "converged")
 
     @property

@@ -181,7 +181,8 @@ class NewEdges:
     def equal_shares(self) -> NDArray[np.float64]:
         """Weights in the plain neighbor layer, summing to one: those of nodes that are tied for the last places share them."""
         length = min(N_NEIGHBORS, self.costs.shape[1])
-        return shares_of_places(self.costs, length) / length
+        shares: NDArray[np.float64] = shares_of_places(self.costs, length) / length
+        return shares
 
     def nearest(self, some: NDArray[np.intp]) -> sparse.csr_array:
         """Return the graph with edges of total weight one from each of the given rows to the entities of least cost."""

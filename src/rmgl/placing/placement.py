@@ -251,7 +251,9 @@ class Placement:
                 continue
             views = [(view, factor) for view, factor, has in zip(layer.views, layer.factors, pattern, strict=True) if has]
             if self._of_all_pairs(layer, views, of_batch):
-                yield from batch.edges_to_all(chosen, len(pattern) / len(views) * self._summed_distances(views, layer.nodes, of_batch, chosen))
+                yield from batch.edges_to_all(
+                    chosen, len(pattern) / len(views) * self._summed_distances(views, layer.nodes, of_batch, chosen)
+                )
                 continue
             (X, fitted), new_X = self._fitted_rows(views, layer.nodes, layer.network_share), _side_by_side(of_batch, views, chosen)
             factor = len(pattern) / len(views)  # missing views are assumed to add the mean distance of the others
