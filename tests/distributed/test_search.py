@@ -1,7 +1,5 @@
 """The search over pairs of blocks finds what the search on one machine finds. Tasks run at once in this process: no cluster is needed."""
 
-from functools import partial
-
 import numpy as np
 import pytest
 
@@ -132,9 +130,20 @@ def test_matrices_with_other_chunks_side_by_side():
 def test_what_a_cluster_cannot_leave_out():
     rows = DistributedRows(remote(groups(50, 2)), Tiling(8, 2))
     assert rows.among(None) is rows
-    for refused in (partial(rows.among, np.arange(3)), partial(rows.nearest, np.arange(3), 2)):
-        with pytest.raises(ValueError, match="cluster"):
-            refused()
+    with pytest.raises(ValueError, match="cluster"):
+        rows.among(np.arange(3))
+
+
+def test_neighbors_of_some_rows_are_those_of_all():
+    rows = DistributedRows(remote(groups(50, 2)), Tiling(8, 2))
+    some, (found, bounds), (of_all, bounds_of_all) = (
+        np.array([3, 17, 40]),
+        rows.nearest(np.array([3, 17, 40]), 4),
+        rows.nearest(np.arange(50), 4),
+    )
+    np.testing.assert_array_equal(found, of_all[some])
+    np.testing.assert_array_equal(bounds, bounds_of_all[some])
+    np.testing.assert_allclose(rows.distances_to(some, found), rows.distances_to(np.arange(50), of_all)[some], rtol=1e-12)
 
 
 def test_views_that_only_workers_read_need_a_client(tmp_path):

@@ -443,7 +443,11 @@ def test_bad_candidates(rng, candidates):
 def test_lists_hold_the_nearest_neighbors():
     X = np.random.default_rng(3).normal(size=(5000, 3))
     candidates = find_candidates("x", X, None, 20, local=True, n_neighbors=12)
-    found = {node: set(own) for block in candidates.nearest(Rows.of(X), 9) for node, own in zip(block.nodes, block.neighbors.tolist())}
+    found = {
+        node: set(own)
+        for block in candidates.nearest(Rows.of(X), 9)
+        for node, own in zip(block.nodes, block.neighbors.tolist(), strict=True)
+    }
     for row in (0, 17, 4095, 4096, 4999):
         distances = np.square(X - X[row]).sum(axis=1)
         distances[row] = np.inf

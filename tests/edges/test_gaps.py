@@ -10,8 +10,7 @@ from rmgl import learn_layer
 from rmgl.edges import gaps as module
 from rmgl.edges.all_pairs import AllPairs
 from rmgl.edges.gaps import Gapped, Summed
-from rmgl.edges.pair_list import union_of
-from rmgl.edges.pair_list import PairList
+from rmgl.edges.pair_list import PairList, union_of
 from rmgl.edges.space import Square
 
 

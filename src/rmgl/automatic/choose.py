@@ -355,7 +355,7 @@ class Chooser:
             space, listed = self.consensus_space, None
         else:
             return None
-        lists = nearest_of_all(space, N_NEIGHBORS) if listed is None else listed
+        lists = nearest_of_all(space, N_NEIGHBORS, different=True) if listed is None else listed
         taken = [*self.views.names, consensus_name(self.views.names)]
         return neighbor_layer(lists, taken, self.spaces.members, self.spaces.factors, self.network_share)
 

@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from rmgl.automatic.consensus import free_name
-from rmgl.edges.ties import NearBlock, shares_of_places
+from rmgl.edges.ties import STAND_IN, NearBlock
 from rmgl.layer import Layer, Origin, given_layer
 
 NAME = "neighbors"
@@ -25,8 +25,9 @@ def neighbor_layer(
 ) -> Layer | None:
     """The layer of closed lists of nearest neighbors in views side by side, each of which was multiplied by its factor.
 
-    Every entity gives a weight of 1 to each of its nine nearest neighbors; those that are tied for the last places share them. An edge has
-    the mean of the weights that its ends give to each other, before all weights are scaled. There is no layer without any edge.
+    Every entity gives a weight of 1 to each of the nine nearest entities that differ from it; those that are tied for the last places
+    share them. Copies get nothing: they say no more about the place of an entity than it does itself. An edge has the mean of the weights
+    that its ends give to each other, before all weights are scaled. There is no layer without any edge.
     """
     n = sum(block.nodes.size for block in lists)
     given = sum((graph_of(block, n) for block in lists), start=sparse.csr_array((n, n)))
@@ -38,6 +39,7 @@ def neighbor_layer(
 
 def graph_of(block: NearBlock, n_nodes: int) -> sparse.csr_array:
     """The weights that some nodes give to their neighbors."""
-    shares = shares_of_places(block.distances, N_NEIGHBORS)
+    there = np.isfinite(block.distances) & (block.neighbors != STAND_IN)
+    shares = there * (1.0 if block.shares is None else block.shares)
     row, place = np.nonzero(shares)
     return sparse.csr_array((shares[row, place], (block.nodes[row], block.neighbors[row, place])), shape=(n_nodes, n_nodes))

@@ -11,12 +11,12 @@ from scipy import sparse
 
 from rmgl.checks import Unsound
 from rmgl.distributed import pair_lists
-from rmgl.distributed.block_scaling import closed_of_block, reach_of_block, scaling_of
+from rmgl.distributed.block_scaling import different_in_block, reach_of_block, scaling_of
 from rmgl.distributed.block_store import BlockCosts, BlockGrowth, BlockStore
 from rmgl.edges.interface import Vector
 from rmgl.edges.local_scaling import LISTED, LocalScaling
 from rmgl.edges.neighborhoods import enlarged, first_radii, foreseen
-from rmgl.edges.ties import TIED, NearBlock
+from rmgl.edges.ties import TIED, NearBlock, closed_lists, searching
 from rmgl.running.threads import Check
 
 if TYPE_CHECKING:
@@ -70,10 +70,12 @@ class BlockNeighborhoods:
 
     def nearest(self, length: int) -> list[NearBlock] | None:
         edges = self.edges if self.has_lists else closed_pairs(self.space, LISTED + 1, LISTED, lambda: None)[0]
-        if length > LISTED or edges.degrees.min() < length:
+        if length > LISTED or edges.degrees.min() < LISTED:
             return None
-        parts = edges.cluster.gather(edges.each("rmgl-nearest-listed", closed_of_block, self.space.measure(edges), length))
-        return [replace(block, nodes=nodes[block.nodes]) for nodes, blocks in parts for block in blocks]
+        parts = edges.cluster.gather(edges.each("rmgl-nearest-listed", different_in_block, self.space.measure(edges), length))
+        left = np.sort(np.concatenate([nodes for _, nodes in parts]))
+        more = closed_lists(searching(self.space), left, length, 4 * LISTED, different=True)
+        return [*(block for blocks, _ in parts for block in blocks), *more]
 
     def pack(self) -> dict[str, Any]:
         """The radii, from which the pairs are found again; a checkpoint on the client has no room for the pairs."""
@@ -89,7 +91,7 @@ class BlockNeighborhoods:
 
 
 def closed_pairs(space: DistributedRows, length: int, closed: int, check: Check) -> tuple[BlockStore, Vector]:
-    """The pairs of all rows and those that are nearer than any that is not among their `length` nearest ones, or as near as the `closed`-th.
+    """The pairs of all rows and those nearer than any that is not among their `length` nearest ones, or as near as the `closed`-th.
 
     Also lower bounds of how far all others are.
     """

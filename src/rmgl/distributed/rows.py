@@ -26,8 +26,7 @@ from rmgl.edges.heaps import TILE, Indices
 from rmgl.edges.interface import Costs, Edges, Vector
 from rmgl.edges.local_scaling import LocalScaling
 from rmgl.edges.pair_list import PairList
-from rmgl.edges.search import LARGEST_LOSS, everyone_else, fits_single, needs_double
-from rmgl.edges.ties import Ragged, points_around
+from rmgl.edges.search import LARGEST_LOSS, distances_between, everyone_else, fits_single, needs_double
 from rmgl.edges.tiles import distance_bound
 from rmgl.running.threads import Check
 
@@ -144,8 +143,7 @@ class DistributedRows:
         return BlockNeighborhoods(self, edges, radii, scaling, has_lists=False)
 
     def nearest(self, nodes: NDArray[np.intp], length: int, check: Check = lambda: None) -> tuple[Indices, Vector]:
-        if len(nodes) < self.n_rows:
-            raise ValueError("a cluster searches for the neighbors of all rows at once")
+        """Those of all rows are searched for at once, whichever are asked for."""
         length = min(length, self.n_rows - 1)
         if length == self.n_rows - 1:
             return everyone_else(nodes, self.n_rows)
@@ -267,7 +265,7 @@ class DistributedRows:
 
     def distances_to(self, nodes: NDArray[np.intp], neighbors: Indices) -> NDArray[np.float64]:
         if len(nodes) < self.n_rows:
-            raise ValueError("a cluster measures the neighbors of all rows at once")
+            return self._distances_here(nodes, neighbors)
         order = np.argsort(neighbors, axis=1)
         ascending = np.take_along_axis(neighbors, order, axis=1)
         starts = neighbors.shape[1] * np.arange(self.n_rows + 1)
@@ -275,8 +273,15 @@ class DistributedRows:
         np.put_along_axis(distances, order, self._distances(starts, ascending.ravel()).reshape(neighbors.shape), axis=1)
         return distances
 
-    def around(self, nodes: NDArray[np.intp], most: Vector, check: Check = lambda: None) -> Ragged:
-        return points_around(self, nodes, most, check)
+    def _distances_here(self, nodes: NDArray[np.intp], neighbors: Indices) -> NDArray[np.float64]:
+        """Squared distances of some nodes to the rows listed for each, from rows that come to this process, some nodes at a time."""
+        distances, size = np.empty(neighbors.shape), max(1, PAIRS_PER_TASK // neighbors.shape[1])
+        for first in range(0, len(nodes), size):
+            some = slice(first, first + size)
+            chosen, place = np.unique(np.column_stack([nodes[some], neighbors[some]]), return_inverse=True)
+            rows, place = self.matrix.rows(chosen), place.reshape(-1, neighbors.shape[1] + 1)
+            distances[some] = distances_between(rows[place[:, 0]], rows, place[:, 1:])
+        return distances
 
     def _distances(self, starts: Indices, others: NDArray[Any], check: Check = lambda: None) -> Vector:
         """The squared distances of pairs that are listed row by row here, each row by ascending index."""

@@ -34,7 +34,6 @@ from rmgl.edges.all_pairs import CANCELLATION, AllPairs
 from rmgl.edges.heaps import BYTES_PER_PAIR, Ends, Indices
 from rmgl.edges.interface import Edges, Vector
 from rmgl.edges.pair_list import PairList
-from rmgl.edges.ties import Ragged, points_around
 from rmgl.running.memory import require_memory
 from rmgl.running.threads import Check
 
@@ -123,10 +122,6 @@ class Blocks:
             count += right.size
             require_memory(BYTES_PER_PAIR * count, f"{count:,} candidate pairs", "use a smaller alpha or fewer rows")
         return np.concatenate([pair[0] for pair in found]), np.concatenate([pair[1] for pair in found])
-
-    def around(self, nodes: NDArray[np.intp], most: Vector, check: Check = lambda: None) -> Ragged:
-        """All other rows within a squared distance of each of some nodes."""
-        return points_around(self, nodes, most, check)
 
     @property
     def _width(self) -> int:

@@ -11,7 +11,6 @@ from scipy import sparse
 from rmgl.edges.heaps import Indices
 from rmgl.edges.interface import Edges, Vector
 from rmgl.edges.pair_list import PairList
-from rmgl.edges.ties import Ragged
 from rmgl.running.threads import Check
 
 
@@ -62,12 +61,6 @@ class Listed:
         bounds, following = np.full(len(nodes), np.inf), rank == length
         bounds[owner[following]] = part.data[order[following]]
         return found, bounds
-
-    def around(self, nodes: NDArray[np.intp], most: Vector, check: Check = lambda: None) -> Ragged:
-        part = self.pairs[nodes]
-        kept = part.data <= np.repeat(most, np.diff(part.indptr))
-        counts = np.diff(np.concatenate([[0], np.cumsum(kept)])[part.indptr])
-        return Ragged.where(kept, counts, part.indices, part.data)
 
     def distances_to(self, nodes: NDArray[np.intp], neighbors: Indices) -> NDArray[np.float64]:
         """Squared distances of each node to the points listed for it; infinite where the pair is not given."""

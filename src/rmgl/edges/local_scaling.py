@@ -23,7 +23,7 @@ from rmgl.checks import Unsound, sound_numbers
 from rmgl.edges.heaps import Indices
 from rmgl.edges.interface import Costs, Edges, Vector
 from rmgl.edges.space import Space
-from rmgl.edges.ties import NearBlock, closed_lists, nearest_of_all
+from rmgl.edges.ties import STAND_IN, TIED, NearBlock, closed_at_once, counted, nearest_of_all
 from rmgl.running.threads import Check
 
 LISTED = 30
@@ -58,12 +58,12 @@ class LocalScaling:
 
         With `among`, the nodes are new, and their neighbors are the nodes of that scaling.
         """
-        nearest = by_node(lists, [smallest_at(counted(block.distances), SCALE_NEIGHBOR) for block in lists])
+        nearest = by_node(lists, [nearest_scale(block) for block in lists])
         first = first_scales(nearest, nearest[np.isfinite(nearest)] if among is None else among.scales**2)
         theirs = first if among is None else among.scales
-        scales = by_node(lists, [raised_scales(first[block.nodes], relative_costs(block, first, theirs)) for block in lists])
+        scales = by_node(lists, [raised_scales(block, first, theirs) for block in lists])
         theirs = scales if among is None else theirs
-        return cls(scales, by_node(lists, [floors_of(relative_costs(block, scales, theirs), floor_share) for block in lists]), floor_share)
+        return cls(scales, by_node(lists, [floors_of(block, scales, theirs, floor_share) for block in lists]), floor_share)
 
     def check(self, n_nodes: int) -> None:
         """Raise `Unsound` if scales and floors read from a file are not valid for `n_nodes` nodes."""
@@ -78,8 +78,8 @@ class LocalScaling:
 
     def of_new(self, neighbors: Indices, distances: NDArray[np.float64]) -> LocalScaling:
         """The scaling of new nodes, from their squared distances to fitted nodes, which include the nearest ones and their equals."""
-        complete = np.full(len(neighbors), np.inf)
-        return LocalScaling.from_lists([*closed_lists(neighbors, distances, complete, LISTED)], self.floor_share, among=self)
+        answer = neighbors, distances, np.full(len(neighbors), np.inf)
+        return LocalScaling.from_lists(closed_at_once(np.arange(len(neighbors)), answer, LISTED)[0], self.floor_share, among=self)
 
     def costs_of_new(self, neighbors: Indices, distances: NDArray[np.float64]) -> NDArray[np.float64]:
         """The costs of new nodes, from their squared distances to fitted nodes, which include the nearest ones and their equals."""
@@ -105,12 +105,8 @@ def by_node(lists: Sequence[NearBlock], values: Sequence[Vector]) -> Vector:
 
 def relative_costs(block: NearBlock, scales: Vector, theirs: Vector) -> NDArray[np.float64]:
     """Squared distances of nodes to the neighbors in their lists, in units of the scales of both; infinite to copies of a node."""
-    return counted(block.distances) / (scales[block.nodes][:, None] * theirs[block.neighbors])
-
-
-def counted(distances: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Squared distances to listed neighbors, infinite to exact copies of a node, which are not counted."""
-    return np.where(distances > 0, distances, np.inf)
+    own = scales[block.nodes][:, None]
+    return counted(block.distances) / (own * np.where(block.neighbors == STAND_IN, own, theirs[block.neighbors]))
 
 
 def first_scales(nearest: Vector, known: Vector) -> Vector:
@@ -120,20 +116,40 @@ def first_scales(nearest: Vector, known: Vector) -> Vector:
     return scales
 
 
-def raised_scales(scales: Vector, relative: NDArray[np.float64]) -> Vector:
-    """Scales, larger where the 7th smallest cost would exceed 2; `relative` are the costs of the listed neighbors at these scales."""
-    far = smallest_at(relative, SCALE_NEIGHBOR) / FAR
-    return scales * np.where(np.isfinite(far), np.maximum(far, 1.0), 1.0)
+def nearest_scale(block: NearBlock) -> Vector:
+    """The squared distance of nodes to their 7th neighbors; infinite where all that are listed are copies."""
+    return smallest_at(counted(block.distances), SCALE_NEIGHBOR, block.shares)
 
 
-def floors_of(relative: NDArray[np.float64], floor_share: float) -> Vector:
-    """The floor of every node: a share of its 5th smallest cost."""
-    floors = smallest_at(relative, FLOOR_NEIGHBOR)
+def raised_scales(block: NearBlock, scales: Vector, theirs: Vector) -> Vector:
+    """Scales of nodes, larger where the 7th smallest cost would exceed 2; `theirs` are the scales of the neighbors."""
+    far = smallest_at(relative_costs(block, scales, theirs), SCALE_NEIGHBOR, block.shares) / FAR
+    return scales[block.nodes] * np.maximum(1.0, np.where(np.isfinite(far), far, 1.0))
+
+
+def floors_of(block: NearBlock, scales: Vector, theirs: Vector, floor_share: float) -> Vector:
+    """The floors of nodes: a share of their 5th smallest cost."""
+    floors = smallest_at(relative_costs(block, scales, theirs), FLOOR_NEIGHBOR, block.shares)
     return floor_share * np.where(np.isfinite(floors), floors, 1.0)
 
 
-def smallest_at(values: NDArray[np.float64], rank: int) -> Vector:
-    """The rank-th smallest entry of each row: the largest finite one if there are fewer, infinity if there is none."""
-    ordered = np.sort(values, axis=1)
-    last = np.clip(np.isfinite(values).sum(axis=1), 1, min(rank, values.shape[1])) - 1
-    return np.take_along_axis(ordered, last[:, None], axis=1)[:, 0]
+def smallest_at(values: NDArray[np.float64], rank: int, shares: NDArray[np.float64] | None = None) -> Vector:
+    """The rank-th smallest entry of each row: the largest finite one if there are fewer, infinity if there is none.
+
+    `shares` are how much of a place each entry has (None: each has one); the first places together are those of the smallest entries.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> smallest_at(np.array([[3.0, 1.0, 2.0], [np.inf, 5.0, np.inf]]), 2)
+    array([2., 5.])
+    >>> smallest_at(np.array([[3.0, 1.0, 2.0]]), 1, np.array([[1.0, 0.5, 0.5]]))
+    array([2.])
+    """
+    order = np.argsort(values, axis=1)
+    ordered = np.take_along_axis(values, order, axis=1)
+    places = np.ones(values.shape) if shares is None else np.take_along_axis(shares, order, axis=1)
+    filled = np.cumsum(np.where(np.isfinite(ordered), places, 0.0), axis=1)
+    reached = np.minimum(rank, filled[:, -1:]) * (1 - TIED)
+    at = np.argmax(filled >= reached, axis=1)
+    return np.take_along_axis(ordered, at[:, None], axis=1)[:, 0]

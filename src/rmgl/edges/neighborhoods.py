@@ -20,9 +20,8 @@ than u, the pairs within it are added, and the solver continues from its last po
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -36,7 +35,7 @@ from rmgl.edges.interface import Evaluation, Vector
 from rmgl.edges.local_scaling import LISTED, LocalScaling
 from rmgl.edges.pair_list import PairList, union_of
 from rmgl.edges.space import Searchable, Space
-from rmgl.edges.ties import TIED, NearBlock, Ragged, closed_lists, pattern_of, side_by_side
+from rmgl.edges.ties import MOST, TIED, Answer, NearBlock, closed_at_once, closed_lists, laid_out, pattern_of, searching
 from rmgl.running.memory import require_memory
 from rmgl.running.threads import Check, InParts, one_part
 
@@ -73,11 +72,12 @@ class Neighborhoods:
     ) -> Neighborhoods:
         """Find the `length` nearest points of each exactly. `local` is the floor share of a local scaling (None: no scaling)."""
         nodes, closed = np.arange(space.n_rows), length if local is None else LISTED
-        neighbors, bounds = space.nearest(nodes, max(length, closed + 1), check)
-        distances, bounds = space.distances_to(nodes, neighbors), bounds / (1 + TIED)
-        lists = list(closed_lists(neighbors, distances, bounds, closed, partial(space.around, check=check)))
+        search = searching(space, check)
+        neighbors, distances, bounds = search(nodes, max(length, closed + 1))
+        bounds = bounds / (1 + TIED)
+        lists = closed_lists(search, nodes, closed, neighbors.shape[1], answer=(neighbors, distances, bounds))
         nearer = NearBlock(nodes, neighbors, np.where(distances < bounds[:, None], distances, np.inf))  # than any that is not listed
-        pattern = pattern_of([nearer, *(block for block in lists if block.beyond)], nodes.size)
+        pattern = pattern_of([nearer, *(block for block in lists if block.shares is not None)], nodes.size)
         if local is None:
             return cls(space, pattern, bounds / 2, in_parts)
         scaling = LocalScaling.from_lists(lists, local)
@@ -169,23 +169,49 @@ def first_radii(bounds: Vector, scaling: LocalScaling) -> Vector:
 
 
 def nearest_listed(edges: PairList, space: Space, length: int) -> list[NearBlock] | None:
-    """The closed lists of the nearest among the listed neighbors of every node; None where a node has fewer."""
-    if np.diff(edges.indptr).min() < length:
+    """The closed lists of the nearest points of every node that differ from it; None where a node has too few listed neighbors.
+
+    These are listed up to the 30th nearest at least. Where copies of a node have so many of its places that others may be missing, the
+    space is searched.
+    """
+    if np.diff(edges.indptr).min() < LISTED:
         return None
     distances, found = space.measure(edges), list[NearBlock]()
     for first in range(0, edges.n_nodes, ROWS):
         starts = edges.indptr[first : first + ROWS + 1]
-        own = slice(starts[0], starts[-1])
-        found += closed_among(np.arange(first, first + starts.size - 1), starts - starts[0], edges.indices[own], distances[own], length)
+        own, nodes = slice(starts[0], starts[-1]), np.arange(first, first + starts.size - 1)
+        answer = nearest_among(starts - starts[0], edges.indices[own], distances[own])
+        found += closed_lists(searching(space), nodes, length, LISTED, different=True, answer=answer)
     return found
 
 
-def closed_among(nodes: Indices, starts: Indices, others: NDArray[Any], distances: Vector, length: int) -> Iterator[NearBlock]:
-    """The closed lists of nodes among others that are listed for them, at least `length` for each; `starts` are those of the nodes."""
-    reach = distances[nearest_entries(starts, distances, length)].max(axis=1) * (1 + TIED)
-    kept = distances <= np.repeat(reach, np.diff(starts))
-    counts = np.diff(np.concatenate([[0], np.cumsum(kept)])[starts])
-    return side_by_side(nodes, Ragged.where(kept, counts, others, distances))
+def nearest_among(starts: Indices, others: NDArray[Any], distances: Vector) -> Answer:
+    """The 30 nearest among others that are listed for nodes, all others being farther; `starts` are those of the nodes, and the end."""
+    entries = nearest_entries(starts, distances, LISTED)
+    nearest = distances[entries]
+    return others[entries].astype(np.int64), nearest, nearest.max(axis=1)
+
+
+def closed_among(nodes: Indices, starts: Indices, others: NDArray[Any], distances: Vector) -> list[NearBlock]:
+    """The closed lists of 30 of nodes among others that are listed for them, which hold all that belong there."""
+    answer = nearest_among(starts, others, distances)
+    blocks, left = closed_at_once(nodes, answer, LISTED)
+    if left.size == 0:
+        return blocks
+    reach = np.full(nodes.size, -1.0)
+    reach[left] = answer[2][left] * (1 + TIED)
+    row = np.repeat(np.arange(nodes.size), np.diff(starts))
+    counts = np.bincount(row[distances <= reach[row]], minlength=nodes.size)
+    reach[counts > MOST] /= (1 + TIED) ** 3  # a stand-in takes the places of too many: only those that are nearer are needed
+    kept = np.flatnonzero(distances <= reach[row])
+    lengths = np.bincount(row[kept], minlength=nodes.size)
+    place = np.arange(kept.size) - (np.cumsum(lengths) - lengths)[row[kept]]
+    found, apart = np.zeros((nodes.size, int(lengths.max())), dtype=np.int64), np.full((nodes.size, int(lengths.max())), np.inf)
+    found[row[kept], place], apart[row[kept], place] = others[kept], distances[kept]
+    many = counts[left] > MOST
+    limits = answer[2][left] * (1 + TIED)
+    bounds = np.where(many, limits, np.inf)
+    return [*blocks, *laid_out(nodes[left], found[left], apart[left], limits, bounds, ~many, LISTED)]
 
 
 def nearest_entries(starts: Indices, distances: Vector, length: int) -> Indices:

@@ -19,7 +19,6 @@ from rmgl.edges.axes import LEADING_ERROR, leading_columns
 from rmgl.edges.heaps import TILE, Ends, Heaps, Indices
 from rmgl.edges.interface import Costs, Edges, Vector
 from rmgl.edges.sparse_rows import listed_distances
-from rmgl.edges.ties import Ragged, points_around
 from rmgl.edges.tiles import Order, Tiles, rounding, squared_lengths
 from rmgl.running.threads import Check
 
@@ -80,10 +79,6 @@ class Rows:
         scales = np.ones(self.n_rows) if scales is None else scales
         precise = not self._fits_single or needs_double(self.X.shape[1], self._norms[nodes], (scales**2 * radii)[nodes])
         return self._tiles(precise).within(nodes, radii, scales, check)
-
-    def around(self, nodes: NDArray[np.intp], most: Vector, check: Check = lambda: None) -> Ragged:
-        """All other rows within a squared distance of each of some nodes."""
-        return points_around(self, nodes, most, check)
 
     def nearest_to(self, queries: Any, length: int) -> Indices:
         """The `length` rows nearest to each row of another matrix, in any order, up to rounding.

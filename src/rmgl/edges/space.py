@@ -21,7 +21,6 @@ from rmgl.edges.interface import Costs, Edges, Vector
 from rmgl.edges.listed import Listed
 from rmgl.edges.pair_list import PairList
 from rmgl.edges.search import Rows, everyone_else
-from rmgl.edges.ties import Ragged
 from rmgl.edges.tiles import squared_lengths
 from rmgl.running.memory import require_memory
 from rmgl.running.threads import Check, InParts, one_part
@@ -55,9 +54,6 @@ class Space(Protocol):
 
     def distances_to(self, nodes: NDArray[np.intp], neighbors: Indices) -> NDArray[np.float64]:
         """Squared distances of each node to the points listed for it."""
-
-    def around(self, nodes: NDArray[np.intp], most: Vector, check: Check = ...) -> Ragged:
-        """All other points within a squared distance of each of some nodes, which are ascending."""
 
 
 class Searchable(Space, Protocol):
@@ -156,16 +152,6 @@ class Square:
 
     def distances_to(self, nodes: NDArray[np.intp], neighbors: Indices) -> NDArray[np.float64]:
         return self.distances[nodes[:, None], neighbors]
-
-    def around(self, nodes: NDArray[np.intp], most: Vector, check: Check = lambda: None) -> Ragged:
-        parts = []
-        for some in self._blocks(len(nodes), check):
-            near = self.distances[nodes[some]] <= most[some][:, None]
-            near[np.arange(len(near)), nodes[some]] = False
-            row, column = np.nonzero(near)
-            parts.append((near.sum(axis=1), column, self.distances[nodes[some][row], column]))
-        counts, neighbors, distances = (np.concatenate([part[place] for part in parts]) for place in range(3))
-        return Ragged.where(np.ones(neighbors.size, dtype=bool), counts, neighbors, distances)
 
     def missing(
         self, u: Vector, edges: PairList, scales: Vector, floors: Vector, guide: NDArray[np.float64], most: int, check: Check = lambda: None

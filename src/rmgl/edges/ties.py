@@ -1,14 +1,15 @@
-"""Nearest neighbors without a choice among equals: all points that are as near as the last one count, or share its place.
+"""Nearest neighbors without a choice among equals: those that are as near as the last one share its place.
 
 Where distances are tied, "the 7 nearest" is not defined, and whoever takes 7 lets the order of rows decide. A *closed* list of length k
-holds every point that is at most as far as the k-th nearest one, so it is a function of the data alone.
+holds every point that is at most as far as the k-th nearest one. The points nearer than that have a place each, and those that are tied
+for the last places share them, so whatever is computed from the list is a function of the data alone. Where more points are tied than
+could be listed, a stand-in takes their places: a point at their distance that is like the node itself.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,13 +18,21 @@ from scipy import sparse
 
 from rmgl.edges.heaps import Indices
 from rmgl.edges.interface import Vector
-from rmgl.edges.pair_list import PairList, union_of
+from rmgl.edges.pair_list import union_of
 from rmgl.running.threads import Check
 
 TIED = 1e-9
 """Relative difference of squared distances up to which they are equal: rounding is far below it, and chance hardly ever."""
-BLOCK_ENTRIES = 1 << 22
-"""Entries of closed lists that are laid out side by side at once."""
+MOST = 512
+"""Points that a closed list may have; if equals would make it longer, a stand-in takes their places."""
+STAND_IN = -1
+"""The neighbor that a stand-in is listed as."""
+Floats = NDArray[np.float64]
+Answer = tuple[Indices, Floats, Vector]
+"""For each of some nodes its nearest points in any order, their squared distances, and a lower bound of the squared distance to all others,
+infinite if there are none."""
+Search = Callable[[Indices, int], Answer]
+"""search(nodes, length): the `length` nearest points of each of some nodes."""
 
 
 @dataclass(frozen=True)
@@ -32,93 +41,105 @@ class NearBlock:
 
     nodes: Indices
     neighbors: Indices
-    distances: NDArray[np.float64]
-    beyond: bool = False
-    """Whether points may be in these lists that were not in those that they were made from."""
+    distances: Floats
+    shares: Floats | None = None
+    """What every entry has of the places (None: one each)."""
 
     @property
     def pairs(self) -> tuple[Indices, Indices]:
         """All pairs of a node and a point in its list."""
-        there = np.isfinite(self.distances)
+        there = np.isfinite(self.distances) & (self.neighbors != STAND_IN)
         return np.repeat(self.nodes, there.sum(axis=1)), self.neighbors[there]
 
 
-@dataclass(frozen=True)
-class Ragged:
-    """Points near some nodes, one node after the other: `starts` are the first entries of the nodes, and the number of all."""
-
-    starts: Indices
-    neighbors: NDArray[Any]
-    distances: Vector
-
-    @classmethod
-    def where(cls, kept: NDArray[np.bool_], counts: Indices, neighbors: NDArray[Any], distances: Vector) -> Ragged:
-        """Those entries that are kept, of which every node has `counts`."""
-        return cls(np.concatenate([[0], np.cumsum(counts)]), neighbors[kept], distances[kept])
+def counted(distances: Floats) -> Floats:
+    """Squared distances to listed neighbors, infinite to exact copies of a node, which are not counted."""
+    return np.where(distances > 0, distances, np.inf)
 
 
-More = Callable[[Indices, Vector], Ragged]
-"""more(nodes, most): all points within a squared distance of each of some nodes, which are ascending."""
-
-
-def points_around(space: Any, nodes: Indices, most: Vector, check: Check = lambda: None) -> Ragged:
-    """All other points within a squared distance of each of some nodes, in a space where all pairs within radii can be found."""
-    radii = np.zeros(space.n_rows)
-    radii[nodes] = np.maximum(most, np.finfo(np.float64).tiny) * (1 + TIED)
-    left, right = space.within(nodes, radii, None, check)
-    edges = PairList(union_of(left, right, space.n_rows))
-    distances, counts = space.measure(edges, check), np.diff(edges.indptr)
-    limit = np.full(space.n_rows, -1.0)
-    limit[nodes] = most
-    kept = distances <= np.repeat(limit, counts)
-    starts = np.concatenate([[0], np.cumsum(kept)])[edges.indptr]
-    return Ragged.where(kept, np.diff(starts)[nodes], edges.indices, distances)
-
-
-def reach_of(distances: NDArray[np.float64], length: int) -> Vector:
+def reach_of(distances: Floats, length: int) -> Vector:
     """How far the closed list of every row of distances reaches: to the `length`-th smallest, and what is equal to it."""
     last = min(length, distances.shape[1]) - 1
     reach: Vector = np.partition(distances, last, axis=1)[:, last] * (1 + TIED)
     return reach
 
 
-def nothing_more(nodes: Indices, most: Vector) -> Ragged:
-    """What is asked for where all points are listed: nobody asks."""
-    raise AssertionError("all points are listed")
-
-
 def closed_lists(
-    neighbors: Indices, distances: NDArray[np.float64], bounds: Vector, length: int, more: More = nothing_more
-) -> Iterator[NearBlock]:
-    """Closed lists of `length` from lists of nearest neighbors, in any order, with lower bounds of the distances to all others.
+    search: Search, nodes: Indices, length: int, first: int, *, different: bool = False, answer: Answer | None = None
+) -> list[NearBlock]:
+    """The closed lists of `length` of some nodes; with `different`, copies of a node have no place in its list.
 
-    Where equals of the last neighbor may be missing from a list, `more` is asked for them.
+    The search is for `first` neighbors at first, unless its `answer` is known, and for more where equals of the last one may be missing.
     """
+    found = list[NearBlock]()
+    while nodes.size:
+        blocks, left = closed_at_once(nodes, search(nodes, first) if answer is None else answer, length, first > MOST, different)
+        found += blocks
+        nodes, first, answer = nodes[left], min(4 * first, MOST + 1), None
+    return found
+
+
+def closed_at_once(
+    nodes: Indices, answer: Answer, length: int, is_last: bool = False, different: bool = False
+) -> tuple[list[NearBlock], NDArray[np.intp]]:
+    """The closed lists that follow from one answer of a search, and the places of the nodes for which it is not enough.
+
+    If it `is_last`, it has to be enough: more points are tied than can be listed.
+    """
+    neighbors, distances, bounds = answer
+    distances = counted(distances) if different else distances
     reach = reach_of(distances, length)
-    within = distances <= reach[:, None]
-    unknown = (reach >= bounds) & np.isfinite(reach)
-    plain = ~unknown & (within.sum(axis=1) == min(length, distances.shape[1]))
+    known = (reach < bounds) | np.isinf(bounds)
+    done = np.ones(nodes.size, dtype=bool) if is_last else known
+    some = slice(None) if done.all() else done
+    limits = (reach[some], bounds[some], known[some])
+    return list(laid_out(nodes[some], neighbors[some], distances[some], *limits, length)), np.flatnonzero(~done)
+
+
+def laid_out(
+    nodes: Indices, neighbors: Indices, distances: Floats, reach: Vector, bounds: Vector, known: NDArray[np.bool_], length: int
+) -> Iterator[NearBlock]:
+    """Closed lists from longer ones: those without ties, those with ties, and those with a stand-in for too many of them."""
+    within = distances <= np.where(np.isfinite(reach), reach, np.finfo(np.float64).max)[:, None]
+    counts = within.sum(axis=1)
+    plain, tied = known & (counts <= length), known & (counts > length) & (counts <= MOST)
     if plain.any():
-        nodes = np.flatnonzero(plain)
-        own, apart = (neighbors, distances) if plain.all() else (neighbors[nodes], distances[nodes])
-        yield NearBlock(nodes, *shortest(own, apart, length))
-    tied = np.flatnonzero(~unknown & ~plain)
-    if tied.size:
-        inside = within[tied]
-        yield from side_by_side(tied, Ragged.where(inside, inside.sum(axis=1), neighbors[tied], distances[tied]))
-    nodes = np.flatnonzero(unknown)
-    if nodes.size:
-        yield from (replace(block, beyond=True) for block in side_by_side(nodes, more(nodes, reach[nodes])))
+        some = slice(None) if plain.all() else plain
+        yield NearBlock(nodes[some], *shortest(neighbors[some], distances[some], length))
+    if tied.any():
+        found, apart = shortest(neighbors[tied], np.where(within[tied], distances[tied], np.inf), int(counts[tied].max()))
+        yield NearBlock(nodes[tied], found, apart, shares_of_places(apart, length))
+    many = ~plain & ~tied
+    if many.any():
+        yield with_stand_ins(nodes[many], neighbors[many], distances[many], np.minimum(reach, bounds)[many], length)
 
 
-def nearest_of_all(space: Any, length: int, check: Check = lambda: None) -> list[NearBlock]:
+def with_stand_ins(nodes: Indices, neighbors: Indices, distances: Floats, limits: Vector, length: int) -> NearBlock:
+    """The lists of points that are nearer than the limits, and a stand-in at the limit for all others."""
+    nearer = distances * (1 + TIED) < limits[:, None] / (1 + TIED)
+    found, apart = shortest(neighbors, np.where(nearer, distances, np.inf), min(length, neighbors.shape[1]))
+    left = length - nearer.sum(axis=1)
+    shares = np.column_stack([np.isfinite(apart).astype(np.float64), left])
+    found = np.column_stack([found, np.full(nodes.size, STAND_IN)])
+    return NearBlock(nodes, found, np.column_stack([apart, limits]), shares)
+
+
+def nearest_of_all(space: Any, length: int, check: Check = lambda: None, *, different: bool = False) -> list[NearBlock]:
     """The closed lists of `length` of all points of a space."""
-    nodes = np.arange(space.n_rows)
-    neighbors, bounds = space.nearest(nodes, length + 1, check)
-    return list(closed_lists(neighbors, space.distances_to(nodes, neighbors), bounds, length, partial(space.around, check=check)))
+    return closed_lists(searching(space, check), np.arange(space.n_rows), length, length + 1, different=different)
 
 
-def shortest(neighbors: Indices, distances: NDArray[np.float64], length: int) -> tuple[Indices, NDArray[np.float64]]:
+def searching(space: Any, check: Check = lambda: None) -> Search:
+    """The search for the nearest points of nodes of a space."""
+
+    def search(nodes: Indices, length: int) -> Answer:
+        neighbors, bounds = space.nearest(nodes, min(length, space.n_rows - 1), check)
+        return neighbors, space.distances_to(nodes, neighbors), bounds
+
+    return search
+
+
+def shortest(neighbors: Indices, distances: Floats, length: int) -> tuple[Indices, Floats]:
     """The `length` nearest of listed neighbors, in any order, and their distances."""
     if neighbors.shape[1] <= length:
         return neighbors, distances
@@ -126,33 +147,14 @@ def shortest(neighbors: Indices, distances: NDArray[np.float64], length: int) ->
     return np.take_along_axis(neighbors, nearest, axis=1), np.take_along_axis(distances, nearest, axis=1)
 
 
-def side_by_side(nodes: Indices, lists: Ragged) -> Iterator[NearBlock]:
-    """Lists of any lengths as blocks, each of lists of about the same length."""
-    lengths = np.diff(lists.starts)
-    order, first = np.argsort(lengths, kind="stable"), 0
-    while first < order.size:
-        size = max(1, BLOCK_ENTRIES // max(1, int(lengths[order[first]])))
-        last = min(order.size, first + size)
-        while last > first + 1 and (last - first) * int(lengths[order[last - 1]]) > BLOCK_ENTRIES:
-            last = first + (last - first) // 2
-        rows = order[first:last]
-        place = np.arange(max(1, int(lengths[rows].max())))
-        entry = lists.starts[rows][:, None] + place
-        there = place < lengths[rows][:, None]
-        entry = np.where(there, entry, 0)
-        neighbors = np.where(there, lists.neighbors[entry] if lists.neighbors.size else 0, 0).astype(np.int64)
-        yield NearBlock(nodes[rows], neighbors, np.where(there, lists.distances[entry] if lists.distances.size else 0.0, np.inf))
-        first = last
-
-
-def shares_of_places(distances: NDArray[np.float64], length: int) -> NDArray[np.float64]:
-    """What every entry of closed lists gets of `length` places: those that are tied for the last places share what is left of them."""
+def shares_of_places(distances: Floats, length: int) -> Floats:
+    """What every entry of closed lists has of `length` places: those that are tied for the last places share what is left of them."""
     reach = reach_of(distances, length)[:, None]
     nearer = distances * (1 + TIED) < reach / (1 + TIED)
     tied = (distances <= reach) & ~nearer & np.isfinite(distances)
     left = length - nearer.sum(axis=1, keepdims=True)
     n_tied = np.maximum(tied.sum(axis=1, keepdims=True), 1)
-    shares: NDArray[np.float64] = nearer + tied * np.minimum(left / n_tied, 1.0)
+    shares: Floats = nearer + tied * np.minimum(left / n_tied, 1.0)
     return shares
 
 

@@ -13,7 +13,7 @@ from rmgl.automatic.neighbors import N_NEIGHBORS
 from rmgl.edges import Vector
 from rmgl.edges.local_scaling import LISTED
 from rmgl.edges.search import Rows, distances_between
-from rmgl.edges.ties import reach_of, shares_of_places
+from rmgl.edges.ties import counted, reach_of, shares_of_places
 from rmgl.edges.tiles import squared_lengths
 from rmgl.layer import Layer
 from rmgl.views.matrix import Matrix
@@ -156,9 +156,9 @@ class NewEdges:
 
     def tied(self, distances: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Whether the nearest nodes that count may have equals that are not listed."""
-        counting = N_NEIGHBORS if self.layer.given else LISTED
-        last: NDArray[np.bool_] = reach_of(distances, counting) >= distances.max(axis=1)
-        return last
+        reach = reach_of(counted(distances), N_NEIGHBORS) if self.layer.given else reach_of(distances, LISTED)
+        reaching: NDArray[np.bool_] = reach >= distances.max(axis=1)
+        return reaching
 
     def weights(
         self,
@@ -179,10 +179,10 @@ class NewEdges:
         return Weights(self._graph(weights), u > self.cut)
 
     def equal_shares(self) -> NDArray[np.float64]:
-        """Weights in the plain neighbor layer, summing to one: those of nodes that are tied for the last places share them."""
-        length = min(N_NEIGHBORS, self.costs.shape[1])
-        shares: NDArray[np.float64] = shares_of_places(self.costs, length) / length
-        return shares
+        """Weights in the plain neighbor layer, summing to one: copies get none, and nodes that are tied for the last places share them."""
+        shares = shares_of_places(counted(self.costs), N_NEIGHBORS)
+        weights: NDArray[np.float64] = shares / np.maximum(shares.sum(axis=1, keepdims=True), 1.0)
+        return weights
 
     def nearest(self, some: NDArray[np.intp]) -> sparse.csr_array:
         """Return the graph with edges of total weight one from each of the given rows to the entities of least cost."""

@@ -67,6 +67,9 @@ def distances_among(name: str, rows: sparse.csr_array, present: NDArray[np.bool_
 def nearest_pairs(rows: sparse.csr_array, present: NDArray[np.bool_], length: int = LISTED) -> sparse.csr_array:
     """The distances of each row that is present to the `length` nearest others, in both directions; an entry may be zero.
 
+    Of rows that are tied for the last places either all are taken or, if the list would become ten times as long, none; rows that have
+    nothing in common with a row are no neighbors of it.
+
     Examples
     --------
     >>> import numpy as np
@@ -81,9 +84,12 @@ def nearest_pairs(rows: sparse.csr_array, present: NDArray[np.bool_], length: in
         distances = jaccard_distances(own[first : first + size], own)
         places = np.arange(len(distances))
         distances[places, places + first] = np.inf
-        found = np.argpartition(distances, length - 1, axis=1)[:, :length]
-        left, right = np.repeat(nodes[places + first], length), nodes[found.ravel()]
+        last = np.partition(distances, length - 1, axis=1)[:, [length - 1]]
+        near = (distances <= last) & (distances < 1.0)
+        near &= (distances < last) | (near.sum(axis=1, keepdims=True) <= 10 * length)
+        row, column = np.nonzero(near)
+        left, right = nodes[row + first], nodes[column]
         keys += [left * n + right, right * n + left]
-        values += 2 * [np.take_along_axis(distances, found, axis=1).ravel()]  # the same number in both directions
+        values += 2 * [distances[near]]  # the same number in both directions
     pairs, once = np.unique(np.concatenate(keys), return_index=True)
     return sparse.csr_array((np.concatenate(values)[once], (pairs // n, pairs % n)), shape=(n, n))
