@@ -67,8 +67,7 @@ def distances_among(name: str, rows: sparse.csr_array, present: NDArray[np.bool_
 def nearest_pairs(rows: sparse.csr_array, present: NDArray[np.bool_], length: int = LISTED) -> sparse.csr_array:
     """The distances of each row that is present to the `length` nearest others, in both directions; an entry may be zero.
 
-    Of rows that are tied for the last places either all are taken or, if the list would become ten times as long, none; rows that have
-    nothing in common with a row are no neighbors of it.
+    Of rows that are tied for the last places either all are taken or, if the list would become ten times as long, none.
 
     Examples
     --------
@@ -85,7 +84,7 @@ def nearest_pairs(rows: sparse.csr_array, present: NDArray[np.bool_], length: in
         places = np.arange(len(distances))
         distances[places, places + first] = np.inf
         last = np.partition(distances, length - 1, axis=1)[:, [length - 1]]
-        near = (distances <= last) & (distances < 1.0)
+        near = distances <= last
         near &= (distances < last) | (near.sum(axis=1, keepdims=True) <= 10 * length)
         row, column = np.nonzero(near)
         left, right = nodes[row + first], nodes[column]
