@@ -152,7 +152,8 @@ def plot_convergence(history: Sequence[dict[str, Any]], *, ax: Axes | None = Non
     ax = _axes(ax)
     objective = np.array([row["objective"] for row in history])
     above = (objective - objective[-1]) / abs(objective[-1])
-    position = np.array([row["iteration"] - (0.5 if row["step"] == "layers" else 0.0) for row in history])
+    offset = {"layers": -0.5, "certificate": 0.5}
+    position = np.array([row["iteration"] + offset.get(row["step"], 0.0) for row in history])
     shown = above > 0
     ax.semilogy(position[shown], above[shown], color="0.7", linewidth=1)
     for step, color, marker in (("start", "#000000", "s"), ("layers", "#0072B2", "o"), ("embedding", "#D55E00", "^")):

@@ -8,7 +8,6 @@ Y = (I + alpha L)^-1 X.
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, field, fields
 from numbers import Integral, Real
 from typing import Any
@@ -30,6 +29,7 @@ from rmgl.layer.certified import check_magnitudes
 from rmgl.layer.problem import squared_norm
 from rmgl.model.defaults import default_alpha
 from rmgl.running.threads import team_of
+from rmgl.running.warn import warn_caller
 from rmgl.views.matrix import Matrix, side_by_side
 from rmgl.views.per_view import positive_per_view
 from rmgl.views.views import Views
@@ -132,9 +132,9 @@ def _alternate(
         if len(history) > 2 and history[-3] - history[-1] <= tol * abs(history[-3]):
             break
     else:
-        warnings.warn(f"GL-SigRep did not converge in max_iter={max_iter} rounds: raise max_iter or tol", ConvergenceWarning, stacklevel=3)
+        warn_caller(f"GL-SigRep did not converge in max_iter={max_iter} rounds: raise max_iter or tol", ConvergenceWarning)
     if layer.status != "converged":
-        warnings.warn(layer.message, ConvergenceWarning, stacklevel=3)
+        warn_caller(layer.message, ConvergenceWarning)
     adjacency = layer.adjacency.copy()
     adjacency.data[adjacency.data < threshold] = 0.0
     adjacency.eliminate_zeros()

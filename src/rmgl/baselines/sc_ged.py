@@ -13,7 +13,6 @@ differences show). With G = sum_i lambda_i lambda_i' + inverse, entry by entry:
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -33,6 +32,7 @@ from rmgl.embedding.labels import cluster_rows
 from rmgl.estimators.parameters import number, whole_number
 from rmgl.running.memory import require_memory
 from rmgl.running.threads import team_of
+from rmgl.running.warn import warn_caller
 
 
 class SCGED(LayersClusterer):
@@ -133,9 +133,7 @@ class SCGED(LayersClusterer):
         start = random_walk_eigenvectors(layers.adjacencies[first])
         joint = joint_spectrum(spectra, *start, self.ridge, self.inverse, tol=self.tol, max_iter=self.max_iter)
         if not joint.converged:
-            warnings.warn(
-                f"SC-GED did not converge in max_iter={self.max_iter} rounds: raise max_iter or tol", ConvergenceWarning, stacklevel=2
-            )
+            warn_caller(f"SC-GED did not converge in max_iter={self.max_iter} rounds: raise max_iter or tol", ConvergenceWarning)
         self._keep_embedding(joint.P[:, : self.n_clusters])
         self.first_layer_ = layers.names[first]
         self.history_, self.n_iter_, self.converged_ = joint.history, joint.n_rounds, joint.converged

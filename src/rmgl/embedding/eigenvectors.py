@@ -11,7 +11,6 @@ nodes outside them are at the origin.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
@@ -29,6 +28,7 @@ from rmgl.edges.index_types import loop_indices
 from rmgl.embedding.lanczos import DenseSymmetric, SparseLaplacian, Symmetric, smallest_pairs
 from rmgl.running.memory import require_memory
 from rmgl.running.threads import InParts, one_part
+from rmgl.running.warn import warn_caller
 
 DENSE_NODES = 500  # up to so many nodes LAPACK is faster than an iteration
 DENSE_SUM_NODES = 10_000  # up to so many nodes a dense matrix is small compared with the distances of all pairs
@@ -192,7 +192,7 @@ def smallest_beyond(
         except ArpackError:
             if n <= DENSE_RESCUE_NODES:
                 return _dense_rest(matrix, null, count, spectrum)
-            warnings.warn(f"eigenvectors missed their tolerance in {MAX_PRODUCTS} products", ConvergenceWarning, stacklevel=2)
+            warn_caller(f"eigenvectors missed their tolerance in {MAX_PRODUCTS} products", ConvergenceWarning)
             tol *= LOOSER
 
 

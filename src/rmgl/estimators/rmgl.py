@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 import warnings
 from collections.abc import Callable, Sequence
 from copy import copy, deepcopy
@@ -45,9 +46,10 @@ from rmgl.placing.placement import Placed, Placement
 from rmgl.results.explain import Explanation, check_feature_names, check_same_entities, explain_clusters, with_all_entities, without_squares
 from rmgl.results.hierarchy import Level, levels_of
 from rmgl.results.outliers import mean_lengths, outlier_scores
-from rmgl.results.report import Report, about_unconnected, describe_views, make_report, unconnected
+from rmgl.results.report import Report, about_unconnected, describe_views, make_report, unconnected, with_evidence
 from rmgl.running.progress import Stopwatch, stages
 from rmgl.running.threads import Team, number_of_workers, team_of
+from rmgl.running.warn import warn_caller
 from rmgl.storage.graphs import layers_to_igraph, layers_to_networkx, node_attributes
 from rmgl.storage.saved_models import read_model, write_model
 from rmgl.views.canonical import Canonical, alike_among, canonical_order
@@ -58,6 +60,8 @@ from rmgl.views.views import Views
 AUTO = one_of("auto")
 UNESSENTIAL = ("n_jobs", "verbose", "max_seconds")
 """Parameters that do not change the result of a finished fit."""
+REPORTING = threading.Lock()
+"""Held while a report is made: several threads may ask for that of one model."""
 
 
 class RMGL(ViewsClusterer):
@@ -394,7 +398,7 @@ class RMGL(ViewsClusterer):
 
             outcome = solve(problems)
             if self.components:
-                problems, outcome = separate(problems, outcome, self.n_clusters_, solve, stacklevel=5)
+                problems, outcome = separate(problems, outcome, self.n_clusters_, solve)
             else:
                 min_size = self._min_cluster_size(choice)
                 outcome = without_fragments(problems, outcome, self.n_clusters_, min_size, solve, random_state)
@@ -560,12 +564,12 @@ class RMGL(ViewsClusterer):
         write_page(path, self, given, self._views, of_unit_length=self.automatic and self._policy.unit_rows)
 
     def _repr_html_(self) -> str:
-        """What notebooks show: the summary of a fitted model, scikit-learn's diagram before."""
-        if not hasattr(self, "report_"):
+        """What notebooks show: the summary of a fitted model, scikit-learn's diagram before. It does not make the report."""
+        if not hasattr(self, "labels_"):
             return str(estimator_html_repr(self))
         from rmgl.page.summary import summary_of
 
-        return summary_of(self)
+        return summary_of(self, self.__dict__.get("report_"))
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
         """What notebooks ask for first: text, and HTML unless scikit-learn's option display="text" is set."""
@@ -814,6 +818,8 @@ class RMGL(ViewsClusterer):
     @property
     def _views(self) -> Views:
         """The scaled rows; those of a fit on a cluster are read from where they are stored when they are first needed."""
+        if "_views" not in self.__dict__:
+            raise AttributeError(f"this {type(self).__name__} instance is not fitted yet: it has no views")
         kept = self.__dict__["_views"]
         if isinstance(kept, StoredViews):
             kept = self.__dict__["_views"] = kept.collect()
@@ -870,52 +876,51 @@ class RMGL(ViewsClusterer):
 
     @cached_property
     def report_(self) -> Report:
-        """What was chosen, on what evidence, and where the evidence is weak; made when it is first asked for."""
+        """What was chosen, on what evidence, and where the evidence is weak; made when it is first asked for, by one thread."""
         check_is_fitted(self)
-        report = self._unreported()
-        del self._unreported
-        return report
+        with REPORTING:
+            if "report_" not in self.__dict__:  # another thread may have made it
+                report = self._unreported()
+                here = not isinstance(self.__dict__["_views"], StoredViews)  # rows that are stored elsewhere are not read for it
+                self.__dict__["report_"] = with_evidence(report, self._views, self.labels_) if here else report
+                del self._unreported
+            made: Report = self.__dict__["report_"]
+            return made
 
     def _warn(self, outcome: Outcome, run: Run) -> None:
         if outcome.stopped:
             reason = "the callback asked for it" if run.asked_to_stop else f"max_seconds={self.max_seconds:g} have passed"
-            warnings.warn(
-                f"RMGL was stopped after {outcome.n_iter} rounds because {reason}; this is the best result so far",
-                ConvergenceWarning,
-                stacklevel=5,
+            warn_caller(
+                f"RMGL was stopped after {outcome.n_iter} rounds because {reason}; this is the best result so far", ConvergenceWarning
             )
         elif not outcome.converged:
-            warnings.warn(
+            warn_caller(
                 f"RMGL did not converge in max_iter={self.max_iter} rounds: "
                 f"raise max_iter, or accept it with a larger tol (now {self.tol:g})",
                 ConvergenceWarning,
-                stacklevel=5,
             )
         for layer in self.layers_:
             if not layer.solved:
-                warnings.warn(layer.message, ConvergenceWarning, stacklevel=5)
+                warn_caller(layer.message, ConvergenceWarning)
             elif not layer.exact:
-                warnings.warn(
+                warn_caller(
                     f"layer {layer.name!r} is exact among its {layer.candidates} candidates only; "
                     f"they hold {layer.recall:.1%} of the nearest neighbors of a sample of rows",
                     UserWarning,
-                    stacklevel=5,
                 )
         if not outcome.embedded and not outcome.stopped:
-            warnings.warn(
+            warn_caller(
                 f"the eigenvectors of the embedding have a relative residual of {outcome.eigen_residual:.1e}: "
                 "their eigenvalues are too close together; use a smaller n_clusters or a larger alpha",
                 ConvergenceWarning,
-                stacklevel=5,
             )
         alone = np.setdiff1d(unconnected(self.layers_, self.beta_), self.placed_)
         if alone.size:
-            warnings.warn(about_unconnected(alone, self.index_), UserWarning, stacklevel=5)
+            warn_caller(about_unconnected(alone, self.index_), UserWarning)
         n_components = outcome.state.embedding.n_components
         if n_components > self.n_clusters_:
-            warnings.warn(
+            warn_caller(
                 f"the layers together fall into {n_components} components, more than n_clusters={self.n_clusters_}: "
                 "isolated nodes and small fragments share a label; raise alpha to connect them",
                 UserWarning,
-                stacklevel=5,
             )

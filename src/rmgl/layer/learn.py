@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from numbers import Integral, Real
 from typing import Any
 
@@ -15,6 +14,7 @@ from rmgl.edges.space import rows_or_space
 from rmgl.layer.certified import check_magnitudes, find_solver, solve_certified
 from rmgl.layer.result import Layer, Origin
 from rmgl.running.threads import number_of_workers, team_of
+from rmgl.running.warn import warn_caller
 from rmgl.views.canonical import canonical_order
 from rmgl.views.check_view import is_collection_of_views
 from rmgl.views.per_view import positive_per_view
@@ -115,5 +115,5 @@ def learn_layer(
         first = None if start is None else np.asarray(start)[order]
         _, layer = solve_certified(Origin(name), pairs, alpha, solver=solver, tol=tol, max_iter=max_iter, start=first)
     if layer.status != "converged":
-        warnings.warn(layer.message, ConvergenceWarning, stacklevel=2)
+        warn_caller(layer.message, ConvergenceWarning)
     return layer.in_order(np.argsort(order))

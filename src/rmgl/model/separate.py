@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from rmgl.model.alternate import Outcome
 from rmgl.model.view_problem import ViewProblem
+from rmgl.running.warn import warn_caller
 
 FACTOR = 4.0
 """What beta is multiplied by from one attempt to the next."""
@@ -17,9 +17,7 @@ Solve = Callable[[Sequence[ViewProblem]], Outcome]
 """solve(problems): Algorithm 1."""
 
 
-def separate(
-    problems: list[ViewProblem], outcome: Outcome, n_clusters: int, solve: Solve, *, stacklevel: int = 3
-) -> tuple[list[ViewProblem], Outcome]:
+def separate(problems: list[ViewProblem], outcome: Outcome, n_clusters: int, solve: Solve) -> tuple[list[ViewProblem], Outcome]:
     """Solve again with larger beta until every layer, and their sum, has exactly `n_clusters` components; warn if no beta does it."""
     for _ in range(MAX_STEPS):
         if separated(outcome, n_clusters) or outcome.stopped:
@@ -30,11 +28,9 @@ def separate(
         outcome = solve(problems)
     if not separated(outcome, n_clusters):
         counts = {layer.name: layer.n_components for layer in outcome.state.layers}
-        warnings.warn(
+        warn_caller(
             f"components=True, but no beta gives every layer exactly {n_clusters} components (now {counts}): "
             "raise n_neighbors or alpha to keep clusters connected, or ask for another number",
-            UserWarning,
-            stacklevel=stacklevel,
         )
     return problems, outcome
 

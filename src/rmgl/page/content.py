@@ -19,6 +19,7 @@ from rmgl.plots import layer_data
 from rmgl.results.clusters import ClusterFacts, cluster_facts, stability_of_clusters
 from rmgl.results.explain import Explanation
 from rmgl.results.fitted import Fitted
+from rmgl.results.own_neighbors import Share, own_neighbors
 from rmgl.results.standing import Standing, standing_of
 from rmgl.views.views import Views
 
@@ -49,6 +50,8 @@ class Content:
     shown: Shown
     points: NDArray[np.float64]
     """The places of all entities."""
+    inside: list[Share]
+    """For every view the share of the neighbors of an entity in the view alone that are in its cluster."""
     n_spread: int
     """Number of clusters whose members were at nearly one place and are spread over a disc."""
 
@@ -61,17 +64,19 @@ def gather(
     model: Fitted,
     explanation: Explanation | None,
     views: Views | None,
+    kept: Views,
     *,
     own_units: bool,
     ids: list[str] | None,
     columns: list[GivenColumn],
     of_unit_length: bool,
 ) -> Content:
-    """Compute what the page shows. Distributions are those of the given views (None: there are none)."""
-    standing = standing_of(model.layers_, model.beta_, model.labels_, model.n_clusters_)
+    """Compute what the page shows. Distributions are those of the given views (None: there are none); `kept` are the scaled ones."""
+    own = own_neighbors(kept)
+    standing = standing_of(model.layers_, model.beta_, model.labels_, model.n_clusters_, own)
     aside = np.union1d(model.fragments_, model.placed_)
     stability = stability_of_clusters(model.layers_, model.beta_, model.labels_, model.embedding_, aside, of_unit_length=of_unit_length)
-    clusters = cluster_facts(model.layers_, standing, model.labels_, model.embedding_, stability)
+    clusters = cluster_facts(standing, model.labels_, model.embedding_, stability, own)
     top = None if explanation is None else explanation.top(FEATURES, by_view=True)
     drawn: list[dict[str, Any] | None] = [None] * (0 if top is None else len(top))
     if top is not None and views is not None:
@@ -88,6 +93,7 @@ def gather(
         columns=columns,
         shown=choose_shown(model.layers_, special(model, standing, clusters)),
         points=points,
+        inside=[neighbors.inside(model.labels_) for neighbors in own],
         n_spread=n_spread,
     )
 

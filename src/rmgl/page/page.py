@@ -50,7 +50,7 @@ def content_of(model: Fitted, given: Given, kept: Views, of_unit_length: bool = 
         shown = kept if shown is None else shown
         features = explain_clusters(shown, model.labels_, model.n_clusters_, check_feature_names(shown, given.feature_names))
     own_units = shown is not kept
-    return gather(model, features, shown, own_units=own_units, ids=ids, columns=columns, of_unit_length=of_unit_length)
+    return gather(model, features, shown, kept, own_units=own_units, ids=ids, columns=columns, of_unit_length=of_unit_length)
 
 
 def page_of(content: Content) -> str:

@@ -132,19 +132,17 @@ def distinguishing(content: Content, number: int) -> str:
 def views_table(content: Content) -> Html:
     """One row for each view."""
     model, names = content.model, names_of(content)
-    of_views = [layer for layer in model.layers_ if layer.role == "view"]
     only = [[number for number, cluster in enumerate(content.clusters) if cluster.separated_by == [view]] for view in range(len(names))]
     rows = []
-    for view, (report, layer) in enumerate(zip(model.report_.views, of_views, strict=True)):
-        coupled = layer.adjacency.tocoo()
-        inside = float(coupled.data[model.labels_[coupled.row] == model.labels_[coupled.col]].sum() / (coupled.data.sum() or 1.0))
+    for view, report in enumerate(model.report_.views):
+        inside = content.inside[view]
         rough = float("nan") if report.roughness is None else report.roughness
         rows.append(
             [
                 names[view],
                 bar(report.weight, percent(report.weight)),
                 bar(rough, "not measured" if report.roughness is None else f"{rough:.2f}"),
-                bar(inside, percent(inside)),
+                bar(inside.found, f"{percent(inside.found)} (by chance {percent(inside.chance)})"),
                 element("td", f"{report.edges_per_node:.1f}", class_="number"),
                 element("td", f"{report.n_missing + report.n_empty:,}", class_="number"),
                 listed([f"cluster {number}" for number in only[view]]) if len(names) > 1 else "",
@@ -156,14 +154,16 @@ def views_table(content: Content) -> Html:
         "View",
         "Weight",
         "Roughness",
-        "Edge weight inside clusters",
+        "Own neighbors in the same cluster",
         "Edges per entity",
         "Entities missing",
         "Only this view separates",
         "Agrees on selection",
     )
     caption = (
-        "The views, the most important first. Roughness is 0 if neighbors in the view agree with the common embedding, 1 if unrelated."
+        "The views, those with the largest weight first. Roughness is 0 if neighbors in the view agree with the common embedding, 1 if "
+        "unrelated. Own neighbors are the 12 nearest in the view alone, before anything is learned; chance is the share that they would "
+        "have if the clusters were dealt out at random."
     )
     return table(titles, [rows[view] for view in order], caption, class_="cards")
 
@@ -174,13 +174,15 @@ def agreement_table(content: Content) -> Html:
     if len(names) < 2:
         return Html("")
     of_views = [shares for shares, layer in zip(content.standing.layers, content.model.layers_, strict=True) if layer.role == "view"]
-    matrix = agreement_of_views(of_views)
-    rows = [
-        [name, *(element("td", percent(value), class_="cell", style=f"--share:{0 if value != value else value:.3f}") for value in row)]
-        for name, row in zip(names, matrix, strict=True)
-    ]
-    caption = "Agreement of views: the share of the entities whose edges lead mostly to the same cluster in both."
+    matrix, chance = agreement_of_views(of_views)
+    rows = [[name, *map(agreement_cell, row, by_chance)] for name, row, by_chance in zip(names, matrix, chance, strict=True)]
+    caption = "Agreement of views: the share of the entities whose nearest neighbors are mostly in the same cluster in both, and by chance."
     return table(["", *names], rows, caption, class_="matrix")
+
+
+def agreement_cell(value: float, chance: float) -> Html:
+    """How well two views agree, and how well they would by chance."""
+    return element("td", f"{percent(value)} ({percent(chance)})", class_="cell", style=f"--share:{0 if value != value else value:.3f}")
 
 
 def layer_pictures(content: Content) -> Html:

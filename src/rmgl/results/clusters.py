@@ -12,6 +12,7 @@ from scipy import sparse
 from rmgl.embedding.eigenvectors import smallest_eigenvectors, unit_rows, weighted_sum
 from rmgl.embedding.labels import cluster_rows
 from rmgl.layer import Layer
+from rmgl.results.own_neighbors import OwnNeighbors, Share
 from rmgl.results.refits import DRAWS, KEPT, MOST_ENTITIES, N_INIT, TOL
 from rmgl.results.report import LOOSE
 from rmgl.results.standing import Standing
@@ -28,8 +29,8 @@ class ClusterFacts:
     """The share of the edge weight of its members in the common graph that stays inside (NaN: they have no edges)."""
     stability: float | None
     """The overlap with the most similar cluster of quick refits on four fifths of the entities, 1 for the same; None: not measured."""
-    by_view: list[float]
-    """The share of the edge weight of its members that stays inside, in the layer of each view."""
+    by_view: list[Share]
+    """The share of the nearest neighbors of its members, in each view alone, that are in the cluster."""
     typical: NDArray[np.intp]
     """Of the more confident half of the members, those nearest to the center of the cluster in the embedding, the nearest first."""
     doubtful: NDArray[np.intp]
@@ -37,21 +38,21 @@ class ClusterFacts:
 
     @property
     def separated_by(self) -> list[int]:
-        """The views whose layer keeps at least 70 % of the edge weight of the members inside."""
-        return [view for view, share in enumerate(self.by_view) if share >= LOOSE]
+        """The views in which at least 70 % of the neighbors of the members are in the cluster, and more than by chance."""
+        return [view for view, share in enumerate(self.by_view) if share.found >= LOOSE and share.is_more]
 
 
 def cluster_facts(
-    layers: Sequence[Layer],
     standing: Standing,
     labels: NDArray[np.intp],
     embedding: Vector,
     stability: Vector | None,
+    own: Sequence[OwnNeighbors],
     n_members: int = 10,
 ) -> list[ClusterFacts]:
-    """Describe every cluster."""
+    """Describe every cluster; `own` are the neighbors of the entities in every view alone."""
     rows = unit_rows(embedding)
-    of_views = [shares for shares, layer in zip(standing.layers, layers, strict=True) if layer.role == "view"]
+    of_views = [neighbors.by_cluster(labels, embedding.shape[1])[1:] for neighbors in own]
     facts = []
     for cluster in range(embedding.shape[1]):
         members = np.flatnonzero(labels == cluster)
@@ -62,7 +63,7 @@ def cluster_facts(
                 size=int(members.size),
                 cohesion=float(standing.common.by_cluster[cluster]),
                 stability=None if stability is None else float(stability[cluster]),
-                by_view=[float(shares.by_cluster[cluster]) for shares in of_views],
+                by_view=[shares[cluster] for shares in of_views],
                 typical=typical_members(members, rows[members], confidence)[:n_members],
                 doubtful=members[doubt[:n_members]],
             )

@@ -21,6 +21,7 @@ class Fitted(Protocol):
     alpha_: NDArray[np.float64]
     beta_: NDArray[np.float64]
     view_weights_: NDArray[np.float64]
+    view_roughness_: NDArray[np.float64] | None
     view_names_: list[str]
     outlier_score_: NDArray[np.float64]
     fragments_: NDArray[np.intp]

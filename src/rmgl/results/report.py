@@ -17,8 +17,9 @@ from rmgl.automatic.policy import Policy
 from rmgl.embedding.eigenvectors import Embedding, Graph, smallest_eigenvectors, weighted_sum
 from rmgl.layer import Layer
 from rmgl.results.missing_cells import Gaps, gaps_of
+from rmgl.results.own_neighbors import Share, own_neighbors, table_view
 from rmgl.results.refits import Refits, second_answers
-from rmgl.results.trust import Evidence, Trust, judge
+from rmgl.results.trust import Evidence, Trust, doubted, judge
 from rmgl.views.incomplete import named_rows
 from rmgl.views.views import Views
 
@@ -62,6 +63,8 @@ class ViewReport:
     """What columns were taken for, and why, where they are not all numbers; and those that are left out."""
     gaps: Gaps | None = None
     """What is missing from the rows of this view (None: no cell is)."""
+    inside: Share | None = None
+    """The share of the 12 nearest neighbors of an entity, in this view alone, that are in its cluster (None: it was not measured)."""
 
 
 @record
@@ -115,6 +118,23 @@ class Report:
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
+
+    def _table(self) -> list[str]:
+        """The numbers of every view."""
+        titles = ("alpha", "beta", "edges/node", "weight", "roughness", "inside", "chance")
+
+        def line(name: str, numbers: Sequence[str]) -> str:
+            return " ".join([f"{name:12s}", *(f"{number:>10s}" for number in numbers)])
+
+        lines = [line("view", titles)]
+        for view in self.views:
+            rough = "" if view.roughness is None else f"{view.roughness:.3f}"
+            inside = ("", "") if view.inside is None else (f"{view.inside.found:.0%}", f"{view.inside.chance:.0%}")
+            known = (f"{view.alpha:.4g}", f"{view.beta:.4g}", f"{view.edges_per_node:.1f}", f"{view.weight:.3f}", rough)
+            lines.append(line(view.name, (*known, *inside)))
+        if any(view.inside is not None for view in self.views):
+            lines.append("Inside: the share of the 12 nearest neighbors in a view alone that are in the same cluster; and by chance.")
+        return lines
 
     def _doubts(self) -> str:
         """Why layers are not known to be exact."""
@@ -200,10 +220,7 @@ class Report:
                 f"{self.n_placed} entities are missing from a view. Each view separates only some of the clusters, so the model was "
                 f"learned on the {self.n_rows - self.n_placed} others, and these were placed as new ones are (placed_)."
             )
-        lines.append(f"{'view':12s} {'alpha':>9s} {'beta':>9s} {'edges/node':>10s} {'weight':>7s} {'roughness':>9s}")
-        for view in self.views:
-            rough = "" if view.roughness is None else f"{view.roughness:.3f}"
-            lines.append(f"{view.name:12s} {view.alpha:9.4g} {view.beta:9.4g} {view.edges_per_node:10.1f} {view.weight:7.3f} {rough:>9s}")
+        lines += self._table()
         proof = (
             f"the exact solutions over all{' given' if self.given_pairs else ''} pairs"
             if self.exact
@@ -324,6 +341,23 @@ def make_report(
     weights = {view.name: view.weight for view in report.views}
     trust = judge(Evidence(labels.size, sizes, report.within, weights, components_of(layers, beta), largest_degree(layers, beta), refits))
     return replace(report, warnings=weak, trust=trust)
+
+
+def with_evidence(report: Report, kept: Views, labels: NDArray[np.intp]) -> Report:
+    """The report with what every view says alone about the clusters; `kept` are the scaled views."""
+    own, trust = own_neighbors(kept), report.trust
+    table = table_view(kept, labels)
+    if table is not None and trust is not None:
+        said = f"the clusters are a table of the few different rows of view {kept.names[table]!r}, and say no more than it does"
+        trust = doubted(trust, said)
+    views = [replace(view, inside=neighbors.inside(labels)) for view, neighbors in zip(report.views, own, strict=True)]
+    doubts = [
+        f"view {view.name!r} alone does not have these clusters: {view.inside.found:.0%} of its nearest neighbors are in the same cluster, "
+        f"and {view.inside.chance:.0%} would be by chance"
+        for view in views
+        if view.inside is not None and not view.inside.is_more
+    ]
+    return replace(report, views=views, warnings=[*doubts, *report.warnings], trust=trust)
 
 
 def among_all(entities: NDArray[np.intp], choice: Choice) -> NDArray[np.intp]:

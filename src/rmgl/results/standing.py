@@ -1,6 +1,7 @@
 """How firmly every entity stands in its cluster, as the learned graphs see it.
 
-In a layer, an entity *names* the cluster to which most of its edge weight leads. Its *confidence* is a / (a + b), where a is its edge
+In a view, an entity *names* the cluster of most of its nearest neighbors in that view alone (`rmgl.results.own_neighbors`), and in other
+layers the one to which most of its edge weight leads. Its *confidence* is a / (a + b), where a is its edge
 weight to its own cluster and b that to the strongest other cluster in the common graph, the sum of the layers times beta: 1 if there is no
 other, 1/2 if both are equally strong. In dense graphs every entity has weak edges to all clusters, which this does not count as doubt.
 """
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rmgl.layer import Layer
+from rmgl.results.own_neighbors import OwnNeighbors
 
 Vector = NDArray[np.float64]
 ROWS = 1 << 16
@@ -46,7 +48,7 @@ class Standing:
     layers: list[Shares]
     common: Shares
     agreement: Vector
-    """The share of the views with edges of the entity in which it names its own cluster; NaN without edges."""
+    """The share of the views in which the entity names its own cluster, among those in which it has neighbors; NaN if there are none."""
 
     @property
     def confidence(self) -> Vector:
@@ -60,8 +62,12 @@ class Standing:
         return found[np.argsort(self.confidence[found], kind="stable")]
 
 
-def standing_of(layers: Sequence[Layer], beta: Vector, labels: NDArray[np.intp], n_clusters: int) -> Standing:
-    """Look at the edges of every entity in all layers.
+def standing_of(
+    layers: Sequence[Layer], beta: Vector, labels: NDArray[np.intp], n_clusters: int, own: Sequence[OwnNeighbors] = ()
+) -> Standing:
+    """Look at the edges of every entity in the common graph, at its neighbors in every view alone, and at its edges in all other layers.
+
+    `own` are the neighbors in the views, in the order of their layers; nothing is said about the views without them.
 
     Examples
     --------
@@ -73,12 +79,14 @@ def standing_of(layers: Sequence[Layer], beta: Vector, labels: NDArray[np.intp],
     """
     n = labels.size
     clusters = sparse.csr_array((np.ones(n), (np.arange(n), labels)), shape=(n, n_clusters))
-    own = [shares_in([layer.adjacency], [1.0], clusters, labels) for layer in layers]
+    alone = iter([neighbors.graph for neighbors in own] or [sparse.csr_array((n, n))] * len(layers))
+    graphs = [next(alone) if layer.role == "view" else layer.adjacency for layer in layers]
+    shares = [shares_in([graph], [1.0], clusters, labels) for graph in graphs]
     common = shares_in([layer.adjacency for layer in layers], beta.tolist(), clusters, labels)
-    of_views = [shares for shares, layer in zip(own, layers, strict=True) if layer.role == "view"]
-    asked = np.sum([shares.named >= 0 for shares in of_views], axis=0)
-    agreeing = np.sum([shares.named == labels for shares in of_views], axis=0)
-    return Standing(own, common, np.divide(agreeing, asked, out=np.full(n, np.nan), where=asked > 0))
+    of_views = [found for found, layer in zip(shares, layers, strict=True) if layer.role == "view"]
+    asked = np.sum([found.named >= 0 for found in of_views], axis=0)
+    agreeing = np.sum([found.named == labels for found in of_views], axis=0)
+    return Standing(shares, common, np.divide(agreeing, asked, out=np.full(n, np.nan), where=asked > 0))
 
 
 def shares_in(graphs: Sequence[sparse.csr_array], weights: Sequence[float], clusters: sparse.csr_array, labels: NDArray[np.intp]) -> Shares:
@@ -105,12 +113,16 @@ def shares_in(graphs: Sequence[sparse.csr_array], weights: Sequence[float], clus
     return Shares(own, named, of_named, of_rival, by_cluster)
 
 
-def agreement_of_views(of_views: Sequence[Shares]) -> NDArray[np.float64]:
-    """The share of the entities for which each two views name the same cluster, among those with edges in both; NaN if there are none."""
-    matrix = np.full((len(of_views), len(of_views)), np.nan)
+def agreement_of_views(of_views: Sequence[Shares]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The share of the entities for which each two views name the same cluster, among those with neighbors in both, and by chance.
+
+    By chance, the clusters that one view names are dealt out at random. Both are NaN where no entity has neighbors in both.
+    """
+    matrix, chance = np.full((2, len(of_views), len(of_views)), np.nan)
     for a, first in enumerate(of_views):
         for b, second in enumerate(of_views):
             both = (first.named >= 0) & (second.named >= 0)
             if both.any():
-                matrix[a, b] = np.mean(first.named[both] == second.named[both])
-    return matrix
+                one, other = (np.bincount(found.named[both], minlength=len(first.by_cluster)) / both.sum() for found in (first, second))
+                matrix[a, b], chance[a, b] = np.mean(first.named[both] == second.named[both]), one @ other
+    return matrix, chance

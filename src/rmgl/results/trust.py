@@ -73,6 +73,10 @@ def judge(evidence: Evidence) -> Trust:
         if weight > MOST_WEIGHT and len(evidence.weights) > 1:
             poor.append(f"view {name!r} has {weight:.0%} of the weight, so the other views hardly count")
     refits = evidence.refits
+    if refits is None and evidence.n_entities < FEW_ENTITIES:
+        poor.append("there are too few entities to leave some out and look whether the clusters stay")
+    elif refits is None:
+        fair.append("it was not examined whether the clusters stay when entities, or the layers of views, are left out")
     if refits is not None:
         if refits.resampled < SHAKY:
             said = f"the clusters change when a fifth of the entities is left out (agreement {refits.resampled:.2f})"
@@ -95,8 +99,12 @@ def judge(evidence: Evidence) -> Trust:
         return Trust("poor", [*poor, *fair])
     if fair:
         return Trust("fair", fair)
-    held = "no sign of trouble was found" if refits is None else "the clusters stay when entities, or the layers of views, are left out"
-    return Trust("good", [held])
+    return Trust("good", ["the clusters stay when entities, or the layers of views, are left out"])
+
+
+def doubted(trust: Trust, reason: str) -> Trust:
+    """A verdict with one more reason for the worst word."""
+    return Trust("poor", [reason, *([] if trust.word == "good" else trust.reasons)])
 
 
 def entropy(sizes: NDArray[np.intp]) -> float:

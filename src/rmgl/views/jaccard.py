@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from rmgl.running.memory import available_memory
+from rmgl.running.warn import warn_caller
 from rmgl.views.matrix import Matrix
 
 LISTED = 100
@@ -52,10 +51,9 @@ def distances_among(name: str, rows: sparse.csr_array, present: NDArray[np.bool_
     """
     available = available_memory()
     if available is not None and 8 * (n_views + 6) * rows.shape[0] ** 2 > available:
-        warnings.warn(
+        warn_caller(
             f"view {name!r}: the Jaccard distances of all {rows.shape[0]:,} rows do not fit into memory, so only the {LISTED} nearest "
             "rows of each may be its neighbors; use fewer rows, a machine with more memory, or metric='cosine'",
-            stacklevel=2,
         )
         return nearest_pairs(rows, present)
     distances = jaccard_distances(rows, rows)
