@@ -1,5 +1,6 @@
 """What the page holds, without a browser: numbers, words and escaped names."""
 
+import html
 import re
 import sys
 
@@ -16,7 +17,7 @@ from rmgl.page.elements import bar, element, shortened
 from rmgl.page.packed import as_bytes, unpacked
 from rmgl.page.page import Given, content_of, page_of
 from rmgl.page.positions import density, positions, spread_out
-from rmgl.page.sections import distinguishing, number_section, supporting, verdict_section
+from rmgl.page.sections import distinguishing, number_section, supporting, tiles, verdict_section
 from rmgl.page.shown import choose_shown, strongest
 from rmgl.page.words import verdict
 from rmgl.results.trust import Trust
@@ -134,6 +135,20 @@ def test_sections_on_clusters_and_their_number(planted_model, digits):
     auto = content_of(digits[0], Given(), digits[0]._views)
     assert 'id="evidence"' in number_section(auto)
     assert page_of(auto).count('id="evidence"') == 1
+
+
+@pytest.mark.parametrize(
+    ("weights", "answer"),
+    [((0.97, 0.03), "same_day"), ((0.03, 0.97), "it's all the same"), ((0.501, 0.499), "all the same")],
+)
+def test_the_tile_names_the_view_that_matters_most_whatever_it_is_called(monkeypatch, weights, answer):
+    views, _ = planted_views()
+    model = RMGL(3, random_state=0).fit(dict(zip(("same_day", "it's all the same"), views.values(), strict=True)))
+    monkeypatch.setattr(model, "view_weights_", np.array(weights))
+    content = content_of(model, Given(), model._views)
+    shown = re.findall("<strong>(.*?)</strong>", tiles(content))
+    assert html.unescape(shown[2]) == answer
+    assert ("all views count the same" in verdict(model, 0)[1]) == (answer == "all the same")
 
 
 def test_ids_and_columns_are_checked():

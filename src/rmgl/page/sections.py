@@ -11,8 +11,8 @@ from rmgl.page.words import (
     about_confidence,
     about_places,
     choices,
+    count_the_same,
     listed,
-    most_important,
     one_line,
     percent,
     plural,
@@ -57,7 +57,7 @@ def tiles(content: Content) -> Html:
     held = model.report_.refits
     trust = "not examined" if held is None else f"{held.resampled:.2f} agreement when a fifth of the entities is left out (1: the same)"
     most, rest = int(weights.argmax()), f"counts for {percent(weights.max())} of the common graph's view weight"
-    same = len(names) > 1 and "same" in most_important(model)
+    same = count_the_same(weights)
     return joined(
         [
             tile("How many clusters?", f"{model.n_clusters_}", chosen, "#number"),

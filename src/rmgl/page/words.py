@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
 from rmgl.page.elements import shortened
 from rmgl.results.fitted import Fitted
 from rmgl.results.report import Report
@@ -11,6 +14,8 @@ from rmgl.results.standing import DOUBTFUL
 
 NAME = 40
 """Longest name of a view in tables and sentences."""
+EQUAL = 0.005
+"""Weights of views that differ by less are shown as equal: they have nearly the same percentage."""
 ADVICE = {
     "good": "These clusters look reliable",
     "fair": "Use these clusters with care",
@@ -52,10 +57,21 @@ def one_line(name: str) -> str:
     return shortened(" ".join(name.split()) or name, NAME)
 
 
+def count_the_same(weights: NDArray[np.float64]) -> bool:
+    """Whether there are several views, and none of them counts noticeably more than another.
+
+    Examples
+    --------
+    >>> count_the_same(np.array([0.501, 0.499])), count_the_same(np.array([0.97, 0.03])), count_the_same(np.array([1.0]))
+    (True, False, False)
+    """
+    return weights.size > 1 and float(weights.max() - weights.min()) < EQUAL
+
+
 def most_important(model: Fitted) -> str:
     """The view that counts most, and the one that counts least."""
     weights = model.view_weights_
-    if weights.max() - weights.min() < 0.005:
+    if count_the_same(weights):
         return "all views count the same"
     first, last = int(weights.argmax()), int(weights.argmin())
     names = [one_line(name) for name in model.view_names_]
