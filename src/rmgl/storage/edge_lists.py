@@ -17,6 +17,7 @@ from rmgl.storage.notation import find_notation, in_some_notation
 from rmgl.storage.paths import check_inputs
 from rmgl.storage.raw_text import kind_of, read_characters, view_name
 from rmgl.storage.readers import DAMAGED
+from rmgl.storage.row_ids import without_marks
 from rmgl.storage.text_file import Line, find_separator, is_whole, lines_of
 from rmgl.views.network import Network
 from rmgl.views.views import Views
@@ -52,8 +53,12 @@ def read_edge_list(path: Path) -> EdgeList:
         raise ValueError(f"{path}: there is no edge in the file: write two ids, and a weight if there is one, a line")
     width = len(rows[0][1])
     for line, row in rows:
-        if len(row) != width or width not in (2, 3) or not row[0] or not row[1]:
+        if len(row) != width or width not in (2, 3):
             raise ValueError(f"{path}: line {line} has {len(row)} fields, but an edge has two ids and, in every line or none, a weight")
+        if None in without_marks(row[:2]):
+            raise ValueError(
+                f"{path}: line {line} holds {row[0]!r} and {row[1]!r}, but an edge needs two ids: fill them in, or remove the line"
+            )
     weights = weights_of(path, rows)
     return EdgeList(view_name(path), path, [row[0] for _, row in rows], [row[1] for _, row in rows], weights, [line for line, _ in rows])
 

@@ -11,6 +11,7 @@ from rmgl.checks import sound_sparse
 from rmgl.running.memory import require_memory
 from rmgl.storage.paths import MATRICES
 from rmgl.storage.raw_text import kind_of, read_bytes, read_characters, view_name
+from rmgl.storage.row_ids import checked_ids, without_marks
 from rmgl.storage.text_file import Parts
 
 ENTITIES = ("barcodes", "rows", "obs", "cells")
@@ -35,7 +36,7 @@ def read_matrix(path: Path, id_column: str | None) -> Parts:
         matrix = mmread(io.BytesIO(content))
     except Exception as error:  # scipy raises all sorts of things on a damaged file
         raise ValueError(f"not a readable .mtx file ({error}): write it again with scipy.io.mmwrite") from error
-    ids, columns = names_beside(path, ENTITIES), names_beside(path, FEATURES)
+    ids, columns = row_ids_beside(path), names_beside(path, FEATURES)
     if matrix.dtype.kind == "c":
         raise ValueError("it holds complex numbers: give real ones")
     as_written, turned = fits(ids, columns, n_rows, n_columns), fits(ids, columns, n_columns, n_rows)
@@ -46,9 +47,7 @@ def read_matrix(path: Path, id_column: str | None) -> Parts:
     transposed = turned and (both or not as_written)  # 10x Genomics writes one row for each feature
     matrix = matrix.T if transposed else matrix
     values = sound_sparse("the matrix", matrix) if hasattr(matrix, "format") else matrix
-    return Parts(
-        values, None if ids is None else list(ids), columns, f"Matrix Market{', one column for each entity' if transposed else ''}"
-    )
+    return Parts(values, ids, columns, f"Matrix Market{', one column for each entity' if transposed else ''}")
 
 
 def fits(ids: Sequence[str] | None, columns: Sequence[str] | None, n_rows: int, n_columns: int) -> bool:
@@ -71,15 +70,27 @@ def checked_sizes(path: Path, content: bytes) -> tuple[int, int]:
     return numbers[0], numbers[1]
 
 
+def row_ids_beside(path: Path) -> list[str] | None:
+    """The names of the entities of a matrix, none of which is missing (None: no file beside it holds them)."""
+    beside = file_beside(path, ENTITIES)
+    return None if beside is None else checked_ids(without_marks(names_in(beside)), lambda row: f"{beside.name}, name {row + 1}")
+
+
 def names_beside(path: Path, stems: Sequence[str]) -> tuple[str, ...] | None:
-    """The names in the first of the files beside a matrix that is there (None: there is none): the first field of each line."""
+    """The names in the file beside a matrix (None: there is none)."""
+    beside = file_beside(path, stems)
+    return None if beside is None else names_in(beside)
+
+
+def names_in(path: Path) -> tuple[str, ...]:
+    """The first field of each line that is not empty."""
+    separator = "," if kind_of(path) == ".csv" else "\t"
+    return tuple(line.split(separator)[0] for line in read_characters(path)[0].splitlines() if line)
+
+
+def file_beside(path: Path, stems: Sequence[str]) -> Path | None:
+    """The first of the files beside a matrix that is there."""
     own = view_name(path)
     prefixes = ("", *(f"{own}{mark}" for mark in "_.-")) if path.name in MATRICES else tuple(f"{own}{mark}" for mark in "_.-")
-    for prefix in prefixes:
-        for stem in stems:
-            for suffix in SUFFIXES:
-                beside = path.parent / f"{prefix}{stem}{suffix}"
-                if beside.is_file():
-                    separator = "," if kind_of(beside) == ".csv" else "\t"
-                    return tuple(line.split(separator)[0] for line in read_characters(beside)[0].splitlines() if line)
-    return None
+    found = (path.parent / f"{prefix}{stem}{suffix}" for prefix in prefixes for stem in stems for suffix in SUFFIXES)
+    return next((beside for beside in found if beside.is_file()), None)

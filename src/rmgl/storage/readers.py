@@ -26,8 +26,9 @@ from rmgl.running.memory import require_memory
 from rmgl.storage.matrix_market import read_folder, read_matrix
 from rmgl.storage.paths import check_inputs
 from rmgl.storage.raw_text import kind_of, view_name
+from rmgl.storage.row_ids import NO_VALUE, checked_ids, texts_of
 from rmgl.storage.scverse import from_anndata, from_mudata
-from rmgl.storage.text_file import MOSTLY, NO_VALUE, Parts, described, find_id, read_text
+from rmgl.storage.text_file import MOSTLY, Parts, described, find_id, read_text
 from rmgl.views.columns import Encoding, is_table
 from rmgl.views.incomplete import align_labels, lookalike_hint
 from rmgl.views.matrix import padded
@@ -130,14 +131,17 @@ def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
 
 def read_h5mu(path: Path) -> Views:
     """Read the modalities of an .h5mu file; the row ids are the names of its observations."""
-    return from_mudata(read_hdf5(path, "mudata", "read_h5mu", "MuData.write"))
+    mdata = read_hdf5(path, "mudata", "read_h5mu", "MuData.write")
+    checked_ids(texts_of(mdata.obs_names), lambda row: f"{path}: observation {row} (obs_names)")
+    return from_mudata(mdata)
 
 
 def read_h5ad(path: Path, id_column: str | None) -> Parts:
     """Read X of an .h5ad file; the row ids are the names of its observations."""
     adata = read_hdf5(path, "anndata", "read_h5ad", "AnnData.write_h5ad")
     views = from_anndata(adata, ["X"])
-    return Parts(views.measured(0), [str(name) for name in adata.obs_names], views.columns[0], "AnnData, its X")
+    ids = checked_ids(texts_of(adata.obs_names), lambda row: f"observation {row} (obs_names)")
+    return Parts(views.measured(0), ids, views.columns[0], "AnnData, its X")
 
 
 def read_hdf5(path: Path, package: str, function: str, writer: str) -> Any:
@@ -241,7 +245,7 @@ def read_frame(path: Path, id_column: str | None) -> Parts:
     elif id_column is None and not (frame.index.dtype.kind in "iu" and np.array_equal(frame.index, np.arange(len(frame)))):
         named = f"--id {frame.index.name}" if frame.index.name else "a name and --id"
         raise ValueError(f"its rows have labels, which would be lost: use {named}, or remove them with reset_index(drop=True)")
-    return parts_of(frame, id_column, f"a table ({path.suffix.lower()})")
+    return parts_of(frame, id_column, f"a table ({path.suffix.lower()})", lambda row: f"row {row}, column {id_column!r}")
 
 
 def read_excel(path: Path, id_column: str | None) -> Parts:
@@ -262,7 +266,7 @@ def read_excel(path: Path, id_column: str | None) -> Parts:
     except Exception as error:  # openpyxl raises all sorts of things on a damaged file
         raise ValueError(f"not a readable .xlsx file{_detail(error)}: save it again") from error
     more = f", the first of {len(sheets)}" if len(sheets) > 1 else ""
-    parts = parts_of(frame, id_column, f"Excel, sheet {sheets[0]!r}{more}")
+    parts = parts_of(frame, id_column, f"Excel, sheet {sheets[0]!r}{more}", lambda row: f"line {row + 2}, column {id_column!r}")
     check_cells(frame, id_column)
     return parts
 
@@ -284,10 +288,10 @@ def check_cells(frame: Any, id_column: str | None) -> None:
             )
 
 
-def parts_of(frame: Any, id_column: str | None, how: str) -> Parts:
-    """The numbers of a table, or the table itself if it has columns of other kinds."""
+def parts_of(frame: Any, id_column: str | None, how: str, id_place: Callable[[int], str]) -> Parts:
+    """The numbers of a table, or the table itself if it has columns of other kinds; `id_place(row)` says where the id of a row is."""
     place = find_id([str(column) for column in frame.columns], id_column)
-    ids = None if place is None else frame.iloc[:, place].astype(str).tolist()
+    ids = None if place is None else checked_ids(texts_of(frame.iloc[:, place]), id_place)
     others = frame if place is None else frame.drop(columns=frame.columns[place])
     numbers = others.select_dtypes(exclude=["number", "bool"]).shape[1] == 0
     values = others.to_numpy(dtype=np.float64, na_value=np.nan) if numbers else others.reset_index(drop=True)

@@ -19,6 +19,7 @@ import numpy as np
 
 from rmgl.storage.notation import Notation, find_notation, in_some_notation, is_missing
 from rmgl.storage.raw_text import kind_of, read_characters
+from rmgl.storage.row_ids import NO_VALUE, checked_ids, without_marks
 from rmgl.storage.spreadsheet import read_as_text, written_by_rmgl
 
 Line = tuple[int, list[str]]
@@ -26,8 +27,6 @@ Line = tuple[int, list[str]]
 FIRST_LINES = 200
 """Lines from which the separator of the fields is found, and whether the first line holds column names."""
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
-NO_VALUE = ["", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null", "?"]
-"""Marks of missing values in any column. Others, such as "none", may be a category."""
 MOSTLY = 0.5
 """Share of the cells of a column that are numbers from which the others are taken for mistakes."""
 LONG = 1 << 20
@@ -61,7 +60,8 @@ def read_text(path: Path, id_column: str | None) -> Parts:
     header = find_header(first_lines, id_column)
     id_place = find_id(header, id_column)
     width = len(first_lines[0][1])
-    ids, n_rows = scan_lines(text, separator, width, header is not None, id_place)
+    cells, n_rows = scan_lines(text, separator, width, header is not None, id_place)
+    ids = checked_ids(without_marks(cells), lambda row: f"line {line_of_row(text, separator, row + 1)}, column {id_column!r}")
     if header is not None and written_by_rmgl(header):
         ids = [read_as_text(cell) for cell in ids]
     places = [place for place in range(width) if place != id_place]
@@ -89,6 +89,12 @@ def lines_of(text: str, separator: str) -> Iterator[Line]:
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
     for row in reader:
         yield reader.line_num, row
+
+
+def line_of_row(text: str, separator: str, row: int) -> int:
+    """The line of the file in which a row ends; row 0 is the first, with or without column names."""
+    line, _ = next(islice(lines_of(text, separator), row, None))
+    return line
 
 
 def find_separator(path: Path, text: str) -> str:
