@@ -11,7 +11,6 @@ share: it differs from all that are known, by 1 as well. Cells that are missing 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,6 +21,7 @@ from numpy.typing import NDArray
 
 from rmgl.archive.records import record
 from rmgl.checks import Unsound
+from rmgl.views.dates import DAY, days_since_1970, is_date
 
 Vector = NDArray[np.float64]
 MEASURED = ("number", "truth value", "date", "duration", "ordered category")
@@ -37,9 +37,6 @@ MANY_LEVELS, MANY_DIFFERENT = 50, 0.5
 """and the share beyond which so many texts are."""
 SHOWN = 5
 """Names or values that a sentence lists."""
-DAY = np.timedelta64(1, "D")
-DATE = re.compile(r"\d{4}[-/]\d{1,2}[-/]\d{1,2}([ T]\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?|\d{1,2}\.\d{1,2}\.\d{4}")
-"""Dates whose order of year, month and day is clear: 2024-03-01, with a time or not, 2024/3/1, and 1.3.2024."""
 
 
 class LikelyIds(ValueError):
@@ -269,7 +266,7 @@ def _take_objects(name: str, values: Any, present: Any, texts: Any) -> TableColu
         )
     if pd.to_numeric(texts, errors="coerce").notna().all():
         return TableColumn(name, "number", "text that holds a number in every row")
-    if texts.map(lambda text: DATE.fullmatch(text.strip()) is not None).all():
+    if texts.map(is_date).all():
         try:
             return _date(name, values)
         except ValueError:  # 2024-13-45
@@ -349,19 +346,10 @@ def _checked(column: TableColumn, values: Any, convert: Any) -> Vector:
 
 def _days(name: str, values: Any) -> Vector:
     """Days since 1970 of a column of dates, in UTC where they have a time zone."""
-    import pandas as pd
-
     try:
-        if hasattr(values.dtype, "freq"):
-            values = values.dt.to_timestamp()
-        texts = pd.api.types.infer_dtype(values, skipna=True) == "string"
-        german = texts and values.dropna().map(lambda text: "-" not in text and "/" not in text).all()
-        given = values.astype(object).str.strip().str.replace("/", "-") if texts else values
-        stamps = pd.to_datetime(given, utc=True, format="%d.%m.%Y" if german else "ISO8601" if texts else None)
-        found: Vector = (stamps.to_numpy(dtype="datetime64[us]") - np.datetime64(0, "us")) / DAY
+        return days_since_1970(values)
     except (ValueError, TypeError, OverflowError) as error:
         raise ValueError(f"column {name!r} was taken for dates, but holds something else ({error}): correct it") from error
-    return found
 
 
 def _indicators(values: Any, levels: Sequence[str]) -> tuple[NDArray[np.float64], Vector]:

@@ -1,0 +1,88 @@
+"""Dates of the years 1 to 9999 as numbers of days, whatever range the types of pandas have.
+
+Most versions of pandas turn texts and Python's dates into nanoseconds, which reach from 1677 to 2262. Dates such as 9999-12-31, which many
+tables have where no end is known, are read in another year: the calendar repeats itself every 400 years.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Moments = NDArray[np.datetime64]
+DAY = np.timedelta64(1, "D")
+DATE = re.compile(r"\d{4}[-/]\d{1,2}[-/]\d{1,2}([ T]\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?|\d{1,2}\.\d{1,2}\.\d{4}")
+"""Dates whose order of year, month and day is clear: 2024-03-01, with a time or not, 2024/3/1, and 1.3.2024."""
+YEAR = re.compile(r"^\d{4}(?=-)|(?<=\.)\d{4}$")
+"""The year of such a date, written with hyphens or points."""
+CYCLE, CYCLE_DAYS = 400, 146_097
+"""Years after which days of the week and leap years repeat, and their days."""
+SAFE = 1800
+"""From this year on, all types of pandas have a whole cycle."""
+
+
+def is_date(text: str) -> bool:
+    """Whether a text is a date whose order of year, month and day is clear."""
+    return DATE.fullmatch(text.strip()) is not None
+
+
+def days_since_1970(values: Any) -> NDArray[np.float64]:
+    """The days since 1970 of a column of dates, in UTC where they have a time zone; NaN where there is none.
+
+    Raises a ValueError, TypeError or OverflowError for what is no date.
+    """
+    present = values.notna().to_numpy()
+    found = np.full(len(values), np.nan)
+    found[present] = (_moments(values[present]) - np.datetime64(0, "us")) / DAY
+    return found
+
+
+def _moments(values: Any) -> Moments:
+    """The moments of a column without missing values."""
+    from pandas.api.types import infer_dtype, is_datetime64_any_dtype
+
+    if hasattr(values.dtype, "freq"):
+        return np.asarray(values.dt.asfreq("us", how="start").array.asi8).astype("datetime64[us]")
+    if is_datetime64_any_dtype(values.dtype):
+        return np.asarray(values.to_numpy(dtype="datetime64[us]"))
+    if infer_dtype(values) == "string":
+        return _moments_of_texts([text.strip().replace("/", "-") for text in values])
+    return np.array([_moment(value) for value in values], dtype="datetime64[us]")
+
+
+def _moments_of_texts(texts: list[str]) -> Moments:
+    """The moments of dates that are written with hyphens, or all of them with points."""
+    import pandas as pd
+
+    with_points = not any("-" in text for text in texts)
+    moved = [_in_safe_year(text) for text in texts]
+    stamps = pd.to_datetime(pd.Series([text for text, _ in moved]), utc=True, format="%d.%m.%Y" if with_points else "ISO8601")
+    cycles = np.array([cycles for _, cycles in moved], dtype=np.int64)
+    return np.asarray(stamps.to_numpy(dtype="datetime64[us]") + cycles * CYCLE_DAYS * DAY)
+
+
+def _in_safe_year(text: str) -> tuple[str, int]:
+    """A date with its year moved by whole cycles to one that all types of pandas have, and the number of cycles.
+
+    Examples
+    --------
+    >>> _in_safe_year("9999-12-31"), _in_safe_year("1.3.2024"), _in_safe_year("0004-02-29")
+    (('1999-12-31', 20), ('1.3.2024', 0), ('2004-02-29', -5))
+    """
+    year = YEAR.search(text)
+    if year is None:  # no date, for which pandas has an error
+        return text, 0
+    if int(year[0]) == 0:
+        raise ValueError(f"{text!r} is in the year 0, but dates begin with the year 1")
+    cycles, rest = divmod(int(year[0]) - SAFE, CYCLE)
+    return f"{text[: year.start()]}{SAFE + rest}{text[year.end() :]}", cycles
+
+
+def _moment(value: Any) -> np.datetime64:
+    """A date or time of Python, NumPy or pandas as a moment; without a time zone it is in UTC."""
+    offset = value.utcoffset() if getattr(value, "tzinfo", None) is not None else None
+    local = np.datetime64(value if offset is None else value.replace(tzinfo=None)).astype("datetime64[us]")
+    return np.datetime64(local if offset is None else local - np.timedelta64(offset))
