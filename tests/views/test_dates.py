@@ -87,6 +87,15 @@ def test_numbers_are_no_dates():
         encoding(pd.DataFrame({"end": [20240101, 20240102]}))
 
 
+def test_durations_of_centuries_keep_their_sign():
+    days = [1.0, 400 * 365.0, np.nan]
+    seconds = np.array([86_400, 400 * 365 * 86_400, "NaT"], dtype="timedelta64[s]")
+    arrow = pd.arrays.ArrowExtensionArray(pa.array(seconds))
+    table = pd.DataFrame({"numpy": seconds, "arrow": arrow, "short": pd.to_timedelta([86_400, 43_200, None], "s")})
+    found = fit_encoding(table)(table)
+    np.testing.assert_array_equal(found, np.array([days, days, [1.0, 0.5, np.nan]]).T)
+
+
 @pytest.mark.parametrize("name", ["a.csv", "a.xlsx", "a.parquet", "a.feather"])
 def test_a_file_may_hold_the_date_that_stands_for_no_end(name, tmp_path):
     ends = [datetime.date(2024, 1, 1), datetime.date(2025, 1, 1), datetime.date(9999, 12, 31)] * 4

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from rmgl.archive.records import record
 from rmgl.checks import Unsound
-from rmgl.views.dates import DAY, days_since_1970, is_date
+from rmgl.views.dates import days_of, days_since_1970, is_date
 
 Vector = NDArray[np.float64]
 MEASURED = ("number", "truth value", "date", "duration", "ordered category")
@@ -313,9 +313,7 @@ def _measured(column: TableColumn, values: Any) -> Vector:
     if column.kind == "date":
         return _days(column.name, values)
     if column.kind == "duration":
-        import pandas as pd
-
-        return _checked(column, values, lambda: pd.to_timedelta(values).to_numpy(dtype="timedelta64[ns]") / DAY)
+        return _checked(column, values, lambda: days_of(values))
     return _checked(column, values, lambda: _as_numbers(values))
 
 

@@ -40,6 +40,15 @@ def days_since_1970(values: Any) -> NDArray[np.float64]:
     return found
 
 
+def days_of(values: Any) -> NDArray[np.float64]:
+    """The days of a column of durations, which keep their unit: centuries in seconds have no nanoseconds."""
+    import pandas as pd
+
+    durations = pd.to_timedelta(values)
+    unit = getattr(durations.dtype, "numpy_dtype", durations.dtype)  # that of Arrow's types
+    return np.asarray(durations.to_numpy(dtype=unit) / DAY)
+
+
 def _moments(values: Any) -> Moments:
     """The moments of a column without missing values."""
     from pandas.api.types import infer_dtype, is_datetime64_any_dtype
