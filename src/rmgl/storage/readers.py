@@ -23,6 +23,7 @@ from scipy import sparse
 
 from rmgl.archive.array_file import WAY_OUT, Refused, read_npy, read_npz
 from rmgl.running.memory import require_memory
+from rmgl.storage.column_files import read_feather, read_parquet
 from rmgl.storage.matrix_market import read_folder, read_matrix
 from rmgl.storage.paths import check_inputs
 from rmgl.storage.raw_text import kind_of, view_name
@@ -225,18 +226,12 @@ def read_array(path: Path, id_column: str | None) -> Parts:
 def read_frame(path: Path, id_column: str | None) -> Parts:
     """Read a Parquet or Feather (Arrow) file."""
     try:
-        import pandas as pd
-        from pyarrow import parquet
+        import pyarrow  # noqa: F401
     except ImportError as error:
         raise ImportError("Parquet, Feather and Arrow files need pandas and pyarrow: pip install 'rmgl[tables]'") from error
     try:
-        if path.suffix.lower() == ".parquet":
-            declared = parquet.read_metadata(path)
-            require_memory(8 * declared.num_rows * declared.num_columns, f"{path}: its columns", WAY_OUT)
-            frame = pd.read_parquet(path)
-        else:
-            frame = pd.read_feather(path)
-    except MemoryError:
+        frame = read_parquet(path) if path.suffix.lower() == ".parquet" else read_feather(path)
+    except (MemoryError, Refused):
         raise
     except Exception as error:  # pandas and pyarrow raise all sorts of things on a damaged file
         raise ValueError(f"not a readable {path.suffix.lower()} file{_detail(error)}: write it again from its table") from error

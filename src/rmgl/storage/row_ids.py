@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from rmgl.views.columns import cells_of
+
 NO_VALUE = ["", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null", "?"]
 """Marks of missing values in any column of a text file or Excel sheet. Others, such as "none", may be a category."""
 
@@ -37,5 +39,6 @@ def without_marks(cells: Iterable[str]) -> Iterable[str | None]:
 
 
 def texts_of(values: Any) -> Iterable[str | None]:
-    """The cells of a pandas column or index as text, with None in place of missing values."""
-    return (None if missing else text for text, missing in zip(values.astype(str), values.isna(), strict=True))
+    """The cells of a pandas column or index as text, with None in place of missing values; texts are not copied."""
+    cells = cells_of(values) if values.dtype.kind == "O" else values.astype(str)
+    return (None if missing else str(cell) for cell, missing in zip(cells, values.isna(), strict=True))

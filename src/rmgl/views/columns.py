@@ -225,15 +225,15 @@ def _take(name: str, values: Any) -> TableColumn:
     if not len(present):
         return TableColumn(name, LEFT_OUT, "no row has a value")
     ordered = bool(getattr(kind, "ordered", False))
-    texts = present.map(level_text).astype(object) if not is_numeric_dtype(kind) or is_bool_dtype(kind) else present
-    n_different = int(texts.nunique())
-    if n_different == 1:
+    is_number = is_numeric_dtype(kind) and not is_bool_dtype(kind)
+    different = set() if is_number else set(map(level_text, cells_of(present)))
+    if (present.nunique() if is_number else len(different)) == 1:
         return TableColumn(name, LEFT_OUT, f"constant: {_shown(level_text(present.iloc[0]))} in all rows")
     if ordered:
         levels = tuple(map(level_text, kind.categories))
         return TableColumn(name, "ordered category", f"{len(levels)} ordered values, {' < '.join(_some(levels))}: by rank", levels)
     if hasattr(kind, "categories"):
-        return _category(name, texts, "a categorical column")
+        return _category(name, different, len(present), "a categorical column")
     if is_bool_dtype(kind):
         return TableColumn(name, "truth value", "")
     if is_numeric_dtype(kind):
@@ -242,11 +242,11 @@ def _take(name: str, values: Any) -> TableColumn:
         return _date(name, values)
     if is_timedelta64_dtype(kind):
         return TableColumn(name, "duration", "in days")
-    return _take_objects(name, values, present, texts)
+    return _take_objects(name, values, present, different)
 
 
-def _take_objects(name: str, values: Any, present: Any, texts: Any) -> TableColumn:
-    """Decide what a column of texts or other objects is taken for."""
+def _take_objects(name: str, values: Any, present: Any, different: set[str]) -> TableColumn:
+    """Decide what a column of texts or other objects is taken for, by its different values as text."""
     import pandas as pd
 
     found = pd.api.types.infer_dtype(present, skipna=True)
@@ -264,19 +264,19 @@ def _take_objects(name: str, values: Any, present: Any, texts: Any) -> TableColu
             f"column {name!r} holds values of type {', '.join(kinds)}, which are no numbers, texts, truth values, categories or dates: "
             "convert the column, or leave it out"
         )
-    if pd.to_numeric(texts, errors="coerce").notna().all():
+    if pd.to_numeric(pd.Series(list(different), dtype=object), errors="coerce").notna().all():
         return TableColumn(name, "number", "text that holds a number in every row")
-    if texts.map(is_date).all():
+    if all(map(is_date, different)):
         try:
             return _date(name, values)
         except ValueError:  # 2024-13-45
             pass
-    return _category(name, texts, "text")
+    return _category(name, different, len(present), "text")
 
 
-def _category(name: str, texts: Any, what: str) -> TableColumn:
-    """A category by its different values; a ValueError if they are too many."""
-    levels, n = tuple(sorted(texts.unique())), len(texts)
+def _category(name: str, different: set[str], n: int, what: str) -> TableColumn:
+    """A category by its different values in n rows; a ValueError if they are too many."""
+    levels = tuple(sorted(different))
     if len(levels) >= ALL_DIFFERENT * n or (len(levels) > MANY_LEVELS and len(levels) > MANY_DIFFERENT * n):
         raise LikelyIds(
             f"column {name!r} holds {len(levels):,} different values in {n:,} rows, so it looks like row ids or free text, which no two "
@@ -361,7 +361,13 @@ def _indicators(values: Any, levels: Sequence[str]) -> tuple[NDArray[np.float64]
 
 def _cells(values: Any) -> Any:
     """Pairs of a cell and whether it holds a value."""
-    return zip(values.tolist(), values.notna().tolist(), strict=True)
+    return zip(cells_of(values), values.notna().tolist(), strict=True)
+
+
+def cells_of(values: Any) -> list[Any]:
+    """The cells of a pandas column or index; the values of a category are shared by its cells, and not copied."""
+    found: list[Any] = (values.astype(object) if hasattr(values.dtype, "categories") else values).tolist()
+    return found
 
 
 def _some(names: Sequence[str]) -> list[str]:
