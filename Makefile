@@ -14,7 +14,8 @@ SPREAD := --numprocesses auto
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
 	touch $@
 
-demo: .venv/installed-plot,report
+# Installs what the README uses.
+demo: .venv/installed-plot,report,networkx
 	$(BIN)/rmgl demo --output demo --force
 	@echo "Pictures: demo/embedding.png, demo/layers.png"
 

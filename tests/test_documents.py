@@ -5,6 +5,7 @@ Blocks of one page share a namespace and a temporary folder. They run on every t
 
 import re
 import shlex
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ from threadpoolctl import threadpool_limits
 from rmgl import datasets
 from rmgl.__main__ import main
 from rmgl.datasets import uci_digits
+from tests.declared import EXTRAS, extras_of_demo, missing_with, packages
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -23,6 +25,8 @@ SCRIPTS = sorted((DOCS / "explained").glob("*.py"))
 BLOCK = re.compile(r"^```(?P<kind>python|console)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\((?P<file>[^)#:\s]*)(#(?P<anchor>[^)\s]*))?\)")
 STEP = 10
+BUILDERS = {requirement.split(">=")[0] for requirement in EXTRAS["docs"]}
+"""What builds the site, and is not needed to run its code."""
 
 
 def named(path):
@@ -80,9 +84,13 @@ def write_example_files(data):
 
 @pytest.mark.parametrize("path", [path for path in PAGES if blocks(path)], ids=named)
 @pytest.mark.filterwarnings("ignore::UserWarning")
-def test_the_code_blocks_of_a_page_run(path, fewer_digits, capsys):
-    for package in ("matplotlib", "bokeh", "pandas", "networkx", "mudata", "anndata"):
+def test_the_code_blocks_of_a_page_run(path, fewer_digits, capsys, monkeypatch):
+    """What the README shows runs in the environment that `make demo` makes, and the pages of the site in that of `make docs`."""
+    extras = extras_of_demo() if path.name == "README.md" else ["docs"]
+    for package in {package for extra in extras for package in packages(extra)} - BUILDERS:
         pytest.importorskip(package)
+    for package in missing_with(*extras, "tables"):  # pandas may use pyarrow, if it was there when pandas was imported
+        monkeypatch.setitem(sys.modules, package, None)
     if path.name == "README.md":
         write_example_files(fewer_digits)
     namespace = {"__name__": "__main__"}

@@ -8,8 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.declared import missing_with
+
 EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("*.py"))
 NEEDS = {"multi_omics": ("mudata", "anndata"), "dask_cluster": ("distributed",)}
+BLOCKED = "raise ImportError('this package is not in the environment that builds the site')"
 MOST_LINES = 79
 
 
@@ -18,6 +21,14 @@ def run(path, output, **environment):
     quiet = {"MPLBACKEND": "Agg", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONIOENCODING": "utf-8"}
     command = [sys.executable, str(path), "--quick", "--output", str(output)]
     return subprocess.run(command, capture_output=True, text=True, env=os.environ | quiet | environment, timeout=200)
+
+
+def with_blocked(folder, packages):
+    """A search path on which these packages cannot be imported."""
+    folder.mkdir()
+    for package in packages:
+        (folder / f"{package}.py").write_text(BLOCKED)
+    return os.pathsep.join([str(folder), *filter(None, [os.environ.get("PYTHONPATH")])])
 
 
 def test_there_are_examples():
@@ -29,7 +40,7 @@ def test_an_example_runs_and_draws(path, tmp_path):
     for package in ("matplotlib", *NEEDS.get(path.stem, ())):
         if importlib.util.find_spec(package) is None:
             pytest.skip(f"{path.name} needs {package}, which is not installed")
-    done = run(path, tmp_path / "new" / "folder")
+    done = run(path, tmp_path / "new" / "folder", PYTHONPATH=with_blocked(tmp_path / "blocked", missing_with("docs")))
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr
     picture = tmp_path / "new" / "folder" / f"{path.stem}.png"
@@ -48,8 +59,6 @@ def test_an_example_is_short_and_listed(path):
 
 def test_multi_omics_says_what_it_needs(tmp_path):
     """Without MuData it ends with advice, not with a traceback."""
-    (tmp_path / "mudata.py").write_text("raise ImportError('No module named mudata')\n")
-    found = [str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])]
-    done = run(EXAMPLES[0].parent / "multi_omics.py", tmp_path, PYTHONPATH=os.pathsep.join(found))
+    done = run(EXAMPLES[0].parent / "multi_omics.py", tmp_path, PYTHONPATH=with_blocked(tmp_path / "blocked", ["mudata"]))
     assert "pip install 'rmgl[scverse]'" in done.stderr + done.stdout
     assert "Traceback" not in done.stderr
