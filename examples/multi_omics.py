@@ -3,7 +3,7 @@
 
 This example shows how to go from MuData to clusters and back (``rmgl.from_mudata``, ``fit``, ``rmgl.to_mudata``), and what the report says.
 RNA does not separate CD4 from CD8 T cells, protein not monocytes from dendritic cells; so cells that have only one of the two are placed
-after the fit, and some of them cannot be told apart. Needs 'rmgl[plot,scverse]'.
+after the fit, and some of them cannot be told apart. Needs the extras ``plot`` and ``scverse``.
 """
 
 import argparse
@@ -23,7 +23,7 @@ try:
     from anndata import AnnData
     from mudata import MuData, set_options
 except ImportError as error:
-    sys.exit(f"This example needs MuData ({error}): pip install 'rmgl[scverse]'")
+    sys.exit(f"This example needs MuData ({error}): pip install mudata")
 
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 parser.add_argument("--quick", action="store_true", help="600 cells")

@@ -93,7 +93,7 @@ def test_the_page_is_named_at_the_end_and_can_be_left_out(files, capsys, monkeyp
     assert run(*call) == 0
     assert not (files / "out" / "report.html").exists()
     told = capsys.readouterr()
-    assert told.err.count("pip install 'rmgl[report]'") == 1
+    assert told.err.count("report.html is not written: it needs bokeh, which is not installed: pip install bokeh") == 1
     assert "browser" not in told.out
 
 

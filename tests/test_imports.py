@@ -24,7 +24,7 @@ def test_every_package_has_a_place_in_the_contract():
 
 
 def test_a_package_imports_only_packages_below_it():
-    grimp = pytest.importorskip("grimp", reason="comes with import-linter: pip install 'rmgl[dev]'")
+    grimp = pytest.importorskip("grimp", reason="comes with import-linter: pip install import-linter")
     graph = grimp.build_graph("rmgl", cache_dir=None)
     order = {name: place for place, layer in enumerate(contract()["layers"]) for name in layer.replace("|", " ").split()}
     for module in graph.modules:

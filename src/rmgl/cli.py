@@ -18,6 +18,7 @@ from typing import Any, TypeAlias
 import click
 
 from rmgl.estimators import defaults
+from rmgl.extras import not_installed
 from rmgl.running.progress import cell_progress
 from rmgl.storage.paths import check_apart, check_file, check_folder, check_inputs
 
@@ -208,7 +209,7 @@ def cluster(
     if networks and on_cluster:
         raise BadInput("--network is not possible on a cluster yet: leave out --scheduler and --workers")
     if graphml and find_spec("networkx") is None:
-        raise BadInput("--graphml needs networkx, which is not installed: pip install 'rmgl[networkx]'")
+        raise BadInput(not_installed("--graphml needs", "networkx"))
     pictures, page = not no_plots and pictures_possible(), not no_report and page_possible()
     with in_one_line(*REFUSED):
         check_apart({"output": output, "saved model": save, "checkpoint": checkpoint}, [*inputs, *networks])
@@ -325,7 +326,7 @@ def reproduce(experiment: str, output: Path, runs: int, quick: bool, redraw: boo
     If the command is interrupted, run it again: it resumes from the finished parts.
     """
     if not pictures_possible():
-        raise BadInput("the experiments need matplotlib, which is not installed: pip install 'rmgl[plot]'")
+        raise BadInput(not_installed("the experiments need", "matplotlib"))
     with loading():
         from rmgl.experiments import reproduce as experiments
     runs = min(runs, 3) if quick else runs
@@ -352,7 +353,7 @@ def pictures_possible() -> bool:
     """Whether matplotlib is installed; print a warning if not."""
     if find_spec("matplotlib") is not None:
         return True
-    click.echo("warning: no pictures are written because matplotlib is not installed: pip install 'rmgl[plot]'", err=True)
+    click.echo(f"warning: no pictures are written: {not_installed('they need', 'matplotlib')}", err=True)
     return False
 
 
@@ -360,5 +361,5 @@ def page_possible() -> bool:
     """Whether Bokeh is installed; print a warning if not."""
     if find_spec("bokeh") is not None:
         return True
-    click.echo("warning: report.html is not written because bokeh is not installed: pip install 'rmgl[report]'", err=True)
+    click.echo(f"warning: report.html is not written: {not_installed('it needs', 'bokeh')}", err=True)
     return False

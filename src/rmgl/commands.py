@@ -17,7 +17,7 @@ from joblib import cpu_count
 from numpy.typing import NDArray
 
 from rmgl.datasets import uci_digits
-from rmgl.distributed.cluster import EXTRA
+from rmgl.distributed.cluster import NEEDS_DASK
 from rmgl.distributed.fitting import planned
 from rmgl.estimators.rmgl import RMGL
 from rmgl.metrics import clustering_accuracy, normalized_mutual_info_score
@@ -102,7 +102,7 @@ def dask_client(scheduler: str | None, workers: int | None) -> Iterator[Any]:
     try:
         import distributed
     except ImportError as error:
-        raise ValueError(f"--scheduler and --workers: {EXTRA}") from error
+        raise ValueError(f"--scheduler and --workers: {NEEDS_DASK}") from error
     dask: Any = distributed  # only parts of it have types
     if scheduler is not None:
         with dask.Client(scheduler) as client:

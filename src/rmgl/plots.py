@@ -15,6 +15,7 @@ from sklearn.decomposition import PCA
 from sklearn.manifold import TSNE
 
 from rmgl.automatic.number_of_clusters import NumberOfClusters
+from rmgl.extras import not_installed
 from rmgl.layer import Layer
 from rmgl.running.threads import single_threaded
 
@@ -212,7 +213,7 @@ def _require_matplotlib() -> None:
     try:
         import matplotlib  # noqa: F401
     except ImportError as error:
-        raise ImportError("plots need matplotlib, which is not installed: pip install 'rmgl[plot]'") from error
+        raise ImportError(not_installed("plots need", "matplotlib")) from error
 
 
 def plot_number_of_clusters(number: NumberOfClusters, *, ax: Axes | None = None) -> Axes:

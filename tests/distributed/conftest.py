@@ -7,7 +7,7 @@ import pytest
 
 from rmgl.distributed.cluster import Cluster
 
-distributed = pytest.importorskip("distributed", reason="needs a Dask cluster: pip install 'rmgl[dask]'")
+distributed = pytest.importorskip("distributed", reason="needs a Dask cluster: pip install 'dask[array,dataframe]' distributed")
 N = 600
 
 

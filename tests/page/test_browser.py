@@ -10,7 +10,7 @@ import pytest
 from rmgl.page import content, shown
 from tests.page.conftest import HOSTILE
 
-playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install 'rmgl[test]'")
+playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 pytestmark = pytest.mark.skipif(
     BROWSER is None, reason="needs a browser: apt-get install chromium, or another one of that name on the PATH"

@@ -134,7 +134,7 @@ def test_a_missing_package_is_named_with_its_extra(model, monkeypatch, package):
 
     monkeypatch.setattr("rmgl.layer.graphs.import_module", fail)
     for graph_of in (getattr(model, f"to_{package}"), getattr(model.layers_[0], f"to_{package}")):
-        with pytest.raises(ImportError, match=rf"pip install 'rmgl\[{package}\]'"):
+        with pytest.raises(ImportError, match=f"need {package}, which is not installed: pip install {package}"):
             graph_of()
 
 
@@ -169,7 +169,7 @@ def test_graphml_is_the_graph_of_the_model(model, tmp_path):
 def test_graphml_without_networkx_stops_before_the_fit(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr("rmgl.cli.find_spec", lambda name: None)
     assert run("cluster", tmp_path / "none.npz", "-k", 3, "-o", tmp_path / "out", "--graphml") == 2
-    assert capsys.readouterr().err == "rmgl: --graphml needs networkx, which is not installed: pip install 'rmgl[networkx]'\n"
+    assert capsys.readouterr().err == "rmgl: --graphml needs networkx, which is not installed: pip install networkx\n"
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix, sparse.csc_array])
@@ -395,7 +395,7 @@ def test_h5mu_without_mudata_names_the_extra(tmp_path, monkeypatch, capsys):
 
     monkeypatch.setattr(builtins, "__import__", fail)
     assert run("cluster", tmp_path / "data.h5mu", "-k", 3, "-o", tmp_path / "out") == 2
-    assert "data.h5mu: .h5mu files need mudata: pip install 'rmgl[scverse]'" in capsys.readouterr().err
+    assert "data.h5mu: .h5mu files need mudata, which is not installed: pip install mudata" in capsys.readouterr().err
 
 
 def test_feather_is_parquet_is_csv(views, tmp_path):

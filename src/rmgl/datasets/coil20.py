@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 from sklearn.datasets import get_data_home
 from sklearn.utils import Bunch
 
+from rmgl.extras import not_installed
+
 URL = "https://www.cs.columbia.edu/CAVE/databases/SLAM_coil-20_coil-100/coil-20/coil-20-proc.zip"
 ARCHIVE = "coil-20-proc.zip"
 PIXELS_SHA256 = "7274cbacb79ea6c57340827c9f9301745a8e9b3173dea4aa828e00b49c42946c"
@@ -52,12 +54,12 @@ def fetch_coil20(data_home: str | Path | None = None, download: bool = True, ima
 
     Notes
     -----
-    Needs scikit-image, and pooch to download: `pip install 'rmgl[images]'`. The decoded pixels are checked against a SHA-256 hash.
+    Needs scikit-image, and pooch to download: `pip install scikit-image pooch`. The decoded pixels are checked against a SHA-256 hash.
     """
     try:
         import skimage  # noqa: F401
     except ImportError as error:
-        raise ImportError("fetch_coil20 needs scikit-image, which is not installed: pip install 'rmgl[images]'") from error
+        raise ImportError(not_installed("fetch_coil20 needs", "scikit-image")) from error
     source = find_archive(data_home, download) if images is None else images
     pixels = check_pixels(read_images(source), source)
     views = {"lbp": local_patterns(pixels), "hog": oriented_gradients(pixels), "pixels": coarse_pixels(pixels)}
@@ -76,7 +78,7 @@ def find_archive(data_home: str | Path | None, download: bool) -> Path:
     try:
         import pooch
     except ImportError as error:
-        raise ImportError("downloading COIL-20 needs pooch, which is not installed: pip install 'rmgl[images]'") from error
+        raise ImportError(not_installed("downloading COIL-20 needs", "pooch")) from error
     try:
         pooch.retrieve(URL, known_hash=None, fname=ARCHIVE, path=folder)  # the pixels are checked after decoding
     except Exception as error:

@@ -25,6 +25,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from rmgl.extras import not_installed
 from rmgl.running.progress import task_progress
 from rmgl.running.threads import Check, InParts, one_part
 
@@ -40,7 +41,7 @@ ANSWER = 10.0
 PATIENCE = 30.0
 """Seconds that a cluster may be without workers: lost ones may be started again in this time."""
 START_AGAIN = "start workers, and fit again; with checkpoint= the fit resumes from its finished steps"
-EXTRA = "the package distributed is needed to use a Dask cluster: pip install 'rmgl[dask]'"
+NEEDS_DASK = not_installed("a Dask cluster needs", "distributed", "'dask[array,dataframe]' distributed")
 
 
 class NoWorkers(ConnectionError):
@@ -69,7 +70,7 @@ class Cluster:
         try:
             from distributed import Client
         except ImportError as error:
-            raise ImportError(EXTRA) from error
+            raise ImportError(NEEDS_DASK) from error
         if not isinstance(client, Client):
             raise TypeError(
                 f"client is of type {type(client).__name__}, but a dask.distributed.Client was expected: use Client() for this machine, "

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from rmgl.distributed.cluster import EXTRA, Cluster
+from rmgl.distributed.cluster import NEEDS_DASK, Cluster
 from rmgl.distributed.matrix import RemoteMatrix
 from rmgl.distributed.plan import Plan
 from rmgl.distributed.rows import Tiling
@@ -83,7 +83,7 @@ def default_client() -> Any:
     try:
         from distributed import get_client
     except ImportError as error:
-        raise ImportError(EXTRA) from error
+        raise ImportError(NEEDS_DASK) from error
     try:
         return get_client()
     except ValueError as error:

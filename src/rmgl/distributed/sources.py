@@ -23,6 +23,7 @@ from scipy import sparse
 
 from rmgl.archive.array_file import read_header
 from rmgl.distributed.cluster import Cluster, Future, joined
+from rmgl.extras import not_installed
 from rmgl.views.check_view import check_view, is_square_view
 
 CHUNK_BYTES = 32 << 20
@@ -201,7 +202,7 @@ def opened_zarr(name: str, path: Path) -> Any:
     try:
         import zarr
     except ImportError as error:
-        raise ValueError(f"view {name!r}: {path} can only be read with the package zarr: pip install zarr") from error
+        raise ValueError(f"view {name!r}: {path}: {not_installed('zarr folders need', 'zarr')}") from error
     try:
         return zarr.open(str(path.absolute()), mode="r")
     except (ValueError, OSError) as error:

@@ -10,6 +10,7 @@ from scipy import sparse
 
 from rmgl.checks import sound_sparse
 from rmgl.edges.space import Space
+from rmgl.extras import not_installed
 from rmgl.views.matrix import square_in_order
 
 SAMPLE = 500
@@ -22,7 +23,7 @@ def approximate_pattern(X: Any, length: int) -> sparse.csr_array:
     try:
         from pynndescent import NNDescent
     except ImportError as error:
-        raise ImportError("candidates='approximate' needs the package pynndescent: pip install 'rmgl[ann]'") from error
+        raise ImportError(not_installed("candidates='approximate' needs", "pynndescent")) from error
     n = X.shape[0]
     data = sparse.csr_matrix(X) if sparse.issparse(X) else np.ascontiguousarray(X, dtype=np.float32)
     found, _ = NNDescent(data, n_neighbors=min(length + 1, n), random_state=0).neighbor_graph

@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from rmgl.extras import not_installed
+
 
 def graph_to_networkx(name: str, adjacency: sparse.csr_array) -> Any:
     """Return a `networkx.Graph` with edge attribute `weight`; its nodes are the rows 0 to N-1.
@@ -53,8 +55,8 @@ def edge_list(adjacency: sparse.csr_array) -> tuple[NDArray[np.intp], NDArray[np
 
 
 def load(package: str) -> Any:
-    """Import an optional package; the extra that installs it has the same name."""
+    """Import an optional package."""
     try:
         return import_module(package)
     except ImportError as error:
-        raise ImportError(f"graphs for {package} need {package}, which is not installed: pip install 'rmgl[{package}]'") from error
+        raise ImportError(not_installed(f"graphs for {package} need", package)) from error

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rmgl.automatic.number_of_clusters import NumberOfClusters
+from rmgl.extras import not_installed
 
-NEEDS_BOKEH = "the page needs Bokeh, which is not installed: pip install 'rmgl[report]'"
 MARGIN = 0.05
 """Empty space around the points, as a share of their range."""
 EVIDENCE = (
@@ -25,7 +25,7 @@ def bokeh(module: str) -> Any:
     try:
         return import_module(f"bokeh.{module}")
     except ImportError as error:
-        raise ImportError(NEEDS_BOKEH) from error
+        raise ImportError(not_installed("the page needs", "bokeh")) from error
 
 
 def scripts() -> str:

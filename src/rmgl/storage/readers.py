@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rmgl.archive.array_file import WAY_OUT, Refused, read_npy, read_npz
+from rmgl.extras import not_installed
 from rmgl.running.memory import require_memory
 from rmgl.storage.column_files import read_feather, read_parquet
 from rmgl.storage.matrix_market import read_folder, read_matrix
@@ -160,7 +161,7 @@ def read_hdf5(path: Path, package: str, function: str, writer: str) -> Any:
             warnings.simplefilter("ignore")  # announcements of changes in these packages
             return reader(path)
     except ImportError as error:
-        raise ValueError(f"{path}: {path.suffix} files need {package}: pip install 'rmgl[scverse]'") from error
+        raise ValueError(f"{path}: {not_installed(f'{path.suffix} files need', package)}") from error
     except MemoryError:
         raise
     except Exception as error:  # mudata, anndata and h5py raise all sorts of things on a damaged file
@@ -228,7 +229,7 @@ def read_frame(path: Path, id_column: str | None) -> Parts:
     try:
         import pyarrow  # noqa: F401
     except ImportError as error:
-        raise ImportError("Parquet, Feather and Arrow files need pandas and pyarrow: pip install 'rmgl[tables]'") from error
+        raise ImportError(not_installed("Parquet, Feather and Arrow files need", "pyarrow")) from error
     try:
         frame = read_parquet(path) if path.suffix.lower() == ".parquet" else read_feather(path)
     except (MemoryError, Refused):
@@ -249,7 +250,7 @@ def read_excel(path: Path, id_column: str | None) -> Parts:
         import openpyxl  # noqa: F401
         import pandas as pd
     except ImportError as error:
-        raise ImportError("Excel files need openpyxl: pip install 'rmgl[excel]'") from error
+        raise ImportError(not_installed("Excel files need", "openpyxl")) from error
     try:
         with zipfile.ZipFile(path) as archive:
             require_memory(EXCEL_BYTES * sum(info.file_size for info in archive.infolist()), f"{path}: its sheets", WAY_OUT)
