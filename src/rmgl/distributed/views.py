@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from rmgl.distributed.cluster import Cluster
 from rmgl.distributed.matrix import RemoteMatrix, Summary, as_rows
 from rmgl.distributed.sources import Source, is_stored, is_zarr, missing_message, source_of, with_groups
-from rmgl.views.canonical import Canonical, column_numbers, combined, keys_by_columns, salted
+from rmgl.views.canonical import Canonical, combined, row_keys
 from rmgl.views.check_view import check_same_labels, check_spread, is_collection_of_views, row_labels
 from rmgl.views.columns import as_table
 from rmgl.views.scaling import Scaler, bounded, choose_scale_by, deviations_to_spans, fit_scaler, skewness_from
@@ -133,12 +133,8 @@ def canonical_of(views: Views) -> Canonical:
     """The canonical order of the entities, from keys of the rows that the workers compute; as they stand where chunks are too many."""
     if max(len(matrix.chunks) for matrix in views.matrices) > MOST_CHUNKS:
         return Canonical(np.arange(views.n_rows), None)
-    parts = []
-    for matrix in views.matrices:
-        numbers = np.sum(matrix.each("rmgl-hash-columns", column_numbers), axis=0, dtype=np.uint64)
-        varies = matrix.summary.low != matrix.summary.high
-        parts.append(salted(np.concatenate(matrix.each("rmgl-hash-rows", keys_by_columns, numbers, varies))))
-    return Canonical.of(combined(parts))
+    keys = [np.concatenate(matrix.each("rmgl-hash-rows", row_keys, None, view)) for view, matrix in enumerate(views.matrices)]
+    return Canonical.of(combined(keys))
 
 
 def in_order(views: Views, order: NDArray[np.intp]) -> Views:

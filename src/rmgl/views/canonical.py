@@ -3,18 +3,16 @@
 Sums, samples, start vectors and ties among equals depend on the order of rows. A fit therefore sorts the entities by a key of their content
 first, and returns its results in the order of the caller: the same entities in another order have the same result, to the last bit.
 
-    key_i = sum_m h(s_m, sum_j h(c_mj, x_ij) - h(c_mj, 0))        c_mj = sum_i h(0, x_ij) - h(0, 0)        modulo 2^64
+    key_i = sum_j h(j, x_ij) - h(j, 0)        modulo 2^64
 
-with h a hash of two numbers, c a number for every column and s one for every view, which are sums over rows. Sums do not depend on the
-order of their terms, so keys change neither with the order of the rows nor with that of the columns or views, and zeros and constant
-columns add nothing. In networks and given distances, where columns are entities, the keys of the others take the place of c, again and
-again until that tells no more entities apart. Entities of one key are copies in all views; nothing may treat these differently.
+with h a hash of two numbers and j the columns of all views, one after the other: zeros add nothing, so sparse matrices have the same keys.
+In networks and given distances, where columns are entities, the keys of the others take the place of j, again and again until that tells no
+more entities apart. Where all views have rows, entities of one key are copies in all of them; nothing may treat these differently.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -73,18 +71,14 @@ def canonical_order(views: Views, known: NDArray[np.intp] | None = None) -> Cano
     True
     """
     features = [view for view in range(len(views.names)) if views.relation(view) is None]
-    parts = [mixed(0, bits(known)) if known is not None else np.zeros(views.n_rows, dtype=np.uint64)]
+    parts = [np.zeros(views.n_rows, dtype=np.uint64) if known is None else mixed(1, bits(known))]
     for view in features:
-        keys = salted(row_keys(views.matrices[view], views.missing_cells(view)))
+        keys = row_keys(views.matrices[view], views.missing_cells(view), view)
         parts.append(np.where(views.mask(view), keys, np.uint64(0)))
-    keys = combined(parts)
     squares = [views.matrices[view] for view in range(len(views.names)) if view not in features]
-    return Canonical.of(refined(keys, squares) if squares else keys)
-
-
-def salted(keys: Keys) -> Keys:
-    """The keys of the rows of one view, such that those of another one add something else."""
-    return mixed(keys.sum(dtype=np.uint64), keys)
+    if not squares:
+        return Canonical.of(combined(parts))
+    return replace(Canonical.of(refined(combined(parts), squares)), alike=None)
 
 
 def combined(parts: list[Keys]) -> Keys:
@@ -110,53 +104,21 @@ def mixed(salt: Any, values: Keys) -> Keys:
     return x
 
 
-OF_ZERO = mixed(0, np.zeros(1, dtype=np.uint64))
+ZERO = np.zeros(1, dtype=np.uint64)
 
 
-def row_keys(X: Any, gaps: NDArray[np.bool_] | None = None) -> Keys:
-    """A key of every row of a matrix, dense or sparse, that does not depend on the order of rows or columns."""
+def row_keys(X: Any, gaps: NDArray[np.bool_] | None = None, view: int = 0) -> Keys:
+    """A key of every row of a matrix, dense or sparse; those of several views add up."""
+    columns = mixed(0, np.arange(X.shape[1], dtype=np.uint64) + np.uint64(view << 40))
+    of_zero = mixed(columns, ZERO)
     if sparse.issparse(X):
-        return sparse_keys(X)
-    varies = (X[:1] != X).any(axis=0) if gaps is None else np.ones(X.shape[1], dtype=bool)
-    return keys_by_columns(X, column_numbers(X, gaps), varies, gaps)
-
-
-def column_numbers(X: NDArray[np.float64], gaps: NDArray[np.bool_] | None = None) -> Keys:
-    """The numbers c of the columns of a dense matrix; those of several matrices with the same columns add up."""
-    total = np.zeros(X.shape[1], dtype=np.uint64)
-    for _, entries in blocks_of(X, gaps):
-        total += (mixed(0, entries) - OF_ZERO).sum(axis=0, dtype=np.uint64)
-    return total
-
-
-def keys_by_columns(X: NDArray[np.float64], numbers: Keys, varies: NDArray[np.bool_], gaps: NDArray[np.bool_] | None = None) -> Keys:
-    """The keys of the rows of a dense matrix, from the numbers of its columns and which of these vary."""
-    keys, of_zero = np.empty(X.shape[0], dtype=np.uint64), mixed(numbers, np.zeros(1, dtype=np.uint64))
-    for some, entries in blocks_of(X, gaps):
-        keys[some] = ((mixed(numbers, entries) - of_zero) * varies).sum(axis=1, dtype=np.uint64)
-    return keys
-
-
-def blocks_of(X: NDArray[np.float64], gaps: NDArray[np.bool_] | None) -> Iterator[tuple[slice, Keys]]:
-    """The bits of the entries of a dense matrix, some rows at a time."""
-    size = max(1, BLOCK // max(1, X.shape[1]))
+        return run_sums(mixed(columns[X.indices], bits(X.data)) - of_zero[X.indices], X.indptr)
+    keys, size = np.empty(X.shape[0], dtype=np.uint64), max(1, BLOCK // max(1, X.shape[1]))
     for start in range(0, X.shape[0], size):
         some = slice(start, start + size)
-        yield some, bits_of(X[some], None if gaps is None else gaps[some])
-
-
-def bits_of(X: NDArray[np.float64], gaps: NDArray[np.bool_] | None) -> Keys:
-    found = bits(X)
-    return found if gaps is None else np.where(gaps, MISSING, found)
-
-
-def sparse_keys(X: Any) -> Keys:
-    """The keys of the rows of a sparse matrix: entries that are not stored add nothing."""
-    entries = bits(X.data)
-    by_column, counts = np.argsort(X.indices, kind="stable"), np.bincount(X.indices, minlength=X.shape[1])
-    total = run_sums((mixed(0, entries) - OF_ZERO)[by_column], np.concatenate([[0], np.cumsum(counts)]))
-    of_zero = mixed(total, np.zeros(1, dtype=np.uint64))
-    return run_sums(mixed(total[X.indices], entries) - of_zero[X.indices], X.indptr)
+        entries = bits(X[some]) if gaps is None else np.where(gaps[some], MISSING, bits(X[some]))
+        keys[some] = (mixed(columns, entries) - of_zero).sum(axis=1, dtype=np.uint64)
+    return keys
 
 
 def run_sums(values: Keys, starts: NDArray[Any]) -> Keys:
@@ -177,7 +139,7 @@ def refined(keys: Keys, squares: list[Any]) -> Keys:
                 found = run_sums(mixed(of_others[X.indices], bits(X.data)), X.indptr)
             else:
                 found = np.array([mixed(of_others, bits(row)).sum(dtype=np.uint64) for row in X])
-            parts.append(salted(found))
+            parts.append(mixed(len(parts), found))
         keys = combined(parts)
         n_now = np.unique(keys).size
         if n_now in (n_different, keys.size):
