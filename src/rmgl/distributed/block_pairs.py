@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from rmgl.distributed.blocks import Tiled
 from rmgl.edges.heaps import TILE, FoundPairs, Heaps, Indices, Products
-from rmgl.edges.interface import Vector
+from rmgl.edges.rounding import Rounding
 from rmgl.edges.tiles import Reach
 from rmgl.running.threads import single_threaded
 
@@ -50,9 +50,9 @@ def factors(tiled: Tiled, *columns: tuple[Any, Any]) -> tuple[Products, Products
     return left, right
 
 
-def score_factors(tiled: Tiled, loss: float) -> tuple[Products, Products]:
+def score_factors(tiled: Tiled, rounding: Rounding) -> tuple[Products, Products]:
     """The matrices whose products are scores, or upper bounds of them where only leading columns are compared."""
-    halves = (1 - loss if len(tiled.rows) else 1.0) * tiled.norms / 2
+    halves = (1 - rounding.share if len(tiled.rows) else 1.0) * tiled.norms / 2
     return factors(tiled, (-halves, 1.0), (1.0, -halves))
 
 
@@ -70,9 +70,9 @@ def started_heaps(queries: Indices, known: Products, rows: Products) -> Heaps:
     return heaps
 
 
-def nearest_inside(tiled: Tiled, length: int, loss: float) -> Found:
+def nearest_inside(tiled: Tiled, length: int, rounding: Rounding) -> Found:
     """The nearest rows of every row of a block in the same block."""
-    products = TileProducts(*score_factors(tiled, loss))
+    products = TileProducts(*score_factors(tiled, rounding))
     heaps = empty_heaps(np.arange(tiled.size), length, tiled.rows)
     apart = [tiled.far_from(tiled, index) for index in range(tiled.starts.size)]
     with single_threaded("blas"):
@@ -85,9 +85,9 @@ def nearest_inside(tiled: Tiled, length: int, loss: float) -> Found:
     return heaps.scores, heaps.found
 
 
-def nearest_across(one: Tiled, other: Tiled, known: tuple[Products, Products], loss: float) -> tuple[Hits, Hits]:
+def nearest_across(one: Tiled, other: Tiled, known: tuple[Products, Products], rounding: Rounding) -> tuple[Hits, Hits]:
     """For the rows of both blocks, those of the other block that are among the nearest, given the scores of the nearest inside."""
-    products = TileProducts(score_factors(one, loss)[0], score_factors(other, loss)[1])
+    products = TileProducts(score_factors(one, rounding)[0], score_factors(other, rounding)[1])
     rows = np.concatenate([one.rows, other.rows])
     heaps = started_heaps(np.arange(one.size + other.size), np.concatenate(known), rows)
     starts = np.concatenate([one.starts, one.size + other.starts])
@@ -103,23 +103,23 @@ def nearest_across(one: Tiled, other: Tiled, known: tuple[Products, Products], l
     return hits_of(heaps.scores[: one.size], found[: one.size]), hits_of(heaps.scores[one.size :], found[one.size :])
 
 
-def nearest_of(one: Tiled, queries: Indices, length: int, loss: float) -> Found:
+def nearest_of(one: Tiled, queries: Indices, length: int, rounding: Rounding) -> Found:
     """The nearest rows of some rows of a block in the same block."""
     heaps = empty_heaps(queries, length, one.rows)
-    offer_tiles(heaps, one, one, 0, loss)
+    offer_tiles(heaps, one, one, 0, rounding)
     return heaps.scores, heaps.found
 
 
-def nearest_of_others(one: Tiled, other: Tiled, queries: Indices, known: Products, loss: float) -> Hits:
+def nearest_of_others(one: Tiled, other: Tiled, queries: Indices, known: Products, rounding: Rounding) -> Hits:
     """For some rows of a block, rows of another one that are among the nearest, given the scores of the nearest inside."""
     heaps = started_heaps(queries, known, np.concatenate([one.rows, other.rows]))
-    offer_tiles(heaps, one, other, one.size, loss)
+    offer_tiles(heaps, one, other, one.size, rounding)
     return hits_of(heaps.scores, np.where(heaps.found >= 0, heaps.found - one.size, -1))
 
 
-def offer_tiles(heaps: Heaps, one: Tiled, other: Tiled, shift: int, loss: float) -> None:
+def offer_tiles(heaps: Heaps, one: Tiled, other: Tiled, shift: int, rounding: Rounding) -> None:
     """Offer the tiles of a block, whose rows have numbers from `shift` on, to queries of a block, the nearest tile first."""
-    products = TileProducts(score_factors(one, loss)[0], score_factors(other, loss)[1])
+    products = TileProducts(score_factors(one, rounding)[0], score_factors(other, rounding)[1])
     with single_threaded("blas"):
         for first, stop, index in queries_by_tile(one, heaps.queries):
             distances = one.far_from(other, index)
@@ -168,34 +168,34 @@ def best_of(inside: Found, first: int, parts: Sequence[Part]) -> tuple[NDArray[n
 
 
 def within(
-    one: Tiled, other: Tiled | None, reach: tuple[Reach, Reach], chosen: tuple[Indices, Indices] | None, loss: float
+    one: Tiled, other: Tiled | None, reach: tuple[Reach, Reach], chosen: tuple[Indices, Indices] | None, rounding: Rounding
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """All pairs of a row of one block and a row of the other (None: of the same) with squared distance below s_i s_j (r_i + r_j).
 
     With `chosen`, one of the two is among the chosen rows of its block. A pair of rows of one block may occur in both orders.
     """
     if other is None:
-        pairs = [found_within(one, one, reach[0], reach[0], None if chosen is None else chosen[0], loss, same=True)]
+        pairs = [found_within(one, one, reach[0], reach[0], None if chosen is None else chosen[0], rounding, same=True)]
     else:
-        pairs = [found_within(one, other, *reach, None if chosen is None else chosen[0], loss, same=False)]
+        pairs = [found_within(one, other, *reach, None if chosen is None else chosen[0], rounding, same=False)]
         if chosen is not None:
-            turned = found_within(other, one, reach[1], reach[0], chosen[1], loss, same=False)
+            turned = found_within(other, one, reach[1], reach[0], chosen[1], rounding, same=False)
             pairs.append((turned[1], turned[0]))
     return np.concatenate([left for left, _ in pairs]), np.concatenate([right for _, right in pairs])
 
 
 def found_within(
-    one: Tiled, other: Tiled, reach: Reach, theirs: Reach, chosen: Indices | None, loss: float, same: bool
+    one: Tiled, other: Tiled, reach: Reach, theirs: Reach, chosen: Indices | None, rounding: Rounding, same: bool
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Pairs of a chosen row (None: of any row) of one block and a row of the other, each pair of tiles of the same block once."""
     shift = 0 if same else one.size
-    products = TileProducts(reach_factors(one, reach, loss)[0], reach_factors(other, theirs, loss)[1])
+    products = TileProducts(reach_factors(one, reach, rounding)[0], reach_factors(other, theirs, rounding)[1])
     blocks = [(one, reach)] if same else [(one, reach), (other, theirs)]
     whole = (
         np.concatenate([block.rows for block, _ in blocks]),
-        np.concatenate([own.scales * own.radii / 2 for _, own in blocks]),
+        np.concatenate([own.far for _, own in blocks]),
         np.concatenate([own.scales for _, own in blocks]),
-        np.concatenate([2 * loss * block.norms for block, _ in blocks]),
+        np.concatenate([2 * rounding.loss(block.norms) for block, _ in blocks]),
     )
     queries = np.arange(one.size) if chosen is None else chosen
     limits, bounds, pairs = reach.largest(one.starts), theirs.largest(other.starts), FoundPairs()
@@ -210,12 +210,6 @@ def found_within(
     return found, others - np.int32(shift)
 
 
-def reach_factors(tiled: Tiled, reach: Reach, loss: float) -> tuple[Products, Products]:
+def reach_factors(tiled: Tiled, reach: Reach, rounding: Rounding) -> tuple[Products, Products]:
     """The matrices whose products are positive for pairs in reach, with an allowance for rounding."""
-    norms, far = (1 - loss) * tiled.norms / 2, reach.scales * reach.radii / 2
-    return factors(tiled, (-norms, 1.0), (1.0, -norms), (far, reach.scales), (reach.scales, far))
-
-
-def reach_of(radii: Vector, scales: Vector, loss: float) -> Reach:
-    """The reach of the rows of a block, larger by what rounding may take from it."""
-    return Reach(radii + 2 * loss * np.abs(radii), scales)
+    return factors(tiled, *reach.columns(tiled.norms, rounding))

@@ -16,7 +16,7 @@ from rmgl.distributed.cluster import PIECE_BYTES, Cluster
 from rmgl.distributed.pair_lists import LEAST_ROWS
 from rmgl.distributed.rows import Tiling
 from rmgl.edges.heaps import TILE
-from rmgl.edges.tiles import rounding
+from rmgl.edges.rounding import Rounding
 from rmgl.running.memory import amount, require_memory
 
 logger = logging.getLogger(__name__)
@@ -208,7 +208,7 @@ def comparing_speed(width: int, length: int, n_rows: int) -> float:
 
     As many of the rows of two blocks are near enough as would be on average, were they two of all blocks, with the nearest rows known.
     """
-    rng, size, loss = np.random.default_rng(0), TRIAL_TILES * TILE, rounding(width, np.float32)
+    rng, size, rounding = np.random.default_rng(0), TRIAL_TILES * TILE, Rounding.of(width, np.float32)
     none, corners = np.empty((0, 0), dtype=np.float32), np.zeros((TRIAL_TILES, width))
     one, other = (
         Tiled(X, none, np.square(X).sum(axis=1, dtype=np.float64), np.arange(0, size, TILE), corners, corners)
@@ -216,9 +216,9 @@ def comparing_speed(width: int, length: int, n_rows: int) -> float:
     )
     distances = one.norms[:, None] + other.norms - 2 * one.columns @ other.columns.T
     known = np.full((size, length), -max(0.0, float(np.quantile(distances, min(1.0, length / n_rows)))) / 2, dtype=np.float32)
-    nearest_across(one, other, (known, known), loss)
+    nearest_across(one, other, (known, known), rounding)
     began, count = perf_counter(), 0
     while perf_counter() - began < TRIAL_SECONDS:
-        nearest_across(one, other, (known, known), loss)
+        nearest_across(one, other, (known, known), rounding)
         count += 1
     return count * size**2 / (perf_counter() - began)

@@ -27,7 +27,6 @@ from rmgl.edges.interface import Costs, Edges, Vector
 from rmgl.edges.local_scaling import LocalScaling
 from rmgl.edges.pair_list import PairList
 from rmgl.edges.search import LARGEST_LOSS, distances_between, everyone_else, fits_single, needs_double
-from rmgl.edges.tiles import distance_bound
 from rmgl.running.threads import Check
 
 FEWEST_ROWS, MOST_ROWS = 8192, 65_536
@@ -82,7 +81,7 @@ class DistributedRows:
 
     @cached_property
     def single(self) -> bool:
-        """Whether squares of the rows neither overflow nor underflow in single precision."""
+        """Whether single precision can hold the squares of the largest entries of the rows."""
         summary = self.matrix.summary
         return fits_single(float((summary.low - self.matrix.mean).min()), float((summary.high - self.matrix.mean).max()))
 
@@ -155,18 +154,18 @@ class DistributedRows:
         """The places of the nearest rows of every row, block by block on the workers, and for each a bound of how far all others are."""
         search = Search(self, not self.single, check)
         lists, last = search.nearest_of_all(length)
-        bounds = distance_bound(last, self.norms, search.loss)
+        bounds = search.rounding.distance_bound(last, self.norms)
         imprecise = np.flatnonzero(bounds < (1 - LARGEST_LOSS) * last)
         if imprecise.size and self.single:
             precise = Search(self, True, check)
             better, last = precise.nearest_of_some(imprecise, length)
-            bounds[imprecise] = distance_bound(last, self.norms[imprecise], precise.loss)
+            bounds[imprecise] = precise.rounding.distance_bound(last, self.norms[imprecise])
             cuts = np.searchsorted(imprecise, self.starts)
             for block in np.flatnonzero(np.diff(cuts)).tolist():
                 own = slice(cuts[block], cuts[block + 1])
                 rows = imprecise[own] - self.starts[block]
                 lists[block] = self.cluster.submit("rmgl-replace-lists", pair_lists.patched_lists, lists[block], rows, better[own])
-        return lists, bounds[self.places]
+        return lists, np.maximum(bounds, 0.0)[self.places]
 
     # candidate pairs on the workers
 

@@ -18,7 +18,8 @@ from rmgl.distributed.cluster import Future, as_it_is
 from rmgl.edges.axes import LEADING_ERROR
 from rmgl.edges.heaps import HALF_OF_LARGEST, Indices
 from rmgl.edges.interface import Vector
-from rmgl.edges.tiles import box_distance, rounding
+from rmgl.edges.rounding import Rounding
+from rmgl.edges.tiles import Reach, box_distance
 from rmgl.running.threads import Check
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ class Search:
 
     def __init__(self, rows: DistributedRows, precise: bool, check: Check) -> None:
         self.rows, self.check, self.cluster = rows, check, rows.cluster
-        self.loss = rounding(rows.matrix.shape[1], np.float64 if precise else np.float32)
+        self.rounding = Rounding.of(rows.matrix.shape[1], np.float64 if precise else np.float32)
         blocks: TiledBlocks = tiled_blocks(rows, np.float64) if precise else rows.in_single
         self.tiled, self.low, self.high = blocks
 
@@ -53,14 +54,14 @@ class Search:
     def nearest_of_all(self, length: int) -> tuple[list[Future], Vector]:
         """The places of the nearest rows of every row, block by block on the workers, and the squared distances of the last ones."""
         submit, blocks = self.cluster.submit, range(len(self.tiled))
-        inside = [submit("rmgl-nearest-inside-block", block_pairs.nearest_inside, tiled, length, self.loss) for tiled in self.tiled]
+        inside = [submit("rmgl-nearest-inside-block", block_pairs.nearest_inside, tiled, length, self.rounding) for tiled in self.tiled]
         known, worst = self.known(inside, "search inside blocks")
         hits: list[list[block_pairs.Part]] = [[] for _ in blocks]
         for a in blocks:
             near = self.far(a) <= 2.0 * np.minimum(-np.minimum(worst[a], worst), HALF_OF_LARGEST)
             for b in (np.flatnonzero(near[a + 1 :]) + a + 1).tolist():
                 pair = (self.tiled[a], self.tiled[b], (known[a], known[b]))
-                across = submit("rmgl-nearest-across-blocks", block_pairs.nearest_across, *pair, self.loss)
+                across = submit("rmgl-nearest-across-blocks", block_pairs.nearest_across, *pair, self.rounding)
                 hits[a].append((self.rows.own(b).start, across, 0))
                 hits[b].append((self.rows.own(a).start, across, 1))
         del known
@@ -73,7 +74,7 @@ class Search:
         asked = np.flatnonzero(np.diff(bounds)).tolist()
         sent = [submit("rmgl-chosen", as_it_is, chosen[bounds[a] : bounds[a + 1]] - self.rows.starts[a]) for a in asked]
         own = zip(asked, sent, strict=True)
-        inside = [submit(name, block_pairs.nearest_of, self.tiled[a], queries, length, self.loss) for a, queries in own]
+        inside = [submit(name, block_pairs.nearest_of, self.tiled[a], queries, length, self.rounding) for a, queries in own]
         known, worst = self.known(inside, "search again")
         hits: list[list[block_pairs.Part]] = []
         for a, queries, scores, lowest in zip(asked, sent, known, worst.tolist(), strict=True):
@@ -81,7 +82,7 @@ class Search:
             task = block_pairs.nearest_of_others
             hits.append([])
             for b in near[near != a].tolist():
-                across = submit(name, task, self.tiled[a], self.tiled[b], queries, scores, self.loss)
+                across = submit(name, task, self.tiled[a], self.tiled[b], queries, scores, self.rounding)
                 hits[-1].append((self.rows.own(b).start, across, None))
         lists, last = self.merged(asked, inside, hits)
         return np.concatenate(self.cluster.gather(lists)), last
@@ -107,8 +108,8 @@ class Search:
         """Tasks that find the pairs in reach of which one is chosen (None: all are), and their blocks; radii and scales are by places."""
         submit, rows = self.cluster.submit, self.rows
         own = [rows.own(block) for block in range(len(self.tiled))]
-        reach = [submit("rmgl-reach", block_pairs.reach_of, radii[some], scales[some], self.loss) for some in own]
-        largest = block_pairs.reach_of(radii, scales, self.loss).largest(rows.starts[:-1])
+        reach = [submit("rmgl-reach", Reach.rounded_up, radii[some], scales[some], self.rounding) for some in own]
+        largest = Reach.rounded_up(radii, scales, self.rounding).largest(rows.starts[:-1])
         picked, sizes = [None] * len(own), [1] * len(own)
         if chosen is not None:
             bounds = np.searchsorted(chosen, rows.starts)
@@ -123,6 +124,6 @@ class Search:
                 other = None if b == a else self.tiled[b]
                 both = None if chosen is None else (picked[a], picked[b])
                 name = "rmgl-within-radii-inside" if b == a else "rmgl-within-radii-across"
-                tasks.append(submit(name, block_pairs.within, self.tiled[a], other, (reach[a], reach[b]), both, self.loss))
+                tasks.append(submit(name, block_pairs.within, self.tiled[a], other, (reach[a], reach[b]), both, self.rounding))
                 pairs.append((a, b))
         return tasks, pairs

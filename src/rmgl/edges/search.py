@@ -1,8 +1,8 @@
 """Exact search for nearest rows, and for all pairs of rows within given radii.
 
 Products of rows are taken in single precision where its rounding is small compared with the distances in question, else in double
-precision. The effect of rounding on a distance is bounded and allowed for, so statements about rows that were not found hold for exact
-distances; the rows that are found are the nearest up to that rounding.
+precision. The effect of rounding on a distance is bounded and allowed for (`rmgl.edges.rounding`), so statements about rows that were not
+found hold for exact distances; the rows that are found are the nearest up to that rounding.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ from scipy import sparse
 from rmgl.edges.axes import LEADING_ERROR, leading_columns
 from rmgl.edges.heaps import TILE, Ends, Heaps, Indices
 from rmgl.edges.interface import Costs, Edges, Vector
+from rmgl.edges.rounding import Rounding
 from rmgl.edges.sparse_rows import listed_distances
-from rmgl.edges.tiles import Order, Tiles, rounding, squared_lengths
+from rmgl.edges.tiles import Order, Tiles, squared_lengths
 from rmgl.running.threads import Check
 
 LARGEST_SINGLE = 1e15
@@ -62,7 +63,7 @@ class Rows:
         imprecise = np.flatnonzero(bounds < (1 - LARGEST_LOSS) * last)
         if imprecise.size and self._fits_single:
             neighbors[imprecise], bounds[imprecise], _ = self._tiles(precise=True).nearest(nodes[imprecise], length, check)
-        return neighbors, bounds
+        return neighbors, np.maximum(bounds, 0.0)
 
     def distances_to(self, nodes: NDArray[np.intp], neighbors: Indices) -> NDArray[np.float64]:
         if sparse.issparse(self.X):
@@ -137,20 +138,20 @@ class Rows:
 
     @cached_property
     def _fits_single(self) -> bool:
-        """Whether the rows are dense and their squares neither overflow nor underflow in single precision."""
+        """Whether the rows are dense and single precision can hold the squares of their largest entries."""
         if sparse.issparse(self.X):
             return False
         return fits_single(float(self.X.min(initial=0.0)), float(self.X.max(initial=0.0)))
 
 
 def fits_single(low: float, high: float) -> bool:
-    """Whether the squares of entries in this range neither overflow nor underflow in single precision."""
+    """Whether the squares of the largest entries, which are in this range, neither overflow nor underflow in single precision."""
     return 1e-9 < max(high, -low) < LARGEST_SINGLE
 
 
 def needs_double(width: int, norms: Vector, reach: Vector) -> bool:
     """Whether single precision would lose too much of the squared distances within reach, for more than a hundredth of the rows."""
-    loss = rounding(width, np.float32) * norms
+    loss = Rounding.of(width, np.float32).loss(norms)
     return bool(np.quantile(loss - LARGEST_LOSS * reach, 0.99) > 0)
 
 

@@ -20,18 +20,13 @@ from scipy import sparse
 
 from rmgl.edges.heaps import TILE, Ends, FoundPairs, Heaps, Indices, Products
 from rmgl.edges.interface import Vector
+from rmgl.edges.rounding import Rounding
 from rmgl.running.memory import require_memory
 from rmgl.running.threads import Check
 
 Floats = NDArray[np.float64]
 SAMPLE = 1000
 """Rows of a sample that estimates the variances of the columns."""
-
-
-def rounding(width: int, dtype: type[np.floating[Any]]) -> float:
-    """g such that |x|^2 + |y|^2 - 2x'y is computed to within g (|x|^2 + |y|^2), including the rounding of the rows."""
-    share = float(np.finfo(dtype).eps) * (width + 4)
-    return share / (1 - share)
 
 
 @dataclass(frozen=True)
@@ -71,7 +66,7 @@ class Tiles:
         self.places = np.empty_like(self.order)
         self.places[self.order] = np.arange(X.shape[0])
         self.norms = norms[self.order]
-        self.loss = rounding(self.whole.shape[1], dtype)
+        self.rounding = Rounding.of(self.whole.shape[1], dtype)
         self.starts = np.arange(0, X.shape[0], TILE)
         self.rows = np.empty((0, 0), dtype=dtype)
         if self.filtered:
@@ -121,7 +116,7 @@ class Tiles:
     def nearest(self, nodes: NDArray[np.intp], length: int, check: Check) -> tuple[Indices, Vector, Vector]:
         """The nearest rows of each node, a lower bound of the squared distance to all others, and the computed one of the last."""
         heaps = Heaps(np.sort(self.places[nodes]), length, self.rows)
-        halves = (1 - self.loss if self.filtered else 1.0) * self.norms / 2
+        halves = (1 - self.rounding.share if self.filtered else 1.0) * self.norms / 2
         self.set_products((-halves, 1.0), (1.0, -halves))
         if len(nodes) == len(self.order):
             self._nearest_of_all(heaps, check)
@@ -129,7 +124,7 @@ class Tiles:
             self._nearest_of_some(heaps, check)
         mine = np.searchsorted(heaps.queries, self.places[nodes])
         last = -2.0 * heaps.scores[mine, 0].astype(np.float64)
-        return self.order[heaps.found[mine]], distance_bound(last, self.norms[self.places[nodes]], self.loss), last
+        return self.order[heaps.found[mine]], self.rounding.distance_bound(last, self.norms[self.places[nodes]]), last
 
     def _nearest_of_all(self, heaps: Heaps, check: Check) -> None:
         """Visit every tile with itself, then the pairs of tiles t and t + 1, t + 2, ..."""
@@ -174,7 +169,7 @@ class Tiles:
                 heaps.offer(np.matmul(left, right.T, out=products), first, int(self.starts[index]), False)
         found, last = np.empty((len(queries), length), dtype=np.int64), np.empty(len(queries))
         found[order], last[order] = self.order[heaps.found], -2.0 * heaps.scores[:, 0]
-        return found, distance_bound(last, squared_lengths(queries), self.loss), last
+        return found, self.rounding.distance_bound(last, squared_lengths(queries)), last
 
     def arrange(self) -> None:
         """Add to every row y what its product with (x, -|x|^2 / 2, 1) needs to be -|x - y|^2 / 2, for queries x."""
@@ -187,11 +182,9 @@ class Tiles:
     def within(self, nodes: NDArray[np.intp], radii: Vector, scales: Vector, check: Check) -> tuple[Ends, Ends]:
         """All pairs of a node and another row with squared distance below s_i s_j (radii_i + radii_j); rounding may add a few pairs."""
         radii = np.where(np.isfinite(radii), radii, 0.0)[self.order]  # a node with an infinite radius has all its pairs already
-        reach = Reach(radii + 2 * self.loss * np.abs(radii), scales[self.order])
-        norms = (1 - self.loss) * self.norms / 2
-        far, near = reach.scales * reach.radii / 2, reach.scales
-        self.set_products((-norms, 1.0), (1.0, -norms), (far, near), (near, far))
-        pairs, self.bounds = FoundPairs(), (self.rows, far, near, 2 * self.loss * self.norms)
+        reach = Reach.rounded_up(radii, scales[self.order], self.rounding)
+        self.set_products(*reach.columns(self.norms, self.rounding))
+        pairs, self.bounds = FoundPairs(), (self.rows, reach.far, reach.scales, 2 * self.rounding.loss(self.norms))
         if 2 * len(nodes) > len(self.order):
             self._within_all(pairs, reach.largest(self.starts), check)
         else:
@@ -228,6 +221,26 @@ class Reach:
     radii: Vector
     scales: Vector
 
+    @classmethod
+    def rounded_up(cls, radii: Vector, scales: Vector, rounding: Rounding) -> Reach:
+        """The reach of nodes, larger by what rounding may take from it."""
+        return cls(radii + 2 * rounding.share * np.abs(radii), scales)
+
+    @property
+    def far(self) -> Vector:
+        """The f with s_i s_j (r_i + r_j) / 2 = f_i s_j + s_i f_j."""
+        return self.scales * self.radii / 2
+
+    def columns(self, norms: Vector, rounding: Rounding) -> tuple[tuple[Any, Any], ...]:
+        """Columns that make the products of rows of such squared lengths positive for all pairs in reach (`Tiles.set_products`).
+
+        They are (s_i s_j (r_i + r_j) - |x_i - x_j|^2) / 2, and half of the losses of both rows added to that. What vanishes of f is
+        multiplied by s, and what vanishes of s by f: hence the multiples of the floor.
+        """
+        far, near = self.far, self.scales
+        halves = (1 - rounding.share) * norms / 2 - rounding.floor * (1 + np.abs(far) + near) / 4
+        return (-halves, 1.0), (1.0, -halves), (far, near), (near, far)
+
     def __getitem__(self, some: Any) -> Reach:
         return Reach(self.radii[some], self.scales[some])
 
@@ -245,15 +258,6 @@ def box_distance(low: Floats, high: Floats, other_low: Floats, other_high: Float
     gap = np.maximum(np.maximum(low - other_high, other_low - high), 0.0)
     distances: Vector = (1 - 1e-12) * np.square(gap).sum(axis=-1)
     return distances
-
-
-def distance_bound(last: Vector, norms: Vector, loss: float) -> Vector:
-    """A lower bound of the squared distance to all unlisted rows, given the computed distance of the last listed one.
-
-    Distances are computed to within g (|x|^2 + |y|^2), and |y|^2 <= 2 |x|^2 + 2 z: so the true z of an unlisted row satisfies
-    z + g (3 |x|^2 + 2 z) >= last.
-    """
-    return (last - 3 * loss * norms) / (1 + 2 * loss)
 
 
 def tile_order(X: Floats, tile: int = TILE) -> Indices:

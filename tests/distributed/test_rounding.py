@@ -1,0 +1,31 @@
+"""The search over pairs of blocks allows for rounding as that on one machine does."""
+
+import pytest
+
+from rmgl.distributed.rows import DistributedRows, Tiling
+from rmgl.edges import axes
+from tests.distributed.test_search import remote
+from tests.edges.test_rounding import ARRANGEMENTS, LARGEST, along_few_axes, arranged, check_bounds, check_pairs
+
+
+@pytest.fixture
+def small(monkeypatch):
+    monkeypatch.setattr(axes, "SAMPLE", 100)
+
+
+def space(X):
+    return DistributedRows(remote(X), Tiling(64, 2))
+
+
+@pytest.mark.parametrize("largest", LARGEST)
+@pytest.mark.parametrize("arrangement", ARRANGEMENTS)
+def test_no_row_is_nearer_than_the_bound_unless_it_is_listed(small, arrangement, largest):
+    check_bounds(space, arrangement, largest)
+
+
+@pytest.mark.parametrize("largest", LARGEST)
+@pytest.mark.parametrize("arrangement", ARRANGEMENTS)
+@pytest.mark.parametrize("scaled", [False, True])
+def test_no_pair_within_the_radii_is_missed(small, arrangement, largest, scaled):
+    assert (space(arranged(arrangement, 1e-20, largest)).axes is not None) == (arrangement is along_few_axes)
+    check_pairs(space, arrangement, largest, scaled)
