@@ -5,7 +5,7 @@ import pytest
 from rmgl.distributed.rows import DistributedRows, Tiling
 from rmgl.edges import axes
 from tests.distributed.test_search import remote
-from tests.edges.test_rounding import ARRANGEMENTS, LARGEST, along_few_axes, arranged, check_bounds, check_pairs
+from tests.edges.test_rounding import ARRANGEMENTS, LARGEST, along_few_axes, arranged, check_bounds, check_large_radii, check_pairs
 
 
 @pytest.fixture
@@ -29,3 +29,7 @@ def test_no_row_is_nearer_than_the_bound_unless_it_is_listed(small, arrangement,
 def test_no_pair_within_the_radii_is_missed(small, arrangement, largest, scaled):
     assert (space(arranged(arrangement, 1e-20, largest)).axes is not None) == (arrangement is along_few_axes)
     check_pairs(space, arrangement, largest, scaled)
+
+
+def test_radii_too_large_for_single_precision_miss_no_pair():
+    check_large_radii(space)

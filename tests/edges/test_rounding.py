@@ -81,6 +81,16 @@ def check_pairs(space, arrangement, largest, scaled):
             assert not missed(wanted, nodes, *space(X).within(nodes, radii, scales)).any(), scale
 
 
+def check_large_radii(space):
+    """Nor is one if single precision cannot hold the radii."""
+    X = np.random.default_rng(0).normal(size=(200, 3))
+    radii, scales = np.full(200, 1e61), np.full(200, 1e-30)
+    radii[7], scales[7] = -1e60, 1.0
+    wanted = scales[:, None] * scales * (radii[:, None] + radii) > 1e3
+    assert wanted[7].sum() == 199
+    assert not missed(wanted, np.arange(200), *space(X).within(np.arange(200), radii, scales)).any()
+
+
 def missed(wanted, nodes, left, right):
     """Which of the wanted pairs of nodes and other rows are not among those found."""
     lacking = wanted & ~np.eye(len(wanted), dtype=bool)
@@ -105,6 +115,10 @@ def test_no_row_is_nearer_than_the_bound_unless_it_is_listed(small, arrangement,
 def test_no_pair_within_the_radii_is_missed(small, arrangement, largest, scaled):
     assert (Rows(arranged(arrangement, 1e-20, largest))._leading is not None) == (arrangement is along_few_axes)
     check_pairs(Rows, arrangement, largest, scaled)
+
+
+def test_radii_too_large_for_single_precision_miss_no_pair():
+    check_large_radii(Rows)
 
 
 @pytest.mark.parametrize("copies", [2, 12])

@@ -246,8 +246,7 @@ class DistributedRows:
     ) -> tuple[list[Future], list[tuple[int, int]]]:
         """Tasks that find pairs within the radii, each for the rows of two blocks, and these blocks."""
         scales = np.ones(self.n_rows) if scales is None else scales
-        norms = self.norms[self.places]
-        precise = not self.single or needs_double(self.matrix.shape[1], norms[nodes], (scales**2 * radii)[nodes])
+        precise = not self.single or needs_double(self.matrix.shape[1], self.norms[self.places], nodes, radii, scales)
         radii = np.where(np.isfinite(radii), radii, 0.0)  # a node with an infinite radius has all its pairs already
         chosen = None if 2 * len(nodes) > self.n_rows else np.sort(self.places[nodes])
         return Search(self, precise, check).within(radii[self.order], scales[self.order], chosen)

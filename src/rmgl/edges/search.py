@@ -78,7 +78,7 @@ class Rows:
         A pair may occur in both orders, and rounding may add a few pairs. `scales` are the s_i (None: all are one).
         """
         scales = np.ones(self.n_rows) if scales is None else scales
-        precise = not self._fits_single or needs_double(self.X.shape[1], self._norms[nodes], (scales**2 * radii)[nodes])
+        precise = not self._fits_single or needs_double(self.X.shape[1], self._norms, nodes, radii, scales)
         return self._tiles(precise).within(nodes, radii, scales, check)
 
     def nearest_to(self, queries: Any, length: int) -> Indices:
@@ -149,10 +149,13 @@ def fits_single(low: float, high: float) -> bool:
     return 1e-9 < max(high, -low) < LARGEST_SINGLE
 
 
-def needs_double(width: int, norms: Vector, reach: Vector) -> bool:
-    """Whether single precision would lose too much of the squared distances within reach, for more than a hundredth of the rows."""
-    loss = Rounding.of(width, np.float32).loss(norms)
-    return bool(np.quantile(loss - LARGEST_LOSS * reach, 0.99) > 0)
+def needs_double(width: int, norms: Vector, nodes: NDArray[np.intp], radii: Vector, scales: Vector) -> bool:
+    """Whether single precision cannot hold the radii, or would lose too much of the distances within them for over 1 % of the nodes."""
+    farthest = float(np.max(scales * np.abs(radii), initial=1.0, where=np.isfinite(radii)))
+    if farthest * float(scales.max(initial=1.0)) >= LARGEST_SINGLE**2:
+        return True
+    loss = Rounding.of(width, np.float32).loss(norms[nodes])
+    return bool(np.quantile(loss - LARGEST_LOSS * (scales**2 * radii)[nodes], 0.99) > 0)
 
 
 def everyone_else(nodes: NDArray[np.intp], n_rows: int) -> tuple[Indices, Vector]:
