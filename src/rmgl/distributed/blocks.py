@@ -22,6 +22,7 @@ from rmgl.edges.interface import Vector
 from rmgl.edges.tiles import SAMPLE, box_distance, halving_column, halving_place, sample_step, squared_lengths, tile_order
 
 Floats = NDArray[np.float64]
+EPSILON = float(np.finfo(np.float64).eps)
 SAMPLE_BYTES = 8 << 20
 """Memory of the client for samples of rows."""
 
@@ -144,13 +145,17 @@ def outline(block: Block) -> tuple[Indices, Vector]:
 
 
 def in_tiles(block: Block, tile: int, dtype: Any, pad: float) -> Tiled:
-    """The rows of a block for comparison. Boxes are in double precision, because a box must contain its exact rows."""
+    """The rows of a block for comparison, and boxes, which are wider by `pad` if they are of leading columns.
+
+    Distances are measured with rows that were not centered, so a box contains these less the exact center: subtracting it has rounded them.
+    """
     sorted_by = block.X if block.leading is None or dtype is np.float64 else block.leading
     starts = np.arange(0, len(sorted_by), tile)
     low, high = np.minimum.reduceat(sorted_by, starts), np.maximum.reduceat(sorted_by, starts)
-    filtered = sorted_by is block.leading
-    rows = block.X.astype(dtype) if filtered else np.empty((0, 0), dtype=dtype)
-    return Tiled(sorted_by.astype(dtype), rows, block.norms, starts, low - pad * filtered, high + pad * filtered)
+    if sorted_by is block.leading:
+        return Tiled(sorted_by.astype(dtype), block.X.astype(dtype), block.norms, starts, low - pad, high + pad)
+    low, high = low - EPSILON * np.abs(low), high + EPSILON * np.abs(high)
+    return Tiled(sorted_by.astype(dtype), np.empty((0, 0), dtype=dtype), block.norms, starts, low, high)
 
 
 def box_of(tiled: Tiled) -> tuple[Floats, Floats]:

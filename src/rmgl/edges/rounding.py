@@ -11,6 +11,8 @@ every product and sum, takes no more than the share e/2 of the result or, where 
   term is far below t.
 
 Together this is less than e (D + 4) (|x|^2 + |y|^2) + 4 (D + 4) t. Distances from the differences of rounded rows are not farther off.
+Where rows are centered, but measured as they were before, z changes by e (|x|^2 + |y|^2) / 2 + e z more: the share has room for the
+first part, and radii are rounded up by more than the second.
 """
 
 from __future__ import annotations
