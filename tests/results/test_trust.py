@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from rmgl import RMGL
-from rmgl.embedding.eigenvectors import Embedding
+from rmgl.embedding.eigenvectors import Embedding, smallest_eigenvectors
+from rmgl.results.clusters import stability_of_clusters
 from rmgl.results.refits import MOST_ENTITIES, Refits, second_answers
 from rmgl.results.trust import Evidence, entropy, judge
 from tests.conftest import planted_views
@@ -90,6 +91,41 @@ def test_noise_has_other_second_answers():
         reports.append(RMGL(5, random_state=0).fit({name: rng.normal(size=(200, 6)) for name in "ab"}).report_)
     assert np.mean([report.refits.resampled for report in reports]) < 0.75
     assert "good" not in {report.trust.word for report in reports}
+
+
+def nodes_seen(monkeypatch, module):
+    """The numbers of nodes, and the edge weight, of every graph that a module of refits embeds from now on."""
+    seen = []
+
+    def embed(graph, *args, **options):
+        seen.append((graph.shape[0], float(graph.sum())))
+        return smallest_eigenvectors(graph, *args, **options)
+
+    monkeypatch.setattr(f"{module}.smallest_eigenvectors", embed)
+    return seen
+
+
+@pytest.mark.parametrize("n_fragments", [0, 10])
+def test_a_fifth_of_the_entities_is_left_out_of_every_draw(n_fragments, monkeypatch):
+    """Of all 90 entities, and of the 80 that are no fragments: 72 and 64 take part, others in every draw."""
+    model = RMGL(3, random_state=0).fit(planted_views()[0])
+    fragments = None if n_fragments == 0 else np.arange(90) < n_fragments
+    embedding = Embedding(model.embedding_, model.eigenvalues_, 0.0, 1, fragments)
+    seen = nodes_seen(monkeypatch, "rmgl.results.refits")
+    second_answers(model.layers_, model.beta_, model.labels_, embedding, np.random.RandomState(0))
+    n = 90 - n_fragments
+    assert sorted({size for size, _ in seen}) == [0.8 * n, n]
+    drawn = [weight for size, weight in seen if size < n]
+    assert len(set(drawn)) == len(drawn) > 1
+    assert len(seen) - len(drawn) == 3  # without each of the two views, and the plain neighbors
+
+
+def test_clusters_are_looked_for_again_on_four_fifths_of_the_entities(monkeypatch):
+    model = RMGL(3, random_state=0).fit(planted_views()[0])
+    seen = nodes_seen(monkeypatch, "rmgl.results.clusters")
+    stability_of_clusters(model.layers_, model.beta_, model.labels_, model.embedding_, np.arange(10))
+    assert {size for size, _ in seen} == {64}  # of the 80 that are not left out
+    assert len(set(seen)) == len(seen) > 1
 
 
 def test_no_second_answers_where_they_would_say_nothing():
