@@ -68,6 +68,25 @@ def test_none_is_left_out_where_too_many_would_be():
     assert found(graph, links, n_clusters=4, min_size=5.0).fragments is None
 
 
+@pytest.mark.parametrize(("size", "left_out"), [(32, True), (31, False)])
+def test_a_fifth_of_the_nodes_may_be_fragments_and_no_more(size, left_out):
+    """Two small groups have 8 nodes: a fifth of 40, and more than a fifth of 39."""
+    sizes = (size - 16, 8, 8, 4, 4)
+    graph = blocks(sizes, links=[(size - 1, size, 1e-5), (size + 3, size + 4, 1e-5)])
+    fragments = found(graph, blocks(sizes, between=2.0), n_clusters=3).fragments
+    assert (fragments is not None) == left_out
+    if left_out:
+        np.testing.assert_array_equal(np.flatnonzero(fragments), np.arange(size, size + 8))
+
+
+@pytest.mark.parametrize(("outward", "is_fragment"), [(0.049, False), (0.051, True)])
+def test_a_group_is_an_island_up_to_a_twentieth_of_links_outward(outward, is_fragment):
+    graph, _ = with_a_small_one(3)
+    inward = 6.0  # three edges of weight one, seen from both ends
+    links = blocks((10, 10, 10, 10, 3), between=inward * outward / (1 - outward))
+    assert (found(graph, links).fragments is not None) == is_fragment
+
+
 def test_known_fragments_stay():
     graph = blocks((20, 20), between=0.01)
     known = np.arange(40) == 7
