@@ -241,6 +241,27 @@ def test_what_does_not_count_as_empty(rng):
     assert other is None
 
 
+@pytest.mark.parametrize(("n_filled", "counts"), [(6, True), (5, False)])
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+def test_a_fifth_of_the_rows_must_be_left_where_zeros_count_as_empty(n_filled, counts, kind, rng):
+    X, _ = sparse_or_dense(rng)
+    gappy = X * (np.arange(30) < n_filled)[:, None]
+    views = Views.of({"a": kind(gappy), "b": X}).without_empty_rows()
+    assert views.n_empty == ((30 - n_filled, 0) if counts else ())
+    assert views.mask(0).sum() == (n_filled if counts else 30)
+
+
+def test_the_fifth_is_one_of_the_rows_that_were_observed(rng):
+    """Of 20 observed rows 4 are left, which is less than a fifth of all 30."""
+    X, _ = sparse_or_dense(rng)
+    observed = np.ones((30, 2), dtype=bool)
+    observed[20:, 0] = False
+    views = Views.of([X * (np.arange(30) < 4)[:, None], X], observed=observed).without_empty_rows()
+    np.testing.assert_array_equal(views.observed_rows(0), np.arange(4))
+    assert views.n_empty == (16, 0)
+    assert views.n_missing == (10, 0)
+
+
 # Some of the entities
 
 
