@@ -3,6 +3,7 @@
 import html
 import re
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -20,6 +21,8 @@ from rmgl.page.positions import density, positions, spread_out
 from rmgl.page.sections import distinguishing, number_section, supporting, tiles, verdict_section
 from rmgl.page.shown import choose_shown, strongest
 from rmgl.page.words import verdict
+from rmgl.results.clusters import ClusterFacts
+from rmgl.results.own_neighbors import Share
 from rmgl.results.trust import Trust
 from tests.conftest import planted_views
 from tests.page.conftest import HOSTILE, LONG
@@ -149,6 +152,28 @@ def test_the_tile_names_the_view_that_matters_most_whatever_it_is_called(monkeyp
     shown = re.findall("<strong>(.*?)</strong>", tiles(content))
     assert html.unescape(shown[2]) == answer
     assert ("all views count the same" in verdict(model, 0)[1]) == (answer == "all the same")
+
+
+@pytest.mark.parametrize(
+    ("by_view", "words"),
+    [
+        ([0.9, 0.9, 0.9, 0.9], "all 4"),
+        ([0.9, 0.9, 0.1, 0.9], "all but c"),
+        ([0.1, 0.9, 0.9, 0.9], "all but a"),
+        ([0.9, 0.1, 0.1, 0.9], "a and d"),
+        ([0.1, 0.1, 0.1, 0.1], "none alone"),
+        ([0.9, 0.1, 0.9], "a and c"),  # of three views, two are as short to name
+        ([0.9, 0.9, 0.9], "all 3"),
+        ([0.9], "a"),
+        ([0.7, 0.6999], "a"),  # separated: at least 70 % of the neighbors are inside
+    ],
+)
+def test_the_views_that_separate_a_cluster_are_named_briefly(by_view, words):
+    nobody = np.empty(0, dtype=np.intp)
+    shares = [Share(found, 0.3, 0.01) for found in by_view]
+    cluster = ClusterFacts(10, 0.9, None, shares, typical=nobody, doubtful=nobody)
+    content = SimpleNamespace(model=SimpleNamespace(view_names_=list("abcd")[: len(by_view)]), clusters=[cluster])
+    assert supporting(content, 0) == words
 
 
 def test_ids_and_columns_are_checked():
