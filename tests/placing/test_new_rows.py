@@ -15,6 +15,7 @@ from rmgl.datasets import load_uci_digits
 from rmgl.edges.space import Rows
 from rmgl.metrics import normalized_mutual_info_score
 from rmgl.placing.new_edges import dense_distances, near, one_node
+from rmgl.placing.placement import Placement
 from tests.conftest import planted_views
 
 
@@ -71,6 +72,91 @@ def test_nearest_rows_are_those_of_all_distances(kind, rng):
     expected = np.sort(np.square(asking[:, None] - X).sum(axis=2), axis=1)[:, :9]
     _, found = near(Rows.of(kind(X)), kind(X), kind(asking), 9)
     np.testing.assert_allclose(np.sort(found, axis=1), expected, rtol=1e-12)
+
+
+# The embedding
+
+
+def bottom(W, n_vectors):
+    """The smallest eigenvalues of the Laplacian of a graph, and their vectors."""
+    values, vectors = np.linalg.eigh(np.diag(W.sum(axis=1)) - W)
+    return values[:n_vectors], vectors[:, :n_vectors]
+
+
+def placed_by(weights, values, vectors):
+    """Where a new node is placed that has these edges to the nodes of an embedding."""
+    parts = {"views": None, "layers": (), "beta": np.ones(0), "guide": None, "labels": np.zeros(len(vectors), dtype=np.intp)}
+    return Placement(embedding=vectors, eigenvalues=values, **parts)._embedding_rows(sparse.csr_array(weights[None]))[0]
+
+
+def random_graph(rng, n=24):
+    W = np.triu(rng.random((n, n)) * (rng.random((n, n)) < 0.4), 1)
+    return W + W.T
+
+
+def test_a_new_node_is_where_the_eigenvectors_of_the_graph_with_it_are(rng):
+    """The row of a node in an eigenvector follows from the rows of the others: (d - lambda) q = sum_j w_j q_j."""
+    W = random_graph(rng)
+    heaviest = W.sum(axis=1).argmax()
+    order = np.append(np.delete(np.arange(24), heaviest), heaviest)
+    W = W[order][:, order]
+    values, vectors = bottom(W, 5)
+    weights, degree = W[-1, :-1], W[-1].sum()
+    assert 0.2 * degree < values[-1] < 0.5 * degree  # the eigenvalue matters
+    np.testing.assert_allclose(placed_by(weights, values, vectors[:-1]), vectors[-1], atol=1e-12)
+
+
+def chain_of_blocks(size, between=0.02):
+    """Three complete graphs of edge weight 1 / size, each linked to the next by a total weight of `between` for each of its nodes."""
+    block = np.repeat(np.arange(3), size)
+    apart = np.abs(block[:, None] - block)
+    W = np.choose(apart, (1.0, between, 0.0)) / size
+    np.fill_diagonal(W, 0.0)
+    return W
+
+
+@pytest.mark.parametrize("edges", [(0.1, 0.05, 0.0), (0.0, 0.0, 0.15)])
+def test_the_place_of_a_new_node_is_that_in_the_graph_with_it_as_the_others_grow(edges):
+    """A node changes eigenvalues and vectors of n others by a share of 1 / n: so does the error of its place, by projectors."""
+    errors = []
+    for size in (20, 40, 80):
+        W = chain_of_blocks(size)
+        weights = np.repeat(edges, size) / size
+        extended = np.block([[W, weights[:, None]], [weights, np.zeros((1, 1))]])
+        _, exact = bottom(extended, 3)
+        values, vectors = bottom(W, 3)
+        expected = exact[:-1] @ exact[-1] * size  # inner products with all others, which no basis changes
+        placed, without = (vectors @ placed_by(weights, own, vectors) * size for own in (values, 0 * values))
+        errors.append(np.abs(placed - expected).max())
+        assert 0.3 * sum(edges) < values[2] < 0.5 * sum(edges)
+    np.testing.assert_allclose(np.divide(errors[:-1], errors[1:]), 2.0, rtol=0.15)
+    assert np.abs(without - expected).max() > 5 * errors[-1]
+
+
+def test_a_node_of_few_edges_is_not_moved_further_than_twice_their_mean(rng):
+    """d - lambda would be negative, or nearly zero: it is at least d / 2."""
+    values, vectors = bottom(random_graph(rng), 5)
+    weights = np.zeros(24)
+    weights[[3, 7]] = 0.1 * values[-1]
+    degree, mean = weights.sum(), vectors[[3, 7]].mean(axis=0)
+    expected = mean * degree / np.where(values < degree / 2, degree - values, degree / 2)
+    np.testing.assert_allclose(placed_by(weights, values, vectors), expected, atol=1e-12)
+
+
+def test_placed_rows_of_a_model_satisfy_the_eigenvector_equation():
+    """Without scaling or coupling, where clusters overlap: eigenvalues are not small beside the degrees."""
+    views, _ = planted_views(columns=(4,), distance=0.5)
+    X = views["view 0"]
+    new = np.random.default_rng(1).normal(scale=0.3, size=(5, 4)) + X.mean(axis=0)
+    model = RMGL(3, alpha=2.0, beta=1e-12, scale="none", random_state=0).fit({"a": X})
+    potentials = model.layers_[0].potentials
+    eigenvalues = model.eigenvalues_ / 1e-12  # those of the layer itself
+    for row, placed in zip(new, model.transform({"a": new}), strict=True):
+        z = np.square(X - row).sum(axis=1)
+        u = brentq(lambda u, z=z: np.maximum(u + potentials - z, 0).sum() / 8 + (u - potentials.mean()) / 4 - 1, -1e4, 1e4)
+        weights = np.maximum(u + potentials - z, 0) / 8
+        assert 0.1 * weights.sum() < eigenvalues[-1] < 0.5 * weights.sum()
+        np.testing.assert_allclose((weights.sum() - eigenvalues) * placed, weights @ model.embedding_, atol=1e-6)
 
 
 # Labels
