@@ -9,6 +9,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
 from rmgl import RMGL
+from rmgl.results.missing_cells import gaps_of
+from rmgl.views.views import Views
 from tests.conftest import planted_views
 from tests.views.test_columns import patients
 
@@ -37,6 +39,14 @@ def test_the_report_counts_missing_cells(fitted):
     n = int(np.isnan(X).sum())
     assert f"Missing: view 0: {n} of {X.size} cells ({n / X.size:.1%}) are missing, in" in str(model.report_)
     assert model.report_.views[0].gaps.n_missing == n
+
+
+def test_a_row_with_a_third_of_its_cells_has_enough(rng):
+    X = rng.normal(size=(20, 9))
+    X[4, 3:], X[7, 2:] = np.nan, np.nan  # three cells are left, and two
+    gaps = gaps_of(Views.of([X]), 0)
+    assert (gaps.n_missing, gaps.n_cells, gaps.n_rows) == (13, 180, 2)
+    assert (gaps.n_sparse, gaps.sparse_rows) == (1, "row 7")
 
 
 def test_rows_and_pairs_with_too_little_are_warned_of():

@@ -162,3 +162,13 @@ def test_only_rows_that_the_fit_did_not_see():
     model = RMGL(3, alpha=1.0, beta=1.0, random_state=0).fit(views, observed=observed)
     with pytest.raises(ValueError, match="no observed row in any view of the fit"):
         model.explain(views, observed=~observed)
+
+
+@pytest.mark.parametrize(("spread", "rounded"), [(1e-9, False), (1e-14, True)])
+def test_what_clusters_vary_by_is_rounding_below_a_millionth_of_a_millionth(spread, rounded):
+    """Two clusters at 0 and 1, each of two values that differ by `spread`."""
+    inside = np.array([True, True, False, False])
+    values = np.array([0.0, spread, 1.0, 1.0 + spread])
+    found = compare(Column(values, (~inside).astype(np.intp), np.zeros(2, dtype=np.intp)), np.array([2, 2]))
+    expected = -np.inf if rounded else slow_row(values, inside)[0]
+    np.testing.assert_allclose(found.effect_size, [expected, -expected], rtol=1e-6)

@@ -11,7 +11,7 @@ from rmgl import RMGL
 from rmgl.embedding.eigenvectors import smallest_eigenvectors
 from rmgl.layer import Layer
 from rmgl.results.refits import Refits
-from rmgl.results.report import Report, ViewReport, about_unconnected, eigengap, unconnected, weak_points
+from rmgl.results.report import Report, ViewReport, about_unconnected, components_of, eigengap, unconnected, weak_points
 from rmgl.results.trust import Trust
 from tests.conftest import planted_views
 
@@ -216,6 +216,13 @@ def test_entities_without_an_edge_in_any_layer_that_counts():
     assert unconnected([first, second], np.array([1.0, 1.0])).tolist() == [3]
     assert unconnected([first, second], np.array([1.0, 0.0])).tolist() == [2, 3]
     assert unconnected([first, second], np.array([0.0, 1.0])).tolist() == [0, 3]
+
+
+def test_components_are_those_of_layers_with_a_tenth_of_the_largest_weight():
+    pair = [[0, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0]]
+    path = [[0, 1, 0, 0], [1, 0, 1, 0], [0, 1, 0, 1], [0, 0, 1, 0]]
+    layers = [layer_of(path, "path"), layer_of(pair, "counts"), layer_of(pair, "does not")]
+    assert components_of(layers, np.array([2.0, 0.21, 0.19])) == {"path": 1 / 4, "counts": 3 / 4}
 
 
 def test_unconnected_rows_are_told_by_their_labels():

@@ -69,6 +69,16 @@ def test_weak_edges_to_all_clusters_are_no_doubt():
     assert (one.confidence == 1).all()
 
 
+def test_entities_are_doubtful_below_three_fifths():
+    """The edges of node 1 to its own cluster weigh 61 of 100, those of node 2 weigh 59."""
+    weights = np.zeros((4, 4))
+    weights[0, 1], weights[1, 3], weights[0, 2], weights[2, 3] = 61.0, 39.0, 59.0, 41.0
+    labels = np.array([0, 0, 0, 1])
+    found = standing_of([given_layer(Origin("a"), sparse.csr_array(weights + weights.T))], np.ones(1), labels, 2)
+    np.testing.assert_allclose(found.confidence, [1.0, 0.61, 0.59, 0.0])
+    assert found.doubtful.tolist() == [3, 2]
+
+
 def test_agreement_of_views_leaves_out_entities_without_edges(layers):
     found = standing_of(layers, np.ones(2), LABELS, 3).layers
     both = np.setdiff1d(np.arange(30), [4, 5])

@@ -28,8 +28,10 @@ def test_nothing_wrong_is_good():
         ({"within": 0.999, "sizes": np.array([290, 5, 5])}, "poor", "nearly all entities are in one cluster"),
         ({"weights": {"a": 0.81, "b": 0.19}}, "poor", "view 'a' has 81% of the weight"),
         ({"refits": Refits(0.59, {}, 1.0)}, "poor", "a fifth of the entities is left out (agreement 0.59)"),
+        ({"refits": Refits(0.6, {}, 1.0)}, "fair", "a fifth of the entities is left out (agreement 0.60)"),
         ({"refits": Refits(0.89, {}, 1.0)}, "fair", "a fifth of the entities is left out (agreement 0.89)"),
         ({"refits": Refits(1.0, {}, 0.39)}, "poor", "alone give other clusters (agreement 0.39)"),
+        ({"refits": Refits(1.0, {}, 0.4)}, "fair", "alone give other clusters (agreement 0.40)"),
         ({"refits": Refits(1.0, {}, 0.64)}, "fair", "alone give other clusters (agreement 0.64)"),
         ({"refits": Refits(1.0, {"b": 0.69}, 1.0)}, "fair", "without the layer of view 'b' the clusters are different"),
         ({"n_entities": 99}, "fair", "only 99 entities"),
@@ -54,10 +56,22 @@ def test_each_sign_has_its_word_and_reason(change, word, reason):
         {"weights": {"a": 0.8, "b": 0.2}},
         {"refits": Refits(0.9, {"a": 0.7}, 0.65)},
         {"refits": Refits(1.0, {}, None)},
+        {"n_entities": 100},
+        {"components": {"a": 0.05}},
+        {"largest_degree": 20.0},
     ],
 )
 def test_what_is_no_sign(change):
     assert judge(replace(GOOD, **change)).word == "good"
+
+
+@pytest.mark.parametrize(("small", "word"), [(53, "poor"), (54, "good")])
+def test_one_cluster_has_nearly_all_entities_up_to_three_tenths_of_the_entropy(small, word):
+    """Of 1,000 entities in two clusters 53 or 54 are in the smaller one: 0.299 and 0.303 of the entropy of equal sizes."""
+    sizes = np.array([1000 - small, small])
+    shares = sizes / 1000
+    assert (-(shares @ np.log2(shares)) < 0.3) == (word == "poor")
+    assert judge(replace(GOOD, n_entities=1000, sizes=sizes, within=0.995)).word == word
 
 
 def test_the_reasons_of_the_worst_word_come_first():
