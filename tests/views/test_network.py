@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from rmgl import RMGL, Network
-from rmgl.automatic.smoothing import Smoothing, mean_links
+from rmgl.automatic.smoothing import Smoothing, mean_links, principal_axes
 from rmgl.layer import Origin, given_layer, solve_certified
 from rmgl.layer.network import default_alpha, network_candidates
 from rmgl.metrics import normalized_mutual_info_score
@@ -157,6 +157,25 @@ def test_smoothed_rows_solve_their_equation():
     slow = np.linalg.solve(np.diag(divisor) - 2 / 3 * P, own[:, None] * np.nan_to_num(X))
     np.testing.assert_allclose(Y, slow, atol=1e-4)
     np.testing.assert_allclose(mean_links([sparse.csr_array(A)], [degrees]).toarray(), P)
+
+
+def test_a_hundred_principal_axes_are_smoothed(rng):
+    """Rows that vary in the first 100 of 110 columns, and hardly in the others, which are left out."""
+    X = rng.normal(size=(120, 110)) * np.where(np.arange(110) < 100, 1.0, 1e-6)
+    axes = principal_axes(X)
+    np.testing.assert_allclose(axes @ axes.T, np.diag(np.arange(110) < 100), atol=1e-4)
+    assert principal_axes(X[:, :100]) is None
+    assert principal_axes(X[:100]) is None
+
+
+@pytest.mark.parametrize("length", [1.0, 1.0 + 1e-12, 1.0 + 1e-6])
+def test_smoothed_rows_have_length_one_where_rows_have(length):
+    X = features()
+    X *= length / np.linalg.norm(X, axis=1, keepdims=True)
+    smoothing = Smoothing(Views.of({"x": X, "links": Network(draw_network())}), (0,))
+    lengths = np.linalg.norm(smoothing.matrices[0], axis=1)
+    assert np.linalg.norm(smoothing.rows[0], axis=1).max() < 1  # means of rows are shorter
+    assert (np.abs(lengths - 1).max() < 1e-12) == (length < 1.0 + 1e-9)
 
 
 def test_a_view_that_looks_like_a_network_is_recognized_and_not_changed():
