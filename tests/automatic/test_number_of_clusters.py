@@ -11,6 +11,7 @@ from sklearn.metrics import adjusted_rand_score
 from rmgl import RMGL
 from rmgl.automatic.number_of_clusters import NumberOfClusters, by_stability, modularity
 from rmgl.checks import Unsound
+from rmgl.embedding.eigenvectors import smallest_eigenvectors
 from tests.conftest import planted_views
 
 
@@ -68,6 +69,33 @@ def test_many_clusters_are_looked_for_where_the_spectrum_has_room():
     assert found.candidates.tolist() == [*range(2, 31), *range(32, 59, 2)]
     few, _ = groups((40,) * 8)
     assert by_stability(few, np.random.RandomState(0)).candidates[-1] == 30
+
+
+@pytest.mark.parametrize(("eigenvalue", "last"), [(0.24, 32), (0.26, 30)])
+def test_no_more_than_thirty_clusters_are_looked_for_where_an_eigenvalue_is_above_a_quarter(eigenvalue, last, monkeypatch):
+    """32 groups of m = 6 of n nodes: all eigenvalues from the second to the 32nd are nc / (m - 1 + (n - m) c)."""
+    outside = 5 * eigenvalue / (192 - 186 * eigenvalue)
+    graph, _ = groups((6,) * 32, outside=outside)
+    degrees = graph.sum(axis=1)
+    values = np.linalg.eigvalsh(np.eye(192) - graph.toarray() / np.sqrt(np.outer(degrees, degrees)))
+    np.testing.assert_allclose(values[1:32], eigenvalue, rtol=1e-9)
+    monkeypatch.setattr("rmgl.automatic.number_of_clusters.DRAWS", 1)
+    monkeypatch.setattr("rmgl.automatic.number_of_clusters.N_INIT", 1)
+    assert by_stability(graph, np.random.RandomState(0)).candidates[-1] == last
+
+
+def test_parts_are_looked_for_again_on_four_fifths_of_the_nodes(monkeypatch):
+    graph, _ = groups((20, 20, 20))
+    seen = []
+
+    def embed(part, *args, **options):
+        seen.append(part.shape[0])
+        return smallest_eigenvectors(part, *args, **options)
+
+    monkeypatch.setattr("rmgl.automatic.number_of_clusters.smallest_eigenvectors", embed)
+    by_stability(graph, np.random.RandomState(0))
+    assert seen[0] == 60
+    assert set(seen[1:]) == {48}
 
 
 # Resolutions
