@@ -11,11 +11,8 @@ from scipy import sparse
 from sklearn.metrics import adjusted_rand_score
 
 from rmgl import RMGL, Policy
-from rmgl.automatic.choose import Chooser
-from rmgl.automatic.spaces import Spaces
 from rmgl.datasets import make_complementary_views
 from rmgl.metrics import normalized_mutual_info_score
-from rmgl.views.views import Views
 
 
 def hidden(n_rows, shares=(0.2, 0.1), seed=0):
@@ -95,26 +92,6 @@ def test_nobody_is_placed_where_views_share_their_clusters():
 def test_nobody_is_placed_where_nobody_is_missing(data):
     assert RMGL(6, random_state=0).fit(data.views).placed_.size == 0
     assert RMGL(6, alpha=0.5, beta=0.1, random_state=0).fit(data.views).placed_.size == 0
-
-
-@pytest.mark.parametrize(
-    ("n_rows", "n_complete", "n_clusters", "enough"),
-    [
-        (60, 30, 3, True),  # half of the entities, and ten for each cluster
-        (60, 29, 2, False),
-        (60, 40, 4, True),
-        (60, 39, 4, False),
-        (40, 20, None, True),  # at least two clusters
-        (38, 19, None, False),
-    ],
-)
-def test_half_of_the_entities_must_be_complete_and_ten_for_each_cluster(n_rows, n_complete, n_clusters, enough, rng):
-    X = rng.normal(size=(n_rows, 3))
-    observed = np.column_stack([np.ones(n_rows, dtype=bool), np.arange(n_rows) < n_complete])
-    views = Views.of([X, X], observed=observed)
-    unused = dict.fromkeys(("n_neighbors", "search", "team", "random_state", "run"))
-    chooser = Chooser(spaces=Spaces(views, None), policy=Policy(), n_clusters=n_clusters, **unused)
-    assert chooser.can_do_with(views.in_all) == enough
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,68 @@
+"""Single steps of the automatic choice, with a case on both sides of every limit that docs/defaults.md names."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from rmgl import Policy
+from rmgl.automatic.choose import Chooser
+from rmgl.automatic.learned import Learned
+from rmgl.automatic.spaces import Spaces
+from rmgl.layer import Origin, given_layer
+from rmgl.views.views import Views
+
+
+def chooser_of(views, n_clusters, run=None):
+    """A chooser that is asked for single steps."""
+    unused = dict.fromkeys(("n_neighbors", "search", "team", "random_state"))
+    return Chooser(spaces=Spaces(views, None), policy=Policy(), n_clusters=n_clusters, run=run, **unused)
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "n_complete", "n_clusters", "enough"),
+    [
+        (60, 30, 3, True),  # half of the entities, and ten for each cluster
+        (60, 29, 2, False),
+        (60, 40, 4, True),
+        (60, 39, 4, False),
+        (40, 20, None, True),  # at least two clusters
+        (38, 19, None, False),
+    ],
+)
+def test_half_of_the_entities_must_be_complete_and_ten_for_each_cluster(n_rows, n_complete, n_clusters, enough, rng):
+    X = rng.normal(size=(n_rows, 3))
+    observed = np.column_stack([np.ones(n_rows, dtype=bool), np.arange(n_rows) < n_complete])
+    views = Views.of([X, X], observed=observed)
+    assert chooser_of(views, n_clusters).can_do_with(views.in_all) == enough
+
+
+@pytest.mark.parametrize(("excess", "complementary"), [(0.0, False), (0.0999, False), (0.1, True), (0.5, True)])
+def test_views_are_complementary_from_an_excess_of_a_tenth(excess, complementary, rng):
+    run = SimpleNamespace(step=lambda *args, **options: excess)
+    views = Views.of([rng.normal(size=(20, 2))] * 2)
+    assert chooser_of(views, 2, run).is_complementary([]) is complementary
+
+
+@pytest.mark.parametrize(("excess", "share"), [(0.1, 0.0), (0.25, 0.0), (0.275, 1.0), (0.3, 2.0), (0.35, 4.0), (0.9, 4.0)])
+def test_the_share_of_the_consensus_rises_to_four_between_a_quarter_and_seven_twentieths(excess, share):
+    assert Policy().share_of_consensus(excess) == pytest.approx(share, abs=1e-12)
+
+
+def test_a_fragment_has_fewer_members_than_three_twentieths_of_a_mean_cluster(rng):
+    """Of 200 entities in 4 clusters, 7 are few and 8 are not."""
+    chooser = chooser_of(Views.of([rng.normal(size=(200, 2))]), 4)
+    assert 7 < chooser.min_cluster_size <= 8
+
+
+def test_edges_are_informative_in_components_of_a_fifth_of_a_mean_cluster(rng):
+    """Of 200 entities in 4 clusters, a path of 10 is enough and one of 9 is not; the edges between copies do not count either."""
+    X = rng.normal(size=(200, 2))
+    X[101] = X[100]
+    linked = np.setdiff1d(np.arange(199), [180, 190])  # paths of 181, 10 and 9 nodes
+    W = sparse.coo_array((np.ones(linked.size), (linked, linked + 1)), shape=(200, 200))
+    layer = given_layer(Origin("a"), sparse.csr_array(W + W.T))
+    kept = chooser_of(Views.of([X]), 4).informative(Learned(None, layer))
+    first = np.sort(sparse.triu(kept).tocoo().row)
+    np.testing.assert_array_equal(first, np.setdiff1d(linked[linked < 190], [100]))
