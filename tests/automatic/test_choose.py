@@ -15,7 +15,7 @@ from rmgl.automatic.weighing import by_agreement, roughness, roughness_deviation
 from rmgl.edges import find_candidates
 from rmgl.embedding.eigenvectors import components
 from rmgl.layer import Origin
-from rmgl.layer.wanted_edges import EDGE_TOL, solve_for_edges
+from rmgl.layer.wanted_edges import solve_for_edges
 from rmgl.storage.output import plain
 from rmgl.views.views import Views
 from tests.conftest import planted_views
@@ -48,7 +48,7 @@ def test_alpha_gives_the_wanted_number_of_edges(name, local, n_neighbors, rng):
         pairs = find_candidates(name, data[name], None, how, local=local, n_neighbors=n_neighbors)
         _, layer = solve_for_edges(Origin(name), pairs, n_neighbors)
         assert layer.exact
-        assert abs(2 * layer.n_edges / 200 / n_neighbors - 1) <= EDGE_TOL
+        assert abs(2 * layer.n_edges / 200 / n_neighbors - 1) <= 0.03
 
 
 @pytest.mark.parametrize("local", [False, True])

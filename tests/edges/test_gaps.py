@@ -26,7 +26,7 @@ def obvious(X, gaps):
     n, width = X.shape
     usual = [2 * np.var(X[~gaps[:, k], k]) if (~gaps[:, k]).any() else 0.0 for k in range(width)]
     means = [np.mean(X[~gaps[:, k], k]) if (~gaps[:, k]).any() else 0.0 for k in range(width)]
-    total, c = sum(usual), module.PRIOR * sum(usual) / max(1, np.count_nonzero(usual))
+    total, c = sum(usual), sum(usual) / max(1, np.count_nonzero(usual))  # c: the usual difference of one column
     distances = np.zeros((n, n))
     for i in range(n):
         for j in range(n):
