@@ -115,6 +115,27 @@ def test_coarser_and_finer_parts_stand_beside_the_chosen_ones(near, chosen):
     assert second == f"9 clusters ({'chosen' if chosen == 9 else 'finer'}) are found again on four fifths of the entities"
 
 
+def test_the_two_most_stable_resolutions_on_each_side_are_shown(monkeypatch):
+    """Ten groups are chosen. Peaks of stability stand at all even numbers; that of 20 is below 0.8."""
+    peaks = {2: 0.85, 4: 0.95, 6: 0.9, 8: 0.81, 10: 1.0, 12: 0.82, 14: 0.9, 16: 0.85, 18: 0.95, 20: 0.79}
+    monkeypatch.setattr(
+        "rmgl.automatic.number_of_clusters._stability", lambda graph, numbers, *rest: np.array([peaks.get(int(k), 0.5) for k in numbers])
+    )
+    found = by_stability(groups((12,) * 10)[0], np.random.RandomState(0))
+    assert found.chosen == 10
+    assert found.resolutions.tolist() == [4, 6, 10, 14, 18]
+
+
+@pytest.mark.parametrize(("stability", "shown"), [(0.8, [2, 3]), (0.79, [3])])
+def test_resolutions_are_shown_from_a_stability_of_four_fifths(stability, shown, monkeypatch):
+    monkeypatch.setattr(
+        "rmgl.automatic.number_of_clusters._stability",
+        lambda graph, numbers, *rest: np.where(numbers == 3, 1.0, np.where(numbers == 2, stability, 0.5)),
+    )
+    monkeypatch.setattr("rmgl.automatic.number_of_clusters._is_peak", lambda values, at: True)
+    assert by_stability(groups((12,) * 3)[0], np.random.RandomState(0)).resolutions.tolist() == shown
+
+
 def test_the_table_has_the_numbers_of_every_resolution():
     found = by_stability(nested(0.02)[0], np.random.RandomState(0))
     for k, row in zip(found.resolutions, found.table, strict=True):
