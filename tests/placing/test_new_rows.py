@@ -13,8 +13,9 @@ from sklearn.metrics import adjusted_rand_score
 from rmgl import RMGL
 from rmgl.datasets import load_uci_digits
 from rmgl.edges.space import Rows
+from rmgl.layer import Layer
 from rmgl.metrics import normalized_mutual_info_score
-from rmgl.placing.new_edges import dense_distances, near, one_node
+from rmgl.placing.new_edges import Batch, dense_distances, near, one_node
 from rmgl.placing.placement import Placement
 from tests.conftest import planted_views
 
@@ -64,6 +65,25 @@ def test_distances_are_those_of_differences(rng):
     np.testing.assert_allclose(dense_distances(asking, X), expected, rtol=1e-8, atol=1e-9)
     assert dense_distances(asking, X)[2, 11] == 0
     np.testing.assert_allclose(dense_distances(sparse.csr_array(asking - 1e3), sparse.csr_array(X - 1e3)), expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+def test_close_rows_are_no_copies(kind, rng):
+    X = rng.normal(size=(40, 5))
+    asking = X[:7] * (1 + 1e-5)
+    expected = np.square(asking - X[:7]).sum(axis=1)
+    np.testing.assert_allclose(dense_distances(kind(asking), kind(X)).diagonal(), expected, rtol=1e-3)
+    assert (dense_distances(kind(X[:7]), kind(X)).diagonal() == 0).all()
+
+
+def test_pairs_that_are_not_given_have_no_weight():
+    """However large alpha is, which spreads weight over all pairs that are given."""
+    numbers = {"alpha": 100.0, "kkt_residual": 0.0, "objective": 1.0, "lower_bound": 1.0, "n_iter": 1, "n_passes": 1.0}
+    layer = Layer("a", sparse.csr_array((4, 4)), status="converged", potentials=np.zeros(4), **numbers)
+    edges = Batch(0, layer, 1.0, 1, 4, False).edges_to_all(np.array([0]), np.array([[1.0, np.inf, 5.0, np.inf]]))
+    weights = edges.weights(None, np.zeros((4, 2)), None, None).graph.toarray()[0]
+    u = (4 * 100 + 1.0 + 5.0) / 4  # the closed form with two pairs below it
+    np.testing.assert_allclose(weights, [(u - 1) / 400, 0, (u - 5) / 400, 0])
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])

@@ -13,6 +13,8 @@ from rmgl.automatic.smoothing import Smoothing, mean_links, principal_axes
 from rmgl.layer import Origin, given_layer, solve_certified
 from rmgl.layer.network import default_alpha, network_candidates
 from rmgl.metrics import normalized_mutual_info_score
+from rmgl.placing.network_edges import FittedNetwork, NetworkEdges
+from rmgl.placing.new_edges import Batch
 from rmgl.views.views import Views
 
 GROUP = np.repeat(np.arange(3), 20)
@@ -129,6 +131,20 @@ def test_without_an_embedding_the_learned_network_is_the_network(seed, n, two_st
     assert learned.gap < 1e-6
 
 
+@pytest.mark.parametrize("weight", [1.0, 7.0])
+def test_a_cost_of_one_is_worth_an_edge_of_mean_weight(weight):
+    """A path of equal edges: with all potentials as they are, a cost of one more leaves nothing of an edge, and of half as much half."""
+    path = sparse.diags_array([np.full(5, weight)] * 2, offsets=(-1, 1), format="csr")
+    layer = given_layer(Origin("links"), path)
+    alpha = default_alpha(layer)
+    candidates = network_candidates(layer, alpha)
+    _, learned = solve_certified(Origin("links"), candidates, alpha, tol=1e-10)
+    u, pattern = learned.potentials, layer.adjacency.tocoo()
+    excess = u[pattern.row] + u[pattern.col] - candidates.distances
+    for added, left in ((0.0, 1.0), (0.5, 0.5), (1.0, 0.0)):
+        np.testing.assert_allclose(np.maximum(excess - added, 0.0) / (4 * alpha), left * pattern.data, atol=1e-6)
+
+
 def test_learning_again_weakens_edges_between_clusters():
     A = draw_network(between=0.05)
     views = {"x": features(), "links": Network(A, learn=True)}
@@ -208,6 +224,16 @@ def test_new_nodes_by_their_edges(fitted):
         fitted.predict({"links": -rows})
     with pytest.raises(ValueError, match="fitted on rows of features"):
         fitted.predict({"x": Network(draw_network())})
+
+
+@pytest.mark.parametrize(("change", "same"), [(0.0, True), (1e-4, False)])
+def test_new_nodes_are_copies_only_where_their_edges_are_the_same(change, same):
+    weights = sparse.csr_array(draw_network())
+    row = weights[[5]]
+    row.data[0] *= 1 + change
+    layer = given_layer(Origin("links"), weights)
+    edges = NetworkEdges(Batch(0, layer, 1.0, 1, 60, False), np.array([0]), row, FittedNetwork(weights, None))
+    assert edges.copies().toarray().nonzero()[1].tolist() == ([5] if same else [])
 
 
 def test_a_saved_model_predicts_the_same(fitted, tmp_path):
