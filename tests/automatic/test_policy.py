@@ -346,10 +346,15 @@ def test_numbers_out_of_range_are_refused(fields, message):
         Policy(**fields)
 
 
-@pytest.mark.parametrize("weights", [[1.0], [0.5, 0.25, 0.25], [2.0, -1.0], [np.nan, 1.0], [0.0, 0.0], [1.0, 1.0]])
+@pytest.mark.parametrize("weights", [[1.0], [0.5, 0.25, 0.25], [2.0, -1.0], [np.nan, 1.0], [0.0, 0.0], [1.0, 1.0], [0.5, 0.5 + 1e-6]])
 def test_weights_of_a_rule_are_checked(weights):
     with pytest.raises(ValueError, match=r"policy: the rule for weighing returned .*must return 2 numbers >= 0 that sum to one"):
         Policy(weighing=lambda roughness, shares, with_consensus: weights).weigh([0.1, 0.2], [1.0, 1.0], True)
+
+
+def test_weights_of_a_rule_sum_to_one_up_to_rounding():
+    weights = [0.5, 0.5 + 1e-12]
+    assert Policy(weighing=lambda roughness, shares, with_consensus: weights).weigh([0.1, 0.2], [1.0, 1.0], True).tolist() == weights
 
 
 def test_a_rule_for_the_number_returns_evidence():
