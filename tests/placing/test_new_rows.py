@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 from scipy.optimize import brentq
+from scipy.spatial.distance import cdist
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import adjusted_rand_score
 
@@ -15,8 +16,9 @@ from rmgl.datasets import load_uci_digits
 from rmgl.edges.space import Rows
 from rmgl.layer import Layer
 from rmgl.metrics import normalized_mutual_info_score
-from rmgl.placing.new_edges import Batch, dense_distances, near, one_node
+from rmgl.placing.new_edges import Batch, NearestLists, dense_distances, near, one_node
 from rmgl.placing.placement import Placement
+from rmgl.views.views import Views
 from tests.conftest import planted_views
 
 
@@ -65,6 +67,22 @@ def test_distances_are_those_of_differences(rng):
     np.testing.assert_allclose(dense_distances(asking, X), expected, rtol=1e-8, atol=1e-9)
     assert dense_distances(asking, X)[2, 11] == 0
     np.testing.assert_allclose(dense_distances(sparse.csr_array(asking - 1e3), sparse.csr_array(X - 1e3)), expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("pattern", [(True, True, True), (True, False, True), (False, True, False)])
+def test_views_that_a_new_row_lacks_are_taken_to_be_as_far_as_those_it_has(pattern):
+    """In the consensus of complete views: squared distances are raised from the views of a row to all three."""
+    old, _, new, _ = split()
+    model = RMGL(3, random_state=0, scale="none").fit(old)
+    place, consensus = next((at, layer) for at, layer in enumerate(model.layers_) if layer.role == "consensus")
+    rows = Views.of(new, observed=np.tile(pattern, (30, 1)), least=0)
+    (edges,) = model._placement()._possible_edges(place, rows, np.arange(30), False, NearestLists())
+    shown = [at for at, has in enumerate(pattern) if has]
+    names = list(old)
+    squared = sum(cdist(new[names[at]], old[names[at]], "sqeuclidean") * consensus.factors[at] ** 2 for at in shown)
+    assert edges.costs.shape == (30, 60)  # all of the few fitted rows
+    wanted = consensus.scaling.costs_of_new(edges.neighbors, 3 / len(shown) * squared)
+    np.testing.assert_allclose(edges.costs, wanted, rtol=1e-9)
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
