@@ -4,6 +4,9 @@ import numpy as np
 import pytest
 from scipy.optimize import approx_fprime
 
+from rmgl.edges import AllPairs
+from rmgl.layer import LayerProblem
+from rmgl.layer.certified import check_magnitudes
 from rmgl.layer.dual_ascent import step_size
 from rmgl.layer.newton import solve_newton
 
@@ -43,6 +46,34 @@ def test_objective_is_the_matrix_expression(make_problem, rng):
     expected = np.trace(X.T @ laplacian @ X) + 0.7 * np.linalg.norm(laplacian) ** 2
     assert problem.objective(adjacency) == pytest.approx(expected, rel=1e-12)
     assert np.trace(laplacian) == pytest.approx(10, rel=1e-12)
+
+
+def test_weights_below_a_ten_billionth_of_the_mean_degree_are_no_edges():
+    """Three pairs whose costs are below u_i + u_j by 4 alpha times their weight."""
+    alpha, weights = 0.25, np.array([1.0, 2e-10, 5e-11])
+    problem = LayerProblem(AllPairs(3), 2.0 - 4 * alpha * weights, alpha)
+    found = problem.weights(np.ones(3)).toarray()
+    np.testing.assert_allclose(found[0], [0.0, 1.5, 3e-10], rtol=1e-5)  # they sum to three, seen from both ends
+    assert found[1, 2] == 0.0
+
+
+@pytest.mark.parametrize("distance", [1.0, 1e6])
+def test_alpha_must_not_be_below_the_rounding_error_of_the_costs(distance):
+    """The spacing of doubles just above the largest cost, which alpha would be added to."""
+    spacing = np.spacing(1.0) * distance
+    assert distance + spacing > distance
+    check_magnitudes("a", 1.01 * spacing, distance)
+    with pytest.raises(ValueError, match="below the rounding error of squared distances"):
+        check_magnitudes("a", 0.99 * spacing, distance)
+    check_magnitudes("a", 1.01 * spacing, 0.0, beta=distance)
+    with pytest.raises(ValueError, match="below the rounding error of beta"):
+        check_magnitudes("a", 0.99 * spacing, 0.0, beta=distance)
+
+
+def test_alpha_must_not_be_too_small_to_divide_by():
+    check_magnitudes("a", 1.1e-300, 1e-290)
+    with pytest.raises(ValueError, match="too small to divide by in double precision: raise it to 1e-300 or more"):
+        check_magnitudes("a", 0.9e-300, 1e-290)
 
 
 @pytest.mark.parametrize("n", [2, 5, 40])
