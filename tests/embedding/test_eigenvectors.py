@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 from scipy.linalg import LinAlgError, block_diag, eigh
+from scipy.sparse.linalg import ArpackError
+from sklearn.exceptions import ConvergenceWarning
 
 from rmgl.embedding import eigenvectors as module
 from rmgl.embedding.eigenvectors import components, judged, left_singular, smallest_eigenvectors, weighted_sum
@@ -146,6 +148,25 @@ def test_lapack_takes_over_where_the_iteration_does_not_arrive(rng, monkeypatch)
     monkeypatch.setattr(module, "MAX_PRODUCTS", 1)
     A = random_graph(rng, 200)
     assert_solves(A, smallest_eigenvectors(sparse.csr_array(A), 5), 5)
+
+
+def test_a_tolerance_that_is_missed_is_raised_a_hundredfold_each_time(rng, monkeypatch):
+    monkeypatch.setattr(module, "DENSE_NODES", 0)
+    monkeypatch.setattr(module, "DENSE_RESCUE_NODES", 0)
+    smallest_pairs, asked = module.smallest_pairs, []
+
+    def fails_twice(*args, tol, **options):
+        asked.append(tol)
+        if len(asked) < 3:
+            raise ArpackError(-9999)
+        return smallest_pairs(*args, tol=tol, **options)
+
+    monkeypatch.setattr(module, "smallest_pairs", fails_twice)
+    A = random_graph(rng, 60)
+    with pytest.warns(ConvergenceWarning, match="eigenvectors missed their tolerance"):
+        smallest_eigenvectors(sparse.csr_array(A), 3)
+    assert asked[0] == pytest.approx(1e-8 * 2 * laplacian(A).diagonal().max())  # relative to a bound of the spectrum
+    np.testing.assert_allclose(np.divide(asked, asked[0]), [1, 1e2, 1e4])
 
 
 @pytest.mark.parametrize("share", [0.0, 2.0])
