@@ -6,6 +6,7 @@ from scipy import sparse
 from scipy.spatial.distance import cdist, pdist, squareform
 
 from rmgl import RMGL, learn_layer
+from rmgl.checks import Unsound
 from rmgl.edges import Neighborhoods, PairList, find_candidates, resolve
 from rmgl.edges.candidates import expected_neighbors
 from rmgl.edges.heaps import TILE, FoundPairs
@@ -314,6 +315,15 @@ def test_scales_of_many_duplicates_are_finite_and_positive(copies):
     assert (found.scales > 0).all()
     assert np.isfinite(found.floors).all()
     assert (found.floors >= 0).all()
+
+
+def test_scales_of_a_file_may_be_as_small_as_distances_can_be():
+    """The least positive squared distance is the smallest double."""
+    least = np.sqrt(np.nextafter(0.0, 1.0))
+    LocalScaling(np.full(3, least), np.zeros(3)).check(3)
+    for scale in (0.9 * least, 0.0, -1.0, np.nan):
+        with pytest.raises(Unsound, match="the scales of the nodes"):
+            LocalScaling(np.array([1.0, scale, 1.0]), np.zeros(3)).check(3)
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
