@@ -132,3 +132,15 @@ def test_lists_give_the_certified_solution_over_all_pairs(share):
     assert listed.candidates == "certified"
     assert max(listed.kkt_residual, over_all.kkt_residual) <= 1e-8
     np.testing.assert_allclose(listed.adjacency.toarray(), over_all.adjacency.toarray(), atol=1e-6)
+
+
+def test_bounds_hold_in_spite_of_rounding(rng):
+    """All distances are equal, up to rounding: those of rows that are not listed may come out below the last one that is."""
+    X = 0.37 * np.linalg.qr(rng.normal(size=(40, 40)))[0]
+    space = Gapped.of(X, None)
+    neighbors, bounds = space.nearest(np.arange(40), 6)
+    for node in range(40):
+        others = np.setdiff1d(np.arange(40), [node, *neighbors[node]])
+        exact = space.pairs(np.full(others.size, node), others)
+        assert (bounds[node] <= exact).all()
+        assert bounds[node] > 0.999 * exact.max()

@@ -181,6 +181,12 @@ def test_a_node_of_few_edges_is_not_moved_further_than_twice_their_mean(rng):
     np.testing.assert_allclose(placed_by(weights, values, vectors), expected, atol=1e-12)
 
 
+def one_node_weights(costs, potentials, alpha):
+    """The weights of a new node, by root finding."""
+    u = brentq(lambda u: np.maximum(u + potentials - costs, 0).sum() / (4 * alpha) + (u - potentials.mean()) / (2 * alpha) - 1, -1e4, 1e4)
+    return np.maximum(u + potentials - costs, 0) / (4 * alpha)
+
+
 def test_placed_rows_of_a_model_satisfy_the_eigenvector_equation():
     """Without scaling or coupling, where clusters overlap: eigenvalues are not small beside the degrees."""
     views, _ = planted_views(columns=(4,), distance=0.5)
@@ -190,11 +196,33 @@ def test_placed_rows_of_a_model_satisfy_the_eigenvector_equation():
     potentials = model.layers_[0].potentials
     eigenvalues = model.eigenvalues_ / 1e-12  # those of the layer itself
     for row, placed in zip(new, model.transform({"a": new}), strict=True):
-        z = np.square(X - row).sum(axis=1)
-        u = brentq(lambda u, z=z: np.maximum(u + potentials - z, 0).sum() / 8 + (u - potentials.mean()) / 4 - 1, -1e4, 1e4)
-        weights = np.maximum(u + potentials - z, 0) / 8
+        weights = one_node_weights(np.square(X - row).sum(axis=1), potentials, 2.0)
         assert 0.1 * weights.sum() < eigenvalues[-1] < 0.5 * weights.sum()
         np.testing.assert_allclose((weights.sum() - eigenvalues) * placed, weights @ model.embedding_, atol=1e-6)
+
+
+def test_weights_and_embedding_are_computed_in_turn_twice():
+    """At first without beta |q - q_j|^2, then with the row q that follows: slowly, for clusters that overlap."""
+    views, _ = planted_views(columns=(4,), distance=1.5)
+    X, beta, alpha = views["view 0"], 20.0, 2.0
+    new = np.random.default_rng(1).normal(scale=0.7, size=(8, 4)) + X.mean(axis=0)
+    model = RMGL(3, alpha=alpha, beta=beta, scale="none", random_state=0).fit({"a": X})
+    potentials, Q = model.layers_[0].potentials, model.embedding_
+    moved = []
+    for row, placed, votes in zip(new, model.transform({"a": new}), model.predict_proba({"a": new}), strict=True):
+        z, rounds = np.square(X - row).sum(axis=1), [np.zeros(90)]
+        for _ in range(3):
+            weights = one_node_weights(z + rounds[-1], potentials, alpha)
+            degree = beta * weights.sum()
+            q = beta * weights @ Q / np.maximum(degree - model.eigenvalues_, degree / 2)
+            rounds.append(beta * np.square(Q - q).sum(axis=1))
+            if len(rounds) == 3:
+                np.testing.assert_allclose(placed, q, atol=1e-9)
+                np.testing.assert_allclose(votes, np.bincount(model.labels_, weights=weights, minlength=3) / weights.sum(), atol=1e-9)
+            else:
+                moved.append(np.abs(placed - q).max())
+    assert max(moved[::2]) > 1e-3  # one round is not enough to come there
+    assert max(moved[1::2]) > 1e-6  # and three go further
 
 
 # Labels
