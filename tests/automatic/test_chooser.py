@@ -1,5 +1,6 @@
 """Single steps of the automatic choice, with a case on both sides of every limit that docs/defaults.md names."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -43,6 +44,32 @@ def test_views_are_complementary_from_an_excess_of_a_tenth(excess, complementary
     run = SimpleNamespace(step=lambda *args, **options: excess)
     views = Views.of([rng.normal(size=(20, 2))] * 2)
     assert chooser_of(views, 2, run).is_complementary([]) is complementary
+
+
+def links_inside(group, share, rng):
+    """A graph of random edges, of which a share stays inside the groups."""
+    inside = rng.permutation(np.argwhere(np.triu(group[:, None] == group, 1)))[: round(400 * share)]
+    across = rng.permutation(np.argwhere(np.triu(group[:, None] != group, 1)))[: round(400 * (1 - share))]
+    left, right = np.vstack([inside, across]).T
+    W = sparse.coo_array((np.ones(left.size), (left, right)), shape=(group.size, group.size))
+    return sparse.csr_array(W + W.T)
+
+
+def test_the_excess_is_the_roughness_of_the_views_beyond_three_times_that_of_the_consensus(rng, monkeypatch):
+    """An embedding of three clusters at right angles: roughness is 1.5 times the share of the edges between them."""
+    group = np.repeat(np.arange(3), 40)
+    graphs = [links_inside(group, share, rng) for share in (0.6, 0.7, 0.95)]
+    origins = [Origin("a"), Origin("b", views=(1,)), Origin("consensus", "consensus", None, (0, 1), (1.0, 1.0))]
+    layers = [Learned(None, given_layer(origin, graph)) for origin, graph in zip(origins, graphs, strict=True)]
+    chooser = replace(chooser_of(Views.of([rng.normal(size=(120, 2))] * 2), 3), policy=Policy(small_component=0.0))
+    monkeypatch.setattr(Chooser, "embed", lambda self, layers, weights: np.eye(3)[group])
+    monkeypatch.setattr(Chooser, "measure_on_others", lambda self, views, graphs: np.array([9.0, 9.0]))
+    found = chooser.measure(layers)
+    np.testing.assert_allclose(found["roughness"], 1.5 * np.array([0.4, 0.3]) + 0.005)
+    weights = chooser.policy.weigh(found["roughness"], np.ones(2), True)
+    assert found["excess"] == pytest.approx(weights @ [0.6, 0.45] - 3 * 0.075)
+    monkeypatch.setattr(Chooser, "measure_on_others", lambda self, views, graphs: np.array([0.1, 0.1]))
+    assert chooser.measure(layers)["excess"] == 0.0  # the views agree with one another, so the consensus is wrong
 
 
 @pytest.mark.parametrize(("excess", "share"), [(0.1, 0.0), (0.25, 0.0), (0.275, 1.0), (0.3, 2.0), (0.35, 4.0), (0.9, 4.0)])
