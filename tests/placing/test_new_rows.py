@@ -112,6 +112,16 @@ def test_nearest_rows_are_those_of_all_distances(kind, rng):
     np.testing.assert_allclose(np.sort(found, axis=1), expected, rtol=1e-12)
 
 
+def test_rows_that_single_precision_cannot_tell_apart_are_told_apart(rng):
+    """Twelve rows at nearly the same distance from a new one, and all others far off: the six nearest of the twelve are found."""
+    directions = rng.normal(size=(300, 5))
+    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+    lengths = np.append(1 + 1e-9 * rng.permutation(12), np.full(288, 3.0))
+    X = directions * lengths[:, None]
+    found, _ = near(Rows.of(X), X, np.zeros((1, 5)), 6)
+    assert set(found[0]) == set(np.argsort(lengths)[:6])
+
+
 # The embedding
 
 
