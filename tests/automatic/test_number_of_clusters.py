@@ -11,7 +11,7 @@ from sklearn.metrics import adjusted_rand_score
 from rmgl import RMGL
 from rmgl.automatic.number_of_clusters import NumberOfClusters, by_stability, modularity
 from rmgl.checks import Unsound
-from rmgl.embedding.eigenvectors import smallest_eigenvectors
+from rmgl.embedding.eigenvectors import Embedding, smallest_eigenvectors
 from tests.conftest import planted_views
 
 
@@ -69,6 +69,20 @@ def test_many_clusters_are_looked_for_where_the_spectrum_has_room():
     assert found.candidates.tolist() == [*range(2, 31), *range(32, 59, 2)]
     few, _ = groups((40,) * 8)
     assert by_stability(few, np.random.RandomState(0)).candidates[-1] == 30
+
+
+@pytest.mark.parametrize(("n_nodes", "last"), [(720, 120), (719, 116), (2000, 120)])
+def test_up_to_a_hundred_and_twenty_clusters_are_looked_for_in_growing_steps(n_nodes, last, monkeypatch):
+    """Of graphs whose spectrum has room for any number, and parts that cost nothing: a sixth of the nodes at most."""
+    module = "rmgl.automatic.number_of_clusters"
+    monkeypatch.setattr(
+        f"{module}.smallest_eigenvectors", lambda graph, k, **options: Embedding(np.zeros((n_nodes, k)), np.zeros(k), 0.0, 1)
+    )
+    monkeypatch.setattr(f"{module}._parts", lambda vectors, k, random_state: np.arange(len(vectors)) % k)
+    monkeypatch.setattr(f"{module}._stability", lambda graph, numbers, *rest: np.ones(numbers.size))
+    ring = sparse.csr_array(sparse.diags_array([1.0, 1.0], offsets=(-1, 1), shape=(n_nodes, n_nodes)))
+    found = by_stability(ring, np.random.RandomState(0))
+    assert found.candidates.tolist() == [*range(2, 31), *range(32, 61, 2), *range(64, last + 1, 4)]
 
 
 @pytest.mark.parametrize(("eigenvalue", "last"), [(0.24, 32), (0.26, 30)])

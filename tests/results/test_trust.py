@@ -4,9 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from rmgl import RMGL
 from rmgl.embedding.eigenvectors import Embedding, smallest_eigenvectors
+from rmgl.layer import Origin, given_layer
 from rmgl.results.clusters import stability_of_clusters
 from rmgl.results.refits import MOST_ENTITIES, Refits, second_answers
 from rmgl.results.trust import Evidence, entropy, judge
@@ -140,6 +142,18 @@ def test_clusters_are_looked_for_again_on_four_fifths_of_the_entities(monkeypatc
     stability_of_clusters(model.layers_, model.beta_, model.labels_, model.embedding_, np.arange(10))
     assert {size for size, _ in seen} == {64}  # of the 80 that are not left out
     assert len(set(seen)) == len(seen) > 1
+
+
+@pytest.mark.parametrize(("n_entities", "computed"), [(50_000, True), (50_001, False)])
+def test_second_answers_are_computed_up_to_fifty_thousand_entities(n_entities, computed, monkeypatch):
+    """Of a ring, with answers that cost nothing."""
+    few = Embedding(np.zeros((n_entities, 2)), np.zeros(2), 0.0, 1)
+    monkeypatch.setattr("rmgl.results.refits.smallest_eigenvectors", lambda graph, *args, **options: few)
+    monkeypatch.setattr("rmgl.results.refits.cluster_rows", lambda rows, *args, **options: np.zeros(round(0.8 * n_entities), dtype=int))
+    ring = sparse.diags_array([1.0, 1.0, 1.0, 1.0], offsets=(-1, 1, 1 - n_entities, n_entities - 1), shape=(n_entities, n_entities))
+    layer = given_layer(Origin("a"), sparse.csr_array(ring))
+    found = second_answers([layer], np.ones(1), np.zeros(n_entities, dtype=int), few, np.random.RandomState(0))
+    assert (found is not None) == computed
 
 
 def test_no_second_answers_where_they_would_say_nothing():
