@@ -11,7 +11,10 @@ from scipy.spatial.distance import pdist, squareform
 from sklearn.exceptions import ConvergenceWarning
 
 from rmgl import learn_layer
+from rmgl.edges import AllPairs, Candidates
 from rmgl.layer import SOLVERS
+from rmgl.layer.newton import solve_newton
+from rmgl.layer.wanted_edges import alpha_guess
 
 
 def assert_certified(layer, tol=1e-8):
@@ -175,3 +178,23 @@ def test_several_views_are_for_the_estimator(rng):
     X = rng.normal(size=(10, 2))
     with pytest.raises(ValueError, match="takes one view, a 2-D array"):
         learn_layer([X, X], 1.0)
+
+
+def test_newton_arrives_where_phi_no_longer_falls_beyond_rounding(make_problem):
+    """Far below the default tolerance, a step may lower the residual while Phi stays the same up to its rounding error."""
+    for seed in range(40):
+        X = np.sqrt(1e3) * np.random.default_rng(seed).normal(size=(30, 4))
+        assert solve_newton(make_problem(X=X, alpha=500.0), tol=1e-10).status == "converged"
+
+
+@pytest.mark.parametrize(("cost", "rounding"), [(1e-9, False), (1e-14, True)])
+def test_the_first_alpha_does_not_follow_the_rounding_error_of_copies(cost, rounding):
+    """20 of the 45 pairs of ten nodes hardly cost anything, and 15 are wanted: by its formula, alpha is a share of their costs."""
+    costs = np.append(np.linspace(0.5, 1.5, 20) * cost, np.ones(25))
+    edges = AllPairs(10)
+    alpha = alpha_guess(Candidates(edges, costs, "all pairs"), 3.0)
+    if rounding:
+        assert alpha == pytest.approx(costs.mean())
+    else:
+        cheapest = np.sort(costs)
+        assert alpha == pytest.approx((cheapest[15] - cheapest[:15]).sum() / 20, rel=0.15)
