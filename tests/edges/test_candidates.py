@@ -12,6 +12,7 @@ from rmgl.edges.candidates import expected_neighbors
 from rmgl.edges.heaps import TILE, FoundPairs
 from rmgl.edges.local_scaling import LocalScaling
 from rmgl.edges.neighborhoods import first_radii
+from rmgl.edges.search import fits_single
 from rmgl.edges.space import Rows
 from rmgl.layer import Origin
 from rmgl.layer.certified import solve_certified
@@ -126,6 +127,17 @@ def test_a_row_among_many_duplicates_does_not_list_itself():
     assert neighbors.shape == (20, 4)
     assert (neighbors != np.arange(20)[:, None]).all()
     assert (reach[:15] == 0).all()
+
+
+@pytest.mark.parametrize("exponent", range(-30, 31))
+def test_entries_fit_single_precision_where_their_squares_do(exponent):
+    """With room for sums over ten thousand columns, and for the digits of differences."""
+    entry, limits = 10.0**exponent, np.finfo(np.float32)
+    fits = fits_single(-entry, entry / 2)
+    assert fits == fits_single(-entry / 2, entry)
+    if fits:
+        assert limits.smallest_normal / limits.eps < entry**2 < limits.max / 1e4
+    assert fits or not 1e-8 < entry < 1e14  # it is used wherever it can be
 
 
 def searched(name: str) -> np.ndarray:
