@@ -24,6 +24,16 @@ def test_distances_of_leading_columns_are_lower_bounds(rng):
     assert (cdist(leading, leading) <= cdist(X, X) + 1e-9).all()
 
 
+def test_the_error_of_the_appended_length_is_within_its_allowance(rng):
+    """Rows in the span of the axes but for a part of known length, which is a square root of a difference without digits."""
+    turned, _ = np.linalg.qr(rng.normal(size=(100, 6)))
+    rest = 10.0 ** rng.uniform(-12, -6, size=200) * (rng.random(200) < 0.5)
+    X = np.column_stack([rng.normal(size=(200, 5)), rest]) @ turned.T
+    norms = np.square(X).sum(axis=1)
+    error = np.abs(projected(X, norms, turned[:, :5])[:, -1] - rest).max() / np.sqrt(norms.max())
+    assert 0 < error <= axes.LEADING_ERROR
+
+
 def test_rows_without_leading_axes_are_not_rotated(rng):
     for X in (rng.normal(size=(5000, 30)), rng.normal(size=(5000, 100)), images(3000)):
         assert leading_columns(X, np.square(X).sum(axis=1)) is None
