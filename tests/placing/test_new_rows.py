@@ -98,7 +98,7 @@ def test_pairs_that_are_not_given_have_no_weight():
     """However large alpha is, which spreads weight over all pairs that are given."""
     numbers = {"alpha": 100.0, "kkt_residual": 0.0, "objective": 1.0, "lower_bound": 1.0, "n_iter": 1, "n_passes": 1.0}
     layer = Layer("a", sparse.csr_array((4, 4)), status="converged", potentials=np.zeros(4), **numbers)
-    edges = Batch(0, layer, 1.0, 1, 4, False).edges_to_all(np.array([0]), np.array([[1.0, np.inf, 5.0, np.inf]]))
+    (edges,) = Batch(0, layer, 1.0, 1, 4, False).edges_to_all(np.array([0]), np.array([[1.0, np.inf, 5.0, np.inf]]))
     weights = edges.weights(None, np.zeros((4, 2)), None, None).graph.toarray()[0]
     u = (4 * 100 + 1.0 + 5.0) / 4  # the closed form with two pairs below it
     np.testing.assert_allclose(weights, [(u - 1) / 400, 0, (u - 5) / 400, 0])

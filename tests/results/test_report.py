@@ -10,6 +10,7 @@ from scipy import sparse
 from rmgl import RMGL
 from rmgl.embedding.eigenvectors import smallest_eigenvectors
 from rmgl.layer import Layer
+from rmgl.results.own_neighbors import Share
 from rmgl.results.refits import Refits
 from rmgl.results.report import Report, ViewReport, about_unconnected, components_of, eigengap, unconnected, weak_points
 from rmgl.results.trust import Trust
@@ -112,7 +113,7 @@ def test_the_text_has_one_line_of_numbers_for_every_view():
     text = str(report(view("rna", alpha=1.25, beta=0.375, edges_per_node=9.96, weight=0.6254, roughness=0.0312), view("p", roughness=None)))
     lines = text.splitlines()
     head = next(n for n, line in enumerate(lines) if line.startswith("view "))
-    assert lines[head].split() == ["view", "alpha", "beta", "edges/node", "weight", "roughness"]
+    assert lines[head].split() == ["view", "alpha", "beta", "edges/node", "weight", "roughness", "inside", "chance"]
     assert lines[head + 1].split() == ["rna", "1.25", "0.375", "10.0", "0.625", "0.031"]
     assert lines[head + 2].split() == ["p", "2", "0.5", "10.0", "0.500"]
 
@@ -190,7 +191,8 @@ def test_as_dict_is_json(parameters):
     assert plain(data)
     assert json.loads(json.dumps(data, allow_nan=False)) == data
     assert data["n_clusters"] == 3
-    parts = {"views": [ViewReport(**item) for item in data["views"]], "trust": Trust(**data["trust"]), "refits": Refits(**data["refits"])}
+    views = [ViewReport(**{**item, "inside": Share(**item["inside"])}) for item in data["views"]]
+    parts = {"views": views, "trust": Trust(**data["trust"]), "refits": Refits(**data["refits"])}
     assert Report(**{**data, **parts}) == made
 
 

@@ -8,6 +8,7 @@ from rmgl import RMGL
 from rmgl.layer import Origin, given_layer
 from rmgl.results import standing
 from rmgl.results.clusters import best_overlaps, cluster_facts, stability_of_clusters, typical_members
+from rmgl.results.own_neighbors import OwnNeighbors
 from rmgl.results.standing import agreement_of_views, standing_of
 from tests.conftest import planted_views
 
@@ -28,6 +29,11 @@ def layers():
 LABELS = np.arange(30) % 3
 
 
+def in_place(layers):
+    """The edges of layers in place of the nearest neighbors in views."""
+    return [OwnNeighbors(layer.adjacency) for layer in layers]
+
+
 def slow_votes(adjacency, node):
     return np.array([adjacency.toarray()[node, cluster == LABELS].sum() for cluster in range(3)])
 
@@ -36,7 +42,7 @@ def slow_votes(adjacency, node):
 def test_shares_are_counted_edges(layers, n_rows, monkeypatch):
     monkeypatch.setattr(standing, "ROWS", n_rows)
     beta = np.array([0.3, 0.7])
-    found = standing_of(layers, beta, LABELS, 3)
+    found = standing_of(layers, beta, LABELS, 3, in_place(layers))
     for node in range(30):
         each = [slow_votes(layer.adjacency, node) for layer in layers]
         total = beta @ each
@@ -80,17 +86,19 @@ def test_entities_are_doubtful_below_three_fifths():
 
 
 def test_agreement_of_views_leaves_out_entities_without_edges(layers):
-    found = standing_of(layers, np.ones(2), LABELS, 3).layers
+    found = standing_of(layers, np.ones(2), LABELS, 3, in_place(layers)).layers
     both = np.setdiff1d(np.arange(30), [4, 5])
-    matrix = agreement_of_views(found)
+    matrix, chance = agreement_of_views(found)
+    named = [found[view].named[both] for view in (0, 1)]
+    assert chance[0, 1] == pytest.approx(np.mean(named[0][:, None] == named[1]))
     assert matrix[0, 1] == matrix[1, 0] == np.mean(found[0].named[both] == found[1].named[both])
     assert matrix[0, 0] == matrix[1, 1] == 1
 
 
 def test_facts_of_clusters(layers):
-    found = standing_of(layers, np.ones(2), LABELS, 3)
+    found = standing_of(layers, np.ones(2), LABELS, 3, in_place(layers))
     embedding = np.random.default_rng(0).normal(size=(30, 3))
-    facts = cluster_facts(layers, found, LABELS, embedding, None)
+    facts = cluster_facts(found, LABELS, embedding, None, in_place(layers))
     for cluster, fact in enumerate(facts):
         members = np.flatnonzero(cluster == LABELS)
         assert fact.size == members.size
@@ -98,7 +106,10 @@ def test_facts_of_clusters(layers):
         assert set(fact.doubtful) == set(members)
         known = found.confidence[fact.doubtful]
         assert (np.diff(known[~np.isnan(known)]) >= 0).all()
-        assert fact.separated_by == [view for view, share in enumerate(fact.by_view) if share >= 0.7]
+        for view, layer in enumerate(layers):
+            votes = sum(slow_votes(layer.adjacency, node) for node in members)
+            assert fact.by_view[view].found == pytest.approx(votes[cluster] / votes.sum())
+            assert (view in fact.separated_by) == (fact.by_view[view].found >= 0.7)
     assert facts[1].doubtful[-1] == 4  # nothing is known about it
 
 

@@ -21,7 +21,12 @@ GOOD = Evidence(300, np.array([100, 100, 100]), 0.9, {"a": 0.5, "b": 0.5}, {"a":
 def test_nothing_wrong_is_good():
     trust = judge(GOOD)
     assert (trust.word, trust.reasons) == ("good", ["the clusters stay when entities, or the layers of views, are left out"])
-    assert judge(replace(GOOD, refits=None)).reasons == ["no sign of trouble was found"]
+    unexamined = judge(replace(GOOD, refits=None))
+    assert unexamined.word == "fair"
+    assert "not examined" in unexamined.reasons[0]
+    few = judge(replace(GOOD, refits=None, n_entities=3))
+    assert few.word == "poor"
+    assert "too few entities" in few.reasons[0]
 
 
 @pytest.mark.parametrize(

@@ -31,3 +31,19 @@ def cluster_rows(
         starts = (KMeans(n_clusters, init=centers, n_init=1), KMeans(n_clusters, n_init=1, random_state=generator))
         labels = min((start.fit(embedding) for start in starts), key=lambda fitted: fitted.inertia_).labels_
         return labels
+
+
+def as_met(labels: NDArray[np.intp], n_clusters: int) -> NDArray[np.intp]:
+    """Labels that are numbered in the order in which rows meet them first; clusters without members come last.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> as_met(np.array([2, 2, 0, 2]), 3).tolist()
+    [0, 0, 1, 0]
+    """
+    found, first = np.unique(labels, return_index=True)
+    number = np.empty(n_clusters, dtype=np.intp)
+    number[found[np.argsort(first)]] = np.arange(found.size)
+    renumbered: NDArray[np.intp] = number[labels]
+    return renumbered

@@ -30,6 +30,7 @@ from rmgl.edges.space import whole_space
 from rmgl.embedding.eigenvectors import components, unit_rows, weighted_sum
 from rmgl.embedding.fragments import label_rows, place_fragments
 from rmgl.embedding.known_labels import label_with_known, matched
+from rmgl.embedding.labels import as_met
 from rmgl.estimators import defaults
 from rmgl.estimators.base import ViewsClusterer
 from rmgl.estimators.parameters import BY_NAME, LIST, NOTHING, SPARSE, TRUTH_VALUE, VERBOSITY, Kind, number, one_of, whole_number
@@ -415,7 +416,9 @@ class RMGL(ViewsClusterer):
         if choice.entities is not None:
             with clock("clustering"):
                 self._place_others(choice.entities, views, scalers, known)
-        self._restore_order(order, on_cluster is None)
+        self._restore_order(order, known is None, on_cluster is None)
+        if not isinstance(self.__dict__["_views"], StoredViews):  # rows that are stored elsewhere are not read for the report
+            self._unreported = partial(with_evidence, self._unreported, self._views, self.labels_.copy())
         self.seconds_ = clock.seconds
         self._warn(outcome, run)
         return self
@@ -803,8 +806,11 @@ class RMGL(ViewsClusterer):
         self.fragments_, self.placed_ = entities[self.fragments_], others
         self._keep_views(views, scalers)
 
-    def _restore_order(self, order: NDArray[np.intp], views_too: bool) -> None:
-        """Put what was learned in a canonical order of the entities into the order of the caller; also the views, unless they are in it."""
+    def _restore_order(self, order: NDArray[np.intp], renumber: bool, views_too: bool) -> None:
+        """Put what was learned in a canonical order of the entities into the order of the caller.
+
+        With `renumber`, clusters are numbered as the caller's rows meet them first. The views are put into order if `views_too`.
+        """
         place = np.argsort(order)
         learned = np.setdiff1d(np.arange(order.size), self.placed_)
         self.labels_, self.embedding_, self.outlier_score_ = self.labels_[place], self.embedding_[place], self.outlier_score_[place]
@@ -812,6 +818,8 @@ class RMGL(ViewsClusterer):
         self.layers_ = [layer.in_order(place) for layer in self.layers_]
         self.number_ = None if self.number_ is None else self.number_.in_order(np.argsort(order[learned]))
         self.fragments_, self.placed_ = np.sort(order[self.fragments_]), np.sort(order[self.placed_])
+        if renumber:
+            self.labels_ = as_met(self.labels_, self.n_clusters_)
         if views_too:
             self._views = self._views.in_order(place)
 
@@ -874,15 +882,16 @@ class RMGL(ViewsClusterer):
             random_state=deepcopy(random_state),
         )
 
+    _unreported: Callable[[], Report]
+    """What makes the report."""
+
     @cached_property
     def report_(self) -> Report:
         """What was chosen, on what evidence, and where the evidence is weak; made when it is first asked for, by one thread."""
         check_is_fitted(self)
         with REPORTING:
             if "report_" not in self.__dict__:  # another thread may have made it
-                report = self._unreported()
-                here = not isinstance(self.__dict__["_views"], StoredViews)  # rows that are stored elsewhere are not read for it
-                self.__dict__["report_"] = with_evidence(report, self._views, self.labels_) if here else report
+                self.__dict__["report_"] = self._unreported()
                 del self._unreported
             made: Report = self.__dict__["report_"]
             return made

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -343,14 +343,15 @@ def make_report(
     return replace(report, warnings=weak, trust=trust)
 
 
-def with_evidence(report: Report, kept: Views, labels: NDArray[np.intp]) -> Report:
-    """The report with what every view says alone about the clusters; `kept` are the scaled views."""
-    own, trust = own_neighbors(kept), report.trust
+def with_evidence(made: Callable[[], Report], kept: Views, labels: NDArray[np.intp]) -> Report:
+    """The report that is made, with what every view says alone about the clusters; `kept` are the scaled views."""
+    report = made()
+    shares, trust = [neighbors.inside(labels) for neighbors in own_neighbors(kept)], report.trust
     table = table_view(kept, labels)
     if table is not None and trust is not None:
         said = f"the clusters are a table of the few different rows of view {kept.names[table]!r}, and say no more than it does"
         trust = doubted(trust, said)
-    views = [replace(view, inside=neighbors.inside(labels)) for view, neighbors in zip(report.views, own, strict=True)]
+    views = [replace(view, inside=None if np.isnan(share.found) else share) for view, share in zip(report.views, shares, strict=True)]
     doubts = [
         f"view {view.name!r} alone does not have these clusters: {view.inside.found:.0%} of its nearest neighbors are in the same cluster, "
         f"and {view.inside.chance:.0%} would be by chance"
