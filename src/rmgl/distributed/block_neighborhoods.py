@@ -91,15 +91,15 @@ class BlockNeighborhoods:
 
 
 def closed_pairs(space: DistributedRows, length: int, closed: int, check: Check) -> tuple[BlockStore, Vector]:
-    """The pairs of all rows and those nearer than any that is not among their `length` nearest ones, or as near as the `closed`-th.
+    """The pairs of all rows and their `length` nearest ones without the last and its equals, with all that are as near as the `closed`-th.
 
     Also lower bounds of how far all others are.
     """
     edges, bounds = space.nearest_pairs(length, check)
     bounds, distances = bounds / (1 + TIED), space.measure(edges, check)
-    reach = edges.by_node(edges.cluster.gather(edges.each("rmgl-reach", reach_of_block, distances, closed)))
-    nodes = np.flatnonzero(reach >= bounds)
-    shared = edges.cluster.share("rmgl-share-bounds", bounds)
+    reach, last = (edges.by_node(edges.cluster.gather(edges.each("rmgl-reach", reach_of_block, distances, k))) for k in (closed, length))
+    nodes, ends = np.flatnonzero(reach >= bounds), last / (1 + TIED) ** 2
+    bounds, shared = np.minimum(bounds, ends), edges.cluster.share("rmgl-share-ends", ends)
     edges = BlockStore(edges.cluster, edges.each("rmgl-nearer-pairs", pair_lists.nearer_pairs, distances, shared), edges.nodes)
     if nodes.size == 0:
         return edges, bounds

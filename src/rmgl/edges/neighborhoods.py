@@ -76,8 +76,10 @@ class Neighborhoods:
         neighbors, distances, bounds = search(nodes, max(length, closed + 1))
         bounds = bounds / (1 + TIED)
         lists = closed_lists(search, nodes, closed, neighbors.shape[1], answer=(neighbors, distances, bounds))
-        nearer = NearBlock(nodes, neighbors, np.where(distances < bounds[:, None], distances, np.inf))  # than any that is not listed
+        ends = np.where(np.isinf(bounds), np.inf, distances.max(axis=1) / (1 + TIED))  # of lists without the last one and its equals
+        nearer = NearBlock(nodes, neighbors, np.where(distances < ends[:, None], distances, np.inf))
         pattern = pattern_of([nearer, *(block for block in lists if block.shares is not None)], nodes.size)
+        bounds = np.minimum(bounds, ends)
         if local is None:
             return cls(space, pattern, bounds / 2, in_parts)
         scaling = LocalScaling.from_lists(lists, local)
