@@ -50,15 +50,13 @@ def assert_same(first, second, order=slice(None), atol=1e-10):
 def test_the_order_of_rows_changes_nothing(kind, seed):
     if kind in ("categories", "network"):
         rng = np.random.default_rng(seed)
-        views, options, order = *other_views(kind, rng), rng.permutation(60)
-        again = {name: X.iloc[order] if hasattr(X, "iloc") else in_order(X, order) for name, X in views.items()}
+        views, order = other_views(kind, rng), rng.permutation(60)
+        assert_same(fit(views), fit({name: in_order(X, order) for name, X in views.items()}), order)
     else:
         rng, n, views, options = draw(seed, kind)
         order = rng.permutation(n)
         again, options_again = reordered(views, options, order)
         assert_same(fit(views, **options), fit(again, **options_again), order)
-        return
-    assert_same(fit(views), fit(again), order)
 
 
 def other_views(kind, rng):
@@ -67,14 +65,18 @@ def other_views(kind, rng):
     rows = 3 * rng.normal(size=(3, 2))[target] + rng.normal(size=(60, 2))
     if kind == "network":
         links = np.triu(rng.random((60, 60)) < np.where(target[:, None] == target, 0.2, 0.02), 1)
-        return {"links": Network(sparse.csr_array((links + links.T).astype(float))), "rows": rows}, {}
-    table = pd.DataFrame({"color": np.array(["red", "green", "blue"])[target], "size": rng.integers(3, size=60), "old": rng.random(60) < 0.5})
+        return {"links": Network(sparse.csr_array((links + links.T).astype(float))), "rows": rows}
+    table = pd.DataFrame(
+        {"color": np.array(["red", "green", "blue"])[target], "size": rng.integers(3, size=60), "old": rng.random(60) < 0.5}
+    )
     table.loc[rng.random(60) < 0.2, "color"] = "gray"
-    return {"table": table, "rows": pd.DataFrame(np.round(rows))}, {}
+    return {"table": table, "rows": pd.DataFrame(np.round(rows))}
 
 
 def in_order(X, order):
-    return type(X)(X.graph[order][:, order])
+    if isinstance(X, Network):
+        return Network(X.graph[order][:, order])
+    return X.iloc[order].reset_index(drop=True) if hasattr(X, "iloc") else X[order]
 
 
 @EXAMPLES
@@ -116,8 +118,9 @@ def test_five_groups_of_binary_answers_do_not_depend_on_their_order():
     for order, model in models[1:]:
         assert adjusted_rand_score(models[0][1].labels_[first][order], model.labels_) == 1.0
     listed = fit({"a": answers[:, :6], "b": answers[:, 6:]}, model=RMGL(5, candidates=35, random_state=0))
-    for layer, other in zip(models[0][1].layers_, listed.layers_, strict=True):
-        assert abs(layer.adjacency[first][:, first] - other.adjacency).max() < 0.05  # alpha is found to 3 % of the edges
+    for own, other in zip(models[0][1].local_scaling_[:3], listed.local_scaling_, strict=False):
+        np.testing.assert_allclose(own.scales[first], other.scales, rtol=1e-10)
+        np.testing.assert_allclose(own.floors[first], other.floors, rtol=1e-10)
 
 
 @pytest.mark.parametrize("change", ["views", "columns", "twice", "constant column", "half precision"])
@@ -147,6 +150,7 @@ def test_all_views_given_twice_count_half_each(seed):
     _, _, views, _ = draw(seed, "dense")
     once, twice = fit(views), fit({**views, **{f"{name} again": X for name, X in views.items()}})
     np.testing.assert_allclose(twice.view_weights_[:2] + twice.view_weights_[2:], once.view_weights_, atol=1e-6)
-    for layer in once.layers_:
-        same = [other for other in twice.layers_ if other.name in (layer.name, f"{layer.name} again")]
-        assert all(abs(layer.adjacency - other.adjacency).max() <= OPEN for other in same)
+    assert adjusted_rand_score(once.labels_, twice.labels_) > 0.9
+    for layer in once.layers_[2:]:  # those of the views are coupled to the embedding half as strongly
+        other = next(other for other in twice.layers_ if other.name == layer.name)
+        assert abs(layer.adjacency - other.adjacency).max() <= 1e-4

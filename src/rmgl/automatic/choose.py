@@ -405,14 +405,14 @@ class Chooser:
         return {"roughness": measured, "shares": shares, "excess": excess, "uncertainty": uncertainty}
 
     def measure_on_others(self, views: Sequence[Learned], graphs: Sequence[Any]) -> Vector:
-        """The least roughness of every view on the embedding of another view alone.
+        """The least roughness of every view on the embedding of another view alone, copies of it aside.
 
         Fragments stay in these embeddings: a view that merges clusters has many, and they hardly matter to all edges of another view.
         """
         whole = replace(self, given_size=0.0)
         embeddings = (whole.embed([item], [1.0]) for item in views)
         measured = np.array([[roughness(rows, graph) for graph in graphs] for rows in embeddings])
-        np.fill_diagonal(measured, np.inf)
+        measured[[[same_graph(one, other) for other in graphs] for one in graphs]] = np.inf
         least: Vector = measured.min(axis=0)
         return least
 
@@ -565,6 +565,11 @@ def part_of(item: Learned, entities: NDArray[np.intp], n_entities: int) -> Learn
     """A layer without the edges to other than the given entities, for comparison with others."""
     adjacency = item.layer.among_all(n_entities).adjacency[entities][:, entities]
     return replace(item, layer=replace(item.layer, adjacency=sparse.csr_array(adjacency), nodes=None))
+
+
+def same_graph(one: Any, other: Any) -> bool:
+    """Whether two graphs have the same edges with the same weights, as those of a view and its copy."""
+    return one.nnz == other.nnz and np.array_equal(one.indices, other.indices) and np.array_equal(one.data, other.data)
 
 
 def has_consensus(layers: Sequence[Learned]) -> bool:

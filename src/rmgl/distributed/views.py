@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from rmgl.distributed.cluster import Cluster
 from rmgl.distributed.matrix import RemoteMatrix, Summary, as_rows
 from rmgl.distributed.sources import Source, is_stored, is_zarr, missing_message, source_of, with_groups
-from rmgl.views.canonical import Canonical, combined, row_keys
+from rmgl.views.canonical import Canonical, added, projected, row_keys, tied
 from rmgl.views.check_view import check_same_labels, check_spread, is_collection_of_views, row_labels
 from rmgl.views.columns import as_table
 from rmgl.views.scaling import Scaler, bounded, choose_scale_by, deviations_to_spans, fit_scaler, skewness_from
@@ -133,8 +133,15 @@ def canonical_of(views: Views) -> Canonical:
     """The canonical order of the entities, from keys of the rows that the workers compute; as they stand where chunks are too many."""
     if max(len(matrix.chunks) for matrix in views.matrices) > MOST_CHUNKS:
         return Canonical(np.arange(views.n_rows), None)
-    keys = [np.concatenate(matrix.each("rmgl-hash-rows", row_keys, None, view)) for view, matrix in enumerate(views.matrices)]
-    return Canonical.of(combined(keys))
+    parts, keys = [np.zeros(views.n_rows)], np.zeros(views.n_rows, dtype=np.uint64)
+    for view, matrix in enumerate(views.matrices):
+        parts.append(np.concatenate(matrix.each("rmgl-project-rows", projected, None, view)) + 1.0)
+        keys += np.concatenate(matrix.each("rmgl-hash-rows", row_keys, None, view))
+    places = added(parts)
+    unclear = tied(places)
+    if unclear.size < keys.size:  # as on one machine, where only those are hashed
+        keys[np.setdiff1d(np.arange(keys.size), unclear)] = 0
+    return Canonical.of(places, keys)
 
 
 def in_order(views: Views, order: NDArray[np.intp]) -> Views:

@@ -17,10 +17,10 @@ from scipy import sparse
 
 from rmgl.edges.growth import Growth, ListGrowth, Mask, joined
 from rmgl.edges.interface import Vector
-from rmgl.edges.local_scaling import LocalScaling
+from rmgl.edges.local_scaling import LISTED, LocalScaling
+from rmgl.edges.neighborhoods import first_pairs
 from rmgl.edges.pair_list import PairList, union_of
 from rmgl.edges.space import Square
-from rmgl.edges.ties import nearest_of_all, pattern_of
 from rmgl.running.threads import Check, InParts, one_part
 
 LONG = 100
@@ -45,8 +45,9 @@ class Checked:
         cls, space: Square, length: int, in_parts: InParts = one_part, check: Check = lambda: None, local: float | None = None
     ) -> Checked:
         """Begin with the `length` nearest points of each. `local` is the floor share of a local scaling (None: no scaling)."""
-        pattern = pattern_of(nearest_of_all(space, length, check), space.n_rows)
-        return cls(space, pattern, in_parts, None if local is None else LocalScaling.of(space, local, check))
+        closed = length if local is None else LISTED
+        pattern, lists, _ = first_pairs(space, max(length, closed + 1), closed, check)
+        return cls(space, pattern, in_parts, None if local is None else LocalScaling.from_lists(lists, local))
 
     @cached_property
     def edges(self) -> PairList:

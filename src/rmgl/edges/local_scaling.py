@@ -146,10 +146,12 @@ def smallest_at(values: NDArray[np.float64], rank: int, shares: NDArray[np.float
     >>> smallest_at(np.array([[3.0, 1.0, 2.0]]), 1, np.array([[1.0, 0.5, 0.5]]))
     array([2.])
     """
+    if shares is None:
+        ordered = np.partition(values, min(rank, values.shape[1]) - 1, axis=1)[:, :rank]
+        return np.where(np.isfinite(ordered).any(axis=1), np.where(np.isfinite(ordered), ordered, -np.inf).max(axis=1), np.inf)
     order = np.argsort(values, axis=1)
     ordered = np.take_along_axis(values, order, axis=1)
-    places = np.ones(values.shape) if shares is None else np.take_along_axis(shares, order, axis=1)
-    filled = np.cumsum(np.where(np.isfinite(ordered), places, 0.0), axis=1)
+    filled = np.cumsum(np.where(np.isfinite(ordered), np.take_along_axis(shares, order, axis=1), 0.0), axis=1)
     reached = np.minimum(rank, filled[:, -1:]) * (1 - TIED)
     at = np.argmax(filled >= reached, axis=1)
     return np.take_along_axis(ordered, at[:, None], axis=1)[:, 0]

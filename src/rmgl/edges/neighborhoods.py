@@ -71,15 +71,8 @@ class Neighborhoods:
         cls, space: Searchable, length: int, in_parts: InParts = one_part, check: Check = lambda: None, local: float | None = None
     ) -> Neighborhoods:
         """Find the `length` nearest points of each exactly. `local` is the floor share of a local scaling (None: no scaling)."""
-        nodes, closed = np.arange(space.n_rows), length if local is None else LISTED
-        search = searching(space, check)
-        neighbors, distances, bounds = search(nodes, max(length, closed + 1))
-        bounds = bounds / (1 + TIED)
-        lists = closed_lists(search, nodes, closed, neighbors.shape[1], answer=(neighbors, distances, bounds))
-        ends = np.where(np.isinf(bounds), np.inf, distances.max(axis=1) / (1 + TIED))  # of lists without the last one and its equals
-        nearer = NearBlock(nodes, neighbors, np.where(distances < ends[:, None], distances, np.inf))
-        pattern = pattern_of([nearer, *(block for block in lists if block.shares is not None)], nodes.size)
-        bounds = np.minimum(bounds, ends)
+        closed = length if local is None else LISTED
+        pattern, lists, bounds = first_pairs(space, max(length, closed + 1), closed, check)
         if local is None:
             return cls(space, pattern, bounds / 2, in_parts)
         scaling = LocalScaling.from_lists(lists, local)
@@ -135,6 +128,21 @@ class Neighborhoods:
         if radii is None:
             raise Unsound("the candidate pairs have no radii")
         return replace(self, pattern=pattern, radii=radii, is_new=None)
+
+
+def first_pairs(space: Space, length: int, closed: int, check: Check) -> tuple[sparse.csr_array, list[NearBlock], Vector]:
+    """The pattern of the `length` nearest points of each without the last and its equals, with the closed lists of `closed`.
+
+    Also these lists, and lower bounds of the squared distances to all points that are not in the pattern.
+    """
+    nodes, search = np.arange(space.n_rows), searching(space, check)
+    neighbors, distances, bounds = search(nodes, length)
+    bounds = bounds / (1 + TIED)
+    lists = closed_lists(search, nodes, closed, neighbors.shape[1], answer=(neighbors, distances, bounds))
+    ends = np.where(np.isinf(bounds), np.inf, distances.max(axis=1) / (1 + TIED))
+    nearer = NearBlock(nodes, neighbors, np.where(distances < ends[:, None], distances, np.inf))
+    pattern = pattern_of([nearer, *(block for block in lists if block.shares is not None)], nodes.size)
+    return pattern, lists, np.minimum(bounds, ends)
 
 
 def require_list_memory(n_nodes: int, length: int, purpose: str) -> None:

@@ -25,6 +25,10 @@ TIED = 1e-9
 """Relative difference of squared distances up to which they are equal: rounding is far below it, and chance hardly ever."""
 MOST = 512
 """Points that a closed list may have; if equals would make it longer, a stand-in takes their places."""
+SPARE = 4
+"""Points that are searched for beyond the length of a list, so that the rounding of bounds does not hide where it ends."""
+GROWTH = 8
+"""How many times longer lists are searched for where those before were not enough."""
 STAND_IN = -1
 """The neighbor that a stand-in is listed as."""
 Floats = NDArray[np.float64]
@@ -75,7 +79,7 @@ def closed_lists(
     while nodes.size:
         blocks, left = closed_at_once(nodes, search(nodes, first) if answer is None else answer, length, first > MOST, different)
         found += blocks
-        nodes, first, answer = nodes[left], min(4 * first, MOST + 1), None
+        nodes, first, answer = nodes[left], min(GROWTH * first, MOST + 1), None
     return found
 
 
@@ -126,7 +130,7 @@ def with_stand_ins(nodes: Indices, neighbors: Indices, distances: Floats, limits
 
 def nearest_of_all(space: Any, length: int, check: Check = lambda: None, *, different: bool = False) -> list[NearBlock]:
     """The closed lists of `length` of all points of a space."""
-    return closed_lists(searching(space, check), np.arange(space.n_rows), length, length + 1, different=different)
+    return closed_lists(searching(space, check), np.arange(space.n_rows), length, length + SPARE, different=different)
 
 
 def searching(space: Any, check: Check = lambda: None) -> Search:

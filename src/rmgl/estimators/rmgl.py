@@ -343,11 +343,11 @@ class RMGL(ViewsClusterer):
         recognized = views.recognized
         known = check_known(y, views.n_rows, None if is_auto(self.n_clusters) else self.n_clusters)
         tied = known is not None and not self._found_without(X, known, observed)
-        canonical = canonical_order(views, known)
-        known = None if known is None else known[canonical.order]
-        views = views.in_order(canonical.order).with_metrics(self.metric)
+        views = views.with_metrics(self.metric)
         if self.automatic:
             views = views.without_empty_rows().compressed()
+        canonical = canonical_order(views, known)
+        known, views = None if known is None else known[canonical.order], views.in_order(canonical.order)
         self.scale_ = views.choose_scales(views.scales_for(self.scale, self.metric))
         scalers = views.fit_scalers([how for how, _ in self.scale_])
         return self._learn(views.scaled_by(scalers), scalers, run, canonical, known, tied, recognized)

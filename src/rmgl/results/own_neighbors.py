@@ -16,7 +16,7 @@ from scipy import sparse
 
 from rmgl.archive.records import record
 from rmgl.edges.space import space_of
-from rmgl.edges.ties import STAND_IN, NearBlock, closed_lists, searching
+from rmgl.edges.ties import SPARE, STAND_IN, NearBlock, closed_lists, searching
 from rmgl.views.canonical import row_keys
 from rmgl.views.views import Views
 
@@ -112,7 +112,7 @@ def of_rows(views: Views, view: int) -> sparse.csr_array:
     asked = np.arange(space.n_rows)
     if asked.size > MOST_ASKED:
         asked = np.sort(np.random.RandomState(0).permutation(asked)[:MOST_ASKED])
-    lists = closed_lists(searching(space), asked, N_NEIGHBORS, N_NEIGHBORS + 1)
+    lists = closed_lists(searching(space), asked, N_NEIGHBORS, N_NEIGHBORS + SPARE)
     return graph_of(lists, views.n_rows, rows)
 
 

@@ -1,18 +1,20 @@
 """The order in which entities are worked on: by what the data say about them, not by where they stand.
 
-Sums, samples, start vectors and ties among equals depend on the order of rows. A fit therefore sorts the entities by a key of their content
-first, and returns its results in the order of the caller: the same entities in another order have the same result, to the last bit.
+Sums, samples, start vectors and ties among equals depend on the order of rows. A fit therefore sorts the entities by their content first,
+and returns its results in the order of the caller: the same entities in another order have the same result, to the last bit.
 
-    key_i = sum_j h(j, x_ij) - h(j, 0)        modulo 2^64
-
-with h a hash of two numbers and j the columns of all views, one after the other: zeros add nothing, so sparse matrices have the same keys.
-In networks and given distances, where columns are entities, the keys of the others take the place of j, again and again until that tells no
-more entities apart. Where all views have rows, entities of one key are copies in all of them; nothing may treat these differently.
+They are sorted by a random projection, sum_m x_mi'r_m over the views m, which puts similar rows near each other; those that it cannot tell
+apart, by a hash of their rows. In networks and given distances, where columns are entities, the hash is of the entries of a row and the
+hashes of the other entities, again and again until that tells no more entities apart. Where all views have rows, entities with the same
+projection and hash are copies in all views; nothing may treat these differently.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -22,33 +24,33 @@ from scipy import sparse
 from rmgl.views.views import Views
 
 Keys = NDArray[np.uint64]
+Vector = NDArray[np.float64]
 BLOCK = 1 << 16
-"""Entries that are hashed at once, which stay in the cache."""
-MISSING = np.uint64(0x7FF8_0000_0000_0001)
-"""What a missing cell counts as: a number that is no number."""
+"""Entries that are looked at together, which stay in the cache."""
 ROUNDS = 32
 """How often the keys of others enter those of an entity, at the most."""
 
 
 @dataclass(frozen=True)
 class Canonical:
-    """The entities of the caller sorted by their keys."""
+    """The entities of the caller in canonical order."""
 
     order: NDArray[np.intp]
     """The rows of the caller, in the order in which they are worked on."""
     alike: NDArray[np.intp] | None
     """Numbers of the entities in that order, the same for those that are copies in all views (None: there are none)."""
 
+    @classmethod
+    def of(cls, places: Vector, keys: Keys) -> Canonical:
+        """Sort entities by their places, and those in the same place by their keys."""
+        order = np.lexsort((keys, places))
+        first = np.concatenate([[True], (np.diff(places[order]) != 0) | (np.diff(keys[order]) != 0)])
+        return cls(order, None if first.all() else np.cumsum(first) - 1)
+
     @property
     def keeps_order(self) -> bool:
         """Whether the entities stand in that order already."""
         return bool((np.diff(self.order) > 0).all())
-
-    @classmethod
-    def of(cls, keys: Keys) -> Canonical:
-        order = np.argsort(keys, kind="stable")
-        first = np.concatenate([[True], np.diff(keys[order]) > 0])
-        return cls(order, None if first.all() else np.cumsum(first) - 1)
 
 
 def alike_among(alike: NDArray[np.intp] | None, entities: NDArray[np.intp] | None) -> NDArray[np.intp] | None:
@@ -60,7 +62,7 @@ def alike_among(alike: NDArray[np.intp] | None, entities: NDArray[np.intp] | Non
 
 
 def canonical_order(views: Views, known: NDArray[np.intp] | None = None) -> Canonical:
-    """The entities sorted by their keys; `known` labels are part of what is known about them.
+    """The canonical order of entities; `known` labels are part of what is known about them.
 
     Examples
     --------
@@ -71,20 +73,48 @@ def canonical_order(views: Views, known: NDArray[np.intp] | None = None) -> Cano
     True
     """
     features = [view for view in range(len(views.names)) if views.relation(view) is None]
-    parts = [np.zeros(views.n_rows, dtype=np.uint64) if known is None else mixed(1, bits(known))]
-    for view in features:
-        keys = row_keys(views.matrices[view], views.missing_cells(view), view)
-        parts.append(np.where(views.mask(view), keys, np.uint64(0)))
     squares = [views.matrices[view] for view in range(len(views.names)) if view not in features]
+    given = np.zeros(views.n_rows) if known is None else known.astype(np.float64)
+    parts = [projected(views.matrices[view], views.missing_cells(view), view) + views.mask(view) for view in features]
+    places = added([given, *parts])
+    unclear = np.arange(views.n_rows) if squares else tied(places)
+    keys = np.zeros(views.n_rows, dtype=np.uint64)
+    for view in features:
+        gaps = views.missing_cells(view)
+        keys[unclear] += row_keys(views.matrices[view][unclear], None if gaps is None else gaps[unclear], view)
+        keys[unclear] += mixed(view, views.mask(view)[unclear].astype(np.uint64))
+    keys += mixed(0, bits(given))
     if not squares:
-        return Canonical.of(combined(parts))
-    return replace(Canonical.of(refined(combined(parts), squares)), alike=None)
+        return Canonical.of(places, keys)
+    return Canonical(Canonical.of(np.zeros(views.n_rows), refined(keys, squares)).order, None)
 
 
-def combined(parts: list[Keys]) -> Keys:
-    """The sum of keys from several sources."""
-    total: Keys = np.sum(parts, axis=0, dtype=np.uint64)
-    return total
+def tied(places: Vector) -> NDArray[np.intp]:
+    """The entities in a place with others."""
+    _, group, counts = np.unique(places, return_inverse=True, return_counts=True)
+    return np.flatnonzero(counts[group] > 1)
+
+
+def added(parts: Sequence[Vector]) -> Vector:
+    """The sum of the projections of all views, in their order; a number where they are too large to add."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        total: Vector = np.nan_to_num(np.add.reduce(list(parts), axis=0))
+        return total
+
+
+def projected(X: Any, gaps: NDArray[np.bool_] | None = None, view: int = 0) -> Vector:
+    """The projection of every row of a matrix on a random direction; each row is summed in the same order, wherever it stands."""
+    direction = np.random.RandomState(view).standard_normal(X.shape[1])
+    with np.errstate(over="ignore", invalid="ignore"):
+        if sparse.issparse(X):
+            along: Vector = X @ direction
+            return along
+        places, size = np.empty(X.shape[0]), max(1, BLOCK // max(1, X.shape[1]))
+        for start in range(0, X.shape[0], size):
+            some = slice(start, start + size)
+            entries = np.ascontiguousarray(X[some]) * direction
+            places[some] = entries.sum(axis=1) if gaps is None else (entries + gaps[some] * direction[::-1]).sum(axis=1)
+        return places
 
 
 def bits(values: Any) -> Keys:
@@ -104,21 +134,20 @@ def mixed(salt: Any, values: Keys) -> Keys:
     return x
 
 
-ZERO = np.zeros(1, dtype=np.uint64)
-
-
 def row_keys(X: Any, gaps: NDArray[np.bool_] | None = None, view: int = 0) -> Keys:
-    """A key of every row of a matrix, dense or sparse; those of several views add up."""
-    columns = mixed(0, np.arange(X.shape[1], dtype=np.uint64) + np.uint64(view << 40))
-    of_zero = mixed(columns, ZERO)
+    """A hash of every row of a matrix, dense or sparse; those of several views add up."""
     if sparse.issparse(X):
-        return run_sums(mixed(columns[X.indices], bits(X.data)) - of_zero[X.indices], X.indptr)
-    keys, size = np.empty(X.shape[0], dtype=np.uint64), max(1, BLOCK // max(1, X.shape[1]))
-    for start in range(0, X.shape[0], size):
-        some = slice(start, start + size)
-        entries = bits(X[some]) if gaps is None else np.where(gaps[some], MISSING, bits(X[some]))
-        keys[some] = (mixed(columns, entries) - of_zero).sum(axis=1, dtype=np.uint64)
-    return keys
+        X = sparse.csr_array(X, copy=True)
+        X.sum_duplicates()
+        X.eliminate_zeros()
+        rows: Any = (
+            X.indices[start:stop].astype(np.int64).tobytes() + (X.data[start:stop] + 0.0).tobytes()
+            for start, stop in pairwise(X.indptr.tolist())
+        )
+    else:
+        rows = np.ascontiguousarray(X + 0.0 if gaps is None else np.where(gaps, np.nan, X + 0.0))  # minus zero is zero
+    found = [int.from_bytes(blake2b(row, digest_size=8).digest(), "little") for row in rows]
+    return mixed(view + 2, np.array(found, dtype=np.uint64))
 
 
 def run_sums(values: Keys, starts: NDArray[Any]) -> Keys:
@@ -140,7 +169,7 @@ def refined(keys: Keys, squares: list[Any]) -> Keys:
             else:
                 found = np.array([mixed(of_others, bits(row)).sum(dtype=np.uint64) for row in X])
             parts.append(mixed(len(parts), found))
-        keys = combined(parts)
+        keys = np.sum(parts, axis=0, dtype=np.uint64)
         n_now = np.unique(keys).size
         if n_now in (n_different, keys.size):
             break
