@@ -1,0 +1,66 @@
+"""Showing a model, asking for its report from several threads, and where its warnings point."""
+
+import threading
+import warnings
+
+import numpy as np
+import pytest
+
+from rmgl import RMGL
+from rmgl.estimators import rmgl as module
+from tests.conftest import planted_views
+
+
+@pytest.fixture
+def model():
+    return RMGL(3, random_state=0).fit(planted_views()[0])
+
+
+def test_showing_a_model_makes_no_report(model, monkeypatch):
+    monkeypatch.setattr(module, "with_evidence", lambda *given: pytest.fail("the report was made"))
+    shown = model._repr_html_()
+    assert "not been examined yet" in shown
+    assert "Sizes of the clusters: 30, 30, 30" in shown
+    assert "report_" not in vars(model)
+    assert "text/html" in model._repr_mimebundle_()
+
+
+def test_a_report_that_was_made_is_shown(model):
+    word = model.report_.trust.word
+    assert f"trust {word}" in model._repr_html_()
+
+
+def test_a_model_that_is_not_fitted_has_no_views():
+    assert not hasattr(RMGL(), "_views")
+    with pytest.raises(AttributeError, match="not fitted"):
+        RMGL()._views  # noqa: B018
+
+
+def test_several_threads_may_ask_for_the_report(model, monkeypatch):
+    made, evidence = [], module.with_evidence
+    unreported = model._unreported
+    model._unreported = lambda: (made.append(1), unreported())[1]
+    reports, ready = [], threading.Barrier(8)
+
+    def ask():
+        ready.wait()
+        reports.append(model.report_)
+
+    threads = [threading.Thread(target=ask) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(reports) == 8
+    assert len({id(report) for report in reports}) == len(made) == 1
+    assert evidence is module.with_evidence
+
+
+@pytest.mark.parametrize("method", ["fit", "fit_predict", "fit_transform"])
+def test_warnings_point_to_the_line_of_the_caller(method):
+    views = {"a": np.random.default_rng(0).normal(size=(40, 3))}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        getattr(RMGL(3, max_iter=1, tol=0.0, random_state=0), method)(views)
+    own = [warning for warning in caught if "did not converge" in str(warning.message)]
+    assert [warning.filename for warning in own] == [__file__]
