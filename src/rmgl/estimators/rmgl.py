@@ -137,7 +137,7 @@ class RMGL(ViewsClusterer):
         Most rounds (one round: all layers, then the embedding).
     max_seconds : float, optional
         Time limit in seconds; fit then returns the best result so far, with `converged_` False and a ConvergenceWarning. The layers of
-        all views are learned in any case.
+        all views are learned and certified in any case, which may take longer than the limit.
     n_init : int
         Starts of k-means.
     n_jobs : int, optional
