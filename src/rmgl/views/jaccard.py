@@ -72,7 +72,7 @@ def nearest_pairs(rows: sparse.csr_array, present: NDArray[np.bool_], length: in
     >>> import numpy as np
     >>> rows = sparse.csr_array(np.array([[1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 1.0]]))
     >>> print(nearest_pairs(rows, np.ones(3, dtype=bool), length=1).nnz)
-    4
+    6
     """
     nodes, n = np.flatnonzero(present), rows.shape[0]
     own, length, size = rows[nodes], min(length, nodes.size - 1), max(1, BLOCK_ENTRIES // nodes.size)
