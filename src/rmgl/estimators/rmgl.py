@@ -350,7 +350,8 @@ class RMGL(ViewsClusterer):
         known, views = None if known is None else known[canonical.order], views.in_order(canonical.order)
         self.scale_ = views.choose_scales(views.scales_for(self.scale, self.metric))
         scalers = views.fit_scalers([how for how, _ in self.scale_])
-        return self._learn(views.scaled_by(scalers), scalers, run, canonical, known, tied, recognized)
+        views = views.scaled_by(scalers)  # those in canonical order are not kept beside them
+        return self._learn(views, scalers, run, canonical, known, tied, recognized)
 
     def _check_for_cluster(self, observed: Any, y: Any) -> None:
         """Refuse what a fit on a cluster cannot do yet."""
