@@ -11,6 +11,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.metrics import adjusted_rand_score
 
 from rmgl import RMGL
 from rmgl.distributed import cluster as waiting
@@ -53,6 +54,17 @@ def test_the_result_of_one_machine(alone, fitted):
         assert own.kkt_residual <= 1e-8
     np.testing.assert_allclose(fitted.view_weights_, alone.view_weights_, atol=1e-10)
     assert str(fitted.report_) == str(alone.report_)
+
+
+@pytest.mark.parametrize("tied", [False, True])
+def test_the_order_of_rows_does_not_matter(inside, views, tied):
+    """Also where rounded rows have many neighbors at the same distance, and copies."""
+    data = {name: np.round(X[:, :3] / 2) if tied else X for name, X in views.items()}
+    order, client = np.random.default_rng(0).permutation(len(views["view 0"])), inside(1)
+    first, second = (clone(MODEL).fit(rows, client=client) for rows in (data, {name: X[order] for name, X in data.items()}))
+    for own, other in zip(first.layers_, second.layers_, strict=True):
+        assert abs(own.adjacency[order][:, order] - other.adjacency).max() <= 1e-10
+    assert adjusted_rand_score(first.labels_[order], second.labels_) == 1.0
 
 
 @pytest.mark.parametrize("n_workers", [1, 4])
