@@ -140,7 +140,9 @@ def first_pairs(space: Space, length: int, closed: int, check: Check) -> tuple[s
     bounds = bounds / (1 + TIED)
     lists = closed_lists(search, nodes, closed, neighbors.shape[1], answer=(neighbors, distances, bounds))
     ends = np.where(np.isinf(bounds), np.inf, distances.max(axis=1) / (1 + TIED))
-    nearer = NearBlock(nodes, neighbors, np.where(distances < ends[:, None], distances, np.inf))
+    kept = distances < ends[:, None]
+    kept[~kept.any(axis=1)] = True  # all that are listed are equals: some have to be there for a first solution
+    nearer = NearBlock(nodes, neighbors, np.where(kept, distances, np.inf))
     pattern = pattern_of([nearer, *(block for block in lists if block.shares is not None)], nodes.size)
     return pattern, lists, np.minimum(bounds, ends)
 
