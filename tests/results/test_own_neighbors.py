@@ -83,3 +83,11 @@ def test_clusters_that_are_a_table_of_categories_are_not_trusted(rng):
 def test_three_rows_are_not_trusted():
     model = RMGL(2, random_state=0).fit({"a": [[0.0], [0.1], [5.0]]})
     assert model.report_.trust.word == "poor"
+
+
+def test_nothing_is_said_where_all_others_are_neighbors_or_there_is_one_cluster():
+    groups = {"a": [[0.0], [0.1], [0.2], [5.0], [5.1], [5.2]]}
+    for n_clusters in (1, 2):
+        report = RMGL(n_clusters, random_state=0).fit(groups).report_
+        assert report.views[0].inside is None
+        assert not any("alone does not have" in warning for warning in report.warnings)

@@ -24,6 +24,8 @@ from rmgl.views.incomplete import named_rows
 from rmgl.views.views import Views
 
 GAP_TOL = 1e-3
+ROUNDING = 1e-12
+"""Standard deviation of a share by chance below which chance leaves no room: all others are neighbors, or there is one cluster."""
 COUNTING = 0.1
 """Weight of a layer, as a share of the largest, from which its components are looked at."""
 
@@ -351,7 +353,7 @@ def with_evidence(made: Callable[[], Report], kept: Views, labels: NDArray[np.in
     if table is not None and trust is not None:
         said = f"the clusters are a table of the few different rows of view {kept.names[table]!r}, and say no more than it does"
         trust = doubted(trust, said)
-    views = [replace(view, inside=None if np.isnan(share.found) else share) for view, share in zip(report.views, shares, strict=True)]
+    views = [replace(view, inside=share if share.deviation > ROUNDING else None) for view, share in zip(report.views, shares, strict=True)]
     doubts = [
         f"view {view.name!r} alone does not have these clusters: {view.inside.found:.0%} of its nearest neighbors are in the same cluster, "
         f"and {view.inside.chance:.0%} would be by chance"
