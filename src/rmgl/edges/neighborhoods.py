@@ -100,8 +100,9 @@ class Neighborhoods:
         """Enlarge the radii of the given nodes to what potentials may reach, and add the pairs within them."""
         radii = enlarged(self.radii, nodes, reached)
         scales = None if self.scaling is None else self.scaling.scales
-        added = union_of(*self.space.within(nodes, radii, scales, check), radii.size)
-        pattern, is_new = joined(self.pattern, added)
+        left, right = self.space.within(nodes, radii, scales, check)
+        require_list_memory(1, self.pattern.nnz + 2 * len(left), "the pairs that a certificate needs")
+        pattern, is_new = joined(self.pattern, union_of(left, right, radii.size))
         return replace(self, pattern=pattern, radii=radii, is_new=is_new)
 
     def settled(self) -> Neighborhoods:

@@ -29,6 +29,8 @@ SPARE = 4
 """Points that are searched for beyond the length of a list, so that the rounding of bounds does not hide where it ends."""
 GROWTH = 8
 """How many times longer lists are searched for where those before were not enough."""
+AT_ONCE = 4096
+"""Nodes whose longer lists are searched for at once: lists of hundreds take much memory."""
 STAND_IN = -1
 """The neighbor that a stand-in is listed as."""
 Floats = NDArray[np.float64]
@@ -75,11 +77,11 @@ def closed_lists(
 
     The search is for `first` neighbors at first, unless its `answer` is known, and for more where equals of the last one may be missing.
     """
-    found = list[NearBlock]()
-    while nodes.size:
-        blocks, left = closed_at_once(nodes, search(nodes, first) if answer is None else answer, length, first > MOST, different)
-        found += blocks
-        nodes, first, answer = nodes[left], min(GROWTH * first, MOST + 1), None
+    answer = search(nodes, first) if answer is None else answer
+    found, left = closed_at_once(nodes, answer, length, first > MOST, different)
+    longer = min(GROWTH * first, MOST + 1)
+    for start in range(0, left.size, AT_ONCE):
+        found += closed_lists(search, nodes[left[start : start + AT_ONCE]], length, longer, different=different)
     return found
 
 

@@ -52,7 +52,7 @@ def solve_for_edges(
         candidates, layer = solve_certified(origin, candidates, alpha, tol=tol, start=start, check=check, **options)
         candidates = candidates.pruned(layer.potentials)
         found, start = 2 * layer.n_edges / n, layer.potentials
-        if nearest is None or abs(found - wanted) < abs(2 * nearest.n_edges / n - wanted):
+        if nearest is None or off_by(layer, wanted) < off_by(nearest, wanted):
             nearest = layer
         if abs(found / wanted - 1) <= EDGE_TOL:
             break
@@ -70,6 +70,11 @@ def solve_for_edges(
     return candidates, nearest
 
 
+def off_by(layer: Layer, wanted: float) -> float:
+    """How far a layer is from the wanted number of edges: the logarithm of the ratio, as half as many are as bad as twice as many."""
+    return float(abs(np.log(max(2 * layer.n_edges, 1) / (wanted * layer.adjacency.shape[0]))))
+
+
 def below_rounding(alpha: float, candidates: Candidates) -> bool:
     """Whether alpha is below the rounding error of even the smallest cost, so that no constant u has mean degree 1."""
     least = candidates.edges.least(candidates.distances)
@@ -77,8 +82,12 @@ def below_rounding(alpha: float, candidates: Candidates) -> bool:
 
 
 def alpha_guess(candidates: Candidates, n_neighbors: float) -> float:
-    """Return the alpha at which a constant u has mean degree 1 and `n_neighbors` active pairs per node."""
+    """Return the alpha at which a constant u has mean degree 1 and `n_neighbors` active pairs per node.
+
+    Where so many pairs are equally cheap, there is no such alpha. Any small one gives a layer of these pairs; a large one would first
+    make candidates of many others, because potentials differ by up to 2 alpha between nodes.
+    """
     edges = candidates.edges
     found = edges.cheapest(candidates.distances, n_neighbors * edges.n_nodes / (2 * edges.n_pairs))
     alpha = found.excess / (2 * edges.n_nodes)
-    return alpha if alpha > LEAST_GUESS * found.mean else found.mean or 1.0
+    return alpha if alpha > LEAST_GUESS * found.mean else found.mean / n_neighbors or 1.0
