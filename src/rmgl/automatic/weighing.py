@@ -10,7 +10,7 @@ unrelated. A new rule is one function here: add it to `WEIGHING_RULES`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -54,13 +54,21 @@ def roughness_deviation(rows: NDArray[np.float64], adjacency: sparse.csr_array) 
     if n < 4 or not a.any() or not b.any():
         return 0.0
     (a0, a1, a2), (b0, b1, b2) = ((m.sum(), 2 * np.square(m).sum(), 4 * np.square(m.sum(axis=1)).sum()) for m in (a, b))
-    pairs = n * (n - 1)
-    square = (
+    square = mean_square((a0, a1, a2), (b0, b1, b2), n)
+    return float(np.sqrt(max(0.0, square - (a0 * b0 / (n * (n - 1))) ** 2)) * n**2 / (a0 * b0))
+
+
+def mean_square(a: Sequence[float], b: Sequence[float], n: int) -> float:
+    """The mean of (sum_ij a_ij b_p(i)p(j))^2 over all permutations p of n >= 4 nodes, for symmetric matrices with zeros on the diagonal.
+
+    Of both matrices three sums are given: sum_ij a_ij, 2 sum_ij a_ij^2 and 4 sum_i (sum_j a_ij)^2.
+    """
+    (a0, a1, a2), (b0, b1, b2), pairs = a, b, n * (n - 1)
+    return (
         a1 * b1 / (2 * pairs)
         + (a2 - 2 * a1) * (b2 - 2 * b1) / (4 * pairs * (n - 2))
         + (a0**2 + a1 - a2) * (b0**2 + b1 - b2) / (pairs * (n - 2) * (n - 3))
     )
-    return float(np.sqrt(max(0.0, square - (a0 * b0 / pairs) ** 2)) * n**2 / (a0 * b0))
 
 
 def mean_roughness(measured: NDArray[np.float64]) -> Vector:
