@@ -1,5 +1,7 @@
 """Showing a model, asking for its report from several threads, and where its warnings point."""
 
+import io
+import pickle
 import threading
 import warnings
 
@@ -8,6 +10,7 @@ import pytest
 
 from rmgl import RMGL
 from rmgl.estimators import rmgl as module
+from rmgl.layer import Layer
 from tests.conftest import planted_views
 
 
@@ -39,7 +42,7 @@ def test_a_model_that_is_not_fitted_has_no_views():
 def test_several_threads_may_ask_for_the_report(model, monkeypatch):
     made, evidence = [], module.with_evidence
     unreported = model._unreported
-    model._unreported = lambda: (made.append(1), unreported())[1]
+    model._unreported = lambda layers: (made.append(1), unreported(layers))[1]
     reports, ready = [], threading.Barrier(8)
 
     def ask():
@@ -64,3 +67,33 @@ def test_warnings_point_to_the_line_of_the_caller(method):
         getattr(RMGL(3, max_iter=1, tol=0.0, random_state=0), method)(views)
     own = [warning for warning in caught if "did not converge" in str(warning.message)]
     assert [warning.filename for warning in own] == [__file__]
+
+
+class CountingLayers(pickle.Pickler):
+    """Notes the layers that are stored."""
+
+    def __init__(self):
+        super().__init__(io.BytesIO())
+        self.found = []
+
+    def reducer_override(self, value):
+        if isinstance(value, Layer):
+            self.found.append(value.name)
+        return NotImplemented
+
+
+def test_a_model_holds_its_layers_once(model):
+    """Before the report was made, it held them in the order of the fit, too."""
+    assert "report_" not in vars(model)
+    counting = CountingLayers()
+    counting.dump(model)
+    assert counting.found == [layer.name for layer in model.layers_]
+
+
+def test_the_report_does_not_depend_on_when_it_is_made():
+    views, _ = planted_views(sizes=(40, 40, 40), distance=3.0)
+    views["view 0"][:20] = np.nan
+    model = RMGL(3, random_state=0).fit(views)
+    again = pickle.loads(pickle.dumps(model))
+    assert str(model.report_) == str(again.report_)
+    assert model.report_ == again.report_

@@ -21,8 +21,8 @@ from rmgl.page.positions import density, positions, spread_out
 from rmgl.page.sections import distinguishing, number_section, supporting, tiles, verdict_section
 from rmgl.page.shown import choose_shown, strongest
 from rmgl.page.words import verdict
+from rmgl.results.chance import Share
 from rmgl.results.clusters import ClusterFacts
-from rmgl.results.own_neighbors import Share
 from rmgl.results.trust import Trust
 from tests.conftest import planted_views
 from tests.page.conftest import HOSTILE, LONG

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from rmgl import RMGL, Network, Policy
+from rmgl import RMGL, Network, Precomputed
 from rmgl.page.page import Given, content_of
-from rmgl.results.own_neighbors import MOST_ASKED, N_NEIGHBORS, OwnNeighbors, own_neighbors, table_view
+from rmgl.results.own_neighbors import MOST_ASKED, N_NEIGHBORS, OwnNeighbors, own_neighbors
 from rmgl.views.views import Views
 from tests.conftest import planted_views
 
@@ -25,10 +25,11 @@ def test_the_share_inside_is_that_of_the_nearest_rows(rng):
     share = own.inside(labels)
     assert share.found == pytest.approx(slow_inside(X, labels))
     dealt = [slow_inside(X, rng.permutation(labels)) for _ in range(200)]
-    assert share.chance == pytest.approx(np.mean(dealt), abs=4 * np.std(dealt) / np.sqrt(50))
-    assert share.deviation == pytest.approx(np.std(dealt), rel=0.5)
-    by_cluster = own.by_cluster(labels, 4)
+    assert share.chance == pytest.approx(np.mean(dealt), abs=4 * np.std(dealt) / np.sqrt(200))
+    assert share.deviation == pytest.approx(np.std(dealt), rel=0.2)
     sizes = np.bincount(labels)
+    assert share.chance == pytest.approx((sizes * (sizes - 1)).sum() / (80 * 79), rel=1e-12)
+    by_cluster = own.by_cluster(labels, 4)
     assert by_cluster[0].found == share.found
     assert share.found == pytest.approx(sum(part.found * size for part, size in zip(by_cluster[1:], sizes, strict=True)) / 80)
 
@@ -39,12 +40,17 @@ def test_networks_missing_rows_and_samples(rng, monkeypatch):
     links = sparse.csr_array(np.kron(np.eye(2), np.ones((30, 30))) - np.eye(60))
     views = Views.of({"rows": X, "links": Network(links)})
     rows, network = own_neighbors(views)
-    assert rows.graph[:7].nnz == rows.graph[:, :7].nnz == 0
-    np.testing.assert_allclose(np.delete(rows.graph.sum(axis=1), np.arange(7)), 1.0)
+    assert (rows.point >= 0).tolist() == [False] * 7 + [True] * 53
+    missing = rows.votes(np.arange(60) < 7, 2)  # the first ones have no neighbors, and are none
+    np.testing.assert_allclose(missing.toarray(), np.column_stack([np.arange(60) >= 7, np.zeros(60)]))
     assert network.inside(np.repeat([0, 1], 30)).found == 1.0
     assert MOST_ASKED == 5000
     monkeypatch.setattr("rmgl.results.own_neighbors.MOST_ASKED", 20)
-    assert np.count_nonzero(own_neighbors(views)[0].graph.sum(axis=1)) == 20
+    asked = [own.asked for own in own_neighbors(views)]
+    assert np.count_nonzero(asked[0]) == 20
+    np.testing.assert_array_equal(*asked)  # the same entities in all views
+    for own in own_neighbors(views):
+        np.testing.assert_allclose(own.votes(np.zeros(60, dtype=int), 1).toarray()[:, 0], asked[0] & (own.point >= 0))
     empty = OwnNeighbors(sparse.csr_array((5, 5))).inside(np.zeros(5, dtype=int))
     assert np.isnan(empty.found)
     assert not empty.is_more
@@ -66,18 +72,108 @@ def test_noise_beside_clusters_gets_no_more_than_chance(n_rows, n_columns):
     assert all(2 not in cluster.separated_by for cluster in content.clusters)
 
 
-def test_clusters_that_are_a_table_of_categories_are_not_trusted(rng):
-    """With equal weights they were called good."""
-    status, grade = rng.integers(2, size=300), rng.integers(3, size=300)
-    views = {"clinical": np.column_stack([status, grade]).astype(float), "genes": rng.normal(size=(300, 20))}
-    model = RMGL(6, policy=Policy(weighing="equal"), random_state=0).fit(views)
-    table = table_view(model._views, 3 * status + grade)
-    assert table == 0
-    assert table_view(model._views, rng.integers(6, size=300)) is None
-    if table_view(model._views, model.labels_) is not None:
-        assert model.report_.trust.word == "poor"
-        assert "table of the few different rows of view 'clinical'" in str(model.report_.trust)
-    assert model.report_.trust.word != "good"
+def slow_shares(X, labels):
+    """The mean share of the 12 nearest rows in the same cluster, those that are tied for the last places sharing them."""
+    shares = []
+    for i, row in enumerate(X):
+        apart = np.delete(np.square(X - row).sum(axis=1), i)
+        same = np.delete(labels, i) == labels[i]
+        last = np.sort(apart)[N_NEIGHBORS - 1]
+        nearer, tied = apart < last, apart == last
+        shares.append((same[nearer].sum() + (N_NEIGHBORS - nearer.sum()) * same[tied].mean()) / N_NEIGHBORS)
+    return float(np.mean(shares))
+
+
+@pytest.mark.parametrize("n_copies", [1, 5, 30])
+def test_copies_are_neighbors_that_share_places(n_copies, rng):
+    X = np.repeat(rng.integers(4, size=(40, 2)).astype(float), n_copies, axis=0)
+    labels = rng.integers(3, size=len(X))
+    (own,) = own_neighbors(Views.of({"a": X}))
+    assert own.graph.shape[0] == len(np.unique(X, axis=0))
+    assert own.inside(labels).found == pytest.approx(slow_shares(X, labels), rel=1e-12)
+
+
+def test_views_of_many_copies_have_neighbors(rng):
+    """Nothing was said about a view with more than 512 copies of each row."""
+    X = rng.integers(2, size=(6000, 2)).astype(float)
+    own = own_neighbors(Views.of({"a": X, "b": rng.integers(3, size=(6000, 1)).astype(float)}))
+    labels = (2 * X[:, 0] + X[:, 1]).astype(int)
+    assert own[0].inside(labels).found == pytest.approx(1.0)
+    assert own[0].inside(labels).is_more
+    assert 0.2 < own[1].inside(labels).found < 0.3
+    assert not own[1].inside(labels).is_more
+
+
+def test_many_copies_with_missing_cells_and_distances_have_neighbors(rng):
+    X = rng.integers(2, size=(1500, 2)).astype(float)
+    labels = (2 * X[:, 0] + X[:, 1]).astype(int)
+    apart = np.abs(X[:, None] - X).sum(axis=2)
+    X[rng.random(1500) < 0.01, 0] = np.nan
+    for own in own_neighbors(Views.of({"gaps": X, "apart": Precomputed(apart)})):
+        assert own.graph.shape[0] <= 6
+        assert own.inside(labels).found > 0.95
+
+
+def test_all_rows_may_be_the_same():
+    own = own_neighbors(Views.of({"a": np.ones((9, 2))}))[0]
+    share = own.inside(np.repeat([0, 1], [4, 5]))
+    assert share.found == pytest.approx(share.chance)
+    assert not share.leaves_room
+
+
+def test_more_different_rows_than_can_be_listed_say_nothing():
+    own = own_neighbors(Views.of({"a": sparse.csr_array(np.eye(700))}))[0]
+    assert np.isnan(own.inside(np.arange(700) % 2).found)
+
+
+def test_the_sample_does_not_depend_on_the_order_of_the_rows(rng):
+    data = {"a": rng.normal(size=(6000, 2)), "b": rng.integers(3, size=(6000, 4)).astype(float)}
+    labels, order = rng.integers(3, size=6000), rng.permutation(6000)
+    first, second = (own_neighbors(Views.of(views)) for views in (data, {name: X[order] for name, X in data.items()}))
+    for own, other in zip(first, second, strict=True):
+        assert np.count_nonzero(own.asked) == MOST_ASKED
+        np.testing.assert_array_equal(own.asked[order], other.asked)
+        for one, two in zip(own.by_cluster(labels, 3), other.by_cluster(labels[order], 3), strict=True):
+            assert (one.found, one.chance, one.deviation) == pytest.approx((two.found, two.chance, two.deviation), rel=1e-9)
+
+
+NOISE = {
+    "numbers": lambda generator, n: generator.normal(size=(n, 3)),
+    "many columns": lambda generator, n: generator.normal(size=(n, 200 if n < 1000 else 20)),
+    "one number": lambda generator, n: generator.normal(size=(n, 1)),
+    "heavy tails": lambda generator, n: generator.standard_cauchy(size=(n, 2)),
+    "two bits": lambda generator, n: generator.integers(2, size=(n, 2)).astype(float),
+    "categories": lambda generator, n: generator.integers(4, size=(n, 3)).astype(float),
+    "mostly zeros": lambda generator, n: sparse.csr_array(generator.poisson(0.2, size=(n, 12)).astype(float)),
+    "gaps": lambda generator, n: np.where(generator.random((n, 4)) < [0.0, 0.2, 0.2, 0.4], np.nan, generator.normal(size=(n, 4))),
+}
+
+
+@pytest.mark.parametrize("n", [14, 20, 40, 100, 400, 2000, 7000])
+@pytest.mark.parametrize("kind", NOISE)
+def test_noise_of_any_size_gets_no_more_than_chance(kind, n):
+    """Clusters of any sizes that know nothing of the view; of gaps, few enough entities for all pairs."""
+    generator = np.random.default_rng([n, len(kind)])
+    n = min(n, 1000) if kind == "gaps" else n
+    (own,) = own_neighbors(Views.of({"noise": NOISE[kind](generator, n)}))
+    for n_clusters in (2, 3, 7):
+        labels = np.sort(generator.integers(n_clusters, size=n) * generator.integers(2, size=n))[generator.permutation(n)]
+        share = own.inside(labels)
+        assert share.leaves_room
+        assert share.found <= share.chance + 3 * share.deviation
+
+
+def test_what_noise_gets_is_spread_as_chance_says():
+    """Standard scores of many views of noise have mean 0 and deviation 1."""
+    generator, scores = np.random.default_rng(0), []
+    for _ in range(300):
+        n = int(generator.integers(20, 120))
+        labels = generator.integers(3, size=n)
+        for own in own_neighbors(Views.of({"a": generator.normal(size=(n, 2)), "b": generator.integers(3, size=(n, 2)).astype(float)})):
+            share = own.inside(labels)
+            scores.append((share.found - share.chance) / share.deviation)
+    assert abs(np.mean(scores)) < 4 / np.sqrt(300)
+    assert 0.9 < np.std(scores) < 1.1
 
 
 def test_three_rows_are_not_trusted():

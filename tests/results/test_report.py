@@ -10,10 +10,12 @@ from scipy import sparse
 from rmgl import RMGL
 from rmgl.embedding.eigenvectors import smallest_eigenvectors
 from rmgl.layer import Layer
-from rmgl.results.own_neighbors import Share
+from rmgl.results.chance import Share
+from rmgl.results.evidence import with_evidence
 from rmgl.results.refits import Refits
 from rmgl.results.report import Report, ViewReport, about_unconnected, components_of, eigengap, unconnected, weak_points
 from rmgl.results.trust import Trust
+from rmgl.views.views import Views
 from tests.conftest import planted_views
 
 
@@ -41,6 +43,10 @@ def test_good_evidence_gives_no_warning():
 
 
 NOISY = "view 'b' does not agree with the others .* it is noise, or tells of other clusters"
+ALONE = "view 'b' alone does not have these clusters: 30% of its nearest neighbors are in the same cluster, and 30% would be by chance"
+NO_NOISE = (
+    "view 'b' does not .* it is no mere noise, as 80% of its own nearest neighbors are in the same cluster, and 30% would be by chance"
+)
 DISAGREE = "no view agrees well with the common embedding"
 EDGES = "view 'b' has .* edges a node, not 10: no alpha gives as many"
 GAP = "there is no gap after eigenvalue 4"
@@ -54,6 +60,10 @@ CASES = {
     "as rough as allowed": (report(view("a"), view("b", roughness=0.65)), 20, []),
     "rougher": (report(view("a"), view("b", roughness=above(0.65))), 20, [NOISY]),
     "one view of two agrees": (report(view("a", roughness=0.35), view("b", roughness=0.6)), 20, []),
+    "rougher than its own neighbors": (report(view("a"), view("b", roughness=0.9, inside=Share(0.8, 0.3, 0.02))), 20, [NO_NOISE]),
+    "noise by its own neighbors": (report(view("a"), view("b", roughness=0.9, inside=Share(0.3, 0.3, 0.02))), 20, [ALONE, NOISY]),
+    "alone without the clusters": (report(view("a"), view("b", inside=Share(0.3, 0.3, 0.02))), 20, [ALONE]),
+    "alone with the clusters": (report(view("a"), view("b", inside=Share(0.4, 0.3, 0.02))), 20, []),
     "no view agrees": (report(view("a", roughness=above(0.35)), view("b", roughness=0.6)), 20, [DISAGREE]),
     "all noise": (report(view("b", roughness=0.9)), 20, [NOISY, DISAGREE]),
     "roughness not measured": (report(view("a", roughness=None), view("b", roughness=None)), 20, []),
@@ -258,3 +268,35 @@ def test_a_report_of_a_fit_agrees_with_its_model():
         assert (row.weight, row.roughness) == (model.view_weights_[m], model.view_roughness_[m])
     assert made.kkt_residual == max(layer.kkt_residual for layer in model.layers_)
     assert made.warnings == weak_points(made, smallest=30) == []
+
+
+def test_a_view_without_informative_edges_is_not_called_noise(rng):
+    """All of its edges are between copies, and the roughness that was noted was 1."""
+    labels = rng.integers(4, size=300)
+    views = {"categories": np.eye(4)[labels], "numbers": 5 * np.eye(4)[labels] + rng.normal(size=(300, 4))}
+    model = RMGL(4, random_state=0).fit(views)
+    assert np.isnan(model.view_roughness_).tolist() == [True, False]
+    first = model.report_.views[0]
+    assert first.roughness is None
+    assert first.inside.found == 1.0
+    assert not any("noise" in warning or "does not agree" in warning for warning in model.report_.warnings)
+
+
+def evidence_of(views, kept, labels):
+    return with_evidence(lambda described, layers: report(*described), views, kept, labels, np.arange(labels.size), False, [])
+
+
+def test_where_rows_are_not_read_the_report_says_so():
+    made = evidence_of([view("rna"), view("protein")], None, np.zeros(4, dtype=int))
+    assert "Inside is not known for rna, protein: the rows are stored on the workers of a cluster" in str(made)
+    assert all(part.inside is None and "workers" in part.inside_unknown for part in made.views)
+
+
+def test_the_report_says_why_a_share_is_not_known(rng):
+    kept = Views.of({"one": rng.normal(size=(700, 2)), "many": sparse.csr_array(np.eye(700))})
+    made = evidence_of([view("one"), view("many")], kept, np.arange(700) % 2)
+    assert [part.inside is None for part in made.views] == [False, True]
+    assert "Inside: the share of the 12 nearest" in str(made)
+    assert "Inside is not known for many: no entity has neighbors in it that can be told from others." in str(made)
+    made = evidence_of([view("one"), view("many")], kept, np.zeros(700, dtype=int))
+    assert "Inside is not known for one: there is one cluster" in str(made)

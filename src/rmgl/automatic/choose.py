@@ -73,6 +73,7 @@ class Choice:
     n_clusters: int
     weights: Vector
     roughness: Vector | None = None
+    """That of every view; NaN for one without informative edges, of which nothing is known."""
     number: NumberOfClusters | None = None
     guide: NDArray[np.float64] | None = None
     """The rows whose squared distances are part of all costs in the end."""
@@ -279,8 +280,10 @@ class Chooser:
         if self.neighbors is not None:
             problems.append(ViewProblem.of_given(self.neighbors, float(self.policy.neighbor_share * beta.sum())))
         shares = np.array([weight for item, weight in zip(layers, weights, strict=True) if item.layer.role == "view"])
-        measured = {} if found is None else {"roughness": found["roughness"], "uncertainty": found["uncertainty"]}
-        evidence: dict[str, Any] = {"number": number, "graph": graph, **measured}
+        evidence: dict[str, Any] = {"number": number, "graph": graph}
+        if found is not None:
+            rough = np.where(found["shares"] > 0, found["roughness"], np.nan)
+            evidence |= {"roughness": rough, "uncertainty": found["uncertainty"]}
         return Choice(problems, self.n_clusters, shares, guide=rows, min_cluster_size=self.min_cluster_size, **evidence)
 
     def learn_view(self, view: int, check: Check) -> Learned:

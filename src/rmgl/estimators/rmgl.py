@@ -34,7 +34,7 @@ from rmgl.embedding.labels import as_met
 from rmgl.estimators import defaults
 from rmgl.estimators.base import ViewsClusterer
 from rmgl.estimators.parameters import BY_NAME, LIST, NOTHING, SPARSE, TRUTH_VALUE, VERBOSITY, Kind, number, one_of, whole_number
-from rmgl.layer import SOLVERS
+from rmgl.layer import SOLVERS, Layer
 from rmgl.model.alternate import Outcome, alternate, common_graph
 from rmgl.model.given import candidates_in_order, given_problems, is_auto
 from rmgl.model.known import AGREEING, check_known
@@ -44,10 +44,11 @@ from rmgl.model.view_problem import ViewProblem
 from rmgl.model.without_fragments import without_fragments
 from rmgl.placing.new_views import check_placeable, new_views, scaled_like
 from rmgl.placing.placement import Placed, Placement
+from rmgl.results.evidence import with_evidence
 from rmgl.results.explain import Explanation, check_feature_names, check_same_entities, explain_clusters, with_all_entities, without_squares
 from rmgl.results.hierarchy import Level, levels_of
 from rmgl.results.outliers import mean_lengths, outlier_scores
-from rmgl.results.report import Report, about_unconnected, describe_views, make_report, unconnected, with_evidence
+from rmgl.results.report import Report, about_unconnected, describe_views, make_report, unconnected
 from rmgl.running.progress import Stopwatch, stages
 from rmgl.running.threads import Team, number_of_workers, team_of
 from rmgl.running.warn import warn_caller
@@ -167,7 +168,7 @@ class RMGL(ViewsClusterer):
         How much each view counts; they sum to one.
     view_roughness_ : array of shape (M,) or None
         Disagreement between the layer of each view and the common embedding: 0 if neighbors have the same position, 1 if they are
-        unrelated. None unless the weights were chosen from the data.
+        unrelated; NaN if no edge of the layer can show it. None unless the weights were chosen from the data.
     local_scaling_ : list of LocalScaling or None
         The scales s and floors f of the nodes, for each layer; None where distances are taken as they are.
     guide_ : array of shape (N, K) or None
@@ -413,13 +414,16 @@ class RMGL(ViewsClusterer):
             of_own = known if known is None or choice.entities is None else known[choice.entities]
             self.labels_ = self._label(outcome, random_state, of_own)
             self.outlier_score_ = self._score_outliers(own)
-        self._describe_later(own, choice, outcome, views, order, recognized, random_state)
+        described = describe_views(
+            own, self.scale_, self.layers_, self.beta_, choice, views, order, self.index_, own.describe_columns(self._scalers)
+        )
+        made = self._report_later(choice, outcome, views.n_rows, order, recognized, random_state)
         if choice.entities is not None:
             with clock("clustering"):
                 self._place_others(choice.entities, views, scalers, known)
         self._restore_order(order, known is None, on_cluster is None)
-        if not isinstance(self.__dict__["_views"], StoredViews):  # rows that are stored elsewhere are not read for the report
-            self._unreported = partial(with_evidence, self._unreported, self._views, self.labels_.copy())
+        kept = None if isinstance(self.__dict__["_views"], StoredViews) else self._views
+        self._unreported = partial(with_evidence, made, described, kept, self.labels_.copy(), order, choice.entities is not None)
         self.seconds_ = clock.seconds
         self._warn(outcome, run)
         return self
@@ -847,44 +851,40 @@ class RMGL(ViewsClusterer):
         matrices = tuple(X.copy() if scaler.name == "none" else X for X, scaler in zip(views.matrices, scalers, strict=True))
         self._views, self._scalers = replace(views, matrices=matrices), tuple(scalers)
 
-    def _describe_later(
+    def _report_later(
         self,
-        views: Views,
         choice: Choice,
         outcome: Outcome,
-        everyone: Views,
+        n_rows: int,
         order: NDArray[np.intp],
         recognized: Sequence[str],
         random_state: np.random.RandomState,
-    ) -> None:
-        """Keep what the report is made from: its second answers can take as long as the fit, and many callers want labels only.
+    ) -> Callable[..., Report]:
+        """What makes the report from the parts on the views and the layers: its second answers can take as long as the fit.
 
-        The report names entities in the `order` of the caller.
+        Many callers want labels only. The report names entities in the `order` of the caller.
         """
         self.__dict__.pop("report_", None)
         entities = order if choice.entities is None else order[choice.entities]
-        columns = views.describe_columns(self._scalers)
-        self._unreported = partial(
+        return partial(
             make_report,
-            describe_views(views, self.scale_, self.layers_, self.beta_, choice, everyone, order, self.index_, columns),
-            self.layers_,
-            self.beta_,
-            replace(choice, problems=[], entities=entities),
-            self.labels_.copy(),
-            outcome.state.embedding,
+            beta=self.beta_,
+            choice=replace(choice, problems=[], entities=entities),
+            labels=self.labels_.copy(),
+            embedding=outcome.state.embedding,
             automatic=self.automatic,
             policy=self._policy,
             n_neighbors=self.n_neighbors,
             converged=self.converged_,
             fragments=self.fragments_,
-            n_rows=everyone.n_rows,
+            n_rows=n_rows,
             index=self.index_,
             recognized=recognized,
             random_state=deepcopy(random_state),
         )
 
-    _unreported: Callable[[], Report]
-    """What makes the report."""
+    _unreported: Callable[[Sequence[Layer]], Report]
+    """What makes the report from the layers, which are not kept twice."""
 
     @cached_property
     def report_(self) -> Report:
@@ -892,7 +892,7 @@ class RMGL(ViewsClusterer):
         check_is_fitted(self)
         with REPORTING:
             if "report_" not in self.__dict__:  # another thread may have made it
-                self.__dict__["report_"] = self._unreported()
+                self.__dict__["report_"] = self._unreported(self.layers_)
                 del self._unreported
             made: Report = self.__dict__["report_"]
             return made

@@ -193,6 +193,12 @@ class Layer:
         potentials[self.nodes] = self.potentials
         return replace(self, adjacency=padded_graph(self.adjacency, self.nodes, n_entities), potentials=potentials)
 
+    def of_own(self) -> Layer:
+        """Return the layer with the entities only that it was learned on, which `among_all` extended."""
+        if self.nodes is None:
+            return self
+        return replace(self, adjacency=square_in_order(self.adjacency, self.nodes), potentials=self.own_potentials, nodes=None)
+
     def in_order(self, order: NDArray[np.intp]) -> Layer:
         """Return the layer with its nodes in another order: the first is the one that is number order[0] now."""
         adjacency, potentials = square_in_order(self.adjacency, order), self.potentials[order]

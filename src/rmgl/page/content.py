@@ -16,10 +16,11 @@ from rmgl.page.packed import as_bytes
 from rmgl.page.positions import density, positions, spread_out
 from rmgl.page.shown import MOST_POINTS, Shown, choose_shown
 from rmgl.plots import layer_data
+from rmgl.results.chance import Share
 from rmgl.results.clusters import ClusterFacts, cluster_facts, stability_of_clusters
 from rmgl.results.explain import Explanation
 from rmgl.results.fitted import Fitted
-from rmgl.results.own_neighbors import Share, own_neighbors
+from rmgl.results.own_neighbors import own_neighbors
 from rmgl.results.standing import Standing, standing_of
 from rmgl.views.views import Views
 

@@ -109,9 +109,8 @@ def choices(report: Report) -> list[str]:
     """The lines of the report on what was chosen and why, without the numbers that the page shows in tables."""
     lines = brief(str(report), report).splitlines()
     table = next((at for at, line in enumerate(lines) if line.startswith("view  ")), len(lines))
-    after = table + 1 + len(report.views) + any(view.inside is not None for view in report.views)  # with what "inside" means
-    kept = [*lines[1:table], *lines[after:]]
-    return [line for line in kept if not line.startswith(("Trust:", "Warning:"))]
+    kept = [*lines[1:table], *lines[table + 1 + len(report.views) :]]
+    return [line for line in kept if not line.startswith(("Trust:", "Warning:", "Inside"))]
 
 
 def plural(count: int, word: str) -> str:

@@ -12,7 +12,8 @@ from scipy import sparse
 from rmgl.embedding.eigenvectors import smallest_eigenvectors, unit_rows, weighted_sum
 from rmgl.embedding.labels import cluster_rows
 from rmgl.layer import Layer
-from rmgl.results.own_neighbors import OwnNeighbors, Share
+from rmgl.results.chance import Share
+from rmgl.results.own_neighbors import OwnNeighbors
 from rmgl.results.refits import DRAWS, KEPT, MOST_ENTITIES, N_INIT, TOL
 from rmgl.results.report import LOOSE
 from rmgl.results.standing import Standing

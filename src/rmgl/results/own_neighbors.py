@@ -2,88 +2,99 @@
 
 The layers of the views are learned with the common embedding as a guide, so they follow the clusters whatever the view says: 96 % of the
 edge weight of a view of noise can lie inside clusters. Statements about a view are therefore made from its own neighbors, before anything
-is learned, beside what chance would give: the same lists with the clusters dealt out to the entities at random.
+is learned, beside what chance would give (`rmgl.results.chance`).
+
+Entities with the same row in a view are one *point* of it, so that a view may have any number of copies. Where entities are many, a sample
+of them is asked for its neighbors: the same in all views, and whatever the order of the rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from rmgl.archive.records import record
 from rmgl.edges.space import space_of
-from rmgl.edges.ties import SPARE, STAND_IN, NearBlock, closed_lists, searching
-from rmgl.views.canonical import row_keys
+from rmgl.edges.ties import SPARE, STAND_IN, TIED, NearBlock, closed_lists, searching
+from rmgl.results.chance import Deals, Share
+from rmgl.views.canonical import Canonical, canonical_order, projected, row_keys, tied
 from rmgl.views.views import Views
 
 N_NEIGHBORS = 12
 MOST_ASKED = 5000
 """Entities whose neighbors are looked for; where there are more, a sample of so many."""
-DEALS = 50
-"""How often clusters are dealt out at random."""
-FEW_ROWS = 3
-"""Different rows for each cluster up to which a view has few,"""
-SAME = 0.99
-"""and the share of the entities that must be in the cluster of most that have the same row for the clusters to be a table of these."""
-SURE = 3.0
-"""Standard deviations above chance from which a share is more than chance."""
 
+Indices = NDArray[np.intp]
+Mask = NDArray[np.bool_]
 Vector = NDArray[np.float64]
-
-
-@record
-@dataclass(frozen=True)
-class Share:
-    """A share of neighbors in the same cluster, beside the share that chance gives."""
-
-    found: float
-    """NaN if it was not measured."""
-    chance: float
-    """The mean over random deals of the clusters to the entities."""
-    deviation: float
-    """The standard deviation over these deals."""
-
-    @property
-    def is_more(self) -> bool:
-        """Whether it is more than chance."""
-        return bool(self.found > self.chance + SURE * self.deviation)
 
 
 @dataclass(frozen=True)
 class OwnNeighbors:
-    """The neighbors of entities in one view: the rows of the graph sum to one, or are empty where an entity was not asked."""
+    """The neighbors of entities in one view; the weights of those of an entity sum to one."""
 
     graph: sparse.csr_array
+    """Entry (p, q) is the weight of each entity at point q among the neighbors of one at point p."""
+    point: Indices | None = None
+    """The point of every entity, -1 for those that have no place in the view (None: each entity is a point)."""
+    asked: Mask | None = None
+    """The entities whose neighbors are looked at (None: all)."""
 
-    def inside(self, labels: NDArray[np.intp]) -> Share:
+    def inside(self, labels: Indices) -> Share:
         """The mean share of the neighbors of an entity that are in its cluster."""
-        return self.by_cluster(labels, 0)[0]
+        return self.by_cluster(labels, int(labels.max()) + 1)[0]
 
-    def by_cluster(self, labels: NDArray[np.intp], n_clusters: int) -> list[Share]:
+    def by_cluster(self, labels: Indices, n_clusters: int) -> list[Share]:
         """That share for all entities together, and for those of each cluster."""
-        present = np.flatnonzero(np.asarray(self.graph.sum(axis=1)) + np.asarray(self.graph.sum(axis=0)) > 0)
-        entries, generator = self.graph.tocoo(), np.random.RandomState(0)
-        deals = [shares_inside(entries, labels, n_clusters)]
-        for _ in range(DEALS):
-            dealt = labels.copy()
-            dealt[present] = labels[generator.permutation(present)]
-            deals.append(shares_inside(entries, dealt, n_clusters))
-        found, chance, deviation = deals[0], np.mean(deals[1:], axis=0), np.std(deals[1:], axis=0)
-        return [Share(*map(float, numbers)) for numbers in zip(found, chance, deviation, strict=True)]
+        votes, deals = self.votes(labels, n_clusters), self.deals()
+        total = np.bincount(labels, weights=np.asarray(votes.sum(axis=1)), minlength=n_clusters)
+        own = np.bincount(labels, weights=votes[np.arange(labels.size), labels], minlength=n_clusters)
+        weights, held = np.append(total.sum(), total), np.append(own.sum(), own)
+        found = np.divide(held, weights, out=np.full(n_clusters + 1, np.nan), where=weights > 0)
+        sizes = np.bincount(labels[self._points >= 0], minlength=n_clusters)
+        chances = [deals.inside_all(sizes), *map(deals.inside_one, sizes.tolist())]
+        return [Share(float(share), *chance) for share, chance in zip(found, chances, strict=True)]
 
+    def votes(self, labels: Indices, n_clusters: int) -> sparse.csr_array:
+        """The weight of the neighbors of every entity in each cluster, (N, K); none for those that are not asked."""
+        entities, points = self._entities, self._points
+        there = np.flatnonzero(points >= 0)
+        members = sparse.csr_array((np.ones(there.size), (points[there], labels[there])), shape=(self.graph.shape[0], n_clusters))
+        places = sparse.csr_array((np.ones(entities.size), (entities, points[entities])), shape=(labels.size, self.graph.shape[0]))
+        itself = sparse.csr_array((self.graph.diagonal()[points[entities]], (entities, labels[entities])), shape=(labels.size, n_clusters))
+        return sparse.csr_array(places @ (self.graph @ members) - itself)
 
-def shares_inside(entries: sparse.coo_array, labels: NDArray[np.intp], n_clusters: int) -> Vector:
-    """The share of weight inside clusters, of all nodes and then of those of each cluster; NaN without any weight."""
-    of_left, inside = labels[entries.row], labels[entries.row] == labels[entries.col]
-    total = np.bincount(of_left, weights=entries.data, minlength=n_clusters)[:n_clusters]
-    own = np.bincount(of_left[inside], weights=entries.data[inside], minlength=n_clusters)[:n_clusters]
-    weights, held = np.append(entries.data.sum(), total), np.append(entries.data[inside].sum(), own)
-    shares: Vector = np.divide(held, weights, out=np.full(n_clusters + 1, np.nan), where=weights > 0)
-    return shares
+    def deals(self) -> Deals:
+        """What chance depends on."""
+        points, n_points = self._points, self.graph.shape[0]
+        n_here, n_asked = (
+            np.bincount(some, minlength=n_points).astype(np.float64) for some in (points[points >= 0], points[self._entities])
+        )
+        graph, itself = self.graph, self.graph.diagonal()
+        squared = graph.power(2)
+        out, into = graph @ n_here - itself, graph.T @ n_asked
+        both = out + into - itself  # of those that are asked; the others have neighbors that list them only
+        mutual = float(n_asked @ (graph.multiply(graph.T) @ n_asked))
+        return Deals(
+            n=int(n_here.sum()),
+            total=float(n_asked @ out),
+            squares=float(n_asked @ (squared @ n_here)) + mutual - 2 * float(n_asked @ itself**2),
+            degrees=float(n_asked @ both**2 + (n_here - n_asked) @ into**2),
+            out_squares=float(n_asked @ out**2),
+            out_degrees=float(n_asked @ (out * both)),
+        )
+
+    @property
+    def _points(self) -> Indices:
+        return np.arange(self.graph.shape[0]) if self.point is None else self.point
+
+    @property
+    def _entities(self) -> Indices:
+        """The entities that are asked and have a place in the view."""
+        return np.flatnonzero((self._points >= 0) & (True if self.asked is None else self.asked))
 
 
 def own_neighbors(views: Views) -> list[OwnNeighbors]:
@@ -96,55 +107,100 @@ def own_neighbors(views: Views) -> list[OwnNeighbors]:
     >>> own_neighbors(views)[0].graph.toarray().round(2)[0]
     array([0.  , 0.33, 0.33, 0.33])
     """
-    return [OwnNeighbors(of_network(views, view) if view in views.networks else of_rows(views, view)) for view in range(len(views.names))]
+    asked = sample_of(views)
+    return [of_network(views, view, asked) if view in views.networks else of_rows(views, view, asked) for view in range(len(views.names))]
 
 
-def of_network(views: Views, view: int) -> sparse.csr_array:
-    """The edges of a network, those of each entity summing to one."""
-    graph = sparse.csr_array(views.matrices[view])
+def sample_of(views: Views) -> Mask | None:
+    """The entities to ask, by what the views say about them and not by where they stand (None: all)."""
+    if views.n_rows <= MOST_ASKED:
+        return None
+    asked = np.zeros(views.n_rows, dtype=bool)
+    asked[canonical_order(views).order[np.random.RandomState(0).permutation(views.n_rows)[:MOST_ASKED]]] = True
+    return asked
+
+
+def of_network(views: Views, view: int, asked: Mask | None) -> OwnNeighbors:
+    """The edges of a network, those of each entity summing to one; entities without edges have no place in it."""
+    graph = sparse.csr_array(views.matrices[view], copy=True)
+    graph.setdiag(0.0)
+    graph.eliminate_zeros()
     totals = np.asarray(graph.sum(axis=1), dtype=np.float64)
-    return sparse.csr_array(sparse.diags_array(np.divide(1.0, totals, out=np.zeros_like(totals), where=totals > 0)) @ graph)
+    linked = (totals > 0) | (np.asarray(graph.sum(axis=0)) > 0)
+    shares = sparse.diags_array(np.divide(1.0, totals, out=np.zeros_like(totals), where=totals > 0)) @ graph
+    return OwnNeighbors(sparse.csr_array(shares), np.where(linked, np.arange(linked.size), -1), asked)
 
 
-def of_rows(views: Views, view: int) -> sparse.csr_array:
-    """The nearest neighbors by distance; those that are tied for the last places share them."""
-    space, rows = space_of(views, view), views.observed_rows(view)
-    asked = np.arange(space.n_rows)
-    if asked.size > MOST_ASKED:
-        asked = np.sort(np.random.RandomState(0).permutation(asked)[:MOST_ASKED])
-    lists = closed_lists(searching(space), asked, N_NEIGHBORS, N_NEIGHBORS + SPARE)
-    return graph_of(lists, views.n_rows, rows)
+def of_rows(views: Views, view: int, asked: Mask | None) -> OwnNeighbors:
+    """The nearest neighbors by distance; those that are tied for the last places share them.
+
+    Where more than 512 different rows are tied for these, only those that are nearer count.
+    """
+    rows = np.flatnonzero(views.mask(view))
+    first, number = points_of(views, view)
+    point = np.full(views.n_rows, -1)
+    point[rows] = number
+    nodes = np.unique(number if asked is None else number[asked[rows]])
+    space, counts = space_of(views, view).among(None if first.size == rows.size else first), np.bincount(number)
+    if first.size == 1:  # all rows are the same
+        return OwnNeighbors(sparse.csr_array([[1.0 / (rows.size - 1)]]), point, asked)
+    lists = closed_lists(searching(space), nodes, N_NEIGHBORS, N_NEIGHBORS + SPARE)
+    return OwnNeighbors(graph_of(lists, space, counts), point, asked)
 
 
-def graph_of(lists: Sequence[NearBlock], n_entities: int, rows: NDArray[np.intp] | None) -> sparse.csr_array:
-    """The graph of closed lists among all entities; `rows` are the entities that the lists are about (None: all)."""
-    left, right, weights = [], [], []
+def points_of(views: Views, view: int) -> tuple[Indices, Indices]:
+    """The first of the observed rows at each point of a view, and the point of every observed row."""
+    X, gaps = views.own(view), views.own_gaps(view)
+    everyone = np.arange(X.shape[0])
+    if views.relation(view) is not None and sparse.issparse(X):  # copies would not know of one another
+        return everyone, everyone
+    places, keys = projected(X, gaps), np.zeros(X.shape[0], dtype=np.uint64)
+    unclear = tied(places)
+    if not unclear.size:
+        return everyone, everyone
+    keys[unclear] = row_keys(X[unclear], None if gaps is None else gaps[unclear])
+    found = Canonical.of(places, keys)
+    if found.alike is None:
+        return everyone, everyone
+    number = np.empty(everyone.size, dtype=np.intp)
+    number[found.order] = found.alike
+    return np.unique(number, return_index=True)[1], number
+
+
+def graph_of(lists: list[NearBlock], space: Any, counts: Indices) -> sparse.csr_array:
+    """The graph of closed lists of points; `counts` are the entities at each of them."""
+    left, right, weights = [np.empty(0, dtype=np.intp)], [np.empty(0, dtype=np.intp)], [np.empty(0)]
     for block in lists:
-        there = np.isfinite(block.distances) & (block.neighbors != STAND_IN)
-        shares = there * (1.0 if block.shares is None else block.shares)
-        shares = shares / np.maximum(shares.sum(axis=1, keepdims=True), np.finfo(np.float64).tiny)
+        itself = block.nodes[:, None]
+        neighbors = np.hstack([itself, block.neighbors])
+        copies = np.where(counts[itself] > 1, space.distances_to(block.nodes, itself), np.inf)
+        distances = np.hstack([copies, block.distances])
+        there = np.isfinite(distances)
+        held = np.hstack([counts[itself] - 1, np.where(block.neighbors == STAND_IN, N_NEIGHBORS, counts[block.neighbors])])
+        shares = shares_of_entities(distances, there * held) * (neighbors != STAND_IN)
+        total = (shares * held).sum(axis=1, keepdims=True)
+        shares = np.divide(shares, total, out=np.zeros_like(shares), where=total > 0)
         row, place = np.nonzero(shares)
         left.append(block.nodes[row])
-        right.append(block.neighbors[row, place])
+        right.append(neighbors[row, place])
         weights.append(shares[row, place])
-    ends = [np.concatenate(side) for side in (left, right)]
-    if rows is not None:
-        ends = [rows[side] for side in ends]
-    return sparse.csr_array((np.concatenate(weights), (ends[0], ends[1])), shape=(n_entities, n_entities))
+    ends = (np.concatenate(left), np.concatenate(right))
+    return sparse.csr_array((np.concatenate(weights), ends), shape=(counts.size, counts.size))
 
 
-def table_view(views: Views, labels: NDArray[np.intp]) -> int | None:
-    """The view that has few different rows of which the clusters are a table: nearly all entities with the same row share a cluster."""
-    n_clusters = np.unique(labels).size
-    for view in range(len(views.names)):
-        rows = views.observed_rows(view)
-        if views.relation(view) is not None or n_clusters < 2:
-            continue
-        row = np.unique(row_keys(views.own(view), views.own_gaps(view)), return_inverse=True)[1]
-        own = labels if rows is None else labels[rows]
-        if row.max() + 1 <= FEW_ROWS * n_clusters:
-            counts = np.zeros((row.max() + 1, labels.max() + 1))
-            np.add.at(counts, (row, own), 1)
-            if counts.max(axis=1).sum() >= SAME * own.size and np.unique(own).size == n_clusters:
-                return view
-    return None
+def shares_of_entities(distances: NDArray[np.float64], held: NDArray[Any]) -> NDArray[np.float64]:
+    """What each of the entities at listed points has of the places of neighbors: those that are tied for the last ones share them.
+
+    `held` are the entities at each point.
+    """
+    order = np.argsort(distances, axis=1)
+    needed = np.minimum(N_NEIGHBORS, held.sum(axis=1, keepdims=True))
+    enough = np.take_along_axis(held, order, axis=1).cumsum(axis=1) >= needed
+    last = np.take_along_axis(order, enough.argmax(axis=1)[:, None], axis=1)
+    reach = np.take_along_axis(distances, last, axis=1) * (1 + TIED)
+    nearer = distances * (1 + TIED) < reach / (1 + TIED)
+    tied_last = (distances <= reach) & ~nearer & (held > 0)
+    left = N_NEIGHBORS - (nearer * held).sum(axis=1, keepdims=True)
+    n_tied = np.maximum((tied_last * held).sum(axis=1, keepdims=True), 1)
+    shares: NDArray[np.float64] = nearer * (held > 0) + tied_last * np.minimum(left / n_tied, 1.0)
+    return shares

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -16,16 +16,14 @@ from rmgl.automatic.number_of_clusters import share_inside
 from rmgl.automatic.policy import Policy
 from rmgl.embedding.eigenvectors import Embedding, Graph, smallest_eigenvectors, weighted_sum
 from rmgl.layer import Layer
+from rmgl.results.chance import Share
 from rmgl.results.missing_cells import Gaps, gaps_of
-from rmgl.results.own_neighbors import Share, own_neighbors, table_view
 from rmgl.results.refits import Refits, second_answers
-from rmgl.results.trust import Evidence, Trust, doubted, judge
+from rmgl.results.trust import Evidence, Trust, judge
 from rmgl.views.incomplete import named_rows
 from rmgl.views.views import Views
 
 GAP_TOL = 1e-3
-ROUNDING = 1e-12
-"""Standard deviation of a share by chance below which chance leaves no room: all others are neighbors, or there is one cluster."""
 COUNTING = 0.1
 """Weight of a layer, as a share of the largest, from which its components are looked at."""
 
@@ -56,7 +54,8 @@ class ViewReport:
     edges_per_node: float
     weight: float
     roughness: float | None
-    """Disagreement of its layer with the common embedding: 0 if neighbors have the same position, 1 if they are unrelated."""
+    """Disagreement of its layer with the common embedding: 0 if neighbors have the same position, 1 if they are unrelated (None: it was
+    not measured, or no edge of the layer can show it)."""
     n_missing: int
     """Number of entities that are missing from this view."""
     n_empty: int
@@ -66,7 +65,9 @@ class ViewReport:
     gaps: Gaps | None = None
     """What is missing from the rows of this view (None: no cell is)."""
     inside: Share | None = None
-    """The share of the 12 nearest neighbors of an entity, in this view alone, that are in its cluster (None: it was not measured)."""
+    """The share of the 12 nearest neighbors of an entity, in this view alone, that are in its cluster (None: it is not known)."""
+    inside_unknown: str = ""
+    """Why it is not known."""
 
 
 @record
@@ -136,6 +137,10 @@ class Report:
             lines.append(line(view.name, (*known, *inside)))
         if any(view.inside is not None for view in self.views):
             lines.append("Inside: the share of the 12 nearest neighbors in a view alone that are in the same cluster; and by chance.")
+        reasons = dict.fromkeys(view.inside_unknown for view in self.views if view.inside is None and view.inside_unknown)
+        for reason in reasons:
+            names = ", ".join(view.name for view in self.views if view.inside_unknown == reason)
+            lines.append(f"Inside is not known for {names}: {reason}.")
         return lines
 
     def _doubts(self) -> str:
@@ -243,8 +248,14 @@ def weak_points(report: Report, smallest: int) -> list[str]:
     """Sentences about weak evidence."""
     views, k = report.views, report.n_clusters
     found = [
+        f"view {view.name!r} alone does not have these clusters: {view.inside.found:.0%} of its nearest neighbors are in the same cluster, "
+        f"and {view.inside.chance:.0%} would be by chance"
+        for view in views
+        if view.inside is not None and not view.inside.is_more
+    ]
+    found += [
         f"view {view.name!r} does not agree with the others (roughness {view.roughness:.2f}, 1 is unrelated) and counts for "
-        f"{view.weight:.1%}: it is noise, or tells of other clusters; look at it alone"
+        f"{view.weight:.1%}: {about_disagreement(view)}"
         for view in views
         if view.roughness is not None and view.roughness > NOISE
     ]
@@ -272,14 +283,24 @@ def weak_points(report: Report, smallest: int) -> list[str]:
     return found
 
 
+def about_disagreement(view: ViewReport) -> str:
+    """What it may mean that a view does not agree with the others, after what it says alone."""
+    if view.inside is None or not view.inside.is_more:
+        return "it is noise, or tells of other clusters; look at it alone"
+    shares = (
+        f"{view.inside.found:.0%} of its own nearest neighbors are in the same cluster, and {view.inside.chance:.0%} would be by chance"
+    )
+    return f"it is no mere noise, as {shares}; look at it alone"
+
+
 def make_report(
     views: list[ViewReport],
     layers: Sequence[Layer],
+    *,
     beta: NDArray[np.float64],
     choice: Choice,
     labels: NDArray[np.intp],
     embedding: Embedding,
-    *,
     automatic: bool,
     policy: Policy,
     n_neighbors: int,
@@ -345,24 +366,6 @@ def make_report(
     return replace(report, warnings=weak, trust=trust)
 
 
-def with_evidence(made: Callable[[], Report], kept: Views, labels: NDArray[np.intp]) -> Report:
-    """The report that is made, with what every view says alone about the clusters; `kept` are the scaled views."""
-    report = made()
-    shares, trust = [neighbors.inside(labels) for neighbors in own_neighbors(kept)], report.trust
-    table = table_view(kept, labels)
-    if table is not None and trust is not None:
-        said = f"the clusters are a table of the few different rows of view {kept.names[table]!r}, and say no more than it does"
-        trust = doubted(trust, said)
-    views = [replace(view, inside=share if share.deviation > ROUNDING else None) for view, share in zip(report.views, shares, strict=True)]
-    doubts = [
-        f"view {view.name!r} alone does not have these clusters: {view.inside.found:.0%} of its nearest neighbors are in the same cluster, "
-        f"and {view.inside.chance:.0%} would be by chance"
-        for view in views
-        if view.inside is not None and not view.inside.is_more
-    ]
-    return replace(report, views=views, warnings=[*doubts, *report.warnings], trust=trust)
-
-
 def among_all(entities: NDArray[np.intp], choice: Choice) -> NDArray[np.intp]:
     """The indices of entities among all, also those that are placed later, in the order of the caller."""
     return entities if choice.entities is None else np.sort(choice.entities[entities])
@@ -404,7 +407,7 @@ def describe_views(
             beta=b,
             edges_per_node=2 * layer.n_edges / views.own(m).shape[0],
             weight=float(choice.weights[m]),
-            roughness=None if choice.roughness is None else float(choice.roughness[m]),
+            roughness=None if choice.roughness is None or np.isnan(choice.roughness[m]) else float(choice.roughness[m]),
             n_missing=everyone.n_missing[m],
             n_empty=everyone.n_empty[m] if everyone.n_empty else 0,
             columns=columns[m],

@@ -79,36 +79,51 @@ def standing_of(
     """
     n = labels.size
     clusters = sparse.csr_array((np.ones(n), (np.arange(n), labels)), shape=(n, n_clusters))
-    alone = iter([neighbors.graph for neighbors in own] or [sparse.csr_array((n, n))] * len(layers))
-    graphs = [next(alone) if layer.role == "view" else layer.adjacency for layer in layers]
-    shares = [shares_in([graph], [1.0], clusters, labels) for graph in graphs]
-    common = shares_in([layer.adjacency for layer in layers], beta.tolist(), clusters, labels)
+    alone = iter([neighbors.votes(labels, n_clusters) for neighbors in own] or [sparse.csr_array((n, n_clusters))] * len(layers))
+    learned = [Votes(layer.adjacency, clusters) for layer in layers]
+    votes = [Votes(next(alone)) if layer.role == "view" else edges for layer, edges in zip(layers, learned, strict=True)]
+    shares = [shares_of([found], [1.0], labels, n_clusters) for found in votes]
+    common = shares_of(learned, beta.tolist(), labels, n_clusters)
     of_views = [found for found, layer in zip(shares, layers, strict=True) if layer.role == "view"]
     asked = np.sum([found.named >= 0 for found in of_views], axis=0)
     agreeing = np.sum([found.named == labels for found in of_views], axis=0)
     return Standing(shares, common, np.divide(agreeing, asked, out=np.full(n, np.nan), where=asked > 0))
 
 
-def shares_in(graphs: Sequence[sparse.csr_array], weights: Sequence[float], clusters: sparse.csr_array, labels: NDArray[np.intp]) -> Shares:
+@dataclass(frozen=True)
+class Votes:
+    """The weight of every entity to each cluster (N, K): a matrix, or a product that is not formed as a whole."""
+
+    left: sparse.csr_array
+    right: sparse.csr_array | None = None
+
+    def of_rows(self, start: int, stop: int) -> Vector:
+        """Those of some of the entities."""
+        part = self.left[start:stop]
+        votes: Vector = (part if self.right is None else part @ self.right).toarray()
+        return votes
+
+
+def shares_of(votes: Sequence[Votes], weights: Sequence[float], labels: NDArray[np.intp], n_clusters: int) -> Shares:
     """The shares in a weighted sum of graphs, which is never formed."""
-    n, n_clusters = clusters.shape
+    n = labels.size
     own, of_named, of_rival = (np.full(n, np.nan) for _ in range(3))
     named = np.full(n, -1, dtype=np.intp)
     inside, degrees = np.zeros(n_clusters), np.zeros(n_clusters)
     for start in range(0, n, ROWS):
         rows = np.arange(start, min(start + ROWS, n))
-        votes = np.zeros((rows.size, n_clusters))
-        for graph, weight in zip(graphs, weights, strict=True):
-            votes += weight * (graph[rows[0] : rows[-1] + 1] @ clusters).toarray()
-        total, mine = votes.sum(axis=1), votes[np.arange(rows.size), labels[rows]]
+        summed = np.zeros((rows.size, n_clusters))
+        for part, weight in zip(votes, weights, strict=True):
+            summed += weight * part.of_rows(start, rows[-1] + 1)
+        total, mine = summed.sum(axis=1), summed[np.arange(rows.size), labels[rows]]
         inside += np.bincount(labels[rows], weights=mine, minlength=n_clusters)
         degrees += np.bincount(labels[rows], weights=total, minlength=n_clusters)
         linked = total > 0
         own[rows[linked]] = mine[linked] / total[linked]
-        named[rows[linked]] = votes[linked].argmax(axis=1)
-        of_named[rows[linked]] = votes[linked].max(axis=1) / total[linked]
-        votes[np.arange(rows.size), labels[rows]] = 0.0
-        of_rival[rows[linked]] = votes[linked].max(axis=1) / total[linked]
+        named[rows[linked]] = summed[linked].argmax(axis=1)
+        of_named[rows[linked]] = summed[linked].max(axis=1) / total[linked]
+        summed[np.arange(rows.size), labels[rows]] = 0.0
+        of_rival[rows[linked]] = summed[linked].max(axis=1) / total[linked]
     by_cluster = np.divide(inside, degrees, out=np.full(n_clusters, np.nan), where=degrees > 0)
     return Shares(own, named, of_named, of_rival, by_cluster)
 

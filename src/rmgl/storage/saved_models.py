@@ -117,8 +117,9 @@ def check_attributes(attributes: dict[str, Any]) -> None:
         check_numbers(name, values, (n_layers,))
     if fitted.beta_.min() < 0:
         raise Unsound("beta_ has a negative entry")
-    for values in (fitted.view_weights_, *(() if fitted.view_roughness_ is None else (fitted.view_roughness_,))):
-        check_numbers("the weights of the views", values, (n_views,))
+    check_numbers("the weights of the views", fitted.view_weights_, (n_views,))
+    if fitted.view_roughness_ is not None:
+        check_numbers("the roughness of the views", np.nan_to_num(fitted.view_roughness_, nan=1.0), (n_views,))  # NaN: it is not known
     check_numbers("the outlier scores", fitted.outlier_score_, (n,))
     sound_indices("the labels", fitted.labels_, k, size=n)
     sound_indices("the fragments", fitted.fragments_, n)

@@ -1,0 +1,133 @@
+"""Clusters that are a table of categories."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from rmgl import RMGL, Policy
+from rmgl.results.tables import FEW, MEMBERS, cross_table, rest_has_clusters
+from rmgl.views.views import Views
+from tests.conftest import planted_views
+
+
+@pytest.fixture
+def columns(rng):
+    return rng.integers(2, size=(3, 300)) + np.array([[0], [0], [5]])
+
+
+def noise(rng, n_columns=6):
+    return rng.normal(size=(300, n_columns))
+
+
+def said(views, labels):
+    table = cross_table(views, labels)
+    return table and str(table), table and rest_has_clusters(views, table, labels)
+
+
+def test_one_two_and_three_columns_are_found_among_others(columns, rng):
+    er, grade, sex = columns
+    views = Views.of({"clinical": np.column_stack([noise(rng, 2), sex, er, grade]), "genes": noise(rng)})
+    names = [f"column {at} of view 'clinical'" for at in (2, 3, 4)]
+    assert said(views, er) == (names[1], False)
+    assert said(views, 2 * er + grade) == (" x ".join(names[1:]), False)
+    assert said(views, 4 * er + 2 * grade + sex - 5) == (" x ".join(names), False)
+    assert said(views, np.minimum(2 * er + grade, 2)) == (" x ".join(names[1:]), False)  # clusters may be several cells
+    assert cross_table(views, rng.integers(4, size=300)) is None
+
+
+def test_columns_may_be_of_different_views(columns, rng):
+    er, grade, sex = columns
+    views = Views.of({"tumor": np.column_stack([er, rng.normal(size=300)]), "grade": grade[:, None], "sex": sex[:, None]})
+    expected = "column 0 of view 'tumor' x column 0 of view 'grade' x column 0 of view 'sex'"
+    assert said(views, 4 * er + 2 * grade + sex - 5) == (expected, False)
+
+
+def test_categories_have_their_names_and_whole_rows_are_the_last_resort(columns, rng):
+    er, grade, sex = columns
+    table = pd.DataFrame({"age": rng.normal(size=300), "er": np.array(["no", "yes"])[er], "grade": np.array(["I", "II"])[grade]})
+    views = Views.of({"clinical": table, "genes": noise(rng)})
+    assert said(views, 2 * er + grade) == ("'er' of view 'clinical' x 'grade' of view 'clinical'", False)
+    bits = np.column_stack([er, grade, sex - 5, rng.integers(2, size=300)])
+    names = said(Views.of({"bits": bits, "genes": noise(rng)}), bits @ [8, 4, 2, 1])
+    assert names == ("the different rows of view 'bits'", False)
+
+
+def test_missing_cells_and_entities_are_values_of_their_own(columns, rng):
+    er, grade, _ = columns
+    X = np.column_stack([er, rng.normal(size=300)]).astype(float)
+    X[::3, 0] = np.nan
+    levels = np.where(np.isnan(X[:, 0]), 2, er)
+    assert said(Views.of({"a": X, "b": noise(rng)}), levels)[0] == "column 0 of view 'a'"
+    X = grade[:, None].astype(float)
+    X[::4] = np.nan
+    levels = np.where(np.isnan(X[:, 0]), 2, grade)
+    assert said(Views.of({"a": X, "b": noise(rng)}), levels)[0] == "column 0 of view 'a'"
+
+
+def test_a_few_different_rows_are_no_table_by_themselves(rng):
+    """Up to three rows for each cluster were, whatever they were: all of them share a cluster with their copies, as there are none."""
+    X = rng.normal(size=(FEW * 8, 2))
+    assert cross_table(Views.of({"a": X}), np.arange(FEW * 8) % 8) is None
+    copies = np.repeat(X[:16], [MEMBERS - 1] * 16, axis=0)
+    assert cross_table(Views.of({"a": copies}), np.repeat(np.arange(16), MEMBERS - 1) % 8) is None
+
+
+def test_nearly_all_in_one_cluster_is_no_table(columns, rng):
+    labels = np.zeros(300, dtype=int)
+    labels[:3] = 1
+    assert cross_table(Views.of({"a": columns.T.astype(float), "b": noise(rng)}), labels) is None
+    assert cross_table(Views.of({"a": columns.T.astype(float)}), np.zeros(300, dtype=int)) is None
+
+
+def test_the_rest_may_have_the_clusters_without_the_table(columns, rng):
+    er, grade, _ = columns
+    labels, centers = 2 * er + grade, rng.normal(scale=20, size=(4, 5))
+    clear = centers[labels] + rng.normal(size=(300, 5))
+    one_view = Views.of({"a": np.column_stack([er, grade, clear])})
+    assert said(one_view, labels) == ("column 0 of view 'a' x column 1 of view 'a'", True)
+    assert said(Views.of({"a": np.column_stack([er, grade]), "b": clear}), labels)[1]
+    again = Views.of({"a": np.column_stack([er, grade]), "b": np.column_stack([3 * er, grade])})
+    assert not said(again, labels)[1]  # the same categories once more
+
+
+def test_the_order_of_the_rows_does_not_matter(columns, rng, monkeypatch):
+    monkeypatch.setattr("rmgl.results.own_neighbors.MOST_ASKED", 80)
+    er, grade, sex = columns
+    data, labels = {"a": np.column_stack([er, grade, sex]).astype(float), "b": noise(rng)}, 2 * er + grade
+    order = rng.permutation(300)
+    assert said(Views.of(data), labels) == said(Views.of({name: X[order] for name, X in data.items()}), labels[order])
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2, 3])
+def test_clusters_that_are_a_table_of_categories_are_not_trusted(seed):
+    """With equal weights they were called good where a few entities are in other cells; the first three are exact tables."""
+    generator = np.random.default_rng(seed)
+    status, grade = generator.integers(2, size=300), generator.integers(3, size=300)
+    generator.integers(2, size=300)
+    views = {"clinical": np.column_stack([status, grade]).astype(float), "genes": generator.normal(size=(300, 20))}
+    model = RMGL(6, policy=Policy(weighing="equal"), random_state=0).fit(views)
+    assert model.report_.trust.word == "poor"
+    reason = "the clusters are the table of column 0 of view 'clinical' x column 1 of view 'clinical', and say no more than it does"
+    assert model.report_.trust.reasons[0] == reason
+
+
+def test_two_views_of_one_category_each_are_not_trusted(columns):
+    er, grade, _ = columns
+    report = RMGL(4, random_state=0).fit({"er": er[:, None].astype(float), "grade": grade[:, None].astype(float)}).report_
+    assert report.trust.word == "poor"
+    assert "the table of column 0 of view 'er' x column 0 of view 'grade'" in str(report.trust)
+
+
+def test_clusters_that_other_views_have_are_trusted():
+    views, target = planted_views(sizes=(60, 60, 60), distance=8.0)
+    plain = RMGL(3, random_state=0).fit(views).report_.trust
+    views["named"] = np.column_stack([target, np.random.default_rng(0).normal(size=180)])
+    model = RMGL(3, random_state=0).fit(views)
+    assert str(cross_table(model._views, model.labels_)) == "column 0 of view 'named'"
+    assert plain.word == "good"
+    assert "table" not in str(model.report_.trust)
+
+
+def test_few_different_rows_are_not_called_a_table(rng):
+    report = RMGL(10, random_state=0).fit({"a": rng.normal(size=(25, 3)), "b": rng.normal(size=(25, 3))}).report_
+    assert "table" not in str(report.trust)
