@@ -78,6 +78,9 @@ def test_cluster_writes_a_complete_folder(files, capsys):
     assert summary["parameters"]["random_state"] == 0
     assert [layer["name"] for layer in summary["layers"]] == ["first", "second", "consensus", "neighbors"]
     assert all(layer["kkt_residual"] <= 1e-6 for layer in summary["layers"])
+    for view in summary["report"]["views"]:
+        assert view["inside"]["found"] > view["inside"]["chance"] + 3 * view["inside"]["deviation"] > view["inside"]["chance"]
+        assert view["inside"]["chance"] == pytest.approx(3 * 30 * 29 / (90 * 89), rel=1e-12)
     assert set(summary["versions"]) == {"python", "rmgl", "numpy", "scipy", "scikit-learn", "numba"}
     assert "90 rows, 2 views, 3 clusters" in capsys.readouterr().out
 

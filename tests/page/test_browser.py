@@ -2,6 +2,7 @@
 
 import csv
 import os
+import re
 import shutil
 
 import numpy as np
@@ -100,6 +101,9 @@ def test_a_click_selects_the_same_entity_everywhere(window, digits):
     assert is_at(window, at, 100)
     assert rows(window, "#members") == [f"digit-{at}"]
     assert f"Entity digit-{at}" in window.inner_text("#entity")
+    captions = window.locator("#entity caption").all_inner_texts()
+    assert captions[0].startswith("The cluster of most of the entity's nearest neighbors in each view alone")
+    assert "neighbors in the learned layers" in captions[1]
     cluster = digits[0].labels_[at]
     assert window.inner_text(f"[data-chosen-cluster='{cluster}']") == "1"
     assert f"Cluster {cluster}:" in window.inner_text("#cluster h3")
@@ -162,7 +166,7 @@ def test_a_cluster_shows_its_features_and_members(window, digits):
     assert window.locator("#cluster svg.histogram").count() == 8
     window.locator("#cluster select").select_option("mor")
     assert window.locator("#cluster svg.histogram").count() == 5
-    assert window.inner_text("[data-chosen-view='2']").endswith("%")
+    assert re.fullmatch(r"\d+\s%, by chance \d+\s%", window.inner_text("[data-chosen-view='2']"))
 
 
 def test_the_download_is_a_table_of_the_selection(window, tmp_path):

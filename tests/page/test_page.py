@@ -18,7 +18,7 @@ from rmgl.page.elements import bar, element, shortened
 from rmgl.page.packed import as_bytes, unpacked
 from rmgl.page.page import Given, content_of, page_of
 from rmgl.page.positions import density, positions, spread_out
-from rmgl.page.sections import distinguishing, number_section, supporting, tiles, verdict_section
+from rmgl.page.sections import distinguishing, how_to_read, number_section, supporting, tiles, verdict_section, views_table
 from rmgl.page.shown import choose_shown, strongest
 from rmgl.page.words import verdict
 from rmgl.results.chance import Share
@@ -296,3 +296,23 @@ def test_small_parts():
     assert "width" not in bar(float("nan"), "unknown")
     assert "width:50.0%" in bar(0.5, "half")
     assert shortened("a\ud800b\x00") == "a\ufffdb\ufffd"
+
+
+def test_chance_stands_beside_what_is_said_about_views():
+    views, _ = planted_views(sizes=(40, 40, 40))
+    views["noise"] = np.random.default_rng(0).normal(size=(120, 5))
+    model = RMGL(3, random_state=0).fit(views)
+    content = content_of(model, Given(), model._views)
+    assert views_table(content).count("(by chance 33\xa0%)") == 3
+    assert "A view agrees on an entity if most of these neighbors are in its cluster" in views_table(content)
+    assert f"in its cluster; by chance {round(100 * content.standing.agreement_by_chance)}\xa0%" in how_to_read(content)
+    for view, layer in enumerate(content.standing.layers[:3]):
+        met = np.mean(layer.named == model.labels_)
+        assert met > 0.95 if view < 2 else met < 1 / 3 + 3 * np.sqrt(2 / 9 / 120)
+
+
+def test_the_page_says_where_chance_leaves_no_room():
+    model = RMGL(2, random_state=0).fit({"a": [[0.0], [0.1], [0.2], [5.0], [5.1], [5.2]]})
+    shown = views_table(content_of(model, Given(), model._views))
+    assert "not known" in shown
+    assert "(by chance" not in shown

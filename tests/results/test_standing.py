@@ -137,3 +137,13 @@ def test_clear_clusters_are_found_again_and_noise_is_not():
     noise = {"noise": np.random.default_rng(0).normal(size=(120, 20))}
     model = RMGL(6, random_state=0).fit(noise)
     assert stability_of_clusters(model.layers_, model.beta_, model.labels_, model.embedding_, np.empty(0, dtype=int)).mean() < 0.8
+
+
+def test_agreement_by_chance_is_that_of_dealt_out_names(layers, rng):
+    found = standing_of(layers, np.ones(2), LABELS, 3, in_place(layers))
+    met = []
+    for _ in range(4000):
+        names = [rng.permutation(shares.named[shares.named >= 0]) for shares in found.layers]
+        met.append(np.mean(np.concatenate([name == LABELS[s.named >= 0] for name, s in zip(names, found.layers, strict=True)])))
+    assert found.agreement_by_chance == pytest.approx(np.mean(met), abs=4 * np.std(met) / np.sqrt(4000))
+    assert np.isnan(standing_of(layers, np.ones(2), LABELS, 3).agreement_by_chance)

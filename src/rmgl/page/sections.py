@@ -8,6 +8,7 @@ from rmgl.page.content import Content
 from rmgl.page.elements import Html, bar, element, joined, shortened, table
 from rmgl.page.words import (
     NAME,
+    about_agreement,
     about_confidence,
     about_places,
     choices,
@@ -142,7 +143,9 @@ def views_table(content: Content) -> Html:
                 names[view],
                 bar(report.weight, percent(report.weight)),
                 bar(rough, "not measured" if report.roughness is None else f"{rough:.2f}"),
-                bar(inside.found, f"{percent(inside.found)} (by chance {percent(inside.chance)})"),
+                bar(inside.found, f"{percent(inside.found)} (by chance {percent(inside.chance)})")
+                if inside.leaves_room
+                else bar(float("nan"), "not known"),
                 element("td", f"{report.edges_per_node:.1f}", class_="number"),
                 element("td", f"{report.n_missing + report.n_empty:,}", class_="number"),
                 listed([f"cluster {number}" for number in only[view]]) if len(names) > 1 else "",
@@ -163,7 +166,7 @@ def views_table(content: Content) -> Html:
     caption = (
         "The views, those with the largest weight first. Roughness is 0 if neighbors in the view agree with the common embedding, 1 if "
         "unrelated. Own neighbors are the 12 nearest in the view alone, before anything is learned; chance is the share that they would "
-        "have if the clusters were dealt out at random."
+        "have if the clusters were dealt out at random. A view agrees on an entity if most of these neighbors are in its cluster."
     )
     return table(titles, [rows[view] for view in order], caption, class_="cards")
 
@@ -246,7 +249,7 @@ def how_to_read(content: Content) -> Html:
         said.append(
             "Clusters whose members have nearly the same place in the embedding are drawn as discs, so that every point can be seen."
         )
-    said.append(about_confidence())
+    said += [about_confidence(), about_agreement(content.standing.agreement_by_chance)]
     if not shown.complete:
         most = "one with the largest weight" if shown.most_neighbors == 1 else f"{shown.most_neighbors} with the largest weights"
         said.append(f"Of the neighbors of an entity, the page holds the {most} in each layer.")

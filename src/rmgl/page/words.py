@@ -93,6 +93,14 @@ def about_confidence() -> str:
     )
 
 
+def about_agreement(by_chance: float) -> str:
+    """What it means that views agree."""
+    return (
+        "Views agree: the share of the views in which most of the 12 nearest neighbors of an entity, in the view alone, are in its "
+        f"cluster; by chance {percent(by_chance)}."
+    )
+
+
 def warnings_of(report: Report) -> list[str]:
     """The warnings of the report as sentences."""
     return [f"{warning[:1].upper()}{warning[1:]}." for warning in (brief(warning, report) for warning in report.warnings)]

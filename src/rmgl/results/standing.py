@@ -49,6 +49,8 @@ class Standing:
     common: Shares
     agreement: Vector
     """The share of the views in which the entity names its own cluster, among those in which it has neighbors; NaN if there are none."""
+    agreement_by_chance: float
+    """The mean of that share over all entities if their clusters were dealt out at random; NaN if there are no neighbors."""
 
     @property
     def confidence(self) -> Vector:
@@ -87,7 +89,19 @@ def standing_of(
     of_views = [found for found, layer in zip(shares, layers, strict=True) if layer.role == "view"]
     asked = np.sum([found.named >= 0 for found in of_views], axis=0)
     agreeing = np.sum([found.named == labels for found in of_views], axis=0)
-    return Standing(shares, common, np.divide(agreeing, asked, out=np.full(n, np.nan), where=asked > 0))
+    agreement = np.divide(agreeing, asked, out=np.full(n, np.nan), where=asked > 0)
+    return Standing(shares, common, agreement, named_by_chance(of_views, labels))
+
+
+def named_by_chance(of_views: Sequence[Shares], labels: NDArray[np.intp]) -> float:
+    """The share of the entities, of all views together, that name their cluster if those that they name are dealt out at random."""
+    met, asked = 0.0, 0
+    for found in of_views:
+        there = found.named >= 0
+        named, own = (np.bincount(clusters[there], minlength=len(found.by_cluster)) for clusters in (found.named, labels))
+        met += float(named @ own) / max(1, int(there.sum()))
+        asked += int(there.sum())
+    return met / asked if asked else float("nan")
 
 
 @dataclass(frozen=True)

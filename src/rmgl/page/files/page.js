@@ -69,7 +69,7 @@
   });
   facts.layers.forEach((layer, number) => {
     const named = arrays[`named_${number}`];
-    choices.push({title: `cluster that layer ${layer.name} names`, kind: "clusters", of: (at) => named[at] === NOTHING ? -1 : named[at]});
+    choices.push({title: layer.role === "view" ? `cluster that view ${layer.name} alone names` : `cluster that layer ${layer.name} names`, kind: "clusters", of: (at) => named[at] === NOTHING ? -1 : named[at]});
   });
   choices.forEach((choice, number) => byId("color").append(make("option", {value: number}, choice.title)));
 
@@ -257,13 +257,13 @@
     panel.append(make("h3", {}, "Entity ", idOf(at)), make("p", {}, swatch(cluster), `Cluster ${cluster}, confidence ${percent(confidence(at))}, outlier score ${share(arrays.outlier[at]).toFixed(2)} (0 ordinary, 1 far from all).`));
     const rows = facts.layers.map((layer, number) => {
       const named = arrays[`named_${number}`][at], own = share(arrays[`own_${number}`][at]);
-      if (named === NOTHING) return [layer.name, "no edges", "", ""];
+      if (named === NOTHING) return [layer.name, layer.role === "view" ? "not known" : "no edges", "", ""];
       return [layer.name, clusterCell(named), percent(share(arrays[`share_${number}`][at])), bar(own, percent(own))];
     });
-    panel.append(table("What each layer says: the cluster to which most of the entity's edge weight leads", ["Layer", "Says cluster", "Share", `Share of cluster ${cluster}`], rows));
+    panel.append(table("The cluster of most of the entity's nearest neighbors in each view alone and, in the other layers, the one to which most of its edge weight leads", ["View or layer", "Says cluster", "Share", `Share of cluster ${cluster}`], rows));
     const titles = ["Neighbor", "Cluster", ...facts.layers.map((layer) => layer.name.length > 14 ? `${layer.name.slice(0, 13)}…` : layer.name)];
     const listed = neighbors.map(([other, weights]) => [entityButton(other), clusterCell(arrays.cluster[other]), ...weights.map((weight) => weight ? weight.toPrecision(2) : "")]);
-    panel.append(table(`${all.length > NEIGHBORS ? `The strongest ${NEIGHBORS} of ${all.length}` : all.length} neighbors; weights by layer`, titles, listed, "tall"));
+    panel.append(table(`${all.length > NEIGHBORS ? `The strongest ${NEIGHBORS} of ${all.length}` : all.length} neighbors in the learned layers; weights by layer`, titles, listed, "tall"));
   }
   function showMembers() {
     const place = byId("members"), some = selection.length > 0;
@@ -284,8 +284,12 @@
     const layers = facts.layers.map((layer, number) => [layer, number]).filter(([layer]) => layer.role === "view");
     for (const cell of document.querySelectorAll("[data-chosen-view]")) {
       const named = arrays[`named_${layers[Number(cell.dataset.chosenView)][1]}`];
-      const asked = selection.filter((at) => named[at] !== NOTHING);
-      cell.textContent = selection.length ? percent(asked.filter((at) => named[at] === arrays.cluster[at]).length / asked.length) : "";
+      const known = points.filter((at) => named[at] !== NOTHING), asked = selection.filter((at) => named[at] !== NOTHING);
+      const counts = new Array(facts.n_clusters).fill(0);
+      for (const at of known) counts[named[at]]++;
+      const found = asked.filter((at) => named[at] === arrays.cluster[at]).length / asked.length;
+      const chance = asked.reduce((sum, at) => sum + counts[arrays.cluster[at]] / known.length, 0) / asked.length;
+      cell.textContent = selection.length ? `${percent(found)}, by chance ${percent(chance)}` : "";
     }
   }
 
