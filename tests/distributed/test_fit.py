@@ -151,6 +151,7 @@ def test_a_model_from_stored_views(fitted, client, views, tmp_path):
     assert bits_of(model) == bits_of(fitted)
     new = {name: X[:50] + 0.01 for name, X in views.items()}
     expected = fitted.predict(new)
+    assert "Inside is not known for view 0, view 1: the rows are stored on the workers of a cluster" in str(model.report_)
     model.save(tmp_path / "model.rmgl")
     np.testing.assert_array_equal(RMGL.load(tmp_path / "model.rmgl").predict(new), expected)
     chunked = model.predict({name: da.from_array(X, chunks=(20, 4)) for name, X in new.items()})
