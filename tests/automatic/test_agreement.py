@@ -205,3 +205,10 @@ def test_fragments_have_the_labels_of_their_neighbors_and_are_reported():
 def test_least_sizes_that_are_none(size):
     with pytest.raises(ValueError, match=r"The 'min_cluster_size' parameter of RMGL must be 'auto', or a number >= 0"):
         RMGL(2, min_cluster_size=size).fit(planted_views()[0])
+
+
+def test_views_without_informative_edges_are_no_copies_of_each_other():
+    """The edges between copies of a row, and in small components, do not speak for adding costs of the consensus to those of the views."""
+    answers = (np.random.default_rng(0).random((200, 8)) < 0.5).astype(float)
+    model = RMGL(3, random_state=0).fit({"a": answers[:, :4], "b": answers[:, 4:]})
+    assert [layer.consensus_share for layer in model.layers_] == [0.0] * 4

@@ -8,7 +8,7 @@ import pytest
 from scipy import sparse
 
 from rmgl import Policy
-from rmgl.automatic.choose import Chooser
+from rmgl.automatic.choose import Chooser, same_graph
 from rmgl.automatic.learned import Learned
 from rmgl.automatic.spaces import Spaces
 from rmgl.layer import Origin, given_layer
@@ -93,3 +93,15 @@ def test_edges_are_informative_in_components_of_a_fifth_of_a_mean_cluster(rng):
     kept = chooser_of(Views.of([X]), 4).informative(Learned(None, layer))
     first = np.sort(sparse.triu(kept).tocoo().row)
     np.testing.assert_array_equal(first, np.setdiff1d(linked[linked < 190], [100]))
+
+
+def test_graphs_are_the_same_if_their_edges_and_weights_are():
+    path = sparse.csr_array(np.diag([1.0, 2.0], 1) + np.diag([1.0, 2.0], -1))
+    empty = sparse.csr_array((3, 3))
+    assert same_graph(path, path.copy())
+    assert not same_graph(path, 2 * path)
+    assert not same_graph(path, sparse.csr_array(path.toarray()[::-1, ::-1]))
+    assert same_graph(empty, empty)
+    assert not same_graph(empty, empty.copy())  # those of two views that say nothing
+    rows = [sparse.csr_array(([1.0], [2], indptr), shape=(3, 3)) for indptr in ([0, 1, 1, 1], [0, 0, 1, 1])]
+    assert not same_graph(*rows)
