@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.metrics import adjusted_rand_score
+from sklearn.neighbors import kneighbors_graph
 
 from rmgl import RMGL, learn_layer
 from rmgl.baselines import SCML
@@ -151,6 +152,20 @@ def test_given_graphs_are_cut_to_the_entities_of_a_view():
         warnings.simplefilter("ignore", UserWarning)
         given = fit(views, observed=observed, alpha=0.5, beta=1.0, candidates=graph)
     same_fit(fit(views, observed=observed, alpha=0.5, beta=1.0, candidates="all"), given)
+
+
+def test_given_graphs_of_the_entities_of_a_view_are_those_of_these_entities():
+    """A fit sorts the entities, and left graphs as they were that had no node for those that the view lacks."""
+    views, _, observed = planted()
+    whole, own = [], []
+    for X, mask in zip(views.values(), observed.T, strict=True):
+        rows = np.flatnonzero(mask)
+        own.append(kneighbors_graph(X[rows], 8))
+        pairs = own[-1].tocoo()
+        whole.append(sparse.csr_array((pairs.data, (rows[pairs.row], rows[pairs.col])), shape=(90, 90)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        same_fit(*(fit(views, observed=observed, alpha=0.5, beta=1.0, scale="none", candidates=graphs) for graphs in (own, whole)))
 
 
 def test_entities_without_an_edge_are_named():

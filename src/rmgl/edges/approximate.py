@@ -58,6 +58,14 @@ def pairs_among(name: str, candidates: Any, rows: NDArray[np.intp] | None, n_nod
     return sound_sparse(f"candidates for view {name!r}", candidates)[rows][:, rows]
 
 
+def among_all(name: str, candidates: Any, rows: NDArray[np.intp] | None, n_nodes: int) -> Any:
+    """Extend a given graph of the rows observed in a view to all entities; return other candidates unchanged."""
+    if rows is None or not sparse.issparse(candidates) or candidates.shape != (rows.size, rows.size):
+        return candidates
+    own = sound_sparse(f"candidates for view {name!r}", candidates).tocoo()
+    return sparse.csr_array((own.data, (rows[own.row], rows[own.col])), shape=(n_nodes, n_nodes))
+
+
 def graph_in_order(name: str, candidates: Any, order: NDArray[np.intp]) -> Any:
     """A given graph of all entities with these in another order; return other candidates unchanged."""
     if not sparse.issparse(candidates) or candidates.shape != (order.size, order.size):

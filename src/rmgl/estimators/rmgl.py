@@ -36,7 +36,7 @@ from rmgl.estimators.base import ViewsClusterer
 from rmgl.estimators.parameters import BY_NAME, LIST, NOTHING, SPARSE, TRUTH_VALUE, VERBOSITY, Kind, number, one_of, whole_number
 from rmgl.layer import SOLVERS, Layer
 from rmgl.model.alternate import Outcome, alternate, common_graph
-from rmgl.model.given import candidates_in_order, given_problems, is_auto
+from rmgl.model.given import candidates_in_order, given_graphs, given_problems, is_auto
 from rmgl.model.known import AGREEING, check_known
 from rmgl.model.run import Run
 from rmgl.model.separate import separate, separated
@@ -347,7 +347,7 @@ class RMGL(ViewsClusterer):
         views = views.with_metrics(self.metric)
         if self.automatic:
             views = views.without_empty_rows().compressed()
-        canonical = canonical_order(views, known)
+        canonical = canonical_order(views, known, given_graphs(self.candidates, views))
         known, views = None if known is None else known[canonical.order], views.in_order(canonical.order)
         self.scale_ = views.choose_scales(views.scales_for(self.scale, self.metric))
         scalers = views.fit_scalers([how for how, _ in self.scale_])
@@ -656,7 +656,7 @@ class RMGL(ViewsClusterer):
     ) -> Choice:
         """What Algorithm 1 is to solve: chosen from the data, or as given."""
         run.stage("neighbors")
-        asked = candidates_in_order(self.candidates, views.names, canonical.order)
+        asked = candidates_in_order(self.candidates, views, canonical.order)
         options: dict[str, Any] = {"candidates": asked, "n_neighbors": self.n_neighbors, "team": team, "run": run}
         options |= {"known": known, "tied": tied}
         if self.automatic:

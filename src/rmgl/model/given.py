@@ -12,7 +12,7 @@ from scipy import sparse
 
 from rmgl.checks import expect
 from rmgl.edges import AllPairs, Candidates, find_candidates, resolve
-from rmgl.edges.approximate import graph_in_order, pairs_among
+from rmgl.edges.approximate import among_all, given_pattern, graph_in_order, pairs_among
 from rmgl.edges.neighborhoods import require_list_memory
 from rmgl.edges.space import rows_or_space
 from rmgl.layer import Origin, given_layer
@@ -42,11 +42,23 @@ def asked_candidates(candidates: Any, views: Views) -> list[Any]:
     ]
 
 
-def candidates_in_order(candidates: Any, names: Sequence[str], order: NDArray[np.intp]) -> Any:
-    """The parameter `candidates` with given graphs in another order of the entities."""
+def given_graphs(candidates: Any, views: Views) -> list[sparse.csr_array]:
+    """The graphs that are given as candidates, symmetric and without weights; those of another size are refused later."""
+    n, everyone = views.n_rows, np.arange(views.n_rows)
+    asked = candidates_in_order(candidates, views, everyone) if not isinstance(candidates, str | Integral) else []
+    found = [given_pattern(name, graph, n) for name, graph in zip(views.names, asked, strict=False) if np.shape(graph) == (n, n)]
+    return [sparse.csr_array(pattern + pattern.T) for pattern in found]
+
+
+def candidates_in_order(candidates: Any, views: Views, order: NDArray[np.intp]) -> Any:
+    """The parameter `candidates` with given graphs among all entities, in the order of the views: `order` has the rows of the caller."""
     if isinstance(candidates, str | Integral):
         return candidates
-    return [graph_in_order(name, asked, order) for name, asked in zip(names, per_view(candidates, names, "candidates"), strict=True)]
+    found = list[Any]()
+    for m, (name, asked) in enumerate(zip(views.names, per_view(candidates, views.names, "candidates"), strict=True)):
+        rows = views.observed_rows(m)
+        found.append(graph_in_order(name, among_all(name, asked, None if rows is None else np.sort(order[rows]), order.size), order))
+    return found
 
 
 def given_problems(

@@ -64,8 +64,8 @@ def alike_among(alike: NDArray[np.intp] | None, entities: NDArray[np.intp] | Non
     return numbers
 
 
-def canonical_order(views: Views, known: NDArray[np.intp] | None = None) -> Canonical:
-    """The canonical order of entities; `known` labels are part of what is known about them.
+def canonical_order(views: Views, known: NDArray[np.intp] | None = None, graphs: Sequence[sparse.csr_array] = ()) -> Canonical:
+    """The canonical order of entities; `known` labels, and given `graphs` of candidate pairs, are part of what is known about them.
 
     Examples
     --------
@@ -87,9 +87,12 @@ def canonical_order(views: Views, known: NDArray[np.intp] | None = None) -> Cano
         keys[unclear] += row_keys(views.matrices[view][unclear], None if gaps is None else gaps[unclear], view)
         keys[unclear] += mixed(view, views.mask(view)[unclear].astype(np.uint64))
     keys += mixed(0, bits(given))
-    if not squares:
-        return Canonical.of(places, keys)
-    return Canonical(Canonical.of(np.zeros(views.n_rows), told_apart(keys, squares)).order, None)
+    if squares:
+        return Canonical(Canonical.of(np.zeros(views.n_rows), told_apart(keys, [*squares, *graphs])).order, None)
+    found = Canonical.of(places, keys)
+    if found.alike is None or not graphs:
+        return found
+    return Canonical(Canonical.of(places, told_apart(mixed(bits(places), keys), list(graphs))).order, None)
 
 
 def tied(places: Vector | Keys) -> NDArray[np.intp]:
