@@ -188,3 +188,16 @@ def test_components_come_in_the_order_of_their_first_nodes(rng):
         np.testing.assert_array_equal(np.unique(labels, return_index=True)[1], np.sort(np.unique(labels, return_index=True)[1]))
         assert sorted(np.bincount(labels).tolist()) == [1, 12, 17]
         assert not A[labels[:, None] != labels].any()
+
+
+@pytest.mark.parametrize(("n_groups", "seed"), [(12, 2), (14, 1), (16, 2)])
+def test_copies_of_a_node_have_the_same_rows_to_rounding(n_groups, seed):
+    """Few groups of nodes that are alike: Lanczos runs out of vectors that are alike, and ARPACK goes on with a random one."""
+    rng = np.random.default_rng(seed)
+    group = np.sort(rng.integers(n_groups, size=600))
+    links = np.triu(rng.random((n_groups, n_groups)) < 0.15, 1) * rng.random((n_groups, n_groups))
+    links += 0.01 * np.roll(np.eye(n_groups), 1, axis=1)
+    W = np.maximum(links, links.T)[np.ix_(group, group)] + np.equal.outer(group, group)
+    np.fill_diagonal(W, 0.0)
+    rows = smallest_eigenvectors(sparse.csr_array(W), 3, tol=1e-4, alike=group).vectors
+    assert max(np.ptp(rows[group == number], axis=0).max() for number in range(n_groups)) < 1e-13

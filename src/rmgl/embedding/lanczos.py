@@ -27,6 +27,7 @@ ROW_BLOCKS = 4
 PARALLEL_PRODUCTS = 1 << 20  # multiplications below which starting threads takes longer than the product
 LOOKING = 1e-3  # relative accuracy at which an eigenvalue is looked for that may have been missed
 LEAST_BASIS = 20  # vectors that a restart begins with, at the least
+NEARLY_ALIKE = 0.01  # length of the part of an eigenvector that differs between nodes that are alike, up to which it is taken for an error
 
 
 class Symmetric(Protocol):
@@ -116,7 +117,7 @@ def smallest_pairs(
 
     All eigenvalues lie in the interval `spectrum`, and residuals are at most `tol`. scipy's `ArpackNoConvergence` is raised where that
     takes more than `max_products` products. Nodes with the same number in `alike` can change places without changing the matrix: they
-    start alike, and stay so to rounding, where residuals alone would let them differ by `tol`.
+    start alike and stay so to rounding, where residuals alone would let them differ by `tol`.
     """
     search = partial_spectrum(matrix, spectrum, max_products)
     found, values = ritz(matrix, search(known, count, tol, alike))
@@ -154,10 +155,18 @@ def partial_spectrum(matrix: Symmetric, spectrum: tuple[float, float], max_produ
         restarts = max(1, max_products // (basis - count))
         options = {"tol": tol / length, "v0": start if alike is None else start[alike], "ncv": basis, "maxiter": restarts}
         _, vectors = eigsh(LinearOperator((n, n), matvec=multiply, dtype=np.float64), k=count, which="LA", **options)
+        vectors = vectors if alike is None else with_means(vectors, alike)
         left: Block = linalg.qr(vectors - known @ (known.T @ vectors), mode="economic")[0]
         return left
 
     return search
+
+
+def with_means(vectors: Block, alike: NDArray[np.intp]) -> Block:
+    """Columns with their means over nodes that are alike, where these hardly differ: a restart of ARPACK lets them differ by `tol`."""
+    sums = np.column_stack([np.bincount(alike, weights=column) for column in vectors.T])
+    means = (sums / np.bincount(alike)[:, None])[alike]
+    return np.where(np.linalg.norm(vectors - means, axis=0) <= NEARLY_ALIKE, means, vectors)
 
 
 def ritz(matrix: Symmetric, block: Block) -> tuple[Block, NDArray[np.float64]]:
