@@ -20,6 +20,7 @@ from rmgl.distributed.fitting import prepared
 from rmgl.distributed.views import StoredViews
 from tests.automatic.test_agreement import fragmented
 from tests.distributed.conftest import cut_small
+from tests.laws.test_certificates import check_claims
 
 pytestmark = pytest.mark.usefixtures("small_blocks")
 MODEL = RMGL(4, random_state=0)
@@ -57,14 +58,15 @@ def test_the_result_of_one_machine(alone, fitted):
 
 
 @pytest.mark.parametrize("tied", [False, True])
-def test_the_order_of_rows_does_not_matter(inside, views, tied):
-    """Also where rounded rows have many neighbors at the same distance, and copies."""
+def test_the_order_of_rows_does_not_matter_and_claims_are_true(inside, views, tied):
+    """Also where rounded rows have many neighbors at the same distance, and copies; claims are checked over all pairs."""
     data = {name: np.round(X[:, :3] / 2) if tied else X for name, X in views.items()}
     order, client = np.random.default_rng(0).permutation(len(views["view 0"])), inside(1)
     first, second = (clone(MODEL).fit(rows, client=client) for rows in (data, {name: X[order] for name, X in data.items()}))
     for own, other in zip(first.layers_, second.layers_, strict=True):
         assert abs(own.adjacency[order][:, order] - other.adjacency).max() <= 1e-10
     assert adjusted_rand_score(first.labels_[order], second.labels_) == 1.0
+    assert check_claims(first) == 3
 
 
 @pytest.mark.parametrize("n_workers", [1, 4])

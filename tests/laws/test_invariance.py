@@ -5,8 +5,7 @@ says the same in other words, such as views or columns in another order, another
 the solvers leave open.
 """
 
-import warnings
-
+import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
@@ -15,8 +14,11 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.metrics import adjusted_rand_score
 
-from rmgl import RMGL, Network, learn_layer
-from tests.laws.problems import KINDS, random_views, reordered
+from rmgl import Network, learn_layer
+from rmgl.model.given import given_graphs
+from rmgl.views.canonical import canonical_order
+from rmgl.views.views import Views
+from tests.laws.problems import KINDS, MORE_GIVEN, NETWORKS, Problem, random_problem
 
 EXAMPLES = settings(max_examples=25, deadline=None, derandomize=True)
 SEEDS = st.integers(0, 10**6)
@@ -24,16 +26,14 @@ OPEN = 1e-5
 """By how much weights may differ that solvers compute on another path: residuals of 1e-8, times the condition of a layer."""
 
 
-def fit(views, n_clusters=3, model=None, **options):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return (model or RMGL(n_clusters, random_state=0)).fit(views, **options)
+def fit(views, n_clusters=3, **parameters):
+    return Problem(views).fit(n_clusters, **parameters)
 
 
 def draw(seed, kind):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(25, 110))
-    return rng, n, *random_views(kind, n, rng)
+    return rng, n, random_problem(kind, n, rng)
 
 
 def assert_same(first, second, order=slice(None), atol=1e-10):
@@ -44,19 +44,22 @@ def assert_same(first, second, order=slice(None), atol=1e-10):
     assert adjusted_rand_score(first.labels_[order], second.labels_) == 1.0
 
 
-@pytest.mark.parametrize("kind", [*KINDS, "categories", "network"])
+@pytest.mark.parametrize("kind", KINDS)
 @EXAMPLES
 @given(seed=SEEDS)
 def test_the_order_of_rows_changes_nothing(kind, seed):
-    if kind in ("categories", "network"):
-        rng = np.random.default_rng(seed)
-        views, order = other_views(kind, rng), rng.permutation(60)
-        assert_same(fit(views), fit({name: in_order(X, order) for name, X in views.items()}), order)
-    else:
-        rng, n, views, options = draw(seed, kind)
-        order = rng.permutation(n)
-        again, options_again = reordered(views, options, order)
-        assert_same(fit(views, **options), fit(again, **options_again), order)
+    rng, n, problem = draw(seed, kind)
+    order = rng.permutation(n)
+    assert_same(problem.fit(), problem.in_order(order).fit(), order)
+
+
+@pytest.mark.parametrize("kind", ["categories", "network"])
+@EXAMPLES
+@given(seed=SEEDS)
+def test_the_order_of_rows_changes_nothing_in_tables_and_networks_beside_rows(kind, seed):
+    rng = np.random.default_rng(seed)
+    problem, order = Problem(other_views(kind, rng)), rng.permutation(60)
+    assert_same(problem.fit(), problem.in_order(order).fit(), order)
 
 
 def other_views(kind, rng):
@@ -73,22 +76,69 @@ def other_views(kind, rng):
     return {"table": table, "rows": pd.DataFrame(np.round(rows))}
 
 
-def in_order(X, order):
-    if isinstance(X, Network):
-        return Network(X.graph[order][:, order])
-    return X.iloc[order].reset_index(drop=True) if hasattr(X, "iloc") else X[order]
+def matched(first, second):
+    """For every entity of the second problem the one of the first that it is, or can be exchanged with: then the data are the same."""
+    orders = []
+    for problem in (first, second):
+        views = Views.of(problem.views).with_metrics(problem.parameters.get("metric", "euclidean"))
+        graphs = given_graphs(problem.parameters.get("candidates", "auto"), views)
+        orders.append(canonical_order(views, problem.options.get("y"), graphs).order)
+    match = orders[0][np.argsort(orders[1])]
+    ours = first.in_order(match)
+    np.testing.assert_equal(ours.options, second.options)
+    for name, X in second.views.items():
+        assert abs(getattr(ours.views[name], "graph", ours.views[name]) - getattr(X, "graph", X)).max() == 0.0
+    for name, graph in second.parameters.get("candidates", {}).items():
+        own = ours.parameters["candidates"][name]
+        assert ((own + own.T != 0) != (graph + graph.T != 0)).nnz == 0
+    return match
+
+
+@pytest.mark.parametrize("kind", [*NETWORKS, *MORE_GIVEN])
+@settings(EXAMPLES, max_examples=10)
+@given(seed=SEEDS)
+def test_the_order_changes_nothing_but_which_of_several_exchangeable_entities_is_which(kind, seed):
+    """Entities that can be exchanged without changing the data have no order of their own, and may be in different clusters."""
+    rng, n, problem = draw(seed, kind)
+    again = problem.in_order(rng.permutation(n))
+    assert_same(problem.fit(), again.fit(), matched(problem, again))
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("n", [60, 520])  # eigenvectors by LAPACK and by Lanczos
+def test_the_order_of_nodes_changes_nothing_in_a_regular_network(n, seed):
+    """Nearly all 4-regular networks are without any symmetry, but color refinement does not tell one node from another."""
+    rng = np.random.default_rng(seed)
+    problem, order = random_problem("regular", n, rng), rng.permutation(n)
+    assert_same(problem.fit(4), problem.in_order(order).fit(4), order)
+
+
+SYMMETRIC = {
+    "ring": nx.cycle_graph(60),
+    "torus": nx.grid_2d_graph(8, 9, periodic=True),
+    "hypercube": nx.hypercube_graph(6),
+    "cliques in a ring": nx.connected_caveman_graph(6, 8),
+    "tree": nx.balanced_tree(3, 3),
+}
+
+
+@pytest.mark.parametrize("name", SYMMETRIC)
+def test_the_order_of_nodes_decides_in_a_symmetric_network_only_where_it_is_cut(name, rng):
+    problem = Problem({"links": Network(nx.to_scipy_sparse_array(SYMMETRIC[name], dtype=float))})
+    again = problem.in_order(rng.permutation(len(SYMMETRIC[name])))
+    assert_same(problem.fit(), again.fit(), matched(problem, again))
 
 
 @EXAMPLES
 @given(seed=SEEDS)
 def test_the_order_of_rows_changes_nothing_for_the_paper_s_model_or_new_rows(seed):
-    rng, n, views, _ = draw(seed, ("dense", "binary", "few")[seed % 3])
+    rng, n, problem = draw(seed, ("dense", "binary", "few")[seed % 3])
     order = rng.permutation(n)
+    again = problem.in_order(order)
     parameters = {"alpha": 0.5, "beta": 10.0, "scale": "minmax", "candidates": ["auto", 10][seed % 2]}
-    models = [fit(rows, model=RMGL(3, random_state=0, **parameters)) for rows in (views, reordered(views, {}, order)[0])]
+    models, automatic = ([rows.fit(**options) for rows in (problem, again)] for options in (parameters, {}))
     assert_same(*models, order)
-    automatic = [fit(rows) for rows in (views, reordered(views, {}, order)[0])]
-    new = {name: X[: n // 3] + (0.0 if seed % 2 else 0.1) for name, X in views.items()}
+    new = {name: X[: n // 3] + (0.0 if seed % 2 else 0.1) for name, X in problem.views.items()}
     for first, second in (models, automatic):
         table = np.zeros((3, 3))
         np.add.at(table, (first.labels_[order], second.labels_), 1)
@@ -99,8 +149,8 @@ def test_the_order_of_rows_changes_nothing_for_the_paper_s_model_or_new_rows(see
 @EXAMPLES
 @given(seed=SEEDS)
 def test_the_order_of_rows_changes_no_single_layer(seed):
-    rng, n, views, _ = draw(seed, ("dense", "binary", "few")[seed % 3])
-    order, X = rng.permutation(n), views["b"]
+    rng, n, problem = draw(seed, ("dense", "binary", "few")[seed % 3])
+    order, X = rng.permutation(n), problem.views["b"]
     layers = [learn_layer(rows, 0.5, candidates=["all", 8][seed % 2]) for rows in (X, X[order])]
     assert abs(layers[0].adjacency[order][:, order] - layers[1].adjacency).max() <= 1e-10
 
@@ -117,7 +167,7 @@ def test_five_groups_of_binary_answers_do_not_depend_on_their_order():
     first = np.argsort(models[0][0])
     for order, model in models[1:]:
         assert adjusted_rand_score(models[0][1].labels_[first][order], model.labels_) == 1.0
-    listed = fit({"a": answers[:, :6], "b": answers[:, 6:]}, model=RMGL(5, candidates=35, random_state=0))
+    listed = fit({"a": answers[:, :6], "b": answers[:, 6:]}, 5, candidates=35)
     for own, other in zip(models[0][1].local_scaling_[:3], listed.local_scaling_, strict=False):
         np.testing.assert_allclose(own.scales[first], other.scales, rtol=1e-10)
         np.testing.assert_allclose(own.floors[first], other.floors, rtol=1e-10)
@@ -127,8 +177,9 @@ def test_five_groups_of_binary_answers_do_not_depend_on_their_order():
 @EXAMPLES
 @given(seed=SEEDS)
 def test_what_says_the_same_in_other_words(change, seed):
-    _, n, views, _ = draw(seed, "dense")
-    model = fit(views, model=RMGL(3, scale="minmax", random_state=0))
+    _, n, problem = draw(seed, "dense")
+    views = problem.views
+    model = fit(views, scale="minmax")
     changed = {
         "views": lambda: dict(reversed(views.items())),
         "columns": lambda: {name: X[:, ::-1] for name, X in views.items()},
@@ -137,8 +188,8 @@ def test_what_says_the_same_in_other_words(change, seed):
         "half precision": lambda: {name: X.astype(np.float32) for name, X in views.items()},
     }[change]()
     if change == "half precision":  # the same numbers in both precisions
-        model = fit({name: X.astype(np.float64) for name, X in changed.items()}, model=RMGL(3, scale="minmax", random_state=0))
-    again = fit(changed, model=RMGL(3, scale="minmax", random_state=0))
+        model = fit({name: X.astype(np.float64) for name, X in changed.items()}, scale="minmax")
+    again = fit(changed, scale="minmax")
     theirs = {layer.name: layer for layer in again.layers_}
     for layer in model.layers_:
         assert abs(layer.adjacency - theirs[layer.name].adjacency).max() <= (0.0 if change == "half precision" else OPEN)
@@ -147,7 +198,7 @@ def test_what_says_the_same_in_other_words(change, seed):
 @EXAMPLES
 @given(seed=SEEDS)
 def test_all_views_given_twice_count_half_each(seed):
-    _, _, views, _ = draw(seed, "dense")
+    views = draw(seed, "dense")[-1].views
     once, twice = fit(views), fit({**views, **{f"{name} again": X for name, X in views.items()}})
     np.testing.assert_allclose(twice.view_weights_[:2] + twice.view_weights_[2:], once.view_weights_, atol=1e-6)
     assert adjusted_rand_score(once.labels_, twice.labels_) > 0.9
