@@ -5,7 +5,7 @@ BIN := .venv/bin
 # Spread over the cores; tests/conftest.py says how.
 SPREAD := --numprocesses auto
 
-.PHONY: demo demo-dask docs test test-slow test-lowest fuzz lint hooks release-check pictures bench clean
+.PHONY: demo demo-dask docs test test-all test-lowest fuzz lint hooks release-check pictures bench clean
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
@@ -23,16 +23,20 @@ demo: .venv/installed-plot,report,networkx
 demo-dask: .venv/installed-dask
 	$(BIN)/python scripts/demo_dask.py
 
-# All tests but the longer ones; prints which lines and branches of src/rmgl no test has reached.
+# Every law, unit and contract; prints which tests took longest.
 test: .venv/installed-dev
-	$(BIN)/python -m pytest $(SPREAD) --cov --cov-report=term
+	$(BIN)/python -m pytest $(SPREAD) --durations=10
 
-# The longer tests, then all others with bounds checks compiled into the loops (a cache of their own).
-test-slow: .venv/installed-dev
-	$(BIN)/python -m pytest -m slow
-	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=.venv/bounds-checked $(BIN)/python -m pytest $(SPREAD)
+# These, and programs, documents, benchmarks, kills and short fuzz; prints which lines and branches of src/rmgl no test has reached. Then
+# those that call the compiled loops most, with bounds checks compiled into them.
+test-all: .venv/installed-dev
+	$(BIN)/python -m pytest $(SPREAD) --durations=10 -m 'not fuzz' --cov --cov-report=term
+	$(CHECK_BOUNDS) $(BIN)/python -m pytest $(SPREAD) tests/kernels tests/edges tests/layer tests/embedding tests/placing tests/test_border.py
 
-# The tests with the lowest version of every package that pyproject.toml allows; prints which they are.
+# Compiled loops with checks have a cache of their own.
+CHECK_BOUNDS := NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=.venv/bounds-checked
+
+# The tests of `make test` with the lowest version of every package that pyproject.toml allows; prints which they are.
 test-lowest: .venv-lowest/installed
 	.venv-lowest/bin/uv pip list --python .venv-lowest/bin/python
 	.venv-lowest/bin/python -m pytest $(SPREAD)
@@ -43,9 +47,10 @@ test-lowest: .venv-lowest/installed
 	.venv-lowest/bin/uv pip install --quiet --python .venv-lowest/bin/python --resolution lowest-direct --editable '.[test]'
 	touch $@
 
-# About ten minutes; prints how many inputs were tried.
+# About ten minutes of random input, which prints how much was tried; then the tests of `make test` with bounds checks.
 fuzz: .venv/installed-dev
-	$(BIN)/python -m pytest -m slow -s tests/fuzz/test_command_line.py tests/fuzz/test_properties.py tests/fuzz/test_arrays.py
+	$(BIN)/python -m pytest -m fuzz -s
+	$(CHECK_BOUNDS) $(BIN)/python -m pytest $(SPREAD)
 
 lint: .venv/installed-dev
 	$(BIN)/ruff check .

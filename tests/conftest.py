@@ -1,22 +1,17 @@
 """Small problems every test file can draw."""
 
+import copy
 import os
 import signal
 
 import numpy as np
 import pytest
 
+from rmgl import RMGL
+from rmgl.datasets import load_uci_digits
+from rmgl.datasets.uci_digits import PAPER_PARAMETERS
 from rmgl.edges import AllPairs
 from rmgl.layer import LayerProblem
-
-DEFAULT_SIGNALS = """\
-import signal
-if hasattr(signal, "pthread_sigmask"):
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT, signal.SIGTERM})
-signal.signal(signal.SIGINT, signal.default_int_handler)
-signal.signal(signal.SIGTERM, signal.SIG_DFL)
-"""
-"""First lines of a program that is sent signals: a process inherits ignored ones, as in the background of a shell script."""
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -27,14 +22,14 @@ def pytest_xdist_setupnodes():
 
 
 TOGETHER = (
-    "tests/page/test_browser.py",
+    "tests/page/",
     "tests/distributed/test_fit.py",
     "tests/distributed/test_stored_views.py",
     "tests/test_benchmarks.py",
     "tests/experiments/test_reproduce.py",
     "tests/experiments/test_uci.py",
 )
-"""Files whose tests share a costly fixture: one process runs all tests of such a file, and begins with them."""
+"""Files and folders whose tests share a costly fixture: one process runs all tests of such a file or folder, and begins with them."""
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -44,8 +39,7 @@ def pytest_xdist_make_scheduler(config, log):
 
     class Scheduling(LoadScopeScheduling):
         def _split_scope(self, nodeid):
-            file = nodeid.partition("::")[0]
-            return file if file in TOGETHER else nodeid
+            return next((place for place in TOGETHER if nodeid.startswith(place)), nodeid)
 
     return Scheduling(config, log)
 
@@ -91,3 +85,45 @@ def planted_views(sizes=(30, 30, 30), columns=(3, 5), distance=6.0, seed=0):
 @pytest.fixture
 def planted():
     return planted_views()
+
+
+@pytest.fixture(scope="session")
+def fitted_to_planted():
+    return RMGL(3, random_state=0).fit(planted_views()[0])
+
+
+@pytest.fixture
+def planted_model(fitted_to_planted):
+    """The defaults on `planted_views()`: a copy, which a test may change."""
+    return copy.deepcopy(fitted_to_planted)
+
+
+@pytest.fixture(scope="session")
+def digits():
+    """The embedded data."""
+    return load_uci_digits()
+
+
+@pytest.fixture(scope="session")
+def digits_model(digits):
+    """The defaults on the digits. No test changes it."""
+    return RMGL(10, random_state=0).fit(digits.views)
+
+
+@pytest.fixture(scope="session")
+def paper_model(digits):
+    """The parameters of the paper on the digits. No test changes it."""
+    return RMGL(10, **PAPER_PARAMETERS, scale="minmax", random_state=0).fit(digits.views)
+
+
+@pytest.fixture
+def two_blocks():
+    """Two views of two clusters of fifteen rows."""
+    return planted_views(sizes=(15, 15), columns=(3, 4))[0]
+
+
+@pytest.fixture
+def data_file(two_blocks, tmp_path):
+    """They in a file."""
+    np.savez(tmp_path / "data.npz", **two_blocks)
+    return tmp_path / "data.npz"

@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 pytestmark = [
     pytest.mark.skipif(not (ROOT / "benchmarks" / "judge.py").exists(), reason="the benchmarks are not part of this copy"),
-    pytest.mark.timeout(1800),  # all of them run before the first test; minutes on a busy machine
+    pytest.mark.extended,
 ]
 
 
@@ -41,7 +41,6 @@ def measured(tmp_path_factory):
     return folder / "quick"
 
 
-@pytest.mark.slow
 def test_the_suite_of_clusters(tmp_path):
     bench("distributed", "--quick", "--output", tmp_path, "--only", "search")
     assert all(row["status"] == "ok" for row in rows(tmp_path / "quick", "distributed").values())
@@ -136,7 +135,6 @@ def test_quality_is_the_mean_over_seeds_and_knows_ablations(measured):
     assert [name for name, row in found.items() if row["ablation"]] == ["without_guidance"]
 
 
-@pytest.mark.slow
 def test_robustness_changes_the_data_and_counts_clusters(tmp_path):
     bench("robustness", "--quick", "--output", tmp_path)
     found = list(rows(tmp_path / "quick", "robustness").values())

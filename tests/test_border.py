@@ -10,8 +10,6 @@ import os
 import shutil
 import subprocess
 import sys
-import textwrap
-import time
 import warnings
 import zipfile
 
@@ -481,56 +479,7 @@ def test_values_from_files_conform_to_what_records_declare(value, hint, expected
     assert conforms(value, hint) is expected
 
 
-# Two runs and one checkpoint
-
-
-RACE = textwrap.dedent(
-    """
-    import sys, time
-    import numpy as np
-    from pathlib import Path
-    from rmgl import RMGL
-    folder, who, seed = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
-    rng = np.random.default_rng(seed)
-    y = rng.integers(3, size=150)
-    X = [6 * np.eye(4)[y] + rng.normal(size=(150, 4)) for _ in range(2)]
-    whole = RMGL(3, random_state=0).fit(X).labels_
-    (folder / f"ready-{who}").touch()
-    while not (folder / "go").exists():
-        time.sleep(0.001)
-    try:
-        labels = RMGL(3, random_state=0).fit(X, checkpoint=folder / "steps").labels_
-    except ValueError as error:
-        print("refused", error)
-    else:
-        print("right" if (labels == whole).all() else "WRONG")
-    """
-)
-
-
-@pytest.mark.parametrize("seeds", [(1, 2), (1, 1)])
-def test_two_runs_at_once_never_share_a_checkpoint(seeds, tmp_path):
-    """On different data, and on the same: each ends with its own result or is refused, and one at least ends."""
-    for trial in range(3):
-        folder = tmp_path / str(trial)
-        folder.mkdir()
-        command = [sys.executable, "-W", "ignore", "-c", RACE, str(folder)]
-        runs = [
-            subprocess.Popen([*command, who, str(seed)], stdout=subprocess.PIPE, text=True) for who, seed in zip("ab", seeds, strict=True)
-        ]
-        try:
-            while not all((folder / f"ready-{who}").exists() for who in "ab"):
-                assert all(run.poll() is None for run in runs)
-                time.sleep(0.01)  # leaves the cores to the runs
-            (folder / "go").touch()
-            found = [run.communicate(timeout=200)[0].strip() for run in runs]
-        finally:
-            for run in runs:
-                run.kill()
-        assert all(text == "right" or text.startswith("refused") for text in found), found
-        assert "right" in found, found
-        for text in found:
-            assert text == "right" or "is in use by another run" in text or "holds a run on other data" in text, found
+# Two runs and one checkpoint; tests/robustness has two at once
 
 
 def test_steps_of_another_run_are_refused_even_if_they_are_put_there_later(tmp_path):
@@ -540,17 +489,3 @@ def test_steps_of_another_run_are_refused_even_if_they_are_put_there_later(tmp_p
     os.replace(tmp_path / "second" / "view-0.step", tmp_path / "first" / "view-0.step")
     with pytest.raises(ValueError, match=r"holds a run on other data or with other parameters or versions \(view-0\.step\)"):
         RMGL(3, random_state=0).fit(first, checkpoint=tmp_path / "first")
-
-
-def test_a_lock_ends_with_its_process(tmp_path):
-    """A process that was killed leaves its lock file behind, and nobody in the way."""
-    code = f"""
-    import os, signal
-    from rmgl.model.run import FolderLock
-    from pathlib import Path
-    FolderLock(Path({str(tmp_path)!r})).acquire()
-    os.kill(os.getpid(), signal.SIGKILL)
-    """
-    subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=False)
-    assert (tmp_path / ".holder").exists()
-    RMGL(3, random_state=0).fit(views(), checkpoint=tmp_path)

@@ -14,8 +14,8 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from rmgl.__main__ import main
 from rmgl.storage.output import layer_file_names, new_folder
+from tests.commands import labels, run
 from tests.conftest import planted_views
 
 
@@ -35,17 +35,6 @@ def files(tmp_path):
         frame.to_parquet(tmp_path / f"{name}.parquet")
         np.savetxt(tmp_path / f"{name}_plain.csv", X, delimiter=",")
     return tmp_path
-
-
-def run(*arguments):
-    """Exit code of one call."""
-    with pytest.raises(SystemExit) as stop:
-        main([str(argument) for argument in arguments])
-    return stop.value.code
-
-
-def labels(folder):
-    return pd.read_csv(folder / "labels.csv")
 
 
 def test_cluster_writes_a_complete_folder(files, capsys):

@@ -25,6 +25,7 @@ SCRIPTS = sorted((DOCS / "explained").glob("*.py"))
 BLOCK = re.compile(r"^```(?P<kind>python|console)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\((?P<file>[^)#:\s]*)(#(?P<anchor>[^)\s]*))?\)")
 STEP = 10
+pytestmark = pytest.mark.extended
 BUILDERS = {requirement.split(">=")[0] for requirement in EXTRAS["docs"]}
 """What builds the site, and is not needed to run its code."""
 
@@ -38,10 +39,9 @@ def blocks(path):
 
 
 @pytest.fixture(scope="module")
-def some():
+def some(digits):
     """Every tenth digit."""
-    data = uci_digits.load_uci_digits()
-    return Bunch(views={name: X[::STEP] for name, X in data.views.items()}, target=data.target[::STEP], DESCR=data.DESCR)
+    return Bunch(views={name: X[::STEP] for name, X in digits.views.items()}, target=digits.target[::STEP], DESCR=digits.DESCR)
 
 
 @pytest.fixture

@@ -9,18 +9,20 @@ from pathlib import Path
 import pytest
 
 from tests.declared import missing_with
+from tests.processes import HANGING
 
 EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("*.py"))
 NEEDS = {"multi_omics": ("mudata", "anndata"), "dask_cluster": ("distributed",)}
 BLOCKED = "raise ImportError('this package is not in the environment that builds the site')"
 MOST_LINES = 79
+pytestmark = pytest.mark.extended
 
 
 def run(path, output, **environment):
     """The script in a process of its own, with one thread for each library: others may run beside it."""
     quiet = {"MPLBACKEND": "Agg", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONIOENCODING": "utf-8"}
     command = [sys.executable, str(path), "--quick", "--output", str(output)]
-    return subprocess.run(command, capture_output=True, text=True, env=os.environ | quiet | environment, timeout=200)
+    return subprocess.run(command, capture_output=True, text=True, env=os.environ | quiet | environment, timeout=HANGING)
 
 
 def with_blocked(folder, packages):

@@ -1,25 +1,15 @@
-"""Import time, side effects, Ctrl-C, memory, metrics and the embedded data."""
+"""Import time, side effects, metrics and the embedded data."""
 
 import importlib
-import os
 import re
-import signal
-import subprocess
-import sys
-import textwrap
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import rmgl
-from rmgl.datasets import load_uci_digits
 from rmgl.metrics import clustering_accuracy
-from tests.conftest import DEFAULT_SIGNALS
-
-
-def python(code, **options):
-    return subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=True, **options)
+from tests.processes import python
 
 
 def test_import_is_light_and_silent():
@@ -70,6 +60,16 @@ def test_import_leaves_global_state_alone():
     )
 
 
+def test_no_module_changes_the_umask_when_it_is_loaded():
+    python(
+        """
+        import os
+        os.umask = lambda mask: 1 / 0
+        import rmgl.archive, rmgl.storage.output, rmgl.cli, rmgl.commands, rmgl.experiments.cells
+        """
+    )
+
+
 def test_public_names():
     assert sorted(rmgl.__all__) == dir(rmgl)
     assert all(getattr(rmgl, name) is not None for name in dir(rmgl))
@@ -77,9 +77,8 @@ def test_public_names():
         rmgl.nothing  # noqa: B018
 
 
-def test_uci_digits_are_complete():
-    data = load_uci_digits()
-    assert {name: X.shape for name, X in data.views.items()} == {
+def test_uci_digits_are_complete(digits):
+    assert {name: X.shape for name, X in digits.views.items()} == {
         "fac": (2000, 216),
         "fou": (2000, 76),
         "kar": (2000, 64),
@@ -87,12 +86,12 @@ def test_uci_digits_are_complete():
         "pix": (2000, 240),
         "zer": (2000, 47),
     }
-    assert list(data.views) == ["fac", "fou", "kar", "mor", "pix", "zer"]
-    assert np.bincount(data.target).tolist() == [200] * 10
-    assert all(X.dtype == np.float64 and X.flags.c_contiguous for X in data.views.values())
-    assert data.views["fou"][0, :3].tolist() == [0.065882, 0.19731, 0.10383]  # as in mfeat-fou.csv
-    assert data.views["mor"][0].tolist() == [1.0, 0.0, 0.0, 133.15, 1.3117, 1620.2]
-    assert "CC BY 4.0" in data.DESCR
+    assert list(digits.views) == ["fac", "fou", "kar", "mor", "pix", "zer"]
+    assert np.bincount(digits.target).tolist() == [200] * 10
+    assert all(X.dtype == np.float64 and X.flags.c_contiguous for X in digits.views.values())
+    assert digits.views["fou"][0, :3].tolist() == [0.065882, 0.19731, 0.10383]  # as in mfeat-fou.csv
+    assert digits.views["mor"][0].tolist() == [1.0, 0.0, 0.0, 133.15, 1.3117, 1620.2]
+    assert "CC BY 4.0" in digits.DESCR
 
 
 def test_the_version_stands_in_one_place():
@@ -106,46 +105,6 @@ def test_accuracy_is_the_best_matching():
     assert clustering_accuracy(target, [2, 2, 2, 0, 0, 1]) == 1.0
     assert clustering_accuracy(target, [0, 0, 0, 0, 0, 0]) == 0.5
     assert clustering_accuracy(target, [0, 1, 2, 3, 4, 5]) == 0.5
-
-
-@pytest.mark.parametrize("n_jobs", [1, 2])
-@pytest.mark.skipif(os.name == "nt", reason="sends SIGINT to a process")
-def test_ctrl_c_stops_at_once_and_leaves_no_thread(n_jobs):
-    """A fit of hours (dual ascent with a tiny alpha) is interrupted in the middle of a solver, and ends without its result."""
-    code = f"""
-    import threading, sys, time
-    import numpy as np
-    from rmgl import RMGL
-
-    def solving(frame):
-        while frame is not None and not frame.f_code.co_filename.endswith("dual_ascent.py"):
-            frame = frame.f_back
-        return frame is not None
-
-    def tell_when_solving():
-        while not any(solving(frame) for frame in sys._current_frames().values()):
-            time.sleep(0.01)
-        print("solving", flush=True)
-
-    X = [np.random.default_rng(m).normal(size=(1200, 5)) for m in range(2)]
-    threading.Thread(target=tell_when_solving, daemon=True).start()
-    try:
-        RMGL(3, alpha=1e-4, solver="dual-ascent", scale="none", n_jobs={n_jobs}, random_state=0).fit(X)
-    except KeyboardInterrupt:
-        stray = [t.name for t in threading.enumerate() if t.name.startswith("rmgl")]
-        print("interrupted", stray, flush=True)
-        sys.exit(0)
-    """
-    command = [sys.executable, "-W", "ignore", "-c", DEFAULT_SIGNALS + textwrap.dedent(code)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    try:
-        assert process.stdout.readline().strip() == "solving"
-        process.send_signal(signal.SIGINT)
-        output, _ = process.communicate(timeout=240)  # only so that a test that hangs ends
-    finally:
-        process.kill()
-    assert output.strip() == "interrupted []"
-    assert process.returncode == 0
 
 
 def documented(section):

@@ -8,48 +8,41 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from rmgl import RMGL, plots
+from rmgl import plots
 
 
-@pytest.fixture(scope="module")
-def model():
-    from tests.conftest import planted_views
-
-    return RMGL(3, random_state=0).fit(planted_views()[0])
-
-
-def test_layer_data_keeps_the_total_weight_and_the_cluster_ends(model):
-    image, ends = plots.layer_data(model.layers_[0], model.labels_, n_bins=90)
-    order = np.argsort(model.labels_, kind="stable")
-    np.testing.assert_allclose(image, model.layers_[0].adjacency.toarray()[np.ix_(order, order)])
-    np.testing.assert_array_equal(ends, np.cumsum(np.bincount(model.labels_)))
-    coarse, _ = plots.layer_data(model.layers_[0], model.labels_, n_bins=9)
+def test_layer_data_keeps_the_total_weight_and_the_cluster_ends(planted_model):
+    image, ends = plots.layer_data(planted_model.layers_[0], planted_model.labels_, n_bins=90)
+    order = np.argsort(planted_model.labels_, kind="stable")
+    np.testing.assert_allclose(image, planted_model.layers_[0].adjacency.toarray()[np.ix_(order, order)])
+    np.testing.assert_array_equal(ends, np.cumsum(np.bincount(planted_model.labels_)))
+    coarse, _ = plots.layer_data(planted_model.layers_[0], planted_model.labels_, n_bins=9)
     assert coarse.sum() * 100 == pytest.approx(90)
 
 
 @pytest.mark.parametrize("method", ["tsne", "pca", "last"])
 @pytest.mark.parametrize("columns", [1, 2, 3])
-def test_embedding_data_has_two_coordinates(model, method, columns):
-    points = plots.embedding_data(model.embedding_[:, :columns], method=method)
+def test_embedding_data_has_two_coordinates(planted_model, method, columns):
+    points = plots.embedding_data(planted_model.embedding_[:, :columns], method=method)
     assert points.shape == (90, 2)
     assert np.isfinite(points).all()
     assert np.ptp(points) > 0
 
 
-def test_embedding_data_of_the_last_two_columns(model):
-    np.testing.assert_array_equal(plots.embedding_data(model.embedding_, method="last"), model.embedding_[:, -2:])
+def test_embedding_data_of_the_last_two_columns(planted_model):
+    np.testing.assert_array_equal(plots.embedding_data(planted_model.embedding_, method="last"), planted_model.embedding_[:, -2:])
 
 
-def test_unknown_method(model):
+def test_unknown_method(planted_model):
     with pytest.raises(ValueError, match="method='umap' is not known"):
-        plots.embedding_data(model.embedding_, method="umap")
+        plots.embedding_data(planted_model.embedding_, method="umap")
 
 
-def test_functions_draw_on_the_given_axes(model):
+def test_functions_draw_on_the_given_axes(planted_model):
     for draw in (
-        lambda ax: plots.plot_embedding(model.embedding_, model.labels_, ax=ax, method="pca"),
-        lambda ax: plots.plot_layer(model.layers_[0], model.labels_, ax=ax),
-        lambda ax: plots.plot_convergence(model.history_, ax=ax),
+        lambda ax: plots.plot_embedding(planted_model.embedding_, planted_model.labels_, ax=ax, method="pca"),
+        lambda ax: plots.plot_layer(planted_model.layers_[0], planted_model.labels_, ax=ax),
+        lambda ax: plots.plot_convergence(planted_model.history_, ax=ax),
     ):
         figure, ax = plt.subplots()
         assert draw(ax) is ax
@@ -59,8 +52,8 @@ def test_functions_draw_on_the_given_axes(model):
         plt.close(figure)
 
 
-def test_axes_are_made_where_none_is_given(model):
-    ax = plots.plot_layer(model.layers_[0], model.labels_)
+def test_axes_are_made_where_none_is_given(planted_model):
+    ax = plots.plot_layer(planted_model.layers_[0], planted_model.labels_)
     assert ax.has_data()
     plt.close(ax.figure)
 
@@ -72,9 +65,9 @@ def test_a_large_embedding_is_sampled_and_says_so(rng, monkeypatch):
     plt.close(ax.figure)
 
 
-def test_figures_belong_to_no_window(model):
+def test_figures_belong_to_no_window(planted_model):
     before = plt.get_fignums()
-    figure = plots.draw_layers(model.layers_ * 2, model.labels_)
+    figure = plots.draw_layers(planted_model.layers_ * 2, planted_model.labels_)
     assert len(figure.axes) == 8  # two views, the consensus and the neighbors, twice
-    plots.draw_embedding(model.embedding_, model.labels_)
+    plots.draw_embedding(planted_model.embedding_, planted_model.labels_)
     assert plt.get_fignums() == before

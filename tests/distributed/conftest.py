@@ -5,7 +5,9 @@ import pickle
 import numpy as np
 import pytest
 
+from rmgl.distributed import cluster as waiting
 from rmgl.distributed.cluster import Cluster
+from tests.processes import HANGING
 
 distributed = pytest.importorskip("distributed", reason="needs a Dask cluster: pip install 'dask[array,dataframe]' distributed")
 N = 600
@@ -31,6 +33,15 @@ class AtOnce(Cluster):
 
     def wait(self, futures, name="", check=lambda: None):
         pass
+
+
+@pytest.fixture(scope="module", autouse=True)
+def patience():
+    """On a busy machine, workers may take long to start again, and schedulers to answer."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(waiting, "PATIENCE", HANGING)
+        patch.setattr(waiting, "ANSWER", HANGING)
+        yield
 
 
 @pytest.fixture(scope="module")

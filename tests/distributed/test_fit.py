@@ -21,6 +21,7 @@ from rmgl.distributed.views import StoredViews
 from tests.automatic.test_agreement import fragmented
 from tests.distributed.conftest import cut_small
 from tests.laws.test_certificates import check_claims
+from tests.processes import HANGING
 
 pytestmark = pytest.mark.usefixtures("small_blocks")
 MODEL = RMGL(4, random_state=0)
@@ -57,6 +58,7 @@ def test_the_result_of_one_machine(alone, fitted):
     assert str(fitted.report_) == str(alone.report_)
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("tied", [False, True])
 def test_the_order_of_rows_does_not_matter_and_claims_are_true(inside, views, tied):
     """Also where rounded rows have many neighbors at the same distance, and copies; claims are checked over all pairs."""
@@ -69,11 +71,13 @@ def test_the_order_of_rows_does_not_matter_and_claims_are_true(inside, views, ti
     assert check_claims(first) == 3
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("n_workers", [1, 4])
 def test_the_number_of_workers_does_not_matter(fitted, inside, views, n_workers):
     assert bits_of(clone(MODEL).fit(views, client=inside(n_workers))) == bits_of(fitted)
 
 
+@pytest.mark.extended
 def test_lost_workers_do_not_matter(fitted, client, views, monkeypatch):
     """One worker is killed while it searches, one in a Newton step, one in a round of the alternation."""
     killed = {}
@@ -106,12 +110,12 @@ def test_lost_workers_do_not_matter(fitted, client, views, monkeypatch):
 
     monkeypatch.setattr(Cluster, "submit", submit_and_kill)
     monkeypatch.setattr(Cluster, "map", map_and_kill)
-    monkeypatch.setattr(waiting, "PATIENCE", 600.0)  # a busy machine may take long to start a worker again
     model = clone(MODEL).fit(views, client=client, callback=follow)
     assert list(killed) == ["search", "newton", "embedding"]
     assert bits_of(model) == bits_of(fitted)
 
 
+@pytest.mark.extended
 def test_a_fit_resumes_from_its_checkpoint(fitted, client, views, tmp_path):
     class Stop(Exception):
         pass
@@ -129,6 +133,7 @@ def test_a_fit_resumes_from_its_checkpoint(fitted, client, views, tmp_path):
         clone(MODEL).fit(changed, client=client, checkpoint=folder)
 
 
+@pytest.mark.extended
 def test_no_workers_is_an_error_and_no_hang(inside, views, monkeypatch):
     client = inside(1)
     monkeypatch.setattr(waiting, "PATIENCE", 1.0)
@@ -144,6 +149,7 @@ def test_no_workers_is_an_error_and_no_hang(inside, views, monkeypatch):
         clone(MODEL).fit(views, client=client)
 
 
+@pytest.mark.extended
 def test_a_model_from_stored_views(fitted, client, views, tmp_path):
     """Views in files and Dask arrays, read by workers; the default client; a saved model; labels of new rows, chunk by chunk."""
     da = pytest.importorskip("dask.array")
@@ -191,6 +197,7 @@ def test_a_fit_that_is_stopped_leaves_no_tasks(inside, error):
     assert others.result() == 1
 
 
+@pytest.mark.extended
 def test_fragments(inside):
     """They leave the embedding, and have the labels of a fit on one machine."""
     views, _ = fragmented()
@@ -216,22 +223,27 @@ def test_rows_that_only_workers_read_are_not_collected(inside, views):
 
 
 class Frozen:
-    """A client whose scheduler does not answer."""
+    """A client whose scheduler does not answer until it is thawed."""
 
     status, scheduler = "running", SimpleNamespace(ncores=None)
+
+    def __init__(self):
+        self.thawed = threading.Event()
 
     def sync(self, function, callback_timeout):
         raise TimeoutError(f"timed out after {callback_timeout} s")
 
     def gather(self, futures):
-        threading.Event().wait(10)
+        self.thawed.wait(HANGING)
 
 
 def test_a_scheduler_that_is_frozen_or_gone(monkeypatch):
     monkeypatch.setattr(waiting, "POLL", 0.05)
     monkeypatch.setattr(waiting, "PATIENCE", 0.2)
+    frozen = Frozen()
     with pytest.raises(NoWorkers, match="its scheduler does not answer"):
-        Cluster(Frozen()).gather([])
+        Cluster(frozen).gather([])
+    frozen.thawed.set()
     gone = Frozen()
 
     def cancelled(futures):

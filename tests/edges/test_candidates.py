@@ -422,7 +422,7 @@ def test_a_given_graph_is_used_and_said(rng):
     assert "among given candidates" in model.layers_[1].message
 
 
-@pytest.mark.slow  # pynndescent compiles for two minutes
+@pytest.mark.extended  # pynndescent compiles for two minutes
 def test_approximate_neighbors_are_said(rng):
     pytest.importorskip("pynndescent")
     X = rng.normal(size=(300, 4))

@@ -11,26 +11,20 @@ import pytest
 from rmgl import RMGL
 from rmgl.estimators import rmgl as module
 from rmgl.layer import Layer
-from tests.conftest import planted_views
 
 
-@pytest.fixture
-def model():
-    return RMGL(3, random_state=0).fit(planted_views()[0])
-
-
-def test_showing_a_model_makes_no_report(model, monkeypatch):
+def test_showing_a_model_makes_no_report(planted_model, monkeypatch):
     monkeypatch.setattr(module, "with_evidence", lambda *given: pytest.fail("the report was made"))
-    shown = model._repr_html_()
+    shown = planted_model._repr_html_()
     assert "not been examined yet" in shown
     assert "Sizes of the clusters: 30, 30, 30" in shown
-    assert "report_" not in vars(model)
-    assert "text/html" in model._repr_mimebundle_()
+    assert "report_" not in vars(planted_model)
+    assert "text/html" in planted_model._repr_mimebundle_()
 
 
-def test_a_report_that_was_made_is_shown(model):
-    word = model.report_.trust.word
-    assert f"trust {word}" in model._repr_html_()
+def test_a_report_that_was_made_is_shown(planted_model):
+    word = planted_model.report_.trust.word
+    assert f"trust {word}" in planted_model._repr_html_()
 
 
 def test_a_model_that_is_not_fitted_has_no_views():
@@ -39,15 +33,15 @@ def test_a_model_that_is_not_fitted_has_no_views():
         RMGL()._views  # noqa: B018
 
 
-def test_several_threads_may_ask_for_the_report(model, monkeypatch):
+def test_several_threads_may_ask_for_the_report(planted_model, monkeypatch):
     made, evidence = [], module.with_evidence
-    unreported = model._unreported
-    model._unreported = lambda layers: (made.append(1), unreported(layers))[1]
+    unreported = planted_model._unreported
+    planted_model._unreported = lambda layers: (made.append(1), unreported(layers))[1]
     reports, ready = [], threading.Barrier(8)
 
     def ask():
         ready.wait()
-        reports.append(model.report_)
+        reports.append(planted_model.report_)
 
     threads = [threading.Thread(target=ask) for _ in range(8)]
     for thread in threads:

@@ -9,8 +9,8 @@ import pytest
 from rmgl.experiments import cells, data, methods
 from rmgl.experiments.grids import real_grids, settings, synthetic_grids
 from rmgl.experiments.table import ORDER, row_names
+from tests.commands import run
 from tests.datasets.test_datasets import SHARED_IMAGES, needs_images
-from tests.test_cli import run
 
 
 @pytest.fixture(scope="module")
@@ -62,6 +62,7 @@ def test_redraw_computes_nothing(results, monkeypatch, tmp_path, capsys):
     assert "holds no finished experiment: run it without --redraw first" in capsys.readouterr().err
 
 
+@pytest.mark.extended
 def test_uci_quick(tmp_path):
     assert run("reproduce", "uci", "--quick", "-o", tmp_path) == 0
     written = {path.name for path in (tmp_path / "uci").iterdir()}
@@ -79,7 +80,7 @@ def test_uci_quick(tmp_path):
 
 
 @needs_images
-@pytest.mark.slow
+@pytest.mark.extended
 def test_coil20_quick(tmp_path):
     assert run("reproduce", "coil20", "--quick", "--images", SHARED_IMAGES, "-o", tmp_path) == 0
     assert (tmp_path / "coil20" / "figure2_coil20.png").is_file()

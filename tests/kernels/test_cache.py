@@ -1,4 +1,4 @@
-"""The cache of compiled loops, in one process; tests/running/test_environment.py starts new ones."""
+"""The cache of compiled loops, in one process; tests/robustness/test_compiled_loops.py starts new ones."""
 
 import warnings
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from rmgl.kernels.compiling import compiled, uninterrupted
+from tests.processes import HANGING
 
 
 @pytest.fixture
@@ -22,7 +23,7 @@ def ctrl_c():
 
     def press():
         os.kill(os.getpid(), signal.SIGINT)
-        assert heard.wait(60)
+        assert heard.wait(HANGING)
 
     previous = signal.signal(signal.SIGINT, hear)
     yield press
@@ -40,7 +41,7 @@ def test_an_interruption_does_not_cut_work_short(ctrl_c):
 
     with pytest.raises(KeyboardInterrupt):
         uninterrupted(work)()
-    assert ended.wait(60)  # it has ended, unless the interruption came while its thread was being started
+    assert ended.wait(HANGING)  # it has ended, unless the interruption came while its thread was being started
 
 
 def test_results_and_errors_are_those_of_the_work():

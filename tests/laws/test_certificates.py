@@ -116,7 +116,7 @@ def test_every_claim_is_true_of_networks_and_with_other_metrics_known_labels_and
     one_case(seed, tmp_path, (*MORE_GIVEN, *NETWORKS))
 
 
-@pytest.mark.slow
+@pytest.mark.extended
 def test_five_hundred_more_claims(tmp_path):
     claims = 0
     for seed in range(1000, 1500):

@@ -1,15 +1,10 @@
 """Checkpoints, callbacks and time limits."""
 
-import signal
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from rmgl import RMGL, Policy
-from rmgl.datasets import load_uci_digits
 from tests.conftest import planted_views
 
 
@@ -69,54 +64,6 @@ def test_a_run_stopped_after_every_step_ends_the_same(name, views, tmp_path, mon
     assert stops >= 2
     if whole is not None:
         assert_same(model, whole)
-
-
-MORTAL = """
-import os, signal, sys
-signal.signal(signal.SIGPROF, signal.SIG_DFL)
-signal.setitimer(signal.ITIMER_PROF, float(sys.argv[1]))  # then the process ends, wherever it is; 0 for never
-from rmgl.__main__ import main
-try:
-    main(sys.argv[2:])
-finally:
-    print(sum(os.times()[:2]))
-"""
-"""The command line with a number of seconds to live. They are seconds of work, so that it makes no difference what else the machine does."""
-
-
-@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs a timer that ends a process")
-@pytest.mark.parametrize("most", [3, pytest.param(10, marks=pytest.mark.slow)])
-def test_kills_at_random_moments_and_the_same_result(most, tmp_path):
-    data = load_uci_digits()
-    np.savez(tmp_path / "digits.npz", **{name: X[::2] for name, X in data.views.items()})
-
-    def run(folder, *options, seconds=0.0):
-        command = [sys.executable, "-W", "ignore", "-c", MORTAL, seconds, "cluster", tmp_path / "digits.npz", "-k", 10]
-        command += ["-o", tmp_path / folder, "--no-plots", "--neighbors", 10, *options]
-        return subprocess.run([*map(str, command)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-
-    whole = run("whole")
-    assert whole.returncode == 0
-    whole_seconds = float(whole.stdout.splitlines()[-1])
-    steps = tmp_path / "steps"
-    rng = np.random.default_rng()
-    kills, survived, killed_late = 0, False, False
-    while kills < most and not survived:
-        seconds = rng.uniform(0.3, 0.9 if kills else 0.6) * whole_seconds
-        code = run("pieces", "--checkpoint", steps, seconds=seconds).returncode
-        assert code in (0, -signal.SIGPROF)
-        kills += code != 0
-        killed_late = code != 0 and (tmp_path / "pieces").exists()  # killed when all was written
-        survived = code == 0 or killed_late
-    if not survived:
-        assert run("pieces", "--checkpoint", steps).returncode == 0
-    print(f"killed {kills} times")
-    assert kills >= 1
-    assert (tmp_path / "pieces" / "labels.csv").read_bytes() == (tmp_path / "whole" / "labels.csv").read_bytes()
-    np.testing.assert_array_equal(np.load(tmp_path / "pieces" / "embedding.npy"), np.load(tmp_path / "whole" / "embedding.npy"))
-    left = {path.name for path in tmp_path.iterdir() if not path.name.startswith(".")}
-    assert left - {"steps"} == {"digits.npz", "pieces", "whole"}
-    assert killed_late or "steps" not in left
 
 
 def test_a_checkpoint_of_another_run_is_refused(views, tmp_path):

@@ -4,24 +4,22 @@ import numpy as np
 import pytest
 
 from rmgl import RMGL
-from rmgl.datasets import load_uci_digits
 
 HOSTILE = '<script>window.hacked = true</script>"\'><img src=x onerror="window.hacked = true">'
 LONG = "x" * 10_000
 
 
 @pytest.fixture(scope="session")
-def digits():
+def digits_shown(digits):
     """Every eighth digit in three views; the number of clusters is chosen."""
-    data = load_uci_digits()
-    views = {HOSTILE: data.views["pix"][::8], LONG: data.views["fou"][::8], "mor": data.views["mor"][::8]}
-    return RMGL("auto", random_state=0).fit(views), views, data.target[::8]
+    views = {HOSTILE: digits.views["pix"][::8], LONG: digits.views["fou"][::8], "mor": digits.views["mor"][::8]}
+    return RMGL("auto", random_state=0).fit(views), views, digits.target[::8]
 
 
 @pytest.fixture(scope="session")
-def given(digits):
+def given(digits_shown):
     """What is given for the page: ids, feature names and columns, some of them hostile."""
-    _, views, target = digits
+    _, views, target = digits_shown
     ids = [f"digit-{row}" for row in range(len(target))]
     ids[7], ids[8], ids[9] = HOSTILE, LONG, "=1+1"
     names = {HOSTILE: [HOSTILE, *(f"pixel {c}" for c in range(1, 240))], "mor": [LONG, *(f"shape {c}" for c in range(1, 6))]}
@@ -30,8 +28,8 @@ def given(digits):
 
 
 @pytest.fixture(scope="session")
-def page(digits, given, tmp_path_factory):
+def page(digits_shown, given, tmp_path_factory):
     """The page of the model."""
     path = tmp_path_factory.mktemp("page") / "report.html"
-    digits[0].to_html(path, **given)
+    digits_shown[0].to_html(path, **given)
     return path

@@ -10,6 +10,7 @@ import pytest
 
 from rmgl.page import content, shown
 from tests.page.conftest import HOSTILE
+from tests.processes import HANGING
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -22,7 +23,7 @@ pytestmark = pytest.mark.skipif(
 def browser():
     with playwright.sync_playwright() as running:
         sandbox = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []  # Chromium refuses to run as root otherwise
-        started = running.chromium.launch(executable_path=BROWSER, args=sandbox)
+        started = running.chromium.launch(executable_path=BROWSER, args=sandbox, timeout=1000 * HANGING)
         yield started
         started.close()
 
@@ -35,6 +36,7 @@ def is_trouble(message):
 def opened(browser, path, width=1280, scheme="light"):
     """The page in a window of its own, which notes errors and requests."""
     context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme, offline=True, accept_downloads=True)
+    context.set_default_timeout(1000 * HANGING)
     window = context.new_page()
     window.troubles = []
     window.on("console", lambda message: window.troubles.append(message.text) if is_trouble(message) else None)
@@ -43,7 +45,7 @@ def opened(browser, path, width=1280, scheme="light"):
         "request", lambda request: None if request.url.startswith(("file:", "data:", "blob:")) else window.troubles.append(request.url)
     )
     window.goto(path.as_uri())
-    window.wait_for_selector(":root[data-ready]", timeout=120_000)
+    window.wait_for_selector(":root[data-ready]")
     return window
 
 
@@ -75,11 +77,11 @@ def selection(window):
     return window.evaluate("Array.from(rmgl.source.selected.indices)")
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(1280, "dark"), (390, "light")])
-def test_it_opens_without_trouble_and_fits_the_window(browser, page, digits, width, scheme):
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "dark"), pytest.param(390, "light", marks=pytest.mark.extended)])
+def test_it_opens_without_trouble_and_fits_the_window(browser, page, digits_shown, width, scheme):
     window = opened(browser, page, width, scheme)
     assert window.evaluate("document.documentElement.scrollWidth") <= width
-    assert f"{digits[0].n_clusters_} clusters of 250 entities in 3 views" in window.inner_text("h1")
+    assert f"{digits_shown[0].n_clusters_} clusters of 250 entities in 3 views" in window.inner_text("h1")
     assert window.inner_text("#verdict .badge").startswith("Trust:")
     assert window.locator(".tile").count() == 4
     assert window.evaluate("getComputedStyle(document.body).backgroundColor") == (
@@ -93,7 +95,8 @@ def test_it_opens_without_trouble_and_fits_the_window(browser, page, digits, wid
     window.context.close()
 
 
-def test_a_click_selects_the_same_entity_everywhere(window, digits):
+@pytest.mark.extended
+def test_a_click_selects_the_same_entity_everywhere(window, digits_shown):
     window.locator("#scatter").scroll_into_view_if_needed()
     window.mouse.click(*window.evaluate("rmgl.placeOf(100)"))
     window.wait_for_selector("#members h3:has-text('1 selected entity')")
@@ -104,17 +107,18 @@ def test_a_click_selects_the_same_entity_everywhere(window, digits):
     captions = window.locator("#entity caption").all_inner_texts()
     assert captions[0].startswith("The cluster of most of the entity's nearest neighbors in each view alone")
     assert "neighbors in the learned layers" in captions[1]
-    cluster = digits[0].labels_[at]
+    cluster = digits_shown[0].labels_[at]
     assert window.inner_text(f"[data-chosen-cluster='{cluster}']") == "1"
     assert f"Cluster {cluster}:" in window.inner_text("#cluster h3")
     shown_neighbors = window.locator("#entity .scroll").nth(1).locator("tbody th").all_inner_texts()
-    neighbors = np.unique(np.concatenate([layer.adjacency[[at]].indices for layer in digits[0].layers_]))
+    neighbors = np.unique(np.concatenate([layer.adjacency[[at]].indices for layer in digits_shown[0].layers_]))
     assert len(shown_neighbors) == min(40, neighbors.size)
     window.locator("#entity .scroll").nth(1).locator("button").first.click()
     assert selection(window) != [at]
     assert window.troubles == []
 
 
+@pytest.mark.extended
 def test_search_finds_an_id_or_says_that_there_is_none(window):
     window.fill("#query", "digit-42")
     window.press("#query", "Enter")
@@ -133,6 +137,7 @@ def test_search_finds_an_id_or_says_that_there_is_none(window):
     assert 'No id contains "nobody"' in window.inner_text("#said")
 
 
+@pytest.mark.extended
 def test_the_lasso_selects_what_is_inside(window):
     window.evaluate(
         """for (const tool of rmgl.plot.toolbar.tools) {
@@ -159,9 +164,10 @@ def test_the_lasso_selects_what_is_inside(window):
     assert window.troubles == []
 
 
-def test_a_cluster_shows_its_features_and_members(window, digits):
+@pytest.mark.extended
+def test_a_cluster_shows_its_features_and_members(window, digits_shown):
     window.locator("[data-cluster='1']").click()
-    assert len(selection(window)) == np.count_nonzero(digits[0].labels_ == 1)
+    assert len(selection(window)) == np.count_nonzero(digits_shown[0].labels_ == 1)
     assert "Cluster 1: what distinguishes it" in window.inner_text("#cluster h3 >> nth=0")
     assert window.locator("#cluster svg.histogram").count() == 8
     window.locator("#cluster select").select_option("mor")
@@ -169,6 +175,7 @@ def test_a_cluster_shows_its_features_and_members(window, digits):
     assert re.fullmatch(r"\d+\s%, by chance \d+\s%", window.inner_text("[data-chosen-view='2']"))
 
 
+@pytest.mark.extended
 def test_the_download_is_a_table_of_the_selection(window, tmp_path):
     window.evaluate("rmgl.select([9, 7, 3])")
     with window.expect_download() as download:
@@ -182,6 +189,7 @@ def test_the_download_is_a_table_of_the_selection(window, tmp_path):
     assert 0 <= float(table["3"]["confidence"]) <= 1
 
 
+@pytest.mark.extended
 def test_every_choice_of_colors_and_hostile_names_are_shown_as_text(window):
     for option in range(window.locator("#color option").count()):
         window.locator("#color").select_option(str(option))
@@ -202,12 +210,13 @@ def test_every_choice_of_colors_and_hostile_names_are_shown_as_text(window):
     assert window.troubles == []
 
 
-def test_many_entities_are_a_density_and_a_sample(browser, digits, given, tmp_path, monkeypatch):
+@pytest.mark.extended
+def test_many_entities_are_a_density_and_a_sample(browser, digits_shown, given, tmp_path, monkeypatch):
     monkeypatch.setattr(shown, "MOST_POINTS", 100)
     monkeypatch.setattr(content, "MOST_POINTS", 100)
     monkeypatch.setattr(shown, "SAMPLE", 40)
     monkeypatch.setattr(content, "LISTED_OUTLIERS", 5)
-    digits[0].to_html(tmp_path / "many.html", **given)
+    digits_shown[0].to_html(tmp_path / "many.html", **given)
     window = opened(browser, tmp_path / "many.html")
     assert "250 entities are too many for single points" in window.inner_text("#explore")
     assert window.evaluate("rmgl.facts.n_points") < 250 == window.evaluate("rmgl.facts.n_entities")

@@ -32,14 +32,8 @@ def data_of(text):
     return unpacked(re.search(r'id="data">([^<]*)<', text)[1])
 
 
-@pytest.fixture(scope="module")
-def planted_model():
-    views, _ = planted_views()
-    return RMGL(3, random_state=0).fit(views), views
-
-
-def test_the_page_holds_the_numbers_of_the_model(page, digits):
-    model, views, _ = digits
+def test_the_page_holds_the_numbers_of_the_model(page, digits_shown):
+    model, views, _ = digits_shown
     text = page.read_text(encoding="utf-8")
     facts, arrays = data_of(text)
     assert facts["n_entities"] == facts["n_points"] == 250
@@ -66,8 +60,8 @@ def test_nothing_is_loaded_and_names_are_escaped(page):
     assert LONG[:300] not in own
 
 
-def test_a_loaded_model_has_a_page_without_its_views(planted_model, tmp_path):
-    model, views = planted_model
+def test_a_loaded_model_has_a_page_without_its_views(planted_model, planted, tmp_path):
+    model, (views, _) = planted_model, planted
     model.save(tmp_path / "m.rmgl")
     RMGL.load(tmp_path / "m.rmgl").to_html(tmp_path / "report.html")
     facts, _ = data_of((tmp_path / "report.html").read_text(encoding="utf-8"))
@@ -106,7 +100,7 @@ def test_incomplete_views_and_the_model_of_the_paper(tmp_path):
 
 
 def test_the_verdict_warns_before_it_praises(planted_model):
-    model, _ = planted_model
+    model = planted_model
     content = content_of(model, Given(), model._views)
     original = model.report_
     try:
@@ -129,13 +123,13 @@ def test_the_verdict_warns_before_it_praises(planted_model):
         object.__setattr__(original, "warnings", [])
 
 
-def test_sections_on_clusters_and_their_number(planted_model, digits):
-    model, _ = planted_model
+def test_sections_on_clusters_and_their_number(planted_model, digits_shown):
+    model = planted_model
     content = content_of(model, Given(), model._views)
     assert "You asked for 3 clusters" in number_section(content)
     assert supporting(content, 0) == "all 2"
     assert distinguishing(content, 0).split()[0] in ("higher", "lower")
-    auto = content_of(digits[0], Given(), digits[0]._views)
+    auto = content_of(digits_shown[0], Given(), digits_shown[0]._views)
     assert 'id="evidence"' in number_section(auto)
     assert page_of(auto).count('id="evidence"') == 1
 
@@ -196,8 +190,8 @@ def test_ids_and_columns_are_checked():
         check_columns([1, 2], 3)
 
 
-def test_wrong_features_and_no_bokeh(planted_model, tmp_path, monkeypatch):
-    model, views = planted_model
+def test_wrong_features_and_no_bokeh(planted_model, planted, tmp_path, monkeypatch):
+    model, (views, _) = planted_model, planted
     with pytest.raises(TypeError, match="features is of type dict: give the table that explain returns"):
         model.to_html(tmp_path / "report.html", features=views)
     monkeypatch.setitem(sys.modules, "bokeh", None)
@@ -208,7 +202,7 @@ def test_wrong_features_and_no_bokeh(planted_model, tmp_path, monkeypatch):
 
 
 def test_notebooks_show_a_summary(planted_model):
-    model, _ = planted_model
+    model = planted_model
     summary = model._repr_mimebundle_()["text/html"]
     assert summary == model._repr_html_()
     assert "3 clusters" in summary

@@ -12,7 +12,6 @@ from sklearn.exceptions import NotFittedError
 from sklearn.metrics import adjusted_rand_score
 
 from rmgl import RMGL
-from rmgl.datasets import load_uci_digits
 from rmgl.edges.space import Rows
 from rmgl.layer import Layer
 from rmgl.metrics import normalized_mutual_info_score
@@ -429,17 +428,15 @@ def test_an_unfitted_model_says_so():
 # The digits
 
 
-def test_digits():
-    data = load_uci_digits()
-    model = RMGL(10, random_state=0).fit(data.views)
-    assert (model.predict(data.views) == model.labels_).mean() >= 0.99
+def test_digits(digits, digits_model):
+    assert (digits_model.predict(digits.views) == digits_model.labels_).mean() >= 0.99
     order = np.random.default_rng(0).permutation(2000)
     old, new = order[:1600], order[1600:]
-    model = RMGL(10, random_state=0).fit({n: X[old] for n, X in data.views.items()})
-    fitted = normalized_mutual_info_score(data.target[old], model.labels_)
-    rows = {n: X[new] for n, X in data.views.items()}
+    model = RMGL(10, random_state=0).fit({n: X[old] for n, X in digits.views.items()})
+    fitted = normalized_mutual_info_score(digits.target[old], model.labels_)
+    rows = {n: X[new] for n, X in digits.views.items()}
     half = np.argsort(np.random.default_rng(1).random((400, 6)), axis=1) < 3
-    scores = [normalized_mutual_info_score(data.target[new], model.predict(rows, observed=o)) for o in (None, half)]
+    scores = [normalized_mutual_info_score(digits.target[new], model.predict(rows, observed=o)) for o in (None, half)]
     print(f"fit {fitted:.4f}, new rows {scores[0]:.4f}, with half of the views {scores[1]:.4f}")
     assert scores[0] >= fitted - 0.02
     assert scores[1] >= fitted - 0.06

@@ -1,13 +1,8 @@
-"""Hostile surroundings: folders that cannot be written, damaged caches, forks, limits of memory, many threads."""
+"""Hostile surroundings: damaged caches, limits of memory, many threads; tests/robustness has those that need new processes."""
 
-import os
-import shutil
-import subprocess
 import sys
-import textwrap
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -16,7 +11,6 @@ from joblib import cpu_count
 from scipy import sparse
 from threadpoolctl import threadpool_info, threadpool_limits
 
-import rmgl
 from rmgl import RMGL, learn_layer
 from rmgl.baselines import SCML
 from rmgl.edges.space import Rows
@@ -26,87 +20,7 @@ from rmgl.placing.new_edges import near
 from rmgl.running import memory
 from rmgl.running import threads as parallel
 from rmgl.running.threads import single_threaded, team_of
-
-LONG = 240  # seconds: only against hangs
-
-
-def python(code, *, environment=None, timeout=LONG, check=True):
-    """Run some code in a process of its own, in which all warnings are shown."""
-    command = [sys.executable, "-W", "always::UserWarning", "-c", textwrap.dedent(code)]
-    return subprocess.run(command, capture_output=True, text=True, check=check, timeout=timeout, env={**os.environ, **(environment or {})})
-
-
-# The cache of compiled loops
-
-CALL_A_LOOP = """
-import numpy as np
-from rmgl import kernels
-
-pairs = np.zeros((2, 6), dtype=np.int32)
-exact = np.empty((0, 0)), np.empty(0), np.empty(0), np.empty(0)
-assert kernels.positive_entries(np.array([[1.0, -1.0, 2.0], [-1.0, 0.0, 3.0]]), np.arange(2), 5, *pairs, *exact) == 3
-assert pairs[:, :3].tolist() == [[0, 0, 1], [5, 7, 7]]
-statistics = kernels.positive_entries.stats
-print("loaded" if sum(statistics.cache_hits.values()) else "compiled")
-"""
-
-
-def call_a_loop(folder):
-    done = python(CALL_A_LOOP, environment={"NUMBA_CACHE_DIR": str(folder)})
-    return done.stdout.strip(), done.stderr
-
-
-def test_loops_are_loaded_from_disk(tmp_path):
-    assert call_a_loop(tmp_path) == ("compiled", "")
-    assert call_a_loop(tmp_path) == ("loaded", "")
-
-
-def test_the_command_says_that_it_compiles_loops_the_first_time_alone(tmp_path):
-    np.save(tmp_path / "view.npy", np.random.default_rng(0).normal(size=(30, 3)))
-    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "loops")}
-    said = []
-    for turn in ("first", "second"):
-        command = [sys.executable, "-m", "rmgl", "cluster", tmp_path / "view.npy", "-k", "2", "--no-plots", "-o", tmp_path / turn]
-        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=LONG, env=environment)
-        said.append([line for line in done.stderr.splitlines() if "compil" in line])
-    assert len(said[0]) == 1
-    assert said[0][0].startswith("note: compiling loops once, which takes some seconds; later runs load them from ")
-    assert said[1] == []
-
-
-def test_no_folder_can_be_written(tmp_path):
-    """Loops are compiled in memory, and one warning says which folders were tried and what to do."""
-    package = tmp_path / "rmgl"
-    shutil.copytree(Path(rmgl.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
-    (package / "kernels" / "__pycache__").write_text("not a folder")
-    nowhere = os.devnull + "/nowhere"
-    environment = {"PYTHONPATH": str(tmp_path), "NUMBA_CACHE_DIR": nowhere, "XDG_CACHE_HOME": nowhere, "HOME": nowhere}
-    environment |= {"PYTHONDONTWRITEBYTECODE": "1", "LOCALAPPDATA": nowhere}
-    done = python(CALL_A_LOOP, environment=environment)
-    assert done.stdout.strip() == "compiled"
-    assert done.stderr.count("Warning") == 1
-    assert f"neither {nowhere} nor {package / 'kernels' / '__pycache__'} nor the user's cache folder can be written" in done.stderr
-    assert "some seconds" in done.stderr
-    assert "NUMBA_CACHE_DIR to a folder that can be written" in done.stderr
-
-
-@pytest.mark.parametrize("kept", [0.0, 0.5, 1.0])
-def test_damaged_files_are_compiled_anew(tmp_path, kept):
-    """Empty files, half of them, and one changed bit of the machine code, which would be executed as it is."""
-    call_a_loop(tmp_path)
-    files = [path for path in tmp_path.rglob("*") if path.suffix in (".nbi", ".nbc")]
-    assert files
-    for path in files:
-        contents = path.read_bytes()
-        middle = len(contents) // 2
-        changed = contents[:middle] + bytes([contents[middle] ^ 1]) + contents[middle + 1 :]
-        path.write_bytes(changed[: int(kept * len(contents))])
-    found, errors = call_a_loop(tmp_path)
-    assert found == "compiled"
-    assert errors.count("Warning") == 1
-    assert str(tmp_path) in errors
-    assert "compiled again" in errors
-    assert call_a_loop(tmp_path) == ("loaded", "")
+from tests.processes import HANGING, python
 
 
 def test_no_changed_byte_of_a_compiled_loop_goes_unseen(tmp_path):
@@ -141,69 +55,6 @@ def test_a_cache_of_another_build_is_used_as_it_is():
     assert dispatcher._cache == "of another build"
 
 
-@pytest.mark.skipif(os.name == "nt", reason="limits the size of files")
-def test_a_disk_without_room_for_compiled_loops(tmp_path):
-    limit = "import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))\n"
-    done = python(limit + CALL_A_LOOP, environment={"NUMBA_CACHE_DIR": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"})
-    assert done.stdout.strip() == "compiled"
-    assert done.stderr.count("Warning") == 1
-    assert str(tmp_path) in done.stderr
-    assert "free some space there" in done.stderr
-    assert not [path for path in tmp_path.rglob("*") if path.is_file()]
-
-
-def test_loops_are_compiled_anew_when_another_file_of_loops_changes(tmp_path):
-    """Loops are compiled into one another, and the cache of numba looks at one file alone."""
-    package = tmp_path / "rmgl"
-    shutil.copytree(Path(rmgl.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
-    environment = {"PYTHONPATH": str(tmp_path), "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
-    found = [python(CALL_A_LOOP, environment=environment).stdout.strip() for _ in range(2)]
-    with open(package / "kernels" / "compiling.py", "a") as file:
-        file.write("# changed\n")
-    found += [python(CALL_A_LOOP, environment=environment).stdout.strip() for _ in range(2)]
-    assert found == ["compiled", "loaded", "compiled", "loaded"]
-
-
-# Forks
-
-FORK = """
-import os, signal, sys
-import numpy as np
-from sklearn.cluster import KMeans
-from rmgl import RMGL
-
-def in_a_child(work):
-    child = os.fork()
-    if child == 0:
-        signal.alarm(100)  # ends the child if it hangs
-        np.testing.assert_array_equal(*work())
-        os._exit(0)
-    assert os.waitpid(child, 0)[1] == 0, "the child did not end as it should"
-
-def fitted():
-    return RMGL(3, alpha=1.0, beta=1.0, scale="none", candidates=10, max_iter=1, tol=1.0, random_state=0).fit(X)
-
-rng = np.random.default_rng(0)
-centers = 20 * rng.normal(size=(3, 2))
-X = centers[rng.integers(3, size=6000)] + rng.normal(size=(6000, 2))
-new = centers[rng.integers(3, size=100)] + rng.normal(size=(100, 2))
-"""
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
-@pytest.mark.parametrize(
-    "work",
-    [
-        "model = fitted(); known = model.predict(new); in_a_child(lambda: (model.predict(new), known))",
-        "KMeans(3, n_init=1).fit(X); known = fitted().labels_; in_a_child(lambda: (fitted().labels_, known))",
-    ],
-    ids=["predict", "fit"],
-)
-def test_a_forked_process_goes_on(work):
-    """OpenMP, once it has been used with several threads, hangs in a child."""
-    python(FORK + work, environment={"OMP_NUM_THREADS": "2"})
-
-
 def test_nearest_rows_of_others_are_the_nearest(rng):
     X, asking = rng.normal(size=(1300, 3)), rng.normal(size=(600, 3))
     X[7], asking[:5] = X[8], X[5:10]
@@ -225,33 +76,6 @@ def test_rows_near_to_others_are_found_where_single_precision_is_too_coarse(rng)
 
 
 # Limits of memory
-
-
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits and counts address space as Linux does")
-@pytest.mark.parametrize("room", [40, 90])
-@pytest.mark.parametrize("work", ["RMGL(3, random_state=0).fit(X)", "learn_layer(X, 1.0)"])
-def test_a_limit_on_the_address_space_is_an_error_and_no_hang(room, work):
-    """OpenBLAS ends the process, or never returns, where it does not get its buffers."""
-    python(
-        f"""
-        import resource
-        import numpy as np
-        from rmgl import RMGL, kernels, learn_layer
-        from rmgl.running import memory
-
-        X = np.random.default_rng(0).normal(size=(300, 5))
-        pages = int(open("/proc/self/statm").read().split()[0])
-        resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + ({room} << 20), resource.RLIM_INFINITY))
-        assert 0 < memory.available_memory() <= {room} << 20
-        try:
-            {work}
-        except MemoryError as error:
-            assert "address space" in str(error) and "ulimit -v" in str(error), error
-        else:
-            raise AssertionError("no error")
-        """,
-        timeout=100,
-    )
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits and counts address space as Linux does")
@@ -351,17 +175,17 @@ def test_blas_has_its_threads_back_after_blocks_that_overlap(two_blas_threads):
     seen = []
 
     def second():
-        first_is_in.wait(LONG)
+        first_is_in.wait(HANGING)
         with team_of(1):
             second_is_in.set()
-            first_is_out.wait(LONG)
+            first_is_out.wait(HANGING)
             seen.append(numbers_of_blas_threads())
 
     thread = threading.Thread(target=second)
     thread.start()
     with team_of(1):
         first_is_in.set()
-        second_is_in.wait(LONG)
+        second_is_in.wait(HANGING)
         seen.append(numbers_of_blas_threads())
     first_is_out.set()
     thread.join()
@@ -384,9 +208,9 @@ def test_leaving_an_openmp_block_does_not_touch_blas(two_blas_threads):
     """k-means may begin while another thread has BLAS kept to one thread, and end after that."""
     with ThreadPoolExecutor(1) as other:
         block = single_threaded("blas")
-        other.submit(block.__enter__).result(LONG)
+        other.submit(block.__enter__).result(HANGING)
         with single_threaded("openmp"):
-            other.submit(block.__exit__, None, None, None).result(LONG)
+            other.submit(block.__exit__, None, None, None).result(HANGING)
     assert set(numbers_of_blas_threads()) == {2}
 
 
@@ -401,7 +225,7 @@ def test_openmp_is_kept_to_one_thread_in_every_thread():
 
     def inside(_):
         with single_threaded("openmp"):
-            barrier.wait(LONG)
+            barrier.wait(HANGING)
             return [library["num_threads"] for library in threadpool_info() if library["user_api"] == "openmp"]
 
     barrier = threading.Barrier(2)
@@ -423,39 +247,6 @@ def test_an_openmp_library_that_comes_later_is_kept_to_one_thread():
             assert {library["num_threads"] for library in threadpool_info() if library["user_api"] == "openmp"} <= {1}
         """,
         environment={"OMP_NUM_THREADS": "2"},
-    )
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
-def test_a_fork_in_the_middle_of_fits_in_other_threads():
-    """A child must not find a lock held by a thread that it does not have."""
-    python(
-        """
-        import os, signal, threading
-        from rmgl.running.threads import single_threaded
-
-        def enter_and_leave():
-            while not over.is_set():
-                with single_threaded("blas"):
-                    pass
-
-        over = threading.Event()
-        with single_threaded("blas"):
-            pass
-        threads = [threading.Thread(target=enter_and_leave) for _ in range(3)]
-        for thread in threads:
-            thread.start()
-        try:
-            for _ in range(40):
-                child = os.fork()
-                if child == 0:
-                    signal.alarm(60)
-                    with single_threaded("blas"):
-                        os._exit(0)
-                assert os.waitpid(child, 0)[1] == 0
-        finally:
-            over.set()
-        """
     )
 
 

@@ -10,6 +10,7 @@ from click.testing import CliRunner
 from rmgl.cli import cli
 from rmgl.metrics import normalized_mutual_info_score
 from rmgl.storage.edge_lists import read_edge_list, with_networks
+from tests.commands import labels
 
 GROUP = np.repeat(np.arange(2), 15)
 
@@ -32,36 +33,32 @@ def files(tmp_path):
     return tmp_path
 
 
-def run(*arguments):
+def invoke(*arguments):
     return CliRunner().invoke(cli, [*map(str, arguments), "--jobs", "1"] if arguments[0] == "cluster" else list(map(str, arguments)))
-
-
-def labels_in(folder):
-    return pd.read_csv(folder / "labels.csv")
 
 
 def test_cluster_and_predict_with_a_network(files):
     save = files / "model.rmgl"
     options = ["-k", 2, "--id", "person", "--network", files / "friends.csv", "--no-plots", "--no-report", "--save", save]
-    found = run("cluster", files / "traits.csv", *options, "-o", files / "result")
+    found = invoke("cluster", files / "traits.csv", *options, "-o", files / "result")
     assert found.exit_code == 0, found.output
     assert "friends" in found.output
-    assert normalized_mutual_info_score(GROUP, labels_in(files / "result").label) == 1.0
+    assert normalized_mutual_info_score(GROUP, labels(files / "result").label) == 1.0
     (files / "new").mkdir()
     (files / "new" / "friends.csv").write_text("n1,p0\nn1,p1\nn2,p20\nn2,p21\n")
-    found = run("predict", save, "--network", files / "new" / "friends.csv", "-o", files / "new.csv")
+    found = invoke("predict", save, "--network", files / "new" / "friends.csv", "-o", files / "new.csv")
     assert found.exit_code == 0, found.output
     new = pd.read_csv(files / "new.csv")
     assert new["id"].tolist() == ["n1", "n2"]
-    own = labels_in(files / "result").label.to_numpy()
+    own = labels(files / "result").label.to_numpy()
     assert new.label.tolist() == [own[0], own[20]]
 
 
 def test_only_networks_and_the_page(files):
     options = ["-k", 2, "--network", files / "friends.csv", "--network", files / "work.csv", "--no-plots"]
-    found = run("cluster", *options, "-o", files / "result")
+    found = invoke("cluster", *options, "-o", files / "result")
     assert found.exit_code == 0, found.output
-    table = labels_in(files / "result")
+    table = labels(files / "result")
     group = table["id"].str[1:].astype(int) // 15
     assert normalized_mutual_info_score(group, table.label) == 1.0
     assert (files / "result" / "report.html").exists()
@@ -90,12 +87,12 @@ def test_a_line_of_any_column_names(files):
     (files / "friends.csv").write_text(text)
     save = files / "model.rmgl"
     options = ["-k", 2, "--id", "person", "--network", files / "friends.csv", "--no-plots", "--no-report", "--save", save]
-    found = run("cluster", files / "traits.csv", *options, "-o", files / "result")
+    found = invoke("cluster", files / "traits.csv", *options, "-o", files / "result")
     assert found.exit_code == 0, found.output
     assert "line 1 (citing, cited) is taken for the names of the columns" in found.output
     (files / "new").mkdir()
     (files / "new" / "friends.csv").write_text("citing,cited\nn1,p0\nn2,p20\n")
-    found = run("predict", save, "--network", files / "new" / "friends.csv", "-o", files / "new.csv")
+    found = invoke("predict", save, "--network", files / "new" / "friends.csv", "-o", files / "new.csv")
     assert found.exit_code == 0, found.output
     assert pd.read_csv(files / "new.csv")["id"].tolist() == ["n1", "n2"]
     (files / "numbers.csv").write_text("citing,cited\n0,1\n1,2\n")
@@ -107,11 +104,11 @@ def test_an_entity_may_be_in_the_network_only(files):
     table.loc[3, ["a", "b", "c"]] = np.nan
     table.to_csv(files / "traits.csv", index=False)
     options = ["-k", 2, "--id", "person", "--no-plots", "--no-report", "-o", files / "result"]
-    found = run("cluster", files / "traits.csv", *options, "--network", files / "friends.csv")
+    found = invoke("cluster", files / "traits.csv", *options, "--network", files / "friends.csv")
     assert found.exit_code == 0, found.output
-    assert normalized_mutual_info_score(GROUP, labels_in(files / "result").label) == 1.0
+    assert normalized_mutual_info_score(GROUP, labels(files / "result").label) == 1.0
     (files / "few.csv").write_text("p0,p1\np1,p2\n")
-    found = run("cluster", files / "traits.csv", *options, "--force", "--network", files / "few.csv")
+    found = invoke("cluster", files / "traits.csv", *options, "--force", "--network", files / "few.csv")
     assert found.exit_code == 2
     assert "row 'p3' is missing from every view" in found.output
 
@@ -129,14 +126,14 @@ def test_an_entity_may_be_in_the_network_only(files):
 )
 def test_bad_edge_lists(files, text, message):
     (files / "bad.csv").write_text(text)
-    found = run("cluster", files / "traits.csv", "-k", 2, "--id", "person", "--network", files / "bad.csv", "-o", files / "result")
+    found = invoke("cluster", files / "traits.csv", "-k", 2, "--id", "person", "--network", files / "bad.csv", "-o", files / "result")
     assert found.exit_code == 2
     assert message in found.output
     assert not (files / "result").exists()
 
 
 def test_no_file_at_all(tmp_path):
-    found = run("cluster", "-k", 2, "-o", tmp_path / "result")
+    found = invoke("cluster", "-k", 2, "-o", tmp_path / "result")
     assert found.exit_code == 2
     assert "Missing argument 'INPUTS...'" in found.output
 

@@ -14,8 +14,8 @@ import rmgl
 from rmgl import RMGL, learn_layer
 from rmgl.storage import graphs
 from rmgl.views.views import Views
+from tests.commands import labels, run
 from tests.conftest import planted_views
-from tests.test_cli import labels, run
 
 pytestmark = pytest.mark.filterwarnings("ignore:From 0.4", "ignore:Cannot join columns", "ignore:Transforming to str index")
 

@@ -7,9 +7,7 @@ import json
 import os
 import signal
 import stat
-import subprocess
 import sys
-import textwrap
 import threading
 import warnings
 import zipfile
@@ -29,40 +27,7 @@ from rmgl.archive.archive import write_archive
 from rmgl.storage.output import layer_file_names
 from rmgl.storage.readers import read_views
 from rmgl.storage.spreadsheet import read_as_text, shown_as_text
-from tests.conftest import DEFAULT_SIGNALS, planted_views
-from tests.test_cli import run
-
-WAIT = 120  # seconds, only so that a test that hangs ends
-
-
-@pytest.fixture
-def views():
-    return planted_views(sizes=(15, 15), columns=(3, 4))[0]
-
-
-@pytest.fixture
-def data(views, tmp_path):
-    np.savez(tmp_path / "data.npz", **views)
-    return tmp_path / "data.npz"
-
-
-def cluster(*arguments):
-    return run("cluster", *arguments, "-k", 2, "--no-plots", "--jobs", 1)
-
-
-def refusal(capsys, *parts):
-    """The one line on standard error, which holds all the parts."""
-    error = capsys.readouterr().err
-    lines = [line for line in error.splitlines() if not line.startswith("warning: ")]
-    assert len(lines) == 1, error
-    for part in parts:
-        assert part in lines[0], error
-    return lines[0]
-
-
-def listing(folder):
-    return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*"))
-
+from tests.commands import cluster, listing, refusal, run
 
 # The first line of a text file: column names or a row
 
@@ -177,8 +142,8 @@ NAMES = [f"x{row}" for row in range(30)]
     ],
 )
 @pytest.mark.parametrize("how", ["outer", "inner"])
-def test_files_without_a_common_id_are_refused_as_in_the_library(views, tmp_path, capsys, first, second, hint, how):
-    files = two_tables(tmp_path, views, first, second)
+def test_files_without_a_common_id_are_refused_as_in_the_library(two_blocks, tmp_path, capsys, first, second, hint, how):
+    files = two_tables(tmp_path, two_blocks, first, second)
     assert cluster(*files, "--id", "id", "--align", how, "-o", tmp_path / "out") == 2
     line = refusal(capsys, "view 'b' has no row label in common" if how == "inner" else "view 'a' has no row label in common", hint)
     tables = {path.stem: pd.read_csv(path, dtype={"id": str}).set_index("id") for path in files}
@@ -188,8 +153,8 @@ def test_files_without_a_common_id_are_refused_as_in_the_library(views, tmp_path
 
 
 @pytest.mark.parametrize("how", ["outer", "inner"])
-def test_ids_of_which_some_differ_only_in_spaces_or_zeros_are_refused(views, tmp_path, capsys, how):
-    files = two_tables(tmp_path, views, NAMES, [*NAMES[:20], *(f" {name}" for name in NAMES[20:])])
+def test_ids_of_which_some_differ_only_in_spaces_or_zeros_are_refused(two_blocks, tmp_path, capsys, how):
+    files = two_tables(tmp_path, two_blocks, NAMES, [*NAMES[:20], *(f" {name}" for name in NAMES[20:])])
     assert cluster(*files, "--id", "id", "--align", how, "-o", tmp_path / "out") == 2
     refusal(capsys, "'x20' in view 'a' and ' x20' in view 'b'", "10 such pairs", "write them the same way")
     tables = {path.stem: pd.read_csv(path).set_index("id") for path in files}
@@ -197,9 +162,9 @@ def test_ids_of_which_some_differ_only_in_spaces_or_zeros_are_refused(views, tmp
         RMGL(2, align=how).fit(tables)
 
 
-def test_ids_that_look_alike_in_one_file_are_different_entities(views, tmp_path):
+def test_ids_that_look_alike_in_one_file_are_different_entities(two_blocks, tmp_path):
     ids = ["1", "1.0", "01", *NAMES[3:]]
-    files = two_tables(tmp_path, views, ids, ids[:-5])
+    files = two_tables(tmp_path, two_blocks, ids, ids[:-5])
     assert cluster(*files, "--id", "id", "--align", "outer", "-o", tmp_path / "out") == 0
     assert pd.read_csv(tmp_path / "out" / "labels.csv", dtype=str)["id"].tolist() == ids
 
@@ -211,16 +176,16 @@ def test_many_ids_that_look_alike_in_one_file_take_no_time(tmp_path):
     assert read_views([tmp_path / "a.csv", tmp_path / "b.csv"], "id", "outer").index.tolist() == ["x", *many, "y"]
 
 
-def test_ids_that_must_be_the_same_name_what_looks_alike(views, tmp_path, capsys):
-    files = two_tables(tmp_path, views, NAMES, [*NAMES[:-1], "x29 "])
+def test_ids_that_must_be_the_same_name_what_looks_alike(two_blocks, tmp_path, capsys):
+    files = two_tables(tmp_path, two_blocks, NAMES, [*NAMES[:-1], "x29 "])
     assert cluster(*files, "--id", "id", "-o", tmp_path / "out") == 2
     refusal(capsys, "is in view", "--align outer", "'x29' in view 'a' and 'x29 ' in view 'b'")
 
 
-def test_new_rows_are_not_doubled_by_ids_that_differ_in_spaces(views, tmp_path, capsys):
-    files = two_tables(tmp_path, views, NAMES, NAMES)
+def test_new_rows_are_not_doubled_by_ids_that_differ_in_spaces(two_blocks, tmp_path, capsys):
+    files = two_tables(tmp_path, two_blocks, NAMES, NAMES)
     assert cluster(*files, "--id", "id", "-o", tmp_path / "out", "--save", tmp_path / "m.rmgl") == 0
-    two_tables(tmp_path, views, NAMES, [f"{name} " for name in NAMES])
+    two_tables(tmp_path, two_blocks, NAMES, [f"{name} " for name in NAMES])
     capsys.readouterr()
     assert run("predict", tmp_path / "m.rmgl", *files, "--id", "id", "-o", tmp_path / "p.csv") == 2
     refusal(capsys, "no row label in common", "'x0' in view 'a' and 'x0 ' in view 'b'")
@@ -286,9 +251,9 @@ def test_an_interruption_at_any_call_leaves_the_old_or_the_new_result(tmp_path, 
     assert {"old", "new"} == set(found)
 
 
-def test_a_failed_force_through_the_command_keeps_the_old_result(data, tmp_path, monkeypatch, capsys):
+def test_a_failed_force_through_the_command_keeps_the_old_result(data_file, tmp_path, monkeypatch, capsys):
     out = tmp_path / "out"
-    assert cluster(data, "-o", out) == 0
+    assert cluster(data_file, "-o", out) == 0
     before = (out / "labels.csv").read_bytes()
     rename = Path.rename
 
@@ -298,7 +263,7 @@ def test_a_failed_force_through_the_command_keeps_the_old_result(data, tmp_path,
         return rename(self, target)
 
     monkeypatch.setattr(Path, "rename", failing)
-    assert cluster(data, "-o", out, "--force") == 130
+    assert cluster(data_file, "-o", out, "--force") == 130
     assert (out / "labels.csv").read_bytes() == before
     assert sorted(path.name for path in tmp_path.iterdir()) == ["data.npz", "out"]
 
@@ -321,10 +286,10 @@ FORBIDDEN = {
 
 
 @pytest.mark.parametrize("name", FORBIDDEN)
-def test_paths_that_would_overwrite_each_other_are_refused_before_the_fit(data, tmp_path, monkeypatch, capsys, name):
-    assert cluster(data, "-o", tmp_path / "old") == 0
+def test_paths_that_would_overwrite_each_other_are_refused_before_the_fit(data_file, tmp_path, monkeypatch, capsys, name):
+    assert cluster(data_file, "-o", tmp_path / "old") == 0
     (tmp_path / "steps").mkdir()
-    (tmp_path / "link.npz").symlink_to(data)
+    (tmp_path / "link.npz").symlink_to(data_file)
     inputs, options, culprit = FORBIDDEN[name]
     capsys.readouterr()
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
@@ -335,14 +300,14 @@ def test_paths_that_would_overwrite_each_other_are_refused_before_the_fit(data, 
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
 
 
-def test_predictions_never_overwrite_the_model_or_an_input(views, data, tmp_path, capsys):
+def test_predictions_never_overwrite_the_model_or_an_input(two_blocks, data_file, tmp_path, capsys):
     model = tmp_path / "m.rmgl"
-    RMGL(2, random_state=0).fit(views).save(model)
-    before = model.read_bytes(), data.read_bytes()
-    for target in (model, data):
-        assert run("predict", model, data, "-o", target, "--force") == 2
+    RMGL(2, random_state=0).fit(two_blocks).save(model)
+    before = model.read_bytes(), data_file.read_bytes()
+    for target in (model, data_file):
+        assert run("predict", model, data_file, "-o", target, "--force") == 2
         refusal(capsys, target.name, "choose another name")
-    assert (model.read_bytes(), data.read_bytes()) == before
+    assert (model.read_bytes(), data_file.read_bytes()) == before
 
 
 # What will be written is checked before the fit
@@ -354,8 +319,8 @@ def no_fit(monkeypatch):
 
 @pytest.mark.filterwarnings("ignore:Glyph")
 @pytest.mark.parametrize("name", ["v" * 300, "\u00e9" * 200, "v" * 260, "$\\frac{$ \x01 / name"])
-def test_any_view_name_can_be_written(views, tmp_path, name):
-    first, second = views.values()
+def test_any_view_name_can_be_written(two_blocks, tmp_path, name):
+    first, second = two_blocks.values()
     with zipfile.ZipFile(tmp_path / "data.npz", "w") as archive:
         for key, X in ((name, first), (f"{name}2", second)):
             content = io.BytesIO()
@@ -379,20 +344,20 @@ def test_long_names_are_shortened_to_different_files():
 
 
 @pytest.mark.parametrize("option", ["-o", "--save", "predict"])
-def test_a_name_that_no_folder_can_hold_is_refused_before_the_fit(data, tmp_path, monkeypatch, capsys, option):
+def test_a_name_that_no_folder_can_hold_is_refused_before_the_fit(data_file, tmp_path, monkeypatch, capsys, option):
     no_fit(monkeypatch)
     long = tmp_path / ("n" * 300)
     if option == "predict":
         monkeypatch.setattr(RMGL, "load", lambda *a: pytest.fail("the model was loaded"))
-        assert run("predict", data, data, "-o", long) == 2
+        assert run("predict", data_file, data_file, "-o", long) == 2
     else:
-        assert cluster(data, *(("-o", long) if option == "-o" else ("-o", tmp_path / "out", "--save", long))) == 2
+        assert cluster(data_file, *(("-o", long) if option == "-o" else ("-o", tmp_path / "out", "--save", long))) == 2
     refusal(capsys, "cannot be written (File name too long): choose another name or folder")
     assert listing(tmp_path) == ["data.npz"]
 
 
 @pytest.mark.parametrize("option", ["-o", "--save"])
-def test_a_folder_that_cannot_be_written_to_is_refused_before_the_fit(data, tmp_path, monkeypatch, capsys, option):
+def test_a_folder_that_cannot_be_written_to_is_refused_before_the_fit(data_file, tmp_path, monkeypatch, capsys, option):
     no_fit(monkeypatch)
     (tmp_path / "closed").mkdir()
     mkdir = os.mkdir
@@ -404,15 +369,15 @@ def test_a_folder_that_cannot_be_written_to_is_refused_before_the_fit(data, tmp_
 
     monkeypatch.setattr(os, "mkdir", refuse)
     closed = tmp_path / "closed" / "x"
-    assert cluster(data, *(("-o", closed) if option == "-o" else ("-o", tmp_path / "out", "--save", closed))) == 2
+    assert cluster(data_file, *(("-o", closed) if option == "-o" else ("-o", tmp_path / "out", "--save", closed))) == 2
     refusal(capsys, "closed/x cannot be written (Permission denied)")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="file names are any bytes on Linux")
-def test_a_name_that_is_no_text_is_refused_before_the_fit(views, tmp_path, monkeypatch, capsys):
+def test_a_name_that_is_no_text_is_refused_before_the_fit(two_blocks, tmp_path, monkeypatch, capsys):
     no_fit(monkeypatch)
     path = Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff.npy"))
-    np.save(path, views["view 0"])
+    np.save(path, two_blocks["view 0"])
     assert cluster(path, "-o", tmp_path / "out") == 2
     refusal(capsys, "is not text in UTF-8: rename it")
 
@@ -429,12 +394,12 @@ def test_the_name_of_a_file_may_be_as_long_as_the_folder_allows(tmp_path):
 # GraphML, spreadsheets, ZIP archives
 
 
-def test_graphml_with_control_characters_is_well_formed(views, tmp_path):
+def test_graphml_with_control_characters_is_well_formed(two_blocks, tmp_path):
     pytest.importorskip("networkx")
     from rmgl.storage.graphs import node_attributes, write_graphml
 
     names = [f"a{chr(row)}b" for row in range(28)] + ["\ud800", "\uffff"]
-    model = RMGL(2, random_state=0).fit({f"{name}\x01{name}": X for name, X in views.items()})
+    model = RMGL(2, random_state=0).fit({f"{name}\x01{name}": X for name, X in two_blocks.items()})
     write_graphml(tmp_path / "g.graphml", model.layers_, node_attributes(model.labels_, model.outlier_score_, names))
     texts = {node.text for node in ElementTree.parse(tmp_path / "g.graphml").iter() if node.tag.endswith("data")}
     assert {"a\\x00b", "a\\rb", "a\tb", "a\nb", "\\ud800", "\\uffff", "view 0\\x01view 0"} <= texts
@@ -466,9 +431,9 @@ def spreadsheet_evaluates(cell):
     return cell[:1] in {*"=+-@\t\r\n\uff1d\uff0b\uff0d\uff20"} and not cell[1:].replace(".", "").replace("e", "").isdigit()
 
 
-def test_ids_that_are_formulas_are_written_as_text_and_read_back(views, tmp_path):
+def test_ids_that_are_formulas_are_written_as_text_and_read_back(two_blocks, tmp_path):
     ids = [*FORMULAS, *NAMES][:30]
-    files = two_tables(tmp_path, views, ids, ids)
+    files = two_tables(tmp_path, two_blocks, ids, ids)
     out = tmp_path / "out"
     assert cluster(*files, "--id", "id", "-o", out, "--save", tmp_path / "m.rmgl") == 0
     assert run("predict", tmp_path / "m.rmgl", *files, "--id", "id", "-o", tmp_path / "p.csv") == 0
@@ -507,81 +472,24 @@ def npz(path, *members, compression=zipfile.ZIP_STORED):
 
 
 @pytest.mark.parametrize("names", [("a.npy", "a.npy"), ("a", "a.npy"), ("b.npy", "a.npy", "a")])
-def test_an_npz_with_a_view_twice_is_refused(views, tmp_path, names):
-    path = npz(tmp_path / "a.npz", *((name, views["view 0"] + place) for place, name in enumerate(names)))
+def test_an_npz_with_a_view_twice_is_refused(two_blocks, tmp_path, names):
+    path = npz(tmp_path / "a.npz", *((name, two_blocks["view 0"] + place) for place, name in enumerate(names)))
     with pytest.raises(ValueError, match=r"a\.npz: .*holds the array 'a' more than once"):
         read_views([path])
 
 
-def test_an_npz_is_read_as_before(views, tmp_path):
-    np.savez_compressed(tmp_path / "a.npz", **views, y=np.arange(30), names=np.array(["x"] * 30), flat=np.asfortranarray(views["view 0"]))
+def test_an_npz_is_read_as_before(two_blocks, tmp_path):
+    np.savez_compressed(
+        tmp_path / "a.npz", **two_blocks, y=np.arange(30), names=np.array(["x"] * 30), flat=np.asfortranarray(two_blocks["view 0"])
+    )
     found = read_views([tmp_path / "a.npz"])
     assert found.names == ("view 0", "view 1", "flat")
-    for X, read in zip(views.values(), found.matrices, strict=False):
+    for X, read in zip(two_blocks.values(), found.matrices, strict=False):
         np.testing.assert_array_equal(read, X, strict=True)
-    np.testing.assert_array_equal(found.matrices[2], views["view 0"])
+    np.testing.assert_array_equal(found.matrices[2], two_blocks["view 0"])
 
 
-# Drafts of dead processes
-
-
-def killed_writer(folder, ending="os.kill(os.getpid(), 9)"):
-    """A process that dies while it writes."""
-    code = f"""
-        import os, sys, time
-        from rmgl.archive.atomic import new_folder
-        with new_folder(sys.argv[1], replace=True) as draft:
-            (draft / "half.txt").write_text("half")
-            print("writing", flush=True)
-            {ending}
-    """
-    return subprocess.Popen([sys.executable, "-c", textwrap.dedent(code), str(folder)], stdout=subprocess.PIPE, text=True)
-
-
-def test_what_a_killed_process_left_is_removed_by_the_next_run(data, tmp_path):
-    out = tmp_path / "out"
-    assert killed_writer(out).wait(WAIT) == -signal.SIGKILL
-    assert len([path for path in tmp_path.iterdir() if path.name.startswith(".out")]) == 1
-    assert cluster(data, "-o", out) == 0
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["data.npz", "out"]
-
-
-def test_the_draft_of_a_live_process_is_left_alone(data, tmp_path):
-    out = tmp_path / "out"
-    process = killed_writer(out, "time.sleep(1000)")
-    try:
-        assert process.stdout.readline() == "writing\n"
-        (draft,) = [path for path in tmp_path.iterdir() if path.name.startswith(".out")]
-        assert cluster(data, "-o", out) == 0
-        assert (draft / "new" / "half.txt").read_text() == "half"
-    finally:
-        process.kill()
-        process.wait(WAIT)
-    assert cluster(data, "-o", out, "--force") == 0
-    assert not draft.exists()
-
-
-def test_a_kill_between_the_two_renames_is_put_right_by_the_next_run(data, tmp_path, capsys):
-    out = tmp_path / "out"
-    assert cluster(data, "-o", out) == 0
-    before = (out / "labels.csv").read_bytes()
-    code = """
-        import os, sys
-        from pathlib import Path
-        from rmgl.archive.atomic import new_folder
-        rename = Path.rename
-        Path.rename = lambda self, target: os.kill(os.getpid(), 9) if self.name == "new" else rename(self, target)
-        with new_folder(sys.argv[1], replace=True) as draft:
-            pass
-    """
-    found = subprocess.run([sys.executable, "-c", textwrap.dedent(code), str(out)], timeout=WAIT)
-    assert found.returncode == -signal.SIGKILL
-    assert not out.exists()
-    capsys.readouterr()
-    assert cluster(data, "-o", out) == 2
-    refusal(capsys, "exists already")
-    assert (out / "labels.csv").read_bytes() == before
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["data.npz", "out"]
+# Drafts of others
 
 
 def test_folders_that_only_look_like_drafts_are_left_alone(tmp_path):
@@ -634,15 +542,6 @@ def test_files_have_the_permissions_of_any_new_file(tmp_path):
     assert stat.S_IMODE((tmp_path / "folder" / "labels.csv").stat().st_mode) == wanted
 
 
-def test_no_module_changes_the_umask_when_it_is_loaded():
-    code = """
-        import os
-        os.umask = lambda mask: 1 / 0
-        import rmgl.archive, rmgl.storage.output, rmgl.cli, rmgl.commands, rmgl.experiments.cells
-    """
-    subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=True, timeout=WAIT)
-
-
 def test_a_file_that_must_be_new_is_not_replaced(tmp_path):
     def write(content):
         with atomic.new_file(tmp_path / "a", exclusive=True) as draft:
@@ -655,94 +554,12 @@ def test_a_file_that_must_be_new_is_not_replaced(tmp_path):
     assert listing(tmp_path) == ["a"]
 
 
-def test_a_killed_step_of_a_checkpoint_is_cleared_with_it(tmp_path):
-    from rmgl.model.run import remove_checkpoint
-
-    steps = tmp_path / "steps"
-    steps.mkdir()
-    write_archive(steps / "a.step", [1], format="test")
-    assert killed_writer(steps / "b.step").wait(WAIT) == -signal.SIGKILL
-    remove_checkpoint(steps)
-    assert listing(tmp_path) == []
-
-
 # Signals
 
 
-PROGRAMS = {
-    "loading": """
-        import sys, time
-        from rmgl.__main__ import main
-
-        class Mark:
-            def find_spec(self, name, path, target=None):
-                if name == "numpy":
-                    print("now", flush=True)
-                    time.sleep(1000)
-
-        sys.meta_path.insert(0, Mark())
-        main(sys.argv[1:])
-        """,
-    "fitting": """
-        import sys, time
-        from rmgl.__main__ import main
-        from rmgl.model.run import Run
-
-        def tell(self, row):
-            print("now", flush=True)
-            time.sleep(1000)
-
-        Run.tell = tell
-        main(sys.argv[1:])
-        """,
-}
-"""Commands that say when they are in the middle of something, and wait there."""
-
-
-@pytest.mark.skipif(os.name == "nt", reason="sends signals to a process")
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-@pytest.mark.parametrize("moment", PROGRAMS)
-def test_a_signal_ends_the_command_with_one_line_and_nothing_half_written(views, data, tmp_path, number, code, moment):
-    RMGL(2, random_state=0).fit(views)  # so that loops are on disk, and the command does not print that it compiles them
-    options = ["-k", "2", "--no-plots", "-o", str(tmp_path / "out"), "--save", str(tmp_path / "m.rmgl")]
-    command = [sys.executable, "-c", DEFAULT_SIGNALS + textwrap.dedent(PROGRAMS[moment]), "cluster", str(data), *options]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    try:
-        assert process.stdout.readline() == "now\n"
-        process.send_signal(number)
-        _, error = process.communicate(timeout=WAIT)
-    finally:
-        process.kill()
-    assert process.returncode == code
-    assert error.strip() == "rmgl: stopped"
-    assert listing(tmp_path) == ["data.npz"]
-
-
-@pytest.mark.skipif(os.name == "nt", reason="sends signals to a process")
-def test_a_signal_while_results_are_written_leaves_the_old_ones(data, tmp_path):
-    out = tmp_path / "out"
-    assert cluster(data, "-o", out) == 0
-    before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
-    program = """
-        import os, signal, sys
-        import numpy as np
-        from rmgl.__main__ import main
-        save = np.save
-        np.save = lambda *a, **k: (save(*a, **k), os.kill(os.getpid(), signal.SIGTERM))
-        main(sys.argv[1:])
-    """
-    options = ["-k", "2", "--no-plots", "--force", "-o", str(out)]
-    command = [sys.executable, "-c", DEFAULT_SIGNALS + textwrap.dedent(program), "cluster", str(data), *options]
-    found = subprocess.run(command, capture_output=True, text=True, timeout=WAIT)
-    assert found.returncode == 143
-    assert found.stderr.strip() == "rmgl: stopped"
-    assert {path: path.read_bytes() for path in out.rglob("*") if path.is_file()} == before
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["data.npz", "out"]
-
-
-def test_signal_handlers_are_put_back_and_the_library_has_none(data, tmp_path):
+def test_signal_handlers_are_put_back_and_the_library_has_none(data_file, tmp_path):
     before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
-    assert cluster(data, "-o", tmp_path / "out") == 0
+    assert cluster(data_file, "-o", tmp_path / "out") == 0
     assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == before
 
 
@@ -750,8 +567,8 @@ def test_signal_handlers_are_put_back_and_the_library_has_none(data, tmp_path):
 
 
 @pytest.mark.parametrize("make", [np.asarray, pd.DataFrame, np.ndarray.tolist, sparse.csr_array])
-def test_complex_numbers_are_refused_without_printing_them(views, make):
-    X = make(views["view 0"] + 1j)
+def test_complex_numbers_are_refused_without_printing_them(two_blocks, make):
+    X = make(two_blocks["view 0"] + 1j)
     with pytest.raises((ValueError, TypeError), match="view 'a': Complex data not supported: give the real") as refused:
         RMGL(2).fit({"a": X})
     assert len(str(refused.value)) < 300
@@ -800,8 +617,8 @@ def test_an_archive_that_cannot_be_honest_about_its_size_is_refused(tmp_path, mo
         read_views([path])
 
 
-def test_an_encrypted_member_is_refused(tmp_path, views):
-    path = npz(tmp_path / "a.npz", ("a.npy", views["view 0"]))
+def test_an_encrypted_member_is_refused(tmp_path, two_blocks):
+    path = npz(tmp_path / "a.npz", ("a.npy", two_blocks["view 0"]))
     content = bytearray(path.read_bytes())
     place = content.rindex(b"PK\x01\x02")
     content[place + 8] |= 1
@@ -811,9 +628,9 @@ def test_an_encrypted_member_is_refused(tmp_path, views):
         read_views([path])
 
 
-def test_an_h5mu_file_that_says_it_is_larger_than_the_memory_is_refused(tmp_path, views):
+def test_an_h5mu_file_that_says_it_is_larger_than_the_memory_is_refused(tmp_path, two_blocks):
     h5py = pytest.importorskip("h5py")
-    make_h5mu(tmp_path / "a.h5mu", views)
+    make_h5mu(tmp_path / "a.h5mu", two_blocks)
     read_views([tmp_path / "a.h5mu"])
     with h5py.File(tmp_path / "a.h5mu", "r+") as file:
         attributes = dict(file["mod/view 0/X"].attrs)
@@ -825,9 +642,9 @@ def test_an_h5mu_file_that_says_it_is_larger_than_the_memory_is_refused(tmp_path
         read_views([tmp_path / "a.h5mu"])
 
 
-def test_an_h5mu_file_with_a_sparse_matrix_of_endless_columns_is_refused(tmp_path, views):
+def test_an_h5mu_file_with_a_sparse_matrix_of_endless_columns_is_refused(tmp_path, two_blocks):
     h5py = pytest.importorskip("h5py")
-    make_h5mu(tmp_path / "a.h5mu", {name: sparse.csr_array(X) for name, X in views.items()})
+    make_h5mu(tmp_path / "a.h5mu", {name: sparse.csr_array(X) for name, X in two_blocks.items()})
     read_views([tmp_path / "a.h5mu"])
     with h5py.File(tmp_path / "a.h5mu", "r+") as file:
         file["mod/view 0/X"].attrs["shape"] = [30, 10**13]
@@ -835,9 +652,9 @@ def test_an_h5mu_file_with_a_sparse_matrix_of_endless_columns_is_refused(tmp_pat
         read_views([tmp_path / "a.h5mu"])
 
 
-def test_an_h5mu_file_that_holds_itself_is_refused(tmp_path, views):
+def test_an_h5mu_file_that_holds_itself_is_refused(tmp_path, two_blocks):
     h5py = pytest.importorskip("h5py")
-    make_h5mu(tmp_path / "a.h5mu", views)
+    make_h5mu(tmp_path / "a.h5mu", two_blocks)
     with h5py.File(tmp_path / "a.h5mu", "r+") as file:
         file["mod/view 0/uns/more"] = file["mod"]
     with pytest.raises(ValueError, match=r"a\.h5mu: .*groups inside groups"):

@@ -14,7 +14,7 @@ from scipy import io, sparse
 from rmgl.storage.notation import Notation, find_notation
 from rmgl.storage.readers import read_views
 from rmgl.storage.text_file import LONG
-from tests.test_cli import run
+from tests.commands import run
 
 X = np.array([[1.5, 1234.25], [-2.0, 0.125], [0.5, 98765.0]])
 

@@ -7,7 +7,7 @@ from scipy import io, sparse
 
 from rmgl.storage.edge_lists import read_edge_list
 from rmgl.storage.readers import read_views
-from tests.test_cli import run
+from tests.commands import run
 
 TABLES = {
     "a.csv": lambda table, path: table.to_csv(path, index=False),

@@ -7,16 +7,10 @@ import numpy as np
 import pytest
 
 from rmgl import RMGL
-from rmgl.__main__ import main
+from tests.commands import run
 from tests.conftest import planted_views
 
 IDS = [f"é {row:02d}" for row in range(36)]
-
-
-def run(*arguments):
-    with pytest.raises(SystemExit) as stop:
-        main([str(argument) for argument in arguments])
-    return stop.value.code
 
 
 def write_table(path, ids, X):

@@ -3,8 +3,6 @@
 import io
 import json
 import pickle
-import subprocess
-import sys
 import zipfile
 from dataclasses import replace
 from pathlib import Path
@@ -16,22 +14,12 @@ from scipy import sparse
 
 from rmgl import RMGL
 from rmgl.archive.archive import read_archive, write_archive
-from tests.conftest import planted_views
-
-
-@pytest.fixture(scope="module")
-def views():
-    return planted_views()[0]
-
-
-@pytest.fixture(scope="module")
-def model(views):
-    return RMGL(3, random_state=0).fit(views)
+from tests.processes import python
 
 
 @pytest.fixture
-def path(model, tmp_path):
-    model.save(tmp_path / "model.rmgl")
+def path(planted_model, tmp_path):
+    planted_model.save(tmp_path / "model.rmgl")
     return tmp_path / "model.rmgl"
 
 
@@ -81,9 +69,9 @@ VARIANTS = {
 
 
 @pytest.mark.parametrize("name", VARIANTS)
-def test_a_loaded_model_is_the_same_bit_by_bit(name, views, tmp_path):
+def test_a_loaded_model_is_the_same_bit_by_bit(name, planted, tmp_path):
     prepare, parameters = VARIANTS[name]
-    data = prepare(views)
+    data = prepare(planted[0])
     model = RMGL(**{"n_clusters": 3, "random_state": 0, **parameters}).fit(data)
     model.save(tmp_path / "m.rmgl")
     loaded = RMGL.load(tmp_path / "m.rmgl")
@@ -92,32 +80,32 @@ def test_a_loaded_model_is_the_same_bit_by_bit(name, views, tmp_path):
     np.testing.assert_array_equal(model.transform(data), loaded.transform(data))
 
 
-def test_a_new_process_predicts_the_same(model, path, views, tmp_path):
-    new = {name: X[::7] + 0.01 for name, X in views.items()}
+def test_a_new_process_predicts_the_same(planted_model, path, planted, tmp_path):
+    new = {name: X[::7] + 0.01 for name, X in planted[0].items()}
     np.savez(tmp_path / "new.npz", **new)
     program = (
         "import sys, numpy as np; from rmgl import RMGL; m = RMGL.load(sys.argv[1]); d = dict(np.load(sys.argv[2]));"
         "np.savez(sys.argv[3], p=m.predict(d), s=m.predict_proba(d), q=m.transform(d), e=m.embedding_)"
     )
-    subprocess.run([sys.executable, "-c", program, path, tmp_path / "new.npz", tmp_path / "out.npz"], check=True, timeout=120)
+    python(program, path, tmp_path / "new.npz", tmp_path / "out.npz")
     with np.load(tmp_path / "out.npz") as out:
-        np.testing.assert_array_equal(out["p"], model.predict(new))
-        np.testing.assert_array_equal(out["s"], model.predict_proba(new))
-        np.testing.assert_array_equal(out["q"], model.transform(new))
-        np.testing.assert_array_equal(out["e"], model.embedding_)
+        np.testing.assert_array_equal(out["p"], planted_model.predict(new))
+        np.testing.assert_array_equal(out["s"], planted_model.predict_proba(new))
+        np.testing.assert_array_equal(out["q"], planted_model.transform(new))
+        np.testing.assert_array_equal(out["e"], planted_model.embedding_)
 
 
-def test_pickle_works_as_well(model, views):
-    np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict(views), model.predict(views))
+def test_pickle_works_as_well(planted_model, planted):
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(planted_model)).predict(planted[0]), planted_model.predict(planted[0]))
 
 
-def test_a_file_is_replaced_or_left_alone(model, path, monkeypatch):
+def test_a_file_is_replaced_or_left_alone(planted_model, path, monkeypatch):
     before = path.read_bytes()
-    model.save(path)
+    planted_model.save(path)
     assert path.read_bytes() == before
     monkeypatch.setattr("rmgl.archive.archive.npy.write_array", lambda *a, **k: (_ for _ in ()).throw(OSError("disk full")))
     with pytest.raises(OSError, match="disk full"):
-        model.save(path)
+        planted_model.save(path)
     assert path.read_bytes() == before
     assert list(path.parent.iterdir()) == [path]
 
@@ -203,9 +191,9 @@ def test_a_changed_file_is_refused(name, path):
 
 
 @pytest.mark.parametrize("n_entities", [89, 91])
-def test_parts_of_more_or_fewer_entities_are_refused(n_entities, views, tmp_path):
+def test_parts_of_more_or_fewer_entities_are_refused(n_entities, planted, tmp_path):
     """`hierarchy_` is made of them."""
-    model = RMGL("auto", random_state=0).fit(views)
+    model = RMGL("auto", random_state=0).fit(planted[0])
     assert all(level.labels.shape == (90,) for level in model.hierarchy_)
     parts = np.take(model.number_.parts, np.arange(n_entities), axis=1, mode="wrap")
     model.number_ = replace(model.number_, parts=parts)
@@ -231,9 +219,9 @@ def test_pickles_are_not_opened(path, tmp_path):
         RMGL.load(path)
 
 
-def test_every_truncation_and_many_flipped_bytes_are_refused(model, path, views):
+def test_every_truncation_and_many_flipped_bytes_are_refused(planted_model, path, planted):
     """Or, where the byte is one of the archive's that nothing depends on, the model is the same."""
-    data, expected = path.read_bytes(), model.predict_proba(views)
+    data, expected = path.read_bytes(), planted_model.predict_proba(planted[0])
     rng = np.random.default_rng(0)
     for length in [0, 1, *rng.integers(2, len(data), 60).tolist()]:
         path.write_bytes(data[:length])
@@ -245,7 +233,7 @@ def test_every_truncation_and_many_flipped_bytes_are_refused(model, path, views)
             loaded = RMGL.load(path)
         except ValueError:
             continue
-        np.testing.assert_array_equal(loaded.predict_proba(views), expected)
+        np.testing.assert_array_equal(loaded.predict_proba(planted[0]), expected)
 
 
 def test_compressed_members_are_refused(path):

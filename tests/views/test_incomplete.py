@@ -11,7 +11,6 @@ from sklearn.neighbors import kneighbors_graph
 
 from rmgl import RMGL, learn_layer
 from rmgl.baselines import SCML
-from rmgl.datasets import load_uci_digits
 from rmgl.metrics import normalized_mutual_info_score
 from rmgl.views.views import Views
 from tests.conftest import planted_views
@@ -261,14 +260,14 @@ def test_the_input_is_not_touched():
 # The digits
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(("share", "least"), [(0.3, 0.92), (0.5, 0.88)])
-def test_digits_without_some_of_the_rows_of_every_view(share, least):
-    data = load_uci_digits()
+def test_digits_without_some_of_the_rows_of_every_view(share, least, digits):
     scores = []
     for draw in range(5):
         observed = masks(2000, 6, share, draw)
-        labels = RMGL(10, random_state=0).fit_predict(data.views, observed=observed)
-        scores.append(normalized_mutual_info_score(data.target, labels))
+        labels = RMGL(10, random_state=0).fit_predict(digits.views, observed=observed)
+        scores.append(normalized_mutual_info_score(digits.target, labels))
     print(f"{share:.0%} of the pairs removed: NMI {np.mean(scores):.4f}, draws {np.round(scores, 3).tolist()}")
     error = np.std(scores, ddof=1) / np.sqrt(len(scores))
     assert np.mean(scores) >= least - 2 * error  # rounding and seeds alone change the mean by about one standard error
