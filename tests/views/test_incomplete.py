@@ -261,13 +261,13 @@ def test_the_input_is_not_touched():
 
 
 @pytest.mark.extended
-@pytest.mark.parametrize(("share", "least"), [(0.3, 0.92), (0.5, 0.88)])
-def test_digits_without_some_of_the_rows_of_every_view(share, least, digits):
+@pytest.mark.parametrize(("share", "least", "n_draws"), [(0.3, 0.92, 5), (0.5, 0.88, 20)])
+def test_digits_without_some_of_the_rows_of_every_view(share, least, n_draws, digits):
+    """The means are 0.946 and 0.885, 12 and 3 standard errors above; other seeds of the fits, like rounding, change them by 0.001 and 0.0002."""
     scores = []
-    for draw in range(5):
+    for draw in range(n_draws):
         observed = masks(2000, 6, share, draw)
         labels = RMGL(10, random_state=0).fit_predict(digits.views, observed=observed)
         scores.append(normalized_mutual_info_score(digits.target, labels))
     print(f"{share:.0%} of the pairs removed: NMI {np.mean(scores):.4f}, draws {np.round(scores, 3).tolist()}")
-    error = np.std(scores, ddof=1) / np.sqrt(len(scores))
-    assert np.mean(scores) >= least - 2 * error  # rounding and seeds alone change the mean by about one standard error
+    assert np.mean(scores) >= least
