@@ -82,6 +82,32 @@ def planted_views(sizes=(30, 30, 30), columns=(3, 5), distance=6.0, seed=0):
     return views, target
 
 
+def assert_same(one, other):
+    """Compare all that two fits have found, bit by bit."""
+    for name in (
+        "labels_",
+        "embedding_",
+        "eigenvalues_",
+        "alpha_",
+        "beta_",
+        "view_weights_",
+        "outlier_score_",
+        "guide_",
+        "index_",
+        "placed_",
+        "fragments_",
+    ):
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name), strict=True)
+    for ours, theirs in zip(one.layers_, other.layers_, strict=True):
+        assert (ours.adjacency != theirs.adjacency).nnz == 0
+        np.testing.assert_array_equal(ours.potentials, theirs.potentials)
+        np.testing.assert_array_equal(ours.nodes, theirs.nodes)
+        for name in ("name", "kkt_residual", "gap", "n_components"):
+            assert getattr(ours, name) == getattr(theirs, name)
+    assert str(one.report_) == str(other.report_)
+    assert [row["objective"] for row in one.history_] == [row["objective"] for row in other.history_]
+
+
 @pytest.fixture
 def planted():
     return planted_views()

@@ -148,10 +148,6 @@ def guarded(monkeypatch):
 # What goes in
 
 
-def views():
-    return planted_views(columns=(4, 5))[0]
-
-
 LISTS = {"candidates": 12}
 PAPER = {"alpha": 0.5, "beta": 2.0}
 
@@ -168,7 +164,7 @@ def neighbor_graph(n=90):
 def test_every_kernel_has_a_guard_and_is_reached(guarded):
     """The walk below is over all kernels: a new one needs a guard, and one that nothing calls is dead."""
     assert set(GUARDS) == set(kernels.__all__)
-    good = views()
+    good = planted_views()[0]
     RMGL(3, random_state=0).fit(good)
     RMGL(3, random_state=0, **LISTS).fit(good)
     RMGL(3, random_state=0, **PAPER, candidates="all").fit(good)
@@ -274,7 +270,7 @@ def checkpoints(tmp_path_factory):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for variant, (parameters, steps) in STEPS.items():
-            RMGL(3, random_state=0, **parameters).fit(views(), checkpoint=folder / variant)
+            RMGL(3, random_state=0, **parameters).fit(planted_views()[0], checkpoint=folder / variant)
             assert {f"{step}.step" for step in steps} <= {path.name for path in (folder / variant).iterdir()}
     return folder
 
@@ -290,19 +286,19 @@ def test_a_changed_array_in_a_checkpoint_is_refused_before_a_kernel_sees_it(chan
             if change_array(folder / f"{step}.step", field, work):
                 changed += 1
                 with pytest.raises(ValueError, match=rf"{step}\.step: .*; delete the file, and the step is done again"):
-                    RMGL(3, random_state=0, **parameters).fit(views(), checkpoint=folder)
+                    RMGL(3, random_state=0, **parameters).fit(planted_views()[0], checkpoint=folder)
     assert changed
 
 
 @pytest.mark.parametrize("position", [-(2**30), -1, 625, 2**40, "7", None, 3.5])
 def test_the_position_of_the_random_generator_is_checked(position, tmp_path):
-    RMGL(3, random_state=0).fit(views(), checkpoint=tmp_path / "steps")
+    RMGL(3, random_state=0).fit(planted_views()[0], checkpoint=tmp_path / "steps")
     path = tmp_path / "steps" / "guidance-0.step"
     content = read_archive(path, format="rmgl checkpoint")
     kind, words, _, has_gauss, gauss = content["random_state"]
     write_archive(path, {**content, "random_state": (kind, words, position, has_gauss, gauss)}, format="rmgl checkpoint")
     with pytest.raises(ValueError, match=r"guidance-0\.step.*random generator.*delete the file"):
-        RMGL(3, random_state=0).fit(views(), checkpoint=tmp_path / "steps")
+        RMGL(3, random_state=0).fit(planted_views()[0], checkpoint=tmp_path / "steps")
 
 
 def test_states_of_random_generators():
@@ -378,32 +374,32 @@ def test_given_graphs_with_odd_indices_are_refused(damage, guarded):
     for candidates in (graph, [graph, "all"]):
         bad = spoiled(graph, damage) if candidates is graph else [spoiled(graph, damage), "all"]
         with pytest.raises(ValueError, match="candidates for view 'view 0' is not a valid sparse matrix"):
-            RMGL(3, candidates=bad, random_state=0).fit(views())
+            RMGL(3, candidates=bad, random_state=0).fit(planted_views()[0])
     observed = np.ones((90, 2), dtype=bool)
     observed[:3, 1] = False
     with pytest.raises(ValueError, match="candidates for view 'view 1' is not a valid sparse matrix"):
-        RMGL(3, candidates=["all", spoiled(graph, damage)], random_state=0).fit(views(), observed=observed)
+        RMGL(3, candidates=["all", spoiled(graph, damage)], random_state=0).fit(planted_views()[0], observed=observed)
     with pytest.raises(ValueError, match="is not a valid sparse matrix"):
-        learn_layer(views()["view 0"], 1.0, candidates=spoiled(graph, damage))
+        learn_layer(planted_views()[0]["view 0"], 1.0, candidates=spoiled(graph, damage))
     symmetric = sparse.csr_array(graph + graph.T)
     with pytest.raises(ValueError, match="is not a valid sparse matrix"):
         SCML(3, precomputed=True).fit([symmetric, spoiled(symmetric, damage)])
     with pytest.raises(ValueError, match="is not a valid sparse matrix"):
-        GDMCCA(3, graph=spoiled(symmetric, damage)).fit(views())
+        GDMCCA(3, graph=spoiled(symmetric, damage)).fit(planted_views()[0])
 
 
 def test_layers_and_views_that_were_changed_after_they_were_made_are_refused(guarded):
-    layer = learn_layer(views()["view 0"], 1.0)
+    layer = learn_layer(planted_views()[0]["view 0"], 1.0)
     layer.adjacency.indices[3] = HUGE
     with pytest.raises(ValueError, match="is not a valid sparse matrix"):
         SCML(3).fit([layer])
     with pytest.raises(ValueError, match="is not a valid sparse matrix"):
-        GDMCCA(3, graph=layer).fit(views())
+        GDMCCA(3, graph=layer).fit(planted_views()[0])
     made = Views.of(sparse_views())
     made.matrices[1].indices[3] = HUGE
     with pytest.raises(ValueError, match="view 'b' is not a valid sparse matrix"):
         RMGL(3, random_state=0).fit(made)
-    dense = Views.of(views())
+    dense = Views.of(planted_views()[0])
     dense.matrices[0][3, 1] = np.nan
     with pytest.raises(ValueError, match="view 'view 0' holds numbers that are not finite"):
         RMGL(3, random_state=0).fit(dense)
@@ -483,7 +479,7 @@ def test_values_from_files_conform_to_what_records_declare(value, hint, expected
 
 
 def test_steps_of_another_run_are_refused_even_if_they_are_put_there_later(tmp_path):
-    first, second = views(), planted_views(columns=(4, 5), seed=1)[0]
+    first, second = planted_views()[0], planted_views(columns=(4, 5), seed=1)[0]
     RMGL(3, random_state=0).fit(first, checkpoint=tmp_path / "first")
     RMGL(3, random_state=0).fit(second, checkpoint=tmp_path / "second")
     os.replace(tmp_path / "second" / "view-0.step", tmp_path / "first" / "view-0.step")

@@ -42,7 +42,7 @@ def mixed(rows):
     return pd.DataFrame({"x": rows[:, 0], "y": rows[:, 1], "c": np.array(["p", "q", "r"])[TARGET]})
 
 
-def model(**parameters):
+def unfitted(**parameters):
     return RMGL(3, random_state=0, **parameters)
 
 
@@ -81,28 +81,28 @@ def test_a_network_of_as_many_components_as_clusters():
 
 
 def test_correlations_of_rows_with_missing_cells_are_numbers(gapped):
-    fitted = model(metric="correlation").fit({"g": gapped})
+    fitted = unfitted(metric="correlation").fit({"g": gapped})
     assert np.isfinite(fitted._views.matrices[0]).all()
     assert np.isfinite(fitted.predict_proba({"g": gapped[:5]})).all()
 
 
 def test_one_metric_leaves_a_network_as_it_is(links):
     words = (np.random.default_rng(2).random((N, 30)) < 0.3).astype(float)
-    assert model(metric="jaccard").fit({"w": words, "n": Network(links)})._views.networks == (1,)
+    assert unfitted(metric="jaccard").fit({"w": words, "n": Network(links)})._views.networks == (1,)
     with pytest.raises(ValueError, match="metric='jaccard' for view 'n', which is no table of features"):
-        model(metric={"w": "jaccard", "n": "jaccard"}).fit({"w": words, "n": Network(links)})
+        unfitted(metric={"w": "jaccard", "n": "jaccard"}).fit({"w": words, "n": Network(links)})
 
 
 @pytest.mark.parametrize("metric", ["hamming", "jaccard"])
 def test_metrics_that_compare_values_refuse_missing_cells_and_categories(metric, gapped, mixed):
     with pytest.raises(ValueError, match="view 'g' has NaN"):
-        model(metric=metric).fit({"g": np.round(gapped)})
+        unfitted(metric=metric).fit({"g": np.round(gapped)})
     with pytest.raises(ValueError, match="view 't', which has columns of other kinds than numbers"):
-        model(metric=metric).fit({"t": mixed})
+        unfitted(metric=metric).fit({"t": mixed})
 
 
 def test_new_rows_with_missing_cells_beside_a_network(rows, links):
-    fitted = model().fit({"a": rows, "n": Network(links)})
+    fitted = unfitted().fit({"a": rows, "n": Network(links)})
     new = rows.copy()
     new[np.random.default_rng(3).random(new.shape) < 0.3] = np.nan
     new[np.isnan(new).all(axis=1)] = rows[np.isnan(new).all(axis=1)]
@@ -112,11 +112,11 @@ def test_new_rows_with_missing_cells_beside_a_network(rows, links):
 
 def test_views_of_the_fit_are_explained_again(rows, links):
     views = {"a": rows, "n": Network(nx.from_numpy_array(links))}
-    assert set(model().fit(views).explain(views).view) == {"a"}
+    assert set(unfitted().fit(views).explain(views).view) == {"a"}
     kernel = {"a": rows, "k": Precomputed(rows @ rows.T, kind="kernel")}
-    assert set(model().fit(kernel).explain(kernel).view) == {"a"}
+    assert set(unfitted().fit(kernel).explain(kernel).view) == {"a"}
     alone = Network(links)
-    assert len(model().fit(alone).explain(alone)) == 0
+    assert len(unfitted().fit(alone).explain(alone)) == 0
 
 
 def test_what_needs_rows_refuses_networks_and_distances(rows, links):
@@ -128,7 +128,7 @@ def test_what_needs_rows_refuses_networks_and_distances(rows, links):
 
 
 def test_one_table_of_several_kinds_is_predicted_alone(mixed):
-    fitted = model().fit({"t": mixed})
+    fitted = unfitted().fit({"t": mixed})
     np.testing.assert_array_equal(fitted.predict(mixed), fitted.predict({"t": mixed}))
 
 
@@ -143,18 +143,18 @@ def test_distances_with_labels_are_put_in_the_order_of_the_rows(rows):
 
 
 def test_the_report_is_that_of_the_fit(rows):
-    fitted, other = model().fit([rows]), model().fit([rows])
+    fitted, other = unfitted().fit([rows]), unfitted().fit([rows])
     wanted = str(other.report_)
     fitted.labels_[:] = 0
     assert str(fitted.report_) == wanted
     fitted.fit([rows[::-1]])
     assert fitted.report_.n_rows == N
     with pytest.raises(NotFittedError):
-        model().report_  # noqa: B018
+        unfitted().report_  # noqa: B018
 
 
 def test_new_rows_of_a_dask_table_with_categories(rows, mixed):
     tables = pytest.importorskip("dask.dataframe")
-    fitted = model().fit({"t": mixed, "a": rows})
+    fitted = unfitted().fit({"t": mixed, "a": rows})
     found = fitted.predict({"t": tables.from_pandas(mixed, npartitions=3)})
     np.testing.assert_array_equal(found.compute(scheduler="synchronous"), fitted.predict({"t": mixed}))

@@ -13,29 +13,23 @@ from rmgl.automatic.number_of_clusters import NUMBER_RULES, NumberOfClusters
 from rmgl.automatic.policy import find_rule, rule_name
 from rmgl.automatic.weighing import LEAST_ROUGHNESS, WEIGHING_RULES, mean_roughness, roughness
 from rmgl.views.views import Views
-from tests.conftest import planted_views
+from tests.conftest import assert_same, planted_views
 
 
 @pytest.fixture(scope="module")
-def views():
+def noisy_views():
     """Two good views, and one of noise."""
     views, _ = planted_views(sizes=(15, 15, 15), columns=(3, 4))
     return {**views, "noise": np.random.default_rng(5).normal(size=(45, 3))}
 
 
 @pytest.fixture(scope="module")
-def default(views):
-    return fit(views)
+def default(noisy_views):
+    return fit(noisy_views)
 
 
 def fit(views, policy=None, n_clusters=3, **options):
     return RMGL(n_clusters, policy=policy, random_state=0, **options).fit(views)
-
-
-def assert_same(one, other):
-    for name in ("labels_", "embedding_", "alpha_", "beta_", "view_weights_", "outlier_score_"):
-        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
-    assert str(one.report_) == str(other.report_)
 
 
 # Rules for single calls, which tests count
@@ -57,13 +51,13 @@ def always_two(graph, random_state):
 # What a policy says
 
 
-def test_the_default_is_that_of_a_policy_without_arguments(views, default):
-    assert_same(fit(views, Policy()), default)
+def test_the_default_is_that_of_a_policy_without_arguments(noisy_views, default):
+    assert_same(fit(noisy_views, Policy()), default)
 
 
 @pytest.mark.parametrize("field", dataclasses.fields(Policy), ids=lambda field: field.name)
-def test_a_field_at_its_default_changes_nothing(field, views, default):
-    assert_same(fit(views, Policy(**{field.name: field.default})), default)
+def test_a_field_at_its_default_changes_nothing(field, noisy_views, default):
+    assert_same(fit(noisy_views, Policy(**{field.name: field.default})), default)
 
 
 def test_a_policy_cannot_be_changed():
@@ -71,8 +65,8 @@ def test_a_policy_cannot_be_changed():
         Policy().coupling = 1.0
 
 
-def test_equal_weights(views, default):
-    model = fit(views, Policy(weighing="equal"))
+def test_equal_weights(noisy_views, default):
+    model = fit(noisy_views, Policy(weighing="equal"))
     np.testing.assert_allclose(model.view_weights_, np.full(3, 1 / 3), rtol=1e-12)
     np.testing.assert_allclose(model.beta_[:3], np.full(3, model.beta_[3] / 3), rtol=1e-12)
     assert model.view_roughness_ is not None
@@ -84,54 +78,54 @@ def test_agreement_is_the_power_of_roughness(default):
     np.testing.assert_allclose(default.view_weights_, powers / powers.sum(), rtol=1e-12)
 
 
-def test_agreement_without_a_consensus_is_a_smaller_power(views):
-    model = fit(views, Policy(consensus="never"))
+def test_agreement_without_a_consensus_is_a_smaller_power(noisy_views):
+    model = fit(noisy_views, Policy(consensus="never"))
     powers = (model.view_roughness_ + model.report_.uncertainty) ** -1.5
     np.testing.assert_allclose(model.view_weights_, powers / powers.sum(), rtol=1e-12)
 
 
-def test_no_consensus(views, default):
-    model = fit(views, Policy(consensus="never"))
+def test_no_consensus(noisy_views, default):
+    model = fit(noisy_views, Policy(consensus="never"))
     assert [layer.role for layer in model.layers_] == ["view"] * 3 + ["neighbors"]
     assert [layer.role for layer in default.layers_] == ["view"] * 3 + ["consensus", "neighbors"]
     assert not model.report_.consensus
     assert model.alpha_.shape == model.beta_.shape == (4,)
 
 
-def test_no_guidance(views, default):
+def test_no_guidance(noisy_views, default):
     """Then no rows guide the layers, and each is that of its view alone but for the coupling."""
     steps = []
-    model = RMGL(3, policy=Policy(guidance=()), random_state=0).fit(views, callback=lambda row: steps.append(row["step"]))
+    model = RMGL(3, policy=Policy(guidance=()), random_state=0).fit(noisy_views, callback=lambda row: steps.append(row["step"]))
     assert model.guide_ is None
     assert "guidance" not in steps
     assert default.guide_ is not None
 
 
-def test_guidance_has_one_pass_for_every_number(views):
+def test_guidance_has_one_pass_for_every_number(noisy_views):
     rows = []
-    model = RMGL(3, policy=Policy(guidance=(0.2, 0.5)), random_state=0).fit(views, callback=rows.append)
+    model = RMGL(3, policy=Policy(guidance=(0.2, 0.5)), random_state=0).fit(noisy_views, callback=rows.append)
     assert [row["guidance"] for row in rows if row["step"] == "guidance"] == [0.2, 0.5]
     np.testing.assert_allclose(np.square(model.guide_).sum(axis=1), 0.25, rtol=1e-9)  # rows of length one, times sqrt(0.5 / 2)
 
 
-def test_beta_is_proportional_to_the_coupling(views):
-    one, ten = (fit(views, Policy(guidance=(), coupling=coupling)) for coupling in (0.01, 0.1))
+def test_beta_is_proportional_to_the_coupling(noisy_views):
+    one, ten = (fit(noisy_views, Policy(guidance=(), coupling=coupling)) for coupling in (0.01, 0.1))
     np.testing.assert_allclose(ten.beta_, 10 * one.beta_, rtol=1e-12)
     assert one.beta_.max() == pytest.approx(0.01 * 45 / (2 * 3), rel=1e-12)
 
 
-def test_no_local_scaling(views, default):
-    assert fit(views, Policy(local_scaling=False)).local_scaling_ == [None] * 5
+def test_no_local_scaling(noisy_views, default):
+    assert fit(noisy_views, Policy(local_scaling=False)).local_scaling_ == [None] * 5
     assert [scaling is None for scaling in default.local_scaling_] == [False] * 4 + [True]  # the neighbors are not learned from costs
 
 
-def test_floors_are_proportional_to_their_share(views):
-    half, whole = (fit(views, Policy(floor_share=share)).local_scaling_[0] for share in (0.4, 0.8))
+def test_floors_are_proportional_to_their_share(noisy_views):
+    half, whole = (fit(noisy_views, Policy(floor_share=share)).local_scaling_[0] for share in (0.4, 0.8))
     np.testing.assert_array_equal(half.scales, whole.scales)
     np.testing.assert_allclose(2 * half.floors, whole.floors, rtol=1e-12)
 
 
-def test_rows_of_any_length_for_k_means(views, default, monkeypatch):
+def test_rows_of_any_length_for_k_means(noisy_views, default, monkeypatch):
     from rmgl.embedding import fragments as module
 
     seen, cluster_rows = [], module.cluster_rows
@@ -141,15 +135,17 @@ def test_rows_of_any_length_for_k_means(views, default, monkeypatch):
         return cluster_rows(rows, *given, **options)
 
     monkeypatch.setattr(module, "cluster_rows", watch)
-    model = fit(views, Policy(unit_rows=False, small_cluster=0.0))  # where no fragments are looked for, labels alone come from k-means
+    model = fit(
+        noisy_views, Policy(unit_rows=False, small_cluster=0.0)
+    )  # where no fragments are looked for, labels alone come from k-means
     np.testing.assert_array_equal(np.sort(seen[0], axis=0), np.sort(model.embedding_, axis=0))  # in a canonical order
-    fit(views, Policy(small_cluster=0.0))
+    fit(noisy_views, Policy(small_cluster=0.0))
     np.testing.assert_allclose(np.linalg.norm(seen[1], axis=1), 1.0, rtol=1e-9)
 
 
-def test_references_are_the_embeddings_on_which_roughness_is_measured(views):
+def test_references_are_the_embeddings_on_which_roughness_is_measured(noisy_views):
     def measured(*names):
-        model = fit(views, Policy(references=names))
+        model = fit(noisy_views, Policy(references=names))
         return model.view_roughness_
 
     one, other, both = measured("consensus"), measured("together"), measured("consensus", "together")
@@ -160,14 +156,14 @@ def test_references_are_the_embeddings_on_which_roughness_is_measured(views):
 # Rules of one's own
 
 
-def test_a_weighing_rule_of_ones_own(views):
+def test_a_weighing_rule_of_ones_own(noisy_views):
     calls = []
 
     def rule(roughness, shares, with_consensus):
         calls.append((np.array(roughness), with_consensus))
         return seven_two_one(roughness, shares, with_consensus)
 
-    model = fit(views, Policy(weighing=rule))
+    model = fit(noisy_views, Policy(weighing=rule))
     assert calls
     for measured, with_consensus in calls:
         assert with_consensus is True
@@ -177,61 +173,61 @@ def test_a_weighing_rule_of_ones_own(views):
 
 
 @pytest.mark.parametrize("answer", [True, False])
-def test_a_consensus_rule_of_ones_own(answer, views):
+def test_a_consensus_rule_of_ones_own(answer, noisy_views):
     calls = []
 
     def rule(given):
         calls.append(given)
         return answer
 
-    model = fit(views, Policy(consensus=rule))
+    model = fit(noisy_views, Policy(consensus=rule))
     (given,) = calls
     assert isinstance(given, Views)
-    assert given.names == tuple(views)
+    assert given.names == tuple(noisy_views)
     assert model.report_.consensus is answer
     assert [layer.role for layer in model.layers_] == ["view"] * 3 + ["consensus"] * answer + ["neighbors"]
 
 
-def test_a_single_view_needs_no_consensus_rule(views):
+def test_a_single_view_needs_no_consensus_rule(noisy_views):
     def rule(given):
         raise AssertionError("not asked")
 
-    assert [layer.role for layer in fit({"a": views["view 0"]}, Policy(consensus=rule)).layers_] == ["view", "neighbors"]
+    assert [layer.role for layer in fit({"a": noisy_views["view 0"]}, Policy(consensus=rule)).layers_] == ["view", "neighbors"]
 
 
-def test_a_number_rule_of_ones_own(views):
+def test_a_number_rule_of_ones_own(noisy_views):
     calls = []
 
     def rule(graph, random_state):
         calls.append((graph.shape, isinstance(random_state, np.random.RandomState)))
         return always_two(graph, random_state)
 
-    model = fit(views, Policy(number=rule), n_clusters="auto")
+    model = fit(noisy_views, Policy(number=rule), n_clusters="auto")
     assert calls == [((45, 45), True)]
     assert model.n_clusters_ == model.number_.chosen == 2
     assert set(model.labels_) == {0, 1}
-    fit(views, Policy(number=rule), n_clusters=3)
+    fit(noisy_views, Policy(number=rule), n_clusters=3)
     assert len(calls) == 1  # the number is given
 
 
 @pytest.mark.parametrize(("field", "known"), [("consensus", CONSENSUS_RULES), ("weighing", WEIGHING_RULES), ("number", NUMBER_RULES)])
-def test_built_in_rules_can_be_given_as_functions(field, known, views):
+def test_built_in_rules_can_be_given_as_functions(field, known, noisy_views):
     for name, rule in known.items():
-        assert_same(*(fit(views, Policy(**{field: given}), n_clusters="auto" if field == "number" else 3) for given in (name, rule)))
+        assert_same(*(fit(noisy_views, Policy(**{field: given}), n_clusters="auto" if field == "number" else 3) for given in (name, rule)))
 
 
 @pytest.mark.parametrize(
     ("field", "known"), [("consensus", "'overlap', 'never'"), ("weighing", "'agreement', 'equal'"), ("number", "'stability'")]
 )
-def test_an_unknown_rule_is_named(field, known, views):
+def test_an_unknown_rule_is_named(field, known, noisy_views):
     with pytest.raises(ValueError, match=rf"policy: {field}='best' is not known: use one of {known}, or a function"):
-        fit(views, Policy(**{field: "best"}), n_clusters="auto")
+        fit(noisy_views, Policy(**{field: "best"}), n_clusters="auto")
 
 
 @pytest.mark.parametrize("value", ["equal", {"weighing": "equal"}, Policy])
-def test_what_is_no_policy_is_refused(value, views):
+def test_what_is_no_policy_is_refused(value, noisy_views):
     with pytest.raises(ValueError, match="The 'policy' parameter of RMGL must be None, or a Policy"):
-        fit(views, value)
+        fit(noisy_views, value)
 
 
 def test_rules_are_found_by_name_or_are_themselves():
@@ -254,39 +250,39 @@ def test_clones_and_parameters_keep_the_policy():
 
 
 @pytest.mark.parametrize("policy", [None, Policy(), Policy(weighing="equal", guidance=(), coupling=0.5, unit_rows=False)])
-def test_a_saved_model_has_its_policy(policy, views, tmp_path):
-    model = fit(views, policy)
+def test_a_saved_model_has_its_policy(policy, noisy_views, tmp_path):
+    model = fit(noisy_views, policy)
     model.save(tmp_path / "m.rmgl")
     loaded = RMGL.load(tmp_path / "m.rmgl")
     assert loaded.policy == policy
     assert_same(loaded, model)
-    assert_same(clone(loaded).fit(views), model)
+    assert_same(clone(loaded).fit(noisy_views), model)
 
 
-def test_a_saved_model_has_the_names_of_functions(views, tmp_path):
+def test_a_saved_model_has_the_names_of_functions(noisy_views, tmp_path):
     policy = Policy(weighing=seven_two_one, consensus=where_there_are_three, number=always_two)
-    model = fit(views, policy, n_clusters="auto")
+    model = fit(noisy_views, policy, n_clusters="auto")
     model.save(tmp_path / "m.rmgl")
     assert model.policy is policy
     loaded = RMGL.load(tmp_path / "m.rmgl")
     names = {"weighing": "seven_two_one", "consensus": "where_there_are_three", "number": "always_two"}
     assert loaded.policy == Policy(**{field: f"{__name__}.{name}" for field, name in names.items()})
-    np.testing.assert_array_equal(loaded.predict_proba(views), model.predict_proba(views))
+    np.testing.assert_array_equal(loaded.predict_proba(noisy_views), model.predict_proba(noisy_views))
     with pytest.raises(ValueError, match=r"policy: consensus='.*where_there_are_three' is not known"):
-        clone(loaded).fit(views)
-    assert_same(clone(loaded).set_params(policy=policy).fit(views), model)
+        clone(loaded).fit(noisy_views)
+    assert_same(clone(loaded).set_params(policy=policy).fit(noisy_views), model)
 
 
-def test_a_checkpoint_belongs_to_its_policy(views, tmp_path):
+def test_a_checkpoint_belongs_to_its_policy(noisy_views, tmp_path):
     steps = tmp_path / "steps"
-    RMGL(3, policy=Policy(coupling=0.02), random_state=0).fit(views, checkpoint=steps)
+    RMGL(3, policy=Policy(coupling=0.02), random_state=0).fit(noisy_views, checkpoint=steps)
     with pytest.raises(ValueError, match="holds a run on other data or with other parameters"):
-        RMGL(3, policy=Policy(coupling=0.03), random_state=0).fit(views, checkpoint=steps)
+        RMGL(3, policy=Policy(coupling=0.03), random_state=0).fit(noisy_views, checkpoint=steps)
 
 
-def test_numbers_for_alpha_and_beta_leave_the_policy_aside(views):
+def test_numbers_for_alpha_and_beta_leave_the_policy_aside(noisy_views):
     given = {"alpha": 0.5, "beta": 1.0}
-    assert_same(fit(views, Policy(weighing="equal", consensus="never", unit_rows=False), **given), fit(views, **given))
+    assert_same(fit(noisy_views, Policy(weighing="equal", consensus="never", unit_rows=False), **given), fit(noisy_views, **given))
 
 
 # Roughness

@@ -39,7 +39,7 @@ def bits_of(model):
 
 
 @pytest.fixture(scope="module")
-def fitted(local_cluster, views):
+def on_workers(local_cluster, views):
     """The fit on two workers. Rows are cut as in all tests here; the patches of single tests are not there yet."""
     from distributed import Client
 
@@ -48,14 +48,14 @@ def fitted(local_cluster, views):
         return clone(MODEL).fit(views, client=client)
 
 
-def test_the_result_of_one_machine(alone, fitted):
-    np.testing.assert_array_equal(fitted.labels_, alone.labels_)
-    for own, expected in zip(fitted.layers_, alone.layers_, strict=True):
+def test_the_result_of_one_machine(alone, on_workers):
+    np.testing.assert_array_equal(on_workers.labels_, alone.labels_)
+    for own, expected in zip(on_workers.layers_, alone.layers_, strict=True):
         assert (own.name, own.exact, own.candidates) == (expected.name, expected.exact, expected.candidates)
         assert abs(own.adjacency - expected.adjacency).max() <= 1e-10
         assert own.kkt_residual <= 1e-8
-    np.testing.assert_allclose(fitted.view_weights_, alone.view_weights_, atol=1e-10)
-    assert str(fitted.report_) == str(alone.report_)
+    np.testing.assert_allclose(on_workers.view_weights_, alone.view_weights_, atol=1e-10)
+    assert str(on_workers.report_) == str(alone.report_)
 
 
 @pytest.mark.extended
@@ -73,12 +73,12 @@ def test_the_order_of_rows_does_not_matter_and_claims_are_true(inside, views, ti
 
 @pytest.mark.extended
 @pytest.mark.parametrize("n_workers", [1, 4])
-def test_the_number_of_workers_does_not_matter(fitted, inside, views, n_workers):
-    assert bits_of(clone(MODEL).fit(views, client=inside(n_workers))) == bits_of(fitted)
+def test_the_number_of_workers_does_not_matter(on_workers, inside, views, n_workers):
+    assert bits_of(clone(MODEL).fit(views, client=inside(n_workers))) == bits_of(on_workers)
 
 
 @pytest.mark.extended
-def test_lost_workers_do_not_matter(fitted, client, views, monkeypatch):
+def test_lost_workers_do_not_matter(on_workers, client, views, monkeypatch):
     """One worker is killed while it searches, one in a Newton step, one in a round of the alternation."""
     killed = {}
 
@@ -112,11 +112,11 @@ def test_lost_workers_do_not_matter(fitted, client, views, monkeypatch):
     monkeypatch.setattr(Cluster, "map", map_and_kill)
     model = clone(MODEL).fit(views, client=client, callback=follow)
     assert list(killed) == ["search", "newton", "embedding"]
-    assert bits_of(model) == bits_of(fitted)
+    assert bits_of(model) == bits_of(on_workers)
 
 
 @pytest.mark.extended
-def test_a_fit_resumes_from_its_checkpoint(fitted, client, views, tmp_path):
+def test_a_fit_resumes_from_its_checkpoint(on_workers, client, views, tmp_path):
     class Stop(Exception):
         pass
 
@@ -127,7 +127,7 @@ def test_a_fit_resumes_from_its_checkpoint(fitted, client, views, tmp_path):
     folder = tmp_path / "steps"
     with pytest.raises(Stop):
         clone(MODEL).fit(views, client=client, checkpoint=folder, callback=stop)
-    assert bits_of(clone(MODEL).fit(views, client=client, checkpoint=folder)) == bits_of(fitted)
+    assert bits_of(clone(MODEL).fit(views, client=client, checkpoint=folder)) == bits_of(on_workers)
     changed = {**views, "view 1": views["view 1"] + 1e-9 * np.eye(600, 7)}
     with pytest.raises(ValueError, match="other data"):
         clone(MODEL).fit(changed, client=client, checkpoint=folder)
@@ -150,15 +150,15 @@ def test_no_workers_is_an_error_and_no_hang(inside, views, monkeypatch):
 
 
 @pytest.mark.extended
-def test_a_model_from_stored_views(fitted, client, views, tmp_path):
+def test_a_model_from_stored_views(on_workers, client, views, tmp_path):
     """Views in files and Dask arrays, read by workers; the default client; a saved model; labels of new rows, chunk by chunk."""
     da = pytest.importorskip("dask.array")
     np.save(tmp_path / "first.npy", views["view 0"])
     stored = {"view 0": tmp_path / "first.npy", "view 1": da.from_array(views["view 1"], chunks=(157, 3))}
     model = clone(MODEL).fit(stored)
-    assert bits_of(model) == bits_of(fitted)
+    assert bits_of(model) == bits_of(on_workers)
     new = {name: X[:50] + 0.01 for name, X in views.items()}
-    expected = fitted.predict(new)
+    expected = on_workers.predict(new)
     assert "Inside is not known for view 0, view 1: the rows are stored on the workers of a cluster" in str(model.report_)
     model.save(tmp_path / "model.rmgl")
     np.testing.assert_array_equal(RMGL.load(tmp_path / "model.rmgl").predict(new), expected)
@@ -167,7 +167,7 @@ def test_a_model_from_stored_views(fitted, client, views, tmp_path):
     np.testing.assert_array_equal(chunked.compute(), expected)
 
 
-def test_columns_of_new_rows_must_be_in_the_same_order(fitted, views):
+def test_columns_of_new_rows_must_be_in_the_same_order(on_workers, views):
     """Chunks of Dask tables have the names of their columns."""
     pd, dd = pytest.importorskip("pandas"), pytest.importorskip("dask.dataframe")
     tables = {name: pd.DataFrame(X, columns=[f"c{at}" for at in range(X.shape[1])]) for name, X in views.items()}

@@ -22,19 +22,19 @@ def holed_views(share=0.25, seed=0, **options):
 
 
 @pytest.fixture(scope="module")
-def fitted():
+def holed():
     views, target = holed_views()
     return RMGL(3, random_state=0).fit(views), views, target
 
 
-def test_clusters_are_found_and_the_layers_are_certified(fitted):
-    model, _, target = fitted
+def test_clusters_are_found_and_the_layers_are_certified(holed):
+    model, _, target = holed
     assert adjusted_rand_score(target, model.labels_) > 0.95
     assert all(layer.exact and layer.solved for layer in model.layers_)
 
 
-def test_the_report_counts_missing_cells(fitted):
-    model, views, _ = fitted
+def test_the_report_counts_missing_cells(holed):
+    model, views, _ = holed
     X = views["view 0"]
     n = int(np.isnan(X).sum())
     assert f"Missing: view 0: {n} of {X.size} cells ({n / X.size:.1%}) are missing, in" in str(model.report_)
@@ -58,8 +58,8 @@ def test_rows_and_pairs_with_too_little_are_warned_of():
     assert "of the pairs of rows have no column in common: they get the mean distance of the view" in warnings
 
 
-def test_saved_models_place_rows_with_missing_cells(fitted, tmp_path):
-    model, views, _ = fitted
+def test_saved_models_place_rows_with_missing_cells(holed, tmp_path):
+    model, views, _ = holed
     np.testing.assert_array_equal(model.predict(views), model.labels_)
     model.save(tmp_path / "m.rmgl")
     loaded = RMGL.load(tmp_path / "m.rmgl")
@@ -76,8 +76,8 @@ def test_new_rows_of_complete_views_may_lack_cells():
     assert adjusted_rand_score(target, model.predict({"view 1": holes["view 1"]})) > 0.9
 
 
-def test_rows_too_many_for_all_distances_give_the_same_clusters(fitted, monkeypatch):
-    model, views, _ = fitted
+def test_rows_too_many_for_all_distances_give_the_same_clusters(holed, monkeypatch):
+    model, views, _ = holed
     monkeypatch.setattr("rmgl.automatic.spaces.fits", lambda views: False)
     for candidates in ("auto", 15, "approximate"):
         other = RMGL(3, random_state=0, candidates=candidates).fit(views)
@@ -86,8 +86,8 @@ def test_rows_too_many_for_all_distances_give_the_same_clusters(fitted, monkeypa
         np.testing.assert_allclose(other.layers_[0].degrees, model.layers_[0].degrees, atol=0.05)
 
 
-def test_given_parameters_and_dual_ascent(fitted):
-    _, views, target = fitted
+def test_given_parameters_and_dual_ascent(holed):
+    _, views, target = holed
     model = RMGL(3, alpha=1.0, beta=1.0, random_state=0).fit(views)
     assert adjusted_rand_score(target, model.labels_) > 0.9
     half = RMGL(3, beta=1.0, random_state=0).fit(views)
@@ -96,8 +96,8 @@ def test_given_parameters_and_dual_ascent(fitted):
     assert ((half.outlier_score_ >= 0) & (half.outlier_score_ <= 1)).all()
 
 
-def test_missing_rows_stay_missing_entities(fitted):
-    _, views, target = fitted
+def test_missing_rows_stay_missing_entities(holed):
+    _, views, target = holed
     rows = {name: X.copy() for name, X in views.items()}
     rows["view 0"][::9] = np.nan
     model = RMGL(3, random_state=0).fit(rows)
@@ -106,8 +106,8 @@ def test_missing_rows_stay_missing_entities(fitted):
     assert adjusted_rand_score(model.labels_, model.predict(rows)) > 0.95
 
 
-def test_features_are_explained_by_the_cells_that_are_there(fitted):
-    model, views, _ = fitted
+def test_features_are_explained_by_the_cells_that_are_there(holed):
+    model, views, _ = holed
     table = model.explain(views)
     row = next(at for at in range(len(table)) if table.view[at] == "view 0" and table.column[at] == 2)
     inside = (model.labels_ == table.cluster[row]) & ~np.isnan(views["view 0"][:, 2])
@@ -129,8 +129,8 @@ def test_the_page_shows_models_with_missing_cells(tmp_path):
     assert not any("not seen" in feature for feature in features)
 
 
-def test_error_restores_the_refusal(fitted):
-    model, views, _ = fitted
+def test_error_restores_the_refusal(holed):
+    model, views, _ = holed
     with pytest.raises(ValueError, match=r"view 'view 0' has NaN in \d+ entries.*set missing='pairwise'"):
         RMGL(3, missing="error").fit(views)
     model = RMGL(3, missing="error", random_state=0).fit(planted_views(columns=(6, 8))[0])
@@ -138,8 +138,8 @@ def test_error_restores_the_refusal(fitted):
         model.predict(views)
 
 
-def test_a_resumed_fit_gives_the_same(fitted, tmp_path):
-    model, views, _ = fitted
+def test_a_resumed_fit_gives_the_same(holed, tmp_path):
+    model, views, _ = holed
 
     def stop(row):
         return row["step"] == "consensus"

@@ -5,7 +5,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from rmgl import RMGL, Policy
-from tests.conftest import planted_views
+from tests.conftest import assert_same, planted_views
 
 
 class Killed(Exception):
@@ -13,18 +13,8 @@ class Killed(Exception):
 
 
 @pytest.fixture(scope="module")
-def views():
+def three_views():
     return planted_views(columns=(4, 5, 6))[0]
-
-
-def assert_same(one, other):
-    for name in ("labels_", "embedding_", "eigenvalues_", "alpha_", "beta_", "outlier_score_"):
-        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
-    for ours, theirs in zip(one.layers_, other.layers_, strict=True):
-        assert (ours.adjacency != theirs.adjacency).nnz == 0
-        np.testing.assert_array_equal(ours.potentials, theirs.potentials)
-    assert str(one.report_) == str(other.report_)
-    assert [row["objective"] for row in one.history_] == [row["objective"] for row in other.history_]
 
 
 VARIANTS = {
@@ -40,13 +30,13 @@ VARIANTS = {
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("name", VARIANTS)
-def test_a_run_stopped_after_every_step_ends_the_same(name, views, tmp_path, monkeypatch):
+def test_a_run_stopped_after_every_step_ends_the_same(name, three_views, tmp_path, monkeypatch):
     from rmgl.model.run import Run
 
     parameters = {"n_clusters": 3, "random_state": 0, "n_jobs": 1, **VARIANTS[name]}
     observed = np.random.default_rng(0).random((90, 3)) < 0.9
     observed[:, 0] |= ~observed.any(axis=1)
-    whole = None if parameters["random_state"] is None else RMGL(**parameters).fit(views, observed=observed)
+    whole = None if parameters["random_state"] is None else RMGL(**parameters).fit(three_views, observed=observed)
     keep, stops = Run.keep, 0
 
     def keep_and_die(self, *arguments, **options):
@@ -56,7 +46,7 @@ def test_a_run_stopped_after_every_step_ends_the_same(name, views, tmp_path, mon
     monkeypatch.setattr(Run, "keep", keep_and_die)
     while True:
         try:
-            model = RMGL(**parameters).fit(views, observed=observed, checkpoint=tmp_path / "steps")
+            model = RMGL(**parameters).fit(three_views, observed=observed, checkpoint=tmp_path / "steps")
             break
         except Killed:
             stops += 1
@@ -66,30 +56,30 @@ def test_a_run_stopped_after_every_step_ends_the_same(name, views, tmp_path, mon
         assert_same(model, whole)
 
 
-def test_a_checkpoint_of_another_run_is_refused(views, tmp_path):
-    RMGL(3, random_state=0).fit(views, checkpoint=tmp_path / "steps")
-    RMGL(3, random_state=0, n_jobs=2, verbose=0).fit(views, checkpoint=tmp_path / "steps")  # the same run
+def test_a_checkpoint_of_another_run_is_refused(three_views, tmp_path):
+    RMGL(3, random_state=0).fit(three_views, checkpoint=tmp_path / "steps")
+    RMGL(3, random_state=0, n_jobs=2, verbose=0).fit(three_views, checkpoint=tmp_path / "steps")  # the same run
     with pytest.raises(ValueError, match="holds a run on other data or with other parameters"):
-        RMGL(4, random_state=0).fit(views, checkpoint=tmp_path / "steps")
-    changed = {name: X + (name == "view 1") * np.eye(*X.shape) for name, X in views.items()}
+        RMGL(4, random_state=0).fit(three_views, checkpoint=tmp_path / "steps")
+    changed = {name: X + (name == "view 1") * np.eye(*X.shape) for name, X in three_views.items()}
     with pytest.raises(ValueError, match="holds a run on other data"):
         RMGL(3, random_state=0).fit(changed, checkpoint=tmp_path / "steps")
     (tmp_path / "thesis.txt").write_text("mine")
     with pytest.raises(ValueError, match=r"holds '.*', which is no part of a checkpoint"):
-        RMGL(3, random_state=0).fit(views, checkpoint=tmp_path)
+        RMGL(3, random_state=0).fit(three_views, checkpoint=tmp_path)
 
 
-def test_a_damaged_step_is_named(views, tmp_path):
-    RMGL(3, random_state=0).fit(views, checkpoint=tmp_path / "steps")
+def test_a_damaged_step_is_named(three_views, tmp_path):
+    RMGL(3, random_state=0).fit(three_views, checkpoint=tmp_path / "steps")
     (tmp_path / "steps" / "consensus.step").write_bytes(b"nonsense")
     with pytest.raises(ValueError, match=r"consensus\.step: not a readable rmgl checkpoint"):
-        RMGL(3, random_state=0).fit(views, checkpoint=tmp_path / "steps")
+        RMGL(3, random_state=0).fit(three_views, checkpoint=tmp_path / "steps")
 
 
 @pytest.mark.parametrize("n_clusters", [3, "auto"])
-def test_the_callback_hears_of_every_step(n_clusters, views):
+def test_the_callback_hears_of_every_step(n_clusters, three_views):
     rows = []
-    model = RMGL(n_clusters, random_state=0).fit(views, callback=rows.append)
+    model = RMGL(n_clusters, random_state=0).fit(three_views, callback=rows.append)
     steps = [row["step"] for row in rows]
     chosen = ["views", "consensus", *["number of clusters"] * (n_clusters == "auto"), "guidance"]
     assert steps[: len(chosen)] == chosen
@@ -98,38 +88,38 @@ def test_the_callback_hears_of_every_step(n_clusters, views):
     assert (np.diff([row["seconds"] for row in rows]) >= 0).all()
 
 
-def test_the_callback_may_stop_the_fit(views):
+def test_the_callback_may_stop_the_fit(three_views):
     with pytest.warns(ConvergenceWarning, match="stopped after 1 rounds because the callback asked for it; this is the best result so far"):
-        model = RMGL(3, alpha=0.5, beta=5.0, random_state=0, tol=0).fit(views, callback=lambda row: row.get("iteration") == 1)
+        model = RMGL(3, alpha=0.5, beta=5.0, random_state=0, tol=0).fit(three_views, callback=lambda row: row.get("iteration") == 1)
     assert model.n_iter_ == 1
     assert not model.converged_
     assert model.labels_.shape == (90,)
     np.testing.assert_allclose(model.embedding_.T @ model.embedding_, np.eye(3), atol=1e-8)
 
 
-def test_time_is_kept(views):
+def test_time_is_kept(three_views):
     with pytest.warns(ConvergenceWarning, match="because max_seconds=0 have passed"):
-        model = RMGL(3, max_seconds=0, random_state=0).fit(views)
+        model = RMGL(3, max_seconds=0, random_state=0).fit(three_views)
     assert model.n_iter_ == 0
     assert "not converged" in str(model.report_)
     assert len(set(model.labels_)) == 3
-    assert RMGL(3, max_seconds=1000, random_state=0).fit(views).converged_
+    assert RMGL(3, max_seconds=1000, random_state=0).fit(three_views).converged_
 
 
-def test_a_finished_run_read_with_no_time_left_is_the_same(views, tmp_path):
-    whole = RMGL(3, random_state=0).fit(views, checkpoint=tmp_path / "steps")
+def test_a_finished_run_read_with_no_time_left_is_the_same(three_views, tmp_path):
+    whole = RMGL(3, random_state=0).fit(three_views, checkpoint=tmp_path / "steps")
     with pytest.warns(ConvergenceWarning, match="max_seconds=0"):
-        short = RMGL(3, random_state=0, max_seconds=0).fit(views, checkpoint=tmp_path / "steps")
+        short = RMGL(3, random_state=0, max_seconds=0).fit(three_views, checkpoint=tmp_path / "steps")
     np.testing.assert_array_equal(short.guide_, whole.guide_)
     np.testing.assert_array_equal(short.alpha_, [layer.alpha for layer in short.layers_])
 
 
-def test_an_error_in_the_callback_reaches_the_caller(views):
+def test_an_error_in_the_callback_reaches_the_caller(three_views):
     def broken(row):
         raise Killed("mine")
 
     with pytest.raises(Killed, match="mine"):
-        RMGL(3, random_state=0).fit(views, callback=broken)
+        RMGL(3, random_state=0).fit(three_views, callback=broken)
 
 
 @pytest.mark.parametrize("n_removed", range(4))

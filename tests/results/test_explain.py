@@ -20,7 +20,7 @@ def slow_row(values, inside):
 
 
 @pytest.fixture(scope="module")
-def fitted():
+def with_counts():
     views, _ = planted_views()
     rng = np.random.default_rng(3)
     counts = rng.poisson(0.4, size=(90, 8)).astype(float) - rng.poisson(0.1, size=(90, 8))  # zeros, ties, both signs
@@ -40,16 +40,16 @@ def check_against_slow(table, views, labels, observed=None):
         assert (table.n_inside[row], table.n_outside[row]) == (inside.sum(), (~inside).sum())
 
 
-def test_the_table_is_that_of_the_definitions(fitted):
-    model, views = fitted
+def test_the_table_is_that_of_the_definitions(with_counts):
+    model, views = with_counts
     table = model.explain(views)
     check_against_slow(table, views, model.labels_)
     for cluster in range(3):
         assert (np.diff(np.abs(table.of_cluster(cluster).effect_size)) <= 0).all()
 
 
-def test_sparse_views_give_the_same_numbers(fitted):
-    model, views = fitted
+def test_sparse_views_give_the_same_numbers(with_counts):
+    model, views = with_counts
     check_against_slow(model.explain({**views, "counts": sparse.csr_array(views["counts"])}), views, model.labels_)
     stored_zero = sparse.csr_array(views["counts"])
     stored_zero.data[:5] = 0.0
@@ -57,8 +57,8 @@ def test_sparse_views_give_the_same_numbers(fitted):
     check_against_slow(model.explain({**views, "counts": stored_zero}), changed, model.labels_)
 
 
-def test_missing_entities_do_not_count(fitted):
-    _, views = fitted
+def test_missing_entities_do_not_count(with_counts):
+    _, views = with_counts
     observed = np.random.default_rng(0).random((90, 3)) < 0.7
     observed[:, 0] |= ~observed.any(axis=1)
     model = RMGL(3, random_state=0).fit(views, observed=observed)
@@ -69,8 +69,8 @@ def test_missing_entities_do_not_count(fitted):
     check_against_slow(model.explain(views), views, model.labels_, by_name)  # the model remembers what was missing
 
 
-def test_some_views_explain_clusters_also_where_entities_are_in_none_of_them(fitted):
-    _, views = fitted
+def test_some_views_explain_clusters_also_where_entities_are_in_none_of_them(with_counts):
+    _, views = with_counts
     lost = np.arange(90) % 3 == 0
     views = {**views, "counts": np.where(lost[:, None], np.nan, views["counts"])}
     model = RMGL(3, random_state=0).fit(views)
@@ -86,8 +86,8 @@ def test_some_views_explain_clusters_also_where_entities_are_in_none_of_them(fit
         aligned.explain({"counts": tables["counts"].rename(index={"cell 1": "cell x"})})
 
 
-def test_saved_models_and_tables(fitted, tmp_path):
-    model, views = fitted
+def test_saved_models_and_tables(with_counts, tmp_path):
+    model, views = with_counts
     model.save(tmp_path / "m.rmgl")
     tables = {name: pd.DataFrame(X, columns=[f"{name} {c}" for c in range(X.shape[1])]) for name, X in views.items()}
     table = RMGL.load(tmp_path / "m.rmgl").explain(tables)
@@ -128,8 +128,8 @@ def test_a_cluster_without_observed_members_has_no_numbers():
     assert np.isnan(alone.effect_size).all()
 
 
-def test_errors_name_the_view_or_the_parameter(fitted):
-    model, views = fitted
+def test_errors_name_the_view_or_the_parameter(with_counts):
+    model, views = with_counts
     with pytest.raises(ValueError, match="views have 89 rows, but the model was fitted on 90"):
         model.explain({name: X[:-1] for name, X in views.items()})
     with pytest.raises(ValueError, match="view 'counts' has 7 columns, but the model was fitted on 8"):

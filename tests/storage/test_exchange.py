@@ -23,28 +23,28 @@ NAMES = [f"cell{i}" for i in range(90)]
 
 
 @pytest.fixture(scope="module")
-def views():
+def cells():
     found, _ = planted_views()
     return {"rna": found["view 0"], "protein": found["view 1"]}
 
 
 @pytest.fixture(scope="module")
-def model(views):
-    return RMGL(3, random_state=0).fit({name: pd.DataFrame(X, index=NAMES) for name, X in views.items()})
+def cells_model(cells):
+    return RMGL(3, random_state=0).fit({name: pd.DataFrame(X, index=NAMES) for name, X in cells.items()})
 
 
 @pytest.fixture
-def mdata(views):
+def mdata(cells):
     """Both modalities lack some cells, and "protein" has its own order."""
-    return make_mudata(views)
+    return make_mudata(cells)
 
 
-def make_mudata(views, protein=None):
+def make_mudata(cells, protein=None):
     mudata, anndata = pytest.importorskip("mudata"), pytest.importorskip("anndata")
     kept = np.random.default_rng(0).permutation(90)[:70] if protein is None else protein
     rows = {"rna": np.arange(85), "protein": np.union1d(kept, np.arange(85, 90)) if protein is None else kept}
     rows["protein"] = rows["protein"][::-1]
-    return mudata.MuData({name: anndata.AnnData(X[rows[name]], obs=frame(rows[name])) for name, X in views.items()})
+    return mudata.MuData({name: anndata.AnnData(X[rows[name]], obs=frame(rows[name])) for name, X in cells.items()})
 
 
 def frame(rows):
@@ -71,10 +71,10 @@ def assert_same_graph(found, layer):
     np.testing.assert_array_equal(found, layer.adjacency.toarray())
 
 
-def test_one_layer_is_the_same_graph(views):
+def test_one_layer_is_the_same_graph(cells):
     pytest.importorskip("networkx")
     pytest.importorskip("igraph")
-    layer = learn_layer(views["rna"], alpha=0.1, name="rna")
+    layer = learn_layer(cells["rna"], alpha=0.1, name="rna")
     graph = layer.to_networkx()
     assert graph.name == "rna"
     assert list(graph) == list(range(90))
@@ -86,16 +86,16 @@ def test_one_layer_is_the_same_graph(views):
     assert_same_graph(rebuilt(90, [(*edge.tuple, edge["weight"]) for edge in graph.es]), layer)
 
 
-def test_all_layers_in_networkx(model):
+def test_all_layers_in_networkx(cells_model):
     networkx = pytest.importorskip("networkx")
-    graph = model.to_networkx()
+    graph = cells_model.to_networkx()
     assert isinstance(graph, networkx.MultiGraph)
-    assert graph.number_of_edges() == sum(layer.n_edges for layer in model.layers_)
+    assert graph.number_of_edges() == sum(layer.n_edges for layer in cells_model.layers_)
     assert list(graph) == list(range(90))
-    assert list(dict(graph.nodes(data="label")).values()) == model.labels_.tolist()
-    assert list(dict(graph.nodes(data="outlier_score")).values()) == model.outlier_score_.tolist()
+    assert list(dict(graph.nodes(data="label")).values()) == cells_model.labels_.tolist()
+    assert list(dict(graph.nodes(data="outlier_score")).values()) == cells_model.outlier_score_.tolist()
     assert list(dict(graph.nodes(data="name")).values()) == NAMES
-    for layer in model.layers_:
+    for layer in cells_model.layers_:
         edges = [(i, j, data["weight"]) for i, j, data in graph.edges(data=True) if data["layer"] == layer.name]
         assert_same_graph(rebuilt(90, edges), layer)
         i, j, weight = edges[0]
@@ -104,20 +104,20 @@ def test_all_layers_in_networkx(model):
     assert type(weight) is float
 
 
-def test_all_layers_in_igraph(model):
+def test_all_layers_in_igraph(cells_model):
     pytest.importorskip("igraph")
-    graph = model.to_igraph()
-    assert (graph.vcount(), graph.ecount()) == (90, sum(layer.n_edges for layer in model.layers_))
-    assert graph.vs["label"] == model.labels_.tolist()
-    assert graph.vs["outlier_score"] == model.outlier_score_.tolist()
+    graph = cells_model.to_igraph()
+    assert (graph.vcount(), graph.ecount()) == (90, sum(layer.n_edges for layer in cells_model.layers_))
+    assert graph.vs["label"] == cells_model.labels_.tolist()
+    assert graph.vs["outlier_score"] == cells_model.outlier_score_.tolist()
     assert graph.vs["name"] == NAMES
-    for layer in model.layers_:
+    for layer in cells_model.layers_:
         assert_same_graph(rebuilt(90, [(*edge.tuple, edge["weight"]) for edge in graph.es.select(layer=layer.name)]), layer)
 
 
-def test_rows_without_labels_have_no_name(views):
+def test_rows_without_labels_have_no_name(cells):
     pytest.importorskip("networkx")
-    graph = RMGL(3, random_state=0).fit(views).to_networkx()
+    graph = RMGL(3, random_state=0).fit(cells).to_networkx()
     assert set(graph.nodes[0]) == {"label", "outlier_score"}
 
 
@@ -128,19 +128,19 @@ def test_graphs_need_a_fit(method):
 
 
 @pytest.mark.parametrize("package", ["networkx", "igraph"])
-def test_a_missing_package_is_named_with_its_extra(model, monkeypatch, package):
+def test_a_missing_package_is_named_with_its_extra(cells_model, monkeypatch, package):
     def fail(name):
         raise ImportError(name)
 
     monkeypatch.setattr("rmgl.layer.graphs.import_module", fail)
-    for graph_of in (getattr(model, f"to_{package}"), getattr(model.layers_[0], f"to_{package}")):
+    for graph_of in (getattr(cells_model, f"to_{package}"), getattr(cells_model.layers_[0], f"to_{package}")):
         with pytest.raises(ImportError, match=f"need {package}, which is not installed: pip install {package}"):
             graph_of()
 
 
-def test_graphml_holds_the_same_graph(views, tmp_path):
+def test_graphml_holds_the_same_graph(cells, tmp_path):
     networkx = pytest.importorskip("networkx")
-    for name, X in views.items():
+    for name, X in cells.items():
         pd.DataFrame(X, index=pd.Index(NAMES, name="cell")).to_csv(tmp_path / f"{name}.csv")
     out = tmp_path / "out"
     call = ("cluster", tmp_path / "rna.csv", tmp_path / "protein.csv", "-k", 3, "--id", "cell", "-o", out, "--no-plots", "--graphml")
@@ -156,11 +156,11 @@ def test_graphml_holds_the_same_graph(views, tmp_path):
     assert run(*call, "--force") == 0
 
 
-def test_graphml_is_the_graph_of_the_model(model, tmp_path):
+def test_graphml_is_the_graph_of_the_model(cells_model, tmp_path):
     networkx = pytest.importorskip("networkx")
-    nodes = graphs.node_attributes(model.labels_, model.outlier_score_, model.index_)
-    graphs.write_graphml(tmp_path / "layers.graphml", model.layers_, nodes)
-    found, wanted = networkx.read_graphml(tmp_path / "layers.graphml", node_type=int), model.to_networkx()
+    nodes = graphs.node_attributes(cells_model.labels_, cells_model.outlier_score_, cells_model.index_)
+    graphs.write_graphml(tmp_path / "layers.graphml", cells_model.layers_, nodes)
+    found, wanted = networkx.read_graphml(tmp_path / "layers.graphml", node_type=int), cells_model.to_networkx()
     assert dict(found.nodes(data=True)) == dict(wanted.nodes(data=True))
     edges = [sorted((i, j, data["layer"], data["weight"]) for i, j, data in graph.edges(data=True)) for graph in (found, wanted)]
     assert edges[0] == edges[1]
@@ -194,13 +194,13 @@ def test_modalities_with_different_observations_are_rows_of_nan(mdata, kind):
         np.testing.assert_allclose(ours.adjacency.toarray(), theirs.adjacency.toarray(), atol=1e-6 if kind is not np.asarray else 0)
 
 
-def test_modalities_with_the_same_observations_in_another_order(views):
-    mdata = make_mudata({"rna": views["rna"], "protein": views["protein"]}, protein=np.arange(85))
+def test_modalities_with_the_same_observations_in_another_order(cells):
+    mdata = make_mudata({"rna": cells["rna"], "protein": cells["protein"]}, protein=np.arange(85))
     mdata = mdata[:85].copy()
     found = rmgl.from_mudata(mdata)
     assert found.complete
     assert found.present == ()
-    np.testing.assert_array_equal(found.matrices[1], views["protein"][:85])
+    np.testing.assert_array_equal(found.matrices[1], cells["protein"][:85])
 
 
 def test_layers_and_representations_of_modalities(mdata):
@@ -270,21 +270,21 @@ def test_views_say_themselves_which_rows_they_have(mdata):
         RMGL(3).fit(rmgl.from_mudata(mdata), observed=np.ones((90, 2)))
 
 
-def test_parts_of_one_anndata(views):
+def test_parts_of_one_anndata(cells):
     anndata = pytest.importorskip("anndata")
     adata = anndata.AnnData(
-        views["rna"], obs=frame(range(90)), obsm={"protein": views["protein"]}, layers={"raw": sparse.csr_matrix(views["rna"])}
+        cells["rna"], obs=frame(range(90)), obsm={"protein": cells["protein"]}, layers={"raw": sparse.csr_matrix(cells["rna"])}
     )
     found = rmgl.from_anndata(adata, {"rna": "X", "counts": "raw", "protein": "protein"})
     assert found.names == ("rna", "counts", "protein")
-    np.testing.assert_array_equal(found.matrices[0], views["rna"])
-    np.testing.assert_array_equal(found.matrices[1].toarray(), views["rna"])
-    np.testing.assert_array_equal(found.matrices[2], views["protein"])
+    np.testing.assert_array_equal(found.matrices[0], cells["rna"])
+    np.testing.assert_array_equal(found.matrices[1].toarray(), cells["rna"])
+    np.testing.assert_array_equal(found.matrices[2], cells["protein"])
     assert found.index.tolist() == NAMES
     listed = rmgl.from_anndata(adata, ["X", "protein"])
     assert listed.names == ("X", "protein")
     model = RMGL(3, random_state=0).fit(listed)
-    assert model.labels_.tolist() == RMGL(3, random_state=0).fit(views).labels_.tolist()
+    assert model.labels_.tolist() == RMGL(3, random_state=0).fit(cells).labels_.tolist()
     rmgl.to_anndata(model, adata, key="graph")
     assert adata.obs["graph"].tolist() == [str(label) for label in model.labels_]
     assert set(adata.obsp) == {"graph_X", "graph_protein", "graph_consensus", "graph_neighbors"}
@@ -326,12 +326,12 @@ def test_results_survive_a_file(mdata, tmp_path):
     assert again.labels_.tolist() == model.labels_.tolist()
 
 
-def test_every_parameter_can_be_written(views, tmp_path):
+def test_every_parameter_can_be_written(cells, tmp_path):
     anndata = pytest.importorskip("anndata")
     graph = sparse.csr_array(np.ones((90, 90)))
-    model = RMGL(3, alpha={"rna": 1, "protein": 2.5}, beta=(1, 2), random_state=np.random.RandomState(0)).fit(views)
+    model = RMGL(3, alpha={"rna": 1, "protein": 2.5}, beta=(1, 2), random_state=np.random.RandomState(0)).fit(cells)
     model.set_params(candidates=[graph, "all"], views={"rna": slice(3), "protein": [4, 5]})
-    adata = anndata.AnnData(views["rna"])
+    adata = anndata.AnnData(cells["rna"])
     rmgl.to_anndata(model, adata)
     adata.write_h5ad(tmp_path / "result.h5ad")
     params = anndata.read_h5ad(tmp_path / "result.h5ad").uns["rmgl"]["params"]
@@ -340,18 +340,18 @@ def test_every_parameter_can_be_written(views, tmp_path):
     assert params["views"]["rna"] == "slice(None, 3, None)"
 
 
-def test_results_are_written_only_where_they_belong(model, mdata, views):
+def test_results_are_written_only_where_they_belong(cells_model, mdata, cells):
     anndata = pytest.importorskip("anndata")
-    same = anndata.AnnData(views["rna"], obs=frame(range(90)))
+    same = anndata.AnnData(cells["rna"], obs=frame(range(90)))
     with pytest.raises(NotFittedError):
         rmgl.to_anndata(RMGL(3), same)
     rows = [0, 1, 3, 2, *range(4, 90)]
     with pytest.raises(ValueError, match="row 2 of the model is 'cell2', but observation 2 is 'cell3'"):
-        rmgl.to_anndata(model, same[rows].copy())
+        rmgl.to_anndata(cells_model, same[rows].copy())
     with pytest.raises(ValueError, match="fitted on 90 rows, but there are 85 observations"):
-        rmgl.to_anndata(model, mdata["rna"])
+        rmgl.to_anndata(cells_model, mdata["rna"])
     assert "rmgl" not in mdata["rna"].obs
-    numbered = RMGL(3, random_state=0).fit(views)
+    numbered = RMGL(3, random_state=0).fit(cells)
     rmgl.to_anndata(numbered, same)
     same.obsp["rmgl_rna"].data[:] = 0
     assert numbered.layers_[0].adjacency.data.all()
@@ -366,11 +366,11 @@ def test_command_line_reads_h5mu(mdata, tmp_path, capsys):
     assert table["label"].tolist() == RMGL(3, random_state=0).fit(rmgl.from_mudata(mdata)).labels_.tolist()
 
 
-def test_bad_h5mu_is_one_clear_line(views, tmp_path, capsys):
+def test_bad_h5mu_is_one_clear_line(cells, tmp_path, capsys):
     anndata = pytest.importorskip("anndata")
-    anndata.AnnData(views["rna"]).write_h5ad(tmp_path / "one.h5mu")
+    anndata.AnnData(cells["rna"]).write_h5ad(tmp_path / "one.h5mu")
     (tmp_path / "text.h5mu").write_text("nope")
-    np.save(tmp_path / "rna.npy", views["rna"])
+    np.save(tmp_path / "rna.npy", cells["rna"])
     cases = [
         (["text.h5mu"], [], r"text\.h5mu: not a readable \.h5mu file"),
         (["one.h5mu"], [], r"one\.h5mu: not a readable \.h5mu file"),
@@ -398,12 +398,12 @@ def test_h5mu_without_mudata_names_the_extra(tmp_path, monkeypatch, capsys):
     assert "data.h5mu: .h5mu files need mudata, which is not installed: pip install mudata" in capsys.readouterr().err
 
 
-def test_feather_is_parquet_is_csv(views, tmp_path):
+def test_feather_is_parquet_is_csv(cells, tmp_path):
     if importlib.util.find_spec("pyarrow") is None:
         pytest.skip("needs pyarrow")
     from rmgl.storage.readers import read_views
 
-    table = pd.DataFrame(views["rna"], columns=list("xyz"))
+    table = pd.DataFrame(cells["rna"], columns=list("xyz"))
     table.insert(0, "cell", NAMES)
     table.to_csv(tmp_path / "rna.csv", index=False)
     table.to_parquet(tmp_path / "rna.parquet")
@@ -411,7 +411,7 @@ def test_feather_is_parquet_is_csv(views, tmp_path):
     table.to_feather(tmp_path / "rna.arrow", compression="uncompressed")
     for kind in ("csv", "parquet", "feather", "arrow"):
         found = read_views([tmp_path / f"rna.{kind}"], "cell")
-        np.testing.assert_array_equal(found.matrices[0], views["rna"])
+        np.testing.assert_array_equal(found.matrices[0], cells["rna"])
         assert found.index.tolist() == NAMES
     (tmp_path / "bad.feather").write_text("nope")
     with pytest.raises(ValueError, match=r"bad\.feather: "):
@@ -420,11 +420,11 @@ def test_feather_is_parquet_is_csv(views, tmp_path):
         read_views([next(iter(tmp_path.glob("*.csv"))).rename(tmp_path / "rna.ods")])
 
 
-def test_views_are_taken_as_they_are(views):
-    given = Views.of(views)
+def test_views_are_taken_as_they_are(cells):
+    given = Views.of(cells)
     model = RMGL(3, random_state=0).fit(given)
     assert model.n_features_in_ == given.n_features
-    assert model.labels_.tolist() == RMGL(3, random_state=0).fit(views).labels_.tolist()
+    assert model.labels_.tolist() == RMGL(3, random_state=0).fit(cells).labels_.tolist()
 
 
 def test_a_mudata_itself_is_no_table():

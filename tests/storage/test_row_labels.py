@@ -27,16 +27,16 @@ def read_table(path):
 
 
 @pytest.fixture(scope="module")
-def data():
+def labeled():
     views, target = planted_views(sizes=(12, 12, 12), columns=(3, 4))
     return list(views.values()), target
 
 
 @pytest.fixture(scope="module")
-def folder(data, tmp_path_factory):
+def folder(labeled, tmp_path_factory):
     """Two tables with ids in different orders, clustered by the command line."""
     folder = tmp_path_factory.mktemp("labeled")
-    (first, second), _ = data
+    (first, second), _ = labeled
     order = np.random.default_rng(3).permutation(36)
     tables = write_table(folder / "a.csv", IDS, first), write_table(folder / "b.csv", [IDS[row] for row in order], second[order])
     options = ("-k", 3, "-o", folder / "out", "--no-plots", "--graphml", "--jobs", 1)
@@ -44,10 +44,10 @@ def folder(data, tmp_path_factory):
     return folder
 
 
-def test_a_saved_model_has_the_ids(folder, data):
+def test_a_saved_model_has_the_ids(folder, labeled):
     model = RMGL.load(folder / "m.rmgl")
     assert model.index_.tolist() == IDS
-    assert len({(label, true) for label, true in zip(model.labels_.tolist(), data[1].tolist(), strict=True)}) == 3
+    assert len({(label, true) for label, true in zip(model.labels_.tolist(), labeled[1].tolist(), strict=True)}) == 3
 
 
 def test_the_ids_are_those_of_the_labels(folder):
@@ -70,8 +70,8 @@ def test_graphs_of_a_loaded_model_have_the_ids(folder):
     assert model.to_igraph().vs["name"] == IDS
 
 
-def test_predictions_have_the_ids_of_the_new_rows(folder, data, tmp_path):
-    (first, second), _ = data
+def test_predictions_have_the_ids_of_the_new_rows(folder, labeled, tmp_path):
+    (first, second), _ = labeled
     write_table(tmp_path / "a.csv", ["new", "old", "odd"], first[[0, 14, 30]])
     write_table(tmp_path / "b.csv", ["old", "late"], second[[14, 5]])
     assert run("predict", folder / "m.rmgl", tmp_path / "a.csv", tmp_path / "b.csv", "--id", "ID", "-o", tmp_path / "new.csv") == 0
@@ -80,16 +80,16 @@ def test_predictions_have_the_ids_of_the_new_rows(folder, data, tmp_path):
     assert found == {"new": labels[0], "old": labels[14], "odd": labels[30], "late": labels[5]}
 
 
-def test_without_ids_there_is_no_index(data, tmp_path):
-    np.savez(tmp_path / "v.npz", a=data[0][0], b=data[0][1])
+def test_without_ids_there_is_no_index(labeled, tmp_path):
+    np.savez(tmp_path / "v.npz", a=labeled[0][0], b=labeled[0][1])
     assert run("cluster", tmp_path / "v.npz", "-k", 3, "-o", tmp_path / "out", "--no-plots", "--save", tmp_path / "m.rmgl") == 0
     assert RMGL.load(tmp_path / "m.rmgl").index_ is None
     assert list(read_table(tmp_path / "out" / "labels.csv")[0]) == ["row", "label", "outlier_score"]
 
 
 @pytest.mark.parametrize("align", ["outer", "inner"])
-def test_ids_of_some_of_the_files(align, data, tmp_path):
-    (first, second), _ = data
+def test_ids_of_some_of_the_files(align, labeled, tmp_path):
+    (first, second), _ = labeled
     tables = write_table(tmp_path / "a.csv", IDS[:33], first[:33]), write_table(tmp_path / "b.csv", IDS[2:], second[2:])
     options = ("--id", "ID", "--align", align, "-k", 3, "-o", tmp_path / "out", "--no-plots", "--save", tmp_path / "m.rmgl")
     assert run("cluster", *tables, *options) == 0
