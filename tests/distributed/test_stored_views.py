@@ -323,6 +323,7 @@ def test_a_long_fit_logs_how_long_the_search_takes(inside_client, views, monkeyp
         assert "search: about" in caplog.text
 
 
+@pytest.mark.extended
 def test_the_command_on_a_cluster(tmp_path, views, capsys):
     for name, X in views.items():
         np.save(tmp_path / f"{name}.npy", X)
