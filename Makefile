@@ -5,6 +5,9 @@ BIN := .venv/bin
 # Spread over the cores; tests/conftest.py says how.
 SPREAD := --numprocesses auto
 
+# Compiled loops with bounds checks have a cache of their own.
+CHECK_BOUNDS := NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=.venv/bounds-checked
+
 .PHONY: demo demo-dask docs test test-all test-lowest fuzz lint hooks release-check pictures bench clean
 
 .venv/bin/python:
@@ -33,9 +36,6 @@ test-all: .venv/installed-dev
 	$(BIN)/python -m pytest $(SPREAD) --durations=10 -m 'not fuzz' --cov --cov-report=term
 	$(CHECK_BOUNDS) $(BIN)/python -m pytest $(SPREAD) tests/kernels tests/edges tests/layer tests/embedding tests/placing tests/test_border.py
 
-# Compiled loops with checks have a cache of their own.
-CHECK_BOUNDS := NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=.venv/bounds-checked
-
 # The tests of `make test` with the lowest version of every package that pyproject.toml allows; prints which they are.
 test-lowest: .venv-lowest/installed
 	.venv-lowest/bin/uv pip list --python .venv-lowest/bin/python
@@ -47,10 +47,10 @@ test-lowest: .venv-lowest/installed
 	.venv-lowest/bin/uv pip install --quiet --python .venv-lowest/bin/python --resolution lowest-direct --editable '.[test]'
 	touch $@
 
-# About ten minutes of random input, which prints how much was tried; then the tests of `make test` with bounds checks.
+# About ten minutes of random input, which prints how much was tried; then all other tests with bounds checks.
 fuzz: .venv/installed-dev
 	$(BIN)/python -m pytest -m fuzz -s
-	$(CHECK_BOUNDS) $(BIN)/python -m pytest $(SPREAD)
+	$(CHECK_BOUNDS) $(BIN)/python -m pytest $(SPREAD) -m 'not fuzz'
 
 lint: .venv/installed-dev
 	$(BIN)/ruff check .
