@@ -28,12 +28,13 @@ demo-dask: .venv/installed-dask
 
 # Every law, unit and contract; prints which tests took longest.
 test: .venv/installed-dev
-	$(BIN)/python -m pytest $(SPREAD) --durations=10
+	$(BIN)/python -m pytest $(SPREAD) --durations=10 $(COVERAGE)
 
 # These, and programs, documents, benchmarks, kills and short fuzz; prints which lines and branches of src/rmgl no test has reached. Then
 # those that call the compiled loops most, with bounds checks compiled into them.
 test-all: .venv/installed-dev
-	$(BIN)/python -m pytest $(SPREAD) --durations=10 -m 'not fuzz' --cov --cov-report=term
+	$(MAKE) test COVERAGE='--cov --cov-report='
+	$(BIN)/python -m pytest $(SPREAD) --durations=10 -m extended --cov --cov-append --cov-report=term
 	$(CHECK_BOUNDS) $(BIN)/python -m pytest $(SPREAD) tests/kernels tests/edges tests/layer tests/embedding tests/placing tests/test_border.py
 
 # The tests of `make test` with the lowest version of every package that pyproject.toml allows; prints which they are.

@@ -11,6 +11,7 @@ import pytest
 from rmgl import RMGL
 from rmgl.estimators import rmgl as module
 from rmgl.layer import Layer
+from tests.conftest import planted_views
 
 
 def test_showing_a_model_makes_no_report(planted_model, monkeypatch):
@@ -76,12 +77,12 @@ class CountingLayers(pickle.Pickler):
         return NotImplemented
 
 
-def test_a_model_holds_its_layers_once(model):
+def test_a_model_holds_its_layers_once(planted_model):
     """Before the report was made, it held them in the order of the fit, too."""
-    assert "report_" not in vars(model)
+    assert "report_" not in vars(planted_model)
     counting = CountingLayers()
-    counting.dump(model)
-    assert counting.found == [layer.name for layer in model.layers_]
+    counting.dump(planted_model)
+    assert counting.found == [layer.name for layer in planted_model.layers_]
 
 
 def test_the_report_does_not_depend_on_when_it_is_made():

@@ -36,7 +36,7 @@ def few_different(n, n_different, rng, n_views=1):
 CASES = [
     pytest.param(2100, 6, 1),
     pytest.param(2100, 20, 1),
-    *(pytest.param(n, m, 2, marks=pytest.mark.slow) for n, m in ((2400, 8), (3000, 40))),
+    *(pytest.param(n, m, 2, marks=pytest.mark.extended) for n, m in ((2400, 8), (3000, 40))),
 ]
 
 
