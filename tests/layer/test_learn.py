@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from rmgl import learn_layer
 from rmgl.edges import AllPairs, Candidates
 from rmgl.layer import SOLVERS
+from rmgl.layer.dual_ascent import solve_dual_ascent
 from rmgl.layer.newton import solve_newton
 from rmgl.layer.wanted_edges import alpha_guess
 
@@ -189,12 +190,24 @@ def test_newton_arrives_where_phi_no_longer_falls_beyond_rounding(make_problem):
 
 @pytest.mark.parametrize(("cost", "rounding"), [(1e-9, False), (1e-14, True)])
 def test_the_first_alpha_does_not_follow_the_rounding_error_of_copies(cost, rounding):
-    """20 of the 45 pairs of ten nodes hardly cost anything, and 15 are wanted: by its formula, alpha is a share of their costs."""
+    """20 of the 45 pairs of ten nodes hardly cost anything, and 15 are wanted, 3 a node: by its formula, alpha is a share of their costs."""
     costs = np.append(np.linspace(0.5, 1.5, 20) * cost, np.ones(25))
     edges = AllPairs(10)
     alpha = alpha_guess(Candidates(edges, costs, "all pairs"), 3.0)
     if rounding:
-        assert alpha == pytest.approx(costs.mean())
+        assert alpha == pytest.approx(costs.mean() / 3.0)
     else:
         cheapest = np.sort(costs)
         assert alpha == pytest.approx((cheapest[15] - cheapest[:15]).sum() / 20, rel=0.15)
+
+
+def test_dual_ascent_leaves_no_isolated_node_above_its_potential(make_problem):
+    """The multiplier of a node without edges is not unique in the paper's dual: from too large a start it has to come down."""
+    X = np.append(np.random.default_rng(0).normal(size=(20, 2)), [[100.0, 0.0]], axis=0)
+    problem = make_problem(X=X, alpha=0.5)
+    exact = solve_newton(problem, tol=1e-10).point
+    start = exact.u.copy()
+    start[-1] += 1.0
+    solution = solve_dual_ascent(problem, start, tol=1e-7)
+    assert solution.status == "converged"
+    np.testing.assert_allclose(solution.point.u, exact.u, atol=1e-5)

@@ -11,7 +11,10 @@ With u_i = R_ii - nu_i this reads
     l_ii = (mu_0 - u_i)_+ / (2 alpha)            mu_0 = mu_0 - rho (sum_i l_ii - N)
     l_ij = (u_i + u_j - z_ij)_+ / (4 alpha)      u_i  = u_i + rho (l_ii - sum_j l_ij)
 
-which is gradient ascent on a concave function with Lipschitz gradient, so every rho in (0, 2 / ||C diag(p)^-1 C'||)
+A node without edges has l_ii = 0 for every u_i >= mu_0, where the iteration would rest: u_i is then lowered to mu_0, which cannot lower
+the dual, because its derivative there is -sum_j l_ij <= 0.
+
+This is gradient ascent on a concave function with Lipschitz gradient, so every rho in (0, 2 / ||C diag(p)^-1 C'||)
 converges. Over pairs with at most `max_degree` at a node that norm is at most the larger eigenvalue of
 [[N, sqrt(N)], [sqrt(N), 1 + max_degree]] / (2 alpha); over all pairs it equals it: (N + sqrt(N)) / (2 alpha).
 """
@@ -58,5 +61,5 @@ def solve_dual_ascent(
         diagonal = np.maximum(trace_multiplier - point.u, 0.0) / (2 * alpha)
         degrees = point.gradient + 1 - (point.u - point.u.mean()) / (2 * alpha)
         trace_multiplier -= rho * (diagonal.sum() - n)
-        point = problem.at(point.u + rho * (diagonal - degrees))
+        point = problem.at(np.minimum(point.u + rho * (diagonal - degrees), trace_multiplier))
     return DualSolution(point, "max_iter", limit, n_passes + limit)
