@@ -31,7 +31,7 @@ SEED = 20211
 QUICK = 150
 MANY = int(os.environ.get("RMGL_FUZZ_INPUTS", 5000))
 IN_PROCESSES = 6
-MOST_SECONDS = 120.0  # of work of this process, not of waiting for others; loops may be compiled in between
+MOST_SECONDS = 20.0  # of work of this process, not of waiting for others
 KINDS = (".csv", ".tsv", ".npy", ".npz", ".parquet", ".feather", ".h5mu")
 INTERNAL = re.compile(
     r"Traceback|NoneType|list index|out of range for|index .* out of bounds|has no attribute|object is not|unhashable|to unpack|cannot unpack|broadcast|numba|<class|"

@@ -26,7 +26,7 @@ from rmgl.views.views import Views
 pytestmark = pytest.mark.extended
 FEW = int(os.environ.get("RMGL_FUZZ_EXAMPLES", 25))
 MANY = int(os.environ.get("RMGL_FUZZ_EXAMPLES", 400))
-MOST_SECONDS = 120.0  # of work of this process, not of waiting for others; loops may be compiled in between
+MOST_SECONDS = 20.0  # of work of this process, not of waiting for others
 MOST_WARNINGS = 20
 INTERNAL = re.compile(
     r"NoneType|list index|tuple index|index \d+ is out of|has no attribute|object is not|unhashable|unpack|broadcast|numba|unsupported operand|"
