@@ -139,11 +139,10 @@ def column_groups(views: Views, view: int) -> list[tuple[tuple[int, ...], str]]:
 
 def counts_of(factors: Sequence[Factor], labels: Indices) -> NDArray[np.intp]:
     """The entities of each cluster in every cell of a table that is not empty."""
-    shape = tuple(factor.n_levels for factor in factors)
-    cells = np.ravel_multi_index([factor.levels for factor in factors], shape)
-    n_clusters = int(labels.max()) + 1
-    counts = np.bincount(cells * n_clusters + labels, minlength=int(np.prod(shape)) * n_clusters).reshape(-1, n_clusters)
-    return counts[counts.any(axis=1)]
+    codes = np.ravel_multi_index([factor.levels for factor in factors], tuple(factor.n_levels for factor in factors))
+    cells = np.unique(codes, return_inverse=True)[1]  # there may be many more empty ones
+    n_cells, n_clusters = int(cells.max()) + 1, int(labels.max()) + 1
+    return np.bincount(cells * n_clusters + labels, minlength=n_cells * n_clusters).reshape(n_cells, n_clusters)
 
 
 def determines(counts: NDArray[np.intp]) -> bool:
