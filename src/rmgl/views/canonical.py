@@ -169,7 +169,7 @@ def told_apart(keys: Keys, squares: list[Any]) -> Keys:
     Where neither the keys of others nor walks tell entities apart, any of them is chosen, which tells others apart, and so on. If they can
     be exchanged without changing the matrices, each choice leads to the same matrices in the order of the keys.
     """
-    affordable = WORK // max(1, sum(X.nnz if sparse.issparse(X) else X.size for X in squares))
+    affordable = WORK // (keys.size + sum(X.nnz if sparse.issparse(X) else X.size for X in squares))
     keys, left = refined(keys, squares, max(ROUNDS, affordable))
     if n_different(keys) < keys.size:
         keys = with_numbers_of_twins(keys, squares)
