@@ -5,8 +5,9 @@ import tracemalloc
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.spatial.distance import cdist
 
-from rmgl import RMGL, Policy
+from rmgl import RMGL, Policy, Precomputed
 from rmgl.results.tables import FEW, MEMBERS, cross_table, rest_has_clusters
 from rmgl.views.views import Views
 from tests.conftest import planted_views
@@ -90,6 +91,11 @@ def test_the_rest_may_have_the_clusters_without_the_table(columns, rng):
     assert said(Views.of({"a": np.column_stack([er, grade]), "b": clear}), labels)[1]
     again = Views.of({"a": np.column_stack([er, grade]), "b": np.column_stack([3 * er, grade])})
     assert not said(again, labels)[1]  # the same categories once more
+    bits = np.eye(4)[labels]
+    again = Views.of({"a": np.column_stack([er, grade]), "b": Precomputed(cdist(bits, bits), kind="distance")})
+    assert not said(again, labels)[1]  # by their distances
+    again = Views.of({"a": np.column_stack([er, grade]), "b": bits}).with_metrics({"a": "euclidean", "b": "jaccard"})
+    assert not said(again, labels)[1]
 
 
 def test_the_order_of_the_rows_does_not_matter(columns, rng, monkeypatch):

@@ -164,9 +164,9 @@ def information(counts: NDArray[np.intp]) -> float:
 def rest_has_clusters(views: Views, table: Table, labels: Indices) -> bool:
     """Whether some view has the clusters without the columns of the table: from many different rows, its own neighbors share them."""
     n_clusters = np.unique(labels).size
-    for view, neighbors in enumerate(own_neighbors(without_columns(views, table))):
+    for neighbors in own_neighbors(without_columns(views, table)):
         share = neighbors.inside(labels)
-        is_table = views.relation(view) is None and neighbors.graph.shape[0] <= FEW * n_clusters
+        is_table = neighbors.graph.shape[0] <= FEW * n_clusters
         if share.is_more and share.found >= CLEAR and not is_table:
             return True
     return False
