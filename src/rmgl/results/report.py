@@ -290,7 +290,7 @@ def about_disagreement(view: ViewReport) -> str:
     shares = (
         f"{view.inside.found:.0%} of its own nearest neighbors are in the same cluster, and {view.inside.chance:.0%} would be by chance"
     )
-    return f"it is no mere noise, as {shares}; look at it alone"
+    return f"it has a part in these clusters ({shares}), which noise can have, too; look at it alone"
 
 
 def make_report(
