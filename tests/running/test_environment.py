@@ -1,9 +1,8 @@
-"""Hostile surroundings: damaged caches, limits of memory, many threads; tests/robustness has those that need new processes."""
+"""Hostile surroundings: limits of memory, many threads; tests/robustness has those that need new processes."""
 
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,44 +14,11 @@ from rmgl import RMGL, learn_layer
 from rmgl.baselines import SCML
 from rmgl.edges.space import Rows
 from rmgl.embedding.eigenvectors import smallest_eigenvectors, weighted_sum
-from rmgl.kernels.cache import CheckedFiles, Damaged, keep_on_disk
 from rmgl.placing.new_edges import near
 from rmgl.running import memory
 from rmgl.running import threads as parallel
 from rmgl.running.threads import single_threaded, team_of
 from tests.processes import HANGING, python
-
-
-def test_no_changed_byte_of_a_compiled_loop_goes_unseen(tmp_path):
-    files = CheckedFiles(tmp_path, "loop", ("sources", 1))
-    files.save("key", [1.0, "machine code"])
-    assert files.load("key") == [1.0, "machine code"]
-    assert files.load("another key") is None
-    assert CheckedFiles(tmp_path, "loop", ("sources", 2)).load("key") is None
-    path = files.path("key")
-    contents = path.read_bytes()
-    for place in range(len(contents)):
-        path.write_bytes(contents[:place] + bytes([contents[place] ^ 4]) + contents[place + 1 :])
-        if place < 32:  # of unknown origin
-            assert files.load("key") is None
-        else:
-            with pytest.raises(Damaged, match=path.name):
-                files.load("key")
-        path.write_bytes(contents[:place])
-        with pytest.raises(Damaged, match=path.name):
-            files.load("key")
-    files.save("key", 2.0)
-    assert files.load("key") == 2.0
-    files.flush()
-    assert not list(tmp_path.iterdir())
-
-
-def test_a_cache_of_another_build_is_used_as_it_is():
-    """A later numba may keep its files in another way."""
-    dispatcher = SimpleNamespace(_cache=None)
-    dispatcher.enable_caching = lambda: setattr(dispatcher, "_cache", "of another build")
-    keep_on_disk(dispatcher)
-    assert dispatcher._cache == "of another build"
 
 
 def test_nearest_rows_of_others_are_the_nearest(rng):

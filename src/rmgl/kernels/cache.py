@@ -1,18 +1,19 @@
-"""A cache of compiled loops on disk, so that the next process need not compile them. A cache that cannot be used never stops a run.
+"""Loops that numba keeps on disk (`cache=True`), so that the next process need not compile them. A cache that fails never stops a run.
 
-The cache of numba raises an error if no folder can be written, if a file is damaged or if the disk is full, and it runs the machine code
-of a file without checking it. Here every file holds two digests: of the sources of the loop, and of the file's contents. A file that does
-not match them is compiled again and replaced. If nothing can be written, loops are compiled in memory. Each process warns about such
-problems once, and logs once, at the level INFO, that it compiles loops that are not on disk yet.
+Numba chooses the folder: NUMBA_CACHE_DIR, then `__pycache__` beside the loops, then the user's cache folder. What it does not do is here:
+
+- Where none of them can be written it raises an error: loops are then compiled in memory.
+- It raises an error if a file is cut off or the disk is full, and two processes may give one file to two signatures: the files of the loop
+  are then deleted and it is compiled again.
+- It notices a change in the file of a loop only, but loops are compiled into one another: names of cached loops say the state of all files.
+
+Each process warns once about a problem, and logs once, at the level INFO, that it compiles loops that are not on disk yet.
 """
 
 from __future__ import annotations
 
 import hashlib
 import logging
-import os
-import pickle
-import uuid
 import warnings
 from collections.abc import Callable
 from functools import cache
@@ -20,139 +21,79 @@ from pathlib import Path
 from typing import Any
 
 import numba
-from numba.core import config as numba_config
-from numba.core import serialize
 
-DIGEST = hashlib.sha256().digest_size
 HERE = Path(__file__).parent
-config: Any = numba_config
-dump: Callable[[Any], bytes] = serialize.dumps
-ANOTHER_FOLDER = "set the environment variable NUMBA_CACHE_DIR to a folder that can be written"
-FIRST_USE = "compiling loops once, which takes some seconds; later runs load them from %s"
+njit: Any = numba.njit  # these two are typed only in some versions of numba
+config: Any = numba.config
 COMPILING = "Every process compiles them again, which takes some seconds"
+ANOTHER_FOLDER = "set the environment variable NUMBA_CACHE_DIR to a folder that can be written"
 
 
-class Damaged(Exception):
-    """The contents of a cache file differ from what was written."""
-
-
-def keep_on_disk(dispatcher: Any) -> None:
-    """Load a loop from disk if it was compiled before, and store it there once it is compiled, if the disk allows it."""
-    if not hasattr(dispatcher, "enable_caching"):  # NUMBA_DISABLE_JIT
-        return
+def kept_on_disk(loop: Callable[..., Any], options: dict[str, Any]) -> Any:
+    """Compile a loop at its first call, or load it from disk if it was compiled before."""
+    loop.__qualname__ += f"_{all_sources()}"
     try:
-        dispatcher.enable_caching()
-    except (RuntimeError, OSError) as error:
+        dispatcher = njit(**options, cache=True)(loop)
+    except RuntimeError as error:
         folders = [folder for folder in (config.CACHE_DIR, HERE / "__pycache__", "the user's cache folder") if folder]
         tried = " nor ".join(map(str, folders))
-        _warn_once(f"compiled loops cannot be stored on disk ({error}): neither {tried} can be written. {COMPILING}; {ANOTHER_FOLDER}")
-        return
-    try:
-        dispatcher._cache = CheckedCache(dispatcher._cache)
-    except AttributeError:  # a version of numba whose cache has other attributes: use it unchanged
-        return
+        warn(f"compiled loops cannot be stored on disk ({error}): neither {tried} can be written. {COMPILING}; {ANOTHER_FOLDER}")
+        return njit(**options)(loop)
+    if hasattr(dispatcher, "compile"):  # NUMBA_DISABLE_JIT: there is nothing to compile
+        dispatcher.compile = unharmed(dispatcher)
+    return dispatcher
 
 
-class CheckedCache:
-    """The cache of one loop: numba's cache, with warnings in place of errors."""
+def unharmed(dispatcher: Any) -> Callable[[Any], Any]:
+    """The method `compile` of a loop, where files that cannot be read or written cost a warning and another compilation at most."""
+    compile_or_load, folder = dispatcher.compile, Path(dispatcher.stats.cache_path)
+    pattern = f"*.{dispatcher.py_func.__qualname__.replace('<', '').replace('>', '')}-*"  # numba leaves out < and >
 
-    def __init__(self, ours: Any) -> None:
-        implementation = ours._impl
-        sources = (numba.__version__, config.BOUNDSCHECK, implementation.locator.get_source_stamp(), all_sources())
-        ours._cache_file = CheckedFiles(Path(ours.cache_path), implementation.filename_base, sources)
-        self._ours = ours
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._ours, name)
-
-    def load_overload(self, signature: Any, target: Any) -> Any:
-        """Load the compiled loop for a signature (None: it must be compiled)."""
+    def compile(signature: Any) -> Any:
+        files = list(folder.glob(pattern))
+        if not files:
+            tell(folder)
+        problem = "it belongs to arguments of other types"
         try:
-            loaded = self._ours.load_overload(signature, target)
-            if loaded is None:
-                _tell_once(self._ours.cache_path)
-            return loaded
-        except Exception as error:
-            problem = f"a compiled loop in {self._ours.cache_path} cannot be used ({error or type(error).__name__})"
-        _warn_once(f"{problem}. It is compiled again and replaced, which takes some seconds; if this happens again, {ANOTHER_FOLDER}")
-        return None
-
-    def save_overload(self, signature: Any, compiled: Any) -> None:
-        """Store a compiled loop, or warn if it cannot be stored."""
-        try:
-            self._ours.save_overload(signature, compiled)
-            return
-        except Exception as error:
-            problem = f"compiled loops cannot be stored in {self._ours.cache_path} ({error or type(error).__name__})"
-        _warn_once(f"{problem}. {COMPILING}; free some space there, or {ANOTHER_FOLDER}")
-
-
-class CheckedFiles:
-    """The cache files of one loop, one for each signature and processor.
-
-    A file holds the digest of the loop's origin (its key and sources), the digest of its contents, and the contents.
-    """
-
-    def __init__(self, folder: Path, name: str, sources: tuple[Any, ...]) -> None:
-        self.folder, self.name, self.sources = folder, name, sources
-
-    def path(self, key: Any) -> Path:
-        return self.folder / f"{self.name}.{_digest(repr(key).encode()).hex()[:16]}.nbc"
-
-    def origin(self, key: Any) -> bytes:
-        return _digest(repr((key, self.sources)).encode())
-
-    def load(self, key: Any) -> Any:
-        """Load what was saved under a key (None: there is no file, or it was compiled from other sources)."""
-        try:
-            found = self.path(key).read_bytes()
-        except FileNotFoundError:
-            return None
-        origin, digest, contents = found[:DIGEST], found[DIGEST : 2 * DIGEST], found[2 * DIGEST :]
-        if len(found) >= DIGEST and origin != self.origin(key):
-            return None
-        if digest != _digest(contents):
-            raise Damaged(f"{self.path(key).name} is damaged")
-        return pickle.loads(contents)
-
-    def save(self, key: Any, data: Any) -> None:
-        """Write a file completely or not at all."""
-        contents, path = dump(data), self.path(key)
-        unfinished = path.with_name(f"{path.name}.tmp.{uuid.uuid4().hex[:16]}")
-        try:
-            unfinished.write_bytes(self.origin(key) + _digest(contents) + contents)
-            os.replace(unfinished, path)
-        finally:
-            unfinished.unlink(missing_ok=True)
-
-    def flush(self) -> None:
-        for path in self.folder.glob(f"{self.name}.*.nbc"):
+            code = compile_or_load(signature)
+            if signature in dispatcher.overloads or not files:
+                return code
+        except Exception as error:  # damaged files raise errors of any kind
+            problem = str(error) or type(error).__name__
+            if signature not in dispatcher.overloads and not files:
+                raise
+        if signature in dispatcher.overloads:
+            warn(f"compiled loops cannot be stored in {folder} ({problem}). {COMPILING}; free some space there, or {ANOTHER_FOLDER}")
+            return dispatcher.overloads[signature].entry_point
+        warn(
+            f"a compiled loop in {folder} cannot be used ({problem}). It is compiled again and replaced, which takes some seconds; "
+            f"if this happens again, {ANOTHER_FOLDER}"
+        )
+        for path in files:
             path.unlink(missing_ok=True)
+        return compile(signature)
+
+    return compile
 
 
 @cache
-def all_sources() -> bytes:
-    """A digest of the sources of all loops: loops are compiled into one another, but numba checks only the file of each loop."""
-    return _digest(b"".join(path.read_bytes() for path in sorted(HERE.glob("*.py"))))
+def all_sources() -> str:
+    """A digest of the sources of all loops, and of whether they are compiled with bounds checks."""
+    sources = [path.read_bytes() for path in sorted(HERE.glob("*.py"))]
+    return hashlib.sha256(b"".join([str(config.BOUNDSCHECK).encode(), *sources])).hexdigest()[:16]
 
 
-def _digest(contents: bytes) -> bytes:
-    return hashlib.sha256(contents).digest()
+@cache
+def tell(folder: Path) -> None:
+    """Log once that loops are compiled."""
+    logging.getLogger(__name__).info("compiling loops once, which takes some seconds; later runs load them from %s", folder)
 
 
-_told = False
-_warned = False
-
-
-def _tell_once(folder: str) -> None:
-    global _told
-    if not _told:
-        _told = True
-        logging.getLogger(__name__).info(FIRST_USE, folder)
-
-
-def _warn_once(message: str) -> None:
-    global _warned
-    if not _warned:
-        _warned = True
+def warn(message: str) -> None:
+    """Warn about the first problem of this process."""
+    if not warned:
+        warned.append(message)
         warnings.warn(message, UserWarning, stacklevel=3)
+
+
+warned: list[str] = []

@@ -6,13 +6,11 @@ from functools import wraps
 from threading import current_thread, main_thread
 from typing import Any, TypeVar
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from rmgl.kernels.cache import keep_on_disk
+from rmgl.kernels.cache import kept_on_disk, njit
 
-njit: Any = numba.njit  # typed only in some versions of numba
 Function = TypeVar("Function", bound=Callable[..., Any])
 Floats = NDArray[np.float64]
 Integers = NDArray[np.integer[Any]]
@@ -39,8 +37,7 @@ def compiled_for_lists(loop: Function) -> Function:
 
 def kept(loop: Function, options: dict[str, Any]) -> Function:
     """Compile a loop and keep its machine code on disk."""
-    dispatcher: Any = njit(**options)(loop)
-    keep_on_disk(dispatcher)
+    dispatcher = kept_on_disk(loop, options)
     if hasattr(dispatcher, "compile"):  # NUMBA_DISABLE_JIT: there is nothing to compile
         dispatcher.compile = uninterrupted(dispatcher.compile)
     kept_loop: Function = dispatcher
