@@ -8,6 +8,9 @@ Both are written into a hidden folder next to their target, the draft, and renam
 
 The system releases the lock of a process that was killed, so the next writer of the same name recognizes its draft, restores what the
 killed process had moved away, and deletes the rest. Files get the permissions that `open` would give them.
+
+`os.replace` and `filelock` do most of it. What they cannot do is here: `os.replace` replaces no folder that has files (`_exchanged`) and
+always replaces files (`_claim`), and a temporary file of a killed process is nobody's (`clear_leftovers`).
 """
 
 from __future__ import annotations
@@ -22,7 +25,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from rmgl.archive.locks import Lock, NoLocks, take_lock
+from filelock import BaseFileLock
+
+from rmgl.archive.locks import NoLocks, take_lock
 
 LONGEST_NAME = 200
 """Longest name, in bytes, that a draft repeats. Most systems allow 255 bytes, and a draft adds 23."""
@@ -106,7 +111,7 @@ def _draft(target: Path) -> Iterator[Path]:
         _clear(draft, lock)
 
 
-def _locked_draft(target: Path) -> tuple[Path, Lock | None]:
+def _locked_draft(target: Path) -> tuple[Path, BaseFileLock | None]:
     """A new draft and its lock; the lock is None on a file system without locks, where drafts are never cleaned up."""
     while True:
         draft = target.parent / f"{_prefix(target)}{secrets.token_hex(8)}"
@@ -115,9 +120,7 @@ def _locked_draft(target: Path) -> tuple[Path, Lock | None]:
             lock = take_lock(draft / "lock")
         except NoLocks:
             return draft, None
-        except FileNotFoundError:  # another process has deleted it as a leftover
-            continue
-        if lock is not None:
+        if lock is not None:  # else another process is deleting it as a leftover
             return draft, lock
 
 
@@ -184,7 +187,7 @@ def _clear_dead(draft: Path) -> None:
                 _clear(draft, lock)
 
 
-def _clear(draft: Path, lock: Lock | None) -> None:
+def _clear(draft: Path, lock: BaseFileLock | None) -> None:
     """Restore what was moved away, unless its name is taken again, and delete the draft. If interrupted, this can be repeated."""
     try:
         old = draft / "old"

@@ -14,10 +14,11 @@ from time import perf_counter
 from typing import Any, TypeVar
 
 import numpy as np
+from filelock import BaseFileLock
 
 from rmgl.archive.archive import Arrays, encode, read_archive, write_archive
 from rmgl.archive.atomic import clear_leftovers_in
-from rmgl.archive.locks import Lock, NoLocks, take_lock
+from rmgl.archive.locks import NoLocks, take_lock
 from rmgl.checks import expect, sound_generator_state
 from rmgl.running.progress import Stage
 
@@ -163,17 +164,14 @@ class FolderLock:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.path = folder / LOCK
-        self._lock: Lock | None = None
+        self._lock: BaseFileLock | None = None
 
     def acquire(self) -> None:
         """Take the lock, or raise a ValueError that names the process that has it."""
         try:
-            self._lock = take_lock(self.path)
+            self._lock = take_lock(self.path, patience=0.2)
         except NoLocks:  # on this file system
             return
-        except FileNotFoundError:  # a run that has ended has just deleted the folder
-            self.folder.mkdir(exist_ok=True)
-            return self.acquire()
         if self._lock is None:
             raise ValueError(
                 f"checkpoint={str(self.folder)!r} is in use by another run ({self._holder()}): wait until it ends, or choose another folder"
