@@ -13,12 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from rmgl.storage.first_line import is_whole
 from rmgl.storage.notation import find_notation, in_some_notation
 from rmgl.storage.paths import check_inputs
 from rmgl.storage.raw_text import kind_of, read_characters, view_name
 from rmgl.storage.readers import DAMAGED
 from rmgl.storage.row_ids import without_marks
-from rmgl.storage.text_file import Line, find_separator, is_whole, lines_of
+from rmgl.storage.text_file import Line, find_separator, lines_of
 from rmgl.views.network import Network
 from rmgl.views.views import Views
 

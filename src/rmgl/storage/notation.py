@@ -60,14 +60,20 @@ def find_notation(cells: Iterable[str], decimal_comma: bool) -> Notation:
     read both ways, `decimal_comma` decides.
     """
     stripped = [cell.strip() for cell in cells]
-    commas = [cell for cell in stripped if "," in cell]
-    decimal = [cell for cell in commas if COMMA_DECIMAL.fullmatch(cell)]
-    thousands = [cell for cell in commas if COMMA_THOUSANDS.fullmatch(cell)]
-    clearly_decimal, clearly_thousands = set(decimal) - set(thousands), set(thousands) - set(decimal)
-    comma = bool(clearly_decimal) or (bool(decimal) and not clearly_thousands and decimal_comma)
-    grouped = any("." in cell for cell in decimal) or any(SPACE_THOUSANDS.fullmatch(cell) for cell in stripped)
-    grouped = grouped or (comma and any(cell.count(".") > 1 and POINT_THOUSANDS.fullmatch(cell) for cell in stripped))
-    return Notation(comma, grouped or (bool(thousands) and not comma))
+    decimal = {cell for cell in stripped if COMMA_DECIMAL.fullmatch(cell)}
+    thousands = {cell for cell in stripped if COMMA_THOUSANDS.fullmatch(cell)}
+    comma = bool(decimal - thousands) or (decimal_comma and bool(decimal) and decimal >= thousands)
+    return Notation(comma, any(is_grouped(cell, comma) for cell in stripped))
+
+
+def is_grouped(text: str, decimal_comma: bool) -> bool:
+    """Whether a number clearly has separators of thousands."""
+    if SPACE_THOUSANDS.fullmatch(text):
+        return True
+    if not decimal_comma:
+        return COMMA_THOUSANDS.fullmatch(text) is not None
+    pattern = COMMA_DECIMAL if "," in text else POINT_THOUSANDS
+    return text.count(".") > ("," not in text) and pattern.fullmatch(text) is not None
 
 
 def is_number(text: str) -> bool:

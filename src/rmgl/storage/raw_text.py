@@ -7,6 +7,7 @@ import gzip
 import io
 import lzma
 import zipfile
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -75,10 +76,8 @@ def read_characters(path: Path) -> tuple[str, str]:
     try:
         return content.decode(mark), mark.removesuffix("-sig").upper()
     except UnicodeDecodeError as error:
-        try:
-            n_plain = len(content.translate(None, NOT_ASCII))
-            if mark != "utf-8" or content.translate(None, NOT_TEXT) != content or n_plain < MOSTLY_ASCII * len(content):
-                raise ValueError from error
-            return content.decode("cp1252"), "Windows-1252"
-        except ValueError:
-            raise ValueError(f"byte {error.start} is not text in {mark.upper()}: save the file in UTF-8") from error
+        n_plain = len(content.translate(None, NOT_ASCII))
+        if mark == "utf-8" and content.translate(None, NOT_TEXT) == content and n_plain >= MOSTLY_ASCII * len(content):
+            with suppress(UnicodeDecodeError):
+                return content.decode("cp1252"), "Windows-1252"
+        raise ValueError(f"byte {error.start} is not text in {mark.upper()}: save the file in UTF-8") from error

@@ -25,12 +25,13 @@ from rmgl.archive.array_file import WAY_OUT, Refused, read_npy, read_npz
 from rmgl.extras import not_installed
 from rmgl.running.memory import require_memory
 from rmgl.storage.column_files import read_feather, read_parquet
+from rmgl.storage.first_line import described, find_id
 from rmgl.storage.matrix_market import read_folder, read_matrix
 from rmgl.storage.paths import check_inputs
 from rmgl.storage.raw_text import kind_of, view_name
 from rmgl.storage.row_ids import NO_VALUE, checked_ids, texts_of
 from rmgl.storage.scverse import from_anndata, from_mudata
-from rmgl.storage.text_file import MOSTLY, Parts, described, find_id, read_text
+from rmgl.storage.text_file import MOSTLY, Parts, read_text
 from rmgl.views.columns import Encoding, is_table
 from rmgl.views.incomplete import align_labels, lookalike_hint
 from rmgl.views.matrix import padded
