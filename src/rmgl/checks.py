@@ -8,7 +8,7 @@ Data from users, model files and checkpoints therefore pass one of these checks;
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import NoneType, UnionType
+from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
 import numpy as np
@@ -133,21 +133,26 @@ def conforms(value: Any, hint: Any) -> bool:
         return any(conforms(value, choice) for choice in arguments)
     if kind is Literal:
         return isinstance(value, str) and value in arguments
-    if hint is None or hint is NoneType:
+    if hint is None:
         return value is None
     if hint is float:
         return isinstance(value, float) or conforms(value, int)
     if hint is int:
         return isinstance(value, int) and not isinstance(value, bool) and abs(value) < LARGEST_INTEGER
-    if kind is np.ndarray:
-        return isinstance(value, np.ndarray) and _holds(value, arguments)
-    if kind is tuple and arguments[-1:] != (Ellipsis,):
-        return isinstance(value, tuple) and len(value) == len(arguments) and all(map(conforms, value, arguments))
-    if kind in (list, tuple):
-        return isinstance(value, kind) and all(conforms(item, arguments[0]) for item in value)
+    return isinstance(value, hint) if kind is None else _contains(value, kind, arguments)
+
+
+def _contains(value: Any, kind: Any, arguments: tuple[Any, ...]) -> bool:
+    """Whether a value is an array, tuple, list or dict of this kind, and its items have their declared types."""
+    if isinstance(value, np.ndarray):
+        return kind is np.ndarray and _holds(value, arguments)
+    if not isinstance(value, Mapping if kind is dict else kind):
+        return False
     if kind is dict:
-        return isinstance(value, Mapping) and all(conforms(k, arguments[0]) and conforms(v, arguments[1]) for k, v in value.items())
-    return isinstance(value, hint)
+        return all(conforms(key, arguments[0]) and conforms(item, arguments[1]) for key, item in value.items())
+    if kind is tuple and arguments[-1:] != (Ellipsis,):
+        return len(value) == len(arguments) and all(map(conforms, value, arguments))
+    return all(conforms(item, arguments[0]) for item in value)
 
 
 def _holds(array: NDArray[Any], arguments: tuple[Any, ...]) -> bool:

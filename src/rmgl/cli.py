@@ -201,13 +201,7 @@ def cluster(
     group, whose 2-D arrays are the views; workers read these and .npy files, and what distinguishes the clusters is not written then.
     """
     needs_inputs(inputs, networks)
-    on_cluster = scheduler is not None or workers is not None
-    if scheduler is not None and workers is not None:
-        raise BadInput("--scheduler and --workers were both given: use one of them")
-    if plan and not on_cluster:
-        raise BadInput("--plan is about a fit on a cluster: add --scheduler ADDRESS, or --workers N for this machine")
-    if networks and on_cluster:
-        raise BadInput("--network is not possible on a cluster yet: leave out --scheduler and --workers")
+    on_cluster = is_on_cluster(scheduler, workers, plan, networks)
     if graphml and find_spec("networkx") is None:
         raise BadInput(not_installed("--graphml needs", "networkx"))
     pictures, page = not no_plots and pictures_possible(), not no_report and page_possible()
@@ -252,6 +246,18 @@ def cluster(
     click.echo(f"written: {output}" + ("" if save is None else f", {save}"))
     if (output / "report.html").exists():
         click.echo(f"open in a browser: {output / 'report.html'}")
+
+
+def is_on_cluster(scheduler: str | None, workers: int | None, plan: bool, networks: tuple[Path, ...]) -> bool:
+    """Whether the fit runs on a Dask cluster; raise a `BadInput` if other options do not go with it."""
+    on_cluster = scheduler is not None or workers is not None
+    if scheduler is not None and workers is not None:
+        raise BadInput("--scheduler and --workers were both given: use one of them")
+    if plan and not on_cluster:
+        raise BadInput("--plan is about a fit on a cluster: add --scheduler ADDRESS, or --workers N for this machine")
+    if networks and on_cluster:
+        raise BadInput("--network is not possible on a cluster yet: leave out --scheduler and --workers")
+    return on_cluster
 
 
 @cli.command()

@@ -115,41 +115,46 @@ def read_archive(path: str | os.PathLike[str], *, format: str, version: int = VE
 
 def encode(value: Any, arrays: Arrays) -> Any:
     """Convert a value to JSON; arrays are collected in `arrays` and referred to by number."""
-    if value is None or isinstance(value, bool | str):
-        return value
-    if isinstance(value, np.bool_):
-        return bool(value)
-    if isinstance(value, Integral):
-        return int(value)
-    if isinstance(value, Real):
-        number = float(value)
-        return number if np.isfinite(number) else {"float": repr(number)}
-    if isinstance(value, np.ndarray):
-        if value.dtype.kind in "OUS":
-            return {"labels": [encode(_label(item), arrays) for item in value.ravel().tolist()]}
-        return {"array": arrays.number(value)}
+    for kind, encoder in ENCODERS:
+        if isinstance(value, kind):
+            return encoder(value, arrays)
     if sparse.issparse(value):
         value = sparse.csr_array(value)
         parts = {"data": value.data, "indices": value.indices, "indptr": value.indptr, "shape": list(value.shape)}
         return {"sparse": {name: encode(part, arrays) for name, part in parts.items()}}
-    if isinstance(value, list):
-        return [encode(item, arrays) for item in value]
-    if isinstance(value, tuple):
-        return {"tuple": [encode(item, arrays) for item in value]}
-    if isinstance(value, dict):
-        return {"dict": [[encode(key, arrays), encode(item, arrays)] for key, item in value.items()]}
-    if isinstance(value, range):
-        return [int(item) for item in value]
     if hasattr(value, "to_numpy"):  # pandas Series and indexes
         return encode(value.to_numpy(), arrays)
-    if isinstance(value, slice):
-        return {"slice": [encode(end, arrays) for end in (value.start, value.stop, value.step)]}
     if is_dataclass(value) and type(value).__name__ in RECORDS:
         parts = {field.name: getattr(value, field.name) for field in fields(value)}
         return {type(value).__name__: {name: encode(part, arrays) for name, part in parts.items()}}
-    if isinstance(value, np.random.RandomState | np.random.Generator):
-        return None  # its state has changed since the fit
     raise TypeError(f"a value of type {type(value).__name__} cannot be saved: use numbers, text, arrays, lists, tuples or dicts")
+
+
+def _encode_float(value: Any, arrays: Arrays) -> Any:
+    number = float(value)
+    return number if np.isfinite(number) else {"float": repr(number)}
+
+
+def _encode_array(value: NDArray[Any], arrays: Arrays) -> Any:
+    if value.dtype.kind in "OUS":
+        return {"labels": [encode(_label(item), arrays) for item in value.ravel().tolist()]}
+    return {"array": arrays.number(value)}
+
+
+ENCODERS: tuple[tuple[Any, Callable[[Any, Arrays], Any]], ...] = (
+    (bool | str | None, lambda value, arrays: value),
+    (np.bool_, lambda value, arrays: bool(value)),
+    (Integral, lambda value, arrays: int(value)),
+    (Real, _encode_float),
+    (np.ndarray, _encode_array),
+    (list, lambda value, arrays: [encode(item, arrays) for item in value]),
+    (tuple, lambda value, arrays: {"tuple": [encode(item, arrays) for item in value]}),
+    (dict, lambda value, arrays: {"dict": [[encode(key, arrays), encode(item, arrays)] for key, item in value.items()]}),
+    (range, lambda value, arrays: [int(item) for item in value]),
+    (slice, lambda value, arrays: {"slice": [encode(end, arrays) for end in (value.start, value.stop, value.step)]}),
+    (np.random.RandomState | np.random.Generator, lambda value, arrays: None),  # its state has changed since the fit
+)
+"""How values of each type are written as JSON; the first type that fits counts."""
 
 
 def decode(value: Any, array: Callable[[Any], NDArray[Any]]) -> Any:
