@@ -10,13 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator
-from sklearn.utils import check_random_state
 
+from rmgl.baselines.base import Baseline
 from rmgl.baselines.given_layers import check_adjacencies
 from rmgl.embedding.eigenvectors import left_singular, smallest_beyond
-from rmgl.embedding.labels import cluster_rows
 from rmgl.embedding.lanczos import Products
-from rmgl.estimators.base import ViewsClusterer
 from rmgl.estimators.parameters import ARRAY, NAME, NOTHING, Kind, number
 from rmgl.layer import Layer
 from rmgl.running.threads import team_of
@@ -27,7 +25,7 @@ from rmgl.views.views import Views
 LAYER = Kind("a Layer", lambda value: isinstance(value, Layer))
 
 
-class GDMCCA(ViewsClusterer):
+class GDMCCA(Baseline):
     """Graph-regularized dual multi-view CCA: directions common to all views that are smooth on a graph.
 
     With K_m = X_m X_m' of the centered views and L the Laplacian of a graph common to them,
@@ -72,7 +70,7 @@ class GDMCCA(ViewsClusterer):
     """
 
     _allowed = {
-        **ViewsClusterer._allowed,
+        **Baseline._allowed,
         "gamma": (number(least=0),),
         "epsilon": (number(above=0),),
         "graph": (NAME, LAYER, ARRAY, NOTHING),
@@ -99,17 +97,12 @@ class GDMCCA(ViewsClusterer):
         self.n_init = n_init
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None) -> GDMCCA:
-        """Find the common directions and cluster the rows; X is as in `RMGL.fit`."""
-        self._check_parameters()
+    def _embed(self, X: Any, random_state: np.random.RandomState) -> NDArray[np.float64]:
         views = self._check_views(X)
         matrices = views.scaled(self.scale).matrices
-        random_state = check_random_state(self.random_state)
         with team_of(1):
             penalty = common_laplacian(self.graph, views) if self.gamma > 0 else None
-            self._keep_embedding(common_directions(matrices, self.n_clusters, self.gamma, self.epsilon, penalty))
-        self.labels_ = cluster_rows(self.embedding_, self.n_clusters, n_init=self.n_init, random_state=random_state)
-        return self
+            return common_directions(matrices, self.n_clusters, self.gamma, self.epsilon, penalty)
 
 
 def common_directions(

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from rmgl.baselines.base import Baseline
 from rmgl.baselines.gl_sigrep import SigRepLayer, learn_gl_sigrep
-from rmgl.estimators.base import ViewsClusterer
 from rmgl.estimators.parameters import NOTHING, TRUTH_VALUE, number, one_of, whole_number
 from rmgl.layer import Layer
 from rmgl.running.threads import Check, Team, number_of_workers
@@ -31,7 +31,7 @@ class GivenLayers:
         return int(self.adjacencies[0].shape[0])
 
 
-class LayersClusterer(ViewsClusterer):
+class LayersClusterer(Baseline):
     """Base class of clusterers that merge graph layers.
 
     `fit` takes views, from which GL-SigRep layers are learned (`alpha`, `beta`, `scale`), or layers: `Layer` objects or, with
@@ -39,7 +39,7 @@ class LayersClusterer(ViewsClusterer):
     """
 
     _allowed = {
-        **ViewsClusterer._allowed,
+        **Baseline._allowed,
         "precomputed": (TRUTH_VALUE,),
         "alpha": (number(above=0),),
         "beta": (one_of("auto"), number(above=0)),
@@ -62,20 +62,12 @@ class LayersClusterer(ViewsClusterer):
         for stale in ("layers_", "feature_names_in_"):  # attributes of an earlier fit on other input
             if hasattr(self, stale):
                 delattr(self, stale)
-        items = list(X.values()) if isinstance(X, Mapping) else list(X) if isinstance(X, list | tuple) else [X]
-        if items and all(isinstance(item, Layer) for item in items):
-            X = {item.name: item.adjacency for item in items} if not isinstance(X, Mapping) else {k: v.adjacency for k, v in X.items()}
-            if len(X) < len(items):
-                raise ValueError(
-                    f"layer names must differ, but they are {[item.name for item in items]}: pass a dict with names of your own"
-                )
-        elif any(isinstance(item, Layer) for item in items):
-            raise ValueError("some of the input are Layer objects and some are not: pass Layer objects only, or adjacency matrices only")
-        elif not self.precomputed:
+        adjacencies = of_layers(X)
+        if adjacencies is None and not self.precomputed:
             return self._learn_layers(X, team)
         if self.views is not None:
             raise ValueError("views= describes the column blocks of one table of features, but layers were given: set views=None")
-        given = check_adjacencies(Views.of(X))
+        given = check_adjacencies(Views.of(X if adjacencies is None else adjacencies))
         self._check_n_rows(given.n_nodes)
         self.view_names_ = list(given.names)
         self.n_features_in_ = given.n_nodes
@@ -91,6 +83,20 @@ class LayersClusterer(ViewsClusterer):
 
         self.layers_ = team(learn, list(zip(views.names, views.matrices, strict=True)))
         return GivenLayers(views.names, tuple(layer.adjacency for layer in self.layers_))
+
+
+def of_layers(X: Any) -> dict[str, sparse.csr_array] | None:
+    """The named adjacency matrices of `Layer` objects; None if the input has none."""
+    items = list(X.values()) if isinstance(X, Mapping) else list(X) if isinstance(X, list | tuple) else [X]
+    layers = [item for item in items if isinstance(item, Layer)]
+    if not layers:
+        return None
+    if len(layers) < len(items):
+        raise ValueError("some of the input are Layer objects and some are not: pass Layer objects only, or adjacency matrices only")
+    names = list(X) if isinstance(X, Mapping) else [layer.name for layer in layers]
+    if len(set(names)) < len(names):
+        raise ValueError(f"layer names must differ, but they are {names}: pass a dict with names of your own")
+    return {name: layer.adjacency for name, layer in zip(names, layers, strict=True)}
 
 
 def check_adjacencies(views: Views) -> GivenLayers:

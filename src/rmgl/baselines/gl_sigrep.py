@@ -17,12 +17,10 @@ from numpy.typing import NDArray
 from scipy import linalg, sparse
 from scipy.sparse.linalg import splu
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 
+from rmgl.baselines.base import Baseline
 from rmgl.baselines.spectral import spectral_rows
 from rmgl.edges import AllPairs, Vector
-from rmgl.embedding.labels import cluster_rows
-from rmgl.estimators.base import ViewsClusterer
 from rmgl.estimators.parameters import TRUTH_VALUE, number, one_of, whole_number
 from rmgl.layer import Layer, LayerProblem, Origin, solve_layer
 from rmgl.layer.certified import check_magnitudes
@@ -153,7 +151,7 @@ def smooth(layer: Layer, alpha: float, X: NDArray[np.float64]) -> NDArray[np.flo
     return smoothed
 
 
-class GLSigRep(ViewsClusterer):
+class GLSigRep(Baseline):
     """Spectral clustering of the graph that GL-SigRep learns from one view, or from several concatenated views.
 
         minimize   ||X - Y||_F^2 + alpha tr(Y'LY) + beta ||L||_F^2     subject to   L a graph Laplacian, tr(L) = N
@@ -194,7 +192,7 @@ class GLSigRep(ViewsClusterer):
     """
 
     _allowed = {
-        **ViewsClusterer._allowed,
+        **Baseline._allowed,
         "alpha": (number(above=0),),
         "beta": (one_of("auto"), number(above=0)),
         "concatenate": (TRUTH_VALUE,),
@@ -227,18 +225,13 @@ class GLSigRep(ViewsClusterer):
         self.n_init = n_init
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None) -> GLSigRep:
-        """Learn the graph and cluster its nodes; X is as in `RMGL.fit`."""
-        self._check_parameters()
+    def _embed(self, X: Any, random_state: np.random.RandomState) -> NDArray[np.float64]:
         views = self._check_views(X).scaled(self.scale)
         if len(views.names) > 1 and not self.concatenate:
             raise ValueError(f"GLSigRep learns one graph and {len(views.names)} views were given: pass one view, or set concatenate=True")
-        random_state = check_random_state(self.random_state)
         with team_of(1):
             self.layer_ = learn_gl_sigrep(
                 side_by_side(views.matrices), self.alpha, self.beta, tol=self.tol, max_iter=self.max_iter, name=" + ".join(views.names)
             )
-            self._keep_embedding(spectral_rows(self.layer_.adjacency, self.n_clusters))
-        self.n_iter_ = self.layer_.n_rounds
-        self.labels_ = cluster_rows(self.embedding_, self.n_clusters, n_init=self.n_init, random_state=random_state)
-        return self
+            self.n_iter_ = self.layer_.n_rounds
+            return spectral_rows(self.layer_.adjacency, self.n_clusters)

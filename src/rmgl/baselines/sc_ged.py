@@ -22,7 +22,6 @@ from numpy.typing import NDArray
 from scipy import linalg, sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import normalized_mutual_info_score
-from sklearn.utils import check_random_state
 
 from rmgl.baselines.given_layers import LayersClusterer
 from rmgl.baselines.gl_sigrep import DEFAULT_ALPHA
@@ -121,10 +120,7 @@ class SCGED(LayersClusterer):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None) -> SCGED:
-        """Find the joint spectrum of the layers (learned from views, or given) and cluster the nodes."""
-        self._check_parameters()
-        random_state = check_random_state(self.random_state)
+    def _embed(self, X: Any, random_state: np.random.RandomState) -> NDArray[np.float64]:
         with team_of(self._n_threads(X)) as team:
             layers = self._check_layers(X, team)
         require_memory(8 * (8 + len(layers.names)) * layers.n_nodes**2, f"the dense matrices of SC-GED on {layers.n_nodes:,} nodes")
@@ -134,11 +130,9 @@ class SCGED(LayersClusterer):
         joint = joint_spectrum(spectra, *start, self.ridge, self.inverse, tol=self.tol, max_iter=self.max_iter)
         if not joint.converged:
             warn_caller(f"SC-GED did not converge in max_iter={self.max_iter} rounds: raise max_iter or tol", ConvergenceWarning)
-        self._keep_embedding(joint.P[:, : self.n_clusters])
         self.first_layer_ = layers.names[first]
         self.history_, self.n_iter_, self.converged_ = joint.history, joint.n_rounds, joint.converged
-        self.labels_ = cluster_rows(self.embedding_, self.n_clusters, n_init=self.n_init, random_state=random_state)
-        return self
+        return joint.P[:, : self.n_clusters]
 
 
 @dataclass(frozen=True)

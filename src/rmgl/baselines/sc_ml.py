@@ -9,12 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator
-from sklearn.utils import check_random_state
 
 from rmgl.baselines.given_layers import LayersClusterer
 from rmgl.baselines.gl_sigrep import DEFAULT_ALPHA
 from rmgl.embedding.eigenvectors import normalized_laplacian, smallest_beyond, smallest_eigenvectors, unit_rows
-from rmgl.embedding.labels import cluster_rows
 from rmgl.embedding.lanczos import Products
 from rmgl.estimators.parameters import number
 from rmgl.running.threads import team_of
@@ -94,15 +92,10 @@ class SCML(LayersClusterer):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None) -> SCML:
-        """Merge the layers (learned from views, or given) and cluster the nodes."""
-        self._check_parameters()
-        random_state = check_random_state(self.random_state)
+    def _embed(self, X: Any, random_state: np.random.RandomState) -> NDArray[np.float64]:
         with team_of(self._n_threads(X)) as team:
             layers = self._check_layers(X, team)
-            self._keep_embedding(unit_rows(merge_subspaces(layers.adjacencies, self.n_clusters, self.merge)))
-        self.labels_ = cluster_rows(self.embedding_, self.n_clusters, n_init=self.n_init, random_state=random_state)
-        return self
+            return unit_rows(merge_subspaces(layers.adjacencies, self.n_clusters, self.merge))
 
 
 def merge_subspaces(adjacencies: Sequence[sparse.csr_array], n_clusters: int, merge: float) -> NDArray[np.float64]:

@@ -1,0 +1,32 @@
+"""What the methods that the paper compares with have in common."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+
+from rmgl.embedding.labels import cluster_rows
+from rmgl.estimators.base import ViewsClusterer
+
+
+class Baseline(ViewsClusterer):
+    """A clusterer that computes an embedding of its own and runs k-means on its rows."""
+
+    n_init: int
+    random_state: int | np.random.RandomState | None
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Compute the embedding and cluster its rows; X is as in `RMGL.fit`, or layers where the class takes them."""
+        self._check_parameters()
+        random_state = check_random_state(self.random_state)
+        self._keep_embedding(self._embed(X, random_state))
+        self.labels_ = cluster_rows(self.embedding_, self.n_clusters, n_init=self.n_init, random_state=random_state)
+        return self
+
+    @abstractmethod
+    def _embed(self, X: Any, random_state: np.random.RandomState) -> NDArray[np.float64]:
+        """Check the input and return the embedding; attributes of the method are set on the way."""
