@@ -56,7 +56,8 @@ def judge(method: Method, data: Path, arguments: dict[str, Any], settings: Setti
         return Verdict({"status": "not installed"})
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        job = {"method": str(method.path), "data": str(data.resolve()), "arguments": arguments}
+        variant = {} if method.variant is None else {"variant": method.variant}
+        job = {"method": str(method.path), "data": str(data.resolve()), "arguments": arguments | variant}
         job |= {"repeats": settings.repeats, "budget": settings.budget, "seeds": seeds, "warm_up_rows": settings.warm_up_rows}
         (folder / "job.json").write_text(json.dumps(job))
         failure = start(method.environment, folder, settings)

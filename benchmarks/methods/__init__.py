@@ -1,11 +1,12 @@
-"""Methods, one a file, found by listing the folders beside this file.
+"""Methods, one a file or one a variant in its table, found by listing the folders beside this file.
 
 A file says what it runs in its docstring and in constants (see `Method`), and holds one function:
 
     cluster(views, n_clusters, seed, n_threads) -> labels, or a dict with `labels` and further fields
     learn(X, alpha, tol, theta) -> a dict with the dual vector `u` or the weights `W`, and further fields
 
-Its imports are inside the function: the file is read in the main environment and run in its own.
+With a table `VARIANTS`, its keys are the names of the methods, and the function gets one as a further argument `variant`. Its imports are
+inside the function: the file is read in the main environment and run in its own.
 """
 
 from dataclasses import dataclass
@@ -36,11 +37,14 @@ class Method:
     """ABLATION: RMGL with one ingredient of its automatic choice switched off."""
     largest: int | None = None
     """LARGEST: the most rows, unless it is asked for by name."""
+    variant: str | None = None
+    """The key in VARIANTS."""
 
 
 def find_methods(folder: str, only: tuple[str, ...] = (), quick: bool = False) -> list[Method]:
     """The methods in a folder: those in `only`, or all that are not slow, or the quick ones."""
-    found = [_read(path) for path in sorted((Path(__file__).parent / folder).glob("*.py"))]
+    paths = (Path(__file__).parent / folder).glob("*.py")
+    found = sorted((method for path in paths for method in _read(path)), key=lambda method: method.name)
     unknown = set(only) - {method.name for method in found}
     if unknown:
         raise click.BadParameter(f"no method {', '.join(sorted(unknown))}; there are {', '.join(method.name for method in found)}")
@@ -49,8 +53,13 @@ def find_methods(folder: str, only: tuple[str, ...] = (), quick: bool = False) -
     return [method for method in found if not method.slow and (method.quick or not quick)]
 
 
-def _read(path: Path) -> Method:
+def _read(path: Path) -> list[Method]:
+    """The method in a file, or its variants."""
     module = load_method(path)
     constant = vars(module).get
-    flags = (constant(name, False) for name in FLAGS)
-    return Method(path.stem, path, module.ENVIRONMENT, constant("DATASETS"), *flags, constant("LARGEST"))
+    flags = [constant(name, False) for name in FLAGS]
+    variants = constant("VARIANTS") or [None]
+    return [
+        Method(variant or path.stem, path, module.ENVIRONMENT, constant("DATASETS"), *flags, constant("LARGEST"), variant)
+        for variant in variants
+    ]

@@ -1,0 +1,46 @@
+"""RMGL at its defaults with parts of the automatic choice changed: fields of the `Policy`, or parameters."""
+
+ENVIRONMENT = "main"
+PACKAGES = ["rmgl", "numba"]
+RAW = True
+ABLATION = True
+VARIANTS = {
+    # weights from the embedding of the consensus alone
+    "consensus_reference_only": {"policy": {"references": ("consensus",)}},
+    # version 0.1: three passes of guidance, and nothing against fragments
+    "first_defaults": {
+        "policy": {"guidance": (0.1, 0.3, 1.0), "neighbor_share": 0.0, "small_component": 0.0, "small_cluster": 0.0, "consensus_share": 0.0}
+    },
+    # without the costs of the consensus in the layers of complementary views
+    "without_agreement": {"policy": {"consensus_share": 0.0}},
+    "without_auto_scale": {"scale": "minmax"},
+    # without the consensus layer; views are weighed against what they have in common
+    "without_consensus": {"policy": {"consensus": "never"}},
+    # without the floor on small costs
+    "without_floor": {"policy": {"floor_share": 0.0}},
+    # with fragments taking part in the embedding
+    "without_fragments": {"policy": {"small_cluster": 0.0}},
+    # without the passes in which the embedding guides the layers
+    "without_guidance": {"policy": {"guidance": ()}},
+    # with all edges counting in roughness and weights
+    "without_informative_edges": {"policy": {"small_component": 0.0}},
+    # with distances as they are
+    "without_local_scaling": {"policy": {"local_scaling": False}},
+    # without the plain neighbor layer
+    "without_neighbors": {"policy": {"neighbor_share": 0.0}},
+    # with k-means on the rows of the embedding as they are
+    "without_unit_rows": {"policy": {"unit_rows": False}},
+    # with the same weight for every view
+    "without_weights": {"policy": {"weighing": "equal"}},
+}
+
+
+def cluster(views, n_clusters, seed, n_threads, variant):
+    from fitted import trust
+
+    from rmgl import RMGL
+    from rmgl.automatic.policy import Policy
+
+    parameters = {**VARIANTS[variant], "policy": Policy(**VARIANTS[variant].get("policy", {}))}
+    model = RMGL(n_clusters, random_state=seed, n_jobs=n_threads, **parameters).fit(views)
+    return {"labels": model.labels_, **trust(model)}
