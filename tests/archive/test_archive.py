@@ -140,7 +140,7 @@ def test_what_is_in_the_file_is_what_the_format_says(tmp_path):
     path = written(tmp_path / "x", {"a": (1, None), "b": slice(1, 2), "c": float("nan"), "d": np.array(["x", 3, None], dtype=object)})
     with zipfile.ZipFile(path) as archive:
         index = json.loads(archive.read("model.json"))
-    assert (index["format"], index["version"]) == ("test", 2)
+    assert (index["format"], index["version"]) == ("test", 3)
     assert index["content"] == {
         "dict": [["a", {"tuple": [1, None]}], ["b", {"slice": [1, 2, None]}], ["c", {"float": "nan"}], ["d", {"labels": ["x", 3, None]}]]
     }
@@ -176,7 +176,7 @@ def version_of(path):
 def test_a_model_of_the_first_version_can_be_saved_again(tmp_path):
     first = RMGL.load(OLD_MODEL)
     first.save(tmp_path / "again.rmgl")
-    assert (version_of(OLD_MODEL), version_of(tmp_path / "again.rmgl")) == (1, 2)
+    assert (version_of(OLD_MODEL), version_of(tmp_path / "again.rmgl")) == (1, 3)
     again = RMGL.load(tmp_path / "again.rmgl")
     assert sorted(vars(again)) == sorted(vars(first))
     for name in ("labels_", "embedding_", "eigenvalues_", "alpha_", "beta_", "index_", "outlier_score_", "guide_"):

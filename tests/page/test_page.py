@@ -23,9 +23,14 @@ from rmgl.page.shown import choose_shown, strongest
 from rmgl.page.words import verdict
 from rmgl.results.chance import Share
 from rmgl.results.clusters import ClusterFacts
+from rmgl.results.findings import Finding
 from rmgl.results.trust import Trust
 from tests.conftest import planted_views
 from tests.page.conftest import HOSTILE, LONG
+
+
+def said(sentence):
+    return Finding("sentence", "warning", words={"sentence": sentence})
 
 
 def data_of(text):
@@ -105,22 +110,22 @@ def test_the_verdict_warns_before_it_praises(planted_model):
     original = model.report_
     try:
         for word, start in (("good", "These clusters look reliable"), ("fair", "Use these"), ("poor", "Do not rely on these")):
-            object.__setattr__(original, "trust", Trust(word, ["a <reason>"]))
+            object.__setattr__(original, "trust", Trust(word, [said("a <reason>")]))
             assert (
                 verdict(model, 0)[0]
                 == f"{start}{'' if word == 'good' else ' clusters' + (' with care' if word == 'fair' else '')}: a <reason>."
             )
             assert f'class="badge {word}"' in verdict_section(content)
             assert "a &lt;reason&gt;" in verdict_section(content)
-        object.__setattr__(original, "warnings", ["it <is> odd"])
+        object.__setattr__(original, "weak_points", [said("it <is> odd")])
         section = verdict_section(content)
         assert section.index("It &lt;is&gt; odd") < section.index("badge")
         object.__setattr__(original, "trust", None)
         assert "was not examined" in verdict(model, 1)[0]
         assert "one entity is doubtful" in verdict(model, 1)[1]
     finally:
-        object.__setattr__(original, "trust", Trust("good", ["no sign of trouble was found"]))
-        object.__setattr__(original, "warnings", [])
+        object.__setattr__(original, "trust", Trust("good", [said("no sign of trouble was found")]))
+        object.__setattr__(original, "weak_points", [])
 
 
 def test_sections_on_clusters_and_their_number(planted_model, digits_shown):

@@ -12,9 +12,11 @@ from rmgl.embedding.eigenvectors import smallest_eigenvectors
 from rmgl.layer import Layer
 from rmgl.results.chance import Share
 from rmgl.results.evidence import with_evidence
+from rmgl.results.findings import Finding, sentences
 from rmgl.results.refits import Refits
-from rmgl.results.report import Report, ViewReport, about_unconnected, components_of, eigengap, unconnected, weak_points
+from rmgl.results.report import Report, ViewReport, components_of, eigengap, unconnected
 from rmgl.results.trust import Trust
+from rmgl.results.weak_points import unconnected_rows, weak_points
 from rmgl.views.views import Views
 from tests.conftest import planted_views
 
@@ -28,6 +30,11 @@ def report(*views, **changes):
     fields = {"n_rows": 100, "n_clusters": 4, "n_clusters_reason": "given", "automatic": True, "n_neighbors": 10, "consensus": True}
     evidence = {"eigengap": 0.5, "within": 0.9, "exact": True, "kkt_residual": 1e-9, "converged": True}
     return Report(**{**fields, **evidence, "views": list(views) or [view("rna"), view("protein")], **changes})
+
+
+def said(sentence, severity="warning"):
+    """A finding as in reports of earlier versions."""
+    return Finding("sentence", severity, words={"sentence": sentence})
 
 
 def above(number):
@@ -93,7 +100,7 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 def test_each_warning_has_its_condition(name):
     made, smallest, expected = CASES[name]
-    found = weak_points(made, smallest)
+    found = sentences(weak_points(made, smallest))
     assert len(found) == len(expected)
     for sentence, pattern in zip(found, expected, strict=True):
         assert re.search(pattern, sentence)
@@ -101,7 +108,7 @@ def test_each_warning_has_its_condition(name):
 
 def test_warnings_carry_their_numbers():
     made = report(view("x", roughness=0.812, weight=0.0345, edges_per_node=3.14), eigengap=0.012, within=0.456)
-    text = "\n".join(weak_points(made, smallest=2))
+    text = "\n".join(sentences(weak_points(made, smallest=2)))
     for part in ("'x'", "roughness 0.81", "3.5%", "3.1 edges a node, not 10", "eigenvalue 4 (0.01)", "only 46%", "2 member(s)"):
         assert part in text
 
@@ -154,7 +161,7 @@ def test_the_text_says_how_uncertain_roughness_is():
 
 
 def test_the_text_says_in_its_second_line_how_far_to_trust_it():
-    lines = str(report(trust=Trust("poor", ["first", "second"]))).splitlines()
+    lines = str(report(trust=Trust("poor", [said("first", "poor"), said("second", "poor")]))).splitlines()
     assert lines[1] == "Trust: poor: first; second."
     assert "Trust" not in str(report())
 
@@ -177,7 +184,7 @@ def test_the_text_says_what_is_proved():
 
 
 def test_the_text_gives_the_evidence_and_ends_with_the_warnings():
-    text = str(report(eigengap=0.123, within=0.456, warnings=["first", "second"]))
+    text = str(report(eigengap=0.123, within=0.456, weak_points=[said("first"), said("second")]))
     assert "relative gap after eigenvalue 4: 0.12; edge weight inside clusters: 46%." in text
     assert text.endswith("\nWarning: first\nWarning: second")
     assert "Warning" not in str(report())
@@ -200,7 +207,13 @@ def test_as_dict_is_json(parameters):
     assert json.loads(json.dumps(data, allow_nan=False)) == data
     assert data["n_clusters"] == 3
     views = [ViewReport(**{**item, "inside": Share(**item["inside"])}) for item in data["views"]]
-    parts = {"views": views, "trust": Trust(**data["trust"]), "refits": Refits(**data["refits"])}
+    findings = [Finding(**item) for item in data.pop("findings")]
+    assert findings == made.findings
+    assert data.pop("warnings") == made.warnings
+    assert data["trust"]["reasons"] == made.trust.reasons
+    trust = Trust(data["trust"]["word"], [finding for finding in findings if finding.severity in ("good", "fair", "poor")])
+    weak = [finding for finding in findings if finding.severity == "warning"]
+    parts = {"views": views, "trust": trust, "refits": Refits(**data["refits"]), "weak_points": weak}
     assert Report(**{**data, **parts}) == made
 
 
@@ -237,10 +250,10 @@ def test_components_are_those_of_layers_with_a_tenth_of_the_largest_weight():
 
 def test_unconnected_rows_are_told_by_their_labels():
     index = np.array(["ann", "bob", "cid", "dee"], dtype=object)
-    told = about_unconnected(np.array([1, 3]), index)
+    told = unconnected_rows(np.array([1, 3]), index).sentence
     assert "'bob'" in told
     assert told.endswith("so the label is arbitrary; raise alpha")
-    assert "1" in about_unconnected(np.array([1]), None)
+    assert "1" in unconnected_rows(np.array([1]), None).sentence
 
 
 def test_the_eigengap_is_that_of_the_laplacian(rng):
@@ -265,7 +278,7 @@ def test_a_report_of_a_fit_agrees_with_its_model():
         assert row.edges_per_node == pytest.approx(np.count_nonzero(layer.adjacency.toarray()) / 90)
         assert (row.weight, row.roughness) == (model.view_weights_[m], model.view_roughness_[m])
     assert made.kkt_residual == max(layer.kkt_residual for layer in model.layers_)
-    assert made.warnings == weak_points(made, smallest=30) == []
+    assert made.weak_points == weak_points(made, smallest=30) == []
 
 
 def test_a_view_without_informative_edges_is_not_called_noise(rng):

@@ -140,6 +140,13 @@ def replace_attribute(name, value):
     return change
 
 
+def change_report(**fields):
+    def change(index):
+        next(item[1] for item in attributes(index) if item[0] == "report_")["Report"].update(fields)
+
+    return change
+
+
 CHANGES = {
     "newer": (lambda i: i.update(version=99), "written by a newer rmgl"),
     "no version": (lambda i: i.pop("version") and None, "its version is None"),
@@ -147,6 +154,9 @@ CHANGES = {
     "unknown kind": (replace_attribute("labels_", {"os.system": ["ls"]}), "unknown type 'os.system'"),
     "unknown record": (replace_attribute("report_", {"Popen": {"args": "ls"}}), "unknown type 'Popen'"),
     "other fields": (replace_attribute("report_", {"Report": {"n_rows": 3}}), "a Report with the fields"),
+    "unknown finding": (change_report(weak_points=[{"Finding": {"kind": "cake", "severity": "warning"}}]), "does not fit together"),
+    "finding without its numbers": (change_report(weak_points=[{"Finding": {"kind": "hub", "severity": "fair"}}]), "does not fit together"),
+    "unknown severity": (change_report(weak_points=[{"Finding": {"kind": "hub", "severity": "cake"}}]), "the severity of a Finding"),
     "array that is not there": (replace_attribute("labels_", {"array": 10**6}), "not a readable rmgl model"),
     "two kinds": (replace_attribute("labels_", {"array": 0, "list": []}), "2 keys where one is expected"),
     "no labels": (replace_attribute("labels_", None), "does not fit together"),
@@ -269,3 +279,20 @@ def test_a_model_of_version_0_1_0_still_loads():
     np.testing.assert_allclose(model.predict_proba({"rna": rna[[0, 20]] + 0.1}), expected, atol=1e-9)
     assert "3 clusters" in str(model.report_)
     assert model.to_networkx().number_of_nodes() == 36
+
+
+def test_a_model_of_version_2_still_loads(tmp_path):
+    """Its report holds sentences, and does not say which views are networks: it reads as it did, and can be saved again."""
+    model = RMGL.load(Path(__file__).parents[1] / "data" / "model-format-2.rmgl")
+    report = model.report_
+    assert str(report.trust) == "fair: there are only 36 entities, too few for choices to be supported by data"
+    assert report.warnings == [
+        "view 'noise' alone does not have these clusters: 28% of its nearest neighbors are in the same cluster, and 31% would be by chance",
+        "view 'noise' does not agree with the others (roughness 1.04, 1 is unrelated) and counts for 1.0%: it is noise, or tells of other "
+        "clusters; look at it alone",
+    ]
+    assert [view.is_network for view in report.views] == [False, False, True]
+    assert str(report).count("\n") == 20
+    assert [(finding.kind, finding.severity) for finding in report.trust.findings] == [("sentence", "fair")]
+    model.save(tmp_path / "again.rmgl")
+    assert RMGL.load(tmp_path / "again.rmgl").report_ == report

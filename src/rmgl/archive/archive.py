@@ -2,7 +2,7 @@
 
 The file is an uncompressed ZIP archive:
 
-    model.json          {"format": "rmgl model", "version": 2, "rmgl": "0.2.0", "content": ...}
+    model.json          {"format": "rmgl model", "version": 3, "rmgl": "0.2.0", "content": ...}
     arrays/0.npy ...    NumPy arrays, which `content` refers to by number
 
 `content` holds numbers, text, true, false, null and lists as they are; everything else is an object with one key, which names its type:
@@ -37,7 +37,7 @@ from rmgl.archive.atomic import new_file
 from rmgl.archive.records import RECORDS
 from rmgl.checks import conforms, sound_csr
 
-VERSION = 2
+VERSION = 3
 INDEX = "model.json"
 DAMAGED = (
     *(zipfile.BadZipFile, EOFError, ValueError, TypeError, KeyError, NotImplementedError, OverflowError, RecursionError, RuntimeError),

@@ -48,7 +48,8 @@ from rmgl.results.evidence import with_evidence
 from rmgl.results.explain import Explanation, check_feature_names, check_same_entities, explain_clusters, with_all_entities, without_squares
 from rmgl.results.hierarchy import Level, levels_of
 from rmgl.results.outliers import mean_lengths, outlier_scores
-from rmgl.results.report import Report, about_unconnected, describe_views, make_report, unconnected
+from rmgl.results.report import Report, describe_views, make_report, unconnected
+from rmgl.results.weak_points import unconnected_rows
 from rmgl.running.progress import Stopwatch, stages
 from rmgl.running.threads import Team, number_of_workers, team_of
 from rmgl.running.warn import warn_caller
@@ -926,7 +927,7 @@ class RMGL(ViewsClusterer):
             )
         alone = np.setdiff1d(unconnected(self.layers_, self.beta_), self.placed_)
         if alone.size:
-            warn_caller(about_unconnected(alone, self.index_), UserWarning)
+            warn_caller(unconnected_rows(alone, self.index_).sentence, UserWarning)
         n_components = outcome.state.embedding.n_components
         if n_components > self.n_clusters_:
             warn_caller(

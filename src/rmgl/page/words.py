@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rmgl.page.elements import shortened
+from rmgl.results import notes
+from rmgl.results.findings import Finding, sentences
 from rmgl.results.fitted import Fitted
 from rmgl.results.report import Report
 from rmgl.results.standing import DOUBTFUL
@@ -37,7 +39,7 @@ def verdict(model: Fitted, n_doubtful: int) -> list[str]:
     if report.trust is None:
         first = "How far these clusters can be trusted was not examined."
     else:
-        first = f"{ADVICE.get(report.trust.word, report.trust.word)}: {brief('; '.join(report.trust.reasons), report)}."
+        first = f"{ADVICE.get(report.trust.word, report.trust.word)}: {'; '.join(said(report.trust.findings))}."
     return [first, found(model, n_doubtful)]
 
 
@@ -103,22 +105,17 @@ def about_agreement(by_chance: float) -> str:
 
 def warnings_of(report: Report) -> list[str]:
     """The warnings of the report as sentences."""
-    return [f"{warning[:1].upper()}{warning[1:]}." for warning in (brief(warning, report) for warning in report.warnings)]
+    return [f"{warning[:1].upper()}{warning[1:]}." for warning in said(report.weak_points)]
 
 
-def brief(text: str, report: Report) -> str:
-    """A text in which the names of views are shortened, as everywhere on the page."""
-    for view in report.views:
-        text = text.replace(repr(view.name), repr(one_line(view.name))).replace(view.name, one_line(view.name))
-    return text
+def said(findings: Sequence[Finding]) -> list[str]:
+    """Findings in words, with the names of views as everywhere on the page."""
+    return sentences(finding.named(one_line) for finding in findings)
 
 
 def choices(report: Report) -> list[str]:
-    """The lines of the report on what was chosen and why, without the numbers that the page shows in tables."""
-    lines = brief(str(report), report).splitlines()
-    table = next((at for at, line in enumerate(lines) if line.startswith("view  ")), len(lines))
-    kept = [*lines[1:table], *lines[table + 1 + len(report.views) :]]
-    return [line for line in kept if not line.startswith(("Trust:", "Warning:", "Inside"))]
+    """What was chosen and why, and what was measured, without the numbers that the page shows in tables."""
+    return sentences([*notes.choices(report, one_line), *notes.measurements(report, one_line)])
 
 
 def plural(count: int, word: str) -> str:

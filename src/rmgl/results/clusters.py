@@ -15,8 +15,8 @@ from rmgl.layer import Layer
 from rmgl.results.chance import Share
 from rmgl.results.own_neighbors import OwnNeighbors
 from rmgl.results.refits import DRAWS, KEPT, MOST_ENTITIES, N_INIT, TOL
-from rmgl.results.report import LOOSE
 from rmgl.results.standing import Standing
+from rmgl.results.weak_points import LOOSE
 
 Vector = NDArray[np.float64]
 

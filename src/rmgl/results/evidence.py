@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from rmgl.layer import Layer
 from rmgl.results.chance import Share
+from rmgl.results.findings import Finding
 from rmgl.results.own_neighbors import own_neighbors
 from rmgl.results.report import Report, ViewReport
 from rmgl.results.tables import cross_table, rest_has_clusters
@@ -39,7 +40,7 @@ def with_evidence(
     report = made([with_share(view, share) for view, share in zip(described, shares, strict=True)], learned)
     table, trust = cross_table(kept, labels), report.trust
     if table is not None and trust is not None and not rest_has_clusters(kept, table, labels):
-        trust = doubted(trust, f"the clusters are the table of {table}, and say no more than it does")
+        trust = doubted(trust, [Finding("table", "poor", factor.view_name, words={"column": factor.name}) for factor in table.factors])
     return replace(report, trust=trust)
 
 

@@ -41,6 +41,7 @@ class Factor:
     """A column of few different values, or the rows of a view that has few different ones."""
 
     view: int
+    view_name: str
     columns: tuple[int, ...]
     """The columns of numbers that it takes in its view."""
     name: str
@@ -60,7 +61,7 @@ class Table:
     factors: tuple[Factor, ...]
 
     def __str__(self) -> str:
-        return " x ".join(factor.name for factor in self.factors)
+        return " x ".join(f"{factor.name} of view {factor.view_name!r}" for factor in self.factors)
 
     def columns_of(self, view: int) -> list[int]:
         """The columns of numbers of a view that it takes."""
@@ -117,10 +118,10 @@ def factors_of(views: Views, view: int, asked: NDArray[np.bool_] | None) -> Iter
     for columns, name in groups:
         some = list(columns)
         places = projected(dense[:, some] if gaps is None else np.hstack([dense[:, some], gaps[:, some]]))
-        yield Factor(view, columns, f"{name} of view {views.names[view]!r}", levels(np.unique(places, return_inverse=True)[1]))
+        yield Factor(view, views.names[view], columns, name, levels(np.unique(places, return_inverse=True)[1]))
     if len(groups) != 1:
-        name = f"the different rows of view {views.names[view]!r}"
-        yield Factor(view, tuple(range(X.shape[1])), name, levels(points_of(own, 0)[1]), is_rows=True)
+        everything = tuple(range(X.shape[1]))
+        yield Factor(view, views.names[view], everything, "the different rows", levels(points_of(own, 0)[1]), is_rows=True)
 
 
 def column_groups(views: Views, view: int) -> list[tuple[tuple[int, ...], str]]:

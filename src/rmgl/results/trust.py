@@ -6,6 +6,7 @@ one are weaker forms of them. None of them uses classes.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 
 from rmgl.archive.records import record
 from rmgl.automatic.weighing import FEW_ENTITIES
+from rmgl.results.findings import Finding, sentences
 from rmgl.results.refits import Refits
 
 ALL_INSIDE = 0.995
@@ -39,7 +41,12 @@ class Trust:
     """One word, "good", "fair" or "poor", and the reasons for it."""
 
     word: str
-    reasons: list[str]
+    findings: list[Finding]
+
+    @property
+    def reasons(self) -> list[str]:
+        """The reasons as sentences."""
+        return sentences(self.findings)
 
     def __str__(self) -> str:
         return f"{self.word}: " + "; ".join(self.reasons)
@@ -65,46 +72,53 @@ class Evidence:
 
 def judge(evidence: Evidence) -> Trust:
     """The verdict on an answer. The reasons for the worst word come first."""
-    poor: list[str] = []
-    fair: list[str] = []
+    signs = [*of_clusters(evidence), *of_second_answers(evidence), *of_graph(evidence)]
+    if not signs:
+        return Trust("good", [Finding("stable", "good")])
+    signs.sort(key=lambda sign: sign.severity != "poor")  # equals stay in their order
+    return Trust(signs[0].severity, signs)
+
+
+def of_clusters(evidence: Evidence) -> Iterator[Finding]:
+    """Signs in the sizes of the clusters and the weights of the views."""
     if evidence.sizes.size > 1 and evidence.within >= ALL_INSIDE and entropy(evidence.sizes) < FEW_SIZES:
-        poor.append("nearly all entities are in one cluster, and the others are small groups that keep their links to themselves")
+        yield Finding("one large cluster", "poor")
     for name, weight in evidence.weights.items():
         if weight > MOST_WEIGHT and len(evidence.weights) > 1:
-            poor.append(f"view {name!r} has {weight:.0%} of the weight, so the other views hardly count")
+            yield Finding("view dominates", "poor", name, {"weight": weight})
+
+
+def of_second_answers(evidence: Evidence) -> Iterator[Finding]:
+    """Signs in the agreement of second answers with the first."""
     refits = evidence.refits
-    if refits is None and evidence.n_entities < FEW_ENTITIES:
-        poor.append("there are too few entities to leave some out and look whether the clusters stay")
-    elif refits is None:
-        fair.append("it was not examined whether the clusters stay when entities, or the layers of views, are left out")
-    if refits is not None:
-        if refits.resampled < SHAKY:
-            said = f"the clusters change when a fifth of the entities is left out (agreement {refits.resampled:.2f})"
-            (poor if refits.resampled < UNSTABLE else fair).append(said)
-        plain = refits.neighbors_only
-        if plain is not None and plain < DIFFERENT:
-            said = f"the nearest neighbors of all views side by side alone give other clusters (agreement {plain:.2f})"
-            (poor if plain < UNLIKE else fair).append(said)
-        for name, agreement in refits.without.items():
-            if agreement < CONTESTED:
-                fair.append(f"without the layer of view {name!r} the clusters are different (agreement {agreement:.2f})")
+    if refits is None:
+        few = evidence.n_entities < FEW_ENTITIES
+        yield Finding("too few to resample", "poor") if few else Finding("not resampled", "fair")
+        return
+    if refits.resampled < SHAKY:
+        yield Finding("unstable", "poor" if refits.resampled < UNSTABLE else "fair", numbers={"agreement": refits.resampled})
+    plain = refits.neighbors_only
+    if plain is not None and plain < DIFFERENT:
+        yield Finding("unlike neighbors", "poor" if plain < UNLIKE else "fair", numbers={"agreement": plain})
+    for name, agreement in refits.without.items():
+        if agreement < CONTESTED:
+            yield Finding("contested by a view", "fair", name, {"agreement": agreement})
+
+
+def of_graph(evidence: Evidence) -> Iterator[Finding]:
+    """Signs in the number of entities and the graph of them."""
     if evidence.n_entities < FEW_ENTITIES:
-        fair.append(f"there are only {evidence.n_entities} entities, too few for choices to be supported by data")
+        yield Finding("few entities", "fair", numbers={"n": evidence.n_entities})
     for name, share in evidence.components.items():
         if share > MANY_COMPONENTS:
-            fair.append(f"layer {name!r} falls into many components ({share:.0%} of its entities)")
+            yield Finding("many components", "fair", name, {"share": share})
     if evidence.largest_degree > HUB:
-        fair.append(f"one entity has {evidence.largest_degree:.0f} times the mean edge weight: it is a hub that connects clusters")
-    if poor:
-        return Trust("poor", [*poor, *fair])
-    if fair:
-        return Trust("fair", fair)
-    return Trust("good", ["the clusters stay when entities, or the layers of views, are left out"])
+        yield Finding("hub", "fair", numbers={"degree": evidence.largest_degree})
 
 
-def doubted(trust: Trust, reason: str) -> Trust:
-    """A verdict with one more reason for the worst word."""
-    return Trust("poor", [reason, *([] if trust.word == "good" else trust.reasons)])
+def doubted(trust: Trust, reasons: list[Finding]) -> Trust:
+    """A verdict with more reasons for the worst word."""
+    return Trust("poor", [*reasons, *([] if trust.word == "good" else trust.findings)])
 
 
 def entropy(sizes: NDArray[np.intp]) -> float:

@@ -1,6 +1,7 @@
 """Convert model files of earlier format versions to the current one, before they are decoded.
 
-Version 1 (rmgl 0.1) stored a second record of every layer, `FittedLayer`, in a `Placement` next to the `Layer`.
+Version 1 (rmgl 0.1) stored a second record of every layer, `FittedLayer`, in a `Placement` next to the `Layer`. Up to version 2, reports
+held sentences in place of findings.
 """
 
 from __future__ import annotations
@@ -15,6 +16,15 @@ def upgraded(version: int, content: Any) -> Any:
     """Convert the JSON content of a model file of an earlier version to that of the current version."""
     parts = dict(content["dict"])
     attributes = dict(parts["attributes"]["dict"])
+    if version < 2:
+        attributes = with_one_record_of_layers(attributes)
+    attributes["report_"] = {"Report": with_findings(attributes["report_"]["Report"])}
+    parts["attributes"] = {"dict": [list(item) for item in attributes.items()]}
+    return {"dict": [list(item) for item in parts.items()]}
+
+
+def with_one_record_of_layers(attributes: dict[str, Any]) -> dict[str, Any]:
+    """The attributes of version 1 as those of version 2."""
     placement = attributes.pop("_placement")["Placement"]
     attributes.pop("local_scaling_")
     n_views = len(placement["views"]["Views"]["names"]["tuple"])
@@ -24,6 +34,23 @@ def upgraded(version: int, content: Any) -> Any:
         layer.pop("n_components", None)
         layer.update({ours: other[theirs] for theirs, ours in MOVED.items()})
         layer["role"] = "view" if place < n_views else "consensus"
-    attributes |= {"_views": placement["views"], "_scalers": placement["scalers"]}
-    parts["attributes"] = {"dict": [list(item) for item in attributes.items()]}
-    return {"dict": [list(item) for item in parts.items()]}
+    return attributes | {"_views": placement["views"], "_scalers": placement["scalers"]}
+
+
+def with_findings(report: dict[str, Any]) -> dict[str, Any]:
+    """A report of version 2 as one of version 3: each of its sentences is a finding, and views say whether they are networks."""
+    report = dict(report)
+    report["weak_points"] = [finding("warning", sentence) for sentence in report.pop("warnings", [])]
+    if report.get("trust") is not None:
+        trust = report["trust"]["Trust"]
+        reasons = [finding(trust["word"], sentence) for sentence in trust["reasons"]]
+        report["trust"] = {"Trust": {"word": trust["word"], "findings": reasons}}
+    views = [entry["ViewReport"] for entry in report.get("views", [])]
+    report["views"] = [{"ViewReport": {**view, "is_network": view["scale"] in ("network", "network, learned again")}} for view in views]
+    return report
+
+
+def finding(severity: Any, sentence: Any) -> dict[str, Any]:
+    """A sentence as a finding."""
+    words = {"dict": [["sentence", sentence]]}
+    return {"Finding": {"kind": "sentence", "severity": severity, "words": words}}

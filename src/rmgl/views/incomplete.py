@@ -216,9 +216,14 @@ def _about_gaps(name: str, n_cells: int, n_rows: int, n: int, row: int, column: 
 
 def named_rows(rows: NDArray[np.intp], index: NDArray[Any] | None) -> str:
     """The first rows by label or number, as the start of a sentence: "row 3 is", "rows 3, 5 and 9 more are"."""
+    return f"{listed_rows(rows, index)} {'are' if rows.size > 1 else 'is'}"
+
+
+def listed_rows(rows: NDArray[np.intp], index: NDArray[Any] | None) -> str:
+    """The first rows by label or number: "row 3", "rows 3, 5 and 9 more"."""
     shown = [str(row) if index is None else repr(index[row]) for row in rows[:SHOWN]]
     more = f" and {rows.size - SHOWN} more" if rows.size > SHOWN else ""
-    return f"row{'s' if rows.size > 1 else ''} {', '.join(shown)}{more} {'are' if rows.size > 1 else 'is'}"
+    return f"row{'s' if rows.size > 1 else ''} {', '.join(shown)}{more}"
 
 
 def _check_finite(name: str, X: Any) -> None:

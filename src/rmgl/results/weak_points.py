@@ -1,0 +1,114 @@
+"""Where the evidence for an answer is weak, as findings: the warnings of a report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rmgl.results.findings import Finding
+from rmgl.views.incomplete import named_rows
+
+if TYPE_CHECKING:
+    from rmgl.automatic.number_of_clusters import NumberOfClusters
+    from rmgl.results.report import Report, ViewReport
+
+NOISE = 0.65
+"""Roughness of a view (0 same place, 1 unrelated) beyond which it is said not to agree with the others."""
+AGREEING = 0.35
+"""Roughness that at least one view should stay below."""
+FRAGMENT = 0.2
+"""Share of a mean cluster below which one is called small."""
+OFF = 0.25
+"""Share by which the number of edges may miss the wanted one."""
+SMALL_GAP = 0.05
+"""Relative gap after the last eigenvalue below which it is called missing."""
+LOOSE = 0.7
+"""Share of edge weight inside clusters below which they are called weakly separated."""
+
+
+def weak_points(report: Report, smallest: int) -> list[Finding]:
+    """What a report shows to be weak; `smallest` is the size of the smallest cluster."""
+    return [*of_views(report), *of_clusters(report, smallest), *of_solution(report)]
+
+
+def warning(kind: str, subject: str = "", **numbers: float) -> Finding:
+    return Finding(kind, "warning", subject, dict(numbers))
+
+
+def of_views(report: Report) -> Iterator[Finding]:
+    """Views that do not have the clusters, do not agree, or say too little."""
+    views = report.views
+    for view in views:
+        if view.inside is not None and not view.inside.is_more:
+            yield warning("view without clusters", view.name, inside=view.inside.found, chance=view.inside.chance)
+    rough = [-1.0 if view.roughness is None else view.roughness for view in views]
+    for view, roughness in zip(views, rough, strict=True):
+        if roughness > NOISE:
+            yield disagreement(view, roughness)
+    if all(roughness > AGREEING for roughness in rough):
+        yield warning("no view agrees")
+    for view in views:
+        if misses_edges(view, report):
+            yield warning("edges missed", view.name, edges=view.edges_per_node, wanted=report.n_neighbors)
+    for view in views:
+        yield from gaps(view)
+
+
+def disagreement(view: ViewReport, roughness: float) -> Finding:
+    """A view that does not agree with the others: it may be noise if it does not have the clusters alone."""
+    inside = view.inside
+    if inside is None or not inside.is_more:
+        return warning("view disagrees", view.name, roughness=roughness, weight=view.weight)
+    shares = {"inside": inside.found, "chance": inside.chance}
+    return warning("view disagrees, in part", view.name, roughness=roughness, weight=view.weight, **shares)
+
+
+def misses_edges(view: ViewReport, report: Report) -> bool:
+    """Whether the layer of a view has far more or fewer edges than the choice of alpha asked for."""
+    off = abs(view.edges_per_node / report.n_neighbors - 1) > OFF
+    return report.automatic and off and report.n_rows > 3 * report.n_neighbors and not view.is_network
+
+
+def gaps(view: ViewReport) -> Iterator[Finding]:
+    """Rows and pairs of a view with too little to compare."""
+    if view.gaps is None:
+        return
+    if view.gaps.n_sparse:
+        yield Finding("few cells", "warning", view.name, {"n": view.gaps.n_sparse}, {"rows": view.gaps.sparse_rows})
+    if view.gaps.share_apart > 0:
+        yield warning("pairs apart", view.name, share=view.gaps.share_apart)
+
+
+def of_clusters(report: Report, smallest: int) -> Iterator[Finding]:
+    """Clusters that the common graph hardly has."""
+    if report.eigengap < SMALL_GAP:
+        yield warning("no eigengap", eigenvalue=report.n_clusters, gap=report.eigengap)
+    if report.within < LOOSE:
+        yield warning("weakly separated", within=report.within)
+    if smallest < max(3, FRAGMENT * (report.n_rows - report.n_placed) / report.n_clusters):
+        yield warning("small cluster", size=smallest)
+
+
+def of_solution(report: Report) -> Iterator[Finding]:
+    """What is not proved."""
+    if not report.converged:
+        yield warning("not converged")
+    if not report.exact:
+        for name, doubt in report.doubts.items():
+            yield Finding("layer not exact", "warning", name, words={"doubt": doubt})
+        if not report.doubts:
+            yield warning("layers not exact")
+
+
+def unconnected_rows(alone: NDArray[np.intp], index: NDArray[Any] | None) -> Finding:
+    """Entities without an edge, by their labels."""
+    return Finding("unconnected", "warning", numbers={"n": alone.size}, words={"rows": named_rows(alone, index)})
+
+
+def uncertain_number(number: NumberOfClusters) -> Finding:
+    """A number of clusters that was chosen, and those that do about as well."""
+    others = [k for k in number.rivals if k != number.chosen]
+    return Finding("number uncertain", "warning", numbers={"chosen": number.chosen, "others": others})
