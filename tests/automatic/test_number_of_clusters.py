@@ -78,7 +78,7 @@ def test_up_to_a_hundred_and_twenty_clusters_are_looked_for_in_growing_steps(n_n
     monkeypatch.setattr(
         f"{module}.smallest_eigenvectors", lambda graph, k, **options: Embedding(np.zeros((n_nodes, k)), np.zeros(k), 0.0, 1)
     )
-    monkeypatch.setattr(f"{module}._parts", lambda vectors, k, random_state: np.arange(len(vectors)) % k)
+    monkeypatch.setattr(f"{module}.cut", lambda vectors, k, random_state: np.arange(len(vectors)) % k)
     monkeypatch.setattr(f"{module}._stability", lambda graph, numbers, *rest: np.ones(numbers.size))
     ring = sparse.csr_array(sparse.diags_array([1.0, 1.0], offsets=(-1, 1), shape=(n_nodes, n_nodes)))
     found = by_stability(ring, np.random.RandomState(0))
@@ -94,7 +94,7 @@ def test_no_more_than_thirty_clusters_are_looked_for_where_an_eigenvalue_is_abov
     values = np.linalg.eigvalsh(np.eye(192) - graph.toarray() / np.sqrt(np.outer(degrees, degrees)))
     np.testing.assert_allclose(values[1:32], eigenvalue, rtol=1e-9)
     monkeypatch.setattr("rmgl.automatic.number_of_clusters.DRAWS", 1)
-    monkeypatch.setattr("rmgl.automatic.number_of_clusters.N_INIT", 1)
+    monkeypatch.setattr("rmgl.embedding.resampling.N_INIT", 1)
     assert by_stability(graph, np.random.RandomState(0)).candidates[-1] == last
 
 
@@ -106,7 +106,8 @@ def test_parts_are_looked_for_again_on_four_fifths_of_the_nodes(monkeypatch):
         seen.append(part.shape[0])
         return smallest_eigenvectors(part, *args, **options)
 
-    monkeypatch.setattr("rmgl.automatic.number_of_clusters.smallest_eigenvectors", embed)
+    for module in ("rmgl.automatic.number_of_clusters", "rmgl.embedding.resampling"):
+        monkeypatch.setattr(f"{module}.smallest_eigenvectors", embed)
     by_stability(graph, np.random.RandomState(0))
     assert seen[0] == 60
     assert set(seen[1:]) == {48}

@@ -114,15 +114,15 @@ def test_noise_has_other_second_answers():
     assert "good" not in {report.trust.word for report in reports}
 
 
-def nodes_seen(monkeypatch, module):
-    """The numbers of nodes, and the edge weight, of every graph that a module of refits embeds from now on."""
+def nodes_seen(monkeypatch):
+    """The numbers of nodes, and the edge weight, of every graph that is embedded for second answers from now on."""
     seen = []
 
     def embed(graph, *args, **options):
         seen.append((graph.shape[0], float(graph.sum())))
         return smallest_eigenvectors(graph, *args, **options)
 
-    monkeypatch.setattr(f"{module}.smallest_eigenvectors", embed)
+    monkeypatch.setattr("rmgl.embedding.resampling.smallest_eigenvectors", embed)
     return seen
 
 
@@ -132,7 +132,7 @@ def test_a_fifth_of_the_entities_is_left_out_of_every_draw(n_fragments, monkeypa
     model = RMGL(3, random_state=0).fit(planted_views()[0])
     fragments = None if n_fragments == 0 else np.arange(90) < n_fragments
     embedding = Embedding(model.embedding_, model.eigenvalues_, 0.0, 1, fragments)
-    seen = nodes_seen(monkeypatch, "rmgl.results.refits")
+    seen = nodes_seen(monkeypatch)
     second_answers(model.layers_, model.beta_, model.labels_, embedding, np.random.RandomState(0))
     n = 90 - n_fragments
     assert sorted({size for size, _ in seen}) == [0.8 * n, n]
@@ -143,7 +143,7 @@ def test_a_fifth_of_the_entities_is_left_out_of_every_draw(n_fragments, monkeypa
 
 def test_clusters_are_looked_for_again_on_four_fifths_of_the_entities(monkeypatch):
     model = RMGL(3, random_state=0).fit(planted_views()[0])
-    seen = nodes_seen(monkeypatch, "rmgl.results.clusters")
+    seen = nodes_seen(monkeypatch)
     stability_of_clusters(model.layers_, model.beta_, model.labels_, model.embedding_, np.arange(10))
     assert {size for size, _ in seen} == {64}  # of the 80 that are not left out
     assert len(set(seen)) == len(seen) > 1
@@ -153,8 +153,10 @@ def test_clusters_are_looked_for_again_on_four_fifths_of_the_entities(monkeypatc
 def test_second_answers_are_computed_up_to_fifty_thousand_entities(n_entities, computed, monkeypatch):
     """Of a ring, with answers that cost nothing."""
     few = Embedding(np.zeros((n_entities, 2)), np.zeros(2), 0.0, 1)
-    monkeypatch.setattr("rmgl.results.refits.smallest_eigenvectors", lambda graph, *args, **options: few)
-    monkeypatch.setattr("rmgl.results.refits.cluster_rows", lambda rows, *args, **options: np.zeros(round(0.8 * n_entities), dtype=int))
+    monkeypatch.setattr("rmgl.embedding.resampling.smallest_eigenvectors", lambda graph, *args, **options: few)
+    monkeypatch.setattr(
+        "rmgl.embedding.resampling.cluster_rows", lambda rows, *args, **options: np.zeros(round(0.8 * n_entities), dtype=int)
+    )
     ring = sparse.diags_array([1.0, 1.0, 1.0, 1.0], offsets=(-1, 1, 1 - n_entities, n_entities - 1), shape=(n_entities, n_entities))
     layer = given_layer(Origin("a"), sparse.csr_array(ring))
     found = second_answers([layer], np.ones(1), np.zeros(n_entities, dtype=int), few, np.random.RandomState(0))

@@ -23,18 +23,16 @@ from sklearn.metrics import adjusted_rand_score
 from rmgl.archive.records import record
 from rmgl.automatic.weighing import FEW_ENTITIES
 from rmgl.checks import Unsound, sound_indices, sound_numbers
-from rmgl.embedding.eigenvectors import Graph, smallest_eigenvectors, unit_rows
-from rmgl.embedding.labels import cluster_rows
+from rmgl.embedding.eigenvectors import Graph, smallest_eigenvectors
+from rmgl.embedding.resampling import cut, four_fifths, parts_of
 
 RANGES = ((30, 1), (60, 2), (120, 4))
 """The numbers that are tried: up to the first number of each pair, in steps of the second."""
 FULL_SPECTRUM = 0.25
 """Eigenvalue of the normalized Laplacian above which no further clusters are looked for."""
 ROWS_PER_CLUSTER = 6
-KEPT_NODES = 0.8
 DRAWS = 4
 DRAW_TOL = 1e-4
-N_INIT = 3
 BESIDE = 2
 """Most resolutions that are shown on each side of the chosen one."""
 STABLE = 0.8
@@ -169,7 +167,7 @@ def by_stability(graph: Graph, random_state: np.random.RandomState) -> NumberOfC
     if n < 3:
         raise ValueError(f"n_clusters='auto' needs at least 3 rows, but the views have {n}: give n_clusters")
     most = max(2, n // ROWS_PER_CLUSTER)
-    draws = [np.sort(random_state.permutation(n)[: max(2, round(KEPT_NODES * n))]) for _ in range(DRAWS)]
+    draws = [four_fifths(np.arange(n), random_state) for _ in range(DRAWS)]
     candidates, values, stability = np.empty(0, dtype=np.intp), np.empty(0), np.empty(0)
     parts: list[NDArray[np.intp]] = []
     for largest, step in RANGES:
@@ -178,7 +176,7 @@ def by_stability(graph: Graph, random_state: np.random.RandomState) -> NumberOfC
             break
         spectrum = smallest_eigenvectors(graph, min(int(more[-1]) + 1, n), normalized=True)
         values = np.append(spectrum.values, 2.0)
-        found = [_parts(spectrum.vectors, int(k), random_state) for k in more]
+        found = [cut(spectrum.vectors, int(k), random_state) for k in more]
         stability = np.append(stability, _stability(graph, more, found, draws, random_state))
         candidates, parts = np.append(candidates, more), [*parts, *found]
         if values[candidates[-1]] > FULL_SPECTRUM:
@@ -217,10 +215,6 @@ def _is_peak(values: NDArray[np.float64], at: int) -> bool:
     return bool(values[at] >= values[max(0, at - 1) : at + 2].max())
 
 
-def _parts(vectors: NDArray[np.float64], count: int, random_state: np.random.RandomState) -> NDArray[np.intp]:
-    return cluster_rows(unit_rows(vectors[:, :count]), count, n_init=N_INIT, random_state=random_state)
-
-
 def _stability(
     graph: sparse.csr_array,
     numbers: NDArray[np.intp],
@@ -231,9 +225,7 @@ def _stability(
     """The mean agreement of parts with those of the graph of some of the nodes."""
     agreement = np.zeros((len(draws), numbers.size))
     for draw, nodes in enumerate(draws):
-        largest = min(int(numbers[-1]), nodes.size)
-        vectors = smallest_eigenvectors(graph[nodes][:, nodes], largest, normalized=True, tol=DRAW_TOL).vectors
-        for at, k in enumerate(numbers):
-            agreement[draw, at] = adjusted_rand_score(parts[at][nodes], _parts(vectors, min(int(k), largest), random_state))
+        again = parts_of(graph, nodes, numbers.tolist(), random_state, tol=DRAW_TOL, normalized=True)
+        agreement[draw] = [adjusted_rand_score(first[nodes], second) for first, second in zip(parts, again, strict=True)]
     means: NDArray[np.float64] = agreement.mean(axis=0)
     return means

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
-from rmgl.embedding.eigenvectors import smallest_eigenvectors, unit_rows, weighted_sum
-from rmgl.embedding.labels import cluster_rows
+from rmgl.embedding.eigenvectors import unit_rows, weighted_sum
+from rmgl.embedding.resampling import four_fifths, parts_of
 from rmgl.layer import Layer
 from rmgl.results.chance import Share
 from rmgl.results.own_neighbors import OwnNeighbors
-from rmgl.results.refits import DRAWS, KEPT, MOST_ENTITIES, N_INIT, TOL
+from rmgl.results.refits import DRAWS, TOL, can_answer_again
 from rmgl.results.standing import Standing
 from rmgl.results.weak_points import LOOSE
 
@@ -99,16 +98,14 @@ def stability_of_clusters(
     """
     n_clusters = embedding.shape[1]
     everyone = np.setdiff1d(np.arange(labels.size), left_out)
-    if not 2 * n_clusters <= everyone.size <= MOST_ENTITIES or n_clusters < 2:
+    if not can_answer_again(everyone.size, n_clusters):
         return None
     random_state = np.random.RandomState(seed)
-    graph = sparse.csr_array(weighted_sum([layer.adjacency for layer in layers], beta.tolist()))
+    graph = weighted_sum([layer.adjacency for layer in layers], beta.tolist())
     overlaps = []
     for _ in range(DRAWS):
-        nodes = np.sort(random_state.permutation(everyone)[: round(KEPT * everyone.size)])
-        part = graph[nodes][:, nodes]
-        vectors = smallest_eigenvectors(part, n_clusters, tol=TOL).vectors
-        found = cluster_rows(unit_rows(vectors) if of_unit_length else vectors, n_clusters, n_init=N_INIT, random_state=random_state)
+        nodes = four_fifths(everyone, random_state)
+        (found,) = parts_of(graph, nodes, [n_clusters], random_state, tol=TOL, of_unit_length=of_unit_length)
         overlaps.append(best_overlaps(labels[nodes], found, n_clusters))
     mean: Vector = np.mean(overlaps, axis=0)
     return mean

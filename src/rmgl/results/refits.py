@@ -11,20 +11,17 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from sklearn.metrics import adjusted_rand_score
 
 from rmgl.archive.records import record
-from rmgl.embedding.eigenvectors import Embedding, Graph, smallest_eigenvectors, unit_rows, weighted_sum
-from rmgl.embedding.labels import cluster_rows
+from rmgl.embedding.eigenvectors import Embedding, Graph, weighted_sum
+from rmgl.embedding.resampling import four_fifths, parts_of
 from rmgl.layer import Layer
 
 MOST_ENTITIES = 50_000
 """Entities beyond which no second answers are computed: each takes as long as the embedding."""
-KEPT = 0.8
 DRAWS = 3
 TOL = 1e-3
-N_INIT = 3
 
 
 @record
@@ -54,18 +51,15 @@ def second_answers(
     """
     n_clusters = embedding.vectors.shape[1]
     everyone = np.arange(labels.size) if embedding.fragments is None else np.flatnonzero(~embedding.fragments)
-    n = everyone.size
-    if not 2 * n_clusters <= n <= MOST_ENTITIES or n_clusters < 2:
+    if not can_answer_again(everyone.size, n_clusters):
         return None
 
     def agreement(graph: Graph, nodes: NDArray[np.intp]) -> float:
-        part = sparse.csr_array(graph)[nodes][:, nodes]
-        vectors = smallest_eigenvectors(part, n_clusters, tol=TOL).vectors
-        found = cluster_rows(unit_rows(vectors) if of_unit_length else vectors, n_clusters, n_init=N_INIT, random_state=random_state)
+        (found,) = parts_of(graph, nodes, [n_clusters], random_state, tol=TOL, of_unit_length=of_unit_length)
         return float(adjusted_rand_score(labels[nodes], found))
 
     graph = weighted_sum([layer.adjacency for layer in layers], beta.tolist())
-    draws = [np.sort(random_state.permutation(everyone)[: round(KEPT * n)]) for _ in range(DRAWS)]
+    draws = [four_fifths(everyone, random_state) for _ in range(DRAWS)]
     without = {}
     several = sum(layer.role == "view" for layer in layers) > 1
     for at, view in enumerate(layers):
@@ -78,3 +72,8 @@ def second_answers(
         without,
         None if plain is None else agreement(plain, everyone),
     )
+
+
+def can_answer_again(n_entities: int, n_clusters: int) -> bool:
+    """Whether entities are enough for the clusters, and not too many for second answers."""
+    return n_clusters >= 2 and 2 * n_clusters <= n_entities <= MOST_ENTITIES

@@ -1,0 +1,55 @@
+"""Parts of a graph that are found anew on some of its nodes: are they the same when a fifth of the nodes is left out?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from rmgl.embedding.eigenvectors import Graph, smallest_eigenvectors, unit_rows
+from rmgl.embedding.labels import cluster_rows
+
+KEPT = 0.8
+"""Share of the nodes that are drawn."""
+N_INIT = 3
+
+
+def four_fifths(nodes: NDArray[np.intp], random_state: np.random.RandomState) -> NDArray[np.intp]:
+    """Four fifths of the nodes, and two at least, drawn at random, in their order."""
+    return np.sort(random_state.permutation(nodes)[: max(2, round(KEPT * nodes.size))])
+
+
+def parts_of(
+    graph: Graph,
+    nodes: NDArray[np.intp],
+    numbers: Sequence[int],
+    random_state: np.random.RandomState,
+    *,
+    tol: float,
+    normalized: bool = False,
+    of_unit_length: bool = True,
+) -> list[NDArray[np.intp]]:
+    """Labels of some nodes from the graph between them: for each number one answer of as many parts, by spectral clustering.
+
+    There are not more parts than nodes. The eigenvectors, with a relative residual of `tol`, are those of the Laplacian or of the
+    `normalized` one; k-means sees their rows, `of_unit_length` or as they are.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> graph = np.kron(np.eye(3), np.ones((4, 4)) - np.eye(4))
+    >>> nodes = np.array([0, 1, 4, 5, 8, 9])
+    >>> [np.unique(labels).size for labels in parts_of(graph, nodes, [2, 3], np.random.RandomState(0), tol=1e-4)]
+    [2, 3]
+    """
+    most = min(max(numbers), nodes.size)
+    vectors = smallest_eigenvectors(sparse.csr_array(graph)[nodes][:, nodes], most, normalized=normalized, tol=tol).vectors
+    return [cut(vectors, min(number, most), random_state, of_unit_length) for number in numbers]
+
+
+def cut(vectors: NDArray[np.float64], number: int, random_state: np.random.RandomState, of_unit_length: bool = True) -> NDArray[np.intp]:
+    """Labels from the first eigenvectors of a graph, as many as parts are wanted."""
+    rows = vectors[:, :number]
+    return cluster_rows(unit_rows(rows) if of_unit_length else rows, number, n_init=N_INIT, random_state=random_state)
