@@ -155,8 +155,8 @@ SENTENCES: dict[str, Callable[..., str]] = {
     ).format,
     "view disagrees, in part": (
         "view {subject!r} does not agree with the others (roughness {roughness:.2f}, 1 is unrelated) and counts for {weight:.1%}: it has "
-        "a part in these clusters ({inside:.0%} of its own nearest neighbors are in the same cluster, and {chance:.0%} would be by chance), "
-        "which noise can have, too; look at it alone"
+        "a part in these clusters ({inside:.0%} of its own nearest neighbors are in the same cluster, and {chance:.0%} would be by "
+        "chance), which noise can have, too; look at it alone"
     ).format,
     "no view agrees": "no view agrees well with the common embedding: the views may not have clusters in common".format,
     "edges missed": "view {subject!r} has {edges:.1f} edges a node, not {wanted}: no alpha gives as many".format,
