@@ -52,7 +52,8 @@ def enlarge(model: RMGL, n_rows: int, rng: np.random.Generator) -> RMGL:
     model.labels_, model.embedding_ = repeated(model.labels_), repeated(model.embedding_, 0.05)
     model.outlier_score_ = repeated(model.outlier_score_)
     model.layers_ = [enlarged_layer(layer, n_copies, order, rng) for layer in model.layers_]
-    model._views = Views(model._views.names, tuple(repeated(X, 0.1) for X in model._views.matrices))
+    kept = model.fitted_.views
+    model.fitted_ = replace(model.fitted_, stored=Views(kept.names, tuple(repeated(X, 0.1) for X in kept.matrices)))
     model.index_ = np.array([f"entity-{row:07d}" for row in range(n_rows)], dtype=object)
     return model
 

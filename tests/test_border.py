@@ -180,7 +180,7 @@ def test_every_kernel_has_a_guard_and_is_reached(guarded):
     RMGL(3, random_state=0, **LISTS).fit([np.hstack([X] * 20) for X in good.values()])  # more columns than rows
     from rmgl.placing.new_edges import near
 
-    near(Rows.of(model._views.matrices[0]), model._views.matrices[0], model._views.matrices[0][:5], 7)
+    near(Rows.of(model.fitted_.views.matrices[0]), model.fitted_.views.matrices[0], model.fitted_.views.matrices[0][:5], 7)
     assert guarded == set(kernels.__all__), set(kernels.__all__) - guarded
 
 

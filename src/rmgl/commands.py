@@ -64,11 +64,11 @@ def cluster(
             check_names(views.names, views.index)
         seconds, warned = timed_fit(model, views, checkpoint=checkpoint, **({} if client is None else {"client": client}))
         stage("second answers")
-        model.report_  # noqa: B018 - it is made when it is first asked for
+        report = model.report_  # made now
         stage("writing")
         with new_folder(output, force) as draft:
             features = None if by_workers else model.explain(views)
-            write_results(draft, model, seconds=seconds, pictures=pictures, graphml=graphml, explanation=features)
+            write_results(draft, model.fitted_, report, seconds=seconds, pictures=pictures, graphml=graphml, explanation=features)
             if page and not by_workers:
                 model.to_html(draft / "report.html", features=features, views=views)
         if save is not None:
@@ -131,7 +131,7 @@ def predict(
 ) -> NDArray[np.float64]:
     """Label the rows of the files with a saved model, and write the labels; returns the share of every cluster in each row."""
     fitted = RMGL.load(model)
-    encodings = dict(zip(fitted.view_names_, fitted._views.encodings or [None] * len(fitted.view_names_), strict=True))
+    encodings = dict(zip(fitted.view_names_, fitted.fitted_.views.encodings or [None] * len(fitted.view_names_), strict=True))
     if networks:
         return predict_nodes(fitted, inputs, output, id_column, [read_edge_list(path) for path in networks], encodings)
     new = read_views(inputs, id_column, "outer", least=0, encodings=encodings)
@@ -187,7 +187,7 @@ def demo(output: Path | None, *, pictures: bool, page: bool, force: bool, jobs: 
     if output is not None:
         with new_folder(output, force) as draft:
             features = model.explain(data.views)
-            write_results(draft, model, seconds=seconds, pictures=pictures, explanation=features)
+            write_results(draft, model.fitted_, model.report_, seconds=seconds, pictures=pictures, explanation=features)
             if page:
                 ids = [f"{row} (a {digit})" for row, digit in enumerate(data.target)]
                 columns = {"true digit": data.target.astype(str)}

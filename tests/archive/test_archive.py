@@ -182,7 +182,7 @@ def test_a_model_of_the_first_version_can_be_saved_again(tmp_path):
     for name in ("labels_", "embedding_", "eigenvalues_", "alpha_", "beta_", "index_", "outlier_score_", "guide_"):
         np.testing.assert_array_equal(getattr(again, name), getattr(first, name), strict=True)
     assert str(again.report_) == str(first.report_)
-    new = {"rna": 5 * np.eye(3), "protein": np.zeros((3, first._views.matrices[1].shape[1]))}
+    new = {"rna": 5 * np.eye(3), "protein": np.zeros((3, first.fitted_.views.matrices[1].shape[1]))}
     np.testing.assert_array_equal(again.predict_proba(new), first.predict_proba(new))
     np.testing.assert_array_equal(again.transform(new), first.transform(new))
     assert again.predict({"rna": 5 * np.eye(3)}).tolist() == [0, 1, 2]

@@ -75,12 +75,12 @@ def test_new_rows_that_lack_views_have_the_distances_of_fitted_entities_that_lac
     observed[::8, 1] = observed[1::8, 2] = False
     observed[2::16, 1:] = False
     model = RMGL(3, random_state=0, scale="none").fit(matrices, observed=observed)
-    placement, consensus = model._placement(), next(layer for layer in model.layers_ if layer.role == "consensus")
+    placement, consensus = model.fitted_.placement(), next(layer for layer in model.layers_ if layer.role == "consensus")
     expected = by_definition(matrices.values(), observed)
     patterns = np.unique(observed, axis=0)
     assert len(patterns) == 4
     for pattern in patterns:
         rows = np.flatnonzero((observed == pattern).all(axis=1))
-        found = placement._distances_with_missing(consensus, model._views, rows, pattern)
+        found = placement._distances_with_missing(consensus, model.fitted_.views, rows, pattern)
         others = np.arange(90) != rows[:, None]  # an entity is at distance zero from itself, a new row need not be
         np.testing.assert_allclose(found[others], expected[rows][others], rtol=1e-9, atol=1e-9)

@@ -11,7 +11,7 @@ from scipy import sparse
 from rmgl import RMGL, Network, from_anndata
 from rmgl.baselines import SCGED
 from rmgl.edges.local_scaling import LocalScaling
-from rmgl.results.outliers import outlier_scores
+from rmgl.fitting.outliers import outlier_scores
 from rmgl.views.incomplete import aligned
 from rmgl.views.views import Views
 
@@ -240,7 +240,7 @@ def test_parts_of_an_anndata_that_are_no_names():
 
 def first_layer(model, **changes):
     """All layers, the first of them changed."""
-    return {"layers_": [replace(model.layers_[0], **changes), *model.layers_[1:]]}
+    return {"layers": [replace(model.layers_[0], **changes), *model.layers_[1:]]}
 
 
 SPOILED = {
@@ -250,12 +250,12 @@ SPOILED = {
     "a view twice": lambda m: first_layer(m, views=(1,)),
     "no view": lambda m: first_layer(m, views=(), factors=()),
     "huge scales": lambda m: first_layer(m, scaling=LocalScaling(np.full(20, 1e300), np.ones(20))),
-    "labels as a matrix": lambda m: {"labels_": m.labels_[:, None]},
-    "scale of zeros": lambda m: {"_scalers": (replace(m._scalers[0], span=np.zeros(3)), *m._scalers[1:])},
-    "scale of other columns": lambda m: {"_scalers": (replace(m._scalers[0], span=np.ones(2)), *m._scalers[1:])},
-    "view with NaN": lambda m: {"_views": replace(m._views, matrices=(np.full((20, 3), np.nan), *m._views.matrices[1:]))},
-    "guide of other rows": lambda m: {"guide_": np.ones((3, 2))},
-    "embedding with infinity": lambda m: {"embedding_": np.full((20, 2), np.inf)},
+    "labels as a matrix": lambda m: {"labels": m.labels_[:, None]},
+    "scale of zeros": lambda m: {"scalers": (replace(m.fitted_.scalers[0], span=np.zeros(3)), *m.fitted_.scalers[1:])},
+    "scale of other columns": lambda m: {"scalers": (replace(m.fitted_.scalers[0], span=np.ones(2)), *m.fitted_.scalers[1:])},
+    "view with NaN": lambda m: {"stored": replace(m.fitted_.views, matrices=(np.full((20, 3), np.nan), *m.fitted_.views.matrices[1:]))},
+    "guide of other rows": lambda m: {"guide": np.ones((3, 2))},
+    "embedding with infinity": lambda m: {"embedding": np.full((20, 2), np.inf)},
 }
 
 
@@ -263,8 +263,7 @@ SPOILED = {
 def test_models_that_do_not_fit_together_are_refused(name, tmp_path):
     model = RMGL(2, random_state=0).fit({"a": good(), "b": good(seed=1)})
     assert model.report_.n_rows == 20  # it is made of what is not spoiled yet
-    for attribute, value in SPOILED[name](model).items():
-        setattr(model, attribute, value)
+    model.fitted_ = replace(model.fitted_, **SPOILED[name](model))
     model.save(tmp_path / "a.rmgl")
     with pytest.raises(ValueError, match=r"a.rmgl: not a readable rmgl model; what it holds does not fit together \("):
         RMGL.load(tmp_path / "a.rmgl")

@@ -7,15 +7,16 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn.exceptions import NotFittedError
 
 from rmgl import RMGL
-from rmgl.estimators import rmgl as module
+from rmgl.estimators import holding as module
 from rmgl.layer import Layer
 from tests.conftest import planted_views
 
 
 def test_showing_a_model_makes_no_report(planted_model, monkeypatch):
-    monkeypatch.setattr(module, "with_evidence", lambda *given: pytest.fail("the report was made"))
+    monkeypatch.setattr(module, "report_of", lambda *given: pytest.fail("the report was made"))
     shown = planted_model._repr_html_()
     assert "not been examined yet" in shown
     assert "Sizes of the clusters: 30, 30, 30" in shown
@@ -28,16 +29,21 @@ def test_a_report_that_was_made_is_shown(planted_model):
     assert f"trust {word}" in planted_model._repr_html_()
 
 
-def test_a_model_that_is_not_fitted_has_no_views():
-    assert not hasattr(RMGL(), "_views")
-    with pytest.raises(AttributeError, match="not fitted"):
-        RMGL()._views  # noqa: B018
+@pytest.mark.parametrize("name", ["fitted_", "labels_", "layers_", "number_", "local_scaling_", "hierarchy_", "report_", "_n_features_out"])
+def test_a_model_that_is_not_fitted_has_no_fitted_attributes(name):
+    assert not hasattr(RMGL(), name)
+    with pytest.raises(AttributeError):
+        getattr(RMGL(), name)
+
+
+def test_what_is_missing_before_a_fit_is_said():
+    with pytest.raises(NotFittedError, match="this RMGL instance is not fitted yet: it has no labels_; call fit first"):
+        RMGL().labels_  # noqa: B018
 
 
 def test_several_threads_may_ask_for_the_report(planted_model, monkeypatch):
-    made, evidence = [], module.with_evidence
-    unreported = planted_model._unreported
-    planted_model._unreported = lambda layers: (made.append(1), unreported(layers))[1]
+    made, report_of = [], module.report_of
+    monkeypatch.setattr(module, "report_of", lambda fitted: (made.append(1), report_of(fitted))[1])
     reports, ready = [], threading.Barrier(8)
 
     def ask():
@@ -51,7 +57,6 @@ def test_several_threads_may_ask_for_the_report(planted_model, monkeypatch):
         thread.join()
     assert len(reports) == 8
     assert len({id(report) for report in reports}) == len(made) == 1
-    assert evidence is module.with_evidence
 
 
 @pytest.mark.parametrize("method", ["fit", "fit_predict", "fit_transform"])

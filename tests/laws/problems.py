@@ -148,7 +148,7 @@ def known_costs(costs, layer, known, typical):
 
 def data_costs(model, layer, problem=None):
     """The costs of all pairs without the coupling, from the attributes of a model."""
-    views, nodes = model._views, np.arange(len(model.labels_)) if layer.nodes is None else layer.nodes
+    views, nodes = model.fitted_.views, np.arange(len(model.labels_)) if layer.nodes is None else layer.nodes
     if layer.views[0] in views.networks:
         return network_costs(problem.views[layer.name], layer.alpha)
     total = np.zeros((nodes.size, nodes.size))

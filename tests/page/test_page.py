@@ -106,13 +106,13 @@ def test_incomplete_views_and_the_model_of_the_paper(tmp_path):
 
 def test_the_verdict_warns_before_it_praises(planted_model):
     model = planted_model
-    content = content_of(model, Given(), model._views)
+    content = content_of(model.fitted_, model.report_, Given())
     original = model.report_
     try:
         for word, start in (("good", "These clusters look reliable"), ("fair", "Use these"), ("poor", "Do not rely on these")):
             object.__setattr__(original, "trust", Trust(word, [said("a <reason>")]))
             assert (
-                verdict(model, 0)[0]
+                verdict(model.fitted_, model.report_, 0)[0]
                 == f"{start}{'' if word == 'good' else ' clusters' + (' with care' if word == 'fair' else '')}: a <reason>."
             )
             assert f'class="badge {word}"' in verdict_section(content)
@@ -121,8 +121,8 @@ def test_the_verdict_warns_before_it_praises(planted_model):
         section = verdict_section(content)
         assert section.index("It &lt;is&gt; odd") < section.index("badge")
         object.__setattr__(original, "trust", None)
-        assert "was not examined" in verdict(model, 1)[0]
-        assert "one entity is doubtful" in verdict(model, 1)[1]
+        assert "was not examined" in verdict(model.fitted_, model.report_, 1)[0]
+        assert "one entity is doubtful" in verdict(model.fitted_, model.report_, 1)[1]
     finally:
         object.__setattr__(original, "trust", Trust("good", [said("no sign of trouble was found")]))
         object.__setattr__(original, "weak_points", [])
@@ -130,11 +130,11 @@ def test_the_verdict_warns_before_it_praises(planted_model):
 
 def test_sections_on_clusters_and_their_number(planted_model, digits_shown):
     model = planted_model
-    content = content_of(model, Given(), model._views)
+    content = content_of(model.fitted_, model.report_, Given())
     assert "You asked for 3 clusters" in number_section(content)
     assert supporting(content, 0) == "all 2"
     assert distinguishing(content, 0).split()[0] in ("higher", "lower")
-    auto = content_of(digits_shown[0], Given(), digits_shown[0]._views)
+    auto = content_of(digits_shown[0].fitted_, digits_shown[0].report_, Given())
     assert 'id="evidence"' in number_section(auto)
     assert page_of(auto).count('id="evidence"') == 1
 
@@ -147,10 +147,10 @@ def test_the_tile_names_the_view_that_matters_most_whatever_it_is_called(monkeyp
     views, _ = planted_views()
     model = RMGL(3, random_state=0).fit(dict(zip(("same_day", "it's all the same"), views.values(), strict=True)))
     monkeypatch.setattr(model, "view_weights_", np.array(weights))
-    content = content_of(model, Given(), model._views)
+    content = content_of(model.fitted_, model.report_, Given())
     shown = re.findall("<strong>(.*?)</strong>", tiles(content))
     assert html.unescape(shown[2]) == answer
-    assert ("all views count the same" in verdict(model, 0)[1]) == (answer == "all the same")
+    assert ("all views count the same" in verdict(model.fitted_, model.report_, 0)[1]) == (answer == "all the same")
 
 
 @pytest.mark.parametrize(
@@ -171,7 +171,7 @@ def test_the_views_that_separate_a_cluster_are_named_briefly(by_view, words):
     nobody = np.empty(0, dtype=np.intp)
     shares = [Share(found, 0.3, 0.01) for found in by_view]
     cluster = ClusterFacts(10, 0.9, None, shares, typical=nobody, doubtful=nobody)
-    content = SimpleNamespace(model=SimpleNamespace(view_names_=list("abcd")[: len(by_view)]), clusters=[cluster])
+    content = SimpleNamespace(model=SimpleNamespace(view_names=list("abcd")[: len(by_view)]), clusters=[cluster])
     assert supporting(content, 0) == words
 
 
@@ -301,7 +301,7 @@ def test_chance_stands_beside_what_is_said_about_views():
     views, _ = planted_views(sizes=(40, 40, 40))
     views["noise"] = np.random.default_rng(0).normal(size=(120, 5))
     model = RMGL(3, random_state=0).fit(views)
-    content = content_of(model, Given(), model._views)
+    content = content_of(model.fitted_, model.report_, Given())
     assert views_table(content).count("(by chance 33\xa0%)") == 3
     assert "A view agrees on an entity if most of these neighbors are in its cluster" in views_table(content)
     assert f"in its cluster; by chance {round(100 * content.standing.agreement_by_chance)}\xa0%" in how_to_read(content)
@@ -312,6 +312,6 @@ def test_chance_stands_beside_what_is_said_about_views():
 
 def test_the_page_says_where_chance_leaves_no_room():
     model = RMGL(2, random_state=0).fit({"a": [[0.0], [0.1], [0.2], [5.0], [5.1], [5.2]]})
-    shown = views_table(content_of(model, Given(), model._views))
+    shown = views_table(content_of(model.fitted_, model.report_, Given()))
     assert "not known" in shown
     assert "(by chance" not in shown

@@ -75,7 +75,7 @@ def test_views_that_a_new_row_lacks_are_taken_to_be_as_far_as_those_it_has(patte
     model = RMGL(3, random_state=0, scale="none").fit(old)
     place, consensus = next((at, layer) for at, layer in enumerate(model.layers_) if layer.role == "consensus")
     rows = Views.of(new, observed=np.tile(pattern, (30, 1)), least=0)
-    (edges,) = model._placement()._possible_edges(place, rows, np.arange(30), False, NearestLists())
+    (edges,) = model.fitted_.placement()._possible_edges(place, rows, np.arange(30), False, NearestLists())
     shown = [at for at, has in enumerate(pattern) if has]
     names = list(old)
     squared = sum(cdist(new[names[at]], old[names[at]], "sqeuclidean") * consensus.factors[at] ** 2 for at in shown)

@@ -68,7 +68,7 @@ def test_noise_beside_clusters_gets_no_more_than_chance(n_rows, n_columns):
     assert noise.inside.found <= noise.inside.chance + 3 * noise.inside.deviation
     assert all(view.inside.is_more for view in clear)
     assert any("'noise' alone does not have these clusters" in warning for warning in model.report_.warnings)
-    content = content_of(model, Given(), model._views)
+    content = content_of(model.fitted_, model.report_, Given())
     assert content.inside[-1] == noise.inside
     assert all(2 not in cluster.separated_by for cluster in content.clusters)
 

@@ -11,7 +11,7 @@ from rmgl import RMGL
 from rmgl.embedding.eigenvectors import smallest_eigenvectors
 from rmgl.layer import Layer
 from rmgl.results.chance import Share
-from rmgl.results.evidence import with_evidence
+from rmgl.results.evidence import with_shares
 from rmgl.results.findings import Finding, sentences
 from rmgl.results.refits import Refits
 from rmgl.results.report import Report, ViewReport, components_of, eigengap, unconnected
@@ -294,7 +294,7 @@ def test_a_view_without_informative_edges_is_not_called_noise(rng):
 
 
 def evidence_of(views, kept, labels):
-    return with_evidence(lambda described, layers: report(*described), views, kept, labels, np.arange(labels.size), False, [])
+    return report(*with_shares(views, kept, labels))
 
 
 def test_where_rows_are_not_read_the_report_says_so():

@@ -131,7 +131,7 @@ def test_clusters_that_other_views_have_are_trusted():
     plain = RMGL(3, random_state=0).fit(views).report_.trust
     views["named"] = np.column_stack([target, np.random.default_rng(0).normal(size=180)])
     model = RMGL(3, random_state=0).fit(views)
-    assert str(cross_table(model._views, model.labels_)) == "column 0 of view 'named'"
+    assert str(cross_table(model.fitted_.views, model.labels_)) == "column 0 of view 'named'"
     assert plain.word == "good"
     assert "table" not in str(model.report_.trust)
 

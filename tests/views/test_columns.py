@@ -85,7 +85,7 @@ def test_new_rows_get_the_fitted_encoding(tmp_path):
     assert model.predict({"clinic": one_row}) == model.labels_[30]
     model.save(tmp_path / "m.rmgl")
     loaded = RMGL.load(tmp_path / "m.rmgl")
-    assert loaded._views.encodings == model._views.encodings
+    assert loaded.fitted_.views.encodings == model.fitted_.views.encodings
     np.testing.assert_array_equal(loaded.predict_proba({"clinic": shuffled}), model.predict_proba({"clinic": shuffled}))
 
 

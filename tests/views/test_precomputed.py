@@ -148,7 +148,7 @@ def binary(seed=0):
 )
 def test_metrics_are_the_distances_of_transformed_rows(metric, X, slow, tmp_path):
     model = RMGL(3, metric=metric, random_state=0).fit([X])
-    Y = model._views.matrices[0]
+    Y = model.fitted_.views.matrices[0]
     Y = Y.toarray() if sparse.issparse(Y) else Y
     np.testing.assert_allclose(squared(Y), slow(X), atol=1e-12)
     assert model.scale_[0][0] == metric
@@ -160,7 +160,7 @@ def test_jaccard_is_taken_over_all_pairs(tmp_path):
     X = binary()
     slow = np.array([[1 - np.minimum(x, y).sum() / max(1.0, np.maximum(x, y).sum()) for y in X] for x in X])
     model = RMGL(3, metric={"bits": "jaccard", "x": "euclidean"}, random_state=0).fit({"bits": X, "x": features()})
-    np.testing.assert_allclose(model._views.matrices[0], slow, atol=1e-12)
+    np.testing.assert_allclose(model.fitted_.views.matrices[0], slow, atol=1e-12)
     np.testing.assert_array_equal(model.predict({"bits": X, "x": features()}), model.labels_)
     model.save(tmp_path / "model.rmgl")
     assert RMGL.load(tmp_path / "model.rmgl").predict({"bits": binary(1)}).shape == (60,)
@@ -175,7 +175,7 @@ def test_jaccard_of_the_nearest_pairs_where_not_all_fit_into_memory(tmp_path, mo
     monkeypatch.setattr("rmgl.views.jaccard.available_memory", lambda: 1)
     monkeypatch.setattr("rmgl.views.jaccard.BLOCK_ENTRIES", 500)
     listed = nearest_pairs(sparse.csr_array(X), np.arange(60) != 7, length=5)
-    slow = whole._views.matrices[0]
+    slow = whole.fitted_.views.matrices[0]
     for row in range(60):
         near = listed.indices[listed.indptr[row] : listed.indptr[row + 1]]
         np.testing.assert_array_equal(listed.data[listed.indptr[row] : listed.indptr[row + 1]], slow[row, near])
@@ -193,8 +193,8 @@ def test_jaccard_of_the_nearest_pairs_where_not_all_fit_into_memory(tmp_path, mo
 def test_a_value_that_was_not_there_differs_from_all():
     X = np.random.default_rng(0).integers(0, 3, size=(30, 4)).astype(float)
     model = RMGL(2, metric="hamming", random_state=0).fit([X])
-    new = model._scalers[0](np.full((1, 4), 9.0)).toarray()
-    np.testing.assert_allclose(squared(new, model._views.matrices[0].toarray()), 1.0)
+    new = model.fitted_.scalers[0](np.full((1, 4), 9.0)).toarray()
+    np.testing.assert_allclose(squared(new, model.fitted_.views.matrices[0].toarray()), 1.0)
 
 
 def test_bad_metrics():

@@ -372,7 +372,7 @@ def test_dense_and_sparse_arrays_of_zeros_give_the_same_model(rng):
     dense, compressed = (RMGL(3, random_state=0).fit([kind(X) for X in views]) for kind in (np.asarray, sparse.csr_array))
     np.testing.assert_array_equal(dense.labels_, compressed.labels_)
     np.testing.assert_array_equal(dense.embedding_, compressed.embedding_)
-    assert all(sparse.issparse(X) for X in dense._views.matrices)
+    assert all(sparse.issparse(X) for X in dense.fitted_.views.matrices)
     np.testing.assert_array_equal(dense.predict(views), dense.predict([sparse.csr_array(X) for X in views]))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -195,8 +196,9 @@ class StoredViews:
     columns: tuple[tuple[str, ...] | None, ...] = ()
     index: Any = None
 
-    def collect(self) -> Views:
-        """Read all rows into this process."""
+    @cached_property
+    def rows(self) -> Views:
+        """All rows, which are read into this process when they are first needed."""
         rows = [as_rows(source_of(name, X, None).collect()) for name, X in self.named]
         matrices = [np.ascontiguousarray(scaler(X)) for X, scaler in zip(rows, self.scalers, strict=True)]
         return Views(tuple(name for name, _ in self.named), tuple(matrices), index=self.index, columns=self.columns)

@@ -196,6 +196,12 @@ def smallest_beyond(
             tol *= LOOSER
 
 
+def signed(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Columns whose largest entry is positive: eigenvectors have no sign of their own, and pictures should be repeatable."""
+    largest = vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])]
+    return vectors * np.where(largest < 0, -1.0, 1.0)
+
+
 def unit_rows(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
     """Scale rows to length one; rows of zeros stay zero."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)

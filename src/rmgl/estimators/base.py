@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils.validation import validate_data
 
+from rmgl.embedding.eigenvectors import signed
 from rmgl.estimators.parameters import BY_NAME, LIST, NOTHING, SEED, Table, check_parameters, one_of, whole_number
 from rmgl.views.check_view import is_collection_of_views
 from rmgl.views.scaling import SCALES
@@ -43,9 +44,10 @@ class ViewsClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
         check_parameters(type(self).__name__, self.get_params(deep=False), self._allowed)
 
     def _check_views(self, X: Any) -> Views:
-        """The checked views, and `n_features_in_` and `view_names_`."""
+        """The checked views; notes `n_features_in_`, `view_names_` and `index_`."""
         views = self._complete(Views.of(X, self.views))
-        self._note_views(X, views)
+        self._note_features(X, views)
+        self.view_names_, self.index_ = list(views.names), views.index
         return views
 
     def _complete(self, views: Views) -> Views:
@@ -61,7 +63,8 @@ class ViewsClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
                 )
         return views
 
-    def _note_views(self, X: Any, views: Views) -> None:
+    def _note_features(self, X: Any, views: Views) -> None:
+        """Note what scikit-learn asks about the columns, and check the number of rows."""
         if isinstance(X, Views) or is_collection_of_views(X):
             self.n_features_in_ = views.n_features
             if hasattr(self, "feature_names_in_"):  # of an earlier fit on one table
@@ -69,18 +72,19 @@ class ViewsClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
         else:
             validate_data(self, X, skip_check_array=True)  # n_features_in_ and feature_names_in_
         self._check_n_rows(views.n_rows)
-        self.view_names_ = list(views.names)
-        self.index_ = views.index
 
     def _check_n_rows(self, n_rows: int) -> None:
         if not isinstance(self.n_clusters, str) and n_rows < self.n_clusters:
             raise ValueError(f"n_clusters={self.n_clusters} is more than the n_samples={n_rows} rows of the views: ask for fewer clusters")
 
     def _keep_embedding(self, vectors: NDArray[np.float64]) -> None:
-        """Store the embedding; the largest entry of every column is made positive, so that pictures are repeatable."""
-        largest = vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])]
-        self.embedding_ = vectors * np.where(largest < 0, -1.0, 1.0)
-        self._n_features_out = vectors.shape[1]
+        """Store the embedding, with signs that make pictures repeatable."""
+        self.embedding_ = signed(vectors)
+
+    @property
+    def _n_features_out(self) -> int:
+        """The number of columns of the embedding, by which scikit-learn names them."""
+        return int(self.embedding_.shape[1])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

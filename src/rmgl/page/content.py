@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rmgl.fitting.fitted import FittedModel
 from rmgl.layer import Layer
 from rmgl.page.columns import GivenColumn
 from rmgl.page.distributions import histograms
@@ -19,8 +20,8 @@ from rmgl.plots import layer_data
 from rmgl.results.chance import Share
 from rmgl.results.clusters import ClusterFacts, cluster_facts, stability_of_clusters
 from rmgl.results.explain import Explanation
-from rmgl.results.fitted import Fitted
 from rmgl.results.own_neighbors import own_neighbors
+from rmgl.results.report import Report
 from rmgl.results.standing import Standing, standing_of
 from rmgl.views.views import Views
 
@@ -38,7 +39,8 @@ LISTED_OUTLIERS = 100
 class Content:
     """A fitted model and what was computed for its page."""
 
-    model: Fitted
+    model: FittedModel
+    report: Report
     standing: Standing
     clusters: list[ClusterFacts]
     explanation: Explanation | None
@@ -58,33 +60,35 @@ class Content:
 
     @property
     def sampled(self) -> bool:
-        return len(self.model.labels_) > MOST_POINTS
+        return len(self.model.labels) > MOST_POINTS
 
 
 def gather(
-    model: Fitted,
+    model: FittedModel,
+    report: Report,
     explanation: Explanation | None,
     views: Views | None,
-    kept: Views,
     *,
     own_units: bool,
     ids: list[str] | None,
     columns: list[GivenColumn],
-    of_unit_length: bool,
 ) -> Content:
-    """Compute what the page shows. Distributions are those of the given views (None: there are none); `kept` are the scaled ones."""
-    own = own_neighbors(kept)
-    standing = standing_of(model.layers_, model.beta_, model.labels_, model.n_clusters_, own)
-    aside = np.union1d(model.fragments_, model.placed_)
-    stability = stability_of_clusters(model.layers_, model.beta_, model.labels_, model.embedding_, aside, of_unit_length=of_unit_length)
-    clusters = cluster_facts(standing, model.labels_, model.embedding_, stability, own)
+    """Compute what the page shows. Distributions are those of the given views (None: there are none)."""
+    own = own_neighbors(model.views)
+    standing = standing_of(model.layers, model.beta, model.labels, model.n_clusters, own)
+    aside = np.union1d(model.fragments, model.placed)
+    stability = stability_of_clusters(
+        model.layers, model.beta, model.labels, model.embedding, aside, of_unit_length=model.parameters.of_unit_length
+    )
+    clusters = cluster_facts(standing, model.labels, model.embedding, stability, own)
     top = None if explanation is None else explanation.top(FEATURES, by_view=True)
     drawn: list[dict[str, Any] | None] = [None] * (0 if top is None else len(top))
     if top is not None and views is not None:
-        drawn = histograms(top, views, model.labels_)
-    points, n_spread = spread_out(positions(model.embedding_), model.labels_)
+        drawn = histograms(top, views, model.labels)
+    points, n_spread = spread_out(positions(model.embedding), model.labels)
     return Content(
         model=model,
+        report=report,
         standing=standing,
         clusters=clusters,
         explanation=top,
@@ -92,16 +96,16 @@ def gather(
         own_units=own_units,
         ids=ids,
         columns=columns,
-        shown=choose_shown(model.layers_, special(model, standing, clusters)),
+        shown=choose_shown(model.layers, special(model, standing, clusters)),
         points=points,
-        inside=[neighbors.inside(model.labels_) for neighbors in own],
+        inside=[neighbors.inside(model.labels) for neighbors in own],
         n_spread=n_spread,
     )
 
 
-def special(model: Fitted, standing: Standing, clusters: list[ClusterFacts]) -> NDArray[np.intp]:
+def special(model: FittedModel, standing: Standing, clusters: list[ClusterFacts]) -> NDArray[np.intp]:
     """The entities that are on the page in any case: doubtful ones, outliers, and typical members of the clusters."""
-    outliers = np.argsort(-model.outlier_score_, kind="stable")[:LISTED_OUTLIERS]
+    outliers = np.argsort(-model.outlier_score, kind="stable")[:LISTED_OUTLIERS]
     members = [part for cluster in clusters for part in (cluster.typical, cluster.doubtful)]
     return np.unique(np.concatenate([standing.doubtful[:LISTED_DOUBTS], outliers, *members]))
 
@@ -111,12 +115,12 @@ def facts_of(content: Content) -> dict[str, Any]:
     model, shown = content.model, content.shown
     place = {int(entity): at for at, entity in enumerate(shown.entities)}
     return {
-        "n_entities": len(model.labels_),
+        "n_entities": len(model.labels),
         "n_points": shown.n_points,
         "sampled": content.sampled,
-        "n_clusters": model.n_clusters_,
+        "n_clusters": model.n_clusters,
         "ids": None if content.ids is None else [content.ids[entity] for entity in shown.entities],
-        "layers": [{"name": shortened(layer.name, 60), "role": layer.role} for layer in model.layers_],
+        "layers": [{"name": shortened(layer.name, 60), "role": layer.role} for layer in model.layers],
         "columns": [{"name": shortened(column.name, 60), "categories": column.categories} for column in content.columns],
         "most_neighbors": shown.most_neighbors,
         "all_neighbors": shown.complete,
@@ -166,12 +170,12 @@ def arrays_of(content: Content) -> dict[str, NDArray[Any]]:
         "row": entities.astype(np.uint32),
         "x": content.points[entities, 0].astype(np.float32),
         "y": content.points[entities, 1].astype(np.float32),
-        "cluster": model.labels_[entities].astype(np.uint16),
+        "cluster": model.labels[entities].astype(np.uint16),
         "confidence": as_bytes(content.standing.confidence[entities]),
         "agreement": as_bytes(content.standing.agreement[entities]),
-        "outlier": as_bytes(model.outlier_score_[entities]),
+        "outlier": as_bytes(model.outlier_score[entities]),
     }
-    for at, (shares, links, layer) in enumerate(zip(content.standing.layers, content.shown.links, model.layers_, strict=True)):
+    for at, (shares, links, layer) in enumerate(zip(content.standing.layers, content.shown.links, model.layers, strict=True)):
         arrays[f"named_{at}"] = np.where(shares.named < 0, 65535, shares.named)[entities].astype(np.uint16)
         arrays[f"share_{at}"] = as_bytes(shares.of_named[entities])
         arrays[f"own_{at}"] = as_bytes(shares.own[entities])
@@ -179,11 +183,11 @@ def arrays_of(content: Content) -> dict[str, NDArray[Any]]:
         arrays[f"starts_{at}"] = links.starts
         arrays[f"targets_{at}"] = links.targets.astype(np.uint32)
         arrays[f"weights_{at}"] = np.rint(links.weights / heaviest * 65535).astype(np.uint16)
-        arrays[f"block_{at}"] = block_picture(layer, model.labels_)
+        arrays[f"block_{at}"] = block_picture(layer, model.labels)
     for at, column in enumerate(content.columns):
         arrays[f"column_{at}"] = column.values[entities]
     if content.sampled:
-        counts, cluster, corners = density(content.points, model.labels_, model.n_clusters_, N_CELLS)
+        counts, cluster, corners = density(content.points, model.labels, model.n_clusters, N_CELLS)
         arrays["cell_count"] = np.rint(255 * np.log1p(counts) / np.log1p(counts.max())).astype(np.uint8).ravel()
         arrays["cell_cluster"] = np.where(cluster < 0, 65535, cluster).astype(np.uint16).ravel()
         arrays["corners"] = corners.astype(np.float32).ravel()

@@ -10,12 +10,13 @@ from string import Template
 from typing import Any
 
 from rmgl.archive.atomic import new_file
+from rmgl.fitting.fitted import FittedModel
 from rmgl.page import figures, sections
 from rmgl.page.columns import check_columns, check_ids
 from rmgl.page.content import Content, arrays_of, facts_of, gather
 from rmgl.page.packed import packed
 from rmgl.results.explain import Explanation, check_feature_names, explain_clusters
-from rmgl.results.fitted import Fitted
+from rmgl.results.report import Report
 from rmgl.views.views import Views
 
 
@@ -31,34 +32,33 @@ class Given:
     columns: Any = None
 
 
-def write_page(path: str | os.PathLike[str], model: Fitted, given: Given, kept: Views, *, of_unit_length: bool = True) -> None:
-    """Write the page of a model to a file, completely or not at all. `kept` are its scaled views."""
+def write_page(path: str | os.PathLike[str], model: FittedModel, report: Report, given: Given) -> None:
+    """Write the page of a model to a file, completely or not at all."""
     figures.bokeh("plotting")  # the error comes before any work
-    text = page_of(content_of(model, given, kept, of_unit_length))
+    text = page_of(content_of(model, report, given))
     with new_file(path) as draft:
         draft.write_text(text, encoding="utf-8", newline="\n")
 
 
-def content_of(model: Fitted, given: Given, kept: Views, of_unit_length: bool = True) -> Content:
+def content_of(model: FittedModel, report: Report, given: Given) -> Content:
     """Check what was given, and gather what the page shows."""
-    n_rows = len(model.labels_)
-    ids, columns = check_ids(given.ids, model.index_, n_rows), check_columns(given.columns, n_rows)
+    n_rows, kept = model.n_rows, model.views
+    ids, columns = check_ids(given.ids, model.index, n_rows), check_columns(given.columns, n_rows)
     features, shown = given.features, given.views
     if features is not None and not isinstance(features, Explanation):
         raise TypeError(f"features is of type {type(features).__name__}: give the table that explain returns, or the views as views=")
     if features is None:
         shown = kept if shown is None else shown
-        features = explain_clusters(shown, model.labels_, model.n_clusters_, check_feature_names(shown, given.feature_names))
-    own_units = shown is not kept
-    return gather(model, features, shown, kept, own_units=own_units, ids=ids, columns=columns, of_unit_length=of_unit_length)
+        features = explain_clusters(shown, model.labels, model.n_clusters, check_feature_names(shown, given.feature_names))
+    return gather(model, report, features, shown, own_units=shown is not kept, ids=ids, columns=columns)
 
 
 def page_of(content: Content) -> str:
     """The page as text."""
     facts = facts_of(content)
     facts["figures"] = [figures.as_item(figures.scatter(content.points), "scatter")]
-    if content.model.number_ is not None:
-        facts["figures"].append(figures.as_item(figures.number_of_clusters(content.model.number_), "evidence"))
+    if content.model.number is not None:
+        facts["figures"].append(figures.as_item(figures.number_of_clusters(content.model.number), "evidence"))
     parts: dict[str, Any] = {
         "title": sections.heading(content),
         "verdict": sections.verdict_section(content),

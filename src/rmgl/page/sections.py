@@ -26,19 +26,19 @@ from rmgl.results.standing import agreement_of_views
 
 def names_of(content: Content) -> list[str]:
     """The names of the views as they are shown."""
-    return [one_line(name) for name in content.model.view_names_]
+    return [one_line(name) for name in content.model.view_names]
 
 
 def heading(content: Content) -> str:
     """The title of the page."""
     model = content.model
-    return f"{plural(model.n_clusters_, 'cluster')} of {len(model.labels_):,} entities in {plural(len(model.view_names_), 'view')}"
+    return f"{plural(model.n_clusters, 'cluster')} of {len(model.labels):,} entities in {plural(len(model.view_names), 'view')}"
 
 
 def verdict_section(content: Content) -> Html:
     """How far the answer can be trusted, what was found, and what speaks against it."""
-    report, word = content.model.report_, trust_word(content.model.report_)
-    sentences = verdict(content.model, content.standing.doubtful.size)
+    report, word = content.report, trust_word(content.report)
+    sentences = verdict(content.model, content.report, content.standing.doubtful.size)
     warnings = [element("li", warning) for warning in warnings_of(report)]
     heading = element("h3", f"{plural(len(warnings), 'warning')}")
     return joined(
@@ -53,16 +53,16 @@ def verdict_section(content: Content) -> Html:
 def tiles(content: Content) -> Html:
     """The four numbers that answer the first questions."""
     model, doubtful = content.model, content.standing.doubtful.size
-    weights, names = model.view_weights_, names_of(content)
-    chosen = "the number was given" if model.number_ is None else f"chosen from the data, confidence {model.number_.confidence}"
-    held = model.report_.refits
+    weights, names = model.view_weights, names_of(content)
+    chosen = "the number was given" if model.number is None else f"chosen from the data, confidence {model.number.confidence}"
+    held = content.report.refits
     trust = "not examined" if held is None else f"{held.resampled:.2f} agreement when a fifth of the entities is left out (1: the same)"
     most, rest = int(weights.argmax()), f"counts for {percent(weights.max())} of the common graph's view weight"
     same = count_the_same(weights)
     return joined(
         [
-            tile("How many clusters?", f"{model.n_clusters_}", chosen, "#number"),
-            tile("Can I trust them?", trust_word(model.report_).capitalize(), trust, "#how"),
+            tile("How many clusters?", f"{model.n_clusters}", chosen, "#number"),
+            tile("Can I trust them?", trust_word(content.report).capitalize(), trust, "#how"),
             tile("Which view matters most?", "all the same" if same else names[most], "" if same else rest, "#views"),
             tile("Which entities are doubtful?", f"{doubtful:,}", first_doubtful(content), "#explore"),
         ]
@@ -73,7 +73,7 @@ def first_doubtful(content: Content) -> str:
     """How many entities there are, and the names of the most doubtful ones."""
     first = content.standing.doubtful[:3].tolist()
     names = [str(entity) if content.ids is None else shortened(content.ids[entity], 20) for entity in first]
-    said = f"of {len(content.model.labels_):,} entities"
+    said = f"of {len(content.model.labels):,} entities"
     return f"{said}; most of all {listed(names)}" if names else said
 
 
@@ -126,16 +126,16 @@ def distinguishing(content: Content, number: int) -> str:
     if table is None or not len(table) or np.isnan(table.effect_size[0]):
         return ""
     direction = "higher" if table.effect_size[0] > 0 else "lower"
-    view = f" ({shortened(table.view[0], NAME)})" if len(content.model.view_names_) > 1 else ""
+    view = f" ({shortened(table.view[0], NAME)})" if len(content.model.view_names) > 1 else ""
     return f"{direction} {shortened(table.feature[0], NAME)}{view}"
 
 
 def views_table(content: Content) -> Html:
     """One row for each view."""
-    model, names = content.model, names_of(content)
+    names = names_of(content)
     only = [[number for number, cluster in enumerate(content.clusters) if cluster.separated_by == [view]] for view in range(len(names))]
     rows = []
-    for view, report in enumerate(model.report_.views):
+    for view, report in enumerate(content.report.views):
         inside = content.inside[view]
         rough = float("nan") if report.roughness is None else report.roughness
         rows.append(
@@ -152,7 +152,7 @@ def views_table(content: Content) -> Html:
                 element("td", "", class_="number chosen", data_chosen_view=view),
             ]
         )
-    order = np.argsort([-report.weight for report in model.report_.views], kind="stable")
+    order = np.argsort([-report.weight for report in content.report.views], kind="stable")
     titles = (
         "View",
         "Weight",
@@ -176,7 +176,7 @@ def agreement_table(content: Content) -> Html:
     names = names_of(content)
     if len(names) < 2:
         return Html("")
-    of_views = [shares for shares, layer in zip(content.standing.layers, content.model.layers_, strict=True) if layer.role == "view"]
+    of_views = [shares for shares, layer in zip(content.standing.layers, content.model.layers, strict=True) if layer.role == "view"]
     matrix, chance = agreement_of_views(of_views)
     rows = [[name, *map(agreement_cell, row, by_chance)] for name, row, by_chance in zip(names, matrix, chance, strict=True)]
     caption = "Agreement of views: the share of the entities whose nearest neighbors are mostly in the same cluster in both, and by chance."
@@ -191,7 +191,7 @@ def agreement_cell(value: float, chance: float) -> Html:
 def layer_pictures(content: Content) -> Html:
     """Places for the pictures of the layers, which the page draws."""
     pictures = []
-    for at, layer in enumerate(content.model.layers_):
+    for at, layer in enumerate(content.model.layers):
         name = one_line(layer.name)
         text = f"Layer {name}: edge weight between entities ordered by cluster. Blocks on the diagonal are clusters."
         canvas = element("canvas", width=64, height=64, data_block=at, role="img", aria_label=text)
@@ -202,7 +202,7 @@ def layer_pictures(content: Content) -> Html:
 def certificates(content: Content) -> Html:
     """The numbers that prove the layers."""
     rows = []
-    for layer in content.model.layers_:
+    for layer in content.model.layers:
         kind = {"view": "one view", "consensus": "all views side by side", "neighbors": "given: nearest neighbors"}[layer.role]
         exact = "given, nothing to prove" if layer.given else "yes" if layer.exact else f"no: {layer.doubt}"
         proof = ["-", "-"] if layer.given else [f"{layer.kkt_residual:.1e}", f"{layer.gap:.1e}"]
@@ -213,15 +213,15 @@ def certificates(content: Content) -> Html:
 
 def choices_list(content: Content) -> Html:
     """What was chosen and why."""
-    return element("ul", *(element("li", line) for line in choices(content.model.report_)))
+    return element("ul", *(element("li", line) for line in choices(content.report)))
 
 
 def number_section(content: Content) -> Html:
     """The choice of the number of clusters and its evidence."""
-    number = content.model.number_
+    number = content.model.number
     if number is None:
         said = (
-            f'You asked for {plural(content.model.n_clusters_, "cluster")}. To have the number chosen from the data, use n_clusters="auto".'
+            f'You asked for {plural(content.model.n_clusters, "cluster")}. To have the number chosen from the data, use n_clusters="auto".'
         )
         return element("p", said)
     reason = element("p", f"K = {number.chosen} was {number.reason}. The score is modularity times the square of stability.")
@@ -238,8 +238,8 @@ def number_section(content: Content) -> Html:
 
 def how_to_read(content: Content) -> Html:
     """What the page shows where entities are many, and what its words mean."""
-    n, shown = len(content.model.labels_), content.shown
-    said = [about_places(n, content.model.n_clusters_)]
+    n, shown = len(content.model.labels), content.shown
+    said = [about_places(n, content.model.n_clusters)]
     if content.sampled:
         said.append(
             f"{n:,} entities are too many for single points: the background shows how many there are in each place, in the color of the "

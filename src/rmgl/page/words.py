@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from rmgl.fitting.fitted import FittedModel
 from rmgl.page.elements import shortened
 from rmgl.results import notes
 from rmgl.results.findings import Finding, sentences
-from rmgl.results.fitted import Fitted
 from rmgl.results.report import Report
 from rmgl.results.standing import DOUBTFUL
 
@@ -30,12 +30,11 @@ def trust_word(report: Report) -> str:
     return "unknown" if report.trust is None else report.trust.word
 
 
-def verdict(model: Fitted, n_doubtful: int) -> list[str]:
+def verdict(model: FittedModel, report: Report, n_doubtful: int) -> list[str]:
     """Two sentences: how far the answer can be trusted and why, then what was found.
 
     Warnings come first: the reasons against the answer are part of the first sentence.
     """
-    report = model.report_
     if report.trust is None:
         first = "How far these clusters can be trusted was not examined."
     else:
@@ -43,12 +42,12 @@ def verdict(model: Fitted, n_doubtful: int) -> list[str]:
     return [first, found(model, n_doubtful)]
 
 
-def found(model: Fitted, n_doubtful: int) -> str:
+def found(model: FittedModel, n_doubtful: int) -> str:
     """What was found, in one sentence."""
-    n, k = len(model.labels_), model.n_clusters_
-    chosen = "" if model.number_ is None else ", a number that was chosen from the data"
+    n, k = len(model.labels), model.n_clusters
+    chosen = "" if model.number is None else ", a number that was chosen from the data"
     counts = f"{n:,} entities form {plural(k, 'cluster')}{chosen}"
-    if len(model.view_names_) > 1:
+    if len(model.view_names) > 1:
         counts += f"; {most_important(model)}"
     doubts = {0: "no entity is doubtful", 1: "one entity is doubtful"}.get(n_doubtful, f"{n_doubtful:,} entities are doubtful")
     return f"{counts}; {doubts}."
@@ -70,13 +69,13 @@ def count_the_same(weights: NDArray[np.float64]) -> bool:
     return weights.size > 1 and float(weights.max() - weights.min()) < EQUAL
 
 
-def most_important(model: Fitted) -> str:
+def most_important(model: FittedModel) -> str:
     """The view that counts most, and the one that counts least."""
-    weights = model.view_weights_
+    weights = model.view_weights
     if count_the_same(weights):
         return "all views count the same"
     first, last = int(weights.argmax()), int(weights.argmin())
-    names = [one_line(name) for name in model.view_names_]
+    names = [one_line(name) for name in model.view_names]
     return f"view {names[first]} counts most ({percent(weights[first])}) and {names[last]} least ({percent(weights[last])})"
 
 

@@ -2,42 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rmgl.layer import Layer
+from rmgl.fitting.fitted import FittedModel
 from rmgl.results.chance import Share
 from rmgl.results.findings import Finding
 from rmgl.results.own_neighbors import own_neighbors
-from rmgl.results.report import Report, ViewReport
+from rmgl.results.report import Report, ViewReport, describe_views, make_report
 from rmgl.results.tables import cross_table, rest_has_clusters
 from rmgl.results.trust import doubted
 from rmgl.views.views import Views
 
 
-def with_evidence(
-    made: Callable[[list[ViewReport], list[Layer]], Report],
-    described: list[ViewReport],
-    kept: Views | None,
-    labels: NDArray[np.intp],
-    order: NDArray[np.intp],
-    some: bool,
-    layers: Sequence[Layer],
-) -> Report:
-    """The report that is made from the parts on the views, with what each of them says alone about the clusters, and from the layers.
+def report_of(fitted: FittedModel) -> Report:
+    """The report of a fit, with what each view says alone about the clusters."""
+    assert fitted.evidence is not None
+    views, labels = fitted.read_views, fitted.evidence.labels
+    report = make_report(with_shares(describe_views(fitted), views, labels), fitted)
+    return report if views is None else with_table(report, views, labels)
 
-    `kept` are the scaled views (None: they are stored elsewhere, and are not read for the report). The report is made from layers as they
-    were learned: with the caller's entities in the `order` of the fit and, if it was on `some` of them, without those that were placed.
-    """
-    learned = [layer.in_order(order).of_own() if some else layer.in_order(order) for layer in layers]
+
+def with_shares(described: list[ViewReport], kept: Views | None, labels: NDArray[np.intp]) -> list[ViewReport]:
+    """The parts of the report on the views with what each says alone. `kept` are the scaled views (None: they are not read for this)."""
     if kept is None:
         unread = "the rows are stored on the workers of a cluster, and are not read for the report"
-        return made([replace(view, inside_unknown=unread) for view in described], learned)
+        return [replace(view, inside_unknown=unread) for view in described]
     shares = [neighbors.inside(labels) for neighbors in own_neighbors(kept)]
-    report = made([with_share(view, share) for view, share in zip(described, shares, strict=True)], learned)
+    return [with_share(view, share) for view, share in zip(described, shares, strict=True)]
+
+
+def with_table(report: Report, kept: Views, labels: NDArray[np.intp]) -> Report:
+    """The report with less trust where the clusters are a table of columns."""
     table, trust = cross_table(kept, labels), report.trust
     if table is not None and trust is not None and not rest_has_clusters(kept, table, labels):
         trust = doubted(trust, [Finding("table", "poor", factor.view_name, words={"column": factor.name}) for factor in table.factors])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import deepcopy
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -11,10 +12,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rmgl.archive.records import record
-from rmgl.automatic.choose import Choice
 from rmgl.automatic.number_of_clusters import share_inside
-from rmgl.automatic.policy import Policy
 from rmgl.embedding.eigenvectors import Embedding, Graph, smallest_eigenvectors, weighted_sum
+from rmgl.fitting.fitted import FittedModel
 from rmgl.layer import Layer
 from rmgl.results.chance import Share
 from rmgl.results.findings import Finding, sentences
@@ -24,7 +24,6 @@ from rmgl.results.refits import Refits, second_answers
 from rmgl.results.trust import Evidence, Trust, judge
 from rmgl.results.weak_points import uncertain_number, unconnected_rows, warning, weak_points
 from rmgl.views.incomplete import named_rows
-from rmgl.views.views import Views
 
 GAP_TOL = 1e-3
 COUNTING = 0.1
@@ -161,77 +160,55 @@ class Report:
         return "\n".join(lines)
 
 
-def make_report(
-    views: list[ViewReport],
-    layers: Sequence[Layer],
-    *,
-    beta: NDArray[np.float64],
-    choice: Choice,
-    labels: NDArray[np.intp],
-    embedding: Embedding,
-    automatic: bool,
-    policy: Policy,
-    n_neighbors: int,
-    converged: bool,
-    fragments: NDArray[np.intp],
-    n_rows: int,
-    index: NDArray[Any] | None,
-    recognized: Sequence[str],
-    random_state: np.random.RandomState,
-) -> Report:
-    """The report of a fit. `n_rows` and `index` are the number and the names of all entities, also of those that are placed later.
-
-    Views whose names are in `recognized` were given as features and look like networks.
+def make_report(views: list[ViewReport], fitted: FittedModel) -> Report:
+    """The report of a fit whose report was not made before, from its parts on the views.
 
     Evidence is taken from the graph of the choice, or else from the layers themselves.
     """
-    graph = weighted_sum([layer.adjacency for layer in layers], beta.tolist()) if choice.graph is None else choice.graph
+    evidence, layers, beta, parameters = fitted.evidence, fitted.layers_as_learned, fitted.beta, fitted.parameters
+    assert evidence is not None
+    labels, embedding, number, rules = evidence.first_labels, evidence.embedding, fitted.number, parameters.rules.named()
+    graph = weighted_sum([layer.adjacency for layer in layers], beta.tolist()) if evidence.graph is None else evidence.graph
     given = np.array([layer.role == "neighbors" for layer in layers])
-    number, rules = choice.number, policy.named()
-    refits = second_answers(layers, beta, labels, embedding, random_state, automatic and policy.unit_rows)
+    refits = second_answers(layers, beta, labels, embedding, deepcopy(evidence.random_state), parameters.of_unit_length)
     report = Report(
-        n_rows=n_rows,
-        n_clusters=choice.n_clusters,
+        n_rows=fitted.n_rows,
+        n_clusters=fitted.n_clusters,
         n_clusters_reason="given" if number is None else number.reason,
-        automatic=automatic,
-        n_neighbors=n_neighbors,
+        automatic=parameters.automatic,
+        n_neighbors=parameters.n_neighbors,
         consensus=any(layer.role == "consensus" for layer in layers),
         views=views,
         eigengap=eigengap(graph, embedding),
         within=share_inside(sparse.csr_array(graph), labels),
         exact=all(layer.exact for layer in layers),
         kkt_residual=max(layer.kkt_residual for layer in layers),
-        converged=converged,
+        converged=fitted.converged,
         neighbor_share=float(beta[given].sum() / beta[~given].sum()),
         consensus_share=max(layer.consensus_share for layer in layers),
-        n_fragments=fragments.size,
-        fragments=named_rows(among_all(fragments, choice), index) if fragments.size else "",
-        n_placed=n_rows - labels.size,
-        uncertainty=choice.uncertainty,
+        n_fragments=fitted.fragments.size,
+        fragments=named_rows(fitted.fragments, fitted.index) if fitted.fragments.size else "",
+        n_placed=fitted.placed.size,
+        uncertainty=evidence.uncertainty,
         refits=refits,
-        local_scaling=policy.local_scaling,
+        local_scaling=rules.local_scaling,
         weighing=str(rules.weighing),
         consensus_rule=str(rules.consensus),
         network_share=max(layer.network_share for layer in layers),
         given_pairs=any(layer.candidates in ("given edges", "given pairs") for layer in layers),
         doubts={layer.name: layer.doubt for layer in layers if layer.doubt},
     )
-    sizes = np.bincount(labels, minlength=choice.n_clusters)
+    sizes = np.bincount(labels, minlength=fitted.n_clusters)
     weak = weak_points(report, int(sizes.min()))
-    weak += [warning("looks like a network", name) for name in recognized]
+    weak += [warning("looks like a network", name) for name in evidence.recognized]
     alone = unconnected(layers, beta)
     if alone.size:
-        weak.append(unconnected_rows(among_all(alone, choice), index))
+        weak.append(unconnected_rows(np.sort(evidence.entities[alone]), fitted.index))
     if number is not None and number.confidence == "low":
         weak.append(uncertain_number(number))
     weights = {view.name: view.weight for view in report.views}
     trust = judge(Evidence(labels.size, sizes, report.within, weights, components_of(layers, beta), largest_degree(layers, beta), refits))
     return replace(report, weak_points=weak, trust=trust)
-
-
-def among_all(entities: NDArray[np.intp], choice: Choice) -> NDArray[np.intp]:
-    """The indices of entities among all, also those that are placed later, in the order of the caller."""
-    return entities if choice.entities is None else np.sort(choice.entities[entities])
 
 
 def components_of(layers: Sequence[Layer], beta: NDArray[np.float64]) -> dict[str, float]:
@@ -246,38 +223,28 @@ def largest_degree(layers: Sequence[Layer], beta: NDArray[np.float64]) -> float:
     return float(degrees.max() / degrees.mean())
 
 
-def describe_views(
-    views: Views,
-    scales: Sequence[tuple[str, str]],
-    layers: Sequence[Layer],
-    beta: NDArray[np.float64],
-    choice: Choice,
-    everyone: Views,
-    order: NDArray[np.intp],
-    index: NDArray[Any] | None,
-    columns: Sequence[list[str]],
-) -> list[ViewReport]:
-    """The part of the report on each view; `everyone` holds the views of all entities, also those that were placed.
-
-    `order` are the rows of the caller that these are, and `index` the labels of the caller's rows.
-    """
-    own = [(layer, float(b)) for layer, b in zip(layers, beta, strict=True) if layer.role == "view"]
+def describe_views(fitted: FittedModel) -> list[ViewReport]:
+    """The part of the report on each view."""
+    assert fitted.evidence is not None
+    views, roughness, columns, order = fitted.read_views, fitted.view_roughness, fitted.evidence.columns, fitted.evidence.order
+    in_order = views.in_order(order) if views is not None and views.gaps else None
+    of_views = [(layer, float(b)) for layer, b in zip(fitted.layers, fitted.beta, strict=True) if layer.role == "view"]
     return [
         ViewReport(
             name,
-            *scales[m],
+            *fitted.scale[m],
             alpha=layer.alpha,
             beta=b,
-            edges_per_node=2 * layer.n_edges / views.own(m).shape[0],
-            weight=float(choice.weights[m]),
-            roughness=None if choice.roughness is None or np.isnan(choice.roughness[m]) else float(choice.roughness[m]),
-            n_missing=everyone.n_missing[m],
-            n_empty=everyone.n_empty[m] if everyone.n_empty else 0,
+            edges_per_node=2 * layer.n_edges / layer.own_potentials.size,
+            weight=float(fitted.view_weights[m]),
+            roughness=None if roughness is None or np.isnan(roughness[m]) else float(roughness[m]),
+            n_missing=0 if views is None else views.n_missing[m],
+            n_empty=views.n_empty[m] if views is not None and views.n_empty else 0,
             columns=columns[m],
-            gaps=gaps_of(everyone, m, order, index),
-            is_network=m in views.networks,
+            gaps=None if in_order is None else gaps_of(in_order, m, order, fitted.index),
+            is_network=views is not None and m in views.networks,
         )
-        for m, (name, (layer, b)) in enumerate(zip(views.names, own, strict=True))
+        for m, (name, (layer, b)) in enumerate(zip(fitted.view_names, of_views, strict=True))
     ]
 
 

@@ -19,8 +19,9 @@ from scipy import sparse
 
 from rmgl.archive import atomic
 from rmgl.archive.atomic import new_file
+from rmgl.fitting.fitted import FittedModel
 from rmgl.results.explain import Explanation
-from rmgl.results.fitted import Fitted
+from rmgl.results.report import Report
 from rmgl.storage.graphs import node_attributes, write_graphml
 from rmgl.storage.paths import check_folder
 from rmgl.storage.spreadsheet import shown_as_text
@@ -82,7 +83,14 @@ def write_features(path: Path, explanation: Explanation) -> None:
 
 
 def write_results(
-    folder: Path, model: Fitted, *, seconds: float, pictures: bool, graphml: bool = False, explanation: Explanation | None = None
+    folder: Path,
+    model: FittedModel,
+    report: Report,
+    *,
+    seconds: float,
+    pictures: bool,
+    graphml: bool = False,
+    explanation: Explanation | None = None,
 ) -> None:
     """Write labels.csv, embedding.npy, layers/NAME.npz, summary.json and report.txt, and on request the other `FILES`.
 
@@ -90,33 +98,33 @@ def write_results(
     """
     with (folder / "labels.csv").open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
-        writer.writerow(["row" if model.index_ is None else "id", "label", "outlier_score"])
-        scores = [f"{score:.4f}" for score in model.outlier_score_]
-        writer.writerows(zip(row_names(model.index_, len(model.labels_)), model.labels_.tolist(), scores, strict=True))
-    np.save(folder / "embedding.npy", model.embedding_)
+        writer.writerow(["row" if model.index is None else "id", "label", "outlier_score"])
+        scores = [f"{score:.4f}" for score in model.outlier_score]
+        writer.writerows(zip(row_names(model.index, len(model.labels)), model.labels.tolist(), scores, strict=True))
+    np.save(folder / "embedding.npy", model.embedding)
     (folder / "layers").mkdir()
-    file_names = layer_file_names([layer.name for layer in model.layers_])
-    for layer, file_name in zip(model.layers_, file_names, strict=True):
+    file_names = layer_file_names([layer.name for layer in model.layers])
+    for layer, file_name in zip(model.layers, file_names, strict=True):
         sparse.save_npz(folder / "layers" / file_name, layer.adjacency)
-    summary = summarize(model, seconds, file_names)
+    summary = summarize(model, report, seconds, file_names)
     (folder / "summary.json").write_text(json.dumps(plain(summary), indent=2, allow_nan=False) + "\n", encoding="utf-8")
-    (folder / "report.txt").write_text(f"{model.report_}\n", encoding="utf-8")
+    (folder / "report.txt").write_text(f"{report}\n", encoding="utf-8")
     if explanation is not None:
         write_features(folder / "features.csv", explanation)
     if pictures:
         draw_pictures(folder, model)
     if graphml:
-        write_graphml(folder / "layers.graphml", model.layers_, node_attributes(model.labels_, model.outlier_score_, model.index_))
+        write_graphml(folder / "layers.graphml", model.layers, node_attributes(model.labels, model.outlier_score, model.index))
 
 
-def draw_pictures(folder: Path, model: Fitted) -> None:
+def draw_pictures(folder: Path, model: FittedModel) -> None:
     """Draw the embedding, the layers and, if it was chosen, the evidence for the number of clusters."""
     from rmgl import plots
 
-    plots.draw_embedding(model.embedding_, model.labels_).savefig(folder / "embedding.png")
-    plots.draw_layers(model.layers_, model.labels_).savefig(folder / "layers.png")
-    if model.number_ is not None:
-        plots.draw_number_of_clusters(model.number_).savefig(folder / "clusters.png")
+    plots.draw_embedding(model.embedding, model.labels).savefig(folder / "embedding.png")
+    plots.draw_layers(model.layers, model.labels).savefig(folder / "layers.png")
+    if model.number is not None:
+        plots.draw_number_of_clusters(model.number).savefig(folder / "clusters.png")
 
 
 def layer_file_names(view_names: Sequence[str]) -> list[str]:
@@ -149,7 +157,7 @@ def plain(value: Any) -> Any:
     return None if isinstance(value, float) and not np.isfinite(value) else value
 
 
-def summarize(model: Fitted, seconds: float, file_names: Sequence[str]) -> dict[str, Any]:
+def summarize(model: FittedModel, report: Report, seconds: float, file_names: Sequence[str]) -> dict[str, Any]:
     """Return the content of summary.json: parameters, layers with their certificates, report and versions."""
     layers = [
         {
@@ -163,22 +171,22 @@ def summarize(model: Fitted, seconds: float, file_names: Sequence[str]) -> dict[
             "n_edges": layer.n_edges,
             "n_components": layer.n_components,
         }
-        for layer, file_name, alpha, beta in zip(model.layers_, file_names, model.alpha_, model.beta_, strict=True)
+        for layer, file_name, alpha, beta in zip(model.layers, file_names, model.alpha, model.beta, strict=True)
     ]
-    last = model.history_[-1]
+    last = model.history[-1]
     return {
-        "status": "converged" if model.converged_ and all(layer.solved for layer in model.layers_) else "not converged",
-        "n_iter": model.n_iter_,
+        "status": "converged" if model.converged and all(layer.solved for layer in model.layers) else "not converged",
+        "n_iter": model.n_iter,
         "objective": last["objective"],
         "eigen_residual": last["eigen_residual"],
-        "n_rows": len(model.labels_),
-        "cluster_sizes": np.bincount(model.labels_, minlength=model.n_clusters_).tolist(),
-        "parameters": model.get_params(),
+        "n_rows": len(model.labels),
+        "cluster_sizes": np.bincount(model.labels, minlength=model.n_clusters).tolist(),
+        "parameters": model.parameters.as_dict(),
         "layers": layers,
-        "report": model.report_.as_dict(),
-        "number_of_clusters": None if model.number_ is None else model.number_.as_dict(),
-        "seconds": {"fit": round(seconds, 3), "alternation": round(last["seconds"], 3)},
+        "report": report.as_dict(),
+        "number_of_clusters": None if model.number is None else model.number.as_dict(),
+        "seconds": {"fit": round(seconds, 3), "alternation": round(float(last["seconds"]), 3)},
         "versions": {"python": platform.python_version()}
         | {name: version(name) for name in ("rmgl", "numpy", "scipy", "scikit-learn", "numba")},
-        "history": model.history_,
+        "history": model.history,
     }

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from rmgl.results.fitted import Fitted
+from rmgl.fitting.fitted import FittedModel
+from rmgl.results.report import Report
 from rmgl.views.check_view import NUMBERS, CheckedView, check_view
 from rmgl.views.matrix import padded
 from rmgl.views.views import Views, where_any
@@ -110,7 +111,7 @@ def from_anndata(adata: Any, views: Sequence[str] | Mapping[str, str]) -> Views:
     return replace(found, index=np.asarray(adata.obs_names, dtype=object), columns=columns if any(columns) else ())
 
 
-def to_mudata(model: Fitted, mdata: Any, *, key: str = "rmgl") -> None:
+def to_mudata(model: Any, mdata: Any, *, key: str = "rmgl") -> None:
     """Write the result of a fit into a MuData, in place.
 
     `obs[key]` gets the labels, `obs[f"{key}_outlier_score"]` the outlier scores, `obsm[f"X_{key}"]` the embedding,
@@ -136,10 +137,11 @@ def to_mudata(model: Fitted, mdata: Any, *, key: str = "rmgl") -> None:
     >>> mdata.obs["rmgl"].value_counts().tolist()
     [3, 3]
     """
-    _write_into(model, mdata, key)
+    check_is_fitted(model)
+    _write_into(model.fitted_, model.report_, model.get_params(), mdata, key)
 
 
-def to_anndata(model: Fitted, adata: Any, *, key: str = "rmgl") -> None:
+def to_anndata(model: Any, adata: Any, *, key: str = "rmgl") -> None:
     """Write the result of a fit into the AnnData that was clustered, in place; see `to_mudata` for the entries and parameters.
 
     Examples
@@ -152,7 +154,8 @@ def to_anndata(model: Fitted, adata: Any, *, key: str = "rmgl") -> None:
     >>> adata.obsm["X_rmgl"].shape
     (6, 2)
     """
-    _write_into(model, adata, key)
+    check_is_fitted(model)
+    _write_into(model.fitted_, model.report_, model.get_params(), adata, key)
 
 
 def choose_sources(names: Sequence[str], rep: Any, layer: Any) -> dict[str, tuple[str, str | None]]:
@@ -237,28 +240,27 @@ def modality_view(name: str, X: Any, places: NDArray[np.intp], n_rows: int) -> C
     return CheckedView(padded(checked.matrix[own], rows, n_rows), None if rows.size == n_rows else rows, gaps, None)
 
 
-def _write_into(model: Fitted, data: Any, key: str) -> None:
+def _write_into(model: FittedModel, report: Report, parameters: dict[str, Any], data: Any, key: str) -> None:
     """Write the result of a fit into a MuData or AnnData, which have the same attributes."""
     import pandas as pd
 
-    check_is_fitted(model)
     check_observations(model, data.obs_names)
-    names = [str(label) for label in np.unique(model.labels_)]
-    data.obs[key] = pd.Categorical(model.labels_.astype(str), categories=names)
-    data.obs[f"{key}_outlier_score"] = model.outlier_score_.copy()
-    data.obsm[f"X_{key}"] = model.embedding_.copy()
-    for layer in model.layers_:
+    names = [str(label) for label in np.unique(model.labels)]
+    data.obs[key] = pd.Categorical(model.labels.astype(str), categories=names)
+    data.obs[f"{key}_outlier_score"] = model.outlier_score.copy()
+    data.obsm[f"X_{key}"] = model.embedding.copy()
+    for layer in model.layers:
         data.obsp[f"{key}_{layer.name}"] = sparse.csr_matrix(layer.adjacency, copy=True)
-    data.uns[key] = describe(model)
+    data.uns[key] = describe(model, report, parameters)
 
 
-def check_observations(model: Fitted, obs_names: Any) -> None:
+def check_observations(model: FittedModel, obs_names: Any) -> None:
     """Raise a ValueError unless the rows of the model are the observations, in the same order."""
-    if len(model.labels_) != len(obs_names):
-        raise ValueError(f"the model was fitted on {len(model.labels_)} rows, but there are {len(obs_names)} observations: fit it on these")
-    if model.index_ is None:
+    if len(model.labels) != len(obs_names):
+        raise ValueError(f"the model was fitted on {len(model.labels)} rows, but there are {len(obs_names)} observations: fit it on these")
+    if model.index is None:
         return
-    ours, theirs = np.asarray(model.index_).astype(str), np.asarray(obs_names).astype(str)
+    ours, theirs = np.asarray(model.index).astype(str), np.asarray(obs_names).astype(str)
     differs = np.flatnonzero(ours != theirs)
     if differs.size:
         row = differs[0]
@@ -268,16 +270,16 @@ def check_observations(model: Fitted, obs_names: Any) -> None:
         )
 
 
-def describe(model: Fitted) -> dict[str, Any]:
+def describe(model: FittedModel, report: Report, parameters: dict[str, Any]) -> dict[str, Any]:
     """Return parameters, weights and report, in types that .h5ad and .h5mu files can store."""
-    layers = [layer.name for layer in model.layers_]
+    layers = [layer.name for layer in model.layers]
     return {
-        "params": writable(model.get_params()),
-        "n_clusters": int(model.n_clusters_),
-        "view_weights": dict(zip(model.view_names_, model.view_weights_.tolist(), strict=True)),
-        "alpha": dict(zip(layers, model.alpha_.tolist(), strict=True)),
-        "beta": dict(zip(layers, model.beta_.tolist(), strict=True)),
-        "report": str(model.report_),
+        "params": writable(parameters),
+        "n_clusters": int(model.n_clusters),
+        "view_weights": dict(zip(model.view_names, model.view_weights.tolist(), strict=True)),
+        "alpha": dict(zip(layers, model.alpha.tolist(), strict=True)),
+        "beta": dict(zip(layers, model.beta.tolist(), strict=True)),
+        "report": str(report),
     }
 
 

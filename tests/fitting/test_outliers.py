@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from rmgl import RMGL
-from rmgl.results.outliers import mean_lengths, outlier_scores
+from rmgl.fitting.outliers import mean_lengths, outlier_scores
 from tests.conftest import planted_views
 
 

@@ -1,0 +1,1 @@
+"""The whole fit: from checked views to a `FittedModel`."""

@@ -1,0 +1,165 @@
+"""The whole fit, from scaled views to a `FittedModel`."""
+
+from __future__ import annotations
+
+import warnings
+from copy import deepcopy
+from dataclasses import replace
+from numbers import Integral
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+
+from rmgl.edges.space import whole_space
+from rmgl.embedding.eigenvectors import components, signed, unit_rows, weighted_sum
+from rmgl.embedding.fragments import label_rows, place_fragments
+from rmgl.embedding.known_labels import label_with_known, matched
+from rmgl.fitting.entities import in_order_of_caller, with_others_placed
+from rmgl.fitting.fitted import FitEvidence, FittedModel
+from rmgl.fitting.outliers import mean_lengths, outlier_scores
+from rmgl.fitting.parameters import Parameters
+from rmgl.fitting.ready import Ready, in_canonical_order, scaled
+from rmgl.fitting.solve import Solved, Work, pose, solve
+from rmgl.layer import Layer
+from rmgl.model.alternate import common_graph
+from rmgl.model.known import AGREEING
+from rmgl.model.run import Run
+from rmgl.model.separate import separated
+from rmgl.running.threads import Team, number_of_workers, team_of
+from rmgl.views.views import Views
+
+
+def fit_model(ready: Ready, parameters: Parameters, run: Run, team: Team) -> FittedModel:
+    """Learn layers, embedding and labels. What went wrong is in the evidence (`rmgl.results.warned`)."""
+    work = Work(parameters, run, team, check_random_state(parameters.random_state))
+    with run:
+        begin(ready, work)
+        solved = solve(pose(ready, work), ready, work)
+    run.stage("clusters")
+    with work.clock("clustering"):
+        learned = model_of(solved, ready, work)
+        model = in_order_of_caller(with_others_placed(learned, solved.choice.entities, ready, team), ready)
+    return replace(model, seconds=work.clock.seconds, evidence=evidence_of(solved, learned.labels, model.labels, ready, work))
+
+
+def begin(ready: Ready, work: Work) -> None:
+    """Open the checkpoint, if there is one."""
+    stated = work.parameters.essential()
+    known = {} if ready.known is None else {"known": ready.known, "tied": ready.tied}
+    work.run.begin({**stated, **known}, ready.data(work.run.folder is not None), work.random_state)
+
+
+def model_of(solved: Solved, ready: Ready, work: Work) -> FittedModel:
+    """The model of the entities that the problems are about, in canonical order."""
+    choice, outcome = solved.choice, solved.outcome
+    views = ready.views if choice.entities is None else ready.views.of_entities(choice.entities)
+    embedding, fragments = without_holes(solved)
+    layers = [layer.among_all(len(embedding)) for layer in outcome.state.layers]
+    return FittedModel(
+        parameters=work.parameters,
+        view_names=list(ready.views.names),
+        index=ready.index,
+        stored=ready.stored(views),
+        scale=ready.scale,
+        scalers=tuple(ready.scalers),
+        n_clusters=choice.n_clusters,
+        number=choice.number,
+        view_weights=choice.weights,
+        view_roughness=choice.roughness,
+        guide=choice.guide,
+        layers=layers,
+        alpha=np.array([problem.alpha for problem in solved.problems]),
+        beta=solved.beta,
+        embedding=embedding,
+        eigenvalues=outcome.state.embedding.values,
+        labels=label(solved, embedding, layers, ready, work),
+        fragments=fragments,
+        placed=np.empty(0, dtype=np.intp),
+        outlier_score=score_outliers(views, layers, choice.weights),
+        history=outcome.history,
+        converged=outcome.converged and outcome.embedded,
+        n_iter=outcome.n_iter,
+        seconds={},
+    )
+
+
+def without_holes(solved: Solved) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+    """The embedding with rows for the fragments, between those of their neighbors, and which entities these are."""
+    state = solved.outcome.state
+    vectors, fragments = state.embedding.vectors, state.embedding.fragments
+    if fragments is None:
+        return signed(vectors), np.empty(0, dtype=np.intp)
+    return signed(place_fragments(vectors, fragments, common_graph(state))), np.flatnonzero(fragments)
+
+
+def label(solved: Solved, embedding: NDArray[np.float64], layers: list[Layer], ready: Ready, work: Work) -> NDArray[np.intp]:
+    """The components if they were asked for and are there, else k-means on the rows of the embedding, from known labels if any."""
+    parameters, choice = work.parameters, solved.choice
+    if parameters.components and separated(solved.outcome, choice.n_clusters):
+        return components(weighted_sum([layer.adjacency for layer in layers], solved.beta.tolist()))[1]
+    rows = unit_rows(embedding) if parameters.of_unit_length else embedding
+    aside = solved.outcome.state.embedding.fragments
+    found = label_rows(rows, aside, choice.n_clusters, n_init=parameters.n_init, random_state=work.random_state)
+    if ready.known is None:
+        return found
+    known = ready.known if choice.entities is None else ready.known[choice.entities]
+    return label_with_known(rows, found, known, choice.n_clusters, aside)
+
+
+def score_outliers(views: Views, layers: list[Layer], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """By the scales of the nodes where there are any, else by the mean distances along the edges."""
+    of_views = [(m, layer) for m, layer in enumerate(layer for layer in layers if layer.role == "view") if m not in views.networks]
+    if not of_views:  # networks have no distances
+        return np.zeros(views.n_rows)
+    spreads = [
+        mean_lengths(whole_space(views, m), layer.adjacency)[slice(None) if layer.nodes is None else layer.nodes]
+        if layer.scaling is None
+        else layer.scaling.scales**2
+        for m, layer in of_views
+    ]
+    graphs, nodes = [layer.adjacency for _, layer in of_views], [layer.nodes for _, layer in of_views]
+    return outlier_scores(graphs, spreads, nodes, weights[[m for m, _ in of_views]])
+
+
+def evidence_of(solved: Solved, first_labels: NDArray[np.intp], labels: NDArray[np.intp], ready: Ready, work: Work) -> FitEvidence:
+    """What the report will be made from: its second answers can take as long as the fit, and many callers want labels only."""
+    choice, order = solved.choice, ready.canonical.order
+    return FitEvidence(
+        order=order,
+        entities=order if choice.entities is None else order[choice.entities],
+        first_labels=first_labels,
+        labels=labels.copy(),
+        embedding=solved.outcome.state.embedding,
+        graph=choice.graph,
+        uncertainty=choice.uncertainty,
+        columns=ready.views.describe_columns(ready.scalers),
+        recognized=ready.recognized,
+        random_state=deepcopy(work.random_state),
+        settled=solved.outcome.converged,
+        stopped=why_stopped(work) if solved.outcome.stopped else "",
+        eigen_residual=solved.outcome.eigen_residual,
+    )
+
+
+def why_stopped(work: Work) -> str:
+    """Why a fit ended before it had converged."""
+    return "the callback asked for it" if work.run.asked_to_stop else f"max_seconds={work.parameters.max_seconds:g} have passed"
+
+
+def found_without(views: Views, known: NDArray[np.intp], parameters: Parameters) -> bool:
+    """Whether a fit without the known labels agrees with nearly all of them, so that they need not change the layers.
+
+    With a time limit it is not tried.
+    """
+    if parameters.max_seconds is not None:
+        return False
+    seed = parameters.random_state if isinstance(parameters.random_state, Integral) else 0
+    plain = replace(parameters, random_state=seed)
+    with warnings.catch_warnings(), team_of(number_of_workers(plain.n_jobs)) as team:
+        warnings.simplefilter("ignore")
+        model = fit_model(scaled(*in_canonical_order(views, plain), plain, index=views.index), plain, Run(), team)
+    if model.n_clusters <= known.max():
+        return False
+    found, fixed = matched(model.labels, known, model.n_clusters), known >= 0
+    return bool(np.mean(found[fixed] == known[fixed]) >= AGREEING)

@@ -1,0 +1,84 @@
+"""The parameters of a fit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from rmgl.automatic.policy import Policy
+from rmgl.model.given import is_auto
+
+UNESSENTIAL = ("n_jobs", "verbose", "max_seconds")
+"""Parameters that do not change the result of a finished fit."""
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """The parameters of `RMGL`, which documents them, after they were checked."""
+
+    n_clusters: Any
+    alpha: Any
+    beta: Any
+    scale: Any
+    metric: Any
+    n_neighbors: int
+    components: bool
+    min_cluster_size: Any
+    align: str | None
+    missing: str
+    views: Any
+    solver: str
+    candidates: Any
+    policy: Policy | None
+    tol: float
+    max_iter: int
+    max_seconds: float | None
+    n_init: int
+    n_jobs: int | None
+    random_state: Any
+    verbose: int
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> Parameters:
+        """The parameters of an estimator, which may have others."""
+        return cls(**{field.name: given[field.name] for field in fields(cls)})
+
+    def as_dict(self) -> dict[str, Any]:
+        """The parameters by name, in alphabetical order."""
+        return {name: getattr(self, name) for name in sorted(field.name for field in fields(self))}
+
+    @property
+    def automatic(self) -> bool:
+        """Whether alpha and beta are chosen from the data (`rmgl.automatic.choose`)."""
+        return is_auto(self.alpha) and is_auto(self.beta)
+
+    @property
+    def rules(self) -> Policy:
+        """The numbers and rules of the automatic choice."""
+        return Policy() if self.policy is None else self.policy
+
+    @property
+    def of_unit_length(self) -> bool:
+        """Whether k-means sees the rows of the embedding with length one."""
+        return self.automatic and self.rules.unit_rows
+
+    @property
+    def given_number(self) -> int | None:
+        """The number of clusters (None: it is chosen from the data)."""
+        return None if is_auto(self.n_clusters) else self.n_clusters
+
+    @property
+    def given_size(self) -> float | None:
+        """The size below which a cluster that is no island is a fragment (None: the choice says it)."""
+        return None if is_auto(self.min_cluster_size) else float(self.min_cluster_size)
+
+    def essential(self) -> dict[str, Any]:
+        """What the result depends on, as a file can hold it."""
+        return {name: value for name, value in storable(self.as_dict()).items() if name not in UNESSENTIAL}
+
+
+def storable(parameters: dict[str, Any]) -> dict[str, Any]:
+    """The parameters of an estimator as a file can hold them: rules of the policy by their names."""
+    policy = parameters["policy"]
+    return parameters if policy is None else {**parameters, "policy": policy.named()}
