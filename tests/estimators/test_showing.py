@@ -1,5 +1,6 @@
 """Showing a model, asking for its report from several threads, and where its warnings point."""
 
+import copy
 import io
 import pickle
 import threading
@@ -7,7 +8,11 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils import estimator_html_repr
 
 from rmgl import RMGL
 from rmgl.estimators import holding as module
@@ -22,6 +27,18 @@ def test_showing_a_model_makes_no_report(planted_model, monkeypatch):
     assert "Sizes of the clusters: 30, 30, 30" in shown
     assert "report_" not in vars(planted_model)
     assert "text/html" in planted_model._repr_mimebundle_()
+
+
+def test_listing_the_attributes_of_a_model_makes_no_report(planted_model, monkeypatch):
+    """As completion in notebooks does, and the diagrams of pipelines."""
+    monkeypatch.setattr(module, "report_of", lambda *given: pytest.fail("the report was made"))
+    assert {"report_", "labels_", "layers_"} <= set(dir(planted_model))
+    assert not {"report_", "labels_", "layers_", "fitted_"} & set(dir(RMGL()))
+    diagram = estimator_html_repr(make_pipeline(StandardScaler(), planted_model))
+    assert ("labels_" in diagram) == ("report_" in diagram) == hasattr(BaseEstimator, "_get_fitted_attr_html")
+    for copied in (copy.deepcopy(planted_model), pickle.loads(pickle.dumps(planted_model)), clone(planted_model)):
+        assert "report_" not in vars(copied)
+    assert "report_" not in vars(planted_model)
 
 
 def test_a_report_that_was_made_is_shown(planted_model):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Sequence
+from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, Generic, Self, TypeVar, overload
@@ -71,7 +71,7 @@ class FittedClusterer(ViewsClusterer):
     history_ = Learned[list[HistoryRow]]()
     index_ = Learned[NDArray[Any] | None]()
     labels_ = Learned[NDArray[np.intp]]()
-    layers_ = Learned[Sequence[Layer]]()
+    layers_ = Learned[list[Layer]]()
     n_clusters_ = Learned[int]()
     n_iter_ = Learned[int]()
     number_ = Learned[NumberOfClusters | None]()
@@ -106,6 +106,17 @@ class FittedClusterer(ViewsClusterer):
                 self.fitted_ = replace(self.fitted_, evidence=None)
             made: Report = self.__dict__["report_"]
             return made
+
+    def __dir__(self) -> list[str]:
+        """The names of all attributes. Scikit-learn asks for the value of each, which would make the report."""
+        lazy = {"report_"} if self.__sklearn_is_fitted__() else set()
+        return [name for name in object.__dir__(self) if name in lazy or hasattr(self, name)]
+
+    def _get_fitted_attr_html(self, doc_link: str = "") -> Any:
+        """What scikit-learn's diagrams list, which ask for all values: a report that was not made is not made for them."""
+        shown = copy(self)
+        shown.__dict__.setdefault("report_", "made when it is first asked for")
+        return super(FittedClusterer, shown)._get_fitted_attr_html(doc_link)
 
     def _keep(self, fitted: FittedModel) -> None:
         """Hold a model, without the report of an earlier one."""

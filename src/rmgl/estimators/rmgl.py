@@ -163,6 +163,8 @@ class RMGL(Predictor, Presenter):
     seconds_ : dict
         Seconds spent on "neighbors" (parameters, distances and candidate edges), "layers", "embedding" and "clustering".
     converged_, n_iter_, view_names_, n_features_in_
+    fitted_ : FittedModel
+        All of these as one value, which is never changed. A fit that fails leaves that of an earlier one.
 
     References
     ----------
