@@ -64,8 +64,8 @@ class Predictor(FittedClusterer):
     def _by_chunk(self, method: Callable[[Any, Any], Any], X: Any, shape: tuple[int, ...], dtype: Any) -> Any:
         """A Dask array of what a method returns for every chunk of rows, each in one thread."""
         check_is_fitted(self)
-        assert self.fitted_.views is not None  # read once here, and not by every worker
         alone = copy(self)
+        alone._keep(self.fitted_.for_new_rows())
         alone.n_jobs = 1
         return by_chunk(partial(method, alone), X, shape, dtype)
 

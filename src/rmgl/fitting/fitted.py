@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -159,6 +159,10 @@ class FittedModel:
             raise Unsound(f"{self.index.size} row labels for {n} rows")
         if self.number is not None:
             self.number.check(n - self.placed.size)
+
+    def for_new_rows(self) -> FittedModel:
+        """What workers need to place new rows: without evidence, and with views that they need not read again."""
+        return replace(self, stored=self.views, evidence=None)
 
     def placement(self) -> Placement:
         """What places new rows in the layers and the embedding."""
