@@ -3,6 +3,7 @@
 import copy
 import os
 import signal
+from itertools import count
 
 import numpy as np
 import pytest
@@ -153,3 +154,37 @@ def data_file(two_blocks, tmp_path):
     """They in a file."""
     np.savez(tmp_path / "data.npz", **two_blocks)
     return tmp_path / "data.npz"
+
+
+class Killed(Exception):
+    """What ends a fit of `fit_with_kills`."""
+
+
+def fit_with_kills(fit, monkeypatch, most=300):
+    """The result of fit(callback=...), which is killed after every file of its checkpoint and after every step; also the names of the files."""
+    from rmgl.model.run import Run
+
+    write, written = Run._write, []
+
+    def write_and_die(self, name, *arguments, **options):
+        write(self, name, *arguments, **options)
+        written.append(name)
+        raise Killed
+
+    monkeypatch.setattr(Run, "_write", write_and_die)
+
+    def die_at(last):
+        steps = count()
+
+        def callback(row):
+            if next(steps) == last:
+                raise Killed
+
+        return callback
+
+    for stops in range(most):
+        try:
+            return fit(callback=die_at(stops - len(written))), written  # each time one step further
+        except Killed:
+            pass
+    raise AssertionError(f"killed {most} times, and no end")

@@ -71,9 +71,9 @@ def sound_indices(what: str, places: Any, below: int, *, size: int | None = None
 
 
 def sound_numbers(
-    what: str, values: Any, shape: tuple[int | None, ...], *, least: float = -np.inf, most: float = np.inf, infinite: bool = False
+    what: str, values: Any, shape: tuple[int | None, ...], *, least: float = -np.inf, infinite: bool = False
 ) -> NDArray[np.float64]:
-    """Check that an array holds finite float64 numbers from `least` to `most`, in that shape (None: any length); returns it contiguous.
+    """Check that an array holds finite float64 numbers of at least `least`, in that shape (None: any length); returns it contiguous.
 
     With `infinite`, infinity is valid as well.
     """
@@ -85,8 +85,6 @@ def sound_numbers(
     bad = np.isnan(values) if infinite else ~np.isfinite(values)
     if bad.any() or (values.size and values.min() < least):
         raise Unsound(f"{what} holds numbers that are not finite{'' if least == -np.inf else f', or below {least:g}'}")
-    if values.size and values.max() > most:
-        raise Unsound(f"{what} holds numbers above {most:g}")
     return np.ascontiguousarray(values)
 
 

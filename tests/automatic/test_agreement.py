@@ -145,19 +145,6 @@ def test_lists_of_neighbors_give_the_same_layers_as_all_pairs(complementary):
     np.testing.assert_allclose(listed.layers_[0].consensus_share, model.layers_[0].consensus_share, rtol=1e-3)
 
 
-def test_a_checkpoint_resumes_behind_every_step(complementary, tmp_path):
-    views, _, model = complementary
-    whole = RMGL(9, random_state=0).fit(views, checkpoint=tmp_path / "steps")
-    np.testing.assert_array_equal(whole.labels_, model.labels_)
-    assert (tmp_path / "steps" / "agreement.step").exists()
-    steps = ["roughness", "agreement", "guidance-0", "rounds-0"]
-    for place in range(len(steps)):
-        for step in steps[place:]:
-            (tmp_path / "steps" / f"{step}.step").unlink(missing_ok=True)
-        again = RMGL(9, random_state=0).fit(views, checkpoint=tmp_path / "steps")
-        np.testing.assert_array_equal(again.embedding_, whole.embedding_)
-
-
 def test_a_checkpoint_with_tied_labels_and_lists_resumes_with_the_same_bits(complementary, tmp_path):
     """Costs of known labels and of the consensus are added in the same order to pairs from the first search and to later ones."""
     views, target, _ = complementary
@@ -168,11 +155,10 @@ def test_a_checkpoint_with_tied_labels_and_lists_resumes_with_the_same_bits(comp
         return RMGL(9, candidates=15, random_state=0).fit(views, known, checkpoint=tmp_path / "steps")
 
     whole = fit()
-    kept = {path.stem for path in (tmp_path / "steps").glob("*.step")}
-    assert {"agreement", "guidance-0", "rounds-0"} <= kept
-    for steps in (["rounds-0"], ["guidance-0", "rounds-0"], ["agreement", "guidance-0", "rounds-0"]):
-        for step in steps:
-            (tmp_path / "steps" / f"{step}.step").unlink()
+    assert any(layer.consensus_share for layer in whole.layers_)
+    for removed in ("none", "within-*", "*-*[0-7].step"):
+        for step in (tmp_path / "steps").glob(removed):
+            step.unlink()
         again = fit()
         np.testing.assert_array_equal(again.embedding_, whole.embedding_)
         for own, expected in zip(again.layers_, whole.layers_, strict=True):

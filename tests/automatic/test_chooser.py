@@ -1,7 +1,6 @@
 """Single steps of the automatic choice, with a case on both sides of every limit that docs/defaults.md names."""
 
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,10 +14,10 @@ from rmgl.layer import Origin, given_layer
 from rmgl.views.views import Views
 
 
-def chooser_of(views, n_clusters, run=None):
+def chooser_of(views, n_clusters):
     """A chooser that is asked for single steps."""
-    unused = dict.fromkeys(("n_neighbors", "search", "team", "random_state"))
-    return Chooser(spaces=Spaces(views, None), policy=Policy(), n_clusters=n_clusters, run=run, **unused)
+    unused = dict.fromkeys(("n_neighbors", "search", "team", "random_state", "run"))
+    return Chooser(spaces=Spaces(views, None), policy=Policy(), n_clusters=n_clusters, **unused)
 
 
 @pytest.mark.parametrize(
@@ -40,10 +39,11 @@ def test_half_of_the_entities_must_be_complete_and_ten_for_each_cluster(n_rows, 
 
 
 @pytest.mark.parametrize(("excess", "complementary"), [(0.0, False), (0.0999, False), (0.1, True), (0.5, True)])
-def test_views_are_complementary_from_an_excess_of_a_tenth(excess, complementary, rng):
-    run = SimpleNamespace(step=lambda *args, **options: excess)
+def test_views_are_complementary_from_an_excess_of_a_tenth(excess, complementary, rng, monkeypatch):
+    monkeypatch.setattr(Chooser, "measure", lambda self, layers: {"excess": excess})
+    monkeypatch.setattr(Chooser, "find_neighbors", lambda self, layers: None)
     views = Views.of([rng.normal(size=(20, 2))] * 2)
-    assert chooser_of(views, 2, run).is_complementary([]) is complementary
+    assert chooser_of(views, 2).is_complementary([]) is complementary
 
 
 def links_inside(group, share, rng):

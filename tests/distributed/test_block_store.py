@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from rmgl.checks import Unsound
 from rmgl.distributed import block_store, cluster, pair_lists
 from rmgl.distributed.block_store import BlockCosts
 from rmgl.distributed.matrix import RemoteMatrix
@@ -41,6 +42,54 @@ def both():
     """Candidates on workers, and on one machine."""
     remote = find_candidates("a", DistributedRows(on_workers(X), Tiling(32, 2)), None, 12, local=True)
     return remote, find_candidates("a", Rows.of(X), None, 12, local=True)
+
+
+class Kept(dict):
+    """A checkpoint in memory."""
+
+    def step(self, name, work, check):
+        if name in self:
+            check(self[name])
+            return self[name]
+        return self.setdefault(name, work())
+
+
+def test_searches_are_kept_block_by_block(monkeypatch):
+    kept, searched = Kept(), []
+    for method in ("_search_lists", "_search_within"):
+        search = getattr(DistributedRows, method)
+        monkeypatch.setattr(DistributedRows, method, lambda *given, method=method, search=search: searched.append(method) or search(*given))
+
+    def layer_of(checkpoint):
+        space = DistributedRows(on_workers(X), Tiling(32, 2), checkpoint)
+        return solve_for_edges(Origin("a"), find_candidates("a", space, None, 12, local=True), 8)
+
+    (wider, whole), (grown, other) = layer_of(None), layer_of(kept)
+    assert set(searched) == {"_search_lists", "_search_within"}
+    of_blocks = [name for name in kept if name.startswith("nearest-")]
+    assert len(of_blocks) == len(wider.neighborhoods.space.blocks) > 1
+    searched.clear()
+    resumed, again = layer_of(kept)
+    assert not searched
+    del kept[of_blocks[1]], kept[next(name for name in kept if name.startswith("within-"))]
+    _, partly = layer_of(kept)  # it was killed before all blocks were kept
+    assert sorted(searched) == ["_search_lists", "_search_within"]
+    for candidates in (grown, resumed):
+        np.testing.assert_array_equal(gathered(candidates.edges, candidates.distances)[1], gathered(wider.edges, wider.distances)[1])
+    for layer in (other, again, partly):
+        np.testing.assert_array_equal(layer.adjacency.toarray(), whole.adjacency.toarray())
+
+
+@pytest.mark.parametrize(("kind", "field", "value"), [("nearest", "neighbors", N), ("within", "left", -1), ("within", "left", N - 1)])
+def test_kept_searches_of_blocks_are_checked(kind, field, value):
+    kept = Kept()
+    space = DistributedRows(on_workers(X), Tiling(32, 2), kept)
+    find_candidates("a", space, None, 12, local=True).neighborhoods.widened(np.arange(N), np.full(N, 1.0))
+    found = kept[next(name for name in kept if name.startswith(f"{kind}-") and kept[name][field].size)]
+    found[field] = found[field].copy()
+    found[field].reshape(-1)[0] = value
+    with pytest.raises(Unsound):
+        find_candidates("a", space, None, 12, local=True).neighborhoods.widened(np.arange(N), np.full(N, 1.0))
 
 
 def gathered(store, costs):
@@ -88,11 +137,6 @@ def test_every_question_of_a_solver(both):
     for name in ("data", "indices", "indptr"):
         np.testing.assert_array_equal(getattr(found, name), getattr(weights, name))
     assert store.inner(costs, weights) == edges.inner(vector, weights)
-    assert store.holds(weights)
-    absent = np.flatnonzero(weights[[0]].toarray().ravel() == 0)[-1]
-    strange = sparse.lil_array(weights)
-    strange[0, absent] = strange[absent, 0] = 1.0
-    assert not store.holds(sparse.csr_array(strange))
     assert (store.least(costs), store.largest(costs)) == (vector.min(), vector.max())
     for size in (10, 300, 10**6):
         np.testing.assert_array_equal(store.sample(costs, size), edges.sample(vector, size))
@@ -237,22 +281,12 @@ def pairs_of(blocks):
     return pairs[np.lexsort(pairs.T[::-1])]
 
 
-def test_neighbors_checkpoints_and_what_is_refused(both):
+def test_neighbors_and_what_is_refused(both):
     remote, local = both
     space = remote.neighborhoods.space
     wider, layer = solve_for_edges(Origin("a"), remote, 8)
     np.testing.assert_array_equal(pairs_of(wider.nearest(space, 5)), pairs_of(local.nearest(Rows.of(X), 5)))
     assert wider.nearest(space, 300) is None
-    packed = wider.pack()
-    assert packed["indices"].size == 0
-    restored = Candidates.unpacked(packed, space, wider.edges.in_parts)
-    restored.check_support(layer.adjacency)
-    np.testing.assert_array_equal(pairs_of(restored.nearest(space, 5)), pairs_of(wider.nearest(space, 5)))
-    for candidates in (restored, remote.regrown(packed, None)):
-        _, again = solve_certified(Origin("a"), candidates, layer.alpha, tol=1e-4, start=layer.potentials)
-        np.testing.assert_array_equal(again.adjacency.data, layer.adjacency.data)
-    with pytest.raises(ValueError, match="no radii"):
-        remote.regrown({**packed, "radii": None}, None)
     with pytest.raises(ValueError, match="known labels"):
         remote.neighborhoods.with_pairs(sparse.csr_array((N, N)))
     assert remote.pruned(layer.potentials) is remote

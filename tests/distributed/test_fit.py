@@ -116,7 +116,7 @@ def test_lost_workers_do_not_matter(on_workers, client, views, monkeypatch):
 
 
 @pytest.mark.extended
-def test_a_fit_resumes_from_its_checkpoint(on_workers, client, views, tmp_path):
+def test_a_fit_resumes_from_its_checkpoint(on_workers, client, views, tmp_path, monkeypatch):
     class Stop(Exception):
         pass
 
@@ -128,6 +128,16 @@ def test_a_fit_resumes_from_its_checkpoint(on_workers, client, views, tmp_path):
     with pytest.raises(Stop):
         clone(MODEL).fit(views, client=client, checkpoint=folder, callback=stop)
     assert bits_of(clone(MODEL).fit(views, client=client, checkpoint=folder)) == bits_of(on_workers)
+    submit, names = Cluster.submit, set()
+
+    def watched(self, name, *arguments):
+        names.add(name)
+        return submit(self, name, *arguments)
+
+    monkeypatch.setattr(Cluster, "submit", watched)
+    assert bits_of(clone(MODEL).fit(views, client=client, checkpoint=folder)) == bits_of(on_workers)
+    assert {"rmgl-kept-lists", "rmgl-kept-pairs"} <= names
+    assert not [name for name in names if name.startswith(("rmgl-nearest", "rmgl-within"))]  # nothing was searched again
     changed = {**views, "view 1": views["view 1"] + 1e-9 * np.eye(600, 7)}
     with pytest.raises(ValueError, match="other data"):
         clone(MODEL).fit(changed, client=client, checkpoint=folder)

@@ -33,7 +33,7 @@ def state_problems(views, alpha, beta, team, candidates="all"):
 
 
 def solve(problems, team, n_clusters=3, **options):
-    return alternate(problems, n_clusters, team=team, random_state=np.random.RandomState(0), **options)
+    return alternate(problems, n_clusters, team=team, **options)
 
 
 def slow_terms(views, layers, Q, alpha, beta):

@@ -1,15 +1,14 @@
 """Checkpoints, callbacks and time limits."""
 
+from functools import partial
+
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from rmgl import RMGL, Policy
-from tests.conftest import assert_same, planted_views
-
-
-class Killed(Exception):
-    pass
+from tests.conftest import Killed, assert_same, fit_with_kills, planted_views
 
 
 @pytest.fixture(scope="module")
@@ -17,43 +16,32 @@ def three_views():
     return planted_views(columns=(4, 5, 6))[0]
 
 
+LISTS = {"candidates": 12}
 VARIANTS = {
     "defaults": {},
-    "candidates": {"candidates": 12},
-    "auto": {"n_clusters": "auto"},
+    "candidates": LISTS,
+    "auto": {**LISTS, "n_clusters": "auto"},
     "numbers": {"alpha": 0.5, "beta": 2.0},
     "numbers, candidates": {"alpha": 0.5, "beta": 2.0, "candidates": 10, "tol": 0, "max_iter": 6},
-    "components": {"alpha": 2.0, "beta": 1.0, "components": True},
-    "no seed": {"random_state": None},
+    "components": {**LISTS, "alpha": 2.0, "beta": 1.0, "components": True},
+    "no seed": {**LISTS, "random_state": None},
 }
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("name", VARIANTS)
 def test_a_run_stopped_after_every_step_ends_the_same(name, three_views, tmp_path, monkeypatch):
-    from rmgl.model.run import Run
-
     parameters = {"n_clusters": 3, "random_state": 0, "n_jobs": 1, **VARIANTS[name]}
     observed = np.random.default_rng(0).random((90, 3)) < 0.9
     observed[:, 0] |= ~observed.any(axis=1)
-    whole = None if parameters["random_state"] is None else RMGL(**parameters).fit(three_views, observed=observed)
-    keep, stops = Run.keep, 0
-
-    def keep_and_die(self, *arguments, **options):
-        keep(self, *arguments, **options)
-        raise Killed
-
-    monkeypatch.setattr(Run, "keep", keep_and_die)
-    while True:
-        try:
-            model = RMGL(**parameters).fit(three_views, observed=observed, checkpoint=tmp_path / "steps")
-            break
-        except Killed:
-            stops += 1
-            assert stops < 200
-    assert stops >= 2
-    if whole is not None:
-        assert_same(model, whole)
+    fit = partial(RMGL(**parameters).fit, three_views, observed=observed, checkpoint=tmp_path / "steps")
+    model, written = fit_with_kills(fit, monkeypatch)
+    assert written[0] == "run"
+    assert len(set(written)) == len(written)  # no search was done twice
+    assert any(step.startswith("nearest-") for step in written) == (name != "numbers")  # which takes all pairs
+    monkeypatch.undo()
+    whole = fit() if parameters["random_state"] is None else RMGL(**parameters).fit(three_views, observed=observed)
+    assert_same(model, whole)
 
 
 def test_a_checkpoint_of_another_run_is_refused(three_views, tmp_path):
@@ -70,10 +58,12 @@ def test_a_checkpoint_of_another_run_is_refused(three_views, tmp_path):
 
 
 def test_a_damaged_step_is_named(three_views, tmp_path):
-    RMGL(3, random_state=0).fit(three_views, checkpoint=tmp_path / "steps")
-    (tmp_path / "steps" / "consensus.step").write_bytes(b"nonsense")
-    with pytest.raises(ValueError, match=r"consensus\.step: not a readable rmgl checkpoint"):
-        RMGL(3, random_state=0).fit(three_views, checkpoint=tmp_path / "steps")
+    fit = partial(RMGL(3, random_state=0, **LISTS).fit, three_views, checkpoint=tmp_path / "steps")
+    fit()
+    step = next((tmp_path / "steps").glob("nearest-*.step"))
+    step.write_bytes(b"nonsense")
+    with pytest.raises(ValueError, match=rf"{step.name}: not a readable rmgl checkpoint.*delete the file"):
+        fit()
 
 
 @pytest.mark.parametrize("n_clusters", [3, "auto"])
@@ -106,12 +96,27 @@ def test_time_is_kept(three_views):
     assert RMGL(3, max_seconds=1000, random_state=0).fit(three_views).converged_
 
 
-def test_a_finished_run_read_with_no_time_left_is_the_same(three_views, tmp_path):
-    whole = RMGL(3, random_state=0).fit(three_views, checkpoint=tmp_path / "steps")
+def test_a_run_that_was_out_of_time_resumes_when_it_has_more(three_views, tmp_path):
     with pytest.warns(ConvergenceWarning, match="max_seconds=0"):
-        short = RMGL(3, random_state=0, max_seconds=0).fit(three_views, checkpoint=tmp_path / "steps")
-    np.testing.assert_array_equal(short.guide_, whole.guide_)
-    np.testing.assert_array_equal(short.alpha_, [layer.alpha for layer in short.layers_])
+        RMGL(3, random_state=0, max_seconds=0, **LISTS).fit(three_views, checkpoint=tmp_path / "steps")
+    resumed = RMGL(3, random_state=0, max_seconds=1000, **LISTS).fit(three_views, checkpoint=tmp_path / "steps")
+    assert_same(resumed, RMGL(3, random_state=0, **LISTS).fit(three_views))
+
+
+def test_a_search_that_was_kept_is_not_done_again(three_views, tmp_path, monkeypatch):
+    from rmgl.edges.search import Rows
+
+    fit = partial(RMGL(3, random_state=0, **LISTS).fit, three_views, checkpoint=tmp_path / "steps")
+    whole = fit()
+
+    def search(self, *arguments, **options):
+        raise AssertionError("searched again")
+
+    for method in ("nearest", "within"):
+        monkeypatch.setattr(Rows, method, search)
+    resumed = fit()
+    monkeypatch.undo()  # the report searches, too
+    assert_same(resumed, whole)
 
 
 def test_an_error_in_the_callback_reaches_the_caller(three_views):
@@ -122,17 +127,32 @@ def test_an_error_in_the_callback_reaches_the_caller(three_views):
         RMGL(3, random_state=0).fit(three_views, callback=broken)
 
 
-@pytest.mark.parametrize("n_removed", range(4))
-def test_few_entities_and_many_clusters_resume_with_the_same_bits(n_removed, tmp_path):
-    """Eigenvectors of few entities come from LAPACK, which orders their numbers by columns; what is read must be summed like that, too."""
+@pytest.mark.parametrize("removed", ["none", "within-*", "nearest-*", "*-*[0-7].step", "*-*"])
+def test_few_entities_and_many_clusters_resume_with_the_same_bits(removed, tmp_path):
+    """Eigenvectors of few entities come from LAPACK, which orders their numbers by columns."""
     rng = np.random.default_rng(0)
     grid = np.repeat(np.arange(9), 20)
     views = [np.eye(5)[part] * 5 + rng.normal(size=(180, 5)) for part in (grid // 3, grid % 3)]
     policy = Policy(guidance=(0.1, 0.3, 1.0))
-    whole = RMGL(9, policy=policy, random_state=0).fit(views, checkpoint=tmp_path / "steps")
-    for step in ("rounds-0", "guidance-2", "guidance-1")[:n_removed]:
-        (tmp_path / "steps" / f"{step}.step").unlink()
-    again = RMGL(9, policy=policy, random_state=0).fit(views, checkpoint=tmp_path / "steps")
+    fit = partial(RMGL(9, policy=policy, candidates=12, random_state=0).fit, views, checkpoint=tmp_path / "steps")
+    whole = fit()
+    for step in (tmp_path / "steps").glob(removed):
+        step.unlink()
+    again = fit()
     np.testing.assert_array_equal(again.embedding_, whole.embedding_)
     for layer, other in zip(again.layers_, whole.layers_, strict=True):
         assert (layer.adjacency != other.adjacency).nnz == 0
+
+
+@pytest.mark.parametrize("candidates", ["approximate", 12])
+def test_what_is_found_for_sparse_rows_is_kept(candidates, tmp_path):
+    if candidates == "approximate":
+        pytest.importorskip("pynndescent")
+    X = sparse.random(120, 15, 0.4, format="csr", random_state=0)
+    fit = partial(RMGL(3, candidates=candidates, random_state=0).fit, [X], checkpoint=tmp_path / "steps")
+    whole = fit()
+    kept = {path.name.partition("-")[0] for path in (tmp_path / "steps").glob("*-*.step")}
+    assert {"nearest", "approximate" if candidates == "approximate" else "within"} <= kept
+    before = {path: path.stat().st_mtime_ns for path in (tmp_path / "steps").glob("*.step")}
+    assert_same(fit(), whole)
+    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "steps").glob("*.step")} == before

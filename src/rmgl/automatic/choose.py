@@ -28,14 +28,14 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rmgl.automatic.consensus import consensus_costs, consensus_name, incomplete_space
-from rmgl.automatic.learned import Learned, unpacked_layer
+from rmgl.automatic.learned import Learned
 from rmgl.automatic.neighbors import N_NEIGHBORS, neighbor_layer
 from rmgl.automatic.number_of_clusters import NumberOfClusters
 from rmgl.automatic.policy import Policy
 from rmgl.automatic.spaces import Spaces
 from rmgl.automatic.weighing import FEW_ENTITIES, informative_edges, mean_roughness, roughness, roughness_deviation
-from rmgl.checks import Unsound, expect, sound_numbers
 from rmgl.edges import Candidates, Vector, find_candidates, resolve
+from rmgl.edges.kept_searches import with_kept_searches
 from rmgl.edges.space import Space
 from rmgl.edges.ties import nearest_of_all
 from rmgl.embedding.eigenvectors import Graph, unit_rows, weighted_sum
@@ -123,7 +123,7 @@ def choose_problems(
             places = entities if rows is None else np.searchsorted(rows, entities)
             own = own[places][:, places]
         scaling = {"local": policy.local_scaling, "floor_share": policy.floor_share}
-        options: dict[str, Any] = {**scaling, "n_neighbors": n_neighbors, "in_parts": team.in_parts}
+        options: dict[str, Any] = {**scaling, "n_neighbors": n_neighbors, "in_parts": team.in_parts, "checkpoint": run.checkpoint}
         return find_candidates(name, space, None, own, shared=stores.of(space.n_rows), check=check, **options)
 
     found = Spaces.of(views, list(wanted.values()), team) if spaces is None else spaces
@@ -149,8 +149,6 @@ class Chooser:
     """The size below which a cluster that is no island is a fragment (None: that of the policy)."""
     neighbors: Layer | None = None
     """The plain neighbor layer, if there is one."""
-    part: str = ""
-    """The beginning of the names of steps that are about a part of the entities."""
     known: NDArray[np.intp] | None = None
     """Labels of entities, -1 where they are not known (None: none is)."""
     tied: bool = True
@@ -182,7 +180,6 @@ class Chooser:
             self,
             spaces=self.spaces.of_entities(complete),
             search=partial(self.search, entities=complete),
-            part="complete-",
             known=None if self.known is None else self.known[complete],
             alike=alike_among(self.alike, complete),
         )
@@ -219,15 +216,11 @@ class Chooser:
 
     def is_complementary(self, layers: list[Learned]) -> bool:
         """Whether each view separates only some of the clusters: an entity that is missing from a view then belongs to several of them."""
-
-        def work() -> float:
-            chooser = replace(self, neighbors=self.find_neighbors(layers))
-            if self.n_clusters is None:
-                graph = chooser.sum_of(layers, equal_weights(layers))
-                chooser = replace(chooser, n_clusters=self.policy.choose_number(graph, self.random_state).chosen)
-            return float(chooser.measure(layers)["excess"])
-
-        return bool(self.run.step("excess", work, unpack=self.unpack_excess, random_state=self.random_state) >= self.policy.complementary)
+        chooser = replace(self, neighbors=self.find_neighbors(layers))
+        if self.n_clusters is None:
+            graph = chooser.sum_of(layers, equal_weights(layers))
+            chooser = replace(chooser, n_clusters=self.policy.choose_number(graph, self.random_state).chosen)
+        return bool(chooser.measure(layers)["excess"] >= self.policy.complementary)
 
     def choose_from(self, layers: list[Learned]) -> Choice:
         """All steps after the layers of the views and the consensus."""
@@ -236,12 +229,7 @@ class Chooser:
             return chooser.choose_for(layers)
         self.run.stage("number of clusters")
         graph = chooser.sum_of(layers, equal_weights(layers))
-        number = self.run.step(
-            "number",
-            lambda: self.policy.choose_number(graph, self.random_state).at_least(self.least_clusters),
-            unpack=self.unpack_number,
-            random_state=self.random_state,
-        )
+        number = self.policy.choose_number(graph, self.random_state).at_least(self.least_clusters)
         self.run.tell({"step": "number of clusters"})
         return replace(chooser, n_clusters=number.chosen).choose_for(layers, number)
 
@@ -259,16 +247,18 @@ class Chooser:
         self.run.stage("layers")
         weights, found = equal_weights(layers), None
         if len(self.views.names) > 1:
-            found = self.run.step("roughness", lambda: self.measure(layers), unpack=self.unpack_measured, random_state=self.random_state)
+            found = self.measure(layers)
             known = found["roughness"] + found["uncertainty"]
             weights = layer_weights(layers, self.policy.weigh(known, found["shares"], has_consensus(layers)))
             layers[:] = self.agree(layers, self.policy.share_of_consensus(found["excess"]))
         graph = self.sum_of(layers, weights)
         rows = None
         for place, guidance in enumerate(self.policy.guidance):
-            if self.run.over and not self.run.has(f"guidance-{place}"):
+            if self.run.over:
                 break
-            rows, layers[:] = self.guided_pass(place, guidance, layers, weights)
+            rows = self.embed(layers, weights) * np.sqrt(guidance / 2)
+            is_last = place == len(self.policy.guidance) - 1
+            layers[:] = self.team(partial(self.guide, rows=rows, is_last=is_last), layers)
             self.run.tell({"step": "guidance", "guidance": guidance})
         beta = self.policy.coupling * self.views.n_rows / (2 * self.n_clusters) * weights / weights.max()
         problems = [
@@ -291,7 +281,7 @@ class Chooser:
         if view in self.views.networks:
             return self.learn_network(view, check)
         origin, space = Origin(self.views.names[view], nodes=self.views.observed_rows(view), views=(view,)), self.spaces.own(view)
-        learned = self.step(f"{self.part}view-{view}", origin, space, lambda: self.search(origin.name, space, check), check)
+        learned = self.learn(origin, space, check)
         self.run.stage("neighbors", (view + 1) / (len(self.views.names) + 1))
         return learned
 
@@ -339,8 +329,7 @@ class Chooser:
         """The layer of all views side by side, each divided by its spread."""
         factors = self.spaces.factors
         origin = Origin(consensus_name(self.views.names), "consensus", None, self.spaces.members, factors, network_share=self.network_share)
-        space = self.consensus_space
-        return self.step(f"{self.part}consensus", origin, space, lambda: self.search(origin.name, space, check), check)
+        return self.learn(origin, self.consensus_space, check)
 
     def find_neighbors(self, layers: Sequence[Learned]) -> Layer | None:
         """The plain neighbor layer of all views side by side, if there is one: rows of zeros are compared as they are.
@@ -358,23 +347,15 @@ class Chooser:
             space, listed = self.consensus_space, None
         else:
             return None
-        lists = nearest_of_all(space, N_NEIGHBORS, different=True) if listed is None else listed
+        if listed is None:
+            listed = nearest_of_all(with_kept_searches(space, self.run.checkpoint), N_NEIGHBORS, different=True)
         taken = [*self.views.names, consensus_name(self.views.names)]
-        return neighbor_layer(lists, taken, self.spaces.members, self.spaces.factors, self.network_share)
+        return neighbor_layer(listed, taken, self.spaces.members, self.spaces.factors, self.network_share)
 
-    def step(self, key: str, origin: Origin, space: Space, search: Callable[[], Candidates], check: Check) -> Learned:
-        """A layer, learned or read from the checkpoint."""
-
-        def learn() -> Learned:
-            candidates = self.known_to(origin, search(), space, check)
-            return Learned(*solve_for_edges(origin, candidates, self.n_neighbors, solver=self.solver, check=check))
-
-        def unpack(kept: dict[str, Any]) -> Learned:
-            packed = expect("the candidate pairs", kept["candidates"], dict[str, Any] | None)
-            candidates = search() if packed is None else Candidates.unpacked(packed, space, self.team.in_parts, check)
-            return unpacked_layer(origin, self.known_to(origin, candidates, space, check), kept["layer"])
-
-        return self.run.step(key, learn, pack=Learned.pack, unpack=unpack)
+    def learn(self, origin: Origin, space: Space, check: Check) -> Learned:
+        """The layer of a space in which a node has as many edges as are wanted, on average."""
+        candidates = self.known_to(origin, self.search(origin.name, space, check), space, check)
+        return Learned(*solve_for_edges(origin, candidates, self.n_neighbors, solver=self.solver, check=check))
 
     def measure(self, layers: Sequence[Learned]) -> dict[str, Any]:
         """How well layers agree with common embeddings, by their informative edges.
@@ -441,62 +422,19 @@ class Chooser:
         consensus = next(item for item in layers if item.layer.role == "consensus")
         views = [item for item in layers if item.layer.role == "view"]
 
-        def with_share(item: Learned, check: Check) -> tuple[Origin, Candidates]:
-            if self.is_network(item):
-                return item.layer.origin, item.candidates
-            costs = consensus_costs(consensus.candidates, self.consensus_space, item.layer.nodes, share)
-            return replace(item.layer.origin, consensus_share=share), item.candidates.with_added(costs, check=check)
-
         def again(item: Learned, check: Check) -> Learned:
             if self.is_network(item):
                 return item
-            origin, candidates = with_share(item, check)
+            costs = consensus_costs(consensus.candidates, self.consensus_space, item.layer.nodes, share)
+            origin, candidates = replace(item.layer.origin, consensus_share=share), item.candidates.with_added(costs, check=check)
             options: dict[str, Any] = {"last": item.layer, "solver": self.solver, "check": check}
             return Learned(*solve_for_edges(origin, candidates, self.n_neighbors, **options))
 
-        def unpack(kept: Any) -> list[Learned]:
-            restored = []
-            for item, part in zip(views, kept, strict=True):
-                origin, candidates = with_share(item, lambda: None)
-                restored.append(unpacked_layer(origin, candidates.regrown(part["candidates"], None), part["layer"]))
-            return restored
-
-        agreeing = self.run.step(
-            "agreement", lambda: self.team(again, views), pack=lambda result: [item.pack() for item in result], unpack=unpack
-        )
+        agreeing = self.team(again, views)
         self.run.tell({"step": "agreement"})
         return [*agreeing, consensus]
 
-    def guided_pass(
-        self, place: int, guidance: float, layers: Sequence[Learned], weights: Vector
-    ) -> tuple[NDArray[np.float64], list[Learned]]:
-        """The rows of the embedding that the layers have in common, and the layers learned again with them as guide."""
-
-        def work() -> tuple[NDArray[np.float64], list[Learned]]:
-            rows = self.embed(layers, weights) * np.sqrt(guidance / 2)
-            is_last = place == len(self.policy.guidance) - 1
-            return rows, self.team(lambda item, check: self.guide(item, rows, check, is_last), layers)
-
-        def unpack(kept: dict[str, Any]) -> tuple[NDArray[np.float64], list[Learned]]:
-            longest = 1.01 * np.sqrt(guidance / 2)  # as `work` makes them, with some room for rounding
-            sound_numbers("the guide", kept["rows"], (self.views.n_rows, self.n_clusters), least=-longest, most=longest)
-            rows = kept["rows"]  # in the order in memory that it was stored in: sums over it are rounded in the same way
-            return rows, [
-                item
-                if item.layer.given
-                else unpacked_layer(item.layer.origin, item.candidates.regrown(part["candidates"], item.own(rows)), part["layer"])
-                for item, part in zip(layers, kept["layers"], strict=True)
-            ]
-
-        return self.run.step(
-            f"guidance-{place}",
-            work,
-            pack=lambda result: {"rows": result[0], "layers": [item.pack() for item in result[1]]},
-            unpack=unpack,
-            random_state=self.random_state,
-        )
-
-    def guide(self, item: Learned, rows: NDArray[np.float64], check: Check, is_last: bool) -> Learned:
+    def guide(self, item: Learned, check: Check, rows: NDArray[np.float64], is_last: bool) -> Learned:
         """A layer learned again with the squared distances of the rows of a common embedding as part of its costs."""
         if item.layer.given:
             return item
@@ -510,29 +448,6 @@ class Chooser:
     def is_network(self, item: Learned) -> bool:
         """Whether a layer is that of a network, given or learned again."""
         return item.layer.role == "view" and item.layer.views[0] in self.views.networks
-
-    def unpack_number(self, kept: Any) -> NumberOfClusters:
-        number: NumberOfClusters = expect("the number of clusters", kept, NumberOfClusters)
-        number.check(self.views.n_rows)
-        return number
-
-    def unpack_excess(self, kept: Any) -> float:
-        excess: float = expect("the excess roughness", kept, float)
-        if not 0 <= excess < np.inf or (excess > 0 and not self.has_consensus):
-            raise Unsound(f"the excess roughness is {excess}")
-        return excess
-
-    def unpack_measured(self, kept: Any) -> dict[str, Any]:
-        expect("how well layers agree", kept, dict[str, Any])
-        found = {
-            name: sound_numbers(f"the {name} of the layers", kept[name], (len(self.views.names),), least=0.0)
-            for name in ("roughness", "shares")
-        }
-        excess = self.unpack_excess(kept["excess"])
-        uncertainty = expect("the uncertainty of roughness", kept["uncertainty"], float)
-        if not 0 <= uncertainty < np.inf:
-            raise Unsound(f"the uncertainty of roughness is {uncertainty}")
-        return {**found, "excess": excess, "uncertainty": uncertainty}
 
     def among_all(self, item: Learned) -> Any:
         """The edge weights of a layer, with all entities as nodes."""

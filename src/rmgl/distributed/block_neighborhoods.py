@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from rmgl.checks import Unsound
 from rmgl.distributed import pair_lists
 from rmgl.distributed.block_scaling import different_in_block, reach_of_block, scaling_of
 from rmgl.distributed.block_store import BlockCosts, BlockGrowth, BlockStore
@@ -33,8 +32,6 @@ class BlockNeighborhoods:
     scaling: LocalScaling | None = None
     growth: BlockGrowth | None = None
     """The pairs that the last extension added (None: there was none)."""
-    has_lists: bool = True
-    """Whether the nearest rows of each are candidates, too; pairs that a checkpoint brings back are those within the radii only."""
 
     @classmethod
     def search(cls, space: DistributedRows, length: int, local: float | None, check: Check = lambda: None) -> BlockNeighborhoods:
@@ -69,25 +66,13 @@ class BlockNeighborhoods:
         raise ValueError("known labels are not possible on a cluster yet: fit without client=, or leave it out")
 
     def nearest(self, length: int) -> list[NearBlock] | None:
-        edges = self.edges if self.has_lists else closed_pairs(self.space, LISTED + 1, LISTED, lambda: None)[0]
+        edges = self.edges
         if length > LISTED or edges.degrees.min() < LISTED:
             return None
         parts = edges.cluster.gather(edges.each("rmgl-nearest-listed", different_in_block, self.space.measure(edges), length))
         left = np.sort(np.concatenate([nodes for _, nodes in parts]))
         more = closed_lists(searching(self.space), left, length, 4 * LISTED, different=True)
         return [*(block for blocks, _ in parts for block in blocks), *more]
-
-    def pack(self) -> dict[str, Any]:
-        """The radii, from which the pairs are found again; a checkpoint on the client has no room for the pairs."""
-        none = {"indptr": np.zeros(self.edges.n_nodes + 1, dtype=np.int32), "indices": np.empty(0, dtype=np.int32)}
-        return {**none, "radii": self.radii}
-
-    def regrown(self, pattern: sparse.csr_array, radii: Vector | None, check: Check = lambda: None) -> BlockNeighborhoods:
-        if radii is None:
-            raise Unsound("the candidate pairs have no radii")
-        nodes = np.flatnonzero(radii > self.radii)
-        grown = self.widened(nodes, radii, check) if nodes.size else self
-        return replace(grown, radii=radii, growth=None)
 
 
 def closed_pairs(space: DistributedRows, length: int, closed: int, check: Check) -> tuple[BlockStore, Vector]:

@@ -285,13 +285,6 @@ class BlockStore:
             totals[self.nodes[block][first : first + part.size]] = part
         return float(totals.sum() / 2)
 
-    def holds(self, graph: sparse.csr_array) -> bool:
-        tasks = [
-            self.cluster.submit("rmgl-look-up-edges", pair_blocks.holds_rows, self.blocks[block], first, rows)
-            for block, first, rows in self._rows_of(graph)
-        ]
-        return all(self.cluster.gather(tasks))
-
     def _rows_of(self, graph: sparse.csr_array) -> Iterator[tuple[int, int, pair_blocks.GraphRows]]:
         """The rows of a graph, in pieces that are small enough to send: block, place of the first row in it, and rows."""
         most = max(1, PIECE_BYTES * self.n_nodes // (12 * max(1, graph.nnz)))

@@ -40,7 +40,7 @@ ANSWER = 10.0
 """Seconds in which a scheduler answers, unless it is frozen."""
 PATIENCE = 30.0
 """Seconds that a cluster may be without workers: lost ones may be started again in this time."""
-START_AGAIN = "start workers, and fit again; with checkpoint= the fit resumes from its finished steps"
+START_AGAIN = "start workers, and fit again; with checkpoint= the fit resumes from its finished searches"
 NEEDS_DASK = not_installed("a Dask cluster needs", "distributed", "'dask[array,dataframe]' distributed")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from rmgl.distributed.cluster import NEEDS_DASK, Cluster
-from rmgl.distributed.matrix import RemoteMatrix
 from rmgl.distributed.plan import Plan
 from rmgl.distributed.rows import Tiling
 from rmgl.distributed.sources import all_here, is_stored
@@ -36,6 +34,7 @@ from rmgl.distributed.views import (
 )
 from rmgl.edges.candidates import first_length, searched_length
 from rmgl.edges.local_scaling import LISTED
+from rmgl.running.checkpoint import Checkpoint
 from rmgl.views.canonical import Canonical
 from rmgl.views.scaling import Scaler
 from rmgl.views.views import Views
@@ -67,7 +66,7 @@ class Prepared:
 
     def digests(self) -> dict[str, Any]:
         """Numbers that differ for other data, for a checkpoint."""
-        return {name: digest_of(matrix) for name, matrix in zip(self.views.names, self.views.matrices, strict=True)}
+        return {name: matrix.digest() for name, matrix in zip(self.views.names, self.views.matrices, strict=True)}
 
 
 def wants_cluster(X: Any) -> bool:
@@ -115,13 +114,14 @@ def prepared(
     n_neighbors: int,
     candidates: Any = "auto",
     progress: bool = False,
+    checkpoint: Checkpoint | None = None,
     tiling: Tiling | None = None,
     chunk_rows: int | None = None,
 ) -> Iterator[Prepared]:
     """Views on the cluster of a client, as long as the block lasts, if the workers have enough memory for them.
 
-    `n_neighbors` is the number of neighbors that nodes are to keep, and `candidates` the length of the lists to begin with; `tiling` and
-    `chunk_rows` say how rows are cut.
+    `n_neighbors` is the number of neighbors that nodes are to keep, and `candidates` the length of the lists to begin with; a
+    checkpoint keeps the results of searches; `tiling` and `chunk_rows` say how rows are cut.
     """
     cluster = Cluster.of(client, progress)
     named = named_views(X)
@@ -146,7 +146,7 @@ def prepared(
             scalers = [fitted_scaler(name, how, matrix) for name, (how, _), matrix in zip(views.names, scales, views.matrices, strict=True)]
             scaled = scaled_views(views, scalers)
             del views  # Dask forgets the rows that were not scaled, but not how to read them
-            spaces = DistributedSpaces.on_cluster(scaled, tiling)
+            spaces = DistributedSpaces.on_cluster(scaled, tiling, checkpoint)
             yield Prepared(scaled, scales, scalers, spaces, named, cluster, length, canonical)
         logger.info("%s", cluster.traffic)
 
@@ -168,12 +168,3 @@ def first_lists(candidates: Any, n_rows: int, n_neighbors: int) -> int:
     if length >= n_rows - 1:
         raise ValueError(f"{n_rows} rows are too few for a cluster and lists of {length} neighbors: fit without client=")
     return length
-
-
-def digest_of(matrix: RemoteMatrix) -> str:
-    """A number that differs for other rows or other chunks."""
-    return hashlib.sha256("".join([*matrix.each("rmgl-digest", chunk_digest), str(matrix.bounds)]).encode()).hexdigest()
-
-
-def chunk_digest(chunk: Any) -> str:
-    return hashlib.sha256(np.ascontiguousarray(chunk).data).hexdigest()

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rmgl.distributed.cluster import Cluster, Future
+from rmgl.running.checkpoint import digest_of
 from rmgl.views.scaling import Scaler
 
 Floats = NDArray[np.float64]
@@ -86,6 +87,10 @@ class RemoteMatrix:
     def variances(self) -> Floats:
         """The variance of every column."""
         return total(self.each("rmgl-sum-squares", squares_around, self.mean)) / self.shape[0]
+
+    def digest(self) -> str:
+        """A text that differs for other rows or other chunks."""
+        return digest_of(*self.each("rmgl-digest", digest_of), self.bounds)
 
     def moments(self, largest: Floats) -> tuple[Floats, Floats, Floats]:
         """The means of the first three powers of every column, divided by `largest`."""

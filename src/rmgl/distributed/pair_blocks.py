@@ -115,28 +115,21 @@ def active_rows(block: PairBlock, costs: Vector, u: Pieces, least: float) -> Gra
     return np.diff(found.indptr)[block.own], block.needed[found.indices].astype(np.int32), found.data
 
 
-def local_graph(block: PairBlock, first: int, rows: GraphRows) -> tuple[sparse.csr_array, bool]:
-    """Some rows of a graph, from the own node at place `first` on, by places; and whether all of its nodes have places here."""
+def local_graph(block: PairBlock, first: int, rows: GraphRows) -> sparse.csr_array:
+    """Some rows of a graph of candidate pairs, from the own node at place `first` on, by places."""
     counts, nodes, data = rows
-    at_node = np.zeros(max(block.needed[-1], nodes.max(initial=0)) + 1, dtype=np.int32)
+    at_node = np.zeros(block.needed[-1] + 1, dtype=np.int32)
     at_node[block.needed] = np.arange(block.needed.size)
-    places = at_node[nodes]
     starts = np.zeros(block.needed.size + 1, dtype=np.int64)
     starts[block.own[first : first + counts.size] + 1] = counts
     shape = (block.needed.size, block.needed.size)
-    return sparse.csr_array((data, places, np.cumsum(starts)), shape=shape), bool((block.needed[places] == nodes).all())
+    return sparse.csr_array((data, at_node[nodes], np.cumsum(starts)), shape=shape)
 
 
 def row_products(block: PairBlock, costs: Vector, first: int, rows: GraphRows) -> Vector:
     """sum_j z_ij w_ij for some rows of a graph."""
-    totals = block.edges.row_products(costs, local_graph(block, first, rows)[0])
+    totals = block.edges.row_products(costs, local_graph(block, first, rows))
     return totals[block.own[first : first + rows[0].size]]
-
-
-def holds_rows(block: PairBlock, first: int, rows: GraphRows) -> bool:
-    """Whether the edges in some rows of a graph are candidate pairs."""
-    graph, known = local_graph(block, first, rows)
-    return known and block.edges.holds(graph)
 
 
 def localized(block: PairBlock, distances: Vector, scales: Pieces, floors: Pieces) -> Vector:

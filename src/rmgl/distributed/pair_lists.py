@@ -56,11 +56,6 @@ def block_of_lists(order: Sequence[Indices], own: range, lists: Sequence[NDArray
     return PairBlock.of(*pattern_at(joined(order), own, [pairs_in_lists(lists, own.start), *turned]))
 
 
-def block_within(order: Sequence[Indices], own: range, parts: Sequence[tuple[Any, int, int]]) -> PairBlock:
-    """The candidate pairs of the rows in a range of places, from pairs of rows of two blocks that begin at two places."""
-    return PairBlock.of(*pattern_at(joined(order), own, pairs_within(own, parts)))
-
-
 def grown_block(
     block: PairBlock, order: Sequence[Indices], own: range, parts: Sequence[tuple[Any, int, int]]
 ) -> tuple[PairBlock, PairBlock, growth.Mask]:
@@ -80,6 +75,13 @@ def pairs_within(own: range, parts: Sequence[tuple[Any, int, int]]) -> list[Plac
             inside = (one >= own.start) & (one < own.stop)
             found.append((one[inside], other[inside]))
     return found
+
+
+def collected(own: range, parts: Sequence[tuple[Any, int, int]]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """The pairs of rows in a range of places with others, for a checkpoint."""
+    found = pairs_within(own, parts)
+    left, right = (np.concatenate([pair[side] for pair in found]).astype(np.int32) for side in (0, 1))
+    return left, right
 
 
 def pattern_at(order: Indices, own: range, pairs: Sequence[Places]) -> tuple[Indices, sparse.csr_array]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import operator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -18,15 +18,16 @@ from rmgl.distributed.block_neighborhoods import BlockNeighborhoods
 from rmgl.distributed.block_store import BlockGrowth, BlockStore
 from rmgl.distributed.blocks import build_blocks, lead, outline, split
 from rmgl.distributed.cluster import Cluster, Future
+from rmgl.distributed.kept_searches import Lists, Within, kept_lists, kept_within
 from rmgl.distributed.matrix import RemoteMatrix
 from rmgl.distributed.search import Search, TiledBlocks, tiled_blocks
 from rmgl.distributed.strips import measured_pairs
 from rmgl.edges.axes import leading_axes
 from rmgl.edges.heaps import TILE, Indices
 from rmgl.edges.interface import Costs, Edges, Vector
-from rmgl.edges.local_scaling import LocalScaling
 from rmgl.edges.pair_list import PairList
 from rmgl.edges.search import LARGEST_LOSS, distances_between, everyone_else, fits_single, needs_double
+from rmgl.running.checkpoint import Checkpoint, digest_of
 from rmgl.running.threads import Check
 
 FEWEST_ROWS, MOST_ROWS = 8192, 65_536
@@ -56,6 +57,8 @@ class DistributedRows:
 
     matrix: RemoteMatrix
     tiling: Tiling
+    checkpoint: Checkpoint | None = None
+    """What keeps the results of searches (None: nothing does)."""
 
     @property
     def n_rows(self) -> int:
@@ -137,9 +140,10 @@ class DistributedRows:
     def search(self, length: int, local: float | None, check: Check = lambda: None) -> BlockNeighborhoods:
         return BlockNeighborhoods.search(self, length, local, check)
 
-    def restored(self, radii: Vector, scaling: LocalScaling | None, check: Check = lambda: None) -> BlockNeighborhoods:
-        edges = self.pairs_within(np.arange(self.n_rows), radii, None if scaling is None else scaling.scales, check)
-        return BlockNeighborhoods(self, edges, radii, scaling, has_lists=False)
+    @cached_property
+    def fingerprint(self) -> str:
+        """A text that differs for other rows, or other places of them."""
+        return digest_of(self.matrix.digest(), self.order, self.starts)
 
     def nearest(self, nodes: NDArray[np.intp], length: int, check: Check = lambda: None) -> tuple[Indices, Vector]:
         """Those of all rows are searched for at once, whichever are asked for."""
@@ -150,8 +154,12 @@ class DistributedRows:
         found = np.concatenate(self.cluster.gather(lists))
         return self.order[found][self.places[nodes]], bounds[nodes]
 
-    def lists_of_all(self, length: int, check: Check) -> tuple[list[Future], Vector]:
+    def lists_of_all(self, length: int, check: Check) -> Lists:
         """The places of the nearest rows of every row, block by block on the workers, and for each a bound of how far all others are."""
+        search = partial(self._search_lists, length, check)
+        return search() if self.checkpoint is None else kept_lists(self, self.checkpoint, length, search)
+
+    def _search_lists(self, length: int, check: Check) -> Lists:
         search = Search(self, not self.single, check)
         lists, last = search.nearest_of_all(length)
         bounds = search.rounding.distance_bound(last, self.norms)
@@ -200,11 +208,6 @@ class DistributedRows:
             blocks.append(self.cluster.submit("rmgl-candidate-pairs", task, self.shared_order, own, of_group[place], turned))
         return self.store(blocks), bounds
 
-    def pairs_within(self, nodes: NDArray[np.intp], radii: Vector, scales: Vector | None, check: Check) -> BlockStore:
-        """All pairs of a node and another row within the radii."""
-        name, task, found = "rmgl-candidate-pairs", pair_lists.block_within, self._found_within(nodes, radii, scales, check)
-        return self.store([self.cluster.submit(name, task, self.shared_order, *own) for own in found])
-
     def with_pairs_within(
         self, edges: BlockStore, nodes: NDArray[np.intp], radii: Vector, scales: Vector | None, check: Check
     ) -> tuple[BlockStore, BlockGrowth]:
@@ -214,10 +217,12 @@ class DistributedRows:
         blocks, new, is_new = (self.cluster.map("rmgl-grown-pairs", operator.getitem, grown, [part] * len(grown)) for part in range(3))
         return BlockStore(self.cluster, blocks, edges.nodes), BlockGrowth(is_new, BlockStore(self.cluster, new, edges.nodes))
 
-    def _found_within(
-        self, nodes: NDArray[np.intp], radii: Vector, scales: Vector | None, check: Check
-    ) -> list[tuple[range, list[tuple[Future, int, int]]]]:
+    def _found_within(self, nodes: NDArray[np.intp], radii: Vector, scales: Vector | None, check: Check) -> Within:
         """For each group its places, and the tasks that have found pairs of its rows within the radii."""
+        search = partial(self._search_within, nodes, radii, scales, check)
+        return search() if self.checkpoint is None else kept_within(self, self.checkpoint, (nodes, radii, scales), search)
+
+    def _search_within(self, nodes: NDArray[np.intp], radii: Vector, scales: Vector | None, check: Check) -> Within:
         tasks, parts = self._tasks_within(nodes, radii, scales, check)
         self.cluster.wait(tasks, "scan by radii", check)
         places = [(task, a, b) for task, (a, b) in zip(tasks, parts, strict=True)]

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from rmgl.automatic.spaces import Spaces
 from rmgl.distributed.matrix import beside
 from rmgl.distributed.rows import DistributedRows, Tiling
+from rmgl.running.checkpoint import Checkpoint
 from rmgl.views.views import Views
 
 
@@ -19,10 +20,11 @@ class DistributedSpaces(Spaces):
     """The spaces of scaled views whose rows are on the workers of a cluster."""
 
     tiling: Tiling | None = None
+    checkpoint: Checkpoint | None = None
 
     @classmethod
-    def on_cluster(cls, views: Views, tiling: Tiling | None = None) -> DistributedSpaces:
-        return cls(views, None, Tiling.of(views.n_rows) if tiling is None else tiling)
+    def on_cluster(cls, views: Views, tiling: Tiling | None = None, checkpoint: Checkpoint | None = None) -> DistributedSpaces:
+        return cls(views, None, Tiling.of(views.n_rows) if tiling is None else tiling, checkpoint)
 
     @cached_property
     def factors(self) -> tuple[float, ...]:
@@ -37,9 +39,9 @@ class DistributedSpaces(Spaces):
     @cached_property
     def _own(self) -> list[DistributedRows]:
         assert self.tiling is not None
-        return [DistributedRows(matrix, self.tiling) for matrix in self.views.matrices]
+        return [DistributedRows(matrix, self.tiling, self.checkpoint) for matrix in self.views.matrices]
 
     @cached_property
     def together(self) -> DistributedRows:
         assert self.tiling is not None
-        return DistributedRows(beside(self.views.matrices, self.factors), self.tiling)
+        return DistributedRows(beside(self.views.matrices, self.factors), self.tiling, self.checkpoint)

@@ -168,9 +168,6 @@ class AllPairs(CostVectors):
             indptr = indptr.astype(np.int32)
         return sparse.csr_array((data, indices, indptr), shape=(self.n_nodes, self.n_nodes))
 
-    def holds(self, graph: sparse.csr_array) -> bool:
-        return True
-
     def inner(self, costs: Vector, weights: sparse.csr_array) -> float:
         from rmgl import kernels
 

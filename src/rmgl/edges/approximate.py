@@ -9,8 +9,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rmgl.checks import sound_sparse
-from rmgl.edges.space import Space
+from rmgl.edges.heaps import Indices
+from rmgl.edges.kept_searches import check_lists
+from rmgl.edges.space import Rows, Space
 from rmgl.extras import not_installed
+from rmgl.running.checkpoint import Checkpoint, Found, digest_of
 from rmgl.views.matrix import square_in_order
 
 SAMPLE = 500
@@ -18,7 +21,24 @@ SAMPLE = 500
 KINDS = "'auto', 'all', 'approximate', a number of neighbors or a sparse graph"
 
 
-def approximate_pattern(X: Any, length: int) -> sparse.csr_array:
+def approximate_pattern(space: Rows, length: int, checkpoint: Checkpoint | None = None) -> sparse.csr_array:
+    """The pairs of every row with about the `length` nearest ones. A checkpoint keeps what was found."""
+    n = space.n_rows
+    length = min(length, n - 1)
+
+    def search() -> Found:
+        return {"neighbors": approximate_neighbors(space.X, length)}
+
+    def examine(found: Found) -> None:
+        check_lists(found, np.arange(n), length, n)
+
+    name = "" if checkpoint is None else f"approximate-{digest_of(space.digest(), length)}"
+    neighbors = (search() if checkpoint is None else checkpoint.step(name, search, examine))["neighbors"]
+    rows = np.repeat(np.arange(n), length)
+    return sparse.csr_array((np.ones(neighbors.size, dtype=bool), (rows, neighbors.ravel())), shape=(n, n))
+
+
+def approximate_neighbors(X: Any, length: int) -> Indices:
     """Find about the `length` nearest rows of each row, by nearest-neighbor descent (pynndescent). X is sparse, or dense and centered."""
     try:
         from pynndescent import NNDescent
@@ -26,12 +46,11 @@ def approximate_pattern(X: Any, length: int) -> sparse.csr_array:
         raise ImportError(not_installed("candidates='approximate' needs", "pynndescent")) from error
     n = X.shape[0]
     data = sparse.csr_matrix(X) if sparse.issparse(X) else np.ascontiguousarray(X, dtype=np.float32)
-    found, _ = NNDescent(data, n_neighbors=min(length + 1, n), random_state=0).neighbor_graph
+    found, _ = NNDescent(data, n_neighbors=length + 1, random_state=0).neighbor_graph
     own = found == np.arange(n)[:, None]
     own[~own.any(axis=1), -1] = True
-    neighbors = found[~own].reshape(n, -1)
-    rows = np.repeat(np.arange(n), neighbors.shape[1])
-    return sparse.csr_array((np.ones(neighbors.size, dtype=bool), (rows, neighbors.ravel())), shape=(n, n))
+    neighbors: Indices = found[~own].reshape(n, -1)
+    return neighbors
 
 
 def given_pattern(name: str, graph: Any, n_nodes: int) -> sparse.csr_array:

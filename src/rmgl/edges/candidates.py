@@ -11,19 +11,20 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from rmgl.checks import Unsound, expect, sound_csr, sound_numbers
 from rmgl.edges.all_pairs import AllPairs
 from rmgl.edges.approximate import KINDS, approximate_pattern, given_pattern, measured_recall
 from rmgl.edges.certificate import Certificate, KeepsPairs
 from rmgl.edges.checked import Checked
 from rmgl.edges.growth import Growth
 from rmgl.edges.interface import Costs, Edges, Vector
+from rmgl.edges.kept_searches import with_kept_searches
 from rmgl.edges.local_scaling import FLOOR_SHARE, LocalScaling
 from rmgl.edges.neighborhoods import Neighborhoods, nearest_listed, require_list_memory
 from rmgl.edges.pair_list import PairList
 from rmgl.edges.space import Blocks, Gapped, Listed, Rows, Space, Square, as_space
 from rmgl.edges.ties import NearBlock
 from rmgl.edges.tiles import squared_lengths
+from rmgl.running.checkpoint import Checkpoint
 from rmgl.running.threads import Check, InParts, one_part
 
 SMALL = 1500
@@ -38,7 +39,6 @@ SEARCHED = 3
 """Neighbors that are searched for, as a multiple of those that a node is expected to keep."""
 BLOCK_ENTRIES = 1 << 20
 """Entries of a block of distances."""
-REASONS = ("all pairs", "certified", "approximate", "given", "given edges", "given pairs")
 
 
 AddedCosts: TypeAlias = Callable[[Edges, Check], Costs]
@@ -100,44 +100,6 @@ class Candidates:
             return None
         return nearest_listed(self.edges, space, length)
 
-    def pack(self) -> dict[str, Any] | None:
-        """The values from which `unpacked` restores these candidates without a search; None for all pairs."""
-        if self.neighborhoods is not None:
-            kept = self.neighborhoods.pack()
-        elif isinstance(self.edges, PairList):
-            kept = {"indptr": self.edges.indptr, "indices": self.edges.indices, "radii": None}
-        else:
-            return None
-        return {"reason": self.reason, **kept, "scaling": self.scaling, "recall": self.recall}
-
-    @classmethod
-    def unpacked(cls, packed: dict[str, Any], X: Any, in_parts: InParts, check: Check = lambda: None) -> Candidates:
-        """Restore the candidates of a view, without a guide, from what `pack` returned. X is a matrix or a space."""
-        space = as_space(X)
-        pattern, radii, scaling = sound_packed(packed, space.n_rows)
-        if isinstance(space, KeepsPairs) and radii is not None:
-            return cls.certified(space.restored(radii, scaling, check), check)
-        if isinstance(space, Square) and packed["reason"] == "certified":
-            return cls.certified(Checked(space, pattern, in_parts, scaling), check)
-        if not isinstance(space, Square | Listed) and radii is not None:
-            return cls.certified(Neighborhoods(space, pattern, radii, in_parts, scaling), check)
-        edges = PairList(pattern, in_parts)
-        return cls(edges, measured(edges, space, scaling, check), packed["reason"], scaling=scaling, recall=packed["recall"])
-
-    def check_support(self, adjacency: sparse.csr_array) -> None:
-        """Raise `Unsound` if a graph read from a file has edges that are not candidate pairs."""
-        if not self.edges.holds(adjacency):
-            raise Unsound("a layer has edges that are not candidate pairs")
-
-    def regrown(self, packed: dict[str, Any] | None, guide: NDArray[np.float64] | None, check: Check = lambda: None) -> Candidates:
-        """Restore the extensions that these candidates had when they were packed, and their guide, if any."""
-        grown = self
-        if packed is not None and self.neighborhoods is not None:
-            pattern, radii, _ = sound_packed(packed, self.edges.n_nodes)
-            found = self.neighborhoods.regrown(pattern, radii, check)
-            grown = Candidates.certified(found, check).with_added(*self.added, check=check)
-        return grown if guide is None or guide is grown.guide else grown.guided(guide, check)
-
     @classmethod
     def uncertain(
         cls, space: Space, pattern: sparse.csr_array, reason: str, local: float | None, in_parts: InParts, check: Check = lambda: None
@@ -189,23 +151,6 @@ class Candidates:
         return shorter if self.guide is None else shorter.guided(self.guide, is_last=self.unguided is None)
 
 
-def sound_packed(packed: dict[str, Any], n_nodes: int) -> tuple[sparse.csr_array, Vector | None, LocalScaling | None]:
-    """The pattern, radii and scaling of packed candidates, after checks that they are valid for `n_nodes` nodes."""
-    reason, recall, radii, scaling = packed["reason"], packed["recall"], packed["radii"], packed["scaling"]
-    present = np.ones(np.shape(packed["indices"]), dtype=bool)
-    pattern = sound_csr("the pattern of candidate pairs", present, packed["indices"], packed["indptr"], (n_nodes, n_nodes))
-    pattern.sort_indices()
-    if not pattern.has_canonical_format or (pattern != pattern.T).nnz or pattern.diagonal().any():
-        raise Unsound("the pattern of candidate pairs is not symmetric, has a pair twice, or contains a pair of a node with itself")
-    if reason not in REASONS or not (recall is None or isinstance(recall, float)):
-        raise Unsound(f"the candidate pairs are of an unknown kind {reason!r}, not one of {REASONS}, or have an invalid recall")
-    if radii is not None:
-        sound_numbers("the radii of the nodes", radii, (n_nodes,), infinite=True)
-    if scaling is not None:
-        expect("the scaling of the nodes", scaling, LocalScaling).check(n_nodes)
-    return pattern, radii, scaling
-
-
 def measured(edges: Edges, space: Space, scaling: LocalScaling | None, check: Check = lambda: None) -> Costs:
     """Squared distances of candidate pairs, locally scaled if `scaling` is given."""
     distances = space.measure(edges, check)
@@ -223,9 +168,12 @@ def find_candidates(
     n_neighbors: int = 0,
     shared: AllPairs | None = None,
     in_parts: InParts = one_part,
+    checkpoint: Checkpoint | None = None,
     check: Check = lambda: None,
 ) -> Candidates:
     """Find the candidate pairs of a view and their distances. `candidates` is what `resolve` returned; X is a matrix or a space.
+
+    A checkpoint keeps the results of searches.
 
     Approximate ones are not searched for where all distances are known; where cells are missing, exact lists take their place.
 
@@ -233,15 +181,16 @@ def find_candidates(
     caller has checked the memory.
     """
     space = as_space(X)
-    n, floors = space.n_rows, floor_share if local else None
+    n, floors, searched = space.n_rows, floor_share if local else None, with_kept_searches(space, checkpoint)
     if isinstance(space, Listed):
         return Candidates.listed(space, floors, in_parts, check)
     if not isinstance(candidates, str | int):
-        return Candidates.uncertain(space, given_pattern(name, candidates, n), "given", floors, in_parts, check)
+        return Candidates.uncertain(searched, given_pattern(name, candidates, n), "given", floors, in_parts, check)
     if candidates == "approximate" and isinstance(space, Rows):
         length = first_length(space.X, alpha, n_neighbors, share=1.5)  # approximate lists are not extended later, so they begin longer
         require_list_memory(n, length, f"view {name!r}")
-        return Candidates.uncertain(space, approximate_pattern(space.X, length), "approximate", floors, in_parts, check)
+        pattern = approximate_pattern(space, length, checkpoint)
+        return Candidates.uncertain(searched, pattern, "approximate", floors, in_parts, check)
     if candidates == "approximate" and isinstance(space, Blocks):
         candidates = first_length(space.X if isinstance(space, Gapped) else np.empty((n, 0)), alpha, n_neighbors)
     if isinstance(space, KeepsPairs):
@@ -249,7 +198,7 @@ def find_candidates(
     if isinstance(candidates, int):
         require_list_memory(n, candidates, f"view {name!r}")
         options = (candidates, in_parts, check, floors)
-        found: Certificate = Checked.search(space, *options) if isinstance(space, Square) else Neighborhoods.search(space, *options)
+        found: Certificate = Checked.search(space, *options) if isinstance(space, Square) else Neighborhoods.search(searched, *options)
         return Candidates.certified(found, check)
     edges = AllPairs(n, in_parts) if shared is None else shared
     if shared is None:

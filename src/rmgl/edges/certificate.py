@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,12 +47,6 @@ class Certificate(Protocol):
     def nearest(self, length: int) -> list[NearBlock] | None:
         """The closed lists of the `length` nearest neighbors of every node; None where candidates need not include them."""
 
-    def pack(self) -> dict[str, Any]:
-        """Pattern (indptr, indices) and radii for a checkpoint; a pattern that can be found again may be empty."""
-
-    def regrown(self, pattern: sparse.csr_array, radii: Vector | None, check: Check = ...) -> Certificate:
-        """Restore the extensions of this certificate from what `pack` returned."""
-
 
 @runtime_checkable
 class KeepsPairs(Protocol):
@@ -60,6 +54,3 @@ class KeepsPairs(Protocol):
 
     def search(self, length: int, local: float | None, check: Check = ...) -> Certificate:
         """Begin with the `length` nearest points of each. `local` is the floor share of a local scaling (None: no scaling)."""
-
-    def restored(self, radii: Vector, scaling: LocalScaling | None, check: Check = ...) -> Certificate:
-        """Find all pairs within the radii of a checkpoint."""

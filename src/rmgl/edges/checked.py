@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,9 +88,3 @@ class Checked:
 
     def nearest(self, length: int) -> None:
         """Nothing: the nearest neighbors may have been dropped."""
-
-    def pack(self) -> dict[str, Any]:
-        return {"indptr": self.edges.indptr, "indices": self.edges.indices, "radii": None}
-
-    def regrown(self, pattern: sparse.csr_array, radii: Vector | None, check: Check = lambda: None) -> Checked:
-        return replace(self, pattern=pattern, is_new=None)

@@ -34,6 +34,7 @@ from rmgl.edges.all_pairs import CANCELLATION, AllPairs
 from rmgl.edges.heaps import BYTES_PER_PAIR, Ends, Indices
 from rmgl.edges.interface import Edges, Vector
 from rmgl.edges.pair_list import PairList
+from rmgl.running.checkpoint import digest_of
 from rmgl.running.memory import require_memory
 from rmgl.running.threads import Check
 
@@ -51,6 +52,10 @@ class Blocks:
 
     @property
     def n_rows(self) -> int:
+        raise NotImplementedError
+
+    def digest(self) -> str:
+        """A text that differs for other rows."""
         raise NotImplementedError
 
     def among(self, nodes: NDArray[np.intp] | None) -> Blocks:
@@ -196,6 +201,9 @@ class Gapped(Blocks):
     def squares(self) -> Floats:
         return np.square(self.X)
 
+    def digest(self) -> str:
+        return digest_of(self.X, self.present, self.usual)
+
     def among(self, nodes: NDArray[np.intp] | None) -> Gapped:
         return self if nodes is None else Gapped(self.X[nodes], self.present[nodes], self.center, self.usual)
 
@@ -262,6 +270,9 @@ class Summed(Blocks):
     @property
     def _width(self) -> int:
         return sum(part._width for part in self.parts)
+
+    def digest(self) -> str:
+        return digest_of(*(part.digest() for part in self.parts), *self.factors)
 
     def among(self, nodes: NDArray[np.intp] | None) -> Summed:
         return self if nodes is None else Summed([part.among(nodes) for part in self.parts], self.factors)

@@ -90,9 +90,6 @@ class Edges(Protocol):
     def active(self, u: Vector, costs: Costs, least: float) -> sparse.csr_array:
         """The symmetric matrix of the t_ij that exceed `least`."""
 
-    def holds(self, graph: sparse.csr_array) -> bool:
-        """Whether all edges of a symmetric graph are candidate pairs."""
-
     def inner(self, costs: Costs, weights: sparse.csr_array) -> float:
         """z'w = sum_{i<j} z_ij w_ij, for symmetric weights on candidate pairs."""
 

@@ -28,7 +28,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from rmgl.checks import Unsound
 from rmgl.edges.growth import Growth, ListGrowth, Mask, joined
 from rmgl.edges.heaps import Indices
 from rmgl.edges.interface import Evaluation, Vector
@@ -121,14 +120,6 @@ class Neighborhoods:
 
     def nearest(self, length: int) -> list[NearBlock] | None:
         return None if self.scaling is None or length > LISTED else nearest_listed(self.edges, self.space, length)
-
-    def pack(self) -> dict[str, Any]:
-        return {"indptr": self.edges.indptr, "indices": self.edges.indices, "radii": self.radii}
-
-    def regrown(self, pattern: sparse.csr_array, radii: Vector | None, check: Check = lambda: None) -> Neighborhoods:
-        if radii is None:
-            raise Unsound("the candidate pairs have no radii")
-        return replace(self, pattern=pattern, radii=radii, is_new=None)
 
 
 def first_pairs(space: Space, length: int, closed: int, check: Check) -> tuple[sparse.csr_array, list[NearBlock], Vector]:

@@ -109,10 +109,6 @@ class PairList(CostVectors):
         pattern = (found.astype(self.indices.dtype, copy=False), starts.astype(self.indptr.dtype, copy=False))
         return sparse.csr_array((data, *pattern), shape=(self.n_nodes, self.n_nodes))
 
-    def holds(self, graph: sparse.csr_array) -> bool:
-        pattern = sparse.csr_array((np.ones(self.indices.size), self.indices, self.indptr), shape=graph.shape)
-        return bool(abs(graph).multiply(pattern).nnz == graph.nnz)
-
     def inner(self, costs: Vector, weights: sparse.csr_array) -> float:
         return float(self.row_products(costs, weights).sum() / 2)
 

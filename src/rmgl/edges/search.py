@@ -21,6 +21,7 @@ from rmgl.edges.interface import Costs, Edges, Vector
 from rmgl.edges.rounding import Rounding
 from rmgl.edges.sparse_rows import listed_distances
 from rmgl.edges.tiles import Order, Tiles, squared_lengths
+from rmgl.running.checkpoint import digest_of
 from rmgl.running.threads import Check
 
 LARGEST_SINGLE = 1e15
@@ -48,6 +49,9 @@ class Rows:
     @property
     def n_rows(self) -> int:
         return int(self.X.shape[0])
+
+    def digest(self) -> str:
+        return digest_of(self.X)
 
     def among(self, nodes: NDArray[np.intp] | None) -> Rows:
         return self if nodes is None else Rows(self.X[nodes], self.center)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,8 +56,12 @@ class Space(Protocol):
         """Squared distances of each node to the points listed for it."""
 
 
+@runtime_checkable
 class Searchable(Space, Protocol):
     """A space in which all pairs within given radii can be found."""
+
+    def digest(self) -> str:
+        """A text that differs for other points: results of a search are kept under it."""
 
     def within(self, nodes: NDArray[np.intp], radii: Vector, scales: Vector | None = None, check: Check = ...) -> tuple[Ends, Ends]:
         """All pairs of a node and another point with squared distance below s_i s_j (radii_i + radii_j), in one order or both.

@@ -22,8 +22,6 @@ from scipy.sparse import csgraph
 from scipy.sparse.linalg import ArpackError
 from sklearn.exceptions import ConvergenceWarning
 
-from rmgl.archive.records import record
-from rmgl.checks import Unsound, sound_numbers
 from rmgl.edges.index_types import loop_indices
 from rmgl.embedding.lanczos import DenseSymmetric, SparseLaplacian, Symmetric, smallest_pairs
 from rmgl.running.memory import require_memory
@@ -40,7 +38,6 @@ LOOSER = 100.0  # factor by which a tolerance is raised that was not met in as m
 TIGHT = 1e-8  # tolerance of residuals, relative to a bound of the spectrum
 
 
-@record
 @dataclass(frozen=True)
 class Embedding:
     """K orthonormal columns and how well they solve the eigenvalue problem."""
@@ -60,13 +57,6 @@ class Embedding:
         vectors = np.zeros((fragments.size, self.vectors.shape[1]))
         vectors[nodes] = self.vectors
         return replace(self, vectors=vectors, fragments=fragments)
-
-    def check(self, n_nodes: int, n_vectors: int) -> None:
-        """Raise an error if an embedding read from a file is not a valid one of this shape."""
-        sound_numbers("the embedding", self.vectors, (n_nodes, n_vectors))
-        sound_numbers("the eigenvalues", self.values, (n_vectors,))
-        if not np.isfinite(self.residual) or not 1 <= self.n_components <= n_nodes:
-            raise Unsound("the embedding has a residual that is not finite, or an impossible number of components")
 
 
 Graph: TypeAlias = sparse.csr_array | NDArray[np.float64]

@@ -282,8 +282,9 @@ class RMGL(Predictor, Presenter):
             Called with a dict after every step: its name in "step", the "seconds" since the beginning and, for the half steps of the
             alternation, the new row of `history_`. If it returns True, the fit ends with the best result so far, as after `max_seconds`.
         checkpoint : folder, optional
-            Finished steps are stored there. If the fit is interrupted, call it again with the same data, parameters and checkpoint: it
-            resumes and gives the identical result. The folder is created if it does not exist, and kept.
+            What takes most of the time is stored there: the results of exact searches, and eigenvectors. If the fit is interrupted,
+            call it again with the same data, parameters and checkpoint: it reads what is there, computes all else again, and gives the
+            identical result. The folder is created if it does not exist, and kept.
         client : dask.distributed.Client, optional
             A Dask cluster whose workers keep the rows and search for candidate pairs. A view may then also be a Dask array or DataFrame, a
             zarr array, or the path of an .npy file, a zarr array or a folder of Parquet files that all workers can read; if one is,
@@ -297,9 +298,15 @@ class RMGL(Predictor, Presenter):
             if client is None and not wants_cluster(X):
                 return self._learn(self._ready(X, y, observed), run)
             self._check_for_cluster(observed, y)
-            client = default_client() if client is None else client
-            progress = self.verbose > 0
-            with prepared(X, client, self.scale, n_neighbors=self.n_neighbors, candidates=self.candidates, progress=progress) as found:
+            with prepared(
+                X,
+                default_client() if client is None else client,
+                self.scale,
+                n_neighbors=self.n_neighbors,
+                candidates=self.candidates,
+                progress=self.verbose > 0,
+                checkpoint=run.checkpoint,
+            ) as found:
                 self._note_features(found.views, found.views)
                 return self._learn(Ready.on_workers(found), run)
 

@@ -102,10 +102,10 @@ def given(ready: Ready, asked: Any, work: Work) -> Choice:
 
 def solve(choice: Choice, ready: Ready, work: Work) -> Solved:
     """Algorithm 1; if it was asked for, until every layer has K components, or else without fragments."""
-    alike, attempts = alike_among(ready.canonical.alike, choice.entities), count()
+    alike = alike_among(ready.canonical.alike, choice.entities)
 
     def again(problems: Sequence[ViewProblem], fragments: NDArray[np.bool_] | None = None) -> Outcome:
-        return algorithm_1(problems, choice.n_clusters, fragments, alike, work, f"rounds-{next(attempts)}")
+        return algorithm_1(problems, choice.n_clusters, fragments, alike, work)
 
     outcome = again(choice.problems)
     if work.parameters.components:
@@ -120,9 +120,8 @@ def algorithm_1(
     fragments: NDArray[np.bool_] | None,
     alike: NDArray[np.intp] | None,
     work: Work,
-    key: str,
 ) -> Outcome:
-    """Layers and embedding in turn (`rmgl.model.alternate`); a checkpoint keeps the last round under the `key`."""
+    """Layers and embedding in turn (`rmgl.model.alternate`)."""
     parameters, rounds = work.parameters, count()
 
     def progress(row: dict[str, Any]) -> None:
@@ -136,11 +135,9 @@ def algorithm_1(
         tol=parameters.tol,
         max_iter=parameters.max_iter,
         team=work.team,
-        random_state=work.random_state,
         clock=work.clock,
         progress=progress,
         run=work.run,
-        key=key,
         fragments=fragments,
         alike=alike,
     )

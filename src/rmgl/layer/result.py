@@ -209,14 +209,6 @@ class Layer:
         scaling = None if self.scaling is None else self.scaling.of_nodes(np.argsort(places))
         return replace(self, adjacency=adjacency, potentials=potentials, scaling=scaling, nodes=np.sort(places))
 
-    def without_origin(self) -> Layer:
-        """Return the layer for a checkpoint: without the nodes and scaling, which are stored with its origin and candidates."""
-        return replace(self, nodes=None, scaling=None)
-
-    def with_origin(self, origin: Origin, scaling: LocalScaling | None) -> Layer:
-        """Return the layer with the nodes and scaling that `without_origin` left out."""
-        return replace(self, **vars(origin), scaling=scaling)
-
     def to_networkx(self) -> Any:
         """Convert the layer to a `networkx.Graph` with edge attribute `weight` (needs networkx)."""
         return graph_to_networkx(self.name, self.adjacency)

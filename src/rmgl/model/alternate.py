@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from math import fsum
 from time import perf_counter
 from typing import Any, TypeAlias
@@ -16,7 +15,6 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from rmgl.checks import Unsound, expect, sound_numbers
 from rmgl.edges import Costs, Edges, PairList
 from rmgl.embedding.eigenvectors import Embedding, Graph, weighted_sum
 from rmgl.embedding.fragments import embed_without, judge_without
@@ -92,11 +90,9 @@ def alternate(
     tol: float = 1e-6,
     max_iter: int = 100,
     team: Team,
-    random_state: np.random.RandomState,
     clock: Stopwatch | None = None,
     progress: Callable[[dict[str, Any]], None] = lambda row: None,
     run: Run | None = None,
-    key: str = "rounds",
     fragments: NDArray[np.bool_] | None = None,
     alike: NDArray[np.intp] | None = None,
 ) -> Outcome:
@@ -104,22 +100,15 @@ def alternate(
 
     No half step raises the objective. The first layers are those of the data alone (Q = 0), on candidates that suffice for them. Half
     steps are coarse until a round changes little, and tight, on candidates that suffice, from then on until a round changes nothing.
-    Between rounds `run` may ask to stop, and its checkpoint keeps the last round. However it ends, the layers are certified at last: they
-    are the exact solutions for the embedding that is returned. `alike` numbers entities so that copies have the same number.
+    Between rounds `run` may ask to stop. However it ends, the layers are certified at last: they are the exact solutions for the embedding
+    that is returned. `alike` numbers entities so that copies have the same number.
     """
     log, clock, run = History(progress), clock or Stopwatch(), run or Run()
     accuracy = COARSE if max_iter > 1 else TIGHT
     done, converged, stopped = 0, False, False
-    if run.has(key):
-        state, done, tight, log.entries = run.kept(
-            key, random_state, lambda packed: unpacked_round(problems, n_clusters, packed, team, fragments)
-        )
-        state = replace(state, alike=alike)
-        accuracy = TIGHT if tight else COARSE
-    else:
-        state = first_state(problems, n_clusters, solver, accuracy, team, clock, fragments, alike)
-        log.add("start", 0, state)
-    for iteration in range(done + 1, max_iter + 1):
+    state = first_state(problems, n_clusters, solver, accuracy, team, clock, fragments, alike)
+    log.add("start", 0, state)
+    for iteration in range(1, max_iter + 1):
         if run.over:
             stopped = True
             break
@@ -134,43 +123,9 @@ def alternate(
             break
         if settled or iteration == max_iter - 1:
             accuracy = TIGHT
-        run.keep(key, partial(packed_round, iteration, accuracy, log.entries, state), random_state)
     last = certified(state, solver, team, clock)
     log.add("certificate", done, last)
     return Outcome(last, converged, done, log.entries, stopped, state.embedding.residual)
-
-
-def packed_round(iteration: int, accuracy: Accuracy, history: list[dict[str, Any]], state: State) -> dict[str, Any]:
-    """What a checkpoint keeps after a round."""
-    learned = [(view, layer) for view, layer in zip(state.problems, state.layers, strict=True) if view.given is None]
-    candidates, layers = [view.candidates.pack() for view, _ in learned], [layer.without_origin() for _, layer in learned]
-    packed = {"candidates": candidates, "layers": layers, "embedding": state.embedding, "terms": state.terms}
-    return {"done": iteration, "tight": accuracy is TIGHT, "history": history, "state": packed}
-
-
-def unpacked_round(
-    problems: Sequence[ViewProblem], n_clusters: int, packed: dict[str, Any], team: Team, fragments: NDArray[np.bool_] | None
-) -> tuple[State, int, bool, list[dict[str, Any]]]:
-    """The state, the number of rounds, whether the next one is tight, and the history that were packed, of the same problems."""
-    done, tight = expect("the number of rounds", packed["done"], int), expect("the accuracy", packed["tight"], bool)
-    history = expect("the history", packed["history"], list[HistoryRow])
-    if done < 1 or not history or any(set(row) != HISTORY for row in history):
-        raise Unsound("the history does not have one row for every half step")
-    layers = expect("the layers", packed["state"]["layers"], list[Layer])
-    embedding = expect("the embedding", packed["state"]["embedding"], Embedding)
-    terms = sound_numbers("the terms of the objective", packed["state"]["terms"], (len(problems), 3))
-    embedding.check(problems[0].n_entities, n_clusters)
-    embedding = replace(embedding, fragments=fragments)
-    learned = [view for view in problems if view.given is None]
-    packed_candidates = packed["state"]["candidates"]
-    grown = team(lambda item, check: item[0].regrown(item[1], check), list(zip(learned, packed_candidates, strict=True)))
-    for view, layer in zip(grown, layers, strict=True):
-        layer.check(view.edges.n_nodes)
-        view.candidates.check_support(layer.adjacency)
-    restored = ((view, layer.with_origin(view.origin, view.candidates.scaling)) for view, layer in zip(grown, layers, strict=True))
-    pairs = [next(restored) if view.given is None else (view, view.given) for view in problems]
-    views, all_layers = [view for view, _ in pairs], [layer for _, layer in pairs]
-    return State(views, all_layers, embedding, terms), done, tight, history
 
 
 def has_settled(old: State, new: State, tol: float) -> bool:

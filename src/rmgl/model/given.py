@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from rmgl.checks import expect
-from rmgl.edges import AllPairs, Candidates, find_candidates, resolve
+from rmgl.edges import AllPairs, find_candidates, resolve
 from rmgl.edges.approximate import among_all, given_pattern, graph_in_order, pairs_among
 from rmgl.edges.neighborhoods import require_list_memory
 from rmgl.edges.space import rows_or_space
@@ -98,15 +97,8 @@ def given_problems(
         if m in views.networks:
             return network_problem(views, m, a, b, team)
 
-        def search() -> Candidates:
-            n_own = views.own(m).shape[0]
-            return find_candidates(name, own[m], a, wanted[m], shared=stores.of(n_own), in_parts=team.in_parts, check=check)
-
-        def unpack(packed: Any) -> Candidates:
-            expect("the candidate pairs", packed, dict[str, Any])
-            return Candidates.unpacked(packed, own[m], team.in_parts, check)
-
-        pairs = search() if is_all(wanted[m]) else run.step(f"pairs-{m}", search, pack=Candidates.pack, unpack=unpack)
+        options: dict[str, Any] = {"shared": stores.of(views.own(m).shape[0]), "in_parts": team.in_parts, "check": check}
+        pairs = find_candidates(name, own[m], a, wanted[m], checkpoint=run.checkpoint, **options)
         rows = views.observed_rows(m)
         if tied:
             pairs = with_known(pairs, own[m], known if known is None or rows is None else known[rows], check)

@@ -15,11 +15,13 @@ from typing import Any, TypeVar
 
 import numpy as np
 from filelock import BaseFileLock
+from numpy.typing import NDArray
 
 from rmgl.archive.archive import Arrays, encode, read_archive, write_archive
 from rmgl.archive.atomic import clear_leftovers_in
 from rmgl.archive.locks import NoLocks, take_lock
 from rmgl.checks import expect, sound_generator_state
+from rmgl.running.checkpoint import Found
 from rmgl.running.progress import Stage
 
 FORMAT = "rmgl checkpoint"
@@ -32,15 +34,11 @@ class OtherRun(ValueError):
     """The checkpoint belongs to another run."""
 
 
-def as_it_is(value: Any) -> Any:
-    return value
-
-
 class Run:
-    """One fit. With a checkpoint folder, finished steps are written there, and read in place of being computed again.
+    """One fit. With a checkpoint folder, the results of exact searches are written there, and read in place of searching again.
 
-    Steps are deterministic, and those that draw random numbers keep where the generator stood after them, so a run that resumes from
-    any finished steps ends with the same numbers as one that was never stopped. Every step carries the fingerprint of its run, and a lock
+    All else is computed again. It is deterministic, from where the random generator stood at the beginning, so a run that resumes from any
+    finished searches ends with the same numbers as one that was never stopped. Every file carries the fingerprint of its run, and a lock
     keeps a second process out of the folder as long as the run lasts: use it in a `with` block.
     """
 
@@ -81,59 +79,50 @@ class Run:
         self._lock = FolderLock(self.folder)
         self._lock.acquire()
         self.fingerprint = fingerprint(parameters, views)
-        if not self.has("run"):
+        if not self._path("run").exists():
             with suppress(FileExistsError):  # another run was faster where locks do not work
-                self.keep("run", lambda: None, random_state, exclusive=True)
-        self.kept("run", random_state)
+                self._write("run", {"random_state": random_state.get_state()}, exclusive=True)
+        random_state.set_state(self._read("run", lambda kept: sound_generator_state("the random generator", kept["random_state"])))
 
-    def step(
-        self,
-        name: str,
-        work: Callable[[], Result],
-        *,
-        pack: Callable[[Result], Any] = as_it_is,
-        unpack: Callable[[Any], Result] = as_it_is,
-        random_state: np.random.RandomState | None = None,
-    ) -> Result:
-        """The result of some work, from the checkpoint if it is there. `unpack` refuses what `pack` cannot have written."""
-        if self.has(name):
-            return self.kept(name, random_state, unpack)
-        result = work()
-        self.keep(name, lambda: pack(result), random_state)
-        return result
+    @property
+    def checkpoint(self) -> Run | None:
+        """What keeps the results of searches: this run, if it has a folder for them."""
+        return None if self.folder is None else self
 
-    def has(self, name: str) -> bool:
-        """Whether the checkpoint has a step."""
-        return self.folder is not None and self._path(name).exists()
+    def step(self, name: str, work: Callable[[], Found], check: Callable[[Found], None]) -> Found:
+        """The result of some work, from the checkpoint if it is there (see `Checkpoint`). Threads may ask for several at once."""
 
-    def kept(self, name: str, random_state: np.random.RandomState | None = None, unpack: Callable[[Any], Result] = as_it_is) -> Result:
-        """What was kept under a name. The files come from outside: what they hold is checked before it is used."""
+        def sound(kept: dict[str, Any]) -> Found:
+            found: Found = expect("what was found", kept["found"], dict[str, NDArray[Any]])
+            check(found)
+            return found
+
+        if self._path(name).exists():
+            return self._read(name, sound)
+        found = work()
+        self._write(name, {"found": found})
+        return found
+
+    def _read(self, name: str, take: Callable[[dict[str, Any]], Result]) -> Result:
+        """What was kept under a name. The files come from outside: `take` checks what they hold."""
         path = self._path(name)
         try:
-            content = expect("the content", read_archive(path, format=FORMAT), dict[str, Any])
-            if content["run"] != self.fingerprint:
+            kept = expect("the content", read_archive(path, format=FORMAT), dict[str, Any])
+            if kept["run"] != self.fingerprint:
                 raise OtherRun(
                     f"checkpoint={str(self.folder)!r} holds a run on other data or with other parameters or versions "
                     f"({path.name}): choose another folder, or delete it"
                 )
-            if random_state is not None:
-                random_state.set_state(sound_generator_state("the random generator", content["random_state"]))
-            return unpack(content["result"])
+            return take(kept)
         except OtherRun:
             raise
         except (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError) as error:
             told = str(error) if str(path) in str(error) else f"{path}: what it holds does not fit together ({error})"
             raise ValueError(f"{told}; delete the file, and the step is done again") from error
 
-    def keep(
-        self, name: str, packed: Callable[[], Any], random_state: np.random.RandomState | None = None, *, exclusive: bool = False
-    ) -> None:
+    def _write(self, name: str, kept: dict[str, Any], *, exclusive: bool = False) -> None:
         """Keep something under a name, in place of what was there; with `exclusive` only if nothing is there."""
-        if self.folder is None:
-            return
-        state = None if random_state is None else random_state.get_state()
-        content = {"run": self.fingerprint, "result": packed(), "random_state": state}
-        write_archive(self._path(name), content, format=FORMAT, exclusive=exclusive)
+        write_archive(self._path(name), {"run": self.fingerprint, **kept}, format=FORMAT, exclusive=exclusive)
 
     def _path(self, name: str) -> Path:
         assert self.folder is not None
@@ -190,7 +179,7 @@ class FolderLock:
 
 
 def remove_checkpoint(folder: Path) -> None:
-    """Delete the steps of a finished run, and the folder if nothing else is in it; leave all of it to a run that has begun there since."""
+    """Delete the files of a finished run, and the folder if nothing else is in it; leave all of it to a run that has begun there since."""
     if not folder.is_dir():
         return
     lock = FolderLock(folder)

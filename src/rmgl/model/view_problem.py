@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +10,6 @@ from numpy.typing import NDArray
 from rmgl.edges import Candidates, Costs, Edges, Vector
 from rmgl.layer import Layer, Origin
 from rmgl.layer.network import given_candidates
-from rmgl.running.threads import Check
 
 
 @dataclass(frozen=True)
@@ -58,7 +56,3 @@ class ViewProblem:
     def own(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
         """The rows of its entities."""
         return rows if self.nodes is None else rows[self.nodes]
-
-    def regrown(self, packed: dict[str, Any] | None, check: Check) -> ViewProblem:
-        """This problem with the candidates that it had when they were packed."""
-        return replace(self, candidates=self.candidates.regrown(packed, self.candidates.guide, check)) if packed else self

@@ -1,0 +1,112 @@
+"""Exact searches whose results a checkpoint keeps. They are the expensive part of a fit; what follows from them is computed again.
+
+A search is known by the rows of its space and by what is asked, so a run that resumes finds the results of all searches that it had
+finished, in whatever order it comes to them, and does all others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rmgl.checks import Unsound, sound_indices, sound_numbers
+from rmgl.edges.heaps import Ends, Indices
+from rmgl.edges.interface import Costs, Edges, Vector
+from rmgl.edges.space import Searchable
+from rmgl.running.checkpoint import Checkpoint, Found, digest_of
+from rmgl.running.threads import Check
+
+
+def with_kept_searches(space: Any, checkpoint: Checkpoint | None) -> Any:
+    """A space whose searches a checkpoint keeps (None: there is none). A space that has all its distances is returned as it is."""
+    return KeptSearches(space, checkpoint) if checkpoint is not None and isinstance(space, Searchable) else space
+
+
+@dataclass(frozen=True)
+class KeptSearches:
+    """A space, with the results of its searches kept by a checkpoint."""
+
+    space: Searchable
+    checkpoint: Checkpoint
+
+    @property
+    def n_rows(self) -> int:
+        return self.space.n_rows
+
+    def digest(self) -> str:
+        return self._digest
+
+    @cached_property
+    def _digest(self) -> str:
+        return self.space.digest()
+
+    def among(self, nodes: NDArray[np.intp] | None) -> Any:
+        return self if nodes is None else with_kept_searches(self.space.among(nodes), self.checkpoint)
+
+    def measure(self, edges: Edges, check: Check = lambda: None) -> Costs:
+        return self.space.measure(edges, check)
+
+    def distances_to(self, nodes: NDArray[np.intp], neighbors: Indices) -> NDArray[np.float64]:
+        return self.space.distances_to(nodes, neighbors)
+
+    def nearest(self, nodes: NDArray[np.intp], length: int, check: Check = lambda: None) -> tuple[Indices, Vector]:
+        def search() -> Found:
+            neighbors, bounds = self.space.nearest(nodes, length, check)
+            return {"neighbors": neighbors, "bounds": bounds}
+
+        def examine(found: Found) -> None:
+            check_lists(found, nodes, min(length, self.n_rows - 1), self.n_rows, bounded=True)
+
+        found = self.checkpoint.step(f"nearest-{digest_of(self._digest, nodes, length)}", search, examine)
+        return found["neighbors"], found["bounds"]
+
+    def within(
+        self, nodes: NDArray[np.intp], radii: Vector, scales: Vector | None = None, check: Check = lambda: None
+    ) -> tuple[Ends, Ends]:
+        def search() -> Found:
+            left, right = self.space.within(nodes, radii, scales, check)
+            return {"left": left, "right": right}
+
+        name = f"within-{digest_of(self._digest, nodes, radii, scales)}"
+        found = self.checkpoint.step(name, search, lambda found: check_pairs(found, self.n_rows))
+        return found["left"], found["right"]
+
+
+def check_lists(found: Found, nodes: NDArray[Any], length: int, n_rows: int, *, bounded: bool = False) -> None:
+    """Raise `Unsound` unless there is a list of other rows for each node and, if they are `bounded`, a bound of how far all others are."""
+    check_names(found, "neighbors", *["bounds"] * bounded)
+    neighbors, shape = found["neighbors"], (len(nodes), length)
+    if neighbors.shape != shape:
+        raise Unsound(f"the lists of neighbors have shape {neighbors.shape}, but {shape} was expected")
+    check_ends("the neighbors", neighbors.reshape(-1), n_rows)
+    if (neighbors == nodes[:, None]).any():
+        raise Unsound("a node is in its own list of neighbors")
+    if bounded:
+        sound_numbers("the bound of the distances to all others", found["bounds"], shape[:1], least=0.0, infinite=True)
+
+
+def check_pairs(found: Found, n_rows: int) -> None:
+    """Raise `Unsound` unless there are pairs of different rows."""
+    check_names(found, "left", "right")
+    left, right = found["left"], found["right"]
+    check_ends("the first rows of the pairs", left, n_rows)
+    check_ends("the second rows of the pairs", right, n_rows, size=left.size)
+    if (left == right).any():
+        raise Unsound("a row is paired with itself")
+
+
+def check_ends(what: str, rows: NDArray[Any], n_rows: int, *, size: int | None = None) -> None:
+    """Raise `Unsound` unless these are row numbers as searches find them, and so many (None: any number)."""
+    if rows.dtype not in (np.int32, np.int64):
+        raise Unsound(f"{what} are of type {rows.dtype}, but integers of 4 or 8 bytes were expected")
+    sound_indices(what, rows, n_rows, size=size)
+
+
+def check_names(found: Found, *names: str) -> None:
+    """Raise `Unsound` unless these are the arrays that were found."""
+    if set(found) != set(names):
+        raise Unsound(f"it holds the arrays {sorted(found)}, but {sorted(names)} were expected")

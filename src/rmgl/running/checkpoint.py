@@ -1,0 +1,55 @@
+"""What a checkpoint is to those who do expensive work: a place that keeps its results under names made from all that they depend on."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+Found: TypeAlias = dict[str, NDArray[Any]]
+"""The result of expensive work: arrays by their names."""
+DIGITS = 32
+"""Hexadecimal digits of a digest."""
+
+
+class Checkpoint(Protocol):
+    """Keeps results of deterministic work from one run to the next one that does the same."""
+
+    def step(self, name: str, work: Callable[[], Found], check: Callable[[Found], None]) -> Found:
+        """The result of some work, which is done if nothing is kept under its name.
+
+        What is read comes from outside: `check` raises `Unsound` if it cannot be a result of the work.
+        """
+
+
+def digest_of(*parts: Any) -> str:
+    """A text that differs for other arrays, sparse matrices, numbers or texts.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> digest_of(np.zeros(2), 1) == digest_of(np.zeros(2), 1), digest_of(np.zeros(2)) == digest_of(np.zeros((1, 2)))
+    (True, False)
+    """
+    digest = hashlib.sha256()
+    for part in parts:
+        for piece in _pieces(part):
+            digest.update(piece)
+    return digest.hexdigest()[:DIGITS]
+
+
+def _pieces(part: Any) -> Iterator[Any]:
+    """The bytes of a value, after a text that says what they are."""
+    if sparse.issparse(part):
+        yield f"sparse {part.shape};".encode()
+        for array in (part.indptr, part.indices, part.data):
+            yield from _pieces(array)
+    elif isinstance(part, np.ndarray):
+        yield f"array {part.shape} {part.strides} {part.dtype.str};".encode()
+        yield part.ravel(order="K").data  # no copy, whether rows or columns are contiguous
+    else:
+        yield f"{part!r};".encode()
