@@ -21,6 +21,7 @@ from rmgl import RMGL, from_mudata, kernels, learn_layer
 from rmgl.archive.archive import read_archive, write_archive
 from rmgl.baselines import GDMCCA, SCML
 from rmgl.checks import Unsound, conforms, sound_generator_state, sound_sparse
+from rmgl.embedding import eigenvectors
 from rmgl.views.views import Views
 from tests.conftest import planted_views
 
@@ -222,6 +223,14 @@ CHANGES = {
     "fewer ends of pairs": ("left", lambda a: a[:-1]),
     "pairs in a square": ("right", lambda a: a[:, None]),
     "pairs of small integers": ("left", lambda a: a.astype(np.uint8)),
+    "fewer eigenvectors": ("vectors", lambda a: a[:, :-1]),
+    "eigenvectors of fewer nodes": ("vectors", lambda a: a[:-1]),
+    "an eigenvector that is too long": ("vectors", with_entry(3, 1e300)),
+    "fewer eigenvalues": ("values", lambda a: a[:-1]),
+    "eigenvalues that are no numbers": ("values", with_entry(0, np.nan)),
+    "no component": ("quality", with_entry(1, 0.0)),
+    "half a component": ("quality", with_entry(1, 1.5)),
+    "a residual below zero": ("quality", with_entry(0, -1.0)),
 }
 
 
@@ -258,18 +267,20 @@ def change_array(path, name, change):
 
 @pytest.fixture(scope="module")
 def checkpoints(tmp_path_factory):
-    """A finished checkpoint of every variant."""
+    """A finished checkpoint of every variant, which keeps eigenvectors of small graphs, too."""
     folder = tmp_path_factory.mktemp("checkpoints")
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(eigenvectors, "QUICK_NODES", 10)
         warnings.simplefilter("ignore")
         for variant, parameters in STEPS.items():
             RMGL(3, random_state=0, **parameters).fit(planted_views()[0], checkpoint=folder / variant)
-            assert {path.name.partition("-")[0] for path in (folder / variant).glob("*-*.step")} == {"nearest", "within"}
+            assert {path.name.partition("-")[0] for path in (folder / variant).glob("*-*.step")} == {"nearest", "within", "eigenvectors"}
     return folder
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_a_changed_array_in_a_checkpoint_is_refused_before_a_kernel_sees_it(change, checkpoints, tmp_path, guarded):
+def test_a_changed_array_in_a_checkpoint_is_refused_before_a_kernel_sees_it(change, checkpoints, tmp_path, guarded, monkeypatch):
+    monkeypatch.setattr(eigenvectors, "QUICK_NODES", 10)
     field, work = CHANGES[change]
     changed = 0
     for variant, parameters in STEPS.items():

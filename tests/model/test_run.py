@@ -5,9 +5,11 @@ from functools import partial
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from rmgl import RMGL, Policy
+from rmgl.embedding import eigenvectors
 from tests.conftest import Killed, assert_same, fit_with_kills, planted_views
 
 
@@ -156,3 +158,32 @@ def test_what_is_found_for_sparse_rows_is_kept(candidates, tmp_path):
     before = {path: path.stat().st_mtime_ns for path in (tmp_path / "steps").glob("*.step")}
     assert_same(fit(), whole)
     assert {path: path.stat().st_mtime_ns for path in (tmp_path / "steps").glob("*.step")} == before
+
+
+@pytest.fixture
+def all_eigenvectors_kept(monkeypatch):
+    """Those of small graphs, too, which are computed again otherwise."""
+    monkeypatch.setattr(eigenvectors, "QUICK_NODES", 10)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("parameters", [{}, {"n_clusters": "auto"}, {"alpha": 2.0, "beta": 1.0, "min_cluster_size": 40}])
+@pytest.mark.parametrize("n_rows", [90, 600])
+@pytest.mark.usefixtures("all_eigenvectors_kept")
+def test_eigenvectors_are_kept(parameters, n_rows, tmp_path, monkeypatch):
+    """From LAPACK, which orders their numbers by columns, and from the iteration."""
+    views = planted_views(sizes=(n_rows // 3,) * 3, columns=(4, 5, 6))[0]
+    model = RMGL(**{"n_clusters": 3, "random_state": 0, **LISTS, **parameters})
+    whole, fit = clone(model).fit(views), partial(model.fit, views, checkpoint=tmp_path / "steps")
+    with monkeypatch.context() as patch:
+        first = fit_with_kills(fit, patch)[0] if n_rows < 100 and "n_clusters" not in parameters else fit()
+    assert any((tmp_path / "steps").glob("eigenvectors-*.step"))
+    assert_same(first, whole)
+
+    def solve(*arguments, **options):
+        raise AssertionError("solved again")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(eigenvectors, "_solved", solve)
+        resumed = fit()
+    assert_same(resumed, whole)

@@ -219,7 +219,7 @@ class Chooser:
         chooser = replace(self, neighbors=self.find_neighbors(layers))
         if self.n_clusters is None:
             graph = chooser.sum_of(layers, equal_weights(layers))
-            chooser = replace(chooser, n_clusters=self.policy.choose_number(graph, self.random_state).chosen)
+            chooser = replace(chooser, n_clusters=self.policy.choose_number(graph, self.random_state, self.run.checkpoint).chosen)
         return bool(chooser.measure(layers)["excess"] >= self.policy.complementary)
 
     def choose_from(self, layers: list[Learned]) -> Choice:
@@ -229,7 +229,7 @@ class Chooser:
             return chooser.choose_for(layers)
         self.run.stage("number of clusters")
         graph = chooser.sum_of(layers, equal_weights(layers))
-        number = self.policy.choose_number(graph, self.random_state).at_least(self.least_clusters)
+        number = self.policy.choose_number(graph, self.random_state, self.run.checkpoint).at_least(self.least_clusters)
         self.run.tell({"step": "number of clusters"})
         return replace(chooser, n_clusters=number.chosen).choose_for(layers, number)
 
@@ -467,6 +467,7 @@ class Chooser:
         assert n_clusters is not None
         graph = self.sum_of(layers, weights)
         options: dict[str, Any] = {"tol": EMBEDDING_TOL, "in_parts": self.team.in_parts, "alike": self.alike}
+        options["checkpoint"] = self.run.checkpoint
         links = graph if self.neighbors is None else self.neighbors.adjacency
         embedding = find_fragments(
             lambda fragments: embed_without(graph, n_clusters, fragments, **options),

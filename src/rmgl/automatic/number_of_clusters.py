@@ -25,6 +25,7 @@ from rmgl.automatic.weighing import FEW_ENTITIES
 from rmgl.checks import Unsound, sound_indices, sound_numbers
 from rmgl.embedding.eigenvectors import Graph, smallest_eigenvectors
 from rmgl.embedding.resampling import cut, four_fifths, parts_of
+from rmgl.running.checkpoint import Checkpoint
 
 RANGES = ((30, 1), (60, 2), (120, 4))
 """The numbers that are tried: up to the first number of each pair, in steps of the second."""
@@ -160,8 +161,8 @@ class NumberOfClusters:
         }
 
 
-def by_stability(graph: Graph, random_state: np.random.RandomState) -> NumberOfClusters:
-    """The number of clusters of a weighted graph with the largest score."""
+def by_stability(graph: Graph, random_state: np.random.RandomState, checkpoint: Checkpoint | None = None) -> NumberOfClusters:
+    """The number of clusters of a weighted graph with the largest score. A checkpoint keeps eigenvectors."""
     graph = sparse.csr_array(graph)
     n = graph.shape[0]
     if n < 3:
@@ -174,10 +175,10 @@ def by_stability(graph: Graph, random_state: np.random.RandomState) -> NumberOfC
         more = np.arange(candidates[-1] + step if candidates.size else 2, min(largest, most) + 1, step)
         if not more.size:
             break
-        spectrum = smallest_eigenvectors(graph, min(int(more[-1]) + 1, n), normalized=True)
+        spectrum = smallest_eigenvectors(graph, min(int(more[-1]) + 1, n), normalized=True, checkpoint=checkpoint)
         values = np.append(spectrum.values, 2.0)
         found = [cut(spectrum.vectors, int(k), random_state) for k in more]
-        stability = np.append(stability, _stability(graph, more, found, draws, random_state))
+        stability = np.append(stability, _stability(graph, more, found, draws, random_state, checkpoint))
         candidates, parts = np.append(candidates, more), [*parts, *found]
         if values[candidates[-1]] > FULL_SPECTRUM:
             break
@@ -194,7 +195,7 @@ def by_stability(graph: Graph, random_state: np.random.RandomState) -> NumberOfC
 
 
 NumberRule = Callable[[Graph, np.random.RandomState], NumberOfClusters]
-"""rule(graph, random_state): the number of clusters of the common graph, with the evidence for it."""
+"""rule(graph, random_state): the number of clusters of the common graph, with the evidence for it; built-in ones also take a checkpoint."""
 NUMBER_RULES: dict[str, NumberRule] = {"stability": by_stability}
 
 
@@ -221,11 +222,12 @@ def _stability(
     parts: list[NDArray[np.intp]],
     draws: list[NDArray[np.intp]],
     random_state: np.random.RandomState,
+    checkpoint: Checkpoint | None,
 ) -> NDArray[np.float64]:
     """The mean agreement of parts with those of the graph of some of the nodes."""
     agreement = np.zeros((len(draws), numbers.size))
     for draw, nodes in enumerate(draws):
-        again = parts_of(graph, nodes, numbers.tolist(), random_state, tol=DRAW_TOL, normalized=True)
+        again = parts_of(graph, nodes, numbers.tolist(), random_state, tol=DRAW_TOL, normalized=True, checkpoint=checkpoint)
         agreement[draw] = [adjusted_rand_score(first[nodes], second) for first, second in zip(parts, again, strict=True)]
     means: NDArray[np.float64] = agreement.mean(axis=0)
     return means

@@ -15,6 +15,7 @@ from rmgl.automatic.number_of_clusters import NUMBER_RULES, NumberOfClusters, Nu
 from rmgl.automatic.weighing import WEIGHING_RULES, WeighingRule
 from rmgl.edges import Vector
 from rmgl.embedding.eigenvectors import Graph
+from rmgl.running.checkpoint import Checkpoint
 
 RANGES = (
     ("guidance", 0.0, 100.0),
@@ -124,9 +125,10 @@ class Policy:
         least, most = self.disagreement
         return self.consensus_share * float(np.clip((excess - least) / (most - least), 0.0, 1.0))
 
-    def choose_number(self, graph: Graph, random_state: np.random.RandomState) -> NumberOfClusters:
-        """The number of clusters of the common graph, with the evidence for it."""
-        number = find_rule("number", self.number, NUMBER_RULES)(graph, random_state)
+    def choose_number(self, graph: Graph, random_state: np.random.RandomState, checkpoint: Checkpoint | None = None) -> NumberOfClusters:
+        """The number of clusters of the common graph, with the evidence for it. Built-in rules keep eigenvectors in a checkpoint."""
+        rule: Callable[..., Any] = find_rule("number", self.number, NUMBER_RULES)
+        number = rule(graph, random_state, checkpoint) if isinstance(self.number, str) else rule(graph, random_state)
         if not isinstance(number, NumberOfClusters):
             raise ValueError(
                 f"policy: the rule for the number of clusters returned a {type(number).__name__}, but must return a NumberOfClusters"

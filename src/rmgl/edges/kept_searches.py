@@ -1,4 +1,4 @@
-"""Exact searches whose results a checkpoint keeps. They are the expensive part of a fit; what follows from them is computed again.
+"""Exact searches whose results a checkpoint keeps: they are the most expensive part of a fit.
 
 A search is known by the rows of its space and by what is asked, so a run that resumes finds the results of all searches that it had
 finished, in whatever order it comes to them, and does all others.
@@ -17,7 +17,7 @@ from rmgl.checks import Unsound, sound_indices, sound_numbers
 from rmgl.edges.heaps import Ends, Indices
 from rmgl.edges.interface import Costs, Edges, Vector
 from rmgl.edges.space import Searchable
-from rmgl.running.checkpoint import Checkpoint, Found, digest_of
+from rmgl.running.checkpoint import Checkpoint, Found, check_arrays, digest_of
 from rmgl.running.threads import Check
 
 
@@ -78,7 +78,7 @@ class KeptSearches:
 
 def check_lists(found: Found, nodes: NDArray[Any], length: int, n_rows: int, *, bounded: bool = False) -> None:
     """Raise `Unsound` unless there is a list of other rows for each node and, if they are `bounded`, a bound of how far all others are."""
-    check_names(found, "neighbors", *["bounds"] * bounded)
+    check_arrays(found, "neighbors", *["bounds"] * bounded)
     neighbors, shape = found["neighbors"], (len(nodes), length)
     if neighbors.shape != shape:
         raise Unsound(f"the lists of neighbors have shape {neighbors.shape}, but {shape} was expected")
@@ -91,7 +91,7 @@ def check_lists(found: Found, nodes: NDArray[Any], length: int, n_rows: int, *, 
 
 def check_pairs(found: Found, n_rows: int) -> None:
     """Raise `Unsound` unless there are pairs of different rows."""
-    check_names(found, "left", "right")
+    check_arrays(found, "left", "right")
     left, right = found["left"], found["right"]
     check_ends("the first rows of the pairs", left, n_rows)
     check_ends("the second rows of the pairs", right, n_rows, size=left.size)
@@ -104,9 +104,3 @@ def check_ends(what: str, rows: NDArray[Any], n_rows: int, *, size: int | None =
     if rows.dtype not in (np.int32, np.int64):
         raise Unsound(f"{what} are of type {rows.dtype}, but integers of 4 or 8 bytes were expected")
     sound_indices(what, rows, n_rows, size=size)
-
-
-def check_names(found: Found, *names: str) -> None:
-    """Raise `Unsound` unless these are the arrays that were found."""
-    if set(found) != set(names):
-        raise Unsound(f"it holds the arrays {sorted(found)}, but {sorted(names)} were expected")

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -22,8 +23,10 @@ from scipy.sparse import csgraph
 from scipy.sparse.linalg import ArpackError
 from sklearn.exceptions import ConvergenceWarning
 
+from rmgl.checks import Unsound, sound_numbers
 from rmgl.edges.index_types import loop_indices
 from rmgl.embedding.lanczos import DenseSymmetric, SparseLaplacian, Symmetric, smallest_pairs
+from rmgl.running.checkpoint import Checkpoint, Found, check_arrays, digest_of
 from rmgl.running.memory import require_memory
 from rmgl.running.threads import InParts, one_part
 from rmgl.running.warn import warn_caller
@@ -33,8 +36,10 @@ DENSE_SUM_NODES = 10_000  # up to so many nodes a dense matrix is small compared
 DENSE_SHARE = 0.3  # share of all pairs with an edge above which products with a dense matrix are faster
 LARGE_NODES = 100_000  # beyond so many nodes a vector leaves the cache of a core, and nodes are first sorted so that neighbors are near
 DENSE_RESCUE_NODES = 6000  # up to so many nodes LAPACK is used if the iteration does not converge
+QUICK_NODES = 10_000  # up to so many nodes eigenvectors are computed again in place of being kept
 MAX_PRODUCTS = 10_000
 LOOSER = 100.0  # factor by which a tolerance is raised that was not met in as many products
+LONGEST_ENTRY = 1.01  # of a vector of length one that was read from a file, with room for rounding
 TIGHT = 1e-8  # tolerance of residuals, relative to a bound of the spectrum
 
 
@@ -52,11 +57,31 @@ class Embedding:
     fragments: NDArray[np.bool_] | None = None
     """Nodes that take no part in the embedding (None: all do); their rows are zero."""
 
+    def arrays(self) -> Found:
+        """Its parts as arrays, for a checkpoint."""
+        return {"vectors": self.vectors, "values": self.values, "quality": np.array([self.residual, self.n_components])}
+
+    @classmethod
+    def of(cls, found: Found) -> Embedding:
+        """The embedding of all nodes that has these parts."""
+        residual, n_components = found["quality"].tolist()
+        return cls(found["vectors"], found["values"], residual, int(n_components))
+
     def among(self, nodes: NDArray[np.intp], fragments: NDArray[np.bool_]) -> Embedding:
         """This embedding of some nodes as one of all nodes, with rows of zeros for the fragments."""
         vectors = np.zeros((fragments.size, self.vectors.shape[1]))
         vectors[nodes] = self.vectors
         return replace(self, vectors=vectors, fragments=fragments)
+
+
+def check_embedding(found: Found, shape: tuple[int, int]) -> None:
+    """Raise `Unsound` unless these can be the parts of an embedding of that shape."""
+    check_arrays(found, "vectors", "values", "quality")
+    sound_numbers("the eigenvectors", found["vectors"], shape)
+    sound_numbers("the eigenvalues", found["values"], shape[1:])
+    _, n_components = sound_numbers("their quality", found["quality"], (2,), least=0.0).tolist()
+    if n_components not in range(1, shape[0] + 1) or np.abs(found["vectors"]).max() > LONGEST_ENTRY:
+        raise Unsound("eigenvectors that are longer than one, or a number of components that the graph cannot have")
 
 
 Graph: TypeAlias = sparse.csr_array | NDArray[np.float64]
@@ -106,11 +131,13 @@ def smallest_eigenvectors(
     tol: float = TIGHT,
     in_parts: InParts = one_part,
     alike: NDArray[np.intp] | None = None,
+    checkpoint: Checkpoint | None = None,
 ) -> Embedding:
     """Eigenvectors of the `n_vectors` smallest eigenvalues of the Laplacian of a weighted graph.
 
     `normalized` uses I - D^-1/2 W D^-1/2 instead of D - W; a node without edges then also has eigenvalue 0. `alike` numbers nodes so that
-    those with the same number, from 0 to less than the number of nodes, have the same edges (None: nothing is known).
+    those with the same number, from 0 to less than the number of nodes, have the same edges (None: nothing is known). A checkpoint keeps
+    those of large graphs.
 
     Examples
     --------
@@ -123,9 +150,14 @@ def smallest_eigenvectors(
     >>> embedding.n_components, embedding.values.tolist()
     (2, [0.0, 0.0])
     """
-    if sparse.issparse(adjacency) and adjacency.shape[0] > LARGE_NODES:
-        return _in_near_order(adjacency, n_vectors, alike, normalized=normalized, tol=tol, in_parts=in_parts)
-    return _solved(adjacency, n_vectors, alike, normalized=normalized, tol=tol, in_parts=in_parts)
+    is_large = sparse.issparse(adjacency) and adjacency.shape[0] > LARGE_NODES
+    solver = _in_near_order if is_large else _solved
+    solve = partial(solver, adjacency, n_vectors, alike, normalized=normalized, tol=tol, in_parts=in_parts)
+    if checkpoint is None or adjacency.shape[0] <= QUICK_NODES:
+        return solve()
+    name = f"eigenvectors-{digest_of(adjacency, n_vectors, normalized, tol, alike)}"
+    shape = (adjacency.shape[0], n_vectors)
+    return Embedding.of(checkpoint.step(name, lambda: solve().arrays(), lambda found: check_embedding(found, shape)))
 
 
 def _in_near_order(adjacency: sparse.csr_array, n_vectors: int, alike: NDArray[np.intp] | None, **options: Any) -> Embedding:

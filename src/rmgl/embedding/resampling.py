@@ -10,6 +10,7 @@ from scipy import sparse
 
 from rmgl.embedding.eigenvectors import Graph, smallest_eigenvectors, unit_rows
 from rmgl.embedding.labels import cluster_rows
+from rmgl.running.checkpoint import Checkpoint
 
 KEPT = 0.8
 """Share of the nodes that are drawn."""
@@ -30,11 +31,12 @@ def parts_of(
     tol: float,
     normalized: bool = False,
     of_unit_length: bool = True,
+    checkpoint: Checkpoint | None = None,
 ) -> list[NDArray[np.intp]]:
     """Labels of some nodes from the graph between them: for each number one answer of as many parts, by spectral clustering.
 
     There are not more parts than nodes. The eigenvectors, with a relative residual of `tol`, are those of the Laplacian or of the
-    `normalized` one; k-means sees their rows, `of_unit_length` or as they are.
+    `normalized` one, and are kept in a checkpoint, if given; k-means sees their rows, `of_unit_length` or as they are.
 
     Examples
     --------
@@ -45,7 +47,8 @@ def parts_of(
     [2, 3]
     """
     most = min(max(numbers), nodes.size)
-    vectors = smallest_eigenvectors(sparse.csr_array(graph)[nodes][:, nodes], most, normalized=normalized, tol=tol).vectors
+    between = sparse.csr_array(graph)[nodes][:, nodes]
+    vectors = smallest_eigenvectors(between, most, normalized=normalized, tol=tol, checkpoint=checkpoint).vectors
     return [cut(vectors, min(number, most), random_state, of_unit_length) for number in numbers]
 
 

@@ -23,6 +23,7 @@ from rmgl.layer.problem import squared_norm
 from rmgl.layer.result import padded_graph
 from rmgl.model.run import Run
 from rmgl.model.view_problem import ViewProblem
+from rmgl.running.checkpoint import Checkpoint
 from rmgl.running.progress import Stopwatch
 from rmgl.running.threads import Check, Team
 
@@ -56,6 +57,8 @@ class State:
     """The three terms of the objective for every view: (M, 3)."""
     alike: NDArray[np.intp] | None = None
     """Numbers of the entities, the same for copies (None: nothing is known)."""
+    checkpoint: Checkpoint | None = None
+    """What keeps eigenvectors (None: nothing does)."""
 
     @property
     def objective(self) -> float:
@@ -106,7 +109,7 @@ def alternate(
     log, clock, run = History(progress), clock or Stopwatch(), run or Run()
     accuracy = COARSE if max_iter > 1 else TIGHT
     done, converged, stopped = 0, False, False
-    state = first_state(problems, n_clusters, solver, accuracy, team, clock, fragments, alike)
+    state = first_state(problems, n_clusters, solver, accuracy, team, clock, fragments, alike, run.checkpoint)
     log.add("start", 0, state)
     for iteration in range(1, max_iter + 1):
         if run.over:
@@ -143,6 +146,7 @@ def first_state(
     clock: Stopwatch,
     fragments: NDArray[np.bool_] | None = None,
     alike: NDArray[np.intp] | None = None,
+    checkpoint: Checkpoint | None = None,
 ) -> State:
     """The layers of the data alone, and their common embedding."""
 
@@ -158,9 +162,9 @@ def first_state(
         problems, layers = [view for view, _ in learned], [layer for _, layer in learned]
         spent += [layer.seconds for layer in layers]
     with clock("embedding"):
-        embedding = _embed(problems, layers, n_clusters, accuracy, team, fragments, alike)
+        embedding = _embed(problems, layers, n_clusters, accuracy, team, fragments, alike, checkpoint)
         terms = team(lambda item, check: _view_terms(item[0], item[1], embedding, check), list(zip(problems, layers, strict=True)))
-        return State(problems, layers, embedding, np.array(terms), alike)
+        return State(problems, layers, embedding, np.array(terms), alike, checkpoint)
 
 
 def update_layers(state: State, solver: str, accuracy: Accuracy, team: Team, clock: Stopwatch) -> State:
@@ -205,7 +209,8 @@ def update_embedding(state: State, accuracy: Accuracy, team: Team, clock: Stopwa
     """Solve problem (10). The last embedding is kept if it cannot be improved."""
     n_clusters = state.embedding.vectors.shape[1]
     with clock("embedding"):
-        embedding = _embed(state.problems, state.layers, n_clusters, accuracy, team, state.embedding.fragments, state.alike)
+        known = (state.embedding.fragments, state.alike, state.checkpoint)
+        embedding = _embed(state.problems, state.layers, n_clusters, accuracy, team, *known)
         terms = state.terms.copy()  # the first two do not depend on the embedding
         terms[:, 2] = team(
             lambda item, check: _coupling(item[0], item[1], embedding, check), list(zip(state.problems, state.layers, strict=True))
@@ -272,8 +277,9 @@ def _embed(
     team: Team,
     fragments: NDArray[np.bool_] | None,
     alike: NDArray[np.intp] | None,
+    checkpoint: Checkpoint | None,
 ) -> Embedding:
-    options: dict[str, Any] = {"tol": accuracy.eigen, "in_parts": team.in_parts, "alike": alike}
+    options: dict[str, Any] = {"tol": accuracy.eigen, "in_parts": team.in_parts, "alike": alike, "checkpoint": checkpoint}
     return embed_without(_graph(problems, layers), n_clusters, fragments, **options)
 
 

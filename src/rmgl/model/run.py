@@ -35,11 +35,11 @@ class OtherRun(ValueError):
 
 
 class Run:
-    """One fit. With a checkpoint folder, the results of exact searches are written there, and read in place of searching again.
+    """One fit. With a checkpoint folder, what is expensive is written there, and read in place of being computed again.
 
-    All else is computed again. It is deterministic, from where the random generator stood at the beginning, so a run that resumes from any
-    finished searches ends with the same numbers as one that was never stopped. Every file carries the fingerprint of its run, and a lock
-    keeps a second process out of the folder as long as the run lasts: use it in a `with` block.
+    These are the results of exact searches, and eigenvectors. All else is computed again, and is deterministic from where the random
+    generator stood at the beginning: a run that resumes ends with the same numbers as one that was never stopped. Every file carries the
+    fingerprint of its run, and a lock keeps a second process out of the folder as long as the run lasts: use it in a `with` block.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class Run:
 
     @property
     def checkpoint(self) -> Run | None:
-        """What keeps the results of searches: this run, if it has a folder for them."""
+        """What keeps expensive results: this run, if it has a folder for them."""
         return None if self.folder is None else self
 
     def step(self, name: str, work: Callable[[], Found], check: Callable[[Found], None]) -> Found:

@@ -25,7 +25,7 @@ def _embed(state: State, graph: Graph, n_clusters: int, fragments: NDArray[np.bo
     """The last embedding if it is without these fragments, or a new one."""
     if fragments is state.embedding.fragments:
         return state.embedding
-    return embed_without(graph, n_clusters, fragments, tol=TOL, alike=state.alike)
+    return embed_without(graph, n_clusters, fragments, tol=TOL, alike=state.alike, checkpoint=state.checkpoint)
 
 
 def without_fragments(

@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from rmgl.checks import Unsound
+
 Found: TypeAlias = dict[str, NDArray[Any]]
 """The result of expensive work: arrays by their names."""
 DIGITS = 32
@@ -24,6 +26,12 @@ class Checkpoint(Protocol):
 
         What is read comes from outside: `check` raises `Unsound` if it cannot be a result of the work.
         """
+
+
+def check_arrays(found: Found, *names: str) -> None:
+    """Raise `Unsound` unless these are the names of the arrays that were found."""
+    if set(found) != set(names):
+        raise Unsound(f"it holds the arrays {sorted(found)}, but {sorted(names)} were expected")
 
 
 def digest_of(*parts: Any) -> str:
