@@ -34,7 +34,7 @@ test: .venv/installed-dev
 # those that call the compiled loops most, with bounds checks compiled into them.
 test-all: .venv/installed-dev
 	$(MAKE) test COVERAGE='--cov --cov-report='
-	$(BIN)/python -m pytest $(SPREAD) --durations=10 -m extended --cov --cov-append --cov-report=term
+	$(BIN)/python -m pytest $(SPREAD) --durations=10 -m 'extended and not fuzz' --cov --cov-append --cov-report=term
 	$(CHECK_BOUNDS) $(BIN)/python -m pytest $(SPREAD) tests/kernels tests/edges tests/layer tests/embedding tests/placing tests/test_border.py
 
 # The tests of `make test` with the lowest version of every package that pyproject.toml allows; prints which they are.
