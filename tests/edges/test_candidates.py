@@ -446,6 +446,29 @@ def test_bad_graphs(rng, graph, message):
         learn_layer(rng.normal(size=(20, 2)), 1.0, candidates=graph)
 
 
+@pytest.mark.parametrize("value", [np.nan, np.inf, -0.5, 1j], ids=str)
+def test_entries_of_given_graphs_that_are_no_distances_are_refused(rng, value):
+    """They were taken for pairs. The entry is that of the caller, whatever the order of the fit."""
+    X, graph = rng.normal(size=(20, 2)), np.ones((20, 20), dtype=complex if value == 1j else float)
+    graph[7, 3] = value
+    bad = r"\(0, 0\) is \(1\+0j\)" if value == 1j else rf"\(7, 3\) is {value}"
+    graph, message = sparse.csr_array(graph), rf"candidates for view '%s' is a graph whose entry {bad}, but .* real numbers >= 0"
+    with pytest.raises(ValueError, match=message % "layer"):
+        learn_layer(X, 1.0, candidates=graph)
+    with pytest.raises(ValueError, match=message % "b"):
+        RMGL(2, candidates={"a": "auto", "b": graph}).fit({"a": X, "b": X})
+    observed = np.arange(24) < 20
+    with pytest.raises(ValueError, match=message % "b"):
+        RMGL(2, candidates={"a": "auto", "b": graph}).fit(
+            {"a": rng.normal(size=(24, 2)), "b": np.vstack([X, X[:4]])}, observed={"b": observed}
+        )
+
+
+def test_pairs_at_distance_zero_are_candidates(rng):
+    graph = sparse.csr_array((np.zeros(380), np.nonzero(~np.eye(20, dtype=bool))), shape=(20, 20))
+    assert learn_layer(rng.normal(size=(20, 2)), 1.0, candidates=graph).recall == 1.0
+
+
 def test_lists_that_would_not_fit_are_refused(rng, monkeypatch):
     from rmgl.running import memory
 

@@ -61,7 +61,7 @@ def given_pattern(name: str, graph: Any, n_nodes: int) -> sparse.csr_array:
         raise ValueError(
             f"candidates for view {name!r} is a graph of shape {graph.shape}, but the view has {n_nodes} rows: give one node for each row"
         )
-    entries = sound_sparse(f"candidates for view {name!r}", graph).tocoo()
+    entries = sound_graph(name, graph).tocoo()
     off_diagonal = entries.row != entries.col
     pairs = (entries.row[off_diagonal], entries.col[off_diagonal])
     pattern = sparse.csr_array((np.ones(pairs[0].size, dtype=bool), pairs), shape=graph.shape)
@@ -70,18 +70,33 @@ def given_pattern(name: str, graph: Any, n_nodes: int) -> sparse.csr_array:
     return pattern
 
 
+def sound_graph(name: str, graph: Any) -> sparse.csr_array:
+    """A given graph as a CSR array; raises a ValueError that names its first entry that is neither a distance nor a weight."""
+    found = sound_sparse(f"candidates for view {name!r}", graph)
+    is_number = found.dtype.kind in "biuf"
+    wrong = np.flatnonzero(~(np.isfinite(found.data) & (found.data >= 0))) if is_number else np.arange(found.nnz)
+    if wrong.size:
+        first = wrong[0]
+        row = np.searchsorted(found.indptr, first, side="right") - 1
+        raise ValueError(
+            f"candidates for view {name!r} is a graph whose entry ({row}, {found.indices[first]}) is {found.data[first]}, but distances "
+            "or weights of pairs are needed, real numbers >= 0: remove the entries of pairs that are no candidates"
+        )
+    return found
+
+
 def pairs_among(name: str, candidates: Any, rows: NDArray[np.intp] | None, n_nodes: int) -> Any:
     """Restrict a given graph of all entities to the rows observed in a view; return other candidates unchanged."""
     if rows is None or not sparse.issparse(candidates) or candidates.shape != (n_nodes, n_nodes):
         return candidates
-    return sound_sparse(f"candidates for view {name!r}", candidates)[rows][:, rows]
+    return sound_graph(name, candidates)[rows][:, rows]
 
 
 def among_all(name: str, candidates: Any, rows: NDArray[np.intp] | None, n_nodes: int) -> Any:
     """Extend a given graph of the rows observed in a view to all entities; return other candidates unchanged."""
     if rows is None or not sparse.issparse(candidates) or candidates.shape != (rows.size, rows.size):
         return candidates
-    own = sound_sparse(f"candidates for view {name!r}", candidates).tocoo()
+    own = sound_graph(name, candidates).tocoo()
     return sparse.csr_array((own.data, (rows[own.row], rows[own.col])), shape=(n_nodes, n_nodes))
 
 
@@ -89,7 +104,7 @@ def graph_in_order(name: str, candidates: Any, order: NDArray[np.intp]) -> Any:
     """A given graph of all entities with these in another order; return other candidates unchanged."""
     if not sparse.issparse(candidates) or candidates.shape != (order.size, order.size):
         return candidates
-    return square_in_order(sparse.csr_array(sound_sparse(f"candidates for view {name!r}", candidates)), order)
+    return square_in_order(sparse.csr_array(sound_graph(name, candidates)), order)
 
 
 def measured_recall(space: Space, union: sparse.csr_array, length: int) -> float:
