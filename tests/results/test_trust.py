@@ -24,6 +24,8 @@ def test_nothing_wrong_is_good():
     unexamined = judge(replace(GOOD, refits=None))
     assert unexamined.word == "fair"
     assert "not examined" in unexamined.reasons[0]
+    many = judge(replace(GOOD, refits=None, n_entities=100, sizes=np.repeat([2, 1], [49, 2])))
+    assert str(many) == "poor: there are too few entities for each cluster to leave some out and look whether the clusters stay"
     few = judge(replace(GOOD, refits=None, n_entities=3))
     assert few.word == "poor"
     assert "too few entities" in few.reasons[0]
@@ -170,6 +172,13 @@ def test_no_second_answers_where_they_would_say_nothing():
     vectors = np.zeros((MOST_ENTITIES + 1, 2))
     many = Embedding(vectors, np.zeros(2), 0.0, 1)
     assert second_answers([], np.zeros(0), np.zeros(MOST_ENTITIES + 1, dtype=int), many, np.random.RandomState(0)) is None
+
+
+@pytest.mark.parametrize(("n_clusters", "n_entities"), [(100, 100), (199, 200)])
+def test_clusters_of_single_entities_are_not_trusted(n_clusters, n_entities, rng):
+    trust = RMGL(n_clusters, random_state=0).fit([rng.normal(size=(n_entities, 4)), rng.normal(size=(n_entities, 5))]).report_.trust
+    assert trust.word == "poor"
+    assert trust.reasons[0].startswith("there are too few entities for each cluster")
 
 
 def test_a_view_that_alone_counts_cannot_be_left_out():

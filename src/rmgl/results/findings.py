@@ -181,6 +181,9 @@ SENTENCES: dict[str, Callable[..., str]] = {
     ).format,
     "view dominates": "view {subject!r} has {weight:.0%} of the weight, so the other views hardly count".format,
     "too few to resample": "there are too few entities to leave some out and look whether the clusters stay".format,
+    "clusters too small to resample": (
+        "there are too few entities for each cluster to leave some out and look whether the clusters stay"
+    ).format,
     "not resampled": "it was not examined whether the clusters stay when entities, or the layers of views, are left out".format,
     "unstable": "the clusters change when a fifth of the entities is left out (agreement {agreement:.2f})".format,
     "unlike neighbors": ("the nearest neighbors of all views side by side alone give other clusters (agreement {agreement:.2f})").format,

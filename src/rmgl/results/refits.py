@@ -20,6 +20,8 @@ from rmgl.layer import Layer
 
 MOST_ENTITIES = 50_000
 """Entities beyond which no second answers are computed: each takes as long as the embedding."""
+MEMBERS = 2
+"""Entities for each cluster below which there are none: too few to leave some out."""
 DRAWS = 3
 TOL = 1e-3
 
@@ -76,4 +78,4 @@ def second_answers(
 
 def can_answer_again(n_entities: int, n_clusters: int) -> bool:
     """Whether entities are enough for the clusters, and not too many for second answers."""
-    return n_clusters >= 2 and 2 * n_clusters <= n_entities <= MOST_ENTITIES
+    return n_clusters >= 2 and MEMBERS * n_clusters <= n_entities <= MOST_ENTITIES

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from rmgl.archive.records import record
 from rmgl.automatic.weighing import FEW_ENTITIES
 from rmgl.results.findings import Finding, sentences
-from rmgl.results.refits import Refits
+from rmgl.results.refits import MEMBERS, Refits
 
 ALL_INSIDE = 0.995
 FEW_SIZES = 0.3
@@ -92,8 +92,12 @@ def of_second_answers(evidence: Evidence) -> Iterator[Finding]:
     """Signs in the agreement of second answers with the first."""
     refits = evidence.refits
     if refits is None:
-        few = evidence.n_entities < FEW_ENTITIES
-        yield Finding("too few to resample", "poor") if few else Finding("not resampled", "fair")
+        if evidence.n_entities < FEW_ENTITIES:
+            yield Finding("too few to resample", "poor")
+        elif evidence.n_entities < MEMBERS * evidence.sizes.size:
+            yield Finding("clusters too small to resample", "poor")
+        else:
+            yield Finding("not resampled", "fair")
         return
     if refits.resampled < SHAKY:
         yield Finding("unstable", "poor" if refits.resampled < UNSTABLE else "fair", numbers={"agreement": refits.resampled})
