@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.spatial.distance import cdist
+from sklearn.metrics import adjusted_rand_score
 
 from rmgl import RMGL, Policy, Precomputed
 from rmgl.results.tables import FEW, MEMBERS, cross_table, rest_has_clusters
@@ -22,8 +23,8 @@ def noise(rng, n_columns=6):
     return rng.normal(size=(300, n_columns))
 
 
-def said(views, labels):
-    table = cross_table(views, labels)
+def said(views, labels, hamming=()):
+    table = cross_table(views, labels, hamming)
     return table and str(table), table and rest_has_clusters(views, table, labels)
 
 
@@ -98,6 +99,49 @@ def test_the_rest_may_have_the_clusters_without_the_table(columns, rng):
     assert not said(again, labels)[1]
 
 
+def test_columns_of_one_category_are_one_column(columns, rng):
+    """The columns that a table did not take said the same once more, and were taken for the rest of the data."""
+    er, grade, _ = columns
+    level, bits = rng.integers(4, size=300), rng.integers(2, size=(300, 4))
+    coded = np.column_stack([bits[:, :2], np.eye(2)[er], np.eye(4)[level], bits[:, 2:], grade]).astype(float)
+    views = Views.of({"a": coded, "b": noise(rng)})
+    assert said(views, er) == ("column 2 to column 3 of view 'a'", False)
+    assert said(views, np.minimum(level, 1)) == ("column 4 to column 7 of view 'a'", False)
+    expected = "column 2 to column 3 of view 'a' x column 4 to column 7 of view 'a' x column 10 of view 'a'"
+    assert said(views, 8 * grade + 4 * er + level) == (expected, False)
+    named = Views.of({"a": pd.DataFrame(coded, columns=list("uvnyjklmwxg")), "b": noise(rng)})
+    assert said(named, er) == ("'n' to 'y' of view 'a'", False)
+    clear = np.column_stack([coded, rng.normal(scale=20, size=(2, 5))[er] + rng.normal(size=(300, 5))])
+    assert said(Views.of({"a": clear}), er)[1]
+
+
+@pytest.mark.parametrize("asked", [80, 5000])
+def test_columns_with_hamming_distances_are_those_of_the_caller(asked, columns, rng, monkeypatch):
+    """They have a column of numbers for each value, of which a table took some."""
+    monkeypatch.setattr("rmgl.results.own_neighbors.MOST_ASKED", asked)
+    er, grade, _ = columns
+    X = np.column_stack([rng.integers(4, size=(300, 2)), er, 3 * grade, rng.normal(size=(300, 1))])
+    views = Views.of({"a": pd.DataFrame(X, columns=list("abcde")), "b": noise(rng)}).scaled({"a": "hamming", "b": "none"})
+    assert said(views, er, [0]) == ("'c' of view 'a'", False)
+    assert said(views, 2 * er + grade, [0]) == ("'c' of view 'a' x 'd' of view 'a'", False)
+    observed = np.arange(300) % 5 > 0
+    incomplete = Views.of({"a": X, "b": noise(rng)}, observed={"a": observed}).scaled({"a": "hamming", "b": "none"})
+    assert said(incomplete, np.where(observed, er, 2), [0]) == ("column 2 of view 'a'", False)
+
+
+def test_rows_with_jaccard_distances_have_columns(columns, rng):
+    er, grade, _ = columns
+    labels, bits = 2 * er + grade, np.column_stack([columns.T - [0, 0, 5], np.ones(300), rng.integers(2, size=(300, 2))])
+    metrics = {"a": "jaccard", "b": "euclidean"}
+    views = Views.of({"a": bits, "b": noise(rng)}).with_metrics(metrics)
+    assert said(views, labels) == ("column 0 of view 'a' x column 1 of view 'a'", False)
+    clear = rng.random((300, 60)) < np.where(rng.integers(2, size=(4, 60)), 0.9, 0.1)[labels]
+    views = Views.of({"a": np.hstack([bits, clear]), "b": noise(rng)}).with_metrics(metrics)
+    assert said(views, labels) == ("column 0 of view 'a' x column 1 of view 'a'", True)
+    incomplete = Views.of({"a": bits, "b": noise(rng)}, observed={"a": np.arange(300) % 5 > 0}).with_metrics(metrics)
+    assert said(incomplete, np.where(np.arange(300) % 5, er, 2))[0] == "column 0 of view 'a'"
+
+
 def test_the_order_of_the_rows_does_not_matter(columns, rng, monkeypatch):
     monkeypatch.setattr("rmgl.results.own_neighbors.MOST_ASKED", 80)
     er, grade, sex = columns
@@ -117,6 +161,31 @@ def test_clusters_that_are_a_table_of_categories_are_not_trusted(seed):
     assert model.report_.trust.word == "poor"
     reason = "the clusters are the table of column 0 of view 'clinical' x column 1 of view 'clinical', and say no more than it does"
     assert model.report_.trust.reasons[0] == reason
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_tables_of_categories_with_jaccard_distances_are_not_trusted(seed):
+    """They were called good."""
+    generator = np.random.default_rng(seed)
+    status, grade = generator.integers(2, size=300), generator.integers(3, size=300)
+    views = {"a": np.hstack([np.eye(2)[status], np.eye(3)[grade]]), "b": generator.normal(size=(300, 20))}
+    metrics = {"a": "jaccard", "b": "euclidean"}
+    model = RMGL(6, metric=metrics, policy=Policy(weighing="equal"), random_state=0).fit(views)
+    assert adjusted_rand_score(3 * status + grade, model.labels_) == 1.0
+    table = "column 0 to column 1 of view 'a' x column 2 to column 4 of view 'a'"
+    assert str(model.report_.trust) == f"poor: the clusters are the table of {table}, and say no more than it does"
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "hamming"])
+@pytest.mark.parametrize("n_levels", [2, 3])
+def test_a_category_beside_bits_is_not_trusted(metric, n_levels):
+    """It was called good, but for three levels and Euclidean distances: two of them were taken by the table, and the third was left."""
+    generator = np.random.default_rng(0)
+    level, bits = generator.integers(n_levels, size=300), generator.integers(2, size=(300, 2))
+    model = RMGL(n_levels, metric=metric, random_state=0).fit(np.hstack([np.eye(n_levels)[level], bits]))
+    assert adjusted_rand_score(level, model.labels_) == 1.0
+    reason = f"the clusters are the table of column 0 to column {n_levels - 1} of view 'view_0', and say no more than it does"
+    assert str(model.report_.trust) == f"poor: {reason}"
 
 
 def test_two_views_of_one_category_each_are_not_trusted(columns):

@@ -1,14 +1,16 @@
 """Clusters that are a table of categories: one to three columns, of one view or several, whose cells determine the clusters.
 
 Such clusters say no more than these columns do. They are no reason for doubt where the rest of the data has them, too: then the columns
-name what is there without them.
+name what is there without them. Columns of zeros and ones that code one category side by side are one column here: those that the table
+leaves out say the same once more.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +19,8 @@ from scipy import sparse
 from rmgl.results.own_neighbors import own_neighbors, points_of, sample_of
 from rmgl.views.canonical import projected
 from rmgl.views.matrix import Matrix
-from rmgl.views.views import Views
+from rmgl.views.scaling import cosine
+from rmgl.views.views import Views, where_any
 
 MOST_COLUMNS = 200
 """Columns of a view up to which they are looked at one by one; of a wider view, only its whole rows."""
@@ -43,7 +46,7 @@ class Factor:
     view: int
     view_name: str
     columns: tuple[int, ...]
-    """The columns of numbers that it takes in its view."""
+    """The columns of numbers that it takes in its view, with those of the same category."""
     name: str
     levels: Indices
     """The number of its value for every entity that is looked at, from 0."""
@@ -68,10 +71,10 @@ class Table:
         return [column for factor in self.factors if factor.view == view for column in factor.columns]
 
 
-def cross_table(views: Views, labels: Indices) -> Table | None:
+def cross_table(views: Views, labels: Indices, hamming: Collection[int] = ()) -> Table | None:
     """A table whose cells determine the clusters (None: there is none), from columns rather than whole rows, and from as few as possible.
 
-    Where entities are many, a sample of them is looked at.
+    Where entities are many, a sample of them is looked at. The views `hamming` have a column of numbers for each value of a column.
 
     Examples
     --------
@@ -86,10 +89,12 @@ def cross_table(views: Views, labels: Indices) -> Table | None:
         labels = labels[asked]
     labels = np.unique(labels, return_inverse=True)[1]
     n_clusters = int(labels.max()) + 1
+    views = with_rows(views)
     features = [view for view in range(len(views.names)) if views.relation(view) is None]
     if n_clusters < 2 or not features:
         return None
-    few = [factor for view in features for factor in factors_of(views, view, asked) if 2 <= factor.n_levels <= FEW * n_clusters]
+    found = (factor for view in features for factor in factors_of(views, view, asked, view in hamming))
+    few = [factor for factor in found if 2 <= factor.n_levels <= FEW * n_clusters]
     few.sort(key=lambda factor: -information(counts_of([factor], labels)))  # equals stay in the order of views and columns
     columns = [factor for factor in few if not factor.is_rows]
     for factors in (columns, few) if len(columns) < len(few) else (columns,):
@@ -100,33 +105,84 @@ def cross_table(views: Views, labels: Indices) -> Table | None:
     return None
 
 
-def factors_of(views: Views, view: int, asked: NDArray[np.bool_] | None) -> Iterator[Factor]:
-    """The columns of a view, and its whole rows, with their values for the entities that are asked."""
+def with_rows(views: Views) -> Views:
+    """The views with the rows of zeros and ones that Jaccard distances are taken between in place of these."""
+    rows = [None if relation is None else relation.rows for relation in views.relations]
+    if not where_any(rows):
+        return views
+    matrices = tuple(X if own is None else own for X, own in zip(views.matrices, rows, strict=True))
+    relations = where_any(relation if own is None else None for relation, own in zip(views.relations, rows, strict=True))
+    return replace(views, matrices=matrices, relations=relations)
+
+
+def factors_of(views: Views, view: int, asked: NDArray[np.bool_] | None, in_hamming: bool = False) -> Iterator[Factor]:
+    """The columns of a view, the categories that some of them code, and its whole rows, with their values for the entities asked."""
     own = views.of_views([view]) if asked is None else views.of_views([view]).of_entities(np.flatnonzero(asked))
     X, gaps, there = own.own(0), own.own_gaps(0), own.mask(0)
 
     def levels(values: Indices) -> Indices:
-        of_all = np.full(own.n_rows, -1)
-        of_all[there] = values
-        found: Indices = np.unique(of_all, return_inverse=True)[1]  # those that are missing from the view have a level of their own
+        with_missing = np.full(own.n_rows, -1)
+        with_missing[there] = values
+        found: Indices = np.unique(with_missing, return_inverse=True)[1]  # those that are missing from the view have a level of their own
         return found
 
     if not there.any():
         return
-    groups = column_groups(views, view)
-    dense = X.toarray() if groups and sparse.issparse(X) else X
-    for columns, name in groups:
+    values, of_all = (places_of(X), places_of(views.own(view))) if in_hamming else (X, None)
+    groups = column_groups(views, view, values.shape[1])
+    dense = values.toarray() if groups and sparse.issparse(values) else values
+    categories = one_hots(dense) if groups and gaps is None else []
+    names = {column: name for columns, name in groups for column in columns}
+    coded = [(columns, f"{names[columns[0]]} to {names[columns[-1]]}") for columns in categories]
+    for columns, name in dict([*coded, *groups]).items():
         some = list(columns)
         places = projected(dense[:, some] if gaps is None else np.hstack([dense[:, some], gaps[:, some]]))
-        yield Factor(view, views.names[view], columns, name, levels(np.unique(places, return_inverse=True)[1]))
+        taken = sorted(set(columns).union(*(category for category in categories if set(category) & set(columns))))
+        numbers = taken if of_all is None else numbers_of(of_all, taken)
+        yield Factor(view, views.names[view], tuple(numbers), name, levels(np.unique(places, return_inverse=True)[1]))
     if len(groups) != 1:
         everything = tuple(range(X.shape[1]))
         yield Factor(view, views.names[view], everything, "the different rows", levels(points_of(own, 0)[1]), is_rows=True)
 
 
-def column_groups(views: Views, view: int) -> list[tuple[tuple[int, ...], str]]:
-    """The columns of numbers that each column of a view takes, and what it is called; none if there are too many."""
-    width, encoding = views.matrices[view].shape[1], views.encoding(view)
+def places_of(X: sparse.csr_array) -> Matrix:
+    """The column of numbers that stands for the value of every cell, where each value of a column has one of its own."""
+    return X.sorted_indices().indices.reshape(X.shape[0], -1)
+
+
+def numbers_of(places: Indices, columns: Sequence[int]) -> list[int]:
+    """The columns of numbers that stand for the values of some columns."""
+    return [number for column in columns for number in range(places[:, column].min(), places[:, column].max() + 1)]
+
+
+def one_hots(X: NDArray[Any]) -> list[tuple[int, ...]]:
+    """The columns of two values, side by side, that code one category: every row has the larger value in exactly one of them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> one_hots(np.array([[7.0, 0.0, 0.0, 1.0], [7.0, 1.0, 0.0, 0.0], [8.0, 0.0, 1.0, 0.0]]))
+    [(1, 2, 3)]
+    """
+    low, high = X.min(axis=0), X.max(axis=0)
+    is_high = high == X
+    of_two = (low < high) & (is_high | (low == X)).all(axis=0)
+    found: list[tuple[int, ...]] = []
+    for first in np.flatnonzero(of_two).tolist():
+        covered, last = np.zeros(X.shape[0], dtype=bool), first
+        if found and first <= found[-1][-1]:
+            continue
+        while last < X.shape[1] and of_two[last] and not (covered & is_high[:, last]).any():
+            covered |= is_high[:, last]
+            last += 1
+            if covered.all():
+                found.append(tuple(range(first, last)))
+    return found
+
+
+def column_groups(views: Views, view: int, width: int) -> list[tuple[tuple[int, ...], str]]:
+    """The columns of values that each column of a view takes, and what it is called; none if there are too many."""
+    encoding = views.encoding(view)
     if encoding is not None:
         taken = [column for column in encoding.columns if column.features]
         parts = np.split(np.arange(sum(len(column.features) for column in taken)), encoding.first_features[1:])
@@ -174,12 +230,21 @@ def rest_has_clusters(views: Views, table: Table, labels: Indices) -> bool:
 
 
 def without_columns(views: Views, table: Table) -> Views:
-    """The views without the columns of a table."""
+    """The views without the columns of a table.
 
-    def rest(view: int, X: Matrix | None) -> Matrix | None:
+    Where columns are taken from rows with Jaccard distances, cosines of what is left of the rows are in their place.
+    """
+
+    def rest(view: int, X: Matrix) -> Matrix:
         taken = table.columns_of(view)
         return X if X is None or not taken else X[:, np.setdiff1d(np.arange(X.shape[1]), taken)]
 
-    matrices = tuple(rest(view, X) for view, X in enumerate(views.matrices))
+    changed = {factor.view for factor in table.factors}
+    featured = with_rows(views)
+    matrices = [rest(view, featured.matrices[view] if view in changed else X) for view, X in enumerate(views.matrices)]
+    for view in changed:
+        if views.relation(view) is not None and matrices[view].shape[1]:
+            matrices[view] = cosine(matrices[view])(matrices[view])
     gaps = tuple(rest(view, own) for view, own in enumerate(views.gaps))
-    return replace(views, matrices=matrices, gaps=gaps, columns=(), encodings=())
+    relations = where_any(None if view in changed else relation for view, relation in enumerate(views.relations))
+    return replace(views, matrices=tuple(matrices), gaps=gaps, columns=(), encodings=(), relations=relations)
