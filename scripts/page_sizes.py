@@ -17,6 +17,7 @@ from scipy import sparse
 
 from rmgl import RMGL
 from rmgl.layer import Layer
+from rmgl.views.features import FeatureView
 from rmgl.views.views import Views
 
 N_ROWS = 2000
@@ -53,7 +54,7 @@ def enlarge(model: RMGL, n_rows: int, rng: np.random.Generator) -> RMGL:
     model.outlier_score_ = repeated(model.outlier_score_)
     model.layers_ = [enlarged_layer(layer, n_copies, order, rng) for layer in model.layers_]
     kept = model.fitted_.views
-    model.fitted_ = replace(model.fitted_, stored=Views(kept.names, tuple(repeated(X, 0.1) for X in kept.matrices)))
+    model.fitted_ = replace(model.fitted_, stored=Views(tuple(FeatureView(view.name, repeated(view.matrix, 0.1)) for view in kept)))
     model.index_ = np.array([f"entity-{row:07d}" for row in range(n_rows)], dtype=object)
     return model
 

@@ -88,7 +88,7 @@ def test_correlations_of_rows_with_missing_cells_are_numbers(gapped):
 
 def test_one_metric_leaves_a_network_as_it_is(links):
     words = (np.random.default_rng(2).random((N, 30)) < 0.3).astype(float)
-    assert unfitted(metric="jaccard").fit({"w": words, "n": Network(links)}).fitted_.views.networks == (1,)
+    assert unfitted(metric="jaccard").fit({"w": words, "n": Network(links)}).fitted_.views.graphs == (1,)
     with pytest.raises(ValueError, match="metric='jaccard' for view 'n', which is no table of features"):
         unfitted(metric={"w": "jaccard", "n": "jaccard"}).fit({"w": words, "n": Network(links)})
 

@@ -6,7 +6,6 @@ import sys
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -27,6 +26,7 @@ from rmgl.storage.edge_lists import EdgeList, new_edges, read_edge_list, with_ne
 from rmgl.storage.inspection import inspect_file
 from rmgl.storage.output import check_names, new_folder, write_predictions, write_results
 from rmgl.storage.readers import read_views
+from rmgl.views.features import FeatureView
 from rmgl.views.views import Views
 
 BY_WORKERS = (".npy", ".zarr", ".parquet")
@@ -131,13 +131,13 @@ def predict(
 ) -> NDArray[np.float64]:
     """Label the rows of the files with a saved model, and write the labels; returns the share of every cluster in each row."""
     fitted = RMGL.load(model)
-    encodings = dict(zip(fitted.view_names_, fitted.fitted_.views.encodings or [None] * len(fitted.view_names_), strict=True))
+    encodings = {view.name: view.encoding for view in fitted.fitted_.views}
     if networks:
         return predict_nodes(fitted, inputs, output, id_column, [read_edge_list(path) for path in networks], encodings)
     new = read_views(inputs, id_column, "outer", least=0, encodings=encodings)
     check_names(new.names, new.index)
     if len(fitted.view_names_) == len(new.names) == 1:
-        new = replace(new, names=tuple(fitted.view_names_))  # the file may have any name
+        new = new.with_fields("name", fitted.view_names_)  # the file may have any name
     shares: NDArray[np.float64] = fitted.predict_proba(new)
     write_predictions(output, shares, new.index)
     return shares
@@ -154,7 +154,7 @@ def predict_nodes(
         index, new_ids = new.index, list(range(new.n_rows) if new.index is None else new.index)
         lists = [without_head(edges, new_ids, fitted_ids) for edges in lists]
         edges_by_name = {edges.name: new_edges(edges, new_ids, fitted_ids) for edges in lists}
-        data = new.beside(Views(tuple(edges_by_name), tuple(edges_by_name.values())))
+        data = new.beside(Views(tuple(FeatureView(name, X) for name, X in edges_by_name.items())))
     else:
         lists = [without_head(edges, edges.first[1:], fitted_ids) for edges in lists]
         index = np.array(list(dict.fromkeys(label for edges in lists for label in edges.first)), dtype=object)

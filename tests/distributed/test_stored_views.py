@@ -14,7 +14,8 @@ from rmgl.distributed.fitting import planned, prepared
 from rmgl.distributed.plan import Plan
 from rmgl.distributed.rows import DistributedRows, Tiling
 from rmgl.distributed.views import named_views, on_cluster
-from rmgl.views.views import EMPTY_COLUMNS, Views
+from rmgl.views.features import EMPTY_COLUMNS
+from rmgl.views.views import Views
 
 pytestmark = pytest.mark.usefixtures("small_blocks")
 
@@ -52,7 +53,7 @@ def test_all_kinds_of_storage_hold_the_same_rows(client, stored):
     for name, matrix in zip(views.names, views.matrices, strict=True):
         expected = X.astype(np.float32) if name == "single precision" else X
         np.testing.assert_array_equal(matrix.rows(np.arange(len(X))), expected, err_msg=name)
-    assert views.columns[1] == tuple("abcde")
+    assert views[1].columns == tuple("abcde")
 
 
 @pytest.mark.parametrize("scale", ["auto", "minmax", "root", "hellinger", "unit", "standard", "none"])
@@ -85,7 +86,7 @@ def test_tables_of_other_libraries(inside_client, views):
     pl = pytest.importorskip("polars")
     tables = {name: pl.DataFrame(X, schema=[f"column {at}" for at in range(X.shape[1])]) for name, X in views.items()}
     with prepared(tables, inside_client, "auto", n_neighbors=12) as found:
-        assert found.views.columns == Views.of(tables).columns
+        assert [view.columns for view in found.views] == [view.columns for view in Views.of(tables)]
 
 
 @pytest.mark.parametrize("share", [0.5, 0.9])
@@ -94,7 +95,7 @@ def test_empty_rows_are_refused_where_one_machine_takes_them_as_missing(inside_c
     full, part = np.abs(rng.normal(size=(2, 600, EMPTY_COLUMNS))) + 0.1
     part[: int(600 * share)] = 0
     given = {"full": full, "part": part}
-    taken = any(Views.of(given).without_empty_rows().n_empty)
+    taken = any(view.n_empty for view in Views.of(given).without_empty_rows())
     assert taken == (share == 0.5)
     if taken:
         with pytest.raises(ValueError, match="view 'part': row 0 and 299 more hold only zeros"):

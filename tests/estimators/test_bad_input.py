@@ -243,6 +243,12 @@ def first_layer(model, **changes):
     return {"layers": [replace(model.layers_[0], **changes), *model.layers_[1:]]}
 
 
+def first_view(model, **changes):
+    """All views, the first of them changed."""
+    views = model.fitted_.views
+    return {"stored": replace(views, views=(replace(views[0], **changes), *views.views[1:]))}
+
+
 SPOILED = {
     "NaN in the potentials": lambda m: first_layer(m, potentials=m.layers_[0].potentials * np.nan),
     "potentials as a matrix": lambda m: first_layer(m, potentials=m.layers_[0].potentials[:, None]),
@@ -251,9 +257,9 @@ SPOILED = {
     "no view": lambda m: first_layer(m, views=(), factors=()),
     "huge scales": lambda m: first_layer(m, scaling=LocalScaling(np.full(20, 1e300), np.ones(20))),
     "labels as a matrix": lambda m: {"labels": m.labels_[:, None]},
-    "scale of zeros": lambda m: {"scalers": (replace(m.fitted_.scalers[0], span=np.zeros(3)), *m.fitted_.scalers[1:])},
-    "scale of other columns": lambda m: {"scalers": (replace(m.fitted_.scalers[0], span=np.ones(2)), *m.fitted_.scalers[1:])},
-    "view with NaN": lambda m: {"stored": replace(m.fitted_.views, matrices=(np.full((20, 3), np.nan), *m.fitted_.views.matrices[1:]))},
+    "scale of zeros": lambda m: first_view(m, scaler=replace(m.fitted_.views[0].scaler, span=np.zeros(3))),
+    "scale of other columns": lambda m: first_view(m, scaler=replace(m.fitted_.views[0].scaler, span=np.ones(2))),
+    "view with NaN": lambda m: first_view(m, matrix=np.full((20, 3), np.nan)),
     "guide of other rows": lambda m: {"guide": np.ones((3, 2))},
     "embedding with infinity": lambda m: {"embedding": np.full((20, 2), np.inf)},
 }

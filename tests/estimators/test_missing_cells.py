@@ -44,7 +44,7 @@ def test_the_report_counts_missing_cells(holed):
 def test_a_row_with_a_third_of_its_cells_has_enough(rng):
     X = rng.normal(size=(20, 9))
     X[4, 3:], X[7, 2:] = np.nan, np.nan  # three cells are left, and two
-    gaps = gaps_of(Views.of([X]), 0, np.arange(20), None)
+    gaps = gaps_of(Views.of([X])[0], np.arange(20), None)
     assert (gaps.n_missing, gaps.n_cells, gaps.n_rows) == (13, 180, 2)
     assert (gaps.n_sparse, gaps.sparse_rows) == (1, "row 7")
 

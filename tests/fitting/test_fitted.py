@@ -16,7 +16,7 @@ from rmgl.running.threads import team_of
 from rmgl.views.views import Views
 from tests.conftest import planted_views
 
-HIDDEN = {"parameters", "stored", "scalers", "evidence"}
+HIDDEN = {"parameters", "stored", "evidence"}
 """Fields that are no attribute of the estimator."""
 
 
@@ -86,13 +86,18 @@ def costs_of_no_consensus(model):
     }
 
 
+def odd_scaler(model):
+    first, *others = model.views
+    return {"stored": replace(model.views, views=(replace(first, scaler=replace(first.scaler, name="odd")), *others))}
+
+
 CHANGES = {
     "no layer of a view": (lambda m: {"layers": [m.layers[1], *m.layers[1:]]}, "not one layer for each view"),
     "negative beta": (lambda m: {"beta": -m.beta}, "beta_ has a negative entry"),
     "labels beyond": (lambda m: {"labels": m.labels + 1}, "the labels range"),
     "fewer labels": (lambda m: {"labels": m.labels[1:]}, "the labels have shape"),
     "no history": (lambda m: {"history": []}, "history_ is empty"),
-    "fewer scalers": (lambda m: {"scalers": m.scalers[1:]}, "the number of views, their names, scales or scalers differ"),
+    "fewer scales": (lambda m: {"scale": m.scale[1:]}, "the number of views, their names or scales differ"),
     "no cluster": (lambda m: {"n_clusters": 0}, "impossible numbers"),
     "a row label": (lambda m: {"index": np.array(["a"], dtype=object)}, "1 row labels for 90 rows"),
     "placed and learned on": (lambda m: {"placed": np.array([3])}, "layers were learned on them"),
@@ -101,7 +106,7 @@ CHANGES = {
         lambda m: {"layers": [replace(m.layers[0], network_share=0.5), *m.layers[1:]]},
         "networks that the model does not have",
     ),
-    "a scaler": (lambda m: {"scalers": (replace(m.scalers[0], name="odd"), *m.scalers[1:])}, "the scaler of view 'view 0' does not match"),
+    "a scaler": (odd_scaler, "the scaler of view 'view 0' does not match"),
 }
 
 

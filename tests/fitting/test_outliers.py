@@ -5,6 +5,7 @@ import pytest
 from scipy import sparse
 
 from rmgl import RMGL
+from rmgl.edges.space import Rows
 from rmgl.fitting.outliers import mean_lengths, outlier_scores
 from tests.conftest import planted_views
 
@@ -109,7 +110,7 @@ def test_mean_lengths_are_the_formula(kind, rng):
     X, W = rng.normal(size=(9, 3)), random_layer(rng, 9)
     W[4] = W[:, 4] = 0.0
     kept = sparse.csr_array(W)
-    found = mean_lengths(kind(X), kept)
+    found = mean_lengths(Rows(kind(X)), kept)
     for i in range(9):
         lengths = [W[i, j] * np.sum((X[i] - X[j]) ** 2) for j in range(9)]
         assert found[i] == pytest.approx(sum(lengths) / W[i].sum() if W[i].any() else 0.0, rel=1e-9)
@@ -127,7 +128,7 @@ def test_scores_of_a_model_follow_from_its_attributes(parameters):
     for X, layer in zip(views.values(), layers, strict=True):
         nodes = np.arange(24) if layer.nodes is None else layer.nodes
         if layer.scaling is None:
-            spreads.append(mean_lengths(X, layer.adjacency)[nodes])
+            spreads.append(mean_lengths(Rows(X), layer.adjacency)[nodes])
         else:
             spreads.append(layer.scaling.scales**2)
     wanted = slow_scores([layer.adjacency.toarray() for layer in layers], spreads, [layer.nodes for layer in layers], model.view_weights_)

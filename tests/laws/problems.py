@@ -13,7 +13,6 @@ from sklearn.neighbors import kneighbors_graph
 from rmgl import RMGL, Network, Precomputed
 from rmgl.automatic.consensus import UNKNOWN
 from rmgl.edges.local_scaling import LocalScaling
-from rmgl.edges.space import as_space, whole_space
 
 KINDS = ("dense", "binary", "few", "sparse", "gaps", "incomplete", "distances")
 MORE_GIVEN = ("copies", "jaccard", "known", "known binary", "graph", "graph binary")
@@ -149,11 +148,11 @@ def known_costs(costs, layer, known, typical):
 def data_costs(model, layer, problem=None):
     """The costs of all pairs without the coupling, from the attributes of a model."""
     views, nodes = model.fitted_.views, np.arange(len(model.labels_)) if layer.nodes is None else layer.nodes
-    if layer.views[0] in views.networks:
+    if layer.views[0] in views.graphs:
         return network_costs(problem.views[layer.name], layer.alpha)
     total = np.zeros((nodes.size, nodes.size))
     for view, factor in zip(layer.views, layer.factors, strict=True):
-        space, present = whole_space(views, view), views.mask(view)[nodes]
+        space, present = views[view].whole_space(), views[view].mask[nodes]
         apart = all_distances(space)[np.ix_(nodes, nodes)] * factor**2
         total += apart if layer.role == "view" else np.where(np.outer(present, present), apart, 2 * UNKNOWN)
     np.fill_diagonal(total, 0.0)
@@ -161,7 +160,7 @@ def data_costs(model, layer, problem=None):
         s, f = layer.scaling.scales, layer.scaling.floors
         total = np.maximum(total / np.outer(s, s), np.minimum.outer(f, f))
     if problem is not None and "y" in problem.options:
-        typical = 1.0 if layer.scaling is not None else np.median(LocalScaling.of(as_space(whole_space(views, layer.views[0]))).scales) ** 2
+        typical = 1.0 if layer.scaling is not None else np.median(LocalScaling.of(views[layer.views[0]].whole_space()).scales) ** 2
         total = known_costs(total, layer, problem.options["y"][nodes], typical)
     if layer.consensus_share > 0:
         consensus = next(other for other in model.layers_ if other.role == "consensus")
@@ -176,7 +175,7 @@ def all_distances(space):
         return space.distances
     if hasattr(space, "block"):
         return space.block(np.arange(space.n_rows))
-    X = space.toarray() if sparse.issparse(space) else space
+    X = space.X.toarray() if sparse.issparse(space.X) else space.X
     return cdist(X, X, "sqeuclidean")
 
 

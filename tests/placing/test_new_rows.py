@@ -12,10 +12,11 @@ from sklearn.exceptions import NotFittedError
 from sklearn.metrics import adjusted_rand_score
 
 from rmgl import RMGL
+from rmgl.edges.search import dense_distances
 from rmgl.edges.space import Rows
 from rmgl.layer import Layer
 from rmgl.metrics import normalized_mutual_info_score
-from rmgl.placing.new_edges import Batch, NearestLists, dense_distances, near, one_node
+from rmgl.placing.new_edges import Batch, NearestLists, near, one_node
 from rmgl.placing.placement import Placement
 from rmgl.views.views import Views
 from tests.conftest import planted_views

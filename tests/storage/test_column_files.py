@@ -36,7 +36,7 @@ def test_a_small_file_of_half_a_gigabyte_of_text_is_read_without_copies(tmp_path
     assert parquet.read_schema(tmp_path / "a.parquet").types[0] == pa.string()
     views = read_views([tmp_path / "a.parquet"])
     assert peak() < 20_000_000
-    column = views.encodings[0].columns[0]
+    column = views[0].encoding.columns[0]
     assert (column.kind, column.levels) == ("category", tuple(LONG))
     np.testing.assert_array_equal(views.matrices[0][:, 0], 1 - np.arange(50_000) % 2)
 

@@ -182,7 +182,8 @@ def test_modalities_with_different_observations_are_rows_of_nan(mdata, kind):
     assert views.names == ("rna", "protein")
     assert views.index.tolist() == mdata.obs_names.tolist()
     assert all(sparse.issparse(X) == (kind is not np.asarray) for X in views.matrices)
-    for X, rows, table in zip(views.matrices, views.present, wanted.values(), strict=True):
+    for view, table in zip(views, wanted.values(), strict=True):
+        X, rows = view.matrix, view.entities
         assert rows.tolist() == np.flatnonzero(table.notna().all(axis=1)).tolist()
         np.testing.assert_array_equal(X.toarray() if sparse.issparse(X) else X, table.fillna(0.0))
     scale = {"scale": "none"}
@@ -199,7 +200,6 @@ def test_modalities_with_the_same_observations_in_another_order(cells):
     mdata = mdata[:85].copy()
     found = rmgl.from_mudata(mdata)
     assert found.complete
-    assert found.present == ()
     np.testing.assert_array_equal(found.matrices[1], cells["protein"][:85])
 
 
@@ -257,9 +257,9 @@ def test_bad_mudata(mdata, change, options, message):
 def test_cells_of_a_modality_may_be_missing(mdata):
     mdata["protein"].X[3, 1] = np.nan
     views = rmgl.from_mudata(mdata)
-    assert views.n_gaps == (0, 1)
+    assert [view.n_gaps for view in views] == [0, 1]
     row = list(mdata.obs_names).index(mdata["protein"].obs_names[3])
-    assert views.missing_cells(1)[row, 1]
+    assert views[1].gaps[row, 1]
     message = rf"view 'protein' has NaN in 1 entries of 1 of \d+ rows that hold other values \(first: row {row}, column 1\)"
     with pytest.raises(ValueError, match=message):
         RMGL(3, missing="error").fit(views)

@@ -80,7 +80,7 @@ def test_a_single_column_with_a_damaged_first_row_is_refused(tmp_path, first):
 def test_real_column_names_are_still_read_as_such(tmp_path, header):
     found = read_views([text_file(tmp_path / "a.csv", header)])
     assert found.matrices[0].shape == (29, 3)
-    assert found.columns == (tuple(header.split(",")),)
+    assert found[0].columns == tuple(header.split(","))
 
 
 def test_numbers_as_column_names_beside_an_id_column(tmp_path):

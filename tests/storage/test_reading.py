@@ -49,7 +49,7 @@ def test_numbers_in_any_notation(name, tmp_path):
 def test_encodings(encoding, tmp_path, caplog):
     caplog.set_level("INFO", "rmgl")
     (tmp_path / "a.csv").write_bytes("größe,gewicht\n1.5,2\n3,4\n".encode(encoding))
-    assert read_views([tmp_path / "a.csv"]).columns == (("größe", "gewicht"),)
+    assert read_views([tmp_path / "a.csv"])[0].columns == ("größe", "gewicht")
     assert ("a.csv: text in Windows-1252 separated by commas" in caplog.text) == (encoding == "cp1252")
 
 
@@ -98,17 +98,17 @@ def test_missing_cells_texts_and_truth_values_of_a_table(tmp_path):
     ]
     (tmp_path / "a.csv").write_text("\n".join(lines))
     views = read_views([tmp_path / "a.csv"])
-    kinds = {column.name: column.kind for column in views.encodings[0].columns}
+    kinds = {column.name: column.kind for column in views[0].encoding.columns}
     assert kinds == {"age": "number", "sex": "category", "ok": "truth value", "treatment": "category", "when": "date"}
-    levels = {column.name: column.levels for column in views.encodings[0].columns}
+    levels = {column.name: column.levels for column in views[0].encoding.columns}
     assert levels["treatment"] == ("drug", "none")
-    assert views.table_gaps(0).tolist() == [
+    assert views[0].table_gaps().tolist() == [
         [False] * 5,
         [True, False, False, False, True],
         [False, True, True, False, False],
         [True, False, False, False, False],
     ]
-    assert views.n_gaps == (5,)
+    assert views[0].n_gaps == 5
 
 
 def test_a_mistake_in_a_column_of_numbers_is_named(tmp_path):
@@ -134,8 +134,8 @@ def test_excel(tmp_path):
         table.to_excel(book, sheet_name="other", index=False)
     views = read_views([tmp_path / "a.xlsx"], "id")
     assert views.index.tolist() == ["007", "p", "q", "r"]
-    assert views.columns[0][:3] == ("x", "sex = F", "sex = M")
-    assert views.n_gaps == (2,)
+    assert views[0].columns[:3] == ("x", "sex = F", "sex = M")
+    assert views[0].n_gaps == 2
     table.assign(x=[1, "two", 3, 4]).to_excel(tmp_path / "b.xlsx", index=False)
     with pytest.raises(ValueError, match=r"b.xlsx: line 3, column 2 holds 'two' where a number is needed"):
         read_views([tmp_path / "b.xlsx"], "id")
@@ -156,7 +156,7 @@ def test_a_folder_of_10x_genomics(compressed, tmp_path):
     views = read_views([folder])
     assert views.names == ("filtered",)
     assert views.index.tolist() == [f"cell-{i}" for i in range(5)]
-    assert views.columns[0] == tuple(f"ENSG{i}" for i in range(7))
+    assert views[0].columns == tuple(f"ENSG{i}" for i in range(7))
     np.testing.assert_allclose(views.matrices[0].toarray(), counts.toarray(), rtol=1e-12)
     other = tmp_path / "other.mtx"
     io.mmwrite(other, counts[::-1])
@@ -185,7 +185,7 @@ def test_anndata_files_and_tables_with_ids(tmp_path):
     (tmp_path / "b.csv").write_text("cell,y\nr,3\np,1\nq,2\n")
     views = read_views([tmp_path / "rna.h5ad", tmp_path / "b.csv"], "cell")
     assert views.index.tolist() == ["p", "q", "r"]
-    assert views.columns[0] == ("g", "h")
+    assert views[0].columns == ("g", "h")
     np.testing.assert_array_equal(views.matrices[1][:, 0], [1, 2, 3])
     (tmp_path / "c.csv").write_text("y\n3\n1\n2\n")
     with pytest.raises(ValueError, match=r"view 'rna' has row ids, but view 'c' has none: name its column of row ids with --id"):

@@ -85,17 +85,17 @@ def test_new_rows_get_the_fitted_encoding(tmp_path):
     assert model.predict({"clinic": one_row}) == model.labels_[30]
     model.save(tmp_path / "m.rmgl")
     loaded = RMGL.load(tmp_path / "m.rmgl")
-    assert loaded.fitted_.views.encodings == model.fitted_.views.encodings
+    assert [view.encoding for view in loaded.fitted_.views] == [view.encoding for view in model.fitted_.views]
     np.testing.assert_array_equal(loaded.predict_proba({"clinic": shuffled}), model.predict_proba({"clinic": shuffled}))
 
 
 def test_an_unseen_category_differs_from_all_by_one():
     table = pd.DataFrame({"x": np.linspace(0, 1, 12), "a": ["p", "q", "r"] * 4, "b": ["s", "t"] * 6})
     views = Views.of({"t": table})
-    scalers = views.fit_scalers(["minmax"])
+    scaled = views.scaled("minmax")[0]
     new = pd.DataFrame({"x": [0.0, 0.0, 0.0], "a": ["p", "new", "new"], "b": ["s", "s", "other"]})
-    known = views.scaled_by(scalers).matrices[0]
-    there = Views.of({"t": new}, encodings={"t": views.encodings[0]}).scaled_by(scalers, check=False).matrices[0]
+    known = scaled.matrix
+    there = Views.of({"t": new}, encodings={"t": views[0].encoding})[0].scaled_by(scaled.scaler, check=False).matrix
     categories = np.delete(cdist(there, known, "sqeuclidean") - (known[:, 0] - 0.0) ** 2, [], axis=1)
     same_b = (table["b"] == "s").to_numpy()
     np.testing.assert_allclose(categories[1], 1.0 + ~same_b, atol=1e-12)
@@ -110,7 +110,7 @@ def test_other_tables_work_like_pandas():
         np.testing.assert_allclose(Views.of({"t": given_table}).scaled("auto").matrices[0], wanted, atol=1e-12)
     pieces = Views.of(pa.Table.from_pandas(table), {"a": ["age", "sex"], "b": ["site"]})
     assert pieces.names == ("a", "b")
-    assert pieces.columns[1] == ("site = Bonn", "site = Jena", "site = Ulm", UNSEEN)
+    assert pieces[1].columns == ("site = Bonn", "site = Jena", "site = Ulm", UNSEEN)
 
 
 def test_polars():
@@ -120,17 +120,17 @@ def test_polars():
     table.loc[5, "age"] = None
     wanted = Views.of({"t": table})
     found = Views.of({"t": pl.DataFrame(table.to_dict("list"))})
-    assert [column.kind for column in found.encodings[0].columns] == [column.kind for column in wanted.encodings[0].columns]
+    assert [column.kind for column in found[0].encoding.columns] == [column.kind for column in wanted[0].encoding.columns]
     np.testing.assert_allclose(found.matrices[0], wanted.matrices[0])
-    np.testing.assert_array_equal(found.gaps[0], wanted.gaps[0])
-    assert not Views.of({"t": pl.DataFrame({"x": [1, 2, None, 4], "y": [1.0, 2.0, 3.0, 4.0]})}).encodings
+    np.testing.assert_array_equal(found[0].gaps, wanted[0].gaps)
+    assert not Views.of({"t": pl.DataFrame({"x": [1, 2, None, 4], "y": [1.0, 2.0, 3.0, 4.0]})})[0].encoding
 
 
 def test_types_of_pandas_become_the_same_numbers():
     X = np.arange(24.0).reshape(8, 3)
     nullable = pd.DataFrame(X).astype("Int64")
     views = Views.of({"t": nullable})
-    assert not views.encodings
+    assert views[0].encoding is None
     np.testing.assert_array_equal(views.matrices[0], X)
     thin = pd.DataFrame(np.eye(8)).astype(pd.SparseDtype(float, 0.0))
     assert sparse.issparse(Views.of({"t": thin}).matrices[0])
@@ -202,7 +202,7 @@ NEW = {
 @pytest.mark.parametrize("name", NEW)
 def test_refused_new_rows(name):
     data, message = NEW[name]
-    encoding = Views.of(rows(x=X, s=["F", "M"] * 10)).encodings[0]
+    encoding = Views.of(rows(x=X, s=["F", "M"] * 10))[0].encoding
     with pytest.raises(ValueError, match=message):
         Views.of({"t": data}, encodings={"t": encoding}, least=0)
 
@@ -241,11 +241,11 @@ def test_any_mixed_table_becomes_numbers_that_each_add_at_most_one(table):
     except ValueError as error:
         assert "no column is left" in str(error) or "missing from every view" in str(error)  # noqa: PT017
         return
-    encoding = views.encoding(0)
+    encoding = views[0].encoding
     if encoding is None:
         return
-    X = np.where(np.isnan(scaled := views.fit_scalers(["minmax"])[0](views.measured(0))), 0.0, scaled)
-    assert len(encoding.features) == X.shape[1] == len(views.columns[0])
+    X = np.where(np.isnan(scaled := views[0].scaled("minmax").scaler(views[0].measured())), 0.0, scaled)
+    assert len(encoding.features) == X.shape[1] == len(views[0].columns)
     assert cdist(X, X, "sqeuclidean").max() <= table.shape[1] + 1e-9
     again = Views.of({"t": table}, least=0, encodings={"t": encoding})
     np.testing.assert_array_equal(again.matrices[0], views.matrices[0])

@@ -103,5 +103,5 @@ def test_a_file_may_hold_the_date_that_stands_for_no_end(name, tmp_path):
     writers = {"csv": table.to_csv, "xlsx": table.to_excel, "parquet": table.to_parquet, "feather": table.to_feather}
     writers[name[2:]](tmp_path / name, **({"index": False} if name in ("a.csv", "a.xlsx") else {}))
     views = read_views([tmp_path / name])
-    assert [column.kind for column in views.encodings[0].columns] == ["date", "number"]
+    assert [column.kind for column in views[0].encoding.columns] == ["date", "number"]
     assert views.matrices[0][:, 0].tolist() == days(ends)

@@ -193,7 +193,7 @@ def test_jaccard_of_the_nearest_pairs_where_not_all_fit_into_memory(tmp_path, mo
 def test_a_value_that_was_not_there_differs_from_all():
     X = np.random.default_rng(0).integers(0, 3, size=(30, 4)).astype(float)
     model = RMGL(2, metric="hamming", random_state=0).fit([X])
-    new = model.fitted_.scalers[0](np.full((1, 4), 9.0)).toarray()
+    new = model.fitted_.views[0].scaler(np.full((1, 4), 9.0)).toarray()
     np.testing.assert_allclose(squared(new, model.fitted_.views.matrices[0].toarray()), 1.0)
 
 

@@ -93,12 +93,12 @@ def test_new_rows_get_the_scaling_that_was_fitted():
     """Not one of their own: a new row beyond the largest value has a coordinate above 1."""
     views, _ = planted_views(columns=(3, 4))
     model = RMGL(3, scale=["minmax", "standard"], random_state=0).fit(views)
-    for scaler, (name, X), kept in zip(model.fitted_.scalers, views.items(), model.fitted_.views.matrices, strict=True):
-        np.testing.assert_array_equal(scaler(X), kept, err_msg=name)
+    for fitted, (name, X) in zip(model.fitted_.views, views.items(), strict=True):
+        np.testing.assert_array_equal(fitted.scaler(X), fitted.matrix, err_msg=name)
     first, second = views.values()
     beyond = first.max(axis=0, keepdims=True) + np.ptp(first, axis=0)
-    np.testing.assert_allclose(model.fitted_.scalers[0](beyond), 2.0, rtol=1e-12)
-    np.testing.assert_allclose(model.fitted_.scalers[1](second.mean(axis=0, keepdims=True) + second.std(axis=0)), 1.0, rtol=1e-9)
+    np.testing.assert_allclose(model.fitted_.views[0].scaler(beyond), 2.0, rtol=1e-12)
+    np.testing.assert_allclose(model.fitted_.views[1].scaler(second.mean(axis=0, keepdims=True) + second.std(axis=0)), 1.0, rtol=1e-9)
     one_by_one = [model.predict_proba({name: X[[row]] for name, X in views.items()})[0] for row in range(0, 90, 15)]
     np.testing.assert_allclose(one_by_one, model.predict_proba({name: X[::15] for name, X in views.items()}), rtol=1e-9, atol=1e-12)
 

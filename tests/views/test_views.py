@@ -204,16 +204,16 @@ def test_rows_of_zeros_that_others_fill_are_empty(rng):
     gappy[[3, 8, 21]] = 0
     for kind in kinds:
         views = Views.of({"a": kind(gappy), "b": X}).without_empty_rows()
-        np.testing.assert_array_equal(views.observed_rows(0), np.setdiff1d(np.arange(30), [3, 8, 21]))
-        assert views.observed_rows(1) is None
+        np.testing.assert_array_equal(views[0].entities, np.setdiff1d(np.arange(30), [3, 8, 21]))
+        assert views[1].entities is None
         assert not views.complete
-        own = views.own(0)
+        own = views[0].own()
         np.testing.assert_array_equal(own.toarray() if sparse.issparse(own) else own, np.delete(gappy, [3, 8, 21], axis=0))
-        assert views.own(1) is views.matrices[1]
+        assert views[1].own() is views.matrices[1]
         for scale in ("auto", "minmax", "standard", "unit", "none"):  # as if those rows were not there
             scaled = views.scaled(scale)
             (alone,) = Views.of([np.delete(gappy, [3, 8, 21], axis=0)]).scaled(scale).matrices
-            own = scaled.own(0)
+            own = scaled[0].own()
             if kind is np.asarray:
                 np.testing.assert_allclose(own, alone, rtol=1e-12)
             rest = scaled.matrices[0][[3, 8, 21]]
@@ -224,7 +224,8 @@ def test_what_does_not_count_as_empty(rng):
     X, _ = sparse_or_dense(rng)
 
     def present(first, second):
-        return Views.of([first, second]).without_empty_rows().present
+        found = Views.of([first, second]).without_empty_rows()
+        return () if found.complete else tuple(view.entities for view in found)
 
     def zeroed(A, rows):
         A = A.copy()
@@ -247,8 +248,8 @@ def test_a_fifth_of_the_rows_must_be_left_where_zeros_count_as_empty(n_filled, c
     X, _ = sparse_or_dense(rng)
     gappy = X * (np.arange(30) < n_filled)[:, None]
     views = Views.of({"a": kind(gappy), "b": X}).without_empty_rows()
-    assert views.n_empty == ((30 - n_filled, 0) if counts else ())
-    assert views.mask(0).sum() == (n_filled if counts else 30)
+    assert [view.n_empty for view in views] == [30 - n_filled if counts else 0, 0]
+    assert views[0].mask.sum() == (n_filled if counts else 30)
 
 
 def test_the_fifth_is_one_of_the_rows_that_were_observed(rng):
@@ -257,8 +258,8 @@ def test_the_fifth_is_one_of_the_rows_that_were_observed(rng):
     observed = np.ones((30, 2), dtype=bool)
     observed[20:, 0] = False
     views = Views.of([X * (np.arange(30) < 4)[:, None], X], observed=observed).without_empty_rows()
-    np.testing.assert_array_equal(views.observed_rows(0), np.arange(4))
-    assert views.n_empty == (16, 0)
+    np.testing.assert_array_equal(views[0].entities, np.arange(4))
+    assert [view.n_empty for view in views] == [16, 0]
     assert views.n_missing == (10, 0)
 
 
@@ -275,14 +276,14 @@ def test_views_of_some_of_the_entities(kind, rng):
     views = Views.of({"a": kind(X), "b": X[:, :5]}, observed=observed, index=names, columns=columns)
     entities = np.array([2, 3, 4, 5, 8, 20])
     part = views.of_entities(entities)
-    assert (part.names, part.n_rows, part.columns) == (("a", "b"), 6, columns)
+    assert (part.names, part.n_rows, tuple(view.columns for view in part)) == (("a", "b"), 6, columns)
     assert part.index.tolist() == names[entities].tolist()
     for view, rows in enumerate(([0, 2, 3, 5], [0, 1, 2, 4, 5])):
-        np.testing.assert_array_equal(part.observed_rows(view), rows)
-        np.testing.assert_array_equal(part.mask(view), observed[entities, view])
+        np.testing.assert_array_equal(part[view].entities, rows)
+        np.testing.assert_array_equal(part[view].mask, observed[entities, view])
         for found, wanted in (
             (part.matrices[view], views.matrices[view][entities]),
-            (part.own(view), views.matrices[view][entities[rows]]),
+            (part[view].own(), views.matrices[view][entities[rows]]),
         ):
             np.testing.assert_array_equal(*(A.toarray() if sparse.issparse(A) else A for A in (found, wanted)))
     assert part.n_missing == (2, 1)
@@ -297,7 +298,7 @@ def test_views_of_entities_that_are_in_all_of_them_are_complete(rng):
     assert not views.complete
     part = views.of_entities(views.in_all)
     assert part.complete
-    assert part.present == ()
+    assert part.complete
     assert part.index is None
     np.testing.assert_array_equal(part.in_all, np.arange(views.in_all.size))
     np.testing.assert_array_equal(Views.of([X, X]).in_all, np.arange(30))
@@ -355,8 +356,8 @@ def test_compressed_views_keep_names_labels_and_missing_rows():
     found = views.compressed()
     assert found.names == views.names
     np.testing.assert_array_equal(found.index, views.index)
-    np.testing.assert_array_equal(found.observed_rows(0), views.observed_rows(0))
-    assert found.observed_rows(1) is None
+    np.testing.assert_array_equal(found[0].entities, views[0].entities)
+    assert found[1].entities is None
     assert found.n_missing == (2, 0)
 
 

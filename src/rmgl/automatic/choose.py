@@ -35,7 +35,6 @@ from rmgl.automatic.policy import Policy
 from rmgl.automatic.spaces import Spaces
 from rmgl.automatic.weighing import FEW_ENTITIES, informative_edges, mean_roughness, roughness, roughness_deviation
 from rmgl.edges import Candidates, Vector, find_candidates, resolve
-from rmgl.edges.kept_searches import with_kept_searches
 from rmgl.edges.space import Space
 from rmgl.edges.ties import nearest_of_all
 from rmgl.embedding.eigenvectors import Graph, unit_rows, weighted_sum
@@ -43,13 +42,13 @@ from rmgl.embedding.fragments import embed_without, find_fragments, place_fragme
 from rmgl.layer import Layer, Origin, given_layer, solve_certified
 from rmgl.layer.network import default_alpha, given_candidates, network_candidates
 from rmgl.layer.wanted_edges import solve_for_edges
+from rmgl.matrix import total_variance
 from rmgl.model.given import Stores, asked_candidates
 from rmgl.model.known import with_known
 from rmgl.model.run import Run
 from rmgl.model.view_problem import ViewProblem
 from rmgl.running.threads import Check, Team
 from rmgl.views.canonical import alike_among
-from rmgl.views.matrix import total_variance
 from rmgl.views.views import Views
 
 EMBEDDING_TOL = 1e-4
@@ -111,7 +110,7 @@ def choose_problems(
     """
     asked = asked_candidates(candidates, views)
     everywhere = candidates if isinstance(candidates, str | Integral) else "auto"
-    wanted = {name: resolve(views.own(m), None, asked[m], n_neighbors) for m, name in enumerate(views.names) if m not in views.networks}
+    wanted = {view.name: resolve(view.own(), None, asked[m], n_neighbors) for m, view in enumerate(views) if view.graph is None}
     if len(views.names) > 1:
         wanted[consensus_name(views.names)] = resolve(views.matrices[0], None, everywhere, n_neighbors)
     stores = Stores(views.n_rows, list(wanted.values()), team, copies=2)
@@ -119,7 +118,7 @@ def choose_problems(
     def search(name: str, space: Space, check: Check, entities: NDArray[np.intp] | None = None) -> Candidates:
         own = wanted[name]
         if entities is not None and not isinstance(own, str | int):  # a given graph of the entities of the view
-            rows = views.observed_rows(views.names.index(name))
+            rows = views[name].entities
             places = entities if rows is None else np.searchsorted(rows, entities)
             own = own[places][:, places]
         scaling = {"local": policy.local_scaling, "floor_share": policy.floor_share}
@@ -172,7 +171,7 @@ class Chooser:
         """All steps, one after the other. Entities that are missing from a view are left out where they would connect clusters."""
         self.run.stage("neighbors")
         complete = self.views.in_all
-        if self.views.relations or not any(self.views.n_missing) or not self.can_do_with(complete):
+        if not self.views.all_rows or not any(self.views.n_missing) or not self.can_do_with(complete):
             return self.choose_from(self.learn_all())
         layers = self.team(self.learn_view, range(len(self.views.names)))
         self.run.tell({"step": "views"})
@@ -278,9 +277,9 @@ class Chooser:
 
     def learn_view(self, view: int, check: Check) -> Learned:
         """The layer of one view, alone."""
-        if view in self.views.networks:
+        if self.views[view].graph is not None:
             return self.learn_network(view, check)
-        origin, space = Origin(self.views.names[view], nodes=self.views.observed_rows(view), views=(view,)), self.spaces.own(view)
+        origin, space = Origin(self.views[view].name, nodes=self.views[view].entities, views=(view,)), self.spaces.own(view)
         learned = self.learn(origin, space, check)
         self.run.stage("neighbors", (view + 1) / (len(self.views.names) + 1))
         return learned
@@ -294,20 +293,18 @@ class Chooser:
 
     def learn_network(self, view: int, check: Check) -> Learned:
         """The layer of a network: the network itself; if it is to be learned again, as the solution of a problem near it."""
-        relation = self.views.relation(view)
-        assert relation is not None
-        origin = Origin(self.views.names[view], nodes=self.views.observed_rows(view), views=(view,))
-        layer = given_layer(origin, self.views.own(view))
-        if not relation.learn:
+        graph, origin = self.views[view].graph, Origin(self.views[view].name, nodes=self.views[view].entities, views=(view,))
+        layer = given_layer(origin, self.views[view].own())
+        if graph is None or not graph.learn:
             return Learned(given_candidates(layer), layer)
         alpha = default_alpha(layer)
-        candidates = network_candidates(layer, alpha, relation.two_steps, self.team.in_parts)
+        candidates = network_candidates(layer, alpha, graph.two_steps, self.team.in_parts)
         return Learned(*solve_certified(origin, candidates, alpha, solver=self.solver, tol=NETWORK_TOL, check=check))
 
     @cached_property
     def has_consensus(self) -> bool:
         """Whether a layer of all views side by side is learned: networks take part in it by the rows smoothed along them."""
-        if not self.views.relations:
+        if self.views.all_rows:
             return self.policy.has_consensus(self.views)
         members = self.spaces.of_members
         return (
@@ -348,7 +345,7 @@ class Chooser:
         else:
             return None
         if listed is None:
-            listed = nearest_of_all(with_kept_searches(space, self.run.checkpoint), N_NEIGHBORS, different=True)
+            listed = nearest_of_all(space.kept_by(self.run.checkpoint), N_NEIGHBORS, different=True)
         taken = [*self.views.names, consensus_name(self.views.names)]
         return neighbor_layer(listed, taken, self.spaces.members, self.spaces.factors, self.network_share)
 
@@ -447,7 +444,7 @@ class Chooser:
 
     def is_network(self, item: Learned) -> bool:
         """Whether a layer is that of a network, given or learned again."""
-        return item.layer.role == "view" and item.layer.views[0] in self.views.networks
+        return item.layer.role == "view" and self.views[item.layer.views[0]].graph is not None
 
     def among_all(self, item: Learned) -> Any:
         """The edge weights of a layer, with all entities as nodes."""

@@ -29,7 +29,7 @@ ConsensusRule = Callable[[Views], bool]
 
 def where_views_overlap(views: Views) -> bool:
     """Complete views have a consensus, incomplete ones where entities have enough views in common and are not too many for all pairs."""
-    shares = [1.0 if rows is None else rows.size / views.n_rows for rows in views.present]
+    shares = [view.n_own / view.n_rows for view in views]
     in_common = np.square(shares).sum() >= min(LEAST_IN_COMMON, LEAST_SHARE_IN_COMMON * len(shares))
     return views.complete or bool(in_common and views.n_rows <= MOST_ENTITIES)
 
@@ -65,7 +65,7 @@ def incomplete_space(spaces: Spaces) -> Square:
     edges.require_memory(6, "entities that are missing from some views")
     total = np.zeros((views.n_rows, views.n_rows))
     for view, factor in zip(spaces.members, spaces.factors, strict=True):
-        present = views.mask(view)
+        present = views[view].mask
         total += np.where(np.outer(present, present), factor**2 * spaces.square(view).distances, 2 * UNKNOWN)
     np.fill_diagonal(total, 0.0)
     return Square(total)

@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.extmath import randomized_svd
 
+from rmgl.matrix import Matrix
 from rmgl.running.memory import available_memory
-from rmgl.views.matrix import Matrix
 from rmgl.views.views import Views
 
 NETWORK_SHARE = 2 / 3
@@ -52,30 +52,30 @@ class Smoothing:
     @classmethod
     def possible(cls, views: Views, members: Sequence[int]) -> bool:
         """Whether there are networks and complete rows to smooth along them, and these fit into memory."""
-        if not views.networks or views.gaps or not members or any(views.relation(view) is not None for view in members):
+        if not views.graphs or views.has_gaps or not members or any(views[view].rows is None for view in members):
             return False
-        needed = 32 * views.n_rows * sum(min(AXES, views.matrices[view].shape[1]) for view in members)
+        needed = 32 * views.n_rows * sum(min(AXES, views[view].matrix.shape[1]) for view in members)
         available = available_memory()
         return available is None or needed <= MOST_SHARE * available
 
     @cached_property
     def axes(self) -> tuple[NDArray[np.float64] | None, ...]:
         """The leading principal axes of every member, as columns; None if it has no more columns than that."""
-        return tuple(principal_axes(self.views.own(view)) for view in self.members)
+        return tuple(principal_axes(self.views[view].own()) for view in self.members)
 
     @cached_property
     def degrees(self) -> list[NDArray[np.float64]]:
         """The degrees of all entities in every network."""
-        return [np.asarray(self.views.matrices[view].sum(axis=1)).ravel() for view in self.views.networks]
+        return [np.asarray(self.views[view].matrix.sum(axis=1)).ravel() for view in self.views.graphs]
 
     @cached_property
     def rows(self) -> tuple[NDArray[np.float64], ...]:
         """The smoothed rows of every member, before they have length one."""
-        links = mean_links([self.views.matrices[view] for view in self.views.networks], self.degrees)
+        links = mean_links([self.views[view].matrix for view in self.views.graphs], self.degrees)
         found = []
         for place, view in enumerate(self.members):
-            X = self._on_axes(place, self.views.matrices[view])
-            own, others = self._shares(self.views.mask(view), links)
+            X = self._on_axes(place, self.views[view].matrix)
+            own, others = self._shares(self.views[view].mask, links)
             Y = X
             for _ in range(STEPS):
                 Y = own[:, None] * X + others[:, None] * (links @ Y)
@@ -89,11 +89,11 @@ class Smoothing:
 
     def of_new(self, new: Views, rows: NDArray[np.intp]) -> list[tuple[NDArray[np.float64], NDArray[np.bool_]]]:
         """The smoothed rows of new entities in every member, and whether they have one; fitted ones stay as they are."""
-        links = mean_links([new.matrices[view][rows] for view in self.views.networks], self.degrees)
+        links = mean_links([new[view].matrix[rows] for view in self.views.graphs], self.degrees)
         linked = np.diff(links.indptr) > 0
         found = []
         for place, view in enumerate(self.members):
-            present = new.mask(view)[rows]
+            present = new[view].mask[rows]
             own, others = self._shares(present, links)
             X = self._on_axes(place, self._filled(view, new, rows))
             Y = own[:, None] * X + others[:, None] * (links @ self.rows[place])
@@ -102,10 +102,10 @@ class Smoothing:
 
     def _filled(self, view: int, new: Views, rows: NDArray[np.intp]) -> Matrix:
         """New rows with the means of the fitted ones in place of missing cells."""
-        X, gaps = new.matrices[view][rows], new.missing_cells(view)
+        X, gaps = new[view].matrix[rows], new[view].gaps
         if gaps is None:
             return X
-        return np.where(gaps[rows], np.asarray(self.views.own(view).mean(axis=0)).ravel(), X.toarray() if sparse.issparse(X) else X)
+        return np.where(gaps[rows], np.asarray(self.views[view].own().mean(axis=0)).ravel(), X.toarray() if sparse.issparse(X) else X)
 
     def _on_axes(self, place: int, X: Matrix) -> NDArray[np.float64]:
         """Rows in the coordinates that are smoothed."""
@@ -129,7 +129,7 @@ class Smoothing:
     @cached_property
     def _of_unit_length(self) -> list[bool]:
         """Whether the rows of every member have length one, or are zero."""
-        lengths = [np.sqrt(np.asarray((X * X).sum(axis=1)).ravel()) for X in (self.views.own(view) for view in self.members)]
+        lengths = [np.sqrt(np.asarray((X * X).sum(axis=1)).ravel()) for X in (self.views[view].own() for view in self.members)]
         return [bool(((np.abs(own - 1) < ROUNDING) | (own == 0)).all()) for own in lengths]
 
 

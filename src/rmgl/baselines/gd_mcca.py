@@ -17,8 +17,8 @@ from rmgl.embedding.eigenvectors import left_singular, smallest_beyond
 from rmgl.embedding.lanczos import Products
 from rmgl.estimators.parameters import ARRAY, NAME, NOTHING, Kind, number
 from rmgl.layer import Layer
+from rmgl.matrix import Matrix
 from rmgl.running.threads import team_of
-from rmgl.views.matrix import Matrix
 from rmgl.views.scaling import fit_scaler
 from rmgl.views.views import Views
 

@@ -13,9 +13,9 @@ from rmgl.baselines.base import Baseline
 from rmgl.baselines.gl_sigrep import SigRepLayer, learn_gl_sigrep
 from rmgl.estimators.parameters import NOTHING, TRUTH_VALUE, number, one_of, whole_number
 from rmgl.layer import Layer
+from rmgl.matrix import Matrix
 from rmgl.running.threads import Check, Team, number_of_workers
-from rmgl.views.check_view import LARGEST_VALUE, SMALLEST_SPREAD
-from rmgl.views.matrix import Matrix
+from rmgl.views.spread import LARGEST_VALUE, SMALLEST_SPREAD
 from rmgl.views.views import Views
 
 

@@ -25,10 +25,10 @@ from rmgl.estimators.parameters import TRUTH_VALUE, number, one_of, whole_number
 from rmgl.layer import Layer, LayerProblem, Origin, solve_layer
 from rmgl.layer.certified import check_magnitudes
 from rmgl.layer.problem import squared_norm
+from rmgl.matrix import Matrix, side_by_side
 from rmgl.model.defaults import default_alpha
 from rmgl.running.threads import team_of
 from rmgl.running.warn import warn_caller
-from rmgl.views.matrix import Matrix, side_by_side
 from rmgl.views.per_view import positive_per_view
 from rmgl.views.views import Views
 

@@ -61,7 +61,7 @@ class Prepared:
 
     def kept(self) -> Views | StoredViews:
         """What a model keeps of its rows: those that are in this process if all are; or else where they are stored."""
-        stored = StoredViews(self.named, tuple(self.scalers), self.views.columns, self.views.index)
+        stored = StoredViews(self.named, tuple(self.scalers), tuple(view.columns for view in self.views), self.views.index)
         return stored if any(is_stored(X) for _, X in self.named) else stored.rows
 
     def digests(self) -> dict[str, Any]:

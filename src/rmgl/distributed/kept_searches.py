@@ -43,7 +43,7 @@ def kept_lists(rows: DistributedRows, checkpoint: Checkpoint, length: int, searc
         own = rows.own(block)
         check_lists(found, np.arange(own.start, own.stop), length, rows.n_rows, bounded=True)
 
-    name, lists, bounds = f"nearest-{digest_of(rows.fingerprint, length)}", [], np.empty(rows.n_rows)
+    name, lists, bounds = f"nearest-{digest_of(rows.digest(), length)}", [], np.empty(rows.n_rows)
     for block in range(len(rows.blocks)):
         found = part_of_step(checkpoint, name, block, of_block, examine)
         bounds[rows.order[rows.own(block)]] = found["bounds"]
@@ -65,7 +65,7 @@ def kept_within(rows: DistributedRows, checkpoint: Checkpoint, asked: Sequence[A
         if found["left"].size and not own.start <= found["left"].min() <= found["left"].max() < own.stop:
             raise Unsound("pairs of rows of another block")
 
-    name, kept = f"within-{digest_of(rows.fingerprint, *asked)}", []
+    name, kept = f"within-{digest_of(rows.digest(), *asked)}", []
     for group, own in enumerate(rows.group_places):
         found = part_of_step(checkpoint, name, group, of_group, examine)
         kept.append((own, [] if searched.cache_info().currsize else sent_pairs(rows.cluster, found["left"], found["right"])))

@@ -24,11 +24,11 @@ from rmgl.distributed.search import Search, TiledBlocks, tiled_blocks
 from rmgl.distributed.strips import measured_pairs
 from rmgl.edges.axes import leading_axes
 from rmgl.edges.heaps import TILE, Indices
-from rmgl.edges.interface import Costs, Edges, Vector
+from rmgl.edges.interface import Costs, Edges, Searchable, Vector
 from rmgl.edges.pair_list import PairList
 from rmgl.edges.search import LARGEST_LOSS, distances_between, everyone_else, fits_single, needs_double
 from rmgl.running.checkpoint import Checkpoint, digest_of
-from rmgl.running.threads import Check
+from rmgl.running.threads import Check, InParts
 
 FEWEST_ROWS, MOST_ROWS = 8192, 65_536
 """Rows of a block, if blocks are neither too few to occupy all workers nor too many to schedule;"""
@@ -52,7 +52,7 @@ class Tiling:
 
 
 @dataclass(frozen=True)
-class DistributedRows:
+class DistributedRows(Searchable):
     """The space of the rows of a matrix on a cluster."""
 
     matrix: RemoteMatrix
@@ -63,6 +63,10 @@ class DistributedRows:
     @property
     def n_rows(self) -> int:
         return self.matrix.shape[0]
+
+    @property
+    def mean_distance(self) -> float:
+        return 2 * float(self.matrix.variances.sum())
 
     @property
     def cluster(self) -> Cluster:
@@ -137,12 +141,23 @@ class DistributedRows:
 
     # the search
 
-    def search(self, length: int, local: float | None, check: Check = lambda: None) -> BlockNeighborhoods:
+    @property
+    def keeps_pairs(self) -> bool:
+        return True
+
+    def search(self, length: int, local: float | None, in_parts: InParts, check: Check) -> BlockNeighborhoods:
         return BlockNeighborhoods.search(self, length, local, check)
 
-    @cached_property
-    def fingerprint(self) -> str:
+    def kept_by(self, checkpoint: Checkpoint | None) -> DistributedRows:
+        """Itself: it was made with the checkpoint that keeps its searches."""
+        return self
+
+    def digest(self) -> str:
         """A text that differs for other rows, or other places of them."""
+        return self._digest
+
+    @cached_property
+    def _digest(self) -> str:
         return digest_of(self.matrix.digest(), self.order, self.starts)
 
     def nearest(self, nodes: NDArray[np.intp], length: int, check: Check = lambda: None) -> tuple[Indices, Vector]:

@@ -24,7 +24,7 @@ from scipy import sparse
 from rmgl.archive.array_file import read_header
 from rmgl.distributed.cluster import Cluster, Future, joined
 from rmgl.extras import not_installed
-from rmgl.views.check_view import check_view, is_square_view
+from rmgl.views.check_view import check_view, is_given_view
 
 CHUNK_BYTES = 32 << 20
 """Size of a chunk of rows that is read at once, in double precision."""
@@ -77,7 +77,7 @@ def source_of(name: str, X: Any, folder: Path | None, chunk_rows: int | None = N
         return Source(X.shape, bounds, started("rmgl-read-zarr", bounds, lambda first, stop: (read_slice, X, first, stop)), lambda: X[:])
     if sparse.issparse(X):
         raise ValueError(f"view {name!r} is a sparse matrix, which a cluster cannot search yet: fit without client=, or give a dense array")
-    if is_square_view(X):
+    if is_given_view(X):
         raise ValueError(f"view {name!r} is a {type(X).__name__}, which a cluster cannot take yet: fit without client=")
     view = check_view(name, X)
     if view.encoding is not None:
@@ -85,8 +85,8 @@ def source_of(name: str, X: Any, folder: Path | None, chunk_rows: int | None = N
     if view.gaps is not None:
         row = int(np.flatnonzero(view.gaps.any(axis=1))[0])
         raise ValueError(f"view {name!r}: row {row} has missing cells, which a cluster cannot take yet: fill them, or fit without client=")
-    if view.rows is not None:
-        raise ValueError(missing_message(name, int(np.setdiff1d(np.arange(view.matrix.shape[0]), view.rows)[0])))
+    if view.entities is not None:
+        raise ValueError(missing_message(name, int(np.setdiff1d(np.arange(view.matrix.shape[0]), view.entities)[0])))
     checked = np.asarray(view.matrix)
     columns = tuple(X.columns) if hasattr(X, "columns") and all(isinstance(column, str) for column in X.columns) else None
     bounds = cut(checked.shape, chunk_rows)

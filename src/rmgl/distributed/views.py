@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -14,11 +14,14 @@ from numpy.typing import NDArray
 from rmgl.distributed.cluster import Cluster
 from rmgl.distributed.matrix import RemoteMatrix, Summary, as_rows
 from rmgl.distributed.sources import Source, is_stored, is_zarr, missing_message, source_of, with_groups
-from rmgl.views.canonical import Canonical, added, projected, row_keys, tied
-from rmgl.views.check_view import check_same_labels, check_spread, is_collection_of_views, row_labels
+from rmgl.views.canonical import Canonical, added, tied
+from rmgl.views.check_view import check_same_labels, is_collection_of_views, row_labels
 from rmgl.views.columns import as_table
+from rmgl.views.features import EMPTY_COLUMNS, LEAST_PRESENT, FeatureView
+from rmgl.views.hashing import projected, row_keys
 from rmgl.views.scaling import Scaler, bounded, choose_scale_by, deviations_to_spans, fit_scaler, skewness_from
-from rmgl.views.views import EMPTY_COLUMNS, LEAST_PRESENT, Views
+from rmgl.views.spread import check_spread
+from rmgl.views.views import Views
 
 MOST_CHUNKS = 100
 """Chunks of a view beyond which rows are not put into canonical order: every chunk sends rows to every other one."""
@@ -30,9 +33,9 @@ def named_views(data: Any) -> list[tuple[str, Any]]:
         if not data.complete:
             raise ValueError("entities are missing from some views, which a fit on a cluster does not allow yet: fit without client=")
         data.refuse_gaps("fit without client=")
-        for view, name in enumerate(data.names):
-            if data.encoding(view) is not None or data.relation(view) is not None:
-                raise ValueError(f"view {name!r} is no table of numbers, which a cluster cannot take yet: fit without client=")
+        for view in data:
+            if view.encoding is not None or view.rows is None:
+                raise ValueError(f"view {view.name!r} is no table of numbers, which a cluster cannot take yet: fit without client=")
         return list(zip(data.names, data.matrices, strict=True))
     if is_zarr(data):
         return with_groups([("view_0", data)])
@@ -95,12 +98,11 @@ def sources_of(named: list[tuple[str, Any]], cluster: Cluster, folder: Path | No
 
 def views_from(named: list[tuple[str, Any]], sources: list[Source], cluster: Cluster, index: Any = None) -> Views:
     """The views, as workers begin to read them."""
-    names, columns = tuple(name for name, _ in named), tuple(source.columns for source in sources)
-    matrices = []
-    for source in sources:
+    views = []
+    for (name, _), source in zip(named, sources, strict=True):
         chunks = tuple(cluster.submit("rmgl-as-numbers", as_rows, chunk) for chunk in source.start(cluster))
-        matrices.append(RemoteMatrix(cluster, chunks, source.bounds, source.shape[1]))
-    return Views(names, tuple(matrices), index=index, columns=columns if any(columns) else ())
+        views.append(FeatureView(name, RemoteMatrix(cluster, chunks, source.bounds, source.shape[1]), columns=source.columns))
+    return Views(tuple(views), index)
 
 
 def check_numbers(views: Views) -> None:
@@ -147,7 +149,7 @@ def canonical_of(views: Views) -> Canonical:
 
 def in_order(views: Views, order: NDArray[np.intp]) -> Views:
     """The views with their rows in another order. The labels of the rows stay those of the caller."""
-    return replace(views, matrices=tuple(matrix.in_order(order) for matrix in views.matrices))
+    return views.with_fields("matrix", [matrix.in_order(order) for matrix in views.matrices])
 
 
 def chosen_scale(matrix: RemoteMatrix) -> tuple[str, str]:
@@ -184,7 +186,7 @@ def scaled_views(views: Views, scalers: list[Scaler]) -> Views:
     for name, matrix, scaler in zip(views.names, matrices, scalers, strict=True):
         ranges = np.vstack([matrix.summary.low, matrix.summary.high])
         check_spread(name, ranges, scaler.name, matrix.shape[0])
-    return replace(views, matrices=tuple(matrices))
+    return views.with_fields("matrix", matrices).with_fields("scaler", scalers)
 
 
 @dataclass(frozen=True)
@@ -201,4 +203,5 @@ class StoredViews:
         """All rows, which are read into this process when they are first needed."""
         rows = [as_rows(source_of(name, X, None).collect()) for name, X in self.named]
         matrices = [np.ascontiguousarray(scaler(X)) for X, scaler in zip(rows, self.scalers, strict=True)]
-        return Views(tuple(name for name, _ in self.named), tuple(matrices), index=self.index, columns=self.columns)
+        views = [FeatureView(name, X, scaler=scaler) for (name, _), X, scaler in zip(self.named, matrices, self.scalers, strict=True)]
+        return Views(tuple(views), self.index).with_columns(self.columns)

@@ -11,28 +11,28 @@ from scipy import sparse
 from rmgl.checks import sound_sparse
 from rmgl.edges.heaps import Indices
 from rmgl.edges.kept_searches import check_lists
-from rmgl.edges.space import Rows, Space
+from rmgl.edges.space import Space
 from rmgl.extras import not_installed
+from rmgl.matrix import square_in_order
 from rmgl.running.checkpoint import Checkpoint, Found, digest_of
-from rmgl.views.matrix import square_in_order
 
 SAMPLE = 500
 """Rows from which recall is measured."""
 KINDS = "'auto', 'all', 'approximate', a number of neighbors or a sparse graph"
 
 
-def approximate_pattern(space: Rows, length: int, checkpoint: Checkpoint | None = None) -> sparse.csr_array:
-    """The pairs of every row with about the `length` nearest ones. A checkpoint keeps what was found."""
-    n = space.n_rows
+def approximate_pattern(X: Any, length: int, checkpoint: Checkpoint | None = None) -> sparse.csr_array:
+    """The pairs of every row with about the `length` nearest ones; X is sparse, or dense and centered. A checkpoint keeps what is found."""
+    n = X.shape[0]
     length = min(length, n - 1)
 
     def search() -> Found:
-        return {"neighbors": approximate_neighbors(space.X, length)}
+        return {"neighbors": approximate_neighbors(X, length)}
 
     def examine(found: Found) -> None:
         check_lists(found, np.arange(n), length, n)
 
-    name = "" if checkpoint is None else f"approximate-{digest_of(space.digest(), length)}"
+    name = "" if checkpoint is None else f"approximate-{digest_of(X, length)}"
     neighbors = (search() if checkpoint is None else checkpoint.step(name, search, examine))["neighbors"]
     rows = np.repeat(np.arange(n), length)
     return sparse.csr_array((np.ones(neighbors.size, dtype=bool), (rows, neighbors.ravel())), shape=(n, n))

@@ -13,15 +13,13 @@ from scipy import sparse
 
 from rmgl.edges.all_pairs import AllPairs
 from rmgl.edges.approximate import KINDS, approximate_pattern, given_pattern, measured_recall
-from rmgl.edges.certificate import Certificate, KeepsPairs
-from rmgl.edges.checked import Checked
+from rmgl.edges.certificate import Certificate
 from rmgl.edges.growth import Growth
 from rmgl.edges.interface import Costs, Edges, Vector
-from rmgl.edges.kept_searches import with_kept_searches
 from rmgl.edges.local_scaling import FLOOR_SHARE, LocalScaling
-from rmgl.edges.neighborhoods import Neighborhoods, nearest_listed, require_list_memory
+from rmgl.edges.neighborhoods import nearest_listed, require_list_memory
 from rmgl.edges.pair_list import PairList
-from rmgl.edges.space import Blocks, Gapped, Listed, Rows, Space, Square, as_space
+from rmgl.edges.space import Rows, Space, as_space
 from rmgl.edges.ties import NearBlock
 from rmgl.edges.tiles import squared_lengths
 from rmgl.running.checkpoint import Checkpoint
@@ -112,9 +110,9 @@ class Candidates:
         return cls(edges, measured(edges, space, scaling, check), reason, scaling=scaling, recall=measured_recall(space, union, length))
 
     @classmethod
-    def listed(cls, space: Listed, local: float | None, in_parts: InParts, check: Check = lambda: None) -> Candidates:
+    def listed(cls, space: Space, local: float | None, in_parts: InParts, check: Check = lambda: None) -> Candidates:
         """The given pairs of a space, which has no others: a layer is exact over these."""
-        edges = PairList(space.pairs.copy(), in_parts)
+        edges = PairList(space.given_pairs.copy(), in_parts)
         scaling = LocalScaling.of(space, local, check) if local is not None else None
         return cls(edges, measured(edges, space, scaling, check), "given pairs", scaling=scaling)
 
@@ -181,25 +179,22 @@ def find_candidates(
     caller has checked the memory.
     """
     space = as_space(X)
-    n, floors, searched = space.n_rows, floor_share if local else None, with_kept_searches(space, checkpoint)
-    if isinstance(space, Listed):
+    n, floors, searched = space.n_rows, floor_share if local else None, space.kept_by(checkpoint)
+    if space.given_pairs is not None:
         return Candidates.listed(space, floors, in_parts, check)
     if not isinstance(candidates, str | int):
         return Candidates.uncertain(searched, given_pattern(name, candidates, n), "given", floors, in_parts, check)
-    if candidates == "approximate" and isinstance(space, Rows):
-        length = first_length(space.X, alpha, n_neighbors, share=1.5)  # approximate lists are not extended later, so they begin longer
+    if candidates == "approximate" and space.indexed is not None:
+        length = first_length(space.indexed, alpha, n_neighbors, share=1.5)  # approximate lists are not extended later: they begin longer
         require_list_memory(n, length, f"view {name!r}")
-        pattern = approximate_pattern(space, length, checkpoint)
+        pattern = approximate_pattern(space.indexed, length, checkpoint)
         return Candidates.uncertain(searched, pattern, "approximate", floors, in_parts, check)
-    if candidates == "approximate" and isinstance(space, Blocks):
-        candidates = first_length(space.X if isinstance(space, Gapped) else np.empty((n, 0)), alpha, n_neighbors)
-    if isinstance(space, KeepsPairs):
-        return Candidates.certified(space.search(candidates, floors, check), check)
+    if candidates == "approximate":
+        candidates = space.exact_instead(lambda rows: first_length(rows, alpha, n_neighbors))
     if isinstance(candidates, int):
-        require_list_memory(n, candidates, f"view {name!r}")
-        options = (candidates, in_parts, check, floors)
-        found: Certificate = Checked.search(space, *options) if isinstance(space, Square) else Neighborhoods.search(searched, *options)
-        return Candidates.certified(found, check)
+        if not space.keeps_pairs:
+            require_list_memory(n, candidates, f"view {name!r}")
+        return Candidates.certified(searched.search(candidates, floors, in_parts, check), check)
     edges = AllPairs(n, in_parts) if shared is None else shared
     if shared is None:
         edges.require_memory(2, f"view {name!r}")

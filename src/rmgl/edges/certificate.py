@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,11 +46,3 @@ class Certificate(Protocol):
 
     def nearest(self, length: int) -> list[NearBlock] | None:
         """The closed lists of the `length` nearest neighbors of every node; None where candidates need not include them."""
-
-
-@runtime_checkable
-class KeepsPairs(Protocol):
-    """A space that finds candidate pairs and keeps them itself, such as one on other machines."""
-
-    def search(self, length: int, local: float | None, check: Check = ...) -> Certificate:
-        """Begin with the `length` nearest points of each. `local` is the floor share of a local scaling (None: no scaling)."""

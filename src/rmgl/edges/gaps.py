@@ -22,7 +22,8 @@ Such costs obey no triangle inequality, so no pair is ruled out by geometry: all
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -32,7 +33,7 @@ from numpy.typing import NDArray
 
 from rmgl.edges.all_pairs import CANCELLATION, AllPairs
 from rmgl.edges.heaps import BYTES_PER_PAIR, Ends, Indices
-from rmgl.edges.interface import Edges, Vector
+from rmgl.edges.interface import Edges, Searchable, Vector
 from rmgl.edges.pair_list import PairList
 from rmgl.running.checkpoint import digest_of
 from rmgl.running.memory import require_memory
@@ -47,28 +48,20 @@ PRIOR = 1.0
 """The constant c, in multiples of the usual difference of a column."""
 
 
-class Blocks:
+class Blocks(Searchable):
     """A space whose distances are computed block by block, from all pairs of some rows and all others."""
 
-    @property
-    def n_rows(self) -> int:
-        raise NotImplementedError
-
-    def digest(self) -> str:
-        """A text that differs for other rows."""
-        raise NotImplementedError
-
-    def among(self, nodes: NDArray[np.intp] | None) -> Blocks:
-        """The space of some of the rows (None: all)."""
-        raise NotImplementedError
-
+    @abstractmethod
     def block(self, nodes: Any) -> Floats:
         """Squared distances of some of the rows to all rows, up to rounding."""
-        raise NotImplementedError
 
+    @abstractmethod
     def pairs(self, left: Indices, right: Indices) -> Vector:
         """The squared distances of single pairs of rows; the same in both orders."""
-        raise NotImplementedError
+
+    def exact_instead(self, length: Callable[[Any], int]) -> int:
+        """Exact lists take the place of approximate ones."""
+        return length(np.empty((self.n_rows, 0)))
 
     def measure(self, edges: Edges, check: Check = lambda: None) -> Vector:
         """The squared distance of every candidate pair."""
@@ -188,6 +181,9 @@ class Gapped(Blocks):
     def _width(self) -> int:
         return int(self.X.shape[1])
 
+    def exact_instead(self, length: Callable[[Any], int]) -> int:
+        return length(self.X)
+
     @cached_property
     def mean_distance(self) -> float:
         """V: the mean squared distance of two rows."""
@@ -270,6 +266,11 @@ class Summed(Blocks):
     @property
     def _width(self) -> int:
         return sum(part._width for part in self.parts)
+
+    @property
+    def mean_distance(self) -> float:
+        """The mean squared distance of two rows."""
+        return sum(factor**2 * part.mean_distance for part, factor in zip(self.parts, self.factors, strict=True))
 
     def digest(self) -> str:
         return digest_of(*(part.digest() for part in self.parts), *self.factors)

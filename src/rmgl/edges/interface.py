@@ -6,6 +6,7 @@ uses only the methods of `Edges`.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
@@ -14,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from rmgl.running.threads import Check
+from rmgl.running.checkpoint import Checkpoint
+from rmgl.running.threads import Check, InParts
 
 Vector = NDArray[np.float64]
 Costs: TypeAlias = Any
@@ -104,3 +106,92 @@ class Edges(Protocol):
 
     def cheapest(self, costs: Costs, share: float) -> Cheapest:
         """Compare the given share of pairs, at most half, that have the smallest costs with the next one."""
+
+
+class Space(ABC):
+    """Points and their squared distances, and how candidate pairs are found among them."""
+
+    @property
+    @abstractmethod
+    def n_rows(self) -> int: ...
+
+    @abstractmethod
+    def among(self, nodes: NDArray[np.intp] | None) -> Space:
+        """The space of some of the points (None: all)."""
+
+    @abstractmethod
+    def measure(self, edges: Edges, check: Check = lambda: None) -> Costs:
+        """The squared distance of every candidate pair. `check` is called repeatedly and may raise."""
+
+    @abstractmethod
+    def nearest(self, nodes: NDArray[np.intp], length: int, check: Check = lambda: None) -> tuple[NDArray[np.int64], Vector]:
+        """The `length` nearest other points of each node, in any order, and a lower bound of the squared distance to all others.
+
+        The bound is infinite where all points are listed.
+        """
+
+    @abstractmethod
+    def distances_to(self, nodes: NDArray[np.intp], neighbors: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Squared distances of each node to the points listed for it."""
+
+    @property
+    @abstractmethod
+    def mean_distance(self) -> float:
+        """The mean squared distance between two random points; over the given pairs where others are not known."""
+
+    @property
+    def given_pairs(self) -> Any:
+        """The only pairs that have a distance, as a CSR array (None: all have one)."""
+        return None
+
+    @property
+    def indexed(self) -> Any:
+        """The rows that an approximate index can be built from (None: something exact takes its place)."""
+        return None
+
+    def exact_instead(self, length: Callable[[Any], int]) -> int | str:
+        """What takes the place of approximate candidates: exact lists as long as length(rows) says, or "all" pairs."""
+        return "all"
+
+    def kept_by(self, checkpoint: Checkpoint | None) -> Space:
+        """The space with the results of its searches kept by a checkpoint (None: there is none); itself if it searches for nothing."""
+        return self
+
+    @property
+    def keeps_pairs(self) -> bool:
+        """Whether candidate pairs are kept elsewhere, such as on other machines, and take no memory here."""
+        return False
+
+    def search(self, length: int, local: float | None, in_parts: InParts, check: Check) -> Any:
+        """The certificate (`rmgl.edges.certificate`) that begins with the `length` nearest points of each.
+
+        `local` is the floor share of a local scaling (None: no scaling).
+        """
+        raise TypeError("all pairs of this space are given: there are no others to search for")
+
+
+class Searchable(Space):
+    """A space in which all pairs within given radii can be found."""
+
+    @abstractmethod
+    def digest(self) -> str:
+        """A text that differs for other points: results of a search are kept under it."""
+
+    @abstractmethod
+    def within(
+        self, nodes: NDArray[np.intp], radii: Vector, scales: Vector | None = None, check: Check = lambda: None
+    ) -> tuple[NDArray[Any], NDArray[Any]]:
+        """All pairs of a node and another point with squared distance below s_i s_j (radii_i + radii_j), in one order or both.
+
+        Rounding may add a few pairs. `scales` are the s_i (None: all are one).
+        """
+
+    def kept_by(self, checkpoint: Checkpoint | None) -> Searchable:
+        from rmgl.edges.kept_searches import KeptSearches  # which are such a space
+
+        return self if checkpoint is None else KeptSearches(self, checkpoint)
+
+    def search(self, length: int, local: float | None, in_parts: InParts, check: Check) -> Any:
+        from rmgl.edges.neighborhoods import Neighborhoods  # which asks spaces
+
+        return Neighborhoods.search(self, length, in_parts, check, local)

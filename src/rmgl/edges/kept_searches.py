@@ -15,19 +15,13 @@ from numpy.typing import NDArray
 
 from rmgl.checks import Unsound, sound_indices, sound_numbers
 from rmgl.edges.heaps import Ends, Indices
-from rmgl.edges.interface import Costs, Edges, Vector
-from rmgl.edges.space import Searchable
+from rmgl.edges.interface import Costs, Edges, Searchable, Space, Vector
 from rmgl.running.checkpoint import Checkpoint, Found, check_arrays, digest_of
 from rmgl.running.threads import Check
 
 
-def with_kept_searches(space: Any, checkpoint: Checkpoint | None) -> Any:
-    """A space whose searches a checkpoint keeps (None: there is none). A space that has all its distances is returned as it is."""
-    return KeptSearches(space, checkpoint) if checkpoint is not None and isinstance(space, Searchable) else space
-
-
 @dataclass(frozen=True)
-class KeptSearches:
+class KeptSearches(Searchable):
     """A space, with the results of its searches kept by a checkpoint."""
 
     space: Searchable
@@ -44,8 +38,12 @@ class KeptSearches:
     def _digest(self) -> str:
         return self.space.digest()
 
-    def among(self, nodes: NDArray[np.intp] | None) -> Any:
-        return self if nodes is None else with_kept_searches(self.space.among(nodes), self.checkpoint)
+    @property
+    def mean_distance(self) -> float:
+        return self.space.mean_distance
+
+    def among(self, nodes: NDArray[np.intp] | None) -> Space:
+        return self if nodes is None else self.space.among(nodes).kept_by(self.checkpoint)
 
     def measure(self, edges: Edges, check: Check = lambda: None) -> Costs:
         return self.space.measure(edges, check)

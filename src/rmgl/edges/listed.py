@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rmgl.edges.heaps import Indices
-from rmgl.edges.interface import Edges, Vector
+from rmgl.edges.interface import Edges, Space, Vector
 from rmgl.edges.pair_list import PairList
 from rmgl.running.threads import Check
 
 
 @dataclass(frozen=True)
-class Listed:
+class Listed(Space):
     """Given pairs with their squared distances: a symmetric CSR array in which an entry may be zero.
 
     Examples
@@ -44,6 +44,14 @@ class Listed:
     def measure(self, edges: Edges, check: Check = lambda: None) -> Vector:
         assert isinstance(edges, PairList)
         return self._entries(np.repeat(np.arange(self.n_rows), np.diff(edges.indptr)), edges.indices)
+
+    @property
+    def mean_distance(self) -> float:
+        return float(self.pairs.data.mean()) or 1.0
+
+    @property
+    def given_pairs(self) -> sparse.csr_array:
+        return self.pairs
 
     def nearest(self, nodes: NDArray[np.intp], length: int, check: Check = lambda: None) -> tuple[Indices, Vector]:
         """The `length` nearest points that are given for each node; a node with fewer has its list filled with node 0, which is far.

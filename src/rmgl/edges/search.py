@@ -7,6 +7,7 @@ found hold for exact distances; the rows that are found are the nearest up to th
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -17,21 +18,24 @@ from scipy import sparse
 
 from rmgl.edges.axes import LEADING_ERROR, leading_columns
 from rmgl.edges.heaps import TILE, Ends, Heaps, Indices
-from rmgl.edges.interface import Costs, Edges, Vector
+from rmgl.edges.interface import Costs, Edges, Searchable, Vector
 from rmgl.edges.rounding import Rounding
 from rmgl.edges.sparse_rows import listed_distances
 from rmgl.edges.tiles import Order, Tiles, squared_lengths
+from rmgl.matrix import total_variance
 from rmgl.running.checkpoint import digest_of
 from rmgl.running.threads import Check
 
 LARGEST_SINGLE = 1e15
 """Entries whose squares do not overflow in single precision."""
+ROUNDING = 1e-13
+"""Relative rounding error of squared distances in double precision."""
 LARGEST_LOSS = 0.01
 """Share of a distance that single precision may lose; beyond it the search uses double precision."""
 
 
 @dataclass(frozen=True)
-class Rows:
+class Rows(Searchable):
     """The space of the rows of a matrix, dense and centered or sparse, which is searched tile by tile."""
 
     X: Any
@@ -73,6 +77,17 @@ class Rows:
         if sparse.issparse(self.X):
             return listed_distances(self.X, np.repeat(nodes, neighbors.shape[1]), neighbors.ravel()).reshape(neighbors.shape)
         return distances_between(self.X if len(nodes) == self.n_rows else self.X[nodes], self.X, neighbors)
+
+    @property
+    def mean_distance(self) -> float:
+        return 2 * total_variance(self.X)
+
+    @property
+    def indexed(self) -> Any:
+        return self.X
+
+    def exact_instead(self, length: Callable[[Any], int]) -> int:
+        return length(self.X)
 
     def within(
         self, nodes: NDArray[np.intp], radii: Vector, scales: Vector | None = None, check: Check = lambda: None
@@ -192,3 +207,14 @@ def distances_between(rows: NDArray[np.float64], X: NDArray[np.float64], neighbo
     starts = length * np.arange(n + 1)
     kernels.list_distances(rows, X, starts, neighbors.astype(np.int32).ravel(), 0, n, distances.reshape(-1))
     return distances
+
+
+def dense_distances(new_X: Any, X: Any) -> NDArray[np.float64]:
+    """Return squared distances of all pairs as |x|^2 + |y|^2 - 2x'y, with zero for values below their rounding error."""
+    if not sparse.issparse(X):
+        center = X.mean(axis=0)
+        new_X, X = new_X - center, X - center
+    products = new_X @ X.T
+    total = squared_lengths(new_X)[:, None] + squared_lengths(X)
+    distances = total - 2 * (products.toarray() if sparse.issparse(products) else products)
+    return np.where(distances > ROUNDING * total, distances, 0.0)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,62 +16,22 @@ from scipy import sparse
 
 from rmgl.edges.all_pairs import CANCELLATION
 from rmgl.edges.gaps import Blocks, Gapped, Summed
-from rmgl.edges.heaps import Ends, Indices
-from rmgl.edges.interface import Costs, Edges, Vector
+from rmgl.edges.heaps import Indices
+from rmgl.edges.interface import Costs, Edges, Searchable, Space, Vector
 from rmgl.edges.listed import Listed
 from rmgl.edges.pair_list import PairList
 from rmgl.edges.search import Rows, everyone_else
 from rmgl.edges.tiles import squared_lengths
-from rmgl.running.memory import require_memory
 from rmgl.running.threads import Check, InParts, one_part
-from rmgl.views.views import Views
 
-__all__ = ["Blocks", "Gapped", "Listed", "Rows", "Searchable", "Space", "Square", "Summed", "as_space", "space_of"]
+__all__ = ["Blocks", "Gapped", "Listed", "Rows", "Searchable", "Space", "Square", "Summed", "as_space"]
 
 BLOCK_ENTRIES = 1 << 20
 """Entries of a block of distances that is looked through at once."""
-COPIES = 4
-"""Matrices of the size of a view that distances with missing cells take."""
-
-
-class Space(Protocol):
-    """Points and their squared distances."""
-
-    @property
-    def n_rows(self) -> int: ...
-
-    def among(self, nodes: NDArray[np.intp] | None) -> Space:
-        """The space of some of the points (None: all)."""
-
-    def measure(self, edges: Edges, check: Check = ...) -> Costs:
-        """The squared distance of every candidate pair. `check` is called repeatedly and may raise."""
-
-    def nearest(self, nodes: NDArray[np.intp], length: int, check: Check = ...) -> tuple[Indices, Vector]:
-        """The `length` nearest other points of each node, in any order, and a lower bound of the squared distance to all others.
-
-        The bound is infinite where all points are listed.
-        """
-
-    def distances_to(self, nodes: NDArray[np.intp], neighbors: Indices) -> NDArray[np.float64]:
-        """Squared distances of each node to the points listed for it."""
-
-
-@runtime_checkable
-class Searchable(Space, Protocol):
-    """A space in which all pairs within given radii can be found."""
-
-    def digest(self) -> str:
-        """A text that differs for other points: results of a search are kept under it."""
-
-    def within(self, nodes: NDArray[np.intp], radii: Vector, scales: Vector | None = None, check: Check = ...) -> tuple[Ends, Ends]:
-        """All pairs of a node and another point with squared distance below s_i s_j (radii_i + radii_j), in one order or both.
-
-        Rounding may add a few pairs. `scales` are the s_i (None: all are one).
-        """
 
 
 @dataclass(frozen=True)
-class Square:
+class Square(Space):
     """A space given by the symmetric matrix of all squared distances.
 
     Examples
@@ -157,6 +117,15 @@ class Square:
     def distances_to(self, nodes: NDArray[np.intp], neighbors: Indices) -> NDArray[np.float64]:
         return self.distances[nodes[:, None], neighbors]
 
+    @property
+    def mean_distance(self) -> float:
+        return float(self.distances.mean()) or 1.0
+
+    def search(self, length: int, local: float | None, in_parts: InParts, check: Check) -> Any:
+        from rmgl.edges.checked import Checked  # which is about this space
+
+        return Checked.search(self, length, in_parts, check, local)
+
     def missing(
         self, u: Vector, edges: PairList, scales: Vector, floors: Vector, guide: NDArray[np.float64], most: int, check: Check = lambda: None
     ) -> tuple[Indices, Indices]:
@@ -209,35 +178,3 @@ def as_space(X: Any) -> Searchable | Square | Listed:
     """The space of the rows of a matrix; a space is returned as it is."""
     space: Searchable | Square | Listed = X if hasattr(X, "nearest") else Rows.of(X)
     return space
-
-
-def space_of(views: Views, view: int) -> Searchable | Square | Listed:
-    """The space of a view, without the entities that are missing from it."""
-    return as_space(rows_or_space(views, view))
-
-
-def rows_or_space(views: Views, view: int) -> Any:
-    """The rows of a view, without the entities that are missing from it, or their space, if it is given or cells are missing."""
-    own, gaps = views.own(view), views.own_gaps(view)
-    if views.relation(view) is not None:
-        return square_space(own)
-    return own if gaps is None else Gapped.of(own, gaps)
-
-
-def whole_space(views: Views, view: int) -> Any:
-    """The rows of a view with all entities, or their space, if it is given or cells are missing."""
-    if views.relation(view) is not None:
-        return square_space(views.matrices[view])
-    return views.matrices[view] if views.missing_cells(view) is None else gapped_space(views, view)
-
-
-def gapped_space(views: Views, view: int) -> Gapped:
-    """The space of all rows of a view in which cells may be missing, rows that are missing from it included."""
-    X = views.matrices[view]
-    require_memory(COPIES * 8 * X.shape[0] * X.shape[1], f"view {views.names[view]!r}: distances with missing cells")
-    return Gapped.of(X.toarray() if sparse.issparse(X) else X, views.missing_cells(view), views.observed_rows(view))
-
-
-def square_space(X: Any) -> Square | Listed:
-    """The space of given squared distances, dense or sparse."""
-    return Listed(X) if sparse.issparse(X) else Square(X)

@@ -52,9 +52,9 @@ class ViewsClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
 
     def _complete(self, views: Views) -> Views:
         views.refuse_gaps("use RMGL, which takes missing cells,")
-        for view, name in enumerate(views.names):
-            if views.relation(view) is not None:
-                raise ValueError(f"view {name!r} is a network or holds distances, but {type(self).__name__} needs rows: use RMGL")
+        for view in views:
+            if view.rows is None:
+                raise ValueError(f"view {view.name!r} is a network or holds distances, but {type(self).__name__} needs rows: use RMGL")
         for name, n_missing in zip(views.names, views.n_missing, strict=True):
             if n_missing:
                 raise ValueError(

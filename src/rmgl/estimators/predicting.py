@@ -15,7 +15,7 @@ from rmgl.estimators.holding import FittedClusterer
 from rmgl.placing.new_views import check_placeable, new_views, scaled_like
 from rmgl.placing.placement import Placed
 from rmgl.running.threads import number_of_workers, team_of
-from rmgl.views.check_view import is_collection_of_views, is_square_view
+from rmgl.views.check_view import is_collection_of_views, is_given_view
 from rmgl.views.views import Views
 
 
@@ -71,15 +71,15 @@ class Predictor(FittedClusterer):
 
     def _place(self, X: Any, observed: Any) -> Placed:
         check_is_fitted(self)
-        views, scalers = self.fitted_.views, self.fitted_.scalers
-        numbers = views.relation(0) is None and views.encoding(0) is None
-        features = numbers and not is_collection_of_views(X) and not is_square_view(X)
+        views = self.fitted_.views
+        numbers = views[0].rows is not None and views[0].encoding is None
+        features = numbers and not is_collection_of_views(X) and not is_given_view(X)
         if features and not isinstance(X, Views) and getattr(X, "ndim", 2) == 2:
             validate_data(self, X, reset=False, skip_check_array=True)
-        new = new_views(views, X, self.views, align=self.align, observed=observed, scalers=scalers)
+        new = new_views(views, X, self.views, align=self.align, observed=observed)
         self._check_cells(new)
         with team_of(number_of_workers(self.n_jobs)) as team:
-            return self.fitted_.placement().place(scaled_like(scalers, check_placeable(new)), team)
+            return self.fitted_.placement().place(scaled_like(views, check_placeable(views, new)), team)
 
     def _check_cells(self, views: Views) -> None:
         """Refuse missing cells, if that was asked for."""

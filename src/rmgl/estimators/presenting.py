@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from rmgl.estimators.holding import FittedClusterer
 from rmgl.placing.new_views import new_views
-from rmgl.results.explain import Explanation, check_feature_names, check_same_entities, explain_clusters, with_all_entities, without_squares
+from rmgl.results.explain import Explanation, check_feature_names, check_same_entities, explain_clusters, features_again, with_all_entities
 from rmgl.storage.graphs import layers_to_igraph, layers_to_networkx, node_attributes
 from rmgl.views.views import Views
 
@@ -115,12 +115,12 @@ class Presenter(FittedClusterer):
 
     def _views_again(self, X: Any, observed: Any) -> Views:
         """The views of the fit, or some of them, given again; an entity may be in none of these."""
-        fitted, scalers = self.fitted_.views, self.fitted_.scalers
-        rows = without_squares(fitted, X)
+        fitted = self.fitted_.views
+        rows = features_again(fitted, X)
         if rows is None:
             return fitted
         rows = with_all_entities(fitted, rows, self.align)
-        again = new_views(fitted, rows, self.views, align=self.align, observed=observed, everyone=False, scalers=scalers)
+        again = new_views(fitted, rows, self.views, align=self.align, observed=observed, everyone=False, again=True)
         return check_same_entities(fitted, again)
 
     def to_networkx(self) -> Any:

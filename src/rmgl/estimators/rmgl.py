@@ -24,7 +24,7 @@ from rmgl.model.run import Run
 from rmgl.results.warned import warn_about
 from rmgl.running.progress import stages
 from rmgl.running.threads import number_of_workers, team_of
-from rmgl.views.check_view import is_square_view
+from rmgl.views.check_view import is_given_view
 from rmgl.views.scaling import METRICS
 from rmgl.views.views import Views
 
@@ -312,7 +312,7 @@ class RMGL(Predictor, Presenter):
 
     def _ready(self, X: Any, y: Any, observed: Any) -> Ready:
         """Check the views, and scale them. What is not scaled is not kept beside them."""
-        parameters, X = self._parameters, [X] if is_square_view(X) else X
+        parameters, X = self._parameters, [X] if is_given_view(X) else X
         views = Views.of(X, self.views, align=self.align, observed=observed)
         self._check_cells(views)
         self._note_features(X, views)

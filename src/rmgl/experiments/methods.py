@@ -19,8 +19,8 @@ from rmgl.baselines.gl_sigrep import DEFAULT_ALPHA, SigRepLayer
 from rmgl.baselines.spectral import spectral_rows
 from rmgl.estimators.rmgl import RMGL
 from rmgl.experiments.data import Problem
+from rmgl.matrix import side_by_side
 from rmgl.model.defaults import default_alpha, default_beta
-from rmgl.views.matrix import side_by_side
 from rmgl.views.views import Views
 
 Embeddings = dict[str, NDArray[np.float64]]

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from rmgl.edges.space import whole_space
 from rmgl.embedding.eigenvectors import components, signed, unit_rows, weighted_sum
 from rmgl.embedding.fragments import label_rows, place_fragments
 from rmgl.embedding.known_labels import label_with_known, matched
@@ -62,7 +61,6 @@ def model_of(solved: Solved, ready: Ready, work: Work) -> FittedModel:
         index=ready.index,
         stored=ready.stored(views),
         scale=ready.scale,
-        scalers=tuple(ready.scalers),
         n_clusters=choice.n_clusters,
         number=choice.number,
         view_weights=choice.weights,
@@ -109,11 +107,11 @@ def label(solved: Solved, embedding: NDArray[np.float64], layers: list[Layer], r
 
 def score_outliers(views: Views, layers: list[Layer], weights: NDArray[np.float64]) -> NDArray[np.float64]:
     """By the scales of the nodes where there are any, else by the mean distances along the edges."""
-    of_views = [(m, layer) for m, layer in enumerate(layer for layer in layers if layer.role == "view") if m not in views.networks]
-    if not of_views:  # networks have no distances
+    of_views = [(m, layer) for m, layer in enumerate(layer for layer in layers if layer.role == "view") if views[m].graph is None]
+    if not of_views:  # graphs have no distances
         return np.zeros(views.n_rows)
     spreads = [
-        mean_lengths(whole_space(views, m), layer.adjacency)[slice(None) if layer.nodes is None else layer.nodes]
+        mean_lengths(views[m].whole_space(), layer.adjacency)[slice(None) if layer.nodes is None else layer.nodes]
         if layer.scaling is None
         else layer.scaling.scales**2
         for m, layer in of_views
@@ -133,7 +131,7 @@ def evidence_of(solved: Solved, first_labels: NDArray[np.intp], labels: NDArray[
         embedding=solved.outcome.state.embedding,
         graph=choice.graph,
         uncertainty=choice.uncertainty,
-        columns=ready.views.describe_columns(ready.scalers),
+        columns=[view.describe_columns() for view in ready.views],
         recognized=ready.recognized,
         random_state=deepcopy(work.random_state),
         settled=solved.outcome.converged,

@@ -14,11 +14,10 @@ from rmgl.checks import Unsound, sound_indices
 from rmgl.distributed.views import StoredViews
 from rmgl.embedding.eigenvectors import Embedding, Graph
 from rmgl.fitting.parameters import Parameters
-from rmgl.fitting.sound import check_layers, check_numbers, check_views
+from rmgl.fitting.sound import LARGEST_NUMBER, check_layers, check_numbers
 from rmgl.layer import Layer
 from rmgl.model.alternate import HISTORY, HistoryRow
 from rmgl.placing.placement import Placement
-from rmgl.views.scaling import Scaler
 from rmgl.views.views import Views
 
 FloatArray: TypeAlias = NDArray[np.float64]
@@ -64,7 +63,6 @@ class FittedModel:
     stored: Views | StoredViews
     """The scaled views, or where they are stored; `views` reads them."""
     scale: list[tuple[str, str]]
-    scalers: tuple[Scaler, ...]
     n_clusters: int
     number: NumberOfClusters | None
     view_weights: FloatArray
@@ -113,13 +111,13 @@ class FittedModel:
 
     def check(self) -> None:
         """Raise a ValueError unless what was read from a file fits together: matching sizes, indices and numbers in range."""
+        self.views.check(LARGEST_NUMBER)
         self._check_sizes()
         self._check_numbers()
         self._check_entities()
         check_layers(self.layers, self.views)
         if not self.history or any(set(row) != HISTORY for row in self.history):
             raise Unsound("history_ is empty or has unknown entries")
-        check_views(self.views, self.scalers)
 
     def _check_sizes(self) -> None:
         """The numbers of entities, clusters, layers and views."""
@@ -127,8 +125,8 @@ class FittedModel:
         n_views = len(views.names)
         if not 1 <= k <= views.n_rows or not 1 <= n_views <= n_layers:
             raise Unsound(f"impossible numbers: {k} clusters, {n_layers} layers, {n_views} views, {views.n_rows} rows")
-        if not n_views == len(views.matrices) == len(self.scalers) == len(self.view_names) == len(self.scale):
-            raise Unsound("the number of views, their names, scales or scalers differ")
+        if not n_views == len(self.view_names) == len(self.scale):
+            raise Unsound("the number of views, their names or scales differ")
 
     def _check_numbers(self) -> None:
         """The shapes of all arrays of numbers, and their ranges."""

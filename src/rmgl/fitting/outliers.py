@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from rmgl.edges import PairList, Vector
-from rmgl.edges.space import Blocks, Listed, Square
+from rmgl.edges.space import Space
 
 
 def outlier_scores(
@@ -25,9 +25,10 @@ def outlier_scores(
     --------
     >>> import numpy as np
     >>> from rmgl import learn_layer
+    >>> from rmgl.edges.space import Rows
     >>> X = np.array([[0.0], [1.0], [2.0], [30.0]])
     >>> layer = learn_layer(X, alpha=500.0).adjacency
-    >>> outlier_scores([layer], [mean_lengths(X, layer)], [None], [1.0]).round(2).tolist()
+    >>> outlier_scores([layer], [mean_lengths(Rows(X), layer)], [None], [1.0]).round(2).tolist()
     [0.0, 0.0, 0.0, 0.79]
     """
     n = layers[0].shape[0]
@@ -41,11 +42,11 @@ def outlier_scores(
     return total / np.where(weight > 0, weight, 1.0)
 
 
-def mean_lengths(X: Any, adjacency: sparse.csr_array) -> Vector:
-    """The mean squared distance of every node to its neighbors in a layer, by edge weight. X is a matrix of rows, or a space."""
+def mean_lengths(space: Space, adjacency: sparse.csr_array) -> Vector:
+    """The mean squared distance of every node to its neighbors in a layer, by edge weight."""
     adjacency = adjacency.copy()
     edges = PairList(adjacency)
-    lengths = (X.measure(edges) if isinstance(X, Square | Listed | Blocks) else edges.measure(X)) * adjacency.data
+    lengths = space.measure(edges) * adjacency.data
     degrees: Vector = adjacency.sum(axis=1)
     totals: Vector = sparse.csr_array((lengths, adjacency.indices, adjacency.indptr), shape=adjacency.shape).sum(axis=1)
     return totals / np.where(degrees > 0, degrees, 1.0)

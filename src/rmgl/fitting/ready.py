@@ -14,7 +14,6 @@ from rmgl.distributed.views import StoredViews
 from rmgl.fitting.parameters import Parameters
 from rmgl.model.given import given_graphs
 from rmgl.views.canonical import Canonical, canonical_order
-from rmgl.views.scaling import Scaler
 from rmgl.views.views import Views
 
 
@@ -26,7 +25,6 @@ class Ready:
     index: NDArray[Any] | None
     """The labels of the rows, in the order of the caller."""
     scale: list[tuple[str, str]]
-    scalers: Sequence[Scaler]
     canonical: Canonical
     recognized: Sequence[str] = ()
     """The names of views that were given as features and look like networks."""
@@ -40,7 +38,7 @@ class Ready:
     @classmethod
     def on_workers(cls, found: Prepared) -> Ready:
         """The views that workers keep."""
-        return cls(found.views, found.views.index, found.scales, found.scalers, found.canonical, workers=found)
+        return cls(found.views, found.views.index, found.scales, found.canonical, workers=found)
 
     def data(self, kept: bool) -> Any:
         """What a checkpoint tells other data by: the views or, if a checkpoint is `kept`, the digests of those on workers."""
@@ -72,6 +70,5 @@ def scaled(
 ) -> Ready:
     """Scale views that are in canonical order; `index` and `known` are in the order of the caller."""
     scale = views.choose_scales(views.scales_for(parameters.scale, parameters.metric))
-    scalers = views.fit_scalers([how for how, _ in scale])
     known = None if known is None else known[canonical.order]
-    return Ready(views.scaled_by(scalers), index, scale, scalers, canonical, recognized, known, tied)
+    return Ready(views.scaled_as([how for how, _ in scale]), index, scale, canonical, recognized, known, tied)

@@ -6,14 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
-from rmgl.checks import Unsound, sound_indices, sound_numbers, sound_sparse
+from rmgl.checks import Unsound, sound_numbers
 from rmgl.layer import Layer
-from rmgl.views.check_view import LARGEST_VALUE
-from rmgl.views.matrix import Matrix
-from rmgl.views.scaling import METRICS, SCALES, Scaler
-from rmgl.views.views import Views, check_relation, sound_gaps
+from rmgl.views.spread import LARGEST_VALUE
+from rmgl.views.views import Views
 
 LARGEST_NUMBER = LARGEST_VALUE**2
 """Upper bound of the numbers in a fitted model, which include squared distances."""
@@ -58,13 +55,13 @@ def check_layer(layer: Layer, n_rows: int, n_views: int) -> None:
 
 def check_origin(layer: Layer, views: Views) -> None:
     """Raise an error unless the views of a layer, and the networks, are such that it can have been learned from them."""
-    if layer.network_share and not views.networks:
+    if layer.network_share and not views.graphs:
         raise Unsound("a layer was learned along networks that the model does not have")
-    if layer.given and layer.role == "view" and layer.views[0] not in views.networks:
+    if layer.given and layer.role == "view" and layer.views[0] not in views.graphs:
         raise Unsound("the layer of a view is given, but the view is no network")
-    if layer.network_share and any(views.relation(view) is not None for view in layer.views):
+    if layer.network_share and any(views[view].rows is None for view in layer.views):
         raise Unsound("a layer was learned along networks from a view that has no rows")
-    if layer.role != "view" and any(view in views.networks for view in layer.views):
+    if layer.role != "view" and any(view in views.graphs for view in layer.views):
         raise Unsound("a layer of all views side by side has a network among them")
 
 
@@ -78,56 +75,3 @@ def check_consensus(layers: Sequence[Layer]) -> None:
         return
     if not all(layer.nodes is not None and np.array_equal(layer.nodes, consensus.nodes) for layer in with_costs):
         raise Unsound("a layer was learned with a consensus of other entities")
-
-
-def check_views(views: Views, scalers: Sequence[Scaler]) -> None:
-    """Raise an error unless the views of a model have the same rows, and the scalers match their columns."""
-    kinds = (("missing cells", views.gaps), ("encodings", views.encodings), ("kinds", views.relations))
-    for what, parts in (("observed rows", views.present), *kinds):
-        if parts and len(parts) != len(views.names):
-            raise ValueError(f"{what} are given for {len(parts)} of {len(views.names)} views")
-    for view, (name, scaler) in enumerate(zip(views.names, scalers, strict=True)):
-        check_rows(views, view)
-        check_levels(name, views.matrices[view], scaler)
-        check_scaler(name, views.matrices[view], scaler)
-
-
-def check_rows(views: Views, view: int) -> None:
-    """Raise an error unless the rows of a view, its missing ones and cells, and its encoding are valid."""
-    what, X, rows = f"view {views.names[view]!r}", views.matrices[view], views.observed_rows(view)
-    check_relation(views.names[view], X, views.relation(view), views.n_rows)
-    if sparse.issparse(X):
-        check_numbers(what, sound_sparse(what, X, (views.n_rows, X.shape[1])).data, (X.nnz,))
-    else:
-        check_numbers(what, X, (views.n_rows, X.shape[1] if getattr(X, "ndim", 0) == 2 else 0))
-    if views.missing_cells(view) is not None:
-        sound_gaps(what, X, views.missing_cells(view))
-    encoding = views.encoding(view)
-    if encoding is not None:
-        encoding.check(X.shape[1])
-    if rows is not None:
-        sound_indices(f"the rows of {what}", rows, views.n_rows)
-
-
-def check_levels(name: str, X: Matrix, scaler: Scaler) -> None:
-    """Raise an error unless the values that a scaler makes indicators of give the columns of the view."""
-    levels = scaler.levels
-    if levels is None:
-        return
-    if scaler.name != "hamming" or X.shape[1] != sum(level.size + 1 for level in levels):
-        raise ValueError(f"the values of view {name!r} do not match its {X.shape[1]} columns")
-    for level in levels:
-        sound_numbers(f"the values of view {name!r}", level, (None,))
-
-
-def check_scaler(name: str, X: Matrix, scaler: Scaler) -> None:
-    """Raise an error unless a scaler is known, and has a divisor > 0 and a shift for each column of the view, or for none."""
-    columns = [column for column in (scaler.largest, scaler.shift, scaler.span) if column is not None]
-    known = scaler.name in SCALES or scaler.name in METRICS
-    if not known or len(columns) not in (0, 3) or any(column.shape != (X.shape[1],) for column in columns):
-        raise ValueError(f"the scaler of view {name!r} does not match its {X.shape[1]} columns")
-    if scaler.rooted is not None and (scaler.rooted.dtype != bool or scaler.rooted.shape != (X.shape[1],) or sparse.issparse(X)):
-        raise ValueError(f"the scaler of view {name!r} takes square roots of columns that it does not have")
-    divisors = [column for column in (scaler.largest, scaler.span) if column is not None]
-    if columns and not (in_range(scaler.shift) and all((divisor > 0).all() for divisor in divisors)):
-        raise ValueError(f"the scaler of view {name!r} has a divisor that is not > 0, or a shift out of range")

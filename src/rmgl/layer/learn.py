@@ -10,7 +10,6 @@ from sklearn.exceptions import ConvergenceWarning
 
 from rmgl.edges import Vector, find_candidates, resolve
 from rmgl.edges.approximate import graph_in_order
-from rmgl.edges.space import rows_or_space
 from rmgl.layer.certified import check_magnitudes, find_solver, solve_certified
 from rmgl.layer.result import Layer, Origin
 from rmgl.running.threads import number_of_workers, team_of
@@ -101,7 +100,7 @@ def learn_layer(
     views = Views.of({name: X})
     order = canonical_order(views).order
     views = views.in_order(order).scaled(scale)
-    if views.networks:
+    if views.graphs:
         raise ValueError("learn_layer takes rows or distances, but a network was given: fit RMGL to Network(graph, learn=True)")
     if start is not None and (np.shape(start) != (views.n_rows,) or not np.isfinite(start).all()):
         raise ValueError(
@@ -110,7 +109,7 @@ def learn_layer(
     alpha = float(positive_per_view(alpha, views.names, "alpha")[0])
     with team_of(number_of_workers(n_jobs)) as team:
         wanted = resolve(views.matrices[0], alpha, graph_in_order(name, candidates, order))
-        pairs = find_candidates(name, rows_or_space(views, 0), alpha, wanted, in_parts=team.in_parts)
+        pairs = find_candidates(name, views[0].points(), alpha, wanted, in_parts=team.in_parts)
         check_magnitudes(name, alpha, pairs.edges.largest(pairs.distances))
         first = None if start is None else np.asarray(start)[order]
         _, layer = solve_certified(Origin(name), pairs, alpha, solver=solver, tol=tol, max_iter=max_iter, start=first)

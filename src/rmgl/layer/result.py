@@ -18,7 +18,7 @@ from rmgl.edges.local_scaling import LocalScaling
 from rmgl.layer.graphs import graph_to_igraph, graph_to_networkx
 from rmgl.layer.problem import LayerProblem
 from rmgl.layer.solution import ADVICE, DualSolution, Status
-from rmgl.views.matrix import square_in_order
+from rmgl.matrix import square_in_order
 
 Role = Literal["view", "consensus", "neighbors"]
 PROVEN = ("all pairs", "certified", "given edges", "given pairs")

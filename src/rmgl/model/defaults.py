@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rmgl.edges.space import Gapped, Listed, Rows, Square, as_space
-from rmgl.views.matrix import total_variance
+from rmgl.edges.space import as_space
+from rmgl.matrix import total_variance
 
 DEFAULT_NEIGHBORS = 20
 COUPLING = 0.1
@@ -28,19 +28,11 @@ def default_alpha(X: Any, n_neighbors: int = DEFAULT_NEIGHBORS) -> float:
     if k >= 1:
         rows = np.arange(n) if n <= SAMPLE else np.sort(np.random.RandomState(0).permutation(n)[:SAMPLE])
         nearest = np.sort(space.distances_to(rows, space.nearest(rows, k + 1)[0]), axis=1)
-        if isinstance(space, Listed):  # in shorter lists the last neighbor stands for those that are not given
-            nearest = np.maximum.accumulate(np.where(np.isfinite(nearest), nearest, 0.0), axis=1)
+        nearest = np.maximum.accumulate(np.where(np.isfinite(nearest), nearest, 0.0), axis=1)  # the last one stands for those not given
         alpha = float((nearest[:, -1:] - nearest[:, :-1]).sum(axis=1).mean() / 4)
         if alpha > 0:
             return alpha
-    return 2 * total_variance(X) if isinstance(space, Rows) else mean_squared_distance(space)  # too few rows, or too many duplicates
-
-
-def mean_squared_distance(space: Any) -> float:
-    """The mean squared distance between two random points; over the given pairs where others are not known."""
-    if isinstance(space, Gapped):
-        return space.mean_distance
-    return float(space.distances.mean() if isinstance(space, Square) else space.pairs.data.mean()) or 1.0
+    return space.mean_distance if space is X else 2 * total_variance(X)  # too few rows, or too many duplicates
 
 
 def default_beta(alpha: NDArray[np.float64], n_nodes: int, n_clusters: int, n_neighbors: int = DEFAULT_NEIGHBORS) -> float:

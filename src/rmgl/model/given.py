@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from rmgl.edges import AllPairs, find_candidates, resolve
+from rmgl.edges import AllPairs, find_candidates
 from rmgl.edges.approximate import among_all, given_pattern, graph_in_order, pairs_among
 from rmgl.edges.neighborhoods import require_list_memory
-from rmgl.edges.space import rows_or_space
 from rmgl.layer import Origin, given_layer
 from rmgl.layer.certified import check_magnitudes
 from rmgl.layer.network import default_alpha as network_alpha
@@ -24,6 +23,7 @@ from rmgl.model.run import Run
 from rmgl.model.view_problem import ViewProblem
 from rmgl.running.threads import Check, Team
 from rmgl.views.per_view import per_view, positive_per_view
+from rmgl.views.view import View
 from rmgl.views.views import Views
 
 
@@ -35,10 +35,7 @@ def is_auto(value: Any) -> bool:
 def asked_candidates(candidates: Any, views: Views) -> list[Any]:
     """What the parameter `candidates` asks for in each view; given graphs are cut to the entities that a view has."""
     given = per_view(candidates, views.names, "candidates")
-    return [
-        pairs_among(name, asked, views.observed_rows(m), views.n_rows)
-        for m, (name, asked) in enumerate(zip(views.names, given, strict=True))
-    ]
+    return [pairs_among(view.name, asked, view.entities, views.n_rows) for view, asked in zip(views, given, strict=True)]
 
 
 def given_graphs(candidates: Any, views: Views) -> list[sparse.csr_array]:
@@ -54,9 +51,9 @@ def candidates_in_order(candidates: Any, views: Views, order: NDArray[np.intp]) 
     if isinstance(candidates, str | Integral):
         return candidates
     found = list[Any]()
-    for m, (name, asked) in enumerate(zip(views.names, per_view(candidates, views.names, "candidates"), strict=True)):
-        rows = views.observed_rows(m)
-        found.append(graph_in_order(name, among_all(name, asked, None if rows is None else np.sort(order[rows]), order.size), order))
+    for view, asked in zip(views, per_view(candidates, views.names, "candidates"), strict=True):
+        rows = None if view.entities is None else np.sort(order[view.entities])
+        found.append(graph_in_order(view.name, among_all(view.name, asked, rows, order.size), order))
     return found
 
 
@@ -74,7 +71,7 @@ def given_problems(
     tied: bool = True,
 ) -> list[ViewProblem]:
     """One problem for each view, from the parameters of `RMGL`. What is left at "auto" gets a heuristic default (`rmgl.model.defaults`)."""
-    names, own = views.names, [rows_or_space(views, m) for m in range(len(views.names))]
+    names, points = views.names, [view.points() if view.graph is None else None for view in views]
     alphas = None if is_auto(alpha) else positive_per_view(alpha, names, "alpha")
     betas = None if is_auto(beta) else positive_per_view(beta, names, "beta", zero_allowed=True)
     if betas is not None and not betas.any():
@@ -83,48 +80,43 @@ def given_problems(
     if is_auto(n_clusters):
         raise ValueError("n_clusters='auto' is part of the automatic choice: leave alpha and beta at 'auto', or give n_clusters")
     if alphas is None:
-        alphas = np.array(team(lambda m, check: first_alpha(views, m, n_neighbors), range(len(names))))
+        alphas = np.array(team(lambda m, check: first_alpha(views[m], points[m], n_neighbors), range(len(names))))
     if betas is None:
         betas = np.full(len(names), default_beta(alphas, views.n_rows, n_clusters, n_neighbors))
-    wanted = [
-        resolve(views.own(m), a, c) if views.relation(m) is None else None if sparse.issparse(views.matrices[m]) else "all"
-        for m, (a, c) in enumerate(zip(alphas, asked, strict=True))
-    ]
+    wanted = [view.wanted(a, c) for view, a, c in zip(views, alphas, asked, strict=True)]
     stores = Stores(views.n_rows, wanted, team)
 
     def state(m: int, check: Check) -> ViewProblem:
-        name, a, b = names[m], float(alphas[m]), float(betas[m])
-        if m in views.networks:
-            return network_problem(views, m, a, b, team)
+        view, a, b = views[m], float(alphas[m]), float(betas[m])
+        origin = Origin(view.name, nodes=view.entities, views=(m,))
+        if view.graph is not None:
+            return network_problem(view, origin, a, b, team)
 
-        options: dict[str, Any] = {"shared": stores.of(views.own(m).shape[0]), "in_parts": team.in_parts, "check": check}
-        pairs = find_candidates(name, own[m], a, wanted[m], checkpoint=run.checkpoint, **options)
-        rows = views.observed_rows(m)
+        options: dict[str, Any] = {"shared": stores.of(view.n_own), "in_parts": team.in_parts, "check": check}
+        pairs = find_candidates(view.name, points[m], a, wanted[m], checkpoint=run.checkpoint, **options)
         if tied:
-            pairs = with_known(pairs, own[m], known if known is None or rows is None else known[rows], check)
-        check_magnitudes(name, a, pairs.edges.largest(pairs.distances), b)
-        return ViewProblem(Origin(name, nodes=views.observed_rows(m), views=(m,)), pairs, a, b, views.n_rows)
+            pairs = with_known(pairs, points[m], known if known is None or view.entities is None else known[view.entities], check)
+        check_magnitudes(view.name, a, pairs.edges.largest(pairs.distances), b)
+        return ViewProblem(origin, pairs, a, b, views.n_rows)
 
     return team(state, range(len(names)))
 
 
-def first_alpha(views: Views, view: int, n_neighbors: int) -> float:
-    """The alpha of a view where it is not given."""
-    if view in views.networks:
-        return network_alpha(given_layer(Origin(views.names[view]), views.own(view)))
-    return default_alpha(rows_or_space(views, view), n_neighbors)
+def first_alpha(view: View, points: Any, n_neighbors: int) -> float:
+    """The alpha of a view where it is not given; `points` has its distances."""
+    if view.graph is not None:
+        return network_alpha(given_layer(Origin(view.name), view.own()))
+    return default_alpha(points, n_neighbors)
 
 
-def network_problem(views: Views, view: int, alpha: float, beta: float, team: Team) -> ViewProblem:
-    """The problem of a network: it is given or, if it is to be learned again, its edges are candidates."""
-    relation, origin = views.relation(view), Origin(views.names[view], nodes=views.observed_rows(view), views=(view,))
-    assert relation is not None
-    layer = given_layer(origin, views.own(view))
-    if not relation.learn:
-        return ViewProblem.of_given(layer, beta, views.n_rows)
-    pairs = network_candidates(layer, alpha, relation.two_steps, team.in_parts)
+def network_problem(view: View, origin: Origin, alpha: float, beta: float, team: Team) -> ViewProblem:
+    """The problem of a graph: it is given or, if it is to be learned again, its edges are candidates."""
+    graph, layer = view.graph, given_layer(origin, view.own())
+    if graph is None or not graph.learn:
+        return ViewProblem.of_given(layer, beta, view.n_rows)
+    pairs = network_candidates(layer, alpha, graph.two_steps, team.in_parts)
     check_magnitudes(origin.name, alpha, pairs.edges.largest(pairs.distances), beta)
-    return ViewProblem(origin, pairs, alpha, beta, views.n_rows)
+    return ViewProblem(origin, pairs, alpha, beta, view.n_rows)
 
 
 class Stores:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rmgl.results.explain import Explanation
+from rmgl.views.view import View
 from rmgl.views.views import Views
 
 N_BINS = 20
@@ -20,7 +21,7 @@ TAIL = 0.005
 
 def histograms(table: Explanation, views: Views, labels: NDArray[np.intp]) -> list[dict[str, Any] | None]:
     """For every row of the table: the ends of the range, and the shares of the values in each bin inside and outside of the cluster."""
-    parts = [_sampled(views, view, labels) for view in range(len(views.names))]
+    parts = [_sampled(view, labels) for view in views]
     places = {name: view for view, name in enumerate(views.names)}
     found: list[dict[str, Any] | None] = []
     for row in range(len(table)):
@@ -47,11 +48,10 @@ def histogram(values: NDArray[np.float64], inside: NDArray[np.bool_]) -> dict[st
     return {"low": low, "high": high, "inside": shares[0].round(3).tolist(), "outside": shares[1].round(3).tolist()}
 
 
-def _sampled(views: Views, view: int, labels: NDArray[np.intp]) -> tuple[Any, NDArray[np.intp], NDArray[np.bool_] | None]:
+def _sampled(view: View, labels: NDArray[np.intp]) -> tuple[Any, NDArray[np.intp], NDArray[np.bool_] | None]:
     """The observed rows of a view, or some of them, their clusters, and their missing cells (None: none)."""
-    rows = np.flatnonzero(views.mask(view))
+    rows = np.flatnonzero(view.mask)
     if rows.size > MOST_ROWS:
         rows = np.sort(np.random.RandomState(0).permutation(rows)[:MOST_ROWS])
-    X = views.matrices[view][rows]
-    gaps = views.missing_cells(view)
+    X, gaps = view.matrix[rows], view.gaps
     return (sparse.csc_array(X) if sparse.issparse(X) else X), labels[rows], None if gaps is None else gaps[rows]

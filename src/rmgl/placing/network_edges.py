@@ -12,7 +12,7 @@ from scipy import sparse
 from rmgl.edges import Vector
 from rmgl.layer import Layer
 from rmgl.layer.network import costs_of
-from rmgl.placing.new_edges import FAR, Batch, Weights, one_node
+from rmgl.placing.new_edges import FAR, Batch, CostsOf, Weights, one_node
 
 ROUNDING = 1e-12
 
@@ -87,6 +87,10 @@ class NetworkEdges:
         u = one_node(thresholds, alpha, float(self.layer.own_potentials.mean()))
         learned = np.maximum(u[owner] - thresholds[owner, place], 0.0) / (4 * alpha)
         return sparse.csr_array((learned, scaled.indices, scaled.indptr), shape=scaled.shape)
+
+    def with_consensus(self, costs_of: CostsOf) -> NetworkEdges:
+        """Itself: the layer of a network is learned without the costs of the consensus."""
+        return self
 
     def nearest(self, some: NDArray[np.intp]) -> sparse.csr_array:
         """The graph with an edge of weight one from each of the given rows to the entity with the heaviest edge."""

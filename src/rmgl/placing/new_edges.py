@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,7 @@ from rmgl.edges.search import Rows, distances_between
 from rmgl.edges.ties import counted, reach_of, shares_of_places
 from rmgl.edges.tiles import squared_lengths
 from rmgl.layer import Layer
-from rmgl.views.matrix import Matrix
+from rmgl.matrix import Matrix
 
 LIST_FACTOR = 4
 """Number of listed nodes per new row, in multiples of the mean number of edges of a node."""
@@ -26,8 +27,9 @@ SPARE = 8
 """Nodes listed beyond the nearest ones that are asked for."""
 FAR = 1e200
 """The cost of a pair that is not given."""
-ROUNDING = 1e-13
-"""Relative rounding error of squared distances."""
+
+CostsOf: TypeAlias = Callable[[NDArray[np.intp], NDArray[np.intp]], NDArray[np.float64]]
+"""costs_of(rows, entities): the costs of pairs of rows of a batch and the entities listed for each."""
 
 
 def n_listed(layer: Layer) -> int:
@@ -142,9 +144,10 @@ class NewEdges:
         thresholds = costs - self.layer.own_potentials[self.neighbors]
         return one_node(thresholds, self.layer.alpha, float(self.layer.own_potentials.mean())), thresholds
 
-    def with_added(self, costs: NDArray[np.float64]) -> NewEdges:
-        """Add costs >= 0 to those of the listed nodes."""
-        return replace(self, costs=self.costs + costs)
+    def with_consensus(self, costs_of: CostsOf) -> NewEdges:
+        """Add the share of the costs of the consensus that the layer was learned with."""
+        share = self.layer.consensus_share
+        return self if share == 0 else replace(self, costs=self.costs + share * costs_of(self.rows, self.entities))
 
     def mostly_active(self) -> NDArray[np.bool_]:
         """Whether over half of the listed nodes get weight, so that nodes that are not listed might, too."""
@@ -276,14 +279,3 @@ def distances_to(X: Matrix, new_X: Matrix, listed: NDArray[np.intp]) -> NDArray[
     if sparse.issparse(X):
         return np.column_stack([squared_lengths(X[column] - new_X) for column in listed.T])
     return distances_between(new_X, X, listed)
-
-
-def dense_distances(new_X: Matrix, X: Matrix) -> NDArray[np.float64]:
-    """Return squared distances of all pairs as |x|^2 + |y|^2 - 2x'y, with zero for values below their rounding error."""
-    if not sparse.issparse(X):
-        center = X.mean(axis=0)
-        new_X, X = new_X - center, X - center
-    products = new_X @ X.T
-    total = squared_lengths(new_X)[:, None] + squared_lengths(X)
-    distances = total - 2 * (products.toarray() if sparse.issparse(products) else products)
-    return np.where(distances > ROUNDING * total, distances, 0.0)

@@ -21,8 +21,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import dataclass, field
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -32,16 +32,16 @@ from scipy import sparse
 from rmgl.automatic.consensus import UNKNOWN
 from rmgl.automatic.smoothing import Smoothing
 from rmgl.edges import Vector
-from rmgl.edges.gaps import Gapped
 from rmgl.edges.local_scaling import LISTED, LocalScaling
-from rmgl.edges.search import Rows
-from rmgl.edges.space import gapped_space
+from rmgl.edges.search import Rows, dense_distances
 from rmgl.embedding.eigenvectors import unit_rows
 from rmgl.layer import Layer
+from rmgl.matrix import Matrix, side_by_side
 from rmgl.placing.network_edges import FittedNetwork, NetworkEdges
-from rmgl.placing.new_edges import Batch, NearestLists, NewEdges, closed_near, dense_distances, distances_to, n_listed
+from rmgl.placing.new_edges import Batch, NearestLists, NewEdges, closed_near, distances_to, n_listed
 from rmgl.running.threads import Check, Team
-from rmgl.views.matrix import Matrix, side_by_side
+from rmgl.views.features import FeatureView
+from rmgl.views.view import Comparing
 from rmgl.views.views import Views
 
 ALL_ROWS = 5000
@@ -107,7 +107,7 @@ class Placement:
         """Place some of the new rows; those with edges beyond the listed nodes are placed again with `all_nodes`."""
         lists = NearestLists()
         edge_sets = [edges for place in range(len(self.layers)) for edges in self._possible_edges(place, new, rows, all_nodes, lists)]
-        edge_sets = [self._with_consensus_costs(edges, new, rows) for edges in edge_sets]
+        edge_sets = [edges.with_consensus(partial(self._consensus_costs, new, rows)) for edges in edge_sets]
         q, g = None, None
         for _ in range(N_ROUNDS):
             weights = [edges.weights(q, self.embedding, g, self.guide) for edges in edge_sets]
@@ -170,30 +170,26 @@ class Placement:
     @cached_property
     def _smoothings(self) -> dict[float, Smoothing]:
         """The rows of the views smoothed along the networks, by the share of the neighbors in each row."""
-        members = tuple(view for view in range(len(self.views.names)) if self.views.relation(view) is None)
+        members = tuple(place for place, view in enumerate(self.views) if view.rows is not None)
         shares = {layer.network_share for layer in self.layers if layer.network_share > 0}
         return {share: Smoothing(self.views, members, share) for share in shares}
 
     def _smoothed(self, network_share: float) -> Views:
         """The views with rows smoothed along the networks; all entities have one."""
         smoothing = self._smoothings[network_share]
-        matrices = list(self.views.matrices)
-        for view, Y in zip(smoothing.members, smoothing.matrices, strict=True):
-            matrices[view] = Y
-        return replace(self.views, matrices=tuple(matrices), present=())
+        views = list(self.views)
+        for place, Y in zip(smoothing.members, smoothing.matrices, strict=True):
+            views[place] = FeatureView(self.views.names[place], Y)
+        return Views(tuple(views))
 
     def _new_rows(self, new: Views, rows: NDArray[np.intp], network_share: float) -> Views:
         """Some of the new rows, smoothed along their edges to the fitted entities if the layer was learned from such rows."""
-        if network_share == 0:
-            present = tuple(np.flatnonzero(new.mask(view)[rows]) for view in range(len(new.names)))
-            gaps = tuple(None if own is None else own[rows] for own in new.gaps)
-            return replace(new, matrices=tuple(X[rows] for X in new.matrices), present=present, index=None, gaps=gaps)
-        smoothing = self._smoothings[network_share]
-        matrices = [X[rows] for X in new.matrices]
-        present_in = [new.mask(view)[rows] for view in range(len(new.names))]
-        for view, (Y, present_rows) in zip(smoothing.members, smoothing.of_new(new, rows), strict=True):
-            matrices[view], present_in[view] = Y, present_rows
-        return replace(new, matrices=tuple(matrices), present=tuple(map(np.flatnonzero, present_in)), index=None, gaps=())
+        views = list(new.of_entities(rows))
+        if network_share > 0:
+            smoothing = self._smoothings[network_share]
+            for place, (Y, present) in zip(smoothing.members, smoothing.of_new(new, rows), strict=True):
+                views[place] = FeatureView(new.names[place], Y, np.flatnonzero(present))
+        return Views(tuple(views))
 
     @cached_property
     def _spaces(self) -> dict[Any, tuple[Matrix, Rows]]:
@@ -202,7 +198,7 @@ class Placement:
     def _width(self, layer: Layer) -> int:
         """Return the number of fitted rows that a new row is first compared with."""
         n = layer.own_potentials.size
-        if any(self.views.relation(view) is not None for view in layer.views):
+        if any(self.views[view].rows is None for view in layer.views):
             return n
         return n if n <= ALL_ROWS or self._has_missing(layer) or self._has_gaps(layer) else min(n, n_listed(layer))
 
@@ -215,32 +211,33 @@ class Placement:
     def _has_gaps(self, layer: Layer, new: Views | None = None) -> bool:
         """Whether cells are missing from a view of a layer, in the fitted rows or in new ones."""
         given = (self.views,) if new is None else (self.views, new)
-        return any(views.missing_cells(view) is not None for views in given for view in layer.views)
+        return any(views[view].gaps is not None for views in given for view in layer.views)
 
     @cached_property
-    def _gapped(self) -> dict[int, Gapped]:
-        return {}
+    def _comparing(self) -> list[Comparing | None]:
+        """What compares new entities with those of each view (None: it is a graph)."""
+        return [None if view.graph is not None else view.comparing() for view in self.views]
 
     def _network_edges(self, place: int, new: Views, rows: NDArray[np.intp]) -> Iterator[NetworkEdges]:
         """Yield the edges of new rows in the layer of a network, for those that have any."""
         layer = self.layers[place]
         view = layer.views[0]
-        chosen = np.flatnonzero(new.mask(view)[rows])
+        chosen = np.flatnonzero(new[view].mask[rows])
         if chosen.size:
-            fitted = FittedNetwork(self.views.matrices[view], layer.nodes)
+            fitted = FittedNetwork(self.views[view].matrix, layer.nodes)
             batch = Batch(place, layer, float(self.beta[place]), rows.size, self.embedding.shape[0], False)
-            yield NetworkEdges(batch, chosen, new.matrices[view][rows[chosen]], fitted)
+            yield NetworkEdges(batch, chosen, new[view].matrix[rows[chosen]], fitted)
 
     def _possible_edges(
         self, place: int, new: Views, rows: NDArray[np.intp], all_nodes: bool, lists: NearestLists
     ) -> Iterator[NewEdges | NetworkEdges]:
         """Yield the possible edges from new rows to one layer, for each set of views that new rows have."""
         layer = self.layers[place]
-        if layer.role == "view" and layer.views[0] in self.views.networks:
+        if layer.role == "view" and self.views[layer.views[0]].graph is not None:
             yield from self._network_edges(place, new, rows)
             return
         of_batch = self._new_rows(new, rows, layer.network_share)
-        observed = np.column_stack([of_batch.mask(view) for view in layer.views])
+        observed = np.column_stack([of_batch[view].mask for view in layer.views])
         for pattern in np.unique(observed, axis=0):
             chosen = np.flatnonzero((observed == pattern).all(axis=1))
             if not pattern.any():
@@ -264,20 +261,20 @@ class Placement:
                     fitted.arrange()
                 yield from batch.edges_to_nearest(chosen, fitted, X, new_X, factor, lists)
 
-    def _with_consensus_costs(self, edges: NewEdges | NetworkEdges, new: Views, rows: NDArray[np.intp]) -> NewEdges | NetworkEdges:
-        """Add the share of the costs of the consensus that the layer was learned with."""
-        if isinstance(edges, NetworkEdges) or edges.layer.consensus_share == 0:
-            return edges
+    def _consensus_costs(
+        self, new: Views, rows: NDArray[np.intp], some: NDArray[np.intp], entities: NDArray[np.intp]
+    ) -> NDArray[np.float64]:
+        """The costs in the consensus of some rows of a batch and the entities listed for each."""
         consensus = next(layer for layer in self.layers if layer.role == "consensus")
-        costs = np.empty(edges.costs.shape)
+        costs = np.empty(entities.shape)
         of_batch = self._new_rows(new, rows, consensus.network_share)
-        observed = np.column_stack([of_batch.mask(view)[edges.rows] for view in consensus.views])
+        observed = np.column_stack([of_batch[view].mask[some] for view in consensus.views])
         for pattern in np.unique(observed, axis=0):
             chosen = np.flatnonzero((observed == pattern).all(axis=1))
-            costs[chosen] = self._consensus_costs(consensus, of_batch, edges.rows[chosen], pattern, edges.entities[chosen])
-        return edges.with_added(edges.layer.consensus_share * costs)
+            costs[chosen] = self._costs_of_pattern(consensus, of_batch, some[chosen], pattern, entities[chosen])
+        return costs
 
-    def _consensus_costs(
+    def _costs_of_pattern(
         self, consensus: Layer, new: Views, rows: NDArray[np.intp], pattern: NDArray[np.bool_], entities: NDArray[np.intp]
     ) -> NDArray[np.float64]:
         """Return the costs in the consensus of new rows, which have the same views, and the entities listed for each."""
@@ -300,7 +297,7 @@ class Placement:
 
     def _of_all_pairs(self, layer: Layer, views: Sequence[tuple[int, float]], new: Views) -> bool:
         """Whether distances of a layer are taken pair by pair: some of its views have no rows, or rows with missing cells."""
-        return self._has_gaps(layer, new) or any(self.views.relation(view) is not None for view, _ in views)
+        return self._has_gaps(layer, new) or any(self.views[view].rows is None for view, _ in views)
 
     def _summed_distances(
         self, views: Sequence[tuple[int, float]], nodes: NDArray[np.intp] | None, new: Views, rows: NDArray[np.intp]
@@ -313,25 +310,16 @@ class Placement:
 
     def _distances_in(self, view: int, new: Views, rows: NDArray[np.intp]) -> NDArray[np.float64]:
         """The squared distances of new rows of one view to all fitted ones."""
-        X, gaps = new.matrices[view][rows], new.missing_cells(view)
-        if self.views.relation(view) is None:
-            if gaps is None and self.views.missing_cells(view) is None:
-                return dense_distances(X, self.views.matrices[view])
-            if view not in self._gapped:
-                self._gapped[view] = gapped_space(self.views, view)
-            return self._gapped[view].distances_from(X.toarray() if sparse.issparse(X) else X, None if gaps is None else gaps[rows])
-        if not sparse.issparse(X):
-            return np.asarray(X)
-        entries = sparse.coo_array(X)
-        distances = np.full(X.shape, np.inf)
-        distances[entries.coords] = entries.data
-        return distances
+        compare = self._comparing[view]
+        assert compare is not None, "graphs are compared with nothing"
+        own = new[view]
+        return compare(FeatureView(own.name, own.matrix[rows], gaps=None if own.gaps is None else own.gaps[rows]))
 
     def _distances_with_missing(self, layer: Layer, new: Views, rows: NDArray[np.intp], pattern: NDArray[np.bool_]) -> NDArray[np.float64]:
         """Sum squared distances over the views; a view that one of two rows lacks adds the same constant as in the consensus layer."""
         total = np.zeros((rows.size, self.views.n_rows))
         for view, factor, has in zip(layer.views, layer.factors, pattern, strict=True):
-            observed = self.views.mask(view)
+            observed = self.views[view].mask
             distances = self._distances_in(view, new, rows) * factor**2 if has else 0.0
             total += np.where(observed, distances, 2 * UNKNOWN) if has else 2 * UNKNOWN
         return total
@@ -346,7 +334,7 @@ def listed_costs(scaling: LocalScaling | None, distances: NDArray[np.float64], l
 
 def _side_by_side(views: Views, members: Sequence[tuple[int, float]], rows: NDArray[np.intp] | None) -> Matrix:
     """Concatenate some views, each times its factor, restricted to the given rows (None: all)."""
-    matrices = [views.matrices[view] if rows is None else views.matrices[view][rows] for view, _ in members]
+    matrices = [views[view].matrix if rows is None else views[view].matrix[rows] for view, _ in members]
     if len(members) == 1 and members[0][1] == 1.0:
         return matrices[0]
     return side_by_side([X * factor for X, (_, factor) in zip(matrices, members, strict=True)])

@@ -36,8 +36,7 @@ def with_shares(described: list[ViewReport], kept: Views | None, labels: NDArray
 
 def with_table(report: Report, kept: Views, labels: NDArray[np.intp]) -> Report:
     """The report with less trust where the clusters are a table of columns."""
-    hamming = [at for at, view in enumerate(report.views) if view.scale == "hamming"]
-    table, trust = cross_table(kept, labels, hamming), report.trust
+    table, trust = cross_table(kept, labels), report.trust
     if table is not None and trust is not None and not rest_has_clusters(kept, table, labels):
         trust = doubted(trust, [Finding("table", "poor", factor.view_name, words={"column": factor.name}) for factor in table.factors])
     return replace(report, trust=trust)

@@ -16,14 +16,15 @@ Columns are read once, one after the other. The zeros of a sparse column are cou
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from rmgl.views.check_view import is_square_view
+from rmgl.views.check_view import is_given_view
+from rmgl.views.view import View
 from rmgl.views.views import Views
 
 Vector = NDArray[np.float64]
@@ -104,14 +105,19 @@ class Explanation:
 
 def explain_clusters(views: Views, labels: NDArray[np.intp], n_clusters: int, names: Sequence[Sequence[str]]) -> Explanation:
     """Compare every cluster with all other entities in every feature; networks and views without observed rows are left out."""
-    shown = [view for view in range(len(views.names)) if views.relation(view) is None and views.mask(view).any()]
+    shown = [(view, own) for view, own in zip(views, names, strict=True) if has_features(view)]
     if not shown:
         return no_features()
-    parts = [_explain_view(views, view, labels, n_clusters, names[view]) for view in shown]
+    parts = [_explain_view(view, labels, n_clusters, own) for view, own in shown]
     columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
     effects = np.nan_to_num(np.abs(columns["effect_size"]), nan=-1.0, posinf=np.inf)
     order = np.lexsort((-effects, columns["cluster"]))
     return Explanation(**{name: values[order] for name, values in columns.items()})
+
+
+def has_features(view: View) -> bool:
+    """Whether a view has columns, and an entity that is observed in them."""
+    return view.rows is not None and view.rows.shape[1] > 0 and bool(view.mask.any())
 
 
 def no_features() -> Explanation:
@@ -120,12 +126,11 @@ def no_features() -> Explanation:
     return Explanation(**{field.name: np.empty(0, dtype=kinds.get(field.name, np.float64)) for field in fields(Explanation)})
 
 
-def _explain_view(views: Views, view: int, labels: NDArray[np.intp], n_clusters: int, names: Sequence[str]) -> dict[str, NDArray[Any]]:
+def _explain_view(view: View, labels: NDArray[np.intp], n_clusters: int, names: Sequence[str]) -> dict[str, NDArray[Any]]:
     """The columns of the table for one view."""
-    rows = views.observed_rows(view)
+    rows, encoding = view.entities, view.encoding
     own = labels if rows is None else labels[rows]
-    encoding = views.encoding(view)
-    columns = list(columns_of(views.own(view), own, n_clusters, views.own_gaps(view)))
+    columns = list(columns_of(view.own(), own, n_clusters, view.own_gaps()))
     columns = columns[:-1] if encoding is not None and encoding.has_categories else columns  # the last one is for new rows only
     names = names[: len(columns)]
     sizes = [np.bincount(column.clusters, minlength=n_clusters) + column.n_zeros for column in columns]
@@ -135,7 +140,7 @@ def _explain_view(views: Views, view: int, labels: NDArray[np.intp], n_clusters:
     numbers = {name: np.concatenate([getattr(found, name) for found in compared]) for name in measures}
     return {
         "cluster": np.tile(np.arange(n_clusters), n_columns),
-        "view": np.full(n_columns * n_clusters, views.names[view], dtype=object),
+        "view": np.full(n_columns * n_clusters, view.name, dtype=object),
         "feature": np.repeat(np.array([*map(str, names), ""], dtype=object)[:-1], n_clusters),
         **numbers,
         "n_inside": np.concatenate(sizes),
@@ -144,15 +149,14 @@ def _explain_view(views: Views, view: int, labels: NDArray[np.intp], n_clusters:
     }
 
 
-def without_squares(fitted: Views, data: Any) -> Any:
-    """Views that are given again, with None for networks and distances, which have no features; None if nothing else is given."""
-    if is_square_view(data):
-        return None
+def features_again(fitted: Views, data: Any) -> Any:
+    """Views that are given again, with None for those without features, such as networks; None if nothing else is given."""
+    data = [data] if is_given_view(data) else data
     views = data.values() if isinstance(data, Mapping) else data if isinstance(data, list | tuple) else ()
-    if not any(is_square_view(X) for X in views):
+    if not any(is_given_view(X) for X in views):
         return data
     named = data.items() if isinstance(data, Mapping) else zip(fitted.names, data, strict=False)
-    found = {str(name): None if is_square_view(X) else X for name, X in named}
+    found = {str(name): fitted[str(name)].features_of(X) if is_given_view(X) and name in fitted.names else X for name, X in named}
     return found if any(X is not None for X in found.values()) else None
 
 
@@ -183,15 +187,15 @@ def check_same_entities(fitted: Views, views: Views) -> Views:
                 f"row {row} of the views is labeled {views.index[row]!r}, but {fitted.index[row]!r} in the fitted ones: "
                 "give the entities of the fit in the same order"
             )
-    present = tuple(np.flatnonzero(views.mask(view) & fitted.mask(view)) for view in range(len(views.names)))
+    present = [np.flatnonzero(view.mask & known.mask) for view, known in zip(views, fitted, strict=True)]
     if not any(rows.size for rows in present):
         raise ValueError("views have no observed row in any view of the fit: give at least one of its views again")
-    return replace(views, present=present)
+    return views.with_fields("entities", present)
 
 
 def check_feature_names(views: Views, given: Any) -> list[list[str]]:
     """The names of the columns of every view: given (a list per view, or a dict by view name), those of tables, or their positions."""
-    names = [_names_of(views, view) for view in range(len(views.names))]
+    names = [_names_of(view) for view in views]
     if given is None:
         return names
     if not isinstance(given, Mapping):
@@ -217,9 +221,8 @@ def check_feature_names(views: Views, given: Any) -> list[list[str]]:
     return names
 
 
-def _names_of(views: Views, view: int) -> list[str]:
-    columns = views.columns[view] if views.columns else None
-    width = views.matrices[view].shape[1]
+def _names_of(view: View) -> list[str]:
+    columns, width = view.columns, view.matrix.shape[1]
     named = columns is not None and len(columns) == width  # not where columns were replaced by indicators of their values
     return list(columns or ()) if named else [f"column {column}" for column in range(width)]
 

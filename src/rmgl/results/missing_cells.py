@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from rmgl.archive.records import record
 from rmgl.views.incomplete import listed_rows
-from rmgl.views.views import Views
+from rmgl.views.view import View
 
 FEW_CELLS = 1 / 3
 """Share of the columns below which a row has few cells."""
@@ -36,13 +36,13 @@ class Gaps:
     """Share of the pairs of rows that have no column in common, in a sample of the rows."""
 
 
-def gaps_of(views: Views, view: int, order: NDArray[np.intp], index: NDArray[Any] | None) -> Gaps | None:
+def gaps_of(view: View, order: NDArray[np.intp], index: NDArray[Any] | None) -> Gaps | None:
     """What is missing from a view (None: no cell is). `order` are the rows of the caller that its entities are, `index` their labels."""
-    if views.missing_cells(view) is None:
+    if view.gaps is None:
         return None
-    cells = views.table_gaps(view)
+    cells = view.table_gaps()
     few = np.flatnonzero((~cells).sum(axis=1) < FEW_CELLS * cells.shape[1])
-    rows = views.observed_rows(view)
+    rows = view.entities
     named = listed_rows(np.sort(order[few if rows is None else rows[few]]), index) if few.size else ""
     sample = np.sort(np.random.RandomState(0).permutation(len(cells))[:MOST_ROWS])
     there = (~cells[sample]).astype(np.float32)

@@ -17,10 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from rmgl.edges.space import space_of
 from rmgl.edges.ties import SPARE, STAND_IN, TIED, NearBlock, closed_lists, searching
 from rmgl.results.chance import Deals, Share
-from rmgl.views.canonical import Canonical, canonical_order, projected, row_keys, tied
+from rmgl.views.canonical import Canonical, canonical_order, tied
+from rmgl.views.hashing import projected, row_keys
+from rmgl.views.view import View
 from rmgl.views.views import Views
 
 N_NEIGHBORS = 12
@@ -108,7 +109,7 @@ def own_neighbors(views: Views) -> list[OwnNeighbors]:
     array([0.  , 0.33, 0.33, 0.33])
     """
     asked = sample_of(views)
-    return [of_network(views, view, asked) if view in views.networks else of_rows(views, view, asked) for view in range(len(views.names))]
+    return [of_rows(view, asked) if view.graph is None else of_graph(view.graph.weights, asked) for view in views]
 
 
 def sample_of(views: Views) -> Mask | None:
@@ -120,9 +121,9 @@ def sample_of(views: Views) -> Mask | None:
     return asked
 
 
-def of_network(views: Views, view: int, asked: Mask | None) -> OwnNeighbors:
-    """The edges of a network, those of each entity summing to one; entities without edges have no place in it."""
-    graph = sparse.csr_array(views.matrices[view], copy=True)
+def of_graph(weights: sparse.csr_array, asked: Mask | None) -> OwnNeighbors:
+    """The edges of a graph, those of each entity summing to one; entities without edges have no place in it."""
+    graph = sparse.csr_array(weights, copy=True)
     graph.setdiag(0.0)
     graph.eliminate_zeros()
     totals = np.asarray(graph.sum(axis=1), dtype=np.float64)
@@ -131,28 +132,28 @@ def of_network(views: Views, view: int, asked: Mask | None) -> OwnNeighbors:
     return OwnNeighbors(sparse.csr_array(shares), np.where(linked, np.arange(linked.size), -1), asked)
 
 
-def of_rows(views: Views, view: int, asked: Mask | None) -> OwnNeighbors:
+def of_rows(view: View, asked: Mask | None) -> OwnNeighbors:
     """The nearest neighbors by distance; those that are tied for the last places share them.
 
     Where more than 512 different rows are tied for these, only those that are nearer count.
     """
-    rows = np.flatnonzero(views.mask(view))
-    first, number = points_of(views, view)
-    point = np.full(views.n_rows, -1)
+    rows = np.flatnonzero(view.mask)
+    first, number = points_of(view)
+    point = np.full(view.n_rows, -1)
     point[rows] = number
     nodes = np.unique(number if asked is None else number[asked[rows]])
-    space, counts = space_of(views, view).among(None if first.size == rows.size else first), np.bincount(number)
+    space, counts = view.space().among(None if first.size == rows.size else first), np.bincount(number)
     if first.size == 1:  # all rows are the same
         return OwnNeighbors(sparse.csr_array([[1.0 / (rows.size - 1)]]), point, asked)
     lists = closed_lists(searching(space), nodes, N_NEIGHBORS, N_NEIGHBORS + SPARE)
     return OwnNeighbors(graph_of(lists, space, counts), point, asked)
 
 
-def points_of(views: Views, view: int) -> tuple[Indices, Indices]:
+def points_of(view: View) -> tuple[Indices, Indices]:
     """The first of the observed rows at each point of a view, and the point of every observed row."""
-    X, gaps = views.own(view), views.own_gaps(view)
+    X, gaps = view.own(), view.own_gaps()
     everyone = np.arange(X.shape[0])
-    if views.relation(view) is not None and sparse.issparse(X):  # copies would not know of one another
+    if not view.comparable:  # copies would not know of one another
         return everyone, everyone
     places, keys = projected(X, gaps), np.zeros(X.shape[0], dtype=np.uint64)
     unclear = tied(places)

@@ -227,7 +227,7 @@ def describe_views(fitted: FittedModel) -> list[ViewReport]:
     """The part of the report on each view."""
     assert fitted.evidence is not None
     views, roughness, columns, order = fitted.read_views, fitted.view_roughness, fitted.evidence.columns, fitted.evidence.order
-    in_order = views.in_order(order) if views is not None and views.gaps else None
+    in_order = views.in_order(order) if views is not None and views.has_gaps else None
     of_views = [(layer, float(b)) for layer, b in zip(fitted.layers, fitted.beta, strict=True) if layer.role == "view"]
     return [
         ViewReport(
@@ -238,11 +238,11 @@ def describe_views(fitted: FittedModel) -> list[ViewReport]:
             edges_per_node=2 * layer.n_edges / layer.own_potentials.size,
             weight=float(fitted.view_weights[m]),
             roughness=None if roughness is None or np.isnan(roughness[m]) else float(roughness[m]),
-            n_missing=0 if views is None else views.n_missing[m],
-            n_empty=views.n_empty[m] if views is not None and views.n_empty else 0,
+            n_missing=0 if views is None else views[m].n_missing,
+            n_empty=0 if views is None else views[m].n_empty,
             columns=columns[m],
-            gaps=None if in_order is None else gaps_of(in_order, m, order, fitted.index),
-            is_network=views is not None and m in views.networks,
+            gaps=None if in_order is None else gaps_of(in_order[m], order, fitted.index),
+            is_network=views is not None and views[m].graph is not None,
         )
         for m, (name, (layer, b)) in enumerate(zip(fitted.view_names, of_views, strict=True))
     ]

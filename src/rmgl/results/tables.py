@@ -7,7 +7,7 @@ leaves out say the same once more.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from rmgl.matrix import Matrix
 from rmgl.results.own_neighbors import own_neighbors, points_of, sample_of
-from rmgl.views.canonical import projected
-from rmgl.views.matrix import Matrix
-from rmgl.views.scaling import cosine
-from rmgl.views.views import Views, where_any
+from rmgl.views.features import FeatureView
+from rmgl.views.hashing import projected
+from rmgl.views.views import Views
 
 MOST_COLUMNS = 200
 """Columns of a view up to which they are looked at one by one; of a wider view, only its whole rows."""
@@ -71,10 +71,10 @@ class Table:
         return [column for factor in self.factors if factor.view == view for column in factor.columns]
 
 
-def cross_table(views: Views, labels: Indices, hamming: Collection[int] = ()) -> Table | None:
+def cross_table(views: Views, labels: Indices) -> Table | None:
     """A table whose cells determine the clusters (None: there is none), from columns rather than whole rows, and from as few as possible.
 
-    Where entities are many, a sample of them is looked at. The views `hamming` have a column of numbers for each value of a column.
+    Where entities are many, a sample of them is looked at.
 
     Examples
     --------
@@ -89,11 +89,10 @@ def cross_table(views: Views, labels: Indices, hamming: Collection[int] = ()) ->
         labels = labels[asked]
     labels = np.unique(labels, return_inverse=True)[1]
     n_clusters = int(labels.max()) + 1
-    views = with_rows(views)
-    features = [view for view in range(len(views.names)) if views.relation(view) is None]
-    if n_clusters < 2 or not features:
+    if n_clusters < 2:
         return None
-    found = (factor for view in features for factor in factors_of(views, view, asked, view in hamming))
+    features = [(place, view.features) for place, view in enumerate(views)]
+    found = (factor for place, view in features if view is not None for factor in factors_of(view, place, asked))
     few = [factor for factor in found if 2 <= factor.n_levels <= FEW * n_clusters]
     few.sort(key=lambda factor: -information(counts_of([factor], labels)))  # equals stay in the order of views and columns
     columns = [factor for factor in few if not factor.is_rows]
@@ -105,20 +104,10 @@ def cross_table(views: Views, labels: Indices, hamming: Collection[int] = ()) ->
     return None
 
 
-def with_rows(views: Views) -> Views:
-    """The views with the rows of zeros and ones that Jaccard distances are taken between in place of these."""
-    rows = [None if relation is None else relation.rows for relation in views.relations]
-    if not where_any(rows):
-        return views
-    matrices = tuple(X if own is None else own for X, own in zip(views.matrices, rows, strict=True))
-    relations = where_any(relation if own is None else None for relation, own in zip(views.relations, rows, strict=True))
-    return replace(views, matrices=matrices, relations=relations)
-
-
-def factors_of(views: Views, view: int, asked: NDArray[np.bool_] | None, in_hamming: bool = False) -> Iterator[Factor]:
-    """The columns of a view, the categories that some of them code, and its whole rows, with their values for the entities asked."""
-    own = views.of_views([view]) if asked is None else views.of_views([view]).of_entities(np.flatnonzero(asked))
-    X, gaps, there = own.own(0), own.own_gaps(0), own.mask(0)
+def factors_of(view: FeatureView, place: int, asked: NDArray[np.bool_] | None) -> Iterator[Factor]:
+    """The columns of a view at a place, the categories that some of them code, and its whole rows, with their values for those asked."""
+    own = view if asked is None else view.of(np.flatnonzero(asked))
+    X, gaps, there = own.own(), own.own_gaps(), own.mask
 
     def levels(values: Indices) -> Indices:
         with_missing = np.full(own.n_rows, -1)
@@ -128,8 +117,8 @@ def factors_of(views: Views, view: int, asked: NDArray[np.bool_] | None, in_hamm
 
     if not there.any():
         return
-    values, of_all = (places_of(X), places_of(views.own(view))) if in_hamming else (X, None)
-    groups = column_groups(views, view, values.shape[1])
+    values, of_all = (places_of(X), places_of(view.own())) if view.has_levels else (X, None)
+    groups = column_groups(view)
     dense = values.toarray() if groups and sparse.issparse(values) else values
     categories = one_hots(dense) if groups and gaps is None else []
     names = {column: name for columns, name in groups for column in columns}
@@ -139,10 +128,10 @@ def factors_of(views: Views, view: int, asked: NDArray[np.bool_] | None, in_hamm
         places = projected(dense[:, some] if gaps is None else np.hstack([dense[:, some], gaps[:, some]]))
         taken = sorted(set(columns).union(*(category for category in categories if set(category) & set(columns))))
         numbers = taken if of_all is None else numbers_of(of_all, taken)
-        yield Factor(view, views.names[view], tuple(numbers), name, levels(np.unique(places, return_inverse=True)[1]))
+        yield Factor(place, view.name, tuple(numbers), name, levels(np.unique(places, return_inverse=True)[1]))
     if len(groups) != 1:
         everything = tuple(range(X.shape[1]))
-        yield Factor(view, views.names[view], everything, "the different rows", levels(points_of(own, 0)[1]), is_rows=True)
+        yield Factor(place, view.name, everything, "the different rows", levels(points_of(own)[1]), is_rows=True)
 
 
 def places_of(X: sparse.csr_array) -> Matrix:
@@ -180,17 +169,17 @@ def one_hots(X: NDArray[Any]) -> list[tuple[int, ...]]:
     return found
 
 
-def column_groups(views: Views, view: int, width: int) -> list[tuple[tuple[int, ...], str]]:
+def column_groups(view: FeatureView) -> list[tuple[tuple[int, ...], str]]:
     """The columns of values that each column of a view takes, and what it is called; none if there are too many."""
-    encoding = views.encoding(view)
+    encoding = view.encoding
     if encoding is not None:
         taken = [column for column in encoding.columns if column.features]
         parts = np.split(np.arange(sum(len(column.features) for column in taken)), encoding.first_features[1:])
         found = [(tuple(part.tolist()), repr(column.name)) for part, column in zip(parts, taken, strict=True)]
-    elif views.columns and views.columns[view] is not None:
-        found = [((column,), repr(name)) for column, name in enumerate(views.columns[view] or ())]
+    elif view.columns is not None:
+        found = [((column,), repr(name)) for column, name in enumerate(view.columns)]
     else:
-        found = [((column,), f"column {column}") for column in range(width)]
+        found = [((column,), f"column {column}") for column in range(view.width)]
     return found if len(found) <= MOST_COLUMNS else []
 
 
@@ -230,21 +219,6 @@ def rest_has_clusters(views: Views, table: Table, labels: Indices) -> bool:
 
 
 def without_columns(views: Views, table: Table) -> Views:
-    """The views without the columns of a table.
-
-    Where columns are taken from rows with Jaccard distances, cosines of what is left of the rows are in their place.
-    """
-
-    def rest(view: int, X: Matrix) -> Matrix:
-        taken = table.columns_of(view)
-        return X if X is None or not taken else X[:, np.setdiff1d(np.arange(X.shape[1]), taken)]
-
-    changed = {factor.view for factor in table.factors}
-    featured = with_rows(views)
-    matrices = [rest(view, featured.matrices[view] if view in changed else X) for view, X in enumerate(views.matrices)]
-    for view in changed:
-        if views.relation(view) is not None and matrices[view].shape[1]:
-            matrices[view] = cosine(matrices[view])(matrices[view])
-    gaps = tuple(rest(view, own) for view, own in enumerate(views.gaps))
-    relations = where_any(None if view in changed else relation for view, relation in enumerate(views.relations))
-    return replace(views, matrices=tuple(matrices), gaps=gaps, columns=(), encodings=(), relations=relations)
+    """The views without the columns of a table."""
+    taken = [table.columns_of(place) for place in range(len(views))]
+    return replace(views, views=tuple(view.without(columns) if columns else view for view, columns in zip(views, taken, strict=True)))

@@ -1,7 +1,8 @@
 """Convert model files of earlier format versions to the current one, before they are decoded.
 
 Version 1 (rmgl 0.1) stored a second record of every layer, `FittedLayer`, in a `Placement` next to the `Layer`. Up to version 2, reports
-held sentences in place of findings.
+held sentences in place of findings, `Views` had one list for every property of the views (their matrices, missing rows and cells,
+encodings, relations), and models had a list of the scalers of the views; now every view is a record that holds what belongs to it.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ def upgraded(version: int, content: Any) -> Any:
     attributes = dict(parts["attributes"]["dict"])
     if version < 2:
         attributes = with_one_record_of_layers(attributes)
+    attributes = with_views(attributes)
     attributes["report_"] = {"Report": with_findings(attributes["report_"]["Report"])}
     parts["attributes"] = {"dict": [list(item) for item in attributes.items()]}
     return {"dict": [list(item) for item in parts.items()]}
@@ -35,6 +37,36 @@ def with_one_record_of_layers(attributes: dict[str, Any]) -> dict[str, Any]:
         layer.update({ours: other[theirs] for theirs, ours in MOVED.items()})
         layer["role"] = "view" if place < n_views else "consensus"
     return attributes | {"_views": placement["views"], "_scalers": placement["scalers"]}
+
+
+def with_views(attributes: dict[str, Any]) -> dict[str, Any]:
+    """The attributes of version 2 with one record of every view, as in version 3."""
+    views = attributes["_views"]["Views"]
+    names, scalers = views["names"]["tuple"], attributes.pop("_scalers")["tuple"]
+
+    def of_each(field: str, missing: Any = None) -> list[Any]:
+        return views.get(field, {"tuple": []})["tuple"] or [missing] * len(names)
+
+    fields = ("matrices", "present", "columns", "gaps", "encodings", "relations")
+    parts = zip(names, *map(of_each, fields), of_each("n_empty", 0), scalers, strict=True)
+    attributes["_views"] = {"Views": {"views": {"tuple": [view_record(*part) for part in parts]}, "index": views.get("index")}}
+    return attributes
+
+
+def view_record(
+    name: Any, matrix: Any, present: Any, columns: Any, gaps: Any, encoding: Any, relation: Any, n_empty: Any, scaler: Any
+) -> dict[str, Any]:
+    """The record of one view, from what version 2 said about it; a relation says how a square matrix is to be read."""
+    view = {"name": name, "matrix": matrix, "entities": present}
+    if relation is None:
+        own = {"columns": columns, "gaps": gaps, "encoding": encoding, "scaler": scaler, "n_empty": n_empty}
+        return {"FeatureView": view | own}
+    said = relation["Relation"]
+    if said["kind"] == "network":
+        return {"NetworkView": view | {field: said[field] for field in ("learn", "two_steps") if field in said}}
+    if said["kind"] == "jaccard":
+        return {"JaccardView": view | {"ones": said["rows"], "columns": columns}}
+    return {"PrecomputedView": view | {field: said[field] for field in ("kind", "loops", "ceiling") if field in said}}
 
 
 def with_findings(report: dict[str, Any]) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from rmgl.storage.paths import check_inputs
 from rmgl.storage.raw_text import kind_of
 from rmgl.storage.readers import read_table, read_views
 from rmgl.views.columns import is_table, likely_ids
+from rmgl.views.view import View
 from rmgl.views.views import Views
 
 SHOWN = 3
@@ -24,8 +25,8 @@ def inspect_file(path: Path, id_column: str | None) -> list[str]:
     if kind_of(path) in (".npz", ".h5mu"):
         views = read_views([path], id_column, least=0, everyone=False)
         lines = [f"{path}: {len(views.names)} views"]
-        for view, name in enumerate(views.names):
-            lines += [f"  view {name!r}", *(f"    {line}" for line in describe(views, view))]
+        for view in views:
+            lines += [f"  view {view.name!r}", *(f"    {line}" for line in describe(view, views.index))]
         return lines
     table = read_table(path, id_column)
     values, ids, notes = table.values, table.ids, []
@@ -40,7 +41,7 @@ def inspect_file(path: Path, id_column: str | None) -> list[str]:
     if values.shape[1]:
         columns = (table.parts.columns,) if table.parts.columns is not None and not is_table(values) else ()
         views = Views.of({table.name: values}, least=0, everyone=False, index=index, columns=columns)
-        lines += [f"    {line}" for line in describe(views, 0)]
+        lines += [f"    {line}" for line in describe(views[0], views.index)]
         if views.recognized:
             notes.append("looks like a network (square, symmetric, mostly zeros): if it is one, give its list of edges with --network")
     else:
@@ -51,22 +52,21 @@ def inspect_file(path: Path, id_column: str | None) -> list[str]:
     return lines + [f"    note: {note}" for note in notes]
 
 
-def describe(views: Views, view: int) -> list[str]:
-    """Lines on one view."""
-    X, n_gaps, encoding = views.own(view), views.n_gaps[view], views.encoding(view)
-    lines = [f"{views.n_rows:,} rows, {named_rows(views.index)}"]
-    if encoding is None:
-        names = views.columns[view] if views.columns else None
-        lines.append(f"{X.shape[1]:,} columns, all numbers{'' if names is None else f': {some(names)}'}")
+def describe(view: View, index: Any) -> list[str]:
+    """Lines on one view, whose rows may have labels."""
+    names, n_gaps = view.columns, view.n_gaps
+    lines = [f"{view.n_rows:,} rows, {named_rows(index)}"]
+    if view.encoding is None:
+        lines.append(f"{view.matrix.shape[1]:,} columns, all numbers{'' if names is None else f': {some(names)}'}")
     else:
-        lines += encoding.sentences()
+        lines += view.encoding.sentences()
     if n_gaps:
-        cells = views.table_gaps(view)
+        cells = view.table_gaps()
         lines.append(f"missing: {n_gaps:,} of {cells.size:,} cells ({n_gaps / cells.size:.1%}), in {int(cells.any(axis=1).sum()):,} rows")
-    if views.n_missing[view]:
-        lines.append(f"missing: {views.n_missing[view]:,} rows have no value, so their entities are missing from this view")
-    if X.shape[0]:
-        scale, reason = views.choose_scales("auto")[view]
+    if view.n_missing:
+        lines.append(f"missing: {view.n_missing:,} rows have no value, so their entities are missing from this view")
+    if view.n_own:
+        scale, reason = view.choose_scale("auto")
         lines.append(f"scale: {scale} ({reason})")
     return lines
 

@@ -23,6 +23,7 @@ from scipy import sparse
 
 from rmgl.archive.array_file import WAY_OUT, Refused, read_npy, read_npz
 from rmgl.extras import not_installed
+from rmgl.matrix import padded
 from rmgl.running.memory import require_memory
 from rmgl.storage.column_files import read_feather, read_parquet
 from rmgl.storage.first_line import described, find_id
@@ -34,7 +35,6 @@ from rmgl.storage.scverse import from_anndata, from_mudata
 from rmgl.storage.text_file import MOSTLY, Parts, read_text
 from rmgl.views.columns import Encoding, is_table
 from rmgl.views.incomplete import align_labels, lookalike_hint
-from rmgl.views.matrix import padded
 from rmgl.views.views import Views
 
 DAMAGED = (
@@ -144,7 +144,7 @@ def read_h5ad(path: Path, id_column: str | None) -> Parts:
     adata = read_hdf5(path, "anndata", "read_h5ad", "AnnData.write_h5ad")
     views = from_anndata(adata, ["X"])
     ids = checked_ids(texts_of(adata.obs_names), lambda row: f"observation {row} (obs_names)")
-    return Parts(views.measured(0), ids, views.columns[0], "AnnData, its X")
+    return Parts(views[0].measured(), ids, views[0].columns, "AnnData, its X")
 
 
 def read_hdf5(path: Path, package: str, function: str, writer: str) -> Any:

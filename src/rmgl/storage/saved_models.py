@@ -23,7 +23,7 @@ from rmgl.storage.earlier_models import upgraded
 from rmgl.views.views import Views
 
 FORMAT = "rmgl model"
-HIDDEN = {"stored": "_views", "scalers": "_scalers"}
+HIDDEN = {"stored": "_views"}
 """Fields of a `FittedModel` that estimators of earlier versions kept as private attributes,"""
 APART = ("parameters", "evidence")
 """and those that are no attribute in a file."""

@@ -12,10 +12,11 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from rmgl.fitting.fitted import FittedModel
+from rmgl.matrix import padded
 from rmgl.results.report import Report
-from rmgl.views.check_view import NUMBERS, CheckedView, check_view
-from rmgl.views.matrix import padded
-from rmgl.views.views import Views, where_any
+from rmgl.views.check_view import NUMBERS, check_view
+from rmgl.views.features import FeatureView
+from rmgl.views.views import Views
 
 SHARED_VARIABLES = 1
 """Value of `MuData.axis` for modalities that share variables instead of observations."""
@@ -61,17 +62,9 @@ def from_mudata(mdata: Any, *, rep: str | Mapping[str, str] | None = None, layer
     found = []
     for name, adata in modalities.items():
         X = stored(adata, *sources[name], f"modality {name!r}")
-        found.append(modality_view(name, X, positions(mdata.obs_names, adata.obs_names, name), mdata.n_obs))
-    columns = tuple(column_names(adata, sources[name]) for name, adata in modalities.items())
-    index = np.asarray(mdata.obs_names, dtype=object)
-    views = Views(
-        tuple(modalities),
-        tuple(view.matrix for view in found),
-        where_any(view.rows for view in found),
-        index,
-        columns if any(columns) else (),
-        gaps=where_any(view.gaps for view in found),
-    )
+        view = modality_view(name, X, positions(mdata.obs_names, adata.obs_names, name), mdata.n_obs)
+        found.append(replace(view, columns=column_names(adata, sources[name])))
+    views = Views(tuple(found), np.asarray(mdata.obs_names, dtype=object))
     views.check_entities(least=0)
     return views
 
@@ -107,8 +100,8 @@ def from_anndata(adata: Any, views: Sequence[str] | Mapping[str, str]) -> Views:
         raise ValueError(f"view names must differ, but they are {names}: name each part once, or give a dict of view name to name")
     sources = {name: find_source(adata, key) for name, key in named}
     found = Views.of({name: stored(adata, *source, "this AnnData") for name, source in sources.items()}, least=0)
-    columns = tuple(column_names(adata, source) for source in sources.values())
-    return replace(found, index=np.asarray(adata.obs_names, dtype=object), columns=columns if any(columns) else ())
+    columns = [column_names(adata, source) for source in sources.values()]
+    return replace(found.with_fields("columns", columns), index=np.asarray(adata.obs_names, dtype=object))
 
 
 def to_mudata(model: Any, mdata: Any, *, key: str = "rmgl") -> None:
@@ -225,19 +218,19 @@ def positions(all_names: Any, own_names: Any, name: str) -> NDArray[np.intp]:
     return found
 
 
-def modality_view(name: str, X: Any, places: NDArray[np.intp], n_rows: int) -> CheckedView:
+def modality_view(name: str, X: Any, places: NDArray[np.intp], n_rows: int) -> FeatureView:
     """The view of a modality, with a row for every observation."""
     checked = check_view(name, X, least=0, encoding=NUMBERS)
-    if checked.rows is None and np.array_equal(places, np.arange(n_rows)):
+    if checked.entities is None and np.array_equal(places, np.arange(n_rows)):
         return checked
-    own = np.arange(places.size) if checked.rows is None else checked.rows
+    own = np.arange(places.size) if checked.entities is None else checked.entities
     own = own[np.argsort(places[own])]
     rows = places[own]
     gaps = None
     if checked.gaps is not None:
         gaps = np.zeros((n_rows, checked.gaps.shape[1]), dtype=bool)
         gaps[rows] = checked.gaps[own]
-    return CheckedView(padded(checked.matrix[own], rows, n_rows), None if rows.size == n_rows else rows, gaps, None)
+    return FeatureView(name, padded(checked.matrix[own], rows, n_rows), None if rows.size == n_rows else rows, gaps=gaps)
 
 
 def _write_into(model: FittedModel, report: Report, parameters: dict[str, Any], data: Any, key: str) -> None:

@@ -14,20 +14,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from hashlib import blake2b
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from rmgl.views.hashing import Keys, Vector, bits, mixed
 from rmgl.views.views import Views
 
-Keys = NDArray[np.uint64]
-Vector = NDArray[np.float64]
-BLOCK = 1 << 16
-"""Entries that are looked at together, which stay in the cache."""
 ROUNDS = 32
 """How often the keys of others may enter those of an entity, whatever it costs,"""
 WORK = 1 << 22
@@ -75,17 +70,13 @@ def canonical_order(views: Views, known: NDArray[np.intp] | None = None, graphs:
     >>> bool((X[canonical_order(first).order] == X[::-1][canonical_order(second).order]).all())
     True
     """
-    features = [view for view in range(len(views.names)) if views.relation(view) is None]
-    squares = [views.matrices[view] for view in range(len(views.names)) if view not in features]
+    squares = [view.relating for view in views if view.relating is not None]
     given = np.zeros(views.n_rows) if known is None else known.astype(np.float64)
-    parts = [projected(views.matrices[view], views.missing_cells(view), view) + views.mask(view) for view in features]
-    places = added([given, *parts])
+    places = added([given, *(view.projected(place) for place, view in enumerate(views))])
     unclear = np.arange(views.n_rows) if squares else tied(places)
     keys = np.zeros(views.n_rows, dtype=np.uint64)
-    for view in features:
-        gaps = views.missing_cells(view)
-        keys[unclear] += row_keys(views.matrices[view][unclear], None if gaps is None else gaps[unclear], view)
-        keys[unclear] += mixed(view, views.mask(view)[unclear].astype(np.uint64))
+    for place, view in enumerate(views):
+        keys[unclear] += view.keys(unclear, place)
     keys += mixed(0, bits(given))
     if squares:
         return Canonical(Canonical.of(np.zeros(views.n_rows), told_apart(keys, [*squares, *graphs])).order, None)
@@ -106,54 +97,6 @@ def added(parts: Sequence[Vector]) -> Vector:
     with np.errstate(over="ignore", invalid="ignore"):
         total: Vector = np.nan_to_num(np.add.reduce(list(parts), axis=0))
         return total
-
-
-def projected(X: Any, gaps: NDArray[np.bool_] | None = None, view: int = 0) -> Vector:
-    """The projection of every row of a matrix on a random direction; each row is summed in the same order, wherever it stands."""
-    direction = np.random.RandomState(view).standard_normal(X.shape[1])
-    with np.errstate(over="ignore", invalid="ignore"):
-        if sparse.issparse(X):
-            along: Vector = X @ direction
-            return along
-        places, size = np.empty(X.shape[0]), max(1, BLOCK // max(1, X.shape[1]))
-        for start in range(0, X.shape[0], size):
-            some = slice(start, start + size)
-            entries = np.ascontiguousarray(X[some]) * direction
-            places[some] = entries.sum(axis=1) if gaps is None else (entries + gaps[some] * direction[::-1]).sum(axis=1)
-        return places
-
-
-def bits(values: Any) -> Keys:
-    """The bits of numbers in double precision; minus zero is zero."""
-    return (np.asarray(values, dtype=np.float64) + 0.0).view(np.uint64)
-
-
-def mixed(salt: Any, values: Keys) -> Keys:
-    """A hash of two numbers, by the steps of SplitMix64 (Steele, Lea and Flood, 2014)."""
-    with np.errstate(over="ignore"):
-        x = (values ^ np.asarray(salt, dtype=np.uint64)) + np.uint64(0x9E37_79B9_7F4A_7C15)
-        x ^= x >> np.uint64(30)
-        x *= np.uint64(0xBF58_476D_1CE4_E5B9)
-        x ^= x >> np.uint64(27)
-        x *= np.uint64(0x94D0_49BB_1331_11EB)
-        x ^= x >> np.uint64(31)
-    return x
-
-
-def row_keys(X: Any, gaps: NDArray[np.bool_] | None = None, view: int = 0) -> Keys:
-    """A hash of every row of a matrix, dense or sparse; those of several views add up."""
-    if sparse.issparse(X):
-        X = sparse.csr_array(X, copy=True)
-        X.sum_duplicates()
-        X.eliminate_zeros()
-        rows: Any = (
-            X.indices[start:stop].astype(np.int64).tobytes() + (X.data[start:stop] + 0.0).tobytes()
-            for start, stop in pairwise(X.indptr.tolist())
-        )
-    else:
-        rows = np.ascontiguousarray(X + 0.0 if gaps is None else np.where(gaps, np.nan, X + 0.0))  # minus zero is zero
-    found = [int.from_bytes(blake2b(row, digest_size=8).digest(), "little") for row in rows]
-    return mixed(view + 2, np.array(found, dtype=np.uint64))
 
 
 def run_sums(values: Keys, starts: NDArray[Any]) -> Keys:

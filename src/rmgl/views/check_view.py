@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -14,15 +13,9 @@ from sklearn.utils import check_array
 
 from rmgl.checks import sound_sparse
 from rmgl.views.columns import Encoding, fit_encoding, is_table, plain_numbers
+from rmgl.views.features import FeatureView
 from rmgl.views.incomplete import without_missing
-from rmgl.views.matrix import Matrix
-from rmgl.views.relations import Relation
-from rmgl.views.scaling import column_ends
-
-LARGEST_VALUE = 1e70
-"""The squared distances of larger values, squared again in the dual, overflow in double precision."""
-SMALLEST_SPREAD = 1e-70
-"""The squared distances of smaller differences, squared again in the dual, underflow in double precision."""
+from rmgl.views.view import View
 
 SAME_ROWS = "give a missing entity a row of NaN, or align tables by their row labels with align='outer'"
 SAME_NODES = (
@@ -40,27 +33,25 @@ def is_collection_of_views(data: Any) -> bool:
     if not isinstance(data, list | tuple):
         return False
     return not data or any(
-        is_square_view(item) or hasattr(item, "shape") or hasattr(item, "__array__") or _nesting(item) >= 2 for item in data
+        is_given_view(item) or hasattr(item, "shape") or hasattr(item, "__array__") or _nesting(item) >= 2 for item in data
     )
 
 
 @runtime_checkable
-class SquareView(Protocol):
-    """A network or a matrix of distances (`rmgl.Network`, `rmgl.Precomputed`)."""
+class GivenView(Protocol):
+    """What users pass for a view that is no array or table, such as `rmgl.Network` and `rmgl.Precomputed`.
 
-    def to_view(self, name: str, observed: NDArray[np.bool_] | None) -> tuple[Matrix, NDArray[np.intp] | None, Relation]:
-        """The square matrix, the indices of the entities that are in it (None: all), and how it is to be read."""
+    It may also have methods that match its entities with the row labels of tables: `labels()` and `placed(name, index)`, or
+    `in_order(name, index)`.
+    """
 
-
-def check_square_view(name: str, view: SquareView, observed: NDArray[np.bool_] | None) -> CheckedView:
-    """A network or a matrix of distances as one view."""
-    matrix, rows, relation = view.to_view(name, observed)
-    return CheckedView(matrix, rows, None, None, relation)
+    def to_view(self, name: str, observed: NDArray[np.bool_] | None) -> View:
+        """The view of that name, checked; entities that are not `observed` are missing from it (None: all are observed)."""
 
 
-def is_square_view(item: Any) -> bool:
-    """Whether a view is a network or a matrix of distances (`rmgl.Network`, `rmgl.Precomputed`)."""
-    return isinstance(item, SquareView)
+def is_given_view(item: Any) -> bool:
+    """Whether a view is no array or table, but makes a view of its own kind."""
+    return isinstance(item, GivenView)
 
 
 def _nesting(item: Any) -> int:
@@ -71,29 +62,13 @@ def _nesting(item: Any) -> int:
     return depth
 
 
-@dataclass(frozen=True)
-class CheckedView:
-    """One view as finite numbers."""
-
-    matrix: Matrix
-    """A float64 array, dense or CSR, with zeros for missing rows and cells."""
-    rows: NDArray[np.intp] | None
-    """Indices of the observed rows (None: all)."""
-    gaps: NDArray[np.bool_] | None
-    """Which cells of observed rows are missing (None: none)."""
-    encoding: Encoding | None
-    """How the columns of a table became numbers (None: they were numbers)."""
-    relation: Relation | None = None
-    """How a square matrix is to be read (None: the view has rows of features)."""
-
-
 NUMBERS = Encoding(())
 """Stands for no encoding: all columns must be numbers."""
 
 
 def check_view(
     name: str, X: Any, observed: NDArray[np.bool_] | None = None, least: int = 2, encoding: Encoding | None = None
-) -> CheckedView:
+) -> FeatureView:
     """Check one view, and turn it into numbers; errors name the view.
 
     Rows that are not `observed`, or are NaN in every column, are missing from the view. Columns of a table that are not numbers are
@@ -124,7 +99,7 @@ def check_view(
     if sparse.issparse(checked):
         checked = sparse.csr_array(checked, dtype=np.float64, copy=True)
         checked.sum_duplicates()
-    return CheckedView(checked, rows, gaps, encoding)
+    return FeatureView(name, checked, rows, None if encoding is None else encoding.features, gaps, encoding)
 
 
 def _encoded(name: str, X: Any, encoding: Encoding | None) -> tuple[Any, Encoding | None]:
@@ -159,14 +134,13 @@ def _text_columns(X: Any) -> str:
     return f" (columns that are not numbers: {text[:5]}; drop or encode them)" if text else ""
 
 
-def check_same_rows(named: list[tuple[str, Any]], matrices: tuple[Matrix, ...]) -> None:
+def check_same_rows(named: list[tuple[str, Any]], lengths: Sequence[int]) -> None:
     """Check that all views have the same number of rows and, where tables have row labels, the same labels in the same order."""
-    first_name, first = named[0][0], matrices[0]
-    for (name, given), X in zip(named, matrices, strict=True):
-        if X.shape[0] != first.shape[0]:
-            square = is_square_view(given) or is_square_view(named[0][1])
+    for (name, given), length in zip(named, lengths, strict=True):
+        if length != lengths[0]:
+            square = is_given_view(given) or is_given_view(named[0][1])
             raise ValueError(
-                f"view {name!r} has {X.shape[0]} rows but view {first_name!r} has {first.shape[0]}: every view needs the same entities in "
+                f"view {name!r} has {length} rows but view {named[0][0]!r} has {lengths[0]}: every view needs the same entities in "
                 f"the same order; {SAME_NODES if square else SAME_ROWS}"
             )
     check_same_labels(named)
@@ -202,28 +176,3 @@ def column_names(named: Sequence[tuple[str, Any]]) -> tuple[tuple[str, ...] | No
 def has_row_labels(X: Any) -> bool:
     """Whether the input is a DataFrame whose index is not just 0, 1, 2, ..."""
     return hasattr(X, "iloc") and not (X.index.dtype.kind in "iu" and np.array_equal(X.index, np.arange(len(X.index))))
-
-
-def check_spread(name: str, X: Matrix, scale: str, n_rows: int | None = None) -> None:
-    """Check that the rows of a view are not all equal, and that their squared distances neither overflow nor underflow.
-
-    X may also hold the smallest and the largest entry of every column of a view of `n_rows` rows.
-    """
-    low, high = column_ends(X)
-    largest = max(float(np.abs(high).max()), float(np.abs(low).max()))
-    if largest > LARGEST_VALUE:
-        raise ValueError(
-            f"view {name!r} has values up to {largest:.0e}, too large to square in double precision: "
-            "use scale='minmax', or divide the view by a constant c (and alpha and beta by c^2)"
-        )
-    spread = float((high - low).max())
-    if spread == 0:
-        after = "" if scale == "none" else f" after scale={scale!r}"
-        raise ValueError(
-            f"view {name!r} is constant{after}: all its {n_rows or X.shape[0]} rows are equal, so it cannot separate clusters; leave it out"
-        )
-    if spread < SMALLEST_SPREAD:
-        raise ValueError(
-            f"view {name!r} varies by at most {spread:.0e}, too little to square in double precision: "
-            "use scale='minmax', or multiply the view by a constant c (and alpha and beta by c^2)"
-        )

@@ -2,18 +2,83 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from rmgl.running.memory import available_memory
+from rmgl.archive.records import record
+from rmgl.checks import Unsound, sound_sparse
+from rmgl.matrix import Matrix
+from rmgl.running.memory import available_memory, require_memory
 from rmgl.running.warn import warn_caller
-from rmgl.views.matrix import Matrix
+from rmgl.views.distances import DistanceView
+from rmgl.views.features import FeatureView, check_columns
+from rmgl.views.scaling import cosine
+from rmgl.views.view import Indices, View
 
 LISTED = 100
 """Nearest rows that are listed for each row where not all pairs fit into memory."""
 BLOCK_ENTRIES = 1 << 22
 """Distances that are computed at once."""
+
+
+@record
+@dataclass(frozen=True)
+class JaccardView(DistanceView):
+    """Jaccard distances between rows of zeros and ones, which are squared Euclidean ones."""
+
+    ones: Any = None
+    """The rows of zeros and ones, as a CSR array."""
+    columns: tuple[str, ...] | None = None
+
+    @classmethod
+    def of_rows(cls, view: View, n_views: int) -> JaccardView:
+        """The Jaccard distances between the rows of one of so many views."""
+        ones = binary(view.name, view.matrix)
+        distances = distances_among(view.name, ones, view.mask, n_views)
+        if not (distances.data if sparse.issparse(distances) else distances).any():
+            raise ValueError(f"view {view.name!r} is constant: all its rows are equal, so it cannot separate clusters; leave it out")
+        return cls(view.name, distances, view.entities, ones, view.columns)
+
+    def parts_of(self, places: Indices) -> dict[str, Any]:
+        return {"ones": self.ones[places]}
+
+    @property
+    def features(self) -> FeatureView:
+        return FeatureView(self.name, self.ones, self.entities, self.columns)
+
+    def without(self, columns: Sequence[int]) -> FeatureView:
+        """Cosines of what is left of the rows are in place of the distances."""
+        rest = self.features.without(columns)
+        return replace(rest, matrix=cosine(rest.matrix)(rest.matrix)) if rest.matrix.shape[1] else rest
+
+    @property
+    def words(self) -> str:
+        return "jaccard"
+
+    @property
+    def kind(self) -> str:
+        return "jaccard"
+
+    @property
+    def made_from(self) -> str:
+        return "rows of features"
+
+    def squared_of_new(self, rows: View, given: Any) -> Matrix:
+        check_columns(self, rows, self.ones.shape[1])
+        needed = 24 * rows.n_rows * self.n_rows
+        require_memory(needed, f"view {self.name!r}: the Jaccard distances of new rows", "give fewer rows at once")
+        return jaccard_distances(binary(self.name, sparse.csr_array(rows.matrix)), self.ones)
+
+    def check(self, n_rows: int, most: float = np.inf) -> None:
+        super().check(n_rows, most)
+        ones = sound_sparse(f"the rows of view {self.name!r}", self.ones)
+        if ones.shape[0] != n_rows or not np.isin(ones.data, (0.0, 1.0)).all():
+            raise Unsound(f"the rows of view {self.name!r} are not {n_rows} rows of zeros and ones")
 
 
 def binary(name: str, X: Matrix) -> sparse.csr_array:

@@ -10,7 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from rmgl.views.relations import Relation, check_not_negative, observed_nodes, square_matrix
+from rmgl.archive.records import record
+from rmgl.checks import Unsound
+from rmgl.views.features import FeatureView, check_columns, no_rows
+from rmgl.views.pairs import PairView
+from rmgl.views.square import check_not_negative, observed_nodes, square_matrix
+from rmgl.views.view import Comparing, GivenGraph, View
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,8 +113,8 @@ class Network:
         graph = sparse.csr_array((entries.data, (rows, columns)), shape=(len(index), len(index)))
         return Network(graph, self.learn, self.two_steps, self.weight)
 
-    def to_view(self, name: str, observed: NDArray[np.bool_] | None) -> tuple[sparse.csr_array, NDArray[np.intp] | None, Relation]:
-        """Symmetric weights >= 0 without loops; the indices of the nodes with edges (None: all); and how they are to be read."""
+    def to_view(self, name: str, observed: NDArray[np.bool_] | None) -> NetworkView:
+        """Symmetric weights >= 0 without loops; entities without edges are missing."""
         X = sparse.csr_array(square_matrix(name, "the network", self.matrix(name)))
         check_not_negative(name, "the network", X)
         seen = observed_nodes(name, X.shape[0], observed)
@@ -125,7 +130,59 @@ class Network:
         largest = float(X.data.max())
         if not float(X.data.min()) / largest > 1e-100 or not 1e-200 < largest < 1e200:
             raise ValueError(f"view {name!r}: the weights of the network are too far apart, or too large or small, for double precision")
-        return X, None if linked.all() else np.flatnonzero(linked), Relation("network", bool(self.learn), bool(self.two_steps))
+        entities = None if linked.all() else np.flatnonzero(linked)
+        return NetworkView(name, X, entities, bool(self.learn), bool(self.two_steps))
+
+
+@record
+@dataclass(frozen=True)
+class NetworkView(PairView):
+    """Edge weights: symmetric, >= 0, without loops. It has no distances: its layer is given, or learned near it."""
+
+    learn: bool = False
+    two_steps: bool = False
+
+    @property
+    def graph(self) -> GivenGraph:
+        return GivenGraph(self.matrix, self.learn, self.two_steps)
+
+    def points(self) -> Any:
+        raise TypeError(f"view {self.name!r} is a network, which has no distances")
+
+    def whole_space(self) -> Any:
+        return self.points()
+
+    @property
+    def words(self) -> str:
+        return "network, learned again" if self.learn else "network"
+
+    @property
+    def described(self) -> str:
+        return f"{self.matrix.nnz // 2} edges"
+
+    @property
+    def made_from(self) -> str:
+        return "a network"
+
+    def against(self, given: Any) -> Any:
+        return given.graph if isinstance(given, Network) else super().against(given)
+
+    def new(self, rows: View | None, n_new: int, given: Any = None) -> FeatureView:
+        if rows is None:
+            return no_rows(self.name, n_new, self.n_rows, is_sparse=True)
+        check_columns(self, rows, self.n_rows)
+        check_not_negative(self.name, "the network", rows.matrix)
+        weights = sparse.csr_array(rows.matrix)
+        weights.eliminate_zeros()
+        return FeatureView(self.name, weights, np.flatnonzero(rows.mask & (np.diff(weights.indptr) > 0)), gaps=rows.gaps)
+
+    def comparing(self) -> Comparing:
+        return self.points()  # type: ignore[no-any-return]
+
+    def check(self, n_rows: int, most: float = np.inf) -> None:
+        if not sparse.issparse(self.matrix):
+            raise Unsound(f"view {self.name!r} is no square matrix of a network")
+        super().check(n_rows, most)
 
 
 def _is_networkx(graph: Any) -> bool:

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from rmgl.views.matrix import Matrix
-from rmgl.views.relations import Kind, Relation, check_not_negative, check_symmetric, observed_nodes, square_matrix
+from rmgl.archive.records import record
+from rmgl.checks import Unsound, sound_numbers
+from rmgl.matrix import Matrix
+from rmgl.views.distances import DistanceView
+from rmgl.views.features import check_columns
+from rmgl.views.square import check_not_negative, check_symmetric, observed_nodes, square_matrix
+from rmgl.views.view import Indices, View
 
-KINDS = tuple(kind for kind in get_args(Kind) if kind not in ("network", "jaccard"))
+Kind = Literal["distance", "squared", "kernel", "similarity"]
+KINDS = get_args(Kind)
 ROUNDING = 1e-8
 """Share of the largest entry up to which a number that should be zero or positive may be negative."""
 
@@ -76,8 +82,8 @@ class Precomputed:
         order = [places[label] for label in wanted]
         return replace(self, matrix=self.matrix.iloc[order, order])
 
-    def to_view(self, name: str, observed: NDArray[np.bool_] | None) -> tuple[Matrix, NDArray[np.intp] | None, Relation]:
-        """Squared distances, symmetric with a zero diagonal; the indices of the entities with any (None: all); and how they were made."""
+    def to_view(self, name: str, observed: NDArray[np.bool_] | None) -> PrecomputedView:
+        """Squared distances, symmetric with a zero diagonal; entities without any are missing."""
         what = f"the {self.kind} matrix"
         given = square_matrix(name, what, self.matrix)
         given = both_directions(name, what, given) if sparse.issparse(given) else check_symmetric(name, what, given, ADVICE)
@@ -89,20 +95,108 @@ class Precomputed:
         if self.kind in ("distance", "squared") and loops.any():
             at = int(np.flatnonzero(loops)[0])
             raise ValueError(f"view {name!r}: entry ({at}, {at}) of {what} is {loops[at]:g}, but the distance of an entity to itself is 0")
-        values = given.data if sparse.issparse(given) else given
-        relation = Relation(
-            self.kind, loops=loops if self.kind == "kernel" else None, ceiling=float(values.max()) if self.kind == "similarity" else 0.0
-        )
-        squared = relation.squared(name, given, loops)
+        ceiling = float(entries_of(given).max()) if self.kind == "similarity" else 0.0
+        view = PrecomputedView(name, given, None, self.kind, loops if self.kind == "kernel" else None, ceiling)
+        squared = view.squared(given, loops)
         if sparse.issparse(squared):
             squared, present = _among(squared, seen)
         else:
             np.fill_diagonal(squared, 0.0)
             squared[~seen] = squared[:, ~seen] = 0.0
             present = seen
-        if not (squared.data if sparse.issparse(squared) else squared).any():
+        if not entries_of(squared).any():
             raise ValueError(f"view {name!r}: all distances are zero, so it cannot separate clusters; leave it out")
-        return squared, None if present.all() else np.flatnonzero(present), relation
+        return replace(view, matrix=squared, entities=None if present.all() else np.flatnonzero(present))
+
+
+@record
+@dataclass(frozen=True)
+class PrecomputedView(DistanceView):
+    """Squared distances that were computed from what a `Precomputed` holds."""
+
+    kind: Kind = "distance"
+    loops: NDArray[np.float64] | None = None
+    """The kernel of every entity with itself."""
+    ceiling: float = 0.0
+    """The largest similarity."""
+
+    def parts_of(self, places: Indices) -> dict[str, Any]:
+        return {"loops": None if self.loops is None else self.loops[places]}
+
+    def squared(self, given: Matrix, own: NDArray[np.float64]) -> Matrix:
+        """Squared distances from rows of what was given; `own` is the kernel of the entity of each row with itself."""
+        values = entries_of(given)
+        if self.kind == "distance":
+            found = values**2
+        elif self.kind == "kernel":
+            found = self._from_kernel(given, own)
+        elif self.kind == "similarity":
+            found = np.maximum(self.ceiling - values, 0.0)
+        else:
+            found = values.copy()
+        return sparse.csr_array((found, given.indices, given.indptr), shape=given.shape) if sparse.issparse(given) else found
+
+    def _from_kernel(self, given: Matrix, own: NDArray[np.float64]) -> NDArray[np.float64]:
+        assert self.loops is not None
+        if sparse.issparse(given):
+            rows, columns = sparse.coo_array(given).coords
+            total = own[rows] + self.loops[columns]
+        else:
+            total = own[:, None] + self.loops
+        found: NDArray[np.float64] = total - 2 * entries_of(given)
+        if found.size and found.min() < -ROUNDING * max(1e-300, float(np.abs(total).max())):
+            raise ValueError(
+                f"view {self.name!r}: the kernel has m_ii + m_jj - 2 m_ij = {found.min():g} < 0 for some pair, so it is no kernel: give a "
+                "positive semidefinite matrix with its diagonal, or kind='similarity'"
+            )
+        return np.maximum(found, 0.0)
+
+    def against(self, given: Any) -> Any:
+        if not isinstance(given, Precomputed):
+            return super().against(given)
+        if given.kind != self.kind:
+            raise ValueError(f"view {self.name!r} is of kind {given.kind!r}, but was fitted on kind {self.kind!r}: give the same kind")
+        return given.matrix
+
+    def squared_of_new(self, rows: View, given: Any) -> Matrix:
+        check_columns(self, rows, self.n_rows)
+        X = rows.matrix
+        if not self.comparable and rows.gaps is None:
+            X = sparse.csr_array(X)
+        elif sparse.issparse(X):
+            raise ValueError(
+                f"view {self.name!r} was fitted on the {self.kind} of all pairs, but new rows are sparse: give all their entries"
+            )
+        if self.kind == "kernel":
+            return self.squared(X, self._loops_of_new(given.diagonal if isinstance(given, Precomputed) else None, X.shape[0]))
+        check_not_negative(self.name, f"the {self.kind} of new rows", X)
+        return self.squared(X, np.zeros(X.shape[0]))
+
+    def _loops_of_new(self, diagonal: Any, n_new: int) -> NDArray[np.float64]:
+        """The kernel of each new entity with itself, which may be left out if it is the same for all fitted ones."""
+        assert self.loops is not None
+        loops = np.full(n_new, self.loops[0]) if diagonal is None else np.asarray(diagonal, dtype=np.float64)
+        if diagonal is None and not np.allclose(self.loops, self.loops[0], rtol=ROUNDING):
+            raise ValueError(
+                f"view {self.name!r} is a kernel whose diagonal is not constant, so the kernel of each new entity with itself is needed: "
+                "give rmgl.Precomputed(rows, kind='kernel', diagonal=...)"
+            )
+        if loops.shape != (n_new,):
+            raise ValueError(f"view {self.name!r}: diagonal has shape {loops.shape} for {n_new} new rows: give one number for each")
+        return loops
+
+    def check(self, n_rows: int, most: float = np.inf) -> None:
+        super().check(n_rows, most)
+        if self.kind == "kernel":
+            sound_numbers(f"the kernel of the entities of view {self.name!r} with themselves", self.loops, (n_rows,))
+        if not np.isfinite(self.ceiling):
+            raise Unsound(f"the largest similarity of view {self.name!r} is not finite")
+
+
+def entries_of(X: Matrix) -> NDArray[np.float64]:
+    """The entries of a dense matrix, and those that a sparse one stores."""
+    values: NDArray[np.float64] = X.data if sparse.issparse(X) else X
+    return values
 
 
 LARGEST = 1e70

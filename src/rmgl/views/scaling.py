@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rmgl.archive.records import record
+from rmgl.checks import Unsound, sound_numbers
+from rmgl.matrix import Matrix
 from rmgl.views.columns import Encoding
-from rmgl.views.matrix import Matrix
 
 EPSILON = np.finfo(np.float64).eps
 Vector = NDArray[np.float64]
@@ -56,6 +57,23 @@ class Scaler:
             else:
                 X = (X / self.largest - self.shift) / self.span
         return _unit_rows(X) if self.unit else X
+
+    def check(self, what: str, X: Matrix, most: float) -> None:
+        """Raise `Unsound` unless a scaler can have scaled the rows of a view to X."""
+        width, divisors = X.shape[1], [column for column in (self.largest, self.span) if column is not None]
+        columns = divisors if self.shift is None else [*divisors, self.shift]
+        if self.levels is not None and (self.name != "hamming" or width != sum(level.size + 1 for level in self.levels)):
+            raise Unsound(f"the values of {what} do not match its {width} columns")
+        for level in self.levels or ():
+            sound_numbers(f"the values of {what}", level, (None,))
+        known = self.name in SCALES or self.name in METRICS
+        if not known or len(columns) not in (0, 3) or any(column.shape != (width,) for column in columns):
+            raise Unsound(f"the scaler of {what} does not match its {width} columns")
+        if self.rooted is not None and (self.rooted.dtype != bool or self.rooted.shape != (width,) or sparse.issparse(X)):
+            raise Unsound(f"the scaler of {what} takes square roots of columns that it does not have")
+        in_range = self.shift is None or bool((np.abs(self.shift) <= most).all())
+        if not in_range or not all((divisor > 0).all() for divisor in divisors):
+            raise Unsound(f"the scaler of {what} has a divisor that is not > 0, or a shift out of range")
 
 
 def fit_scaler(name: str, X: Matrix) -> Scaler:

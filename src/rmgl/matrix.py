@@ -1,4 +1,4 @@
-"""Functions of the matrices that views hold, dense or sparse."""
+"""Functions of matrices, dense or sparse."""
 
 from __future__ import annotations
 
