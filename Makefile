@@ -22,7 +22,7 @@ demo: .venv/installed-plot,report,networkx
 	$(BIN)/rmgl demo --output demo --force
 	@echo "Pictures: demo/embedding.png, demo/layers.png"
 
-# The digits and 50 000 rows of a mixture on a Dask cluster of two worker processes; docs/beyond_one_machine.md explains it.
+# The digits and 50 000 rows of a mixture on two Dask worker processes; docs/beyond_one_machine.md explains it.
 demo-dask: .venv/installed-dask
 	$(BIN)/python scripts/demo_dask.py
 

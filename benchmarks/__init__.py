@@ -1,4 +1,6 @@
-"""Benchmarks: data sets and methods as small files with one interface, and one judge that alone measures. See README.md."""
+"""Benchmarks: data sets and methods as small files with one interface, and one judge that alone
+measures. See README.md.
+"""
 
 from pathlib import Path
 

@@ -1,4 +1,6 @@
-"""python -m benchmarks environments | layer | fit | proportion | sparse | scale | quality | practice | search | ... | report"""
+"""python -m benchmarks environments | layer | fit | proportion | sparse | scale | quality |
+practice | search | ... | report
+"""
 
 from pathlib import Path
 from types import ModuleType
@@ -41,18 +43,53 @@ def add_suite(name: str, suite: ModuleType, repeats: int, budget: float, timeout
     """A command for a suite, with the options that all suites share."""
 
     @main.command(name, help=suite.__doc__)
-    @click.option("--quick", is_flag=True, help="A small part, for a first look; kept in a folder of its own.")
-    @click.option("--only", multiple=True, metavar="NAME", help="A method to run (may be repeated); also runs slow ones.")
-    @click.option("--dataset", "datasets", multiple=True, metavar="NAME", help="A data set, or a view of `layer` (may be repeated).")
-    @click.option("--output", type=click.Path(path_type=Path), default=RESULTS, help="Folder of the results.")
-    @click.option("--timeout", type=float, default=timeout, show_default=True, help="Seconds for one method on one data set.")
-    @click.option("--repeats", type=int, default=repeats, show_default=True, help="Most timed calls, of which the median is reported.")
-    @click.option("--threads", type=int, help="Threads each method may use: 2 if not given, 1 with --quick.")
+    @click.option(
+        "--quick", is_flag=True, help="A small part, for a first look; kept in a folder of its own."
+    )
+    @click.option(
+        "--only",
+        multiple=True,
+        metavar="NAME",
+        help="A method to run (may be repeated); also runs slow ones.",
+    )
+    @click.option(
+        "--dataset",
+        "datasets",
+        multiple=True,
+        metavar="NAME",
+        help="A data set, or a view of `layer` (may be repeated).",
+    )
+    @click.option(
+        "--output", type=click.Path(path_type=Path), default=RESULTS, help="Folder of the results."
+    )
+    @click.option(
+        "--timeout",
+        type=float,
+        default=timeout,
+        show_default=True,
+        help="Seconds for one method on one data set.",
+    )
+    @click.option(
+        "--repeats",
+        type=int,
+        default=repeats,
+        show_default=True,
+        help="Most timed calls, of which the median is reported.",
+    )
+    @click.option(
+        "--threads", type=int, help="Threads each method may use: 2 if not given, 1 with --quick."
+    )
     @click.option("--force", is_flag=True, help="Measure again what has been measured.")
-    @click.option("--current", is_flag=True, help="Measure again what was measured before the package was last changed.")
+    @click.option(
+        "--current",
+        is_flag=True,
+        help="Measure again what was measured before the package was last changed.",
+    )
     def command(quick, only, datasets, output, timeout, repeats, threads, force, current) -> None:
         output = output / "quick" if quick else output
-        settings = Settings(1 if quick else repeats, budget, timeout, threads or (1 if quick else 2))
+        settings = Settings(
+            1 if quick else repeats, budget, timeout, threads or (1 if quick else 2)
+        )
         suite.run(Results(output / f"{name}.json", force, current), settings, quick, only, datasets)
 
 
@@ -85,8 +122,18 @@ def make_environments(names: tuple[str, ...]) -> None:
 
 
 @main.command("report")
-@click.option("--results", type=click.Path(path_type=Path, exists=True), default=RESULTS, help="Folder of the results.")
-@click.option("--output", type=click.Path(path_type=Path), default=RESULTS / "report", help="Folder for tables and pictures.")
+@click.option(
+    "--results",
+    type=click.Path(path_type=Path, exists=True),
+    default=RESULTS,
+    help="Folder of the results.",
+)
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path),
+    default=RESULTS / "report",
+    help="Folder for tables and pictures.",
+)
 def make_report(results: Path, output: Path) -> None:
     """Tables (Markdown) and pictures (PNG) of the results there are."""
     click.echo(report.write(results, output))

@@ -1,7 +1,8 @@
 """Named data sets with one interface: `load(name, n_rows)`.
 
-The digits are embedded in the package and the mixture is made; the others are files in `../shared/data`, or in the folder that the
-environment variable RMGL_DATA names. A file that is not there raises FileNotFoundError, and the suites skip it.
+The digits are embedded in the package and the mixture is made; the others are files in
+`../shared/data`, or in the folder that the environment variable RMGL_DATA names. A file that is not
+there raises FileNotFoundError, and the suites skip it.
 """
 
 import os
@@ -19,8 +20,27 @@ from rmgl.datasets import fetch_coil20, load_uci_digits
 from rmgl.views.views import Views
 
 WORD_COUNTS = ("3sources", "ngs", "reuters600")
-FIRST_FILES = ("100leaves", "3sources", "aloi10", "mfeat", "msrcv1_5v", "ngs", "orl_4v", "scene15", "snareseq")
-LATER_FILES = ("citeseer", "cora", "acm", "webkb", "reuters600", "scicar_a549", "prokaryotic", "nutrimouse")
+FIRST_FILES = (
+    "100leaves",
+    "3sources",
+    "aloi10",
+    "mfeat",
+    "msrcv1_5v",
+    "ngs",
+    "orl_4v",
+    "scene15",
+    "snareseq",
+)
+LATER_FILES = (
+    "citeseer",
+    "cora",
+    "acm",
+    "webkb",
+    "reuters600",
+    "scicar_a549",
+    "prokaryotic",
+    "nutrimouse",
+)
 """Sets on which the first defaults failed."""
 FILES = (*FIRST_FILES, *LATER_FILES)
 
@@ -33,7 +53,9 @@ class Dataset:
     views: dict[str, NDArray]
     target: NDArray
     scale: str = "minmax"
-    """What is done to every view before any method sees it: columns to [0, 1], rows to length one, or nothing."""
+    """What is done to every view before any method sees it: columns to [0, 1], rows to length one,
+    or nothing.
+    """
 
     @property
     def n_clusters(self) -> int:
@@ -41,7 +63,9 @@ class Dataset:
 
     def scaled(self) -> "Dataset":
         views = Views.of(self.views).scaled(self.scale)
-        return Dataset(self.name, dict(zip(views.names, views.matrices, strict=True)), self.target, "none")
+        return Dataset(
+            self.name, dict(zip(views.names, views.matrices, strict=True)), self.target, "none"
+        )
 
 
 def load(name: str, n_rows: int | None = None) -> Dataset:
@@ -57,14 +81,19 @@ def balanced(data: Dataset, n_rows: int) -> Dataset:
     classes = np.unique(data.target)
     share = n_rows // len(classes)
     rows = np.sort(np.concatenate([np.flatnonzero(data.target == c)[:share] for c in classes]))
-    return Dataset(data.name, {name: X[rows] for name, X in data.views.items()}, data.target[rows], data.scale)
+    return Dataset(
+        data.name, {name: X[rows] for name, X in data.views.items()}, data.target[rows], data.scale
+    )
 
 
 def find_file(name: str) -> Path:
     folder = Path(os.environ.get("RMGL_DATA", ROOT.parent / "shared" / "data"))
     path = folder / f"{name}.npz"
     if not path.exists():
-        raise FileNotFoundError(f"there is no {path.name} in the data folder (set RMGL_DATA to the folder that holds it)")
+        raise FileNotFoundError(
+            f"there is no {path.name} in the data folder (set RMGL_DATA to the folder that "
+            "holds it)"
+        )
     return path
 
 
@@ -80,14 +109,19 @@ def coil20() -> Dataset:
 
 def stored(name: str) -> Dataset:
     with np.load(find_file(name)) as file:
-        views = {key: file[key].astype(np.float64) for key in sorted(file.files) if key.startswith("view_")}
+        views = {
+            key: file[key].astype(np.float64)
+            for key in sorted(file.files)
+            if key.startswith("view_")
+        }
         return Dataset(name, views, file["y"].ravel(), "unit" if name in WORD_COUNTS else "minmax")
 
 
 def mnist(n_rows: int) -> Dataset:
     """Pixels from 0 to 1 and histograms of oriented gradients, in random order.
 
-    Rows beyond the 70 000 that there are lie between two images of the same digit, at 0.3 of the way from one to the other.
+    Rows beyond the 70 000 that there are lie between two images of the same digit, at 0.3 of the
+    way from one to the other.
     """
     with np.load(find_file("mnist70k")) as file:
         rows = np.random.default_rng(0).permutation(70_000)[:n_rows]
@@ -95,7 +129,12 @@ def mnist(n_rows: int) -> Dataset:
     pixels = pixels / np.float64(255)
     if n_rows > len(rows):
         pixels, target = with_mixed_rows(pixels, target, n_rows - len(rows))
-    return Dataset("mnist", {"pixels": pixels, "hog": oriented_gradients(pixels.reshape(-1, 28, 28))}, target, "none")
+    return Dataset(
+        "mnist",
+        {"pixels": pixels, "hog": oriented_gradients(pixels.reshape(-1, 28, 28))},
+        target,
+        "none",
+    )
 
 
 def with_mixed_rows(X: NDArray, target: NDArray, n_more: int) -> tuple[NDArray, NDArray]:
@@ -110,14 +149,17 @@ def with_mixed_rows(X: NDArray, target: NDArray, n_more: int) -> tuple[NDArray, 
 def mixture(n_rows: int, seed: int = 0, spread: float = 1.15) -> Dataset:
     """Gaussian mixture of 20 classes seen in 16 and in 32 dimensions.
 
-    Centers are drawn from N(0, spread^2) in each coordinate of the first view (in the second spread / sqrt(2), so that classes are
-    as far apart), noise from N(0, 1). Each view mistakes two pairs of classes for one another, the two views different pairs.
+    Centers are drawn from N(0, spread^2) in each coordinate of the first view (in the second spread
+    / sqrt(2), so that classes are as far apart), noise from N(0, 1). Each view mistakes two pairs
+    of classes for one another, the two views different pairs.
     """
     random = np.random.default_rng(seed)
     target = random.integers(20, size=n_rows)
     views = {}
     for name, dimension, merged in (("left", 16, (0, 2)), ("right", 32, (4, 6))):
-        centers = np.random.default_rng((seed, dimension)).normal(scale=spread * np.sqrt(16 / dimension), size=(20, dimension))
+        centers = np.random.default_rng((seed, dimension)).normal(
+            scale=spread * np.sqrt(16 / dimension), size=(20, dimension)
+        )
         for c in merged:
             centers[c + 1] = centers[c]
         views[name] = centers[target] + random.normal(size=(n_rows, dimension))
@@ -127,4 +169,8 @@ def mixture(n_rows: int, seed: int = 0, spread: float = 1.15) -> Dataset:
 MADE_TO_SIZE = {"mixture": mixture, "mnist": mnist}
 SHAPES = {"mixture": (16, 32), "mnist": (784, 324)}
 """Columns of their views."""
-LOADERS: dict[str, Callable[[], Dataset]] = {"digits": digits, "coil20": coil20, **{name: partial(stored, name) for name in FILES}}
+LOADERS: dict[str, Callable[[], Dataset]] = {
+    "digits": digits,
+    "coil20": coil20,
+    **{name: partial(stored, name) for name in FILES},
+}

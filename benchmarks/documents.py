@@ -12,16 +12,21 @@ DRAWS = 110
 OWN_WORDS = 2000
 """Words of which a topic has more than others."""
 OWN_SHARE = 0.25
-"""Share of a document's words that are drawn from those of its topic; all others are drawn from all words."""
+"""Share of a document's words that are drawn from those of its topic; all others are drawn from all
+words.
+"""
 FLATTENED = 10
 """The word of rank r is drawn in proportion to 1 / (r + FLATTENED)."""
 
 
 def documents(n_rows: int, seed: int = 0) -> Dataset:
-    """Two views of different words; topics are equally frequent, and both views know all of them."""
+    """Two views of different words; topics are equally frequent, and both views know them all."""
     random = np.random.default_rng(seed)
     target = random.integers(N_TOPICS, size=n_rows)
-    views = {name: counts(target, np.random.default_rng((seed, place))) for place, name in enumerate(("first", "second"))}
+    views = {
+        name: counts(target, np.random.default_rng((seed, place)))
+        for place, name in enumerate(("first", "second"))
+    }
     return Dataset("documents", views, target, "none")
 
 
@@ -32,7 +37,9 @@ def counts(target: np.ndarray, random: np.random.Generator) -> sparse.csr_array:
     own = topics[target[:, None], zipf(OWN_WORDS, shape, random)]
     words = np.where(random.random(shape) < OWN_SHARE, own, zipf(N_WORDS, shape, random))
     rows = np.repeat(np.arange(len(target)), DRAWS)
-    found = sparse.csr_array((np.ones(words.size), (rows, words.ravel())), shape=(len(target), N_WORDS))
+    found = sparse.csr_array(
+        (np.ones(words.size), (rows, words.ravel())), shape=(len(target), N_WORDS)
+    )
     found.sum_duplicates()
     return found
 

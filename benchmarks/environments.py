@@ -1,7 +1,8 @@
-"""Makes the environments of the competitors: one virtual environment for each file environments/NAME.txt.
+"""Makes the environments of the competitors: one virtual environment for each file
+environments/NAME.txt.
 
-`main` is the environment the benchmarks are started from; the others live in `.bench/NAME`. NAME.no-deps.txt lists packages whose
-stated dependencies are wrong or too strict.
+`main` is the environment the benchmarks are started from; the others live in `.bench/NAME`.
+NAME.no-deps.txt lists packages whose stated dependencies are wrong or too strict.
 """
 
 import subprocess
@@ -34,7 +35,7 @@ def make(name: str) -> list[str]:
 
 
 def install(name: str, requirements: Path, *options: str) -> list[str]:
-    """All at once; where that fails, one by one, so that one package does not keep the others out."""
+    """Install all at once; if that fails, one by one, so that one package keeps no other out."""
     if pip(name, "-r", str(requirements), *options):
         return []
     lines = [line.split("#")[0].strip() for line in requirements.read_text().splitlines()]
@@ -42,7 +43,15 @@ def install(name: str, requirements: Path, *options: str) -> list[str]:
 
 
 def pip(name: str, *arguments: str) -> bool:
-    command = [str(interpreter(name)), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *arguments]
+    command = [
+        str(interpreter(name)),
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+        *arguments,
+    ]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
         print(done.stderr.strip()[-1000:], file=sys.stderr)

@@ -1,4 +1,6 @@
-"""Pictures of the results: logarithmic axes, lines labeled where they end, colors that color-blind readers can distinguish."""
+"""Pictures of the results: logarithmic axes, lines labeled where they end, colors that color-blind
+readers can distinguish.
+"""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -17,7 +19,7 @@ GAP = 0.045  # between labels, as a share of the height of the axes
 
 
 def layer(rows: list[Row], path: Path) -> None:
-    """Seconds against N on the pix view, one panel a regime; dashed where the model is another one."""
+    """Seconds against N on the pix view, one panel a regime; dashed if the model is another one."""
     rows = [row for row in rows if row["status"] == "ok" and row["view"] == "pix"]
     methods = sorted({row["method"] for row in rows}, key=lambda name: (name != "newton", name))
     figure = Figure(figsize=(11, 4.5), layout="constrained")
@@ -27,16 +29,25 @@ def layer(rows: list[Row], path: Path) -> None:
     for ax, (regime, title) in zip(panels, titles.items(), strict=True):
         lines = {}
         for k, method in enumerate(methods):
-            chosen = sorted((row for row in rows if row["method"] == method and row["regime"] == regime), key=lambda row: row["n"])
+            chosen = sorted(
+                (row for row in rows if row["method"] == method and row["regime"] == regime),
+                key=lambda row: row["n"],
+            )
             other_model = any(row["extra"].get("model") for row in chosen)
             points = [(row["n"], row["seconds"]) for row in chosen]
-            lines[method + (" *" if other_model else "")] = (points, COLORS[k % len(COLORS)], "--" if other_model else "-")
+            lines[method + (" *" if other_model else "")] = (
+                points,
+                COLORS[k % len(COLORS)],
+                "--" if other_model else "-",
+            )
         ends.append(draw_lines(ax, lines, f"One layer, {title}"))
     for ax, found in zip(panels, ends, strict=True):
         place_labels(ax, found)
     panels[0].set_ylabel("seconds")
     if any(row["extra"].get("model") for row in rows):
-        figure.supxlabel("* another model (log-degree), stopped by its own rule", fontsize=8, x=0.99, ha="right")
+        figure.supxlabel(
+            "* another model (log-degree), stopped by its own rule", fontsize=8, x=0.99, ha="right"
+        )
     figure.savefig(path, dpi=150)
 
 
@@ -52,7 +63,14 @@ def fit(rows: list[Row], path: Path) -> None:
         ax.scatter(values, places, c=colors, zorder=3)
         ax.set_title(title, loc="left", fontsize=10)
         for place, value in zip(places, values, strict=True):
-            ax.annotate(f"{value:.3g}", (value, place), xytext=(6, 0), textcoords="offset points", va="center", fontsize=7)
+            ax.annotate(
+                f"{value:.3g}",
+                (value, place),
+                xytext=(6, 0),
+                textcoords="offset points",
+                va="center",
+                fontsize=7,
+            )
         tidy(ax)
     panels[0].set_xscale("log")
     panels[0].margins(x=0.12)
@@ -73,9 +91,15 @@ def scale(rows: list[Row], path: Path) -> None:
         for k, stage in enumerate(["all", *chosen[-1]["extra"]["stages"]]):
             points = stage_points(chosen, stage)
             slope = slope_text(chosen, stage)
-            lines[f"{stage}, N^{slope}" if slope else stage] = (points, "#000000" if stage == "all" else COLORS[(k - 1) % 6], "-")
+            lines[f"{stage}, N^{slope}" if slope else stage] = (
+                points,
+                "#000000" if stage == "all" else COLORS[(k - 1) % 6],
+                "-",
+            )
         seconds = chosen[-1]["seconds"]
-        took = f"{chosen[-1]['n']:,} rows in " + (f"{seconds:.0f} seconds" if seconds < 120 else f"{seconds / 60:.0f} minutes")
+        took = f"{chosen[-1]['n']:,} rows in " + (
+            f"{seconds:.0f} seconds" if seconds < 120 else f"{seconds / 60:.0f} minutes"
+        )
         ends.append(draw_lines(ax, lines, f"{SCALED.get(name, name)}: {took}"))
     for ax, found in zip(panels, ends, strict=False):
         place_labels(ax, found)
@@ -87,7 +111,9 @@ def stage_points(rows: list[Row], stage: str) -> list[tuple[int, float]]:
     """N and the seconds of a stage, of "all" or of all "after neighbors"."""
     found: dict[str, Callable[[Row], float]] = {
         "all": lambda row: row["seconds"],
-        "after neighbors": lambda row: row["seconds"] - row["extra"]["stages"].get("neighbors", 0.0),
+        "after neighbors": lambda row: (
+            row["seconds"] - row["extra"]["stages"].get("neighbors", 0.0)
+        ),
     }
     seconds = found.get(stage, lambda row: row["extra"]["stages"].get(stage, 0.0))
     return [(row["n"], seconds(row)) for row in rows if seconds(row) > 0]
@@ -96,7 +122,9 @@ def stage_points(rows: list[Row], stage: str) -> list[tuple[int, float]]:
 def slope_text(rows: list[Row], stage: str) -> str:
     """The slope on log-log axes, by least squares."""
     points = np.log(np.array(stage_points(rows, stage), dtype=float).reshape(-1, 2))
-    return f"{np.polyfit(points[:, 0], points[:, 1], 1)[0]:.2f}" if len(set(points[:, 0])) > 1 else ""
+    return (
+        f"{np.polyfit(points[:, 0], points[:, 1], 1)[0]:.2f}" if len(set(points[:, 0])) > 1 else ""
+    )
 
 
 def draw_lines(ax: Axes, lines: dict[str, tuple[list, str, str]], title: str) -> list[End]:
@@ -119,7 +147,8 @@ def draw_lines(ax: Axes, lines: dict[str, tuple[list, str, str]], title: str) ->
 
 
 def place_labels(ax: Axes, ends: list[End]) -> None:
-    """Names to the right of the axes, at the height of the ends of their lines, moved apart where they would overlap.
+    """Names to the right of the axes, at the height of the ends of their lines, moved apart where
+    they would overlap.
 
     To be called when the limits of the axes are final.
     """
@@ -136,7 +165,13 @@ def place_labels(ax: Axes, ends: list[End]) -> None:
             fontsize=8,
             va="center",
             annotation_clip=False,
-            arrowprops={"arrowstyle": "-", "color": color, "linewidth": 0.5, "alpha": 0.5, "shrinkB": 2},
+            arrowprops={
+                "arrowstyle": "-",
+                "color": color,
+                "linewidth": 0.5,
+                "alpha": 0.5,
+                "shrinkB": 2,
+            },
         )
 
 
@@ -149,15 +184,36 @@ def tidy(ax: Axes) -> None:
 
 def quality(by_name: dict[tuple, Row], methods: list[str], datasets: list[str], path: Path) -> None:
     """One line per method, a dot per data set, the mean as a bar; the best mean on top."""
-    scores = {m: [row["nmi"] for d in datasets if (row := by_name.get((d, m))) and row["status"] == "ok"] for m in methods}
+    scores = {
+        m: [row["nmi"] for d in datasets if (row := by_name.get((d, m))) and row["status"] == "ok"]
+        for m in methods
+    }
     order = sorted((m for m in methods if scores[m]), key=lambda m: sum(scores[m]) / len(datasets))
     figure = Figure(figsize=(7.5, 0.32 * len(order) + 1.2), layout="constrained", dpi=130)
     ax = figure.add_subplot()
     for place, method in enumerate(order):
         ours = method.startswith("rmgl")
-        ax.barh(place, sum(scores[method]) / len(datasets), color="#0072B2" if ours else "#C8C8C8", height=0.7, zorder=1)
-        ax.scatter(scores[method], [place] * len(scores[method]), s=14, color="black", alpha=0.6, linewidth=0, zorder=2)
+        ax.barh(
+            place,
+            sum(scores[method]) / len(datasets),
+            color="#0072B2" if ours else "#C8C8C8",
+            height=0.7,
+            zorder=1,
+        )
+        ax.scatter(
+            scores[method],
+            [place] * len(scores[method]),
+            s=14,
+            color="black",
+            alpha=0.6,
+            linewidth=0,
+            zorder=2,
+        )
     ax.set_yticks(range(len(order)), order, fontsize=8)
-    ax.set(xlim=(0, 1), xlabel="NMI (bar: mean over data sets, missing ones 0; dots: data sets)", title="Defaults, nothing tuned")
+    ax.set(
+        xlim=(0, 1),
+        xlabel="NMI (bar: mean over data sets, missing ones 0; dots: data sets)",
+        title="Defaults, nothing tuned",
+    )
     tidy(ax)
     figure.savefig(path)

@@ -1,6 +1,8 @@
-"""The judge: starts every method in a fresh process, lets it be timed there, and scores what comes back.
+"""The judge: starts every method in a fresh process, lets it be timed there, and scores what comes
+back.
 
-Nothing else measures. What can go wrong with a method (not installed, failed, too slow) is the `status` of its row.
+Nothing else measures. What can go wrong with a method (not installed, failed, too slow) is the
+`status` of its row.
 """
 
 import contextlib
@@ -50,15 +52,32 @@ class Verdict:
         return self.row["status"] == "ok"
 
 
-def judge(method: Method, data: Path, arguments: dict[str, Any], settings: Settings, seeds: list[int] | None = None) -> Verdict:
-    """Run `method` on the views stored in `data`; with several seeds, the labels of each are a row of `labels`."""
+def judge(
+    method: Method,
+    data: Path,
+    arguments: dict[str, Any],
+    settings: Settings,
+    seeds: list[int] | None = None,
+) -> Verdict:
+    """Run `method` on the views stored in `data`; with several seeds, the labels of each are a row
+    of `labels`.
+    """
     if not interpreter(method.environment).exists():
         return Verdict({"status": "not installed"})
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         variant = {} if method.variant is None else {"variant": method.variant}
-        job = {"method": str(method.path), "data": str(data.resolve()), "arguments": arguments | variant}
-        job |= {"repeats": settings.repeats, "budget": settings.budget, "seeds": seeds, "warm_up_rows": settings.warm_up_rows}
+        job = {
+            "method": str(method.path),
+            "data": str(data.resolve()),
+            "arguments": arguments | variant,
+        }
+        job |= {
+            "repeats": settings.repeats,
+            "budget": settings.budget,
+            "seeds": seeds,
+            "warm_up_rows": settings.warm_up_rows,
+        }
         (folder / "job.json").write_text(json.dumps(job))
         failure = start(method.environment, folder, settings)
         verdict = Verdict({"status": failure}) if failure else read(folder)
@@ -66,7 +85,9 @@ def judge(method: Method, data: Path, arguments: dict[str, Any], settings: Setti
 
 
 def surroundings(n_threads: int, own: bool = True) -> dict[str, str]:
-    """The environment variables of a process; `own`: it imports the package of this checkout, whatever is installed."""
+    """The environment variables of a process; `own`: it imports the package of this checkout,
+    whatever is installed.
+    """
     found = os.environ | {name: str(n_threads) for name in THREADS}
     found.pop("PYTHONPATH", None)
     return found | ({"PYTHONPATH": str(ROOT / "src")} if own else {})
@@ -77,7 +98,9 @@ def start(name: str, folder: Path, settings: Settings) -> str | None:
     variables = surroundings(settings.n_threads, own=name == "main")
     command = [interpreter(name), "-P", WORKER, folder]
     with (folder / "log").open("w") as log:
-        process = subprocess.Popen(command, env=variables, stdout=log, stderr=log, start_new_session=True, cwd=folder)
+        process = subprocess.Popen(
+            command, env=variables, stdout=log, stderr=log, start_new_session=True, cwd=folder
+        )
         try:
             code = process.wait(settings.timeout)
         except subprocess.TimeoutExpired:
@@ -101,8 +124,15 @@ def read(folder: Path) -> Verdict:
     result = json.loads((folder / "result.json").read_text())
     if "error" in result:
         missing = result["error"] in ("ModuleNotFoundError", "ImportError")
-        return Verdict({"status": ("not installed: " if missing else "failed: ") + f"{result['error']}: {result['message']}"})
+        return Verdict(
+            {
+                "status": ("not installed: " if missing else "failed: ")
+                + f"{result['error']}: {result['message']}"
+            }
+        )
     with np.load(folder / "result.npz") as stored:
         arrays = dict(stored)
     seconds = result.pop("seconds")
-    return Verdict({"status": "ok", "seconds": float(np.median(seconds)), "repeats": seconds, **result}, arrays)
+    return Verdict(
+        {"status": "ok", "seconds": float(np.median(seconds)), "repeats": seconds, **result}, arrays
+    )

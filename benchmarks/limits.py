@@ -1,6 +1,8 @@
-"""The least that an answer needs, in floating-point operations or bytes, and the seconds in which this machine could do as much.
+"""The least that an answer needs, in floating-point operations or bytes, and the seconds in which
+this machine could do as much.
 
-The machine's rates are those that `kernels` measured: products of large square matrices (GEMM), and a sum over a long array.
+The machine's rates are those that `kernels` measured: products of large square matrices (GEMM), and
+a sum over a long array.
 """
 
 from collections.abc import Iterable
@@ -28,8 +30,19 @@ class Rates:
     def of(cls, rows: Iterable[Row]) -> "Rates":
         """From the rows of `kernels`."""
         rows = [row for row in rows if done(row)]
-        gemm = {(row["kernel"].removeprefix("GEMM "), row["n_threads"]): row["flops_per_second"] for row in rows if "flops" in row}
-        return cls(gemm, {row["n_threads"]: row["bytes_per_second"] for row in rows if row["kernel"].startswith("sum")})
+        gemm = {
+            (row["kernel"].removeprefix("GEMM "), row["n_threads"]): row["flops_per_second"]
+            for row in rows
+            if "flops" in row
+        }
+        return cls(
+            gemm,
+            {
+                row["n_threads"]: row["bytes_per_second"]
+                for row in rows
+                if row["kernel"].startswith("sum")
+            },
+        )
 
     def for_products(self, flops: float, n_threads: int = 1) -> "Limit":
         """The limit of products in single precision."""
@@ -41,7 +54,9 @@ class Rates:
 
 @dataclass(frozen=True)
 class Limit:
-    """The least that has to be done, and the seconds that this takes at the machine's rate (None: not measured)."""
+    """The least that has to be done, and the seconds that this takes at the machine's rate (None:
+    not measured).
+    """
 
     what: str
     seconds: float | None
@@ -70,12 +85,16 @@ def scientific(amount: float) -> str:
 
 
 def product_flops(n: int, width: int, n_others: int | None = None) -> float:
-    """Operations of the products of all pairs of `n` rows, each pair once, or of all of them with `n_others` rows."""
+    """Operations of the products of all pairs of `n` rows, each pair once, or of all of them with
+    `n_others` rows.
+    """
     return float(n * n * width if n_others is None else 2 * n * n_others * width)
 
 
 def pair_flops(views: Iterable[Any]) -> float:
-    """Operations of the products of all pairs of rows in every view, over all columns or over the non-zeros, whichever are fewer."""
+    """Operations of the products of all pairs of rows in every view, over all columns or over the
+    non-zeros, whichever are fewer.
+    """
     return float(sum(min(product_flops(*X.shape), shared_entries(X)) for X in views))
 
 
@@ -85,6 +104,12 @@ def stored_bytes(X: Any) -> int:
 
 
 def shared_entries(X: Any) -> float:
-    """The sum over columns of the squared number of non-zeros: what products of all pairs of sparse rows multiply and add."""
-    counts = np.bincount(X.indices, minlength=X.shape[1]) if sparse.issparse(X) else np.count_nonzero(X, axis=0)
+    """The sum over columns of the squared number of non-zeros: what products of all pairs of sparse
+    rows multiply and add.
+    """
+    counts = (
+        np.bincount(X.indices, minlength=X.shape[1])
+        if sparse.issparse(X)
+        else np.count_nonzero(X, axis=0)
+    )
     return float(np.square(counts.astype(np.float64)).sum())

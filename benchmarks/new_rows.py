@@ -14,11 +14,27 @@ def section(rows: list[Row], output: Path, rates: Rates) -> Iterable[str]:
         return
     yield "## New rows"
     yield (
-        "New rows of the mixture, labeled by `predict` of models that have just been fitted: at the defaults, and with alpha and beta "
-        "given, which takes less time to fit and has no consensus to search. *Again* is the median of further calls. The *limit* is the "
-        "time of the products of all new rows with all fitted ones in every searched space, at the rate of GEMM in single precision."
+        "New rows of the mixture, labeled by `predict` of models that have just been fitted: "
+        "at the defaults, and with alpha and beta "
+        "given, which takes less time to fit and has no consensus to search. *Again* is the "
+        "median of further calls. The *limit* is the "
+        "time of the products of all new rows with all fitted ones in every searched space, "
+        "at the rate of GEMM in single precision."
     )
-    head = ["model", "fitted", "new", "threads", "seconds", "again", "limit, s", "reached", "fit, s", "NMI", "NMI of the fit", "commit"]
+    head = [
+        "model",
+        "fitted",
+        "new",
+        "threads",
+        "seconds",
+        "again",
+        "limit, s",
+        "reached",
+        "fit, s",
+        "NMI",
+        "NMI of the fit",
+        "commit",
+    ]
     yield table(head, [line(row, rates) for row in many])
 
 
@@ -44,4 +60,6 @@ def limit_of(row: Row, rates: Rates) -> Limit | None:
     """None for rows from before the widths of the searched spaces were noted."""
     if "widths" not in row:
         return None
-    return rates.for_products(product_flops(row["n_new"], sum(row["widths"]), row["n_fitted"]), row["n_threads"])
+    return rates.for_products(
+        product_flops(row["n_new"], sum(row["widths"]), row["n_fitted"]), row["n_threads"]
+    )

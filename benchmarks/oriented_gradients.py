@@ -9,16 +9,21 @@ BLOCK_OF_IMAGES = 2000
 
 
 def oriented_gradients(images: NDArray) -> NDArray[np.float64]:
-    """Nine unsigned orientations in cells of 7 x 7 pixels, in overlapping blocks of 2 x 2 cells of length one.
+    """Nine unsigned orientations in cells of 7 x 7 pixels, in overlapping blocks of 2 x 2 cells of
+    length one.
 
     For images of 28 x 28 pixels: 4 x 4 cells, 3 x 3 blocks, 324 numbers each.
     """
-    parts = [images[first : first + BLOCK_OF_IMAGES] for first in range(0, len(images), BLOCK_OF_IMAGES)]
+    parts = [
+        images[first : first + BLOCK_OF_IMAGES] for first in range(0, len(images), BLOCK_OF_IMAGES)
+    ]
     return np.concatenate([_blocks(_cells(part)) for part in parts])
 
 
 def _cells(images: NDArray) -> NDArray[np.float64]:
-    """Gradient magnitude by cell and orientation, shared linearly between the two nearest orientations."""
+    """Gradient magnitude by cell and orientation, shared linearly between the two nearest
+    orientations.
+    """
     down, right = np.gradient(images, axis=(1, 2))
     magnitude = np.hypot(down, right)
     place = np.mod(np.arctan2(down, right), np.pi) / np.pi * ORIENTATIONS
@@ -35,7 +40,11 @@ def _cells(images: NDArray) -> NDArray[np.float64]:
 
 
 def _blocks(cells: NDArray) -> NDArray[np.float64]:
-    corners = [cells[:, i : cells.shape[1] - 1 + i, j : cells.shape[2] - 1 + j] for i in (0, 1) for j in (0, 1)]
+    corners = [
+        cells[:, i : cells.shape[1] - 1 + i, j : cells.shape[2] - 1 + j]
+        for i in (0, 1)
+        for j in (0, 1)
+    ]
     blocks = np.concatenate(corners, axis=-1)
     blocks /= np.linalg.norm(blocks, axis=-1, keepdims=True) + 1e-5
     return blocks.reshape(len(blocks), -1)

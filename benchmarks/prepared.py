@@ -1,4 +1,5 @@
-"""Data sets as files that workers read: scaled views `view_0 ...` and the classes `target`, kept in the folder `data` of the results.
+"""Data sets as files that workers read: scaled views `view_0 ...` and the classes `target`, kept in
+the folder `data` of the results.
 
 A sparse view is kept as the parts of its rows (see `worker.read_views`).
 """
@@ -40,8 +41,11 @@ class Prepared:
         return view
 
 
-def prepare(folder: Path, name: str, n_rows: int | None = None, view: str | None = None, raw: bool = False) -> Prepared | None:
-    """The data set `name`, or some of its rows, or one of its views, as a file; None, with the reason printed, if it is not there.
+def prepare(
+    folder: Path, name: str, n_rows: int | None = None, view: str | None = None, raw: bool = False
+) -> Prepared | None:
+    """The data set `name`, or some of its rows, or one of its views, as a file; None, with the
+    reason printed, if it is not there.
 
     Views are scaled, unless they are wanted as they are.
     """
@@ -71,7 +75,11 @@ def store(path: Path, data: Dataset) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f"{path.stem}-partial.npz")  # of its own: suites may run side by side
     views = [parts(f"view_{m}", X) for m, X in enumerate(data.views.values())]
-    np.savez(partial, target=data.target, **{name: array for view in views for name, array in view.items()})
+    np.savez(
+        partial,
+        target=data.target,
+        **{name: array for view in views for name, array in view.items()},
+    )
     partial.replace(path)
 
 
@@ -79,4 +87,7 @@ def parts(name: str, X: Any) -> dict[str, Any]:
     """A view as arrays by name."""
     if not sparse.issparse(X):
         return {name: X}
-    return {f"{name}.{part}": np.asarray(getattr(X, part)) for part in ("data", "indices", "indptr", "shape")}
+    return {
+        f"{name}.{part}": np.asarray(getattr(X, part))
+        for part in ("data", "indices", "indptr", "shape")
+    }

@@ -1,4 +1,6 @@
-"""Seconds of RMGL in proportion to those of spectral clustering of the concatenated views, for every data set that has both."""
+"""Seconds of RMGL in proportion to those of spectral clustering of the concatenated views, for
+every data set that has both.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -15,7 +17,7 @@ OURS, THEIRS = "rmgl_defaults", "sklearn_spectral_table"
 
 @dataclass(frozen=True)
 class Proportion:
-    """Both methods on one data set: medians of the seconds, and the scores, of several processes."""
+    """Both methods on one data set: medians of the seconds, and the scores, of some processes."""
 
     ours: list[Row]
     theirs: list[Row]
@@ -61,7 +63,8 @@ class Proportion:
 
     def __str__(self) -> str:
         return (
-            f"{self.dataset}: {number(self.seconds)} s / {number(self.their_seconds)} s = {self.ratio:.2f}, "
+            f"{self.dataset}: {number(self.seconds)} s / {number(self.their_seconds)} s = "
+            f"{self.ratio:.2f}, "
             f"NMI {self.nmi:.3f} and {self.their_nmi:.3f}"
         )
 
@@ -75,7 +78,10 @@ def compare(rows: Iterable[Row], ours: str = OURS, theirs: str = THEIRS) -> list
     finished = [row for row in rows if done(row)]
     found = []
     for dataset in dict.fromkeys(row["dataset"] for row in finished):
-        both = [[row for row in finished if (row["dataset"], row["method"]) == (dataset, method)] for method in (ours, theirs)]
+        both = [
+            [row for row in finished if (row["dataset"], row["method"]) == (dataset, method)]
+            for method in (ours, theirs)
+        ]
         if all(both):
             found.append(Proportion(*both))
     return found
@@ -88,20 +94,30 @@ def summary(found: list[Proportion]) -> str:
     worst = max(found, key=lambda one: one.ratio)
     sets = "one data set" if len(found) == 1 else f"{len(found)} data sets"
     middle = median(one.ratio for one in found)
-    return f"RMGL takes {middle:.2f} times as long in the median over {sets}, and {worst.ratio:.2f} times at worst ({worst.dataset})."
+    return (
+        f"RMGL takes {middle:.2f} times as long in the median over {sets}, and {worst.ratio:.2f} "
+        f"times at worst ({worst.dataset})."
+    )
 
 
 def section(rows: list[Row], output: Path, rates: Rates) -> Iterable[str]:
     found = compare(rows)
     yield "## Proportion"
     yield (
-        "Seconds to the labels, `RMGL(n_clusters=K, random_state=0, n_jobs=1).fit_predict(views)`, beside those of scikit-learn's "
-        '`SpectralClustering(n_clusters=K, affinity="nearest_neighbors", random_state=0).fit_predict(table)` on one table of all views, '
-        "which is scaled as RMGL scales them before the clock starts. *Report* is what `report_`, whose second answers are further "
-        "spectral clusterings, takes when it is first asked for. One thread; medians of one call in each of several fresh processes, in "
-        "which the two methods take turns. *Passes* are those of the last solve of all layers over their candidate edges, and *rounds* "
-        "those of layers and embedding. The *limit* is the time of the products of all pairs of rows in every view, over all columns or "
-        "over the non-zeros, whichever are fewer, at the rate of GEMM in single precision with one thread."
+        "Seconds to the labels, `RMGL(n_clusters=K, random_state=0, "
+        "n_jobs=1).fit_predict(views)`, beside those of scikit-learn's "
+        '`SpectralClustering(n_clusters=K, affinity="nearest_neighbors", '
+        "random_state=0).fit_predict(table)` on one table of all views, "
+        "which is scaled as RMGL scales them before the clock starts. *Report* is what "
+        "`report_`, whose second answers are further "
+        "spectral clusterings, takes when it is first asked for. One thread; medians of one "
+        "call in each of several fresh processes, in "
+        "which the two methods take turns. *Passes* are those of the last solve of all "
+        "layers over their candidate edges, and *rounds* "
+        "those of layers and embedding. The *limit* is the time of the products of all pairs "
+        "of rows in every view, over all columns or "
+        "over the non-zeros, whichever are fewer, at the rate of GEMM in single precision "
+        "with one thread."
     )
     yield f"**{summary(found)}**"
     yield table(HEAD, [line(one, rates) for one in sorted(found, key=lambda one: one.ratio)])

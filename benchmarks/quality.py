@@ -23,11 +23,16 @@ def section(rows: list[Row], output: Path) -> Iterable[str]:
     common = [d for d in datasets if all((d, m) in by_name for m in methods)]
     yield "## NMI"
     yield (
-        "Means over the seeds there was time for (one thread; `n_seeds` in the JSON): up to 10 for RMGL and the concatenation baselines, "
-        "down to one for slow methods and large sets. `sklearn_spectral` is the concatenation baseline: each view scaled to [0, 1] (word "
-        "counts: rows of length one), divided by its total standard deviation, side by side, nearest-neighbor spectral clustering; "
-        '`sklearn_spectral_our_scaling` the same after our `scale="auto"`. A method that ran out of time (empty: has not been run) '
-        "scores 0 in the mean and comes last in the rank. `leiden_multiplex` chooses the number of clusters itself."
+        "Means over the seeds there was time for (one thread; `n_seeds` in the JSON): up to "
+        "10 for RMGL and the concatenation baselines, "
+        "down to one for slow methods and large sets. `sklearn_spectral` is the "
+        "concatenation baseline: each view scaled to [0, 1] (word "
+        "counts: rows of length one), divided by its total standard deviation, side by side, "
+        "nearest-neighbor spectral clustering; "
+        '`sklearn_spectral_our_scaling` the same after our `scale="auto"`. A method that ran '
+        "out of time (empty: has not been run) "
+        "scores 0 in the mean and comes last in the rank. `leiden_multiplex` chooses the "
+        "number of clusters itself."
     )
     if common != datasets:
         yield f"All {len(datasets)} data sets, and the methods that were run on all of them:"
@@ -44,26 +49,36 @@ def section(rows: list[Row], output: Path) -> Iterable[str]:
         shown = [d for d in datasets if all((d, m) in by_name for m in ablations)]
         yield "## Ingredients"
         yield (
-            "RMGL's automatic choice with one ingredient switched off at a time, and with the defaults of version 0.1 (`first_defaults`), "
+            "RMGL's automatic choice with one ingredient switched off at a time, and with "
+            "the defaults of version 0.1 (`first_defaults`), "
             "NMI, one seed:"
         )
         yield score_table(by_name, [OURS, *ablations], shown, "nmi", difference=True)
     yield from trust_section(by_name, datasets)
-    failures = [f"- {row['method']} on {row['dataset']}: {row['status']}" for row in rows if not done(row)]
+    failures = [
+        f"- {row['method']} on {row['dataset']}: {row['status']}" for row in rows if not done(row)
+    ]
     if failures:
         yield "What did not run:\n\n" + "\n".join(failures)
 
 
 def trust_section(by_name: dict[tuple, Row], datasets: list[str]) -> Iterable[str]:
     """What the report says of each answer, beside how good it is."""
-    judged = [(d, m, by_name[d, m]) for m in (OURS, FIRST) for d in datasets if (d, m) in by_name and done(by_name[d, m])]
+    judged = [
+        (d, m, by_name[d, m])
+        for m in (OURS, FIRST)
+        for d in datasets
+        if (d, m) in by_name and done(by_name[d, m])
+    ]
     judged = [(d, m, row) for d, m, row in judged if "trust" in row["extra"]]
     if not judged:
         return
     yield "## Are the warnings right?"
     yield (
-        "The word that the report says of the answer of the last seed, beside the score of all seeds and that of the better of the two "
-        "concatenation baselines. The answers with the defaults of version 0.1 are here because many of them are bad. The bounds of the "
+        "The word that the report says of the answer of the last seed, beside the score of "
+        "all seeds and that of the better of the two "
+        "concatenation baselines. The answers with the defaults of version 0.1 are here "
+        "because many of them are bad. The bounds of the "
         "verdict were set on these answers."
     )
     lines, counts = [], {"below": [0, 0], "above": [0, 0], "near": [0, 0]}
@@ -74,20 +89,36 @@ def trust_section(by_name: dict[tuple, Row], datasets: list[str]) -> Iterable[st
         counts[group][0] += row["extra"]["trust"] == "poor"
         counts[group][1] += 1
         reason = row["extra"]["reasons"][0]
-        lines.append([dataset, method, f"{row['nmi']:.3f}", f"{difference:+.3f}", row["extra"]["trust"], reason])
-    yield table(["data set", "method", "NMI", "against the better baseline", "trust", "first reason"], lines)
+        lines.append(
+            [
+                dataset,
+                method,
+                f"{row['nmi']:.3f}",
+                f"{difference:+.3f}",
+                row["extra"]["trust"],
+                reason,
+            ]
+        )
+    yield table(
+        ["data set", "method", "NMI", "against the better baseline", "trust", "first reason"], lines
+    )
     yield (
-        f"Answers more than {FAR_BELOW} below the baseline: {counts['below'][0]} of {counts['below'][1]} are called poor. Answers above "
-        f"it: {counts['above'][0]} of {counts['above'][1]}. Between: {counts['near'][0]} of {counts['near'][1]}."
+        f"Answers more than {FAR_BELOW} below the baseline: {counts['below'][0]} of "
+        f"{counts['below'][1]} are called poor. Answers above "
+        f"it: {counts['above'][0]} of {counts['above'][1]}. Between: {counts['near'][0]} of "
+        f"{counts['near'][1]}."
     )
 
 
 def complementary_section(rows: list[Row], output: Path) -> Iterable[str]:
     yield "## Complementary views"
     yield (
-        "Data made by `rmgl.datasets.make_complementary_views`: each view separates only some of the clusters. NMI, means over draws, and "
-        "the worst difference of a draw from spectral clustering of the concatenation. `without_agreement` is RMGL without costs of the "
-        "consensus in the layers of the views. In the last kind a view with other clusters dominates."
+        "Data made by `rmgl.datasets.make_complementary_views`: each view separates only "
+        "some of the clusters. NMI, means over draws, and "
+        "the worst difference of a draw from spectral clustering of the concatenation. "
+        "`without_agreement` is RMGL without costs of the "
+        "consensus in the layers of the views. In the last kind a view with other clusters "
+        "dominates."
     )
     kept = [row for row in rows if done(row)]
     score = {(row["kind"], row["draw"], row["method"]): row["nmi"] for row in kept}
@@ -102,7 +133,9 @@ def complementary_section(rows: list[Row], output: Path) -> Iterable[str]:
         for m in methods:
             own = [score[kind, draw, m] for draw in draws]
             worst = min(score[kind, draw, m] - score[kind, draw, base] for draw in draws)
-            cells.append(f"{np.mean(own):.3f}" if m == base else f"{np.mean(own):.3f} ({worst:+.3f})")
+            cells.append(
+                f"{np.mean(own):.3f}" if m == base else f"{np.mean(own):.3f} ({worst:+.3f})"
+            )
             total[m].append(own)
         lines.append([kind, *cells])
     for name, kept_kinds in (("all", slice(None)), ("all but the last", slice(-1))):
@@ -115,8 +148,16 @@ def is_ablation(rows: list[Row], method: str) -> bool:
     return any(row["method"] == method and row.get("ablation") for row in rows)
 
 
-def score_table(by_name: dict[tuple, Row], methods: list[str], datasets: list[str], score: str, difference: bool = False) -> str:
-    """One line per method, the best mean first: its scores, mean, mean rank and the worst difference from the concatenation baseline."""
+def score_table(
+    by_name: dict[tuple, Row],
+    methods: list[str],
+    datasets: list[str],
+    score: str,
+    difference: bool = False,
+) -> str:
+    """One line per method, the best mean first: its scores, mean, mean rank and the worst
+    difference from the concatenation baseline.
+    """
     scores = {m: np.array([value(by_name.get((d, m)), score) for d in datasets]) for m in methods}
     ranks = mean_ranks(scores)
     base = np.array([value(by_name.get((d, BASELINES[0])), score) for d in datasets])
@@ -124,10 +165,34 @@ def score_table(by_name: dict[tuple, Row], methods: list[str], datasets: list[st
     lines = []
     for method in sorted(methods, key=lambda m: -np.nan_to_num(scores[m]).mean()):
         mean = np.nan_to_num(scores[method]).mean()
-        cells = [f"{v:.3f}" if np.isfinite(v) else mark(by_name.get((d, method))) for v, d in zip(scores[method], datasets, strict=True)]
-        last = f"{mean - np.nan_to_num(own).mean():+.4f}" if difference and own is not None else f"{ranks[method]:.1f}"
-        lines.append([method, *cells, f"{mean:.4f}", last, f"{np.nan_to_num(scores[method] - base, nan=-1.0).min():+.3f}"])
-    return table(["method", *datasets, "mean", "against all" if difference else "mean rank", "worst against baseline"], lines)
+        cells = [
+            f"{v:.3f}" if np.isfinite(v) else mark(by_name.get((d, method)))
+            for v, d in zip(scores[method], datasets, strict=True)
+        ]
+        last = (
+            f"{mean - np.nan_to_num(own).mean():+.4f}"
+            if difference and own is not None
+            else f"{ranks[method]:.1f}"
+        )
+        lines.append(
+            [
+                method,
+                *cells,
+                f"{mean:.4f}",
+                last,
+                f"{np.nan_to_num(scores[method] - base, nan=-1.0).min():+.3f}",
+            ]
+        )
+    return table(
+        [
+            "method",
+            *datasets,
+            "mean",
+            "against all" if difference else "mean rank",
+            "worst against baseline",
+        ],
+        lines,
+    )
 
 
 def value(row: Row | None, score: str) -> float:
@@ -135,53 +200,108 @@ def value(row: Row | None, score: str) -> float:
 
 
 def mean_ranks(scores: dict[str, np.ndarray]) -> dict[str, float]:
-    """The mean place of every method among the others, 1 the best; equal scores share places, missing ones come last."""
+    """The mean place of every method among the others, 1 the best; equal scores share places,
+    missing ones come last.
+    """
     names = list(scores)
     matrix = np.array([np.nan_to_num(scores[name], nan=-1.0).round(4) for name in names])
-    places = 1 + (matrix[None] > matrix[:, None]).sum(axis=1) + ((matrix[None] == matrix[:, None]).sum(axis=1) - 1) / 2
+    places = (
+        1
+        + (matrix[None] > matrix[:, None]).sum(axis=1)
+        + ((matrix[None] == matrix[:, None]).sum(axis=1) - 1) / 2
+    )
     return dict(zip(names, places.mean(axis=1).tolist(), strict=True))
 
 
 def robustness_section(rows: list[Row], output: Path) -> Iterable[str]:
     yield "## Robustness"
     yield (
-        "NMI with its change against the plain data: a further view of 50 columns of noise; one row in a hundred moved in every view by "
-        "ten standard deviations of each column, at random; one row in ten once more; one row in five empty in each view. Means over draws."
+        "NMI with its change against the plain data: a further view of 50 columns of noise; "
+        "one row in a hundred moved in every view by "
+        "ten standard deviations of each column, at random; one row in ten once more; one "
+        "row in five empty in each view. Means over draws."
     )
     kept = [row for row in rows if done(row) and row["change"] != "number"]
     changes = list(dict.fromkeys(row["change"] for row in kept))
     lines = []
     for dataset, method in dict.fromkeys((row["dataset"], row["method"]) for row in kept):
-        means = {c: np.mean([r["nmi"] for r in kept if (r["dataset"], r["method"], r["change"]) == (dataset, method, c)]) for c in changes}
-        cells = [f"{means[c]:.3f}" if c == "plain" else f"{means[c]:.3f} ({means[c] - means['plain']:+.3f})" for c in changes]
+        means = {
+            c: np.mean(
+                [
+                    r["nmi"]
+                    for r in kept
+                    if (r["dataset"], r["method"], r["change"]) == (dataset, method, c)
+                ]
+            )
+            for c in changes
+        }
+        cells = [
+            f"{means[c]:.3f}"
+            if c == "plain"
+            else f"{means[c]:.3f} ({means[c] - means['plain']:+.3f})"
+            for c in changes
+        ]
         lines.append([dataset, method, *cells])
     yield table(["data set", "method", *changes], lines)
     numbers = [row for row in rows if done(row) and row["change"] == "number"]
     if numbers:
-        near = sum(abs(row["n_found"] - row["n_clusters"]) <= max(1, 0.2 * row["n_clusters"]) for row in numbers)
+        near = sum(
+            abs(row["n_found"] - row["n_clusters"]) <= max(1, 0.2 * row["n_clusters"])
+            for row in numbers
+        )
         yield "## Number of clusters"
-        yield f'`n_clusters="auto"`: within one, or a fifth, of the number of classes on {near} of {len(numbers)} data sets.'
+        yield (
+            f'`n_clusters="auto"`: within one, or a fifth, of the number of classes on {near} of '
+            f"{len(numbers)} data sets."
+        )
         head = ["data set", "classes", "found", "confidence", "about as good", "NMI"]
         cells = ("confidence", "rivals")
-        lines = [[r["dataset"], r["n_clusters"], r["n_found"], *(r["extra"][c] for c in cells), f"{r['nmi']:.3f}"] for r in numbers]
+        lines = [
+            [
+                r["dataset"],
+                r["n_clusters"],
+                r["n_found"],
+                *(r["extra"][c] for c in cells),
+                f"{r['nmi']:.3f}",
+            ]
+            for r in numbers
+        ]
         yield table(head, lines)
 
 
 def practice_section(rows: list[Row], output: Path) -> Iterable[str]:
     yield "## Incomplete views"
-    yield "The digits without a share of the (row, view) pairs, removed at random; NMI, means over draws:"
+    yield (
+        "The digits without a share of the (row, view) pairs, removed at random; NMI, means over "
+        "draws:"
+    )
     lines = []
     for share in dict.fromkeys(row["share"] for row in rows if row["what"] == "incomplete"):
-        scores = [row["nmi"] for row in rows if row["what"] == "incomplete" and row["share"] == share]
-        lines.append([f"{share:.0%}", f"{np.mean(scores):.3f}", f"{min(scores):.3f}", f"{max(scores):.3f}", len(scores)])
+        scores = [
+            row["nmi"] for row in rows if row["what"] == "incomplete" and row["share"] == share
+        ]
+        lines.append(
+            [
+                f"{share:.0%}",
+                f"{np.mean(scores):.3f}",
+                f"{min(scores):.3f}",
+                f"{max(scores):.3f}",
+                len(scores),
+            ]
+        )
     yield table(["removed", "NMI", "lowest", "highest", "draws"], lines)
     new = [row for row in rows if row["what"] == "new rows"]
     if new:
         yield "## New rows"
-        mean = {name: np.mean([row[name] for row in new]) for name in ("fitted", "nmi", "half", "agreement")}
+        mean = {
+            name: np.mean([row[name] for row in new])
+            for name in ("fitted", "nmi", "half", "agreement")
+        }
         yield (
-            f"Digits, fitted on 80 % of the rows, {len(new)} draws: NMI of the fit {mean['fitted']:.3f}; of the labels of the other 20 % "
-            f"{mean['nmi']:.3f}, and {mean['half']:.3f} where each of them has three of the six views. The fitted rows, given again, get "
+            f"Digits, fitted on 80 % of the rows, {len(new)} draws: NMI of the fit "
+            f"{mean['fitted']:.3f}; of the labels of the other 20 % "
+            f"{mean['nmi']:.3f}, and {mean['half']:.3f} where each of them has three of the "
+            "six views. The fitted rows, given again, get "
             f"their own label in {mean['agreement']:.2%}."
         )
 
@@ -189,23 +309,42 @@ def practice_section(rows: list[Row], output: Path) -> Iterable[str]:
 def cells_section(rows: list[Row], output: Path) -> Iterable[str]:
     yield "## Missing cells"
     yield (
-        "A share of the cells of every view removed at random; NMI, means over draws, their standard deviations and number. `rmgl` takes "
-        "the views as they are: distances are estimated from the columns that two rows share. `mean` and `knn` fill each view first "
-        "(scikit-learn's `SimpleImputer` and `KNNImputer`), and `drop` leaves out the columns that lack a cell. "
+        "A share of the cells of every view removed at random; NMI, means over draws, their "
+        "standard deviations and number. `rmgl` takes "
+        "the views as they are: distances are estimated from the columns that two rows "
+        "share. `mean` and `knn` fill each view first "
+        "(scikit-learn's `SimpleImputer` and `KNNImputer`), and `drop` leaves out the "
+        "columns that lack a cell. "
         "The last column is `rmgl` less `knn` on the same draws, with its standard error."
     )
     methods, lines = ("rmgl", "mean", "knn", "drop"), []
-    for dataset, share in sorted({(row["dataset"], row["share"]) for row in rows if row["share"] > 0}):
-        complete = next((row["nmi"] for row in rows if row["dataset"] == dataset and row["method"] == "complete" and done(row)), np.nan)
+    for dataset, share in sorted(
+        {(row["dataset"], row["share"]) for row in rows if row["share"] > 0}
+    ):
+        complete = next(
+            (
+                row["nmi"]
+                for row in rows
+                if row["dataset"] == dataset and row["method"] == "complete" and done(row)
+            ),
+            np.nan,
+        )
         own = [row for row in rows if (row["dataset"], row["share"]) == (dataset, share)]
         cells = [cell_of([row for row in own if row["method"] == m]) for m in methods]
-        lines.append([dataset, f"{share:.0%}", f"{complete:.3f}", *cells, difference(own, "rmgl", "knn")])
+        lines.append(
+            [dataset, f"{share:.0%}", f"{complete:.3f}", *cells, difference(own, "rmgl", "knn")]
+        )
     yield table(["data set", "removed", "complete", *methods, "rmgl - knn"], lines)
 
 
 def difference(rows: list[Row], first: str, second: str) -> str:
-    """The mean difference of two methods on the same draws, and its standard error if there are several."""
-    one, other = ({row["draw"]: row["nmi"] for row in rows if row["method"] == method and done(row)} for method in (first, second))
+    """The mean difference of two methods on the same draws, and its standard error if there are
+    several.
+    """
+    one, other = (
+        {row["draw"]: row["nmi"] for row in rows if row["method"] == method and done(row)}
+        for method in (first, second)
+    )
     apart = [one[draw] - other[draw] for draw in one if draw in other]
     if not apart:
         return ""
@@ -224,20 +363,30 @@ def cell_of(rows: list[Row]) -> str:
 def networks_section(rows: list[Row], output: Path) -> Iterable[str]:
     yield "## Networks"
     yield (
-        "Words as a view and links as networks (`rmgl.Network`, also with `learn=True`), against links taken as features and words alone, "
-        "all with RMGL's defaults; SC-ML and multiplex Leiden take the networks and the 15 nearest neighbors of the words. The networks of "
-        "webkb join pages by the pages that both link to; links as features are all views as they are stored. `karate` and `women` are "
+        "Words as a view and links as networks (`rmgl.Network`, also with `learn=True`), "
+        "against links taken as features and words alone, "
+        "all with RMGL's defaults; SC-ML and multiplex Leiden take the networks and the 15 "
+        "nearest neighbors of the words. The networks of "
+        "webkb join pages by the pages that both link to; links as features are all views as "
+        "they are stored. `karate` and `women` are "
         "multiplex networks from networkx's own data, without features. NMI, one seed:"
     )
     by_name = {(row["dataset"], row["method"]): row for row in rows}
-    datasets, methods = (list(dict.fromkeys(row[name] for row in rows)) for name in ("dataset", "method"))
+    datasets, methods = (
+        list(dict.fromkeys(row[name] for row in rows)) for name in ("dataset", "method")
+    )
 
     def cell(dataset: str, method: str) -> str:
         row = by_name.get((dataset, method))
         return "" if row is None else f"{row['nmi']:.3f}" if done(row) else mark(row)
 
-    yield table(["method", *datasets], [[method, *(cell(dataset, method) for dataset in datasets)] for method in methods])
-    failures = [f"- {row['method']} on {row['dataset']}: {row['status']}" for row in rows if not done(row)]
+    yield table(
+        ["method", *datasets],
+        [[method, *(cell(dataset, method) for dataset in datasets)] for method in methods],
+    )
+    failures = [
+        f"- {row['method']} on {row['dataset']}: {row['status']}" for row in rows if not done(row)
+    ]
     if failures:
         yield "What did not run:\n\n" + "\n".join(failures)
 
@@ -245,16 +394,34 @@ def networks_section(rows: list[Row], output: Path) -> Iterable[str]:
 def known_section(rows: list[Row], output: Path) -> Iterable[str]:
     yield "## Known labels"
     yield (
-        "Ten known labels a class (half of a class with fewer than twenty members), drawn at random; scores on the entities whose labels "
-        "are not known, with and without the known ones. Means over draws, and the worst difference of a draw:"
+        "Ten known labels a class (half of a class with fewer than twenty members), drawn at "
+        "random; scores on the entities whose labels "
+        "are not known, with and without the known ones. Means over draws, and the worst "
+        "difference of a draw:"
     )
     lines = []
     for dataset in dict.fromkeys(row["dataset"] for row in rows):
         own = [row for row in rows if row["dataset"] == dataset and done(row)]
         cells = []
         for score in ("nmi", "accuracy"):
-            with_known, without = (np.array([row[name] for row in own]) for name in (score, f"{score}_without"))
-            cells += [f"{without.mean():.3f}", f"{with_known.mean():.3f}", f"{(with_known - without).min():+.3f}"]
+            with_known, without = (
+                np.array([row[name] for row in own]) for name in (score, f"{score}_without")
+            )
+            cells += [
+                f"{without.mean():.3f}",
+                f"{with_known.mean():.3f}",
+                f"{(with_known - without).min():+.3f}",
+            ]
         lines.append([dataset, own[0]["n_known"], len(own), *cells])
-    head = ["data set", "known", "draws", "NMI without", "with", "worst", "accuracy without", "with", "worst"]
+    head = [
+        "data set",
+        "known",
+        "draws",
+        "NMI without",
+        "with",
+        "worst",
+        "accuracy without",
+        "with",
+        "worst",
+    ]
     yield table(head, lines)

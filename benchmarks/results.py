@@ -1,4 +1,6 @@
-"""Results of a suite as one JSON file that is written after every row, so that an interrupted run resumes where it stopped."""
+"""Results of a suite as one JSON file that is written after every row, so that an interrupted run
+resumes where it stopped.
+"""
 
 import json
 import os
@@ -19,7 +21,9 @@ class Results:
     """Rows under keys, facts about the machine, and notes (values worth finding only once)."""
 
     def __init__(self, path: Path, force: bool = False, current: bool = False) -> None:
-        """`force` measures everything again, `current` what was measured with another state of the package."""
+        """`force` measures everything again, `current` what was measured with another state of the
+        package.
+        """
         self.path = path
         self.force = force
         self.current = current
@@ -28,7 +32,9 @@ class Results:
         self.notes: dict[str, Any] = stored.get("notes", {})
 
     def add(self, measure: Callable[[], Row], **names: Any) -> Row:
-        """The row called by the values of `names`: as stored if it is final and not to be forced, else measured, stored and printed."""
+        """The row called by the values of `names`: as stored if it is final and not to be forced,
+        else measured, stored and printed.
+        """
         key = " ".join(str(value) for value in names.values())
         row = None if self.force else self.rows.get(key)
         row = None if row and self.current and row.get("commit") != commit() else row
@@ -56,7 +62,9 @@ def describe(row: Row) -> str:
     if row["status"] != "ok":
         return row["status"]
     parts = [f"{row['seconds']:.4g} s"]
-    parts += [f"{name} {row[name]:.3g}" for name in ("residual", "nmi") if row.get(name) is not None]
+    parts += [
+        f"{name} {row[name]:.3g}" for name in ("residual", "nmi") if row.get(name) is not None
+    ]
     return ", ".join(parts)
 
 
@@ -73,13 +81,19 @@ def machine() -> dict[str, Any]:
 
 
 def commit() -> str | None:
-    """The state of the package that a row was measured with: the last commit that changed it, and whether it was changed since."""
+    """The state of the package that a row was measured with: the last commit that changed it, and
+    whether it was changed since.
+    """
     last = _git("log", "-1", "--format=%h", "--", "src")
-    return last + ("+changes" if _git("status", "--porcelain", "--", "src") else "") if last else None
+    return (
+        last + ("+changes" if _git("status", "--porcelain", "--", "src") else "") if last else None
+    )
 
 
 def _git(*arguments: str) -> str:
-    return subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False).stdout.strip()
+    return subprocess.run(
+        ["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False
+    ).stdout.strip()
 
 
 def _line(path: str, start: str) -> str | None:

@@ -14,17 +14,27 @@ TITLES = {"rmgl_defaults": "at the defaults", "rmgl_scale": "with alpha and beta
 def section(rows: list[Row], output: Path, rates: Rates) -> Iterable[str]:
     yield "## Scale"
     yield (
-        "`RMGL(n_clusters=K).fit(views)` with nothing else given, and with alpha for about 20 edges a node and a light coupling given, on "
-        "two views of a Gaussian mixture (16 and 32 dimensions, 20 classes, two pairs of which look the same in either view) and of MNIST "
-        "(pixels and histograms of oriented gradients). *Neighbors* is the exact search for candidate edges, quadratic in N by nature, "
-        "everything it took to certify them and, at the defaults, the choice of all parameters, with the consensus and the guide; layers "
-        "are those over all pairs where it says certified. Memory is the most the process held in each stage; there, widening and the "
-        "first embedding count as layers. The *limit* is the time of the products of all pairs of rows, once in each view and at the "
-        "defaults in the consensus, at the rate of GEMM in single precision; tiles that are ruled out as a whole can beat it."
+        "`RMGL(n_clusters=K).fit(views)` with nothing else given, and with alpha for about "
+        "20 edges a node and a light coupling given, on "
+        "two views of a Gaussian mixture (16 and 32 dimensions, 20 classes, two pairs of "
+        "which look the same in either view) and of MNIST "
+        "(pixels and histograms of oriented gradients). *Neighbors* is the exact search for "
+        "candidate edges, quadratic in N by nature, "
+        "everything it took to certify them and, at the defaults, the choice of all "
+        "parameters, with the consensus and the guide; layers "
+        "are those over all pairs where it says certified. Memory is the most the process "
+        "held in each stage; there, widening and the "
+        "first embedding count as layers. The *limit* is the time of the products of all "
+        "pairs of rows, once in each view and at the "
+        "defaults in the consensus, at the rate of GEMM in single precision; tiles that are "
+        "ruled out as a whole can beat it."
     )
     chosen = [row for row in rows if done(row)]
     for name, method in dict.fromkeys((row["data"], row["method"]) for row in chosen):
-        own = sorted((row for row in chosen if (row["data"], row["method"]) == (name, method)), key=lambda row: row["n"])
+        own = sorted(
+            (row for row in chosen if (row["data"], row["method"]) == (name, method)),
+            key=lambda row: row["n"],
+        )
         yield f"### {name}, {TITLES.get(method, method)}"
         yield scale_table(own, rates)
         yield from steps_table(own)
@@ -36,7 +46,9 @@ def section(rows: list[Row], output: Path, rates: Rates) -> Iterable[str]:
 def pictured(rows: list[Row]) -> list[Row]:
     """The rows of each data set at the defaults, or all others where there are none."""
     at_defaults = {row["data"] for row in rows if row["method"] == "rmgl_defaults"}
-    return [row for row in rows if row["method"] == "rmgl_defaults" or row["data"] not in at_defaults]
+    return [
+        row for row in rows if row["method"] == "rmgl_defaults" or row["data"] not in at_defaults
+    ]
 
 
 def scale_table(rows: list[Row], rates: Rates) -> str:
@@ -48,14 +60,29 @@ def scale_table(rows: list[Row], rates: Rates) -> str:
         limit = limit_of(row, rates)
         reached = [number(limit.seconds), limit.share(row["seconds"])] if limit else ["", ""]
         lines.append([f"{row['n']:,}", number(row["seconds"]), *times, *reached, gib(row), *memory])
-    lines.append(["slope", *(figures.slope_text(rows, name) for name in ("all", *stages)), *[""] * (3 + len(stages))])
+    lines.append(
+        [
+            "slope",
+            *(figures.slope_text(rows, name) for name in ("all", *stages)),
+            *[""] * (3 + len(stages)),
+        ]
+    )
     text = table(["N", "seconds", *stages, "limit, s", "reached", "peak GiB", *stages], lines)
-    return text + f"\n\nSlope of everything after the neighbor search: {figures.slope_text(rows, 'after neighbors')}."
+    return text + (
+        "\n\nSlope of everything after the neighbor search: "
+        f"{figures.slope_text(rows, 'after neighbors')}."
+    )
 
 
 def limit_of(row: Row, rates: Rates) -> Limit | None:
-    """Products of all pairs in all searched spaces; None for rows from before their widths were noted."""
-    return rates.for_products(product_flops(row["n"], sum(row["widths"])), row["n_threads"]) if "widths" in row else None
+    """Products of all pairs in all searched spaces; None for rows from before their widths were
+    noted.
+    """
+    return (
+        rates.for_products(product_flops(row["n"], sum(row["widths"])), row["n_threads"])
+        if "widths" in row
+        else None
+    )
 
 
 def steps_table(rows: list[Row]) -> Iterable[str]:
@@ -65,9 +92,17 @@ def steps_table(rows: list[Row]) -> Iterable[str]:
     lines = []
     for row in told:
         report = row["extra"].get("later", {}).get("report")
-        lines.append([f"{row['n']:,}", *(number(row["extra"]["steps"].get(name)) for name in names), number(report)])
+        lines.append(
+            [
+                f"{row['n']:,}",
+                *(number(row["extra"]["steps"].get(name)) for name in names),
+                number(report),
+            ]
+        )
     if told:
-        yield "Seconds of the steps in their order, and of the report, which is not part of the fit:"
+        yield (
+            "Seconds of the steps in their order, and of the report, which is not part of the fit:"
+        )
         yield table(["N", *names, "report"], lines)
 
 
@@ -87,5 +122,14 @@ def certificate_table(rows: list[Row]) -> str:
                 f"{row['nmi']:.3f}",
             ]
         )
-    head = ["N", "layers", "largest KKT residual", "largest gap", "edges a node", "rounds", "eigen-residual", "NMI"]
+    head = [
+        "N",
+        "layers",
+        "largest KKT residual",
+        "largest gap",
+        "edges a node",
+        "rounds",
+        "eigen-residual",
+        "NMI",
+    ]
     return table(head, lines)

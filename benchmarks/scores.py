@@ -23,7 +23,8 @@ def score_labels(target: NDArray, labels: NDArray) -> dict[str, Any]:
 
 
 def score_layer(X: NDArray, alpha: float, arrays: dict[str, NDArray]) -> dict[str, Any]:
-    """KKT residual and objective for problem (P) over all pairs, by the same function for every method.
+    """KKT residual and objective for problem (P) over all pairs, by the same function for every
+    method.
 
     A method that gives both u and W is judged by the better of the two.
     """
@@ -36,15 +37,21 @@ def score_layer(X: NDArray, alpha: float, arrays: dict[str, NDArray]) -> dict[st
     adjacency = problem.weights(best.u)
     objective = problem.objective(adjacency)
     gap = abs(objective - problem.lower_bound(best)) / objective
-    return {"residual": best.residual, "objective": objective, "gap": gap, "edges_per_node": adjacency.nnz / len(X)}
+    return {
+        "residual": best.residual,
+        "objective": objective,
+        "gap": gap,
+        "edges_per_node": adjacency.nnz / len(X),
+    }
 
 
 def recovered_potentials(problem: LayerProblem, W: NDArray) -> NDArray[np.float64]:
     """The dual vector that weights stand for.
 
-    At a solution grad = d + (u - mean(u)) / (2 alpha) - 1 = 0, so that the degrees d give u up to a constant, and 2 sum(w(u)) = N gives
-    that: with t_ij = z_ij less the known parts, s = 2 mean(u) solves sum (s - t)_+ = 2 alpha N. A residual found from it is as many
-    times the error of W as a node has edges, halved.
+    At a solution grad = d + (u - mean(u)) / (2 alpha) - 1 = 0, so that the degrees d give u up to a
+    constant, and 2 sum(w(u)) = N gives that: with t_ij = z_ij less the known parts, s = 2 mean(u)
+    solves sum (s - t)_+ = 2 alpha N. A residual found from it is as many times the error of W as a
+    node has edges, halved.
     """
     n, alpha = problem.n_nodes, problem.alpha
     degrees = W.sum(axis=1)
@@ -62,10 +69,12 @@ def water_level(heights: NDArray, volume: float) -> float:
 
 
 def score_log_degree(X: NDArray, theta: float, arrays: dict[str, NDArray]) -> dict[str, Any]:
-    """A KKT residual of the log-degree model of Kalofolias, whose layers are not comparable with those of (P).
+    """A KKT residual of the log-degree model of Kalofolias, whose layers are not comparable with
+    those of (P).
 
-    The model is: minimize 2 theta z'w + ||w||^2 - sum_i log d_i over w >= 0. At its solution w_ij = ((1/d_i + 1/d_j) / 2 - theta z_ij)_+;
-    the residual is the largest difference of the degrees of the right side from d, in units of the mean degree.
+    The model is: minimize 2 theta z'w + ||w||^2 - sum_i log d_i over w >= 0. At its solution w_ij =
+    ((1/d_i + 1/d_j) / 2 - theta z_ij)_+; the residual is the largest difference of the degrees of
+    the right side from d, in units of the mean degree.
     """
     n = len(X)
     costs = theta * AllPairs(n).measure(X)
@@ -85,4 +94,6 @@ def has_weights(arrays: dict[str, NDArray]) -> bool:
 def read_weights(arrays: dict[str, NDArray], n: int) -> NDArray:
     if "W" in arrays:
         return arrays["W"]
-    return sparse.csr_array((arrays["W_data"], arrays["W_indices"], arrays["W_indptr"]), shape=(n, n)).toarray()
+    return sparse.csr_array(
+        (arrays["W_data"], arrays["W_indices"], arrays["W_indptr"]), shape=(n, n)
+    ).toarray()

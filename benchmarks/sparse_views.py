@@ -1,4 +1,6 @@
-"""The section on sparse views: time in proportion to that of spectral clustering, and memory in proportion to the non-zeros."""
+"""The section on sparse views: time in proportion to that of spectral clustering, and memory in
+proportion to the non-zeros.
+"""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -14,11 +16,16 @@ MIB = 1 << 20
 def section(rows: list[Row], output: Path, rates: Rates) -> Iterable[str]:
     yield "## Sparse views"
     yield (
-        "Documents of 20 topics in two views of 50,000 words each, about 100 of which a document has (a quarter of them drawn from the "
-        "words of its topic, all with Zipf-like frequencies); seconds to the labels at the defaults beside those of scikit-learn's "
-        "spectral clustering of both views in one sparse table, as in *Proportion*, with one thread. *More memory* is the most that the "
-        "process held during the call beyond what it held before, the views; the ratio is that to the bytes of the non-zeros and their "
-        f"indices. The *limit* is the time of reading, at the memory's bandwidth, the {ENTRY_BYTES} bytes of every non-zero that a "
+        "Documents of 20 topics in two views of 50,000 words each, about 100 of which a "
+        "document has (a quarter of them drawn from the "
+        "words of its topic, all with Zipf-like frequencies); seconds to the labels at the "
+        "defaults beside those of scikit-learn's "
+        "spectral clustering of both views in one sparse table, as in *Proportion*, with one "
+        "thread. *More memory* is the most that the "
+        "process held during the call beyond what it held before, the views; the ratio is "
+        "that to the bytes of the non-zeros and their "
+        "indices. The *limit* is the time of reading, at the memory's bandwidth, the "
+        f"{ENTRY_BYTES} bytes of every non-zero that a "
         "product of two rows multiplies, for all pairs."
     )
     found = compare(rows)
@@ -32,7 +39,14 @@ def section(rows: list[Row], output: Path, rates: Rates) -> Iterable[str]:
         "more memory, MiB",
         "times the input",
     ]
-    head += ["spectral clustering's, MiB", "NMI", "NMI of spectral clustering", "limit, s", "reached", "processes each"]
+    head += [
+        "spectral clustering's, MiB",
+        "NMI",
+        "NMI of spectral clustering",
+        "limit, s",
+        "reached",
+        "processes each",
+    ]
     yield table(head, [line(one, rates) for one in found])
     yield from failures(rows)
 

@@ -1,7 +1,9 @@
-"""Views with missing cells: the distances of RMGL against filling them in first, and against dropping columns.
+"""Views with missing cells: the distances of RMGL against filling them in first, and against
+dropping columns.
 
-A share of the cells of every view is removed at random. RMGL takes the views as they are (`rmgl`), or after scikit-learn's
-`SimpleImputer` (`mean`) or `KNNImputer` (`knn`, five neighbors) has filled each view, or without the columns that lack a cell (`drop`).
+A share of the cells of every view is removed at random. RMGL takes the views as they are (`rmgl`),
+or after scikit-learn's `SimpleImputer` (`mean`) or `KNNImputer` (`knn`, five neighbors) has filled
+each view, or without the columns that lack a cell (`drop`).
 """
 
 from functools import partial
@@ -24,20 +26,38 @@ SHARES = (0.1, 0.3, 0.5)
 QUICK_ROWS = 200
 
 
-def run(results: Results, settings: Settings, quick: bool = False, only: tuple[str, ...] = (), datasets: tuple[str, ...] = ()) -> None:
+def run(
+    results: Results,
+    settings: Settings,
+    quick: bool = False,
+    only: tuple[str, ...] = (),
+    datasets: tuple[str, ...] = (),
+) -> None:
     for name in datasets or (("digits",) if quick else DRAWS):
         try:
             data = load(name, QUICK_ROWS if quick else None)
         except FileNotFoundError as error:
             print(f"{name} is left out: {error}")
             continue
-        results.add(partial(score, data, data.views, whole, settings), dataset=name, share=0.0, draw=0, method="complete")
+        results.add(
+            partial(score, data, data.views, whole, settings),
+            dataset=name,
+            share=0.0,
+            draw=0,
+            method="complete",
+        )
         for share in SHARES[1:2] if quick else SHARES:
             for draw in range(1 if quick else DRAWS.get(name, 3)):
                 holed = remove_cells(data.views, share, draw)
                 for method, fill in METHODS.items():
                     if not only or method in only:
-                        results.add(partial(score, data, holed, fill, settings), dataset=name, share=share, draw=draw, method=method)
+                        results.add(
+                            partial(score, data, holed, fill, settings),
+                            dataset=name,
+                            share=share,
+                            draw=draw,
+                            method=method,
+                        )
 
 
 def remove_cells(views: Arrays, share: float, draw: int) -> Arrays:
@@ -60,7 +80,13 @@ def score(data: Dataset, views: Arrays, fill, settings: Settings) -> Row:
     labels = RMGL(data.n_clusters, random_state=0, n_jobs=settings.n_threads).fit_predict(filled)
     seconds = perf_counter() - began
     nmi = normalized_mutual_info_score(data.target, labels)
-    return {"status": "ok", "n": len(data.target), "seconds": seconds, "fill_seconds": filled_after, "nmi": nmi}
+    return {
+        "status": "ok",
+        "n": len(data.target),
+        "seconds": seconds,
+        "fill_seconds": filled_after,
+        "nmi": nmi,
+    }
 
 
 def whole(views: Arrays) -> Arrays:
@@ -68,11 +94,15 @@ def whole(views: Arrays) -> Arrays:
 
 
 def by_mean(views: Arrays) -> Arrays:
-    return {name: SimpleImputer(keep_empty_features=True).fit_transform(X) for name, X in views.items()}
+    return {
+        name: SimpleImputer(keep_empty_features=True).fit_transform(X) for name, X in views.items()
+    }
 
 
 def by_neighbors(views: Arrays) -> Arrays:
-    return {name: KNNImputer(keep_empty_features=True).fit_transform(X) for name, X in views.items()}
+    return {
+        name: KNNImputer(keep_empty_features=True).fit_transform(X) for name, X in views.items()
+    }
 
 
 def drop_columns(views: Arrays) -> Arrays:

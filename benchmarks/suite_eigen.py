@@ -1,7 +1,9 @@
-"""Smallest eigenvectors of a common graph: the eigen-solver of this package beside scipy's, from a cold start to a residual of 1e-8.
+"""Smallest eigenvectors of a common graph: the eigen-solver of this package beside scipy's, from a
+cold start to a residual of 1e-8.
 
-The graphs are those RMGL ends with: the digits at the paper's parameters and at its defaults, and the mixture at the defaults.
-No solver starts from vectors that are nearly right: that of this package has no such start.
+The graphs are those RMGL ends with: the digits at the paper's parameters and at its defaults, and
+the mixture at the defaults. No solver starts from vectors that are nearly right: that of this
+package has no such start.
 """
 
 from functools import partial
@@ -29,7 +31,13 @@ GRAPHS = {
 QUICK_GRAPHS = {"mixture-2000": ("mixture", 2000)}
 
 
-def run(results: Results, settings: Settings, quick: bool = False, only: tuple[str, ...] = (), datasets: tuple[str, ...] = ()) -> None:
+def run(
+    results: Results,
+    settings: Settings,
+    quick: bool = False,
+    only: tuple[str, ...] = (),
+    datasets: tuple[str, ...] = (),
+) -> None:
     methods = find_methods("eigen", only)
     for name, (source, n) in (QUICK_GRAPHS if quick else GRAPHS).items():
         if datasets and name not in datasets:
@@ -40,13 +48,19 @@ def run(results: Results, settings: Settings, quick: bool = False, only: tuple[s
 
 
 def store_graph(folder: Path, name: str, source: str, n: int | None) -> tuple[Prepared, int]:
-    """The common graph of a fit as rows (i, j, weight) in a file, and the number of its clusters."""
+    """The common graph of a fit as rows (i, j, weight) in a file, and its number of clusters."""
     data = load(source, n).scaled()
     path = folder / f"graph-{name.replace(', ', '-')}.npz"
     if not path.exists():
         parameters = PAPER_PARAMETERS if "paper" in name else {}
-        model = RMGL(data.n_clusters, n_jobs=-1, random_state=0, **{**parameters, "scale": "none"}).fit(data.views)
-        graph = sparse.coo_array(weighted_sum([layer.adjacency for layer in model.layers_], model.beta_ / model.beta_.max()))
+        model = RMGL(
+            data.n_clusters, n_jobs=-1, random_state=0, **{**parameters, "scale": "none"}
+        ).fit(data.views)
+        graph = sparse.coo_array(
+            weighted_sum(
+                [layer.adjacency for layer in model.layers_], model.beta_ / model.beta_.max()
+            )
+        )
         path.parent.mkdir(parents=True, exist_ok=True)
         np.savez(path, view_0=np.column_stack([graph.row, graph.col, graph.data]))
     return Prepared(name, path), data.n_clusters
@@ -58,12 +72,15 @@ def measure(method: Method, data: Prepared, k: int, settings: Settings) -> Row:
         return verdict.row
     edges = data.view()
     n = int(edges[:, :2].max()) + 1
-    W = sparse.csr_array((edges[:, 2], (edges[:, 0].astype(int), edges[:, 1].astype(int))), shape=(n, n))
+    W = sparse.csr_array(
+        (edges[:, 2], (edges[:, 0].astype(int), edges[:, 1].astype(int))), shape=(n, n)
+    )
     degrees, Q = W.sum(axis=1), verdict.arrays["found"]
     image = degrees[:, None] * Q - W @ Q
     values = np.einsum("nk,nk->k", Q, image)
     residual = float(np.linalg.norm(image - Q * values, axis=0).max() / (2 * degrees.max()))
-    once = min(ENTRY_BYTES * len(edges), 8 * n * n)  # what a product reads of the matrix, listed or as an array
+    # what a product reads of the matrix, listed or as an array
+    once = min(ENTRY_BYTES * len(edges), 8 * n * n)
     return {
         "n": n,
         "edges": len(edges) // 2,

@@ -14,13 +14,23 @@ QUICK_ROWS = 300
 SEED = 0
 
 
-def run(results: Results, settings: Settings, quick: bool = False, only: tuple[str, ...] = (), datasets: tuple[str, ...] = ()) -> None:
+def run(
+    results: Results,
+    settings: Settings,
+    quick: bool = False,
+    only: tuple[str, ...] = (),
+    datasets: tuple[str, ...] = (),
+) -> None:
     methods = find_methods("fit", only, quick)
-    for name in datasets or (["digits"] if quick else [name for name in LOADERS if name != THE_DIGITS_AGAIN]):
+    for name in datasets or (
+        ["digits"] if quick else [name for name in LOADERS if name != THE_DIGITS_AGAIN]
+    ):
         for method in methods:
             data = prepare(results.path.parent, name, QUICK_ROWS if quick else None, raw=method.raw)
             if data is not None and (method.datasets is None or name in method.datasets):
-                results.add(partial(measure, method, data, settings), dataset=data.name, method=method.name)
+                results.add(
+                    partial(measure, method, data, settings), dataset=data.name, method=method.name
+                )
 
 
 def measure(method: Method, data: Prepared, settings: Settings) -> Row:

@@ -1,6 +1,7 @@
 """What known labels are worth: ten a class, five draws, against the answer without them.
 
-NMI and accuracy are those of the entities whose labels are not known. A class with fewer than twenty members has half of them known.
+NMI and accuracy are those of the entities whose labels are not known. A class with fewer than
+twenty members has half of them known.
 """
 
 from functools import partial
@@ -20,7 +21,13 @@ PER_CLASS = 10
 QUICK_ROWS = 300
 
 
-def run(results: Results, settings: Settings, quick: bool = False, only: tuple[str, ...] = (), datasets: tuple[str, ...] = ()) -> None:
+def run(
+    results: Results,
+    settings: Settings,
+    quick: bool = False,
+    only: tuple[str, ...] = (),
+    datasets: tuple[str, ...] = (),
+) -> None:
     for name in datasets or (("digits",) if quick else DATASETS):
         try:
             data = load(name, QUICK_ROWS if quick else None)

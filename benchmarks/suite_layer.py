@@ -1,8 +1,8 @@
 """Seconds to a KKT residual of 1e-6 for one layer.
 
-The six views of the digits at the paper's alpha and at one that leaves about 15 edges a node, by Newton's method and by the paper's
-dual ascent; then the pix view at N = 100 ... 2000 by every solver, general ones too. A solver that runs out of time at some N is
-not tried at a larger one.
+The six views of the digits at the paper's alpha and at one that leaves about 15 edges a node, by
+Newton's method and by the paper's dual ascent; then the pix view at N = 100 ... 2000 by every
+solver, general ones too. A solver that runs out of time at some N is not tried at a larger one.
 """
 
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ from benchmarks.results import Results, Row
 from benchmarks.scores import score_layer, score_log_degree
 from rmgl import learn_layer
 from rmgl.datasets.uci_digits import PAPER_PARAMETERS, VIEW_NAMES
-from rmgl.model.defaults import default_alpha
+from rmgl.model.problems import default_alpha
 
 TOL = 1e-6
 EDGES_PER_NODE = 15
@@ -28,7 +28,13 @@ OWN = ("newton", "newton_all_pairs", "dual_ascent")
 SIZES = (100, 200, 500, 1000, 2000)
 
 
-def run(results: Results, settings: Settings, quick: bool = False, only: tuple[str, ...] = (), datasets: tuple[str, ...] = ()) -> None:
+def run(
+    results: Results,
+    settings: Settings,
+    quick: bool = False,
+    only: tuple[str, ...] = (),
+    datasets: tuple[str, ...] = (),
+) -> None:
     methods = find_methods("layer", only)
     too_slow: dict[tuple[str, str], int] = {}
     for view, n in cells(quick):
@@ -56,7 +62,9 @@ def cells(quick: bool) -> Iterator[tuple[str, int]]:
         yield from (("pix", n) for n in SIZES)
 
 
-def measure(method: Method, data: Prepared, layer: dict[str, float], settings: Settings, slow_at: int | None) -> Row:
+def measure(
+    method: Method, data: Prepared, layer: dict[str, float], settings: Settings, slow_at: int | None
+) -> Row:
     if slow_at is not None:
         return {"status": f"skipped: out of time at N = {slow_at}"}
     arguments: dict[str, Any] = {"alpha": layer["alpha"], "tol": TOL, "theta": layer["theta"]}
@@ -80,7 +88,9 @@ def edges_per_node(X: NDArray, alpha: float) -> float:
 
 
 def alpha_for(X: NDArray, wanted: float) -> float:
-    """The alpha at which a node has `wanted` edges on average, to one part in a hundred, by bisection of its logarithm."""
+    """The alpha at which a node has `wanted` edges on average, to one part in a hundred, by
+    bisection of its logarithm.
+    """
     low, high = np.log(default_alpha(X, int(wanted))) + np.array([-3.0, 3.0])
     for _ in range(30):
         alpha = float(np.exp((low + high) / 2))
@@ -92,7 +102,9 @@ def alpha_for(X: NDArray, wanted: float) -> float:
 
 
 def theta_for(X: NDArray, edges: float) -> float:
-    """The rule of Kalofolias and Perraudin (2019), section 4, for the scale of distances at which a node has k edges on average."""
+    """The rule of Kalofolias and Perraudin (2019), section 4, for the scale of distances at which a
+    node has k edges on average.
+    """
     k = int(np.clip(round(edges), 1, len(X) - 2))
     z = np.sort(squareform(pdist(X, "sqeuclidean")), axis=1)[:, 1:]
     total = z[:, :k].sum(axis=1)

@@ -1,9 +1,11 @@
-"""Links between documents as networks, beside their words; and multiplex networks from the data that come with networkx.
+"""Links between documents as networks, beside their words; and multiplex networks from the data
+that come with networkx.
 
-Words come first, then one symmetric matrix for each network. The links of webkb lead to other pages than its own, so its networks join
-pages by the number of pages that both link to. Links taken as features are all views as they are stored, diagonals included: without them,
-entities that are linked with nobody else have rows of zeros. The karate club has two layers: who met, and who met in at least three places;
-the women of Davis met at the first and at the last seven events.
+Words come first, then one symmetric matrix for each network. The links of webkb lead to other pages
+than its own, so its networks join pages by the number of pages that both link to. Links taken as
+features are all views as they are stored, diagonals included: without them, entities that are
+linked with nobody else have rows of zeros. The karate club has two layers: who met, and who met in
+at least three places; the women of Davis met at the first and at the last seven events.
 """
 
 from functools import partial
@@ -23,7 +25,13 @@ STRONG = 3
 EVENTS = 7
 
 
-def run(results: Results, settings: Settings, quick: bool = False, only: tuple[str, ...] = (), datasets: tuple[str, ...] = ()) -> None:
+def run(
+    results: Results,
+    settings: Settings,
+    quick: bool = False,
+    only: tuple[str, ...] = (),
+    datasets: tuple[str, ...] = (),
+) -> None:
     methods = find_methods("networks", only, quick)
     for name in datasets or (*MULTIPLEX, *(("webkb",) if quick else WORDS)):
         try:
@@ -32,11 +40,15 @@ def run(results: Results, settings: Settings, quick: bool = False, only: tuple[s
             print(f"{name} is left out: {error}")
             continue
         networks = keep(results.path.parent, f"networks-{name}", data)
-        features = networks if name in MULTIPLEX else keep(results.path.parent, f"{name}-raw", load(name))
+        features = (
+            networks if name in MULTIPLEX else keep(results.path.parent, f"{name}-raw", load(name))
+        )
         for method in methods:
             if name not in MULTIPLEX or method.name != "rmgl_words_alone":
                 stored = features if method.name == "rmgl_links_as_features" else networks
-                results.add(partial(measure, method, stored, settings), dataset=name, method=method.name)
+                results.add(
+                    partial(measure, method, stored, settings), dataset=name, method=method.name
+                )
 
 
 def documents(name: str) -> Dataset:
@@ -44,11 +56,18 @@ def documents(name: str) -> Dataset:
     data = load(name)
     views = list(data.views.values())
     words = {f"words {place}": views[place] for place in WORDS[name]}
-    return Dataset(name, {**words, **{f"links {place}": network(views[place]) for place in LINKS[name]}}, data.target, "none")
+    return Dataset(
+        name,
+        {**words, **{f"links {place}": network(views[place]) for place in LINKS[name]}},
+        data.target,
+        "none",
+    )
 
 
 def network(X: np.ndarray) -> np.ndarray:
-    """Symmetric weights: links as they are, or the number of common links where they lead elsewhere."""
+    """Symmetric weights: links as they are, or the number of common links where they lead
+    elsewhere.
+    """
     X = X.astype(np.float64) if X.shape[0] == X.shape[1] else X.astype(np.float64) @ X.T
     X = (X + X.T) / 2
     np.fill_diagonal(X, 0.0)
@@ -61,7 +80,12 @@ def karate() -> Dataset:
     graph = nx.karate_club_graph()
     weights = nx.to_numpy_array(graph)
     target = np.array([int(graph.nodes[node]["club"] == "Officer") for node in graph])
-    return Dataset("karate", {"met": (weights > 0).astype(float), "often": weights * (weights >= STRONG)}, target, "none")
+    return Dataset(
+        "karate",
+        {"met": (weights > 0).astype(float), "often": weights * (weights >= STRONG)},
+        target,
+        "none",
+    )
 
 
 def women() -> Dataset:
@@ -71,7 +95,10 @@ def women() -> Dataset:
     graph = nx.davis_southern_women_graph()
     names, events = graph.graph["top"], graph.graph["bottom"]
     attended = bipartite.biadjacency_matrix(graph, names, events).toarray().astype(float)
-    layers = {"first events": network(attended[:, :EVENTS].copy()), "last events": network(attended[:, EVENTS:].copy())}
+    layers = {
+        "first events": network(attended[:, :EVENTS].copy()),
+        "last events": network(attended[:, EVENTS:].copy()),
+    }
     return Dataset("women", layers, (np.arange(len(names)) >= len(names) // 2).astype(int), "none")
 
 

@@ -1,8 +1,11 @@
-"""How many times as long as spectral clustering of the concatenated views a fit at the defaults takes, with one thread.
+"""How many times as long as spectral clustering of the concatenated views a fit at the defaults
+takes, with one thread.
 
-RMGL gets the views as they are. scikit-learn's SpectralClustering gets one table of all views, scaled as RMGL scales them; scaling is not
-part of its time. Every timing is that of one call for labels in a fresh process, after a first call that is not timed; RMGL's report is
-timed after it, apart. The two take turns, so that what else the machine does meets both; the ratio is that of their medians.
+RMGL gets the views as they are. scikit-learn's SpectralClustering gets one table of all views,
+scaled as RMGL scales them; scaling is not part of its time. Every timing is that of one call for
+labels in a fresh process, after a first call that is not timed; RMGL's report is timed after it,
+apart. The two take turns, so that what else the machine does meets both; the ratio is that of their
+medians.
 """
 
 from dataclasses import replace
@@ -20,15 +23,25 @@ from benchmarks.results import Results, Row
 from benchmarks.suite_fit import QUICK_ROWS, THE_DIGITS_AGAIN, measure
 
 
-def run(results: Results, settings: Settings, quick: bool = False, only: tuple[str, ...] = (), datasets: tuple[str, ...] = ()) -> None:
-    for name in datasets or (["digits"] if quick else [name for name in LOADERS if name != THE_DIGITS_AGAIN]):
+def run(
+    results: Results,
+    settings: Settings,
+    quick: bool = False,
+    only: tuple[str, ...] = (),
+    datasets: tuple[str, ...] = (),
+) -> None:
+    for name in datasets or (
+        ["digits"] if quick else [name for name in LOADERS if name != THE_DIGITS_AGAIN]
+    ):
         raw = prepare(results.path.parent, name, QUICK_ROWS if quick else None, raw=True)
         if raw is not None:
             take_turns(results, settings, raw, only)
     print(summary(compare(results.rows.values())))
 
 
-def take_turns(results: Results, settings: Settings, raw: Prepared, only: tuple[str, ...] = ()) -> None:
+def take_turns(
+    results: Results, settings: Settings, raw: Prepared, only: tuple[str, ...] = ()
+) -> None:
     """Both methods on one data set, one call in a fresh process each time."""
     methods = [*find_methods("fit", (OURS,)), *find_methods("proportion", (THEIRS,))]
     methods = [method for method in methods if not only or method.name in only]
@@ -47,13 +60,23 @@ def take_turns(results: Results, settings: Settings, raw: Prepared, only: tuple[
 
 
 def measure_one(method: Method, raw: Prepared, table: Prepared, settings: Settings) -> Row:
-    """A row of `fit`; that of RMGL tells the least number of operations and the bytes of the views, too."""
+    """A row of `fit`; that of RMGL tells the least number of operations and the bytes of the views,
+    too.
+    """
     if not method.raw:
         return measure(method, table, settings)
     views = raw.views()
-    return {"least_flops": pair_flops(views), "input_bytes": sum(map(stored_bytes, views)), **measure(method, raw, settings)}
+    return {
+        "least_flops": pair_flops(views),
+        "input_bytes": sum(map(stored_bytes, views)),
+        **measure(method, raw, settings),
+    }
 
 
 def side_by_side(folder: Path, raw: Prepared) -> Prepared:
     """All views in one table, scaled, as a file."""
-    return keep(folder, f"{raw.name}-table", Dataset(raw.name, {"table": concatenated(raw.views())}, raw.target, "none"))
+    return keep(
+        folder,
+        f"{raw.name}-table",
+        Dataset(raw.name, {"table": concatenated(raw.views())}, raw.target, "none"),
+    )

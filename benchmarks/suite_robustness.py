@@ -1,4 +1,6 @@
-"""What a noise view, rows moved far out, repeated rows and empty rows cost, and how many clusters n_clusters="auto" finds."""
+"""What a noise view, rows moved far out, repeated rows and empty rows cost, and how many clusters
+n_clusters="auto" finds.
+"""
 
 from functools import partial
 
@@ -17,7 +19,13 @@ DRAWS = 3
 QUICK_ROWS = 150
 
 
-def run(results: Results, settings: Settings, quick: bool = False, only: tuple[str, ...] = (), datasets: tuple[str, ...] = ()) -> None:
+def run(
+    results: Results,
+    settings: Settings,
+    quick: bool = False,
+    only: tuple[str, ...] = (),
+    datasets: tuple[str, ...] = (),
+) -> None:
     methods = find_methods("fit", only or ("rmgl_defaults", "sklearn_spectral"))
     for name in datasets or (("digits",) if quick else DATASETS):
         data = found(name, quick)
@@ -28,8 +36,18 @@ def run(results: Results, settings: Settings, quick: bool = False, only: tuple[s
                 changed = make(data, np.random.default_rng(draw))
                 for method in methods:
                     views = changed if method.raw else changed.scaled()
-                    stored = keep(results.path.parent, f"{name}-{change}-{draw}{'-raw' if method.raw else ''}", views)
-                    results.add(partial(measure, method, stored, settings), dataset=name, change=change, draw=draw, method=method.name)
+                    stored = keep(
+                        results.path.parent,
+                        f"{name}-{change}-{draw}{'-raw' if method.raw else ''}",
+                        views,
+                    )
+                    results.add(
+                        partial(measure, method, stored, settings),
+                        dataset=name,
+                        change=change,
+                        draw=draw,
+                        method=method.name,
+                    )
     if only or datasets:
         return
     (counter,) = find_methods("robustness")
@@ -37,7 +55,13 @@ def run(results: Results, settings: Settings, quick: bool = False, only: tuple[s
         data = found(name, quick)
         if data is not None:
             stored = keep(results.path.parent, f"{name}{'-quick' if quick else ''}-raw", data)
-            results.add(partial(measure, counter, stored, settings), dataset=name, change="number", draw=0, method=counter.name)
+            results.add(
+                partial(measure, counter, stored, settings),
+                dataset=name,
+                change="number",
+                draw=0,
+                method=counter.name,
+            )
 
 
 def found(name: str, quick: bool) -> Dataset | None:
@@ -65,7 +89,9 @@ def noise_view(data: Dataset, random: np.random.Generator) -> Dataset:
 
 
 def far_rows(data: Dataset, random: np.random.Generator) -> Dataset:
-    """One row in a hundred moved, in every view, by ten standard deviations of each column in a random direction."""
+    """One row in a hundred moved, in every view, by ten standard deviations of each column in a
+    random direction.
+    """
     rows = random.permutation(len(data.target))[: max(1, len(data.target) // 100)]
     return changed(data, {name: moved(X, rows, random) for name, X in data.views.items()})
 
@@ -78,17 +104,32 @@ def moved(X: NDArray, rows: NDArray, random: np.random.Generator) -> NDArray:
 
 def repeated_rows(data: Dataset, random: np.random.Generator) -> Dataset:
     """One row in ten once more."""
-    rows = np.concatenate([np.arange(len(data.target)), random.permutation(len(data.target))[: len(data.target) // 10]])
-    return Dataset(data.name, {name: X[rows] for name, X in data.views.items()}, data.target[rows], data.scale)
+    rows = np.concatenate(
+        [
+            np.arange(len(data.target)),
+            random.permutation(len(data.target))[: len(data.target) // 10],
+        ]
+    )
+    return Dataset(
+        data.name, {name: X[rows] for name, X in data.views.items()}, data.target[rows], data.scale
+    )
 
 
 def empty_rows(data: Dataset, random: np.random.Generator) -> Dataset:
     """In every view one row in five is zero."""
-    return changed(data, {name: X * (random.uniform(size=(len(X), 1)) > 0.2) for name, X in data.views.items()})
+    return changed(
+        data, {name: X * (random.uniform(size=(len(X), 1)) > 0.2) for name, X in data.views.items()}
+    )
 
 
 def changed(data: Dataset, views: dict[str, NDArray]) -> Dataset:
     return Dataset(data.name, views, data.target, data.scale)
 
 
-CHANGES = {"plain": plain, "noise view": noise_view, "far rows": far_rows, "repeated rows": repeated_rows, "empty rows": empty_rows}
+CHANGES = {
+    "plain": plain,
+    "noise view": noise_view,
+    "far rows": far_rows,
+    "repeated rows": repeated_rows,
+    "empty rows": empty_rows,
+}

@@ -1,7 +1,8 @@
-"""Documents as sparse counts of words, 20 topics, two views of 50 000 words: RMGL in proportion to spectral clustering, as in `proportion`.
+"""Documents as sparse counts of words, 20 topics, two views of 50 000 words: RMGL in proportion to
+spectral clustering, as in `proportion`.
 
-scikit-learn's SpectralClustering gets the sparse table of both views, scaled as RMGL scales them. One thread each. The largest size is
-measured once.
+scikit-learn's SpectralClustering gets the sparse table of both views, scaled as RMGL scales them.
+One thread each. The largest size is measured once.
 """
 
 from dataclasses import replace
@@ -16,12 +17,24 @@ SIZES, QUICK_SIZES = (2000, 5000, 20_000), (500,)
 REPEATED = 5000
 """The most rows of a size that is measured more than once."""
 WARM_UP_ROWS = 500
-"""Few: memory that the first call took is not given back, and would be missing from that of the timed call."""
+"""Few: memory that the first call took is not given back, and would be missing from that of the
+timed call.
+"""
 
 
-def run(results: Results, settings: Settings, quick: bool = False, only: tuple[str, ...] = (), datasets: tuple[str, ...] = ()) -> None:
+def run(
+    results: Results,
+    settings: Settings,
+    quick: bool = False,
+    only: tuple[str, ...] = (),
+    datasets: tuple[str, ...] = (),
+) -> None:
     for n in QUICK_SIZES if quick else SIZES:
         name = f"documents-{n}"
         if not datasets or name in datasets:
-            chosen = replace(settings, repeats=settings.repeats if n <= REPEATED else 1, warm_up_rows=WARM_UP_ROWS)
+            chosen = replace(
+                settings,
+                repeats=settings.repeats if n <= REPEATED else 1,
+                warm_up_rows=WARM_UP_ROWS,
+            )
             take_turns(results, chosen, keep(results.path.parent, name, documents(n)), only)

@@ -1,7 +1,9 @@
-"""What a user waits for before anything is computed: imports, the help of the command, and the first fit where nothing is compiled yet.
+"""What a user waits for before anything is computed: imports, the help of the command, and the
+first fit where nothing is compiled yet.
 
-Every timing is that of a fresh process. Beside them are those of what they cannot do without: an interpreter that ends at once, and the
-import of numpy and scipy. The first fit is two small ones, over all pairs and over lists of neighbors, without the imports before them.
+Every timing is that of a fresh process. Beside them are those of what they cannot do without: an
+interpreter that ends at once, and the import of numpy and scipy. The first fit is two small ones,
+over all pairs and over lists of neighbors, without the imports before them.
 """
 
 import subprocess
@@ -46,7 +48,13 @@ COMMANDS = {
 }
 
 
-def run(results: Results, settings: Settings, quick: bool = False, only: tuple[str, ...] = (), datasets: tuple[str, ...] = ()) -> None:
+def run(
+    results: Results,
+    settings: Settings,
+    quick: bool = False,
+    only: tuple[str, ...] = (),
+    datasets: tuple[str, ...] = (),
+) -> None:
     for name, arguments in COMMANDS.items():
         if not only or name in only:
             results.add(partial(command, arguments, settings), what=name)
@@ -58,23 +66,35 @@ def run(results: Results, settings: Settings, quick: bool = False, only: tuple[s
 
 
 def command(arguments: list[str], settings: Settings) -> Row:
-    """Seconds from the start of a process to its end, the first one not counted: files are read from the disk then."""
+    """Seconds from the start of a process to its end, the first one not counted: files are read
+    from the disk then.
+    """
     seconds = []
     for _ in range(settings.repeats + 1):
         began = perf_counter()
-        subprocess.run([sys.executable, *arguments], env=surroundings(1), capture_output=True, check=True)
+        subprocess.run(
+            [sys.executable, *arguments], env=surroundings(1), capture_output=True, check=True
+        )
         seconds.append(perf_counter() - began)
     return timings(seconds[1:])
 
 
 def first_fit(code: str, n_before: int, settings: Settings) -> Row:
-    """Seconds of small fits in a fresh process, with an empty cache of compiled code or a filled one."""
+    """Seconds of small fits in a fresh process, with an empty cache of compiled code or a filled
+    one.
+    """
     seconds = []
     for _ in range(min(3, settings.repeats)):
         with tempfile.TemporaryDirectory() as folder:
             variables = surroundings(1) | {"NUMBA_CACHE_DIR": folder}
             for _ in range(n_before + 1):
-                done = subprocess.run([sys.executable, "-c", code], env=variables, capture_output=True, text=True, check=True)
+                done = subprocess.run(
+                    [sys.executable, "-c", code],
+                    env=variables,
+                    capture_output=True,
+                    text=True,
+                    check=True,
+                )
         seconds.append(float(done.stdout))
     return timings(seconds)
 

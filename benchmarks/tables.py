@@ -7,7 +7,12 @@ from typing import Any
 from benchmarks.results import Row
 
 GIB = 1 << 30
-MARKS = {"timeout": "out of time", "skipped": "out of time", "failed": "failed", "not installed": "not installed"}
+MARKS = {
+    "timeout": "out of time",
+    "skipped": "out of time",
+    "failed": "failed",
+    "not installed": "not installed",
+}
 
 
 def done(row: Row) -> bool:
@@ -15,7 +20,14 @@ def done(row: Row) -> bool:
 
 
 def mark(row: Row | None) -> str:
-    return "" if row is None else next((text for start, text in MARKS.items() if row["status"].startswith(start)), row["status"])
+    return (
+        ""
+        if row is None
+        else next(
+            (text for start, text in MARKS.items() if row["status"].startswith(start)),
+            row["status"],
+        )
+    )
 
 
 def entry(row: Row | None, field: str, form: str) -> str:
@@ -31,14 +43,20 @@ def gib(row: Row) -> str:
 
 
 def commits(rows: Iterable[Row]) -> str:
-    """The states of the code that rows were measured with, and how many with each: rows of several are not of one run."""
-    counts = Counter((row.get("commit") or "not noted").replace("-dirty", "+changes") for row in rows)
+    """The states of the code that rows were measured with, and how many with each: rows of several
+    are not of one run.
+    """
+    counts = Counter(
+        (row.get("commit") or "not noted").replace("-dirty", "+changes") for row in rows
+    )
     return ", ".join(f"{commit} ({n})" for commit, n in counts.items())
 
 
 def failures(rows: Iterable[Row]) -> Iterable[str]:
     """A list of what did not run, if there is any."""
-    found = [f"- {row['method']} on {row['dataset']}: {row['status']}" for row in rows if not done(row)]
+    found = [
+        f"- {row['method']} on {row['dataset']}: {row['status']}" for row in rows if not done(row)
+    ]
     if found:
         yield "What did not run:\n\n" + "\n".join(found)
 

@@ -1,4 +1,5 @@
-"""Scores on the embedded UCI digits beside the quick answers of scikit-learn. Prints a Markdown table.
+"""Scores on the embedded UCI digits beside the quick answers of scikit-learn. Prints a Markdown
+table.
 
 python benchmarks/uci_digits.py
 """
@@ -35,7 +36,12 @@ def rmgl(views, **parameters):
 
 def spectral(views):
     X = concatenated(views)
-    return [SpectralClustering(10, affinity="nearest_neighbors", n_neighbors=10, random_state=seed).fit_predict(X) for seed in SEEDS]
+    return [
+        SpectralClustering(
+            10, affinity="nearest_neighbors", n_neighbors=10, random_state=seed
+        ).fit_predict(X)
+        for seed in SEEDS
+    ]
 
 
 def kmeans(views):
@@ -58,7 +64,10 @@ def main():
         labels = method(data.views)
         nmi = [normalized_mutual_info_score(data.target, found) for found in labels]
         accuracy = [clustering_accuracy(data.target, found) for found in labels]
-        print(f"| {name} | {np.mean(nmi):.3f} +/- {np.std(nmi):.3f} | {np.mean(accuracy):.3f} +/- {np.std(accuracy):.3f} |")
+        print(
+            f"| {name} | {np.mean(nmi):.3f} +/- {np.std(nmi):.3f} | {np.mean(accuracy):.3f} "
+            f"+/- {np.std(accuracy):.3f} |"
+        )
 
 
 if __name__ == "__main__":

@@ -1,10 +1,12 @@
-"""Runs one method on one data set in a process of its own and writes down what happened. Scores are left to the judge.
+"""Runs one method on one data set in a process of its own and writes down what happened. Scores are
+left to the judge.
 
 Needs the standard library and numpy only, because it also runs in environments without rmgl:
 
     python -P worker.py FOLDER
 
-FOLDER holds `job.json`; the worker adds `result.json`, and `result.npz` with the arrays the method returned.
+FOLDER holds `job.json`; the worker adds `result.json`, and `result.npz` with the arrays the method
+returned.
 """
 
 import importlib.util
@@ -18,7 +20,8 @@ from pathlib import Path
 
 import numpy as np
 
-WARM_UP_ROWS = 300  # enough for compiled code and lazy imports to be ready; a method may ask for another number
+# enough for compiled code and lazy imports to be ready; a method may ask for another number
+WARM_UP_ROWS = 300
 SAMPLING_INTERVAL = 0.02
 
 
@@ -29,7 +32,8 @@ def main(folder):
     except Exception as error:
         result, arrays = {"error": type(error).__name__, "message": str(error)[:500]}, {}
     np.savez(folder / "result.npz", **arrays)
-    (folder / "result.json").write_text(json.dumps(result, default=lambda value: value.tolist()))  # numpy's numbers and arrays
+    # numpy's numbers and arrays
+    (folder / "result.json").write_text(json.dumps(result, default=lambda value: value.tolist()))
 
 
 def run(job):
@@ -37,7 +41,9 @@ def run(job):
     method = load_method(job["method"])
     views = read_views(job["data"])
     call = caller(method, job["arguments"])
-    warm_up_note = warm_up(call, views, job.get("warm_up_rows") or getattr(method, "WARM_UP_ROWS", WARM_UP_ROWS))
+    warm_up_note = warm_up(
+        call, views, job.get("warm_up_rows") or getattr(method, "WARM_UP_ROWS", WARM_UP_ROWS)
+    )
     before = memory("VmRSS")
     with MemorySampler() as sampler:
         answers, seconds = timed(call, views, job["repeats"], job["budget"], job.get("seeds"))
@@ -45,7 +51,12 @@ def run(job):
     extra, arrays = split(answers[-1])
     extra["later"] = {name: elapsed(work, extra) for name, work in extra.pop("later", {}).items()}
     if job.get("seeds"):
-        arrays["labels"] = np.stack([arrays["labels"] if answer is answers[-1] else split(answer)[1]["labels"] for answer in answers])
+        arrays["labels"] = np.stack(
+            [
+                arrays["labels"] if answer is answers[-1] else split(answer)[1]["labels"]
+                for answer in answers
+            ]
+        )
     result = {
         "seconds": seconds,
         "memory": used,
@@ -57,21 +68,29 @@ def run(job):
 
 
 def read_views(path):
-    """The views in a file: arrays `view_M`, or the parts of sparse rows `view_M.data`, `.indices`, `.indptr` and `.shape`."""
+    """The views in a file: arrays `view_M`, or the parts of sparse rows `view_M.data`, `.indices`,
+    `.indptr` and `.shape`.
+    """
     with np.load(path) as stored:
-        names = dict.fromkeys(name.split(".")[0] for name in stored.files if name.startswith("view_"))
-        return [stored[name] if name in stored.files else sparse_view(stored, name) for name in names]
+        names = dict.fromkeys(
+            name.split(".")[0] for name in stored.files if name.startswith("view_")
+        )
+        return [
+            stored[name] if name in stored.files else sparse_view(stored, name) for name in names
+        ]
 
 
 def sparse_view(stored, name):
     from scipy import sparse
 
-    data, indices, indptr, shape = (stored[f"{name}.{part}"] for part in ("data", "indices", "indptr", "shape"))
+    data, indices, indptr, shape = (
+        stored[f"{name}.{part}"] for part in ("data", "indices", "indptr", "shape")
+    )
     return sparse.csr_array((data, indices, indptr), shape=tuple(shape))
 
 
 def load_method(path):
-    """The module in a file; what several methods share lies in the folder `shared` beside theirs."""
+    """The module in a file; what methods share lies in the folder `shared` beside theirs."""
     shared = str(Path(path).parents[1] / "shared")
     if shared not in sys.path:
         sys.path.append(shared)
@@ -89,9 +108,13 @@ def caller(method, arguments):
 
 
 def warm_up(call, views, n_rows):
-    """One call that is not timed, on some of the rows; it may fail, because a method may need more rows than that."""
+    """One call that is not timed, on some of the rows; it may fail, because a method may need more
+    rows than that.
+    """
     n = views[0].shape[0]
-    rows = np.arange(n) if n_rows is None or n <= n_rows else np.linspace(0, n - 1, n_rows).astype(int)
+    rows = (
+        np.arange(n) if n_rows is None or n <= n_rows else np.linspace(0, n - 1, n_rows).astype(int)
+    )
     try:
         call([X[rows] for X in views])
     except ModuleNotFoundError:
@@ -111,10 +134,13 @@ def elapsed(work, extra):
 
 
 def timed(call, views, repeats, budget, seeds=None):
-    """Call up to `repeats` times, with one seed after the other if there are several, and not again once `budget` seconds are spent."""
+    """Call up to `repeats` times, with one seed after the other if there are several, and not again
+    once `budget` seconds are spent.
+    """
     answers, seconds = [], []
     while len(seconds) < repeats and (not seconds or sum(seconds) < budget):
-        given = [X.copy() for X in views] if repeats > 1 else views  # some methods write into their input
+        # some methods write into their input
+        given = [X.copy() for X in views] if repeats > 1 else views
         changed = {"seed": seeds[len(seconds)]} if seeds else {}
         start = time.perf_counter()
         answer = call(given, **changed)
@@ -124,12 +150,16 @@ def timed(call, views, repeats, budget, seeds=None):
 
 
 def split(answer):
-    """A method's answer as what fits into JSON and arrays: labels; or a dict of labels, u, W or what was found, and any further fields.
+    """A method's answer as what fits into JSON and arrays: labels; or a dict of labels, u, W or
+    what was found, and any further fields.
 
-    The field `later` holds functions by name, which are called and timed after all else; they return further fields.
+    The field `later` holds functions by name, which are called and timed after all else; they
+    return further fields.
     """
     answer = answer if isinstance(answer, dict) else {"labels": answer}
-    arrays = {name: np.asarray(answer.pop(name)) for name in ("labels", "u", "found") if name in answer}
+    arrays = {
+        name: np.asarray(answer.pop(name)) for name in ("labels", "u", "found") if name in answer
+    }
     W = answer.pop("W", None)
     if hasattr(W, "tocsr"):
         W = W.tocsr()
@@ -140,16 +170,22 @@ def split(answer):
 
 
 def memory(field):
-    """Bytes from /proc/self/status, or None elsewhere. VmHWM is this process's own peak; ru_maxrss would be inherited."""
+    """Bytes from /proc/self/status, or None elsewhere. VmHWM is this process's own peak; ru_maxrss
+    would be inherited.
+    """
     try:
         lines = Path("/proc/self/status").read_text().splitlines()
     except OSError:
         return None
-    return next((1024 * int(line.split()[1]) for line in lines if line.startswith(field + ":")), None)
+    return next(
+        (1024 * int(line.split()[1]) for line in lines if line.startswith(field + ":")), None
+    )
 
 
 class MemorySampler:
-    """Watches the resident memory while it is entered, as a second opinion on VmHWM that leaves out imports and warm-up."""
+    """Watches the resident memory while it is entered, as a second opinion on VmHWM that leaves out
+    imports and warm-up.
+    """
 
     def __enter__(self):
         self.peak = memory("VmRSS")

@@ -1,9 +1,10 @@
 """Choosing K: digits that have clusters, and data that has none
 =============================================================
 
-This example shows how RMGL chooses the number of clusters (the K with the largest modularity times the square of stability), what the
-other curves mean, and when not to trust the answer. Data without clusters also give some K, but with low confidence. Even where the
-confidence is high, look at the other resolutions that are stable.
+This example shows how RMGL chooses the number of clusters (the K with the largest modularity times
+the square of stability), what the other curves mean, and when not to trust the answer. Data without
+clusters also give some K, but with low confidence. Even where the confidence is high, look at the
+other resolutions that are stable.
 """
 
 import argparse
@@ -16,9 +17,13 @@ from rmgl import RMGL
 from rmgl.datasets import load_uci_digits
 from rmgl.plots import COLORS
 
-parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+parser = argparse.ArgumentParser(
+    description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+)
 parser.add_argument("--quick", action="store_true", help="every fourth row only")
-parser.add_argument("--output", type=Path, default=Path(__file__).parent / "output", help="folder for the picture")
+parser.add_argument(
+    "--output", type=Path, default=Path(__file__).parent / "output", help="folder for the picture"
+)
 args = parser.parse_args()
 args.output.mkdir(parents=True, exist_ok=True)
 
@@ -27,16 +32,26 @@ rows = slice(None, None, 4 if args.quick else 1)
 digits = {name: X[rows] for name, X in data.views.items()}
 random = np.random.default_rng(0)
 hidden = random.normal(size=(data.target[rows].size, 5))  # one round cloud, seen twice
-cloud = {name: hidden @ random.normal(size=(5, 20)) + random.normal(size=(len(hidden), 20)) for name in ("left", "right")}
+cloud = {
+    name: hidden @ random.normal(size=(5, 20)) + random.normal(size=(len(hidden), 20))
+    for name in ("left", "right")
+}
 
 figure, axes = plt.subplots(1, 2, figsize=(12, 4.4), sharey=True, layout="constrained")
-for ax, (name, views) in zip(axes, {"Digits, ten classes": digits, "One round cloud, no clusters": cloud}.items(), strict=True):
+for ax, (name, views) in zip(
+    axes,
+    {"Digits, ten classes": digits, "One round cloud, no clusters": cloud}.items(),
+    strict=True,
+):
     model = RMGL(n_clusters="auto", random_state=0).fit(views)
     number = model.number_
     print(f"{name}: K = {model.n_clusters_}, confidence {number.confidence}.")
     print(f"  {number.reason}.")
     for row in number.table:
-        print(f"  {row['sentence']} (stability {row['stability']:.2f}, modularity {row['modularity']:.2f}).")
+        print(
+            f"  {row['sentence']} (stability {row['stability']:.2f}, modularity "
+            f"{row['modularity']:.2f})."
+        )
     for warning in model.report_.warnings:
         print(f"  The report warns: {warning}.")
     ks = number.candidates[number.candidates <= max(30, number.chosen)]
@@ -46,12 +61,22 @@ for ax, (name, views) in zip(axes, {"Digits, ten classes": digits, "One round cl
         ax.text(ks[-1] + 0.5, values[ks.size - 1], curve, color=color, va="center")
     decides = (number.modularity * number.stability**2)[: ks.size]
     ax.plot(ks, decides, "o-", color=COLORS[0], linewidth=2.5, markersize=5)
-    ax.text(ks[-1] + 0.5, decides[-1], "modularity x\nstability²", color=COLORS[0], va="center", fontweight="bold")
+    ax.text(
+        ks[-1] + 0.5,
+        decides[-1],
+        "modularity x\nstability²",
+        color=COLORS[0],
+        va="center",
+        fontweight="bold",
+    )
     best = decides[ks == number.chosen][0]
     place = {"xytext": (number.chosen + 3, best + 0.16), "arrowprops": {"arrowstyle": "->"}}
     ax.annotate(f"largest at K = {number.chosen}", (number.chosen, best + 0.01), **place)
     ax.set(
-        title=f"{name}: K = {number.chosen}, confidence {number.confidence}", xlabel="number of clusters K", xlim=(1, 37), ylim=(0, 1.08)
+        title=f"{name}: K = {number.chosen}, confidence {number.confidence}",
+        xlabel="number of clusters K",
+        xlim=(1, 37),
+        ylim=(0, 1.08),
     )
     ax.spines[["top", "right"]].set_visible(False)
 axes[0].set_ylabel("evidence, between 0 and 1")

@@ -1,8 +1,10 @@
 """Given graphs: the groups of a multi-layer network
 =================================================
 
-This example shows how to cluster graphs that you already have, without features. ``SCML(precomputed=True)`` takes one adjacency matrix per
-layer (from networkx: ``nx.to_scipy_sparse_array(graph)``) and merges the layers. Each layer here merges another two of the six groups.
+This example shows how to cluster graphs that you already have, without features.
+``SCML(precomputed=True)`` takes one adjacency matrix per layer (from networkx:
+``nx.to_scipy_sparse_array(graph)``) and merges the layers. Each layer here merges another two of
+the six groups.
 """
 
 import argparse
@@ -17,15 +19,21 @@ from rmgl.baselines import SCML
 from rmgl.metrics import normalized_mutual_info_score
 from rmgl.plots import COLORS
 
-parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+parser = argparse.ArgumentParser(
+    description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+)
 parser.add_argument("--quick", action="store_true", help="two networks in place of ten")
-parser.add_argument("--output", type=Path, default=Path(__file__).parent / "output", help="folder for the picture")
+parser.add_argument(
+    "--output", type=Path, default=Path(__file__).parent / "output", help="folder for the picture"
+)
 args = parser.parse_args()
 args.output.mkdir(parents=True, exist_ok=True)
 
 GROUP = np.repeat(np.arange(6), 60)
-NOISE = {"friendship": 0.02, "work": 0.035, "messages": 0.05}  # probability of an edge between groups; within them it is 0.15
-MERGED = {"friendship": (0, 1), "work": (2, 3), "messages": (4, 5)}  # two groups that look like one in the layer
+# probability of an edge between groups; within them it is 0.15
+NOISE = {"friendship": 0.02, "work": 0.035, "messages": 0.05}
+# two groups that look like one in the layer
+MERGED = {"friendship": (0, 1), "work": (2, 3), "messages": (4, 5)}
 
 
 def draw(seed):
@@ -35,13 +43,18 @@ def draw(seed):
     for name, noise in NOISE.items():
         low, high = MERGED[name]
         seen = np.where(high == GROUP, low, GROUP)
-        upper = np.triu(random.random((GROUP.size, GROUP.size)) < np.where(seen[:, None] == seen, 0.15, noise), k=1)
+        upper = np.triu(
+            random.random((GROUP.size, GROUP.size)) < np.where(seen[:, None] == seen, 0.15, noise),
+            k=1,
+        )
         layers[name] = sparse.csr_array((upper | upper.T).astype(float))
     return layers
 
 
 def spectral(adjacency):
-    return SpectralClustering(6, affinity="precomputed", random_state=0).fit_predict(sparse.csr_matrix(adjacency))
+    return SpectralClustering(6, affinity="precomputed", random_state=0).fit_predict(
+        sparse.csr_matrix(adjacency)
+    )
 
 
 networks = [draw(seed) for seed in range(2 if args.quick else 10)]
@@ -56,10 +69,17 @@ print(f"Six groups of 60 nodes; mean NMI over {len(networks)} networks (lowest t
 for name, values in scores.items():
     print(f"  {name:18s} {np.mean(values):.3f} ({min(values):.3f} to {max(values):.3f})")
 
-figure, axes = plt.subplots(1, 4, figsize=(14, 4.2), layout="constrained", width_ratios=(1, 1, 1, 1.7))
+figure, axes = plt.subplots(
+    1, 4, figsize=(14, 4.2), layout="constrained", width_ratios=(1, 1, 1, 1.7)
+)
 for ax, (name, adjacency) in zip(axes, networks[0].items(), strict=False):
     ax.spy(adjacency, markersize=0.5, color="0.25")
-    ax.set(xticks=30 + 60 * np.arange(6), xticklabels=range(6), yticks=30 + 60 * np.arange(6), yticklabels=range(6))
+    ax.set(
+        xticks=30 + 60 * np.arange(6),
+        xticklabels=range(6),
+        yticks=30 + 60 * np.arange(6),
+        yticklabels=range(6),
+    )
     ax.tick_params(length=0, labeltop=False, labelbottom=True)
     low, high = MERGED[name]
     ax.set_title(f"{name}\ngroups {low} and {high} look like one", fontsize=10)
@@ -73,6 +93,9 @@ bars.invert_yaxis()
 bars.set(xlim=(0, 1.12), xlabel=f"NMI with the groups: mean and range of {len(networks)} networks")
 bars.spines[["top", "right"]].set_visible(False)
 best = max(means[:3])
-figure.suptitle(f"No single layer alone shows all six groups (NMI at most {best:.2f}); SC-ML merges the three (NMI {means[-1]:.2f})")
+figure.suptitle(
+    f"No single layer alone shows all six groups (NMI at most {best:.2f}); SC-ML merges the "
+    f"three (NMI {means[-1]:.2f})"
+)
 figure.savefig(args.output / "given_graphs.png", dpi=120)
 print(f"Picture: {args.output / 'given_graphs.png'}")

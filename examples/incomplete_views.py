@@ -1,8 +1,9 @@
 """Incomplete views: up to half of the (digit, view) pairs are missing
 ===================================================================
 
-This example shows that rows of NaN are enough to mark entities that are missing from a view; nothing is imputed. The picture compares RMGL
-with a scikit-learn pipeline that imputes the missing rows and then applies spectral clustering to the columns of all views.
+This example shows that rows of NaN are enough to mark entities that are missing from a view;
+nothing is imputed. The picture compares RMGL with a scikit-learn pipeline that imputes the missing
+rows and then applies spectral clustering to the columns of all views.
 """
 
 import argparse
@@ -20,9 +21,13 @@ from rmgl.datasets import load_uci_digits
 from rmgl.metrics import normalized_mutual_info_score
 from rmgl.plots import COLORS
 
-parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+parser = argparse.ArgumentParser(
+    description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+)
 parser.add_argument("--quick", action="store_true", help="every fourth digit, two shares")
-parser.add_argument("--output", type=Path, default=Path(__file__).parent / "output", help="folder for the picture")
+parser.add_argument(
+    "--output", type=Path, default=Path(__file__).parent / "output", help="folder for the picture"
+)
 args = parser.parse_args()
 args.output.mkdir(parents=True, exist_ok=True)
 
@@ -43,7 +48,9 @@ def hide(share):
 
 def filled(imputer):
     """A scikit-learn pipeline on the concatenated columns of all views."""
-    spectral = SpectralClustering(10, affinity="nearest_neighbors", n_neighbors=10, assign_labels="cluster_qr", random_state=0)
+    spectral = SpectralClustering(
+        10, affinity="nearest_neighbors", n_neighbors=10, assign_labels="cluster_qr", random_state=0
+    )
     pipeline = make_pipeline(MinMaxScaler(), imputer, spectral)
     return lambda some: pipeline.fit_predict(np.hstack(list(some.values())))
 
@@ -59,16 +66,30 @@ for share in shares:
     for name, cluster in methods.items():
         scores[name].append(normalized_mutual_info_score(target, cluster(some)))
     print(
-        f"{share:.0%} missing: " + "; ".join(f"{' '.join(name.split())}: NMI {found[-1]:.3f}" for name, found in scores.items()), flush=True
+        f"{share:.0%} missing: "
+        + "; ".join(
+            f"{' '.join(name.split())}: NMI {found[-1]:.3f}" for name, found in scores.items()
+        ),
+        flush=True,
     )
 
 figure, ax = plt.subplots(figsize=(9.5, 5), layout="constrained")
-for (name, found), color, marker in zip(scores.items(), (COLORS[0], COLORS[2], COLORS[3]), "os^", strict=True):
+for (name, found), color, marker in zip(
+    scores.items(), (COLORS[0], COLORS[2], COLORS[3]), "os^", strict=True
+):
     ax.plot(100 * np.array(shares), found, color=color, marker=marker, linewidth=2)
     ax.text(51.5, found[-1], f"{found[-1]:.2f}  {name}", va="center", color=color)
 before, *_, after = scores["RMGL, nothing imputed"]
-ax.set(xlabel="(digit, view) pairs missing, %", ylabel="NMI with the true digits", ylim=(0, 1), xlim=(-1, 74), xticks=range(0, 51, 10))
-ax.set_title(f"With half of the data missing, the NMI of RMGL falls from {before:.2f} to {after:.2f}")
+ax.set(
+    xlabel="(digit, view) pairs missing, %",
+    ylabel="NMI with the true digits",
+    ylim=(0, 1),
+    xlim=(-1, 74),
+    xticks=range(0, 51, 10),
+)
+ax.set_title(
+    f"With half of the data missing, the NMI of RMGL falls from {before:.2f} to {after:.2f}"
+)
 ax.spines[["top", "right"]].set_visible(False)
 figure.savefig(args.output / "incomplete_views.png", dpi=120)
 print(f"Picture: {args.output / 'incomplete_views.png'}")

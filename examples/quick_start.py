@@ -1,8 +1,9 @@
 """Quick start: ten clusters of handwritten digits
 ===============================================
 
-This example shows how to fit ``RMGL`` on several views of the same entities, how to read its report, and how to draw its common embedding.
-The picture shows each cluster with the mean image of its digits, and marks the digits that are in the cluster of another digit.
+This example shows how to fit ``RMGL`` on several views of the same entities, how to read its
+report, and how to draw its common embedding. The picture shows each cluster with the mean image of
+its digits, and marks the digits that are in the cluster of another digit.
 """
 
 import argparse
@@ -19,25 +20,34 @@ from rmgl.datasets import load_uci_digits
 from rmgl.metrics import normalized_mutual_info_score
 from rmgl.plots import COLORS, embedding_data
 
-parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+parser = argparse.ArgumentParser(
+    description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+)
 parser.add_argument("--quick", action="store_true", help="every fourth digit only")
-parser.add_argument("--output", type=Path, default=Path(__file__).parent / "output", help="folder for the picture")
+parser.add_argument(
+    "--output", type=Path, default=Path(__file__).parent / "output", help="folder for the picture"
+)
 args = parser.parse_args()
 args.output.mkdir(parents=True, exist_ok=True)
 
 data = load_uci_digits()
 rows = slice(None, None, 4 if args.quick else 1)
-views = {name: X[rows] for name, X in data.views.items()}  # one matrix per view, the same rows in each
+# one matrix per view, the same rows in each
+views = {name: X[rows] for name, X in data.views.items()}
 target = data.target[rows]  # for scoring only
 
 model = RMGL(n_clusters=10, random_state=0)
 labels = model.fit_predict(views)
 
 print(model.report_)
-_, digit = linear_sum_assignment(-contingency_matrix(labels, target))  # the best matching of clusters and digits
+# the best matching of clusters and digits
+_, digit = linear_sum_assignment(-contingency_matrix(labels, target))
 wrong = digit[labels] != target
 nmi = normalized_mutual_info_score(target, labels)
-print(f"\nCompared with the true digits: NMI {nmi:.3f}; {1 - wrong.mean():.1%} are in the cluster of their digit.")
+print(
+    f"\nCompared with the true digits: NMI {nmi:.3f}; {1 - wrong.mean():.1%} are in the "
+    "cluster of their digit."
+)
 
 points = embedding_data(model.embedding_)
 figure, ax = plt.subplots(figsize=(8, 7), layout="constrained")
@@ -47,10 +57,28 @@ for c in range(10):
     image = views["pix"][labels == c].mean(axis=0).reshape(16, 15)
     x, y = np.median(own, axis=0)
     frame = {"edgecolor": COLORS[c], "linewidth": 2.5}
-    ax.add_artist(AnnotationBbox(OffsetImage(image, zoom=1.6, cmap="gray_r"), (x, y), pad=0.1, bboxprops=frame))
-ax.scatter(*points[wrong].T, s=45, marker="x", c="black", linewidths=1.4, label=f"in the cluster of another digit ({wrong.sum()})")
+    ax.add_artist(
+        AnnotationBbox(
+            OffsetImage(image, zoom=1.6, cmap="gray_r"), (x, y), pad=0.1, bboxprops=frame
+        )
+    )
+ax.scatter(
+    *points[wrong].T,
+    s=45,
+    marker="x",
+    c="black",
+    linewidths=1.4,
+    label=f"in the cluster of another digit ({wrong.sum()})",
+)
 ax.legend(loc="lower center", bbox_to_anchor=(0.5, -0.08), frameon=False)
-ax.set(xticks=[], yticks=[], title=f"{len(target)} digits, no labels used: {1 - wrong.mean():.1%} are in the cluster of their digit")
+ax.set(
+    xticks=[],
+    yticks=[],
+    title=(
+        f"{len(target)} digits, no labels used: {1 - wrong.mean():.1%} are in the cluster of "
+        "their digit"
+    ),
+)
 ax.spines[:].set_visible(False)
 figure.savefig(args.output / "quick_start.png", dpi=120)
 print(f"Picture: {args.output / 'quick_start.png'}")

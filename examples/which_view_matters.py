@@ -1,8 +1,9 @@
 """Which view matters: six views of digits, and one of noise
 =========================================================
 
-This example shows how to read ``view_weights_`` (how much a view counts) and ``view_roughness_`` (how badly its layer agrees). Both are
-found without labels. The right panel compares them with labels, by clustering each view alone and all views without it.
+This example shows how to read ``view_weights_`` (how much a view counts) and ``view_roughness_``
+(how badly its layer agrees). Both are found without labels. The right panel compares them with
+labels, by clustering each view alone and all views without it.
 """
 
 import argparse
@@ -16,9 +17,13 @@ from rmgl.datasets import load_uci_digits
 from rmgl.metrics import normalized_mutual_info_score
 from rmgl.plots import COLORS
 
-parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+parser = argparse.ArgumentParser(
+    description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+)
 parser.add_argument("--quick", action="store_true", help="every eighth digit only")
-parser.add_argument("--output", type=Path, default=Path(__file__).parent / "output", help="folder for the picture")
+parser.add_argument(
+    "--output", type=Path, default=Path(__file__).parent / "output", help="folder for the picture"
+)
 args = parser.parse_args()
 args.output.mkdir(parents=True, exist_ok=True)
 
@@ -30,7 +35,9 @@ views["noise"] = np.random.default_rng(0).normal(size=(target.size, 50))
 
 
 def score(some):
-    return normalized_mutual_info_score(target, RMGL(n_clusters=10, random_state=0).fit_predict(some))
+    return normalized_mutual_info_score(
+        target, RMGL(n_clusters=10, random_state=0).fit_predict(some)
+    )
 
 
 model = RMGL(n_clusters=10, random_state=0).fit(views)
@@ -43,12 +50,20 @@ roughness = dict(zip(model.view_names_, model.view_roughness_, strict=True))
 order = sorted(views, key=weights.get)
 print("view    weight  roughness  NMI alone  NMI without it")
 for name in reversed(order):
-    print(f"{name:6s} {weights[name]:7.3f} {roughness[name]:10.3f} {alone[name]:10.3f} {without[name]:15.3f}")
-print(f"All seven views together: NMI {everything:.3f}. The noise view has a weight of {weights['noise']:.1%}.")
+    print(
+        f"{name:6s} {weights[name]:7.3f} {roughness[name]:10.3f} {alone[name]:10.3f} "
+        f"{without[name]:15.3f}"
+    )
+print(
+    f"All seven views together: NMI {everything:.3f}. The noise view has a weight of "
+    f"{weights['noise']:.1%}."
+)
 for warning in model.report_.warnings:
     print(f"The report warns: {warning}.")
 
-figure, (left, middle, right) = plt.subplots(1, 3, figsize=(12, 4.2), sharey=True, layout="constrained")
+figure, (left, middle, right) = plt.subplots(
+    1, 3, figsize=(12, 4.2), sharey=True, layout="constrained"
+)
 colors = ["0.6" if name == "noise" else COLORS[0] for name in order]
 for ax, values, room in ((left, weights, 1.15), (middle, roughness, 1.15)):
     bars = ax.barh(order, [values[name] for name in order], color=colors)
@@ -57,14 +72,44 @@ for ax, values, room in ((left, weights, 1.15), (middle, roughness, 1.15)):
 right.axvline(everything, color="0.5", linestyle=":", zorder=0)
 right.scatter([without[name] for name in order], order, s=55, color=COLORS[3], zorder=3)
 right.scatter([alone[name] for name in order], order, s=55, color=COLORS[2], marker="s")
-right.text(0.5, 0.3, "this view\nalone", color=COLORS[2], transform=right.transAxes, ha="center", va="center")
-right.text(0.78, 0.14, "all but\nthis view", color=COLORS[3], transform=right.transAxes, ha="right", va="center")
-right.text(everything, len(order) - 0.45, f"all: {everything:.3f}", ha="right", va="bottom", fontsize=9, color="0.35")
+right.text(
+    0.5,
+    0.3,
+    "this view\nalone",
+    color=COLORS[2],
+    transform=right.transAxes,
+    ha="center",
+    va="center",
+)
+right.text(
+    0.78,
+    0.14,
+    "all but\nthis view",
+    color=COLORS[3],
+    transform=right.transAxes,
+    ha="right",
+    va="center",
+)
+right.text(
+    everything,
+    len(order) - 0.45,
+    f"all: {everything:.3f}",
+    ha="right",
+    va="bottom",
+    fontsize=9,
+    color="0.35",
+)
 left.set(title="Weight: how much the view counts", xlabel="share of all weight")
 middle.set(title="Roughness: how badly the view agrees", xlabel="0: neighbors agree, 1: unrelated")
-right.set(title="Check: the noise alone says nothing", xlabel="NMI with the true digits", xlim=(-0.03, 1.03))
+right.set(
+    title="Check: the noise alone says nothing",
+    xlabel="NMI with the true digits",
+    xlim=(-0.03, 1.03),
+)
 for ax in (left, middle, right):
     ax.spines[["top", "right"]].set_visible(False)
-figure.suptitle(f"RMGL recognizes the noise view without labels: its weight is {weights['noise']:.1%}")
+figure.suptitle(
+    f"RMGL recognizes the noise view without labels: its weight is {weights['noise']:.1%}"
+)
 figure.savefig(args.output / "which_view_matters.png", dpi=120)
 print(f"Picture: {args.output / 'which_view_matters.png'}")

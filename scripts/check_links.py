@@ -1,7 +1,8 @@
-"""Check that every internal link of a built site leads somewhere: `python scripts/check_links.py docs/_build/html`.
+"""Check that every internal link of a built site leads somewhere: `python scripts/check_links.py
+docs/_build/html`.
 
-Looks at all href and src of all HTML files: the file must exist and, if the link names an anchor, an element of that id. Links to other
-sites are not followed.
+Looks at all href and src of all HTML files: the file must exist and, if the link names an anchor,
+an element of that id. Links to other sites are not followed.
 """
 
 from __future__ import annotations
@@ -31,7 +32,9 @@ class Page(HTMLParser):
 
 def pages_of(site: Path) -> list[Path]:
     """All HTML files but the templates that a theme leaves among its static files."""
-    return sorted(path for path in site.rglob("*.html") if "_static" not in path.relative_to(site).parts)
+    return sorted(
+        path for path in site.rglob("*.html") if "_static" not in path.relative_to(site).parts
+    )
 
 
 def dead_links(site: Path) -> list[str]:
@@ -47,7 +50,11 @@ def dead_links(site: Path) -> list[str]:
             target = target / "index.html" if target.is_dir() else target
             if not target.is_file():
                 found.append(f"{path.relative_to(site.resolve())}: {link} does not exist")
-            elif parts.fragment and target in pages and unquote(parts.fragment) not in pages[target].anchors:
+            elif (
+                parts.fragment
+                and target in pages
+                and unquote(parts.fragment) not in pages[target].anchors
+            ):
                 found.append(f"{path.relative_to(site.resolve())}: {link} has no such anchor")
     return found
 

@@ -1,8 +1,9 @@
 """What a release must pass: `make release-check`.
 
-Builds the source archive, and the wheel from it; checks that both hold what they should and that the version is the same everywhere;
-installs the wheel into an empty environment and runs the demo from it, without any optional dependency and then with plots and page. The
-packages are left in `dist`. Nothing is uploaded.
+Builds the source archive, and the wheel from it; checks that both hold what they should and that
+the version is the same everywhere; installs the wheel into an empty environment and runs the demo
+from it, without any optional dependency and then with plots and page. The packages are left in
+`dist`. Nothing is uploaded.
 """
 
 from __future__ import annotations
@@ -28,25 +29,43 @@ IN_WHEEL = {
     "rmgl/page/files/page.css",
     "rmgl/page/files/page.js",
 }
-IN_SOURCES = {"pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", "CITATION.cff", "src/rmgl/py.typed", "tests/conftest.py"}
+IN_SOURCES = {
+    "pyproject.toml",
+    "README.md",
+    "LICENSE",
+    "CHANGELOG.md",
+    "CITATION.cff",
+    "src/rmgl/py.typed",
+    "tests/conftest.py",
+}
 LEAST_NMI = 0.945  # of the demo
 
 
 def build() -> tuple[Path, Path]:
     """The source archive, and the wheel that is built from it."""
     shutil.rmtree(DIST, ignore_errors=True)
-    subprocess.run([sys.executable, "-m", "build", "--outdir", DIST, ROOT], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(
+        [sys.executable, "-m", "build", "--outdir", DIST, ROOT],
+        check=True,
+        stdout=subprocess.DEVNULL,
+    )
     (sources,), (wheel,) = DIST.glob("*.tar.gz"), DIST.glob("*.whl")
     return sources, wheel
 
 
 def check_contents(sources: Path, wheel: Path) -> str:
-    """The version in the names of both packages; they hold what users need and nothing that is compiled or measured."""
+    """The version in the names of both packages; they hold what users need and nothing that is
+    compiled or measured.
+    """
     version = wheel.name.split("-")[1]
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
         expect(not IN_WHEEL - {*names}, f"{wheel.name} lacks {sorted(IN_WHEEL - {*names})}")
-        strange = [name for name in names if not name.startswith(("rmgl/", f"rmgl-{version}.dist-info/")) or "__pycache__" in name]
+        strange = [
+            name
+            for name in names
+            if not name.startswith(("rmgl/", f"rmgl-{version}.dist-info/")) or "__pycache__" in name
+        ]
         expect(not strange, f"{wheel.name} holds {strange}, which does not belong there")
         expect(any(name.endswith("/LICENSE") for name in names), f"{wheel.name} lacks the license")
     with tarfile.open(sources) as archive:
@@ -69,16 +88,32 @@ def check_version(version: str) -> None:
 
 
 def check_demo(wheel: Path, folder: Path) -> None:
-    """The demo of the installed wheel, in a folder of its own, so that nothing is imported from the repository."""
+    """The demo of the installed wheel, in a folder of its own, so that nothing is imported from the
+    repository.
+    """
     venv.create(folder / "empty", with_pip=True)
     programs = folder / "empty" / ("Scripts" if os.name == "nt" else "bin")
-    environment = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV")}
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV")
+    }
 
     def run(*command: str | Path) -> str:
-        return subprocess.run(command, cwd=folder, env=environment, check=True, stdout=subprocess.PIPE, text=True).stdout
+        return subprocess.run(
+            command, cwd=folder, env=environment, check=True, stdout=subprocess.PIPE, text=True
+        ).stdout
 
     def install(what: str | Path) -> None:
-        run(programs / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", what)
+        run(
+            programs / "python",
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--disable-pip-version-check",
+            what,
+        )
 
     install(wheel)
     where = Path(run(programs / "python", "-c", "import rmgl; print(rmgl.__file__)").strip())
@@ -92,10 +127,18 @@ def check_demo(wheel: Path, folder: Path) -> None:
         told = run(programs / "rmgl", "demo", "--output", output)
         print(told, end="")
         scores = [float(line.split()[1]) for line in told.splitlines() if line.startswith("NMI")]
-        expect(scores[0] >= LEAST_NMI, f"the demo ends with an NMI of {scores[0]}, below {LEAST_NMI}")
-        expect(json.loads((output / "summary.json").read_text(encoding="utf-8"))["n_rows"] == 2000, "the demo did not cluster 2000 rows")
+        expect(
+            scores[0] >= LEAST_NMI, f"the demo ends with an NMI of {scores[0]}, below {LEAST_NMI}"
+        )
+        expect(
+            json.loads((output / "summary.json").read_text(encoding="utf-8"))["n_rows"] == 2000,
+            "the demo did not cluster 2000 rows",
+        )
         written = {path.name for path in output.iterdir() if path.suffix in (".png", ".html")}
-        expect(pictures <= written and bool(pictures) == bool(written), f"rmgl{extra} drew {sorted(written)}, not {sorted(pictures)}")
+        expect(
+            pictures <= written and bool(pictures) == bool(written),
+            f"rmgl{extra} drew {sorted(written)}, not {sorted(pictures)}",
+        )
 
 
 def expect(condition: bool, problem: str) -> None:

@@ -1,4 +1,4 @@
-"""The digits and 50 000 rows of a mixture on a Dask cluster of two worker processes on this machine: plans, layers, certificates."""
+"""Fit the digits and a mixture on two Dask workers of this machine: plans, layers, certificates."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from distributed import Client, LocalCluster
 from rmgl import RMGL
 from rmgl.commands import layer_table
 from rmgl.datasets import load_uci_digits
-from rmgl.distributed.fitting import planned
+from rmgl.distributed.prepare import planned
 from rmgl.metrics import normalized_mutual_info_score
 
 
@@ -33,18 +33,30 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=50_000, help="rows of the mixture")
     arguments = parser.parse_args()
     logging.basicConfig(format="%(message)s")
-    logging.getLogger("rmgl.distributed.cluster").setLevel(logging.INFO)
+    logging.getLogger("rmgl.distributed.workers").setLevel(logging.INFO)
     digits = load_uci_digits()
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster, Client(cluster) as client:
-        for name, (views, target) in {"digits": (digits.views, digits.target), "mixture": mixture(arguments.rows)}.items():
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as workers,
+        Client(workers) as client,
+    ):
+        for name, (views, target) in {
+            "digits": (digits.views, digits.target),
+            "mixture": mixture(arguments.rows),
+        }.items():
             model = RMGL(len(np.unique(target)), random_state=0)
             plan = planned(views, client, model.n_neighbors, model.candidates)
             print(f"\n{name}: {len(target):,} rows, {len(views)} views\n{plan}", flush=True)
             began = perf_counter()
             model.fit(views, client=client)
             print(layer_table(model))
-            print("exact over all pairs: " + ", ".join(f"{layer.name} {layer.exact}" for layer in model.layers_))
-            print(f"NMI {normalized_mutual_info_score(target, model.labels_):.3f}, {perf_counter() - began:.1f} s")
+            print(
+                "exact over all pairs: "
+                + ", ".join(f"{layer.name} {layer.exact}" for layer in model.layers_)
+            )
+            print(
+                f"NMI {normalized_mutual_info_score(target, model.labels_):.3f}, "
+                f"{perf_counter() - began:.1f} s"
+            )
 
 
 if __name__ == "__main__":  # worker processes import this file, too

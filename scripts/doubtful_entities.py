@@ -1,10 +1,13 @@
 """Print how many entities of low confidence are in a wrong cluster, and how many of the others.
 
     python scripts/doubtful_entities.py                 # the embedded digits
-    python scripts/doubtful_entities.py folder          # also all .npz files there that have arrays view_0, view_1, ... and classes y
+    python scripts/doubtful_entities.py folder          # also the .npz files in that folder
 
-An entity is wrong if it is not in the cluster that is matched to its class: clusters and classes are matched one to one, so that most
-entities are right. The number of clusters is that of the classes; everything else is chosen from the data.
+Such a file has the arrays view_0, view_1, ... and the classes y.
+
+An entity is wrong if it is not in the cluster that is matched to its class: clusters and classes
+are matched one to one, so that most entities are right. The number of clusters is that of the
+classes; everything else is chosen from the data.
 """
 
 from __future__ import annotations
@@ -35,7 +38,13 @@ def data_sets(folders: list[str]) -> Iterator[tuple[str, dict[str, Any], Any]]:
     for path in sorted(path for folder in folders for path in Path(folder).glob("*.npz")):
         with np.load(path) as stored:
             views = {name: stored[name] for name in stored.files if name.startswith("view_")}
-            if views and "y" in stored.files and len(stored["y"]) <= MOST_ROWS and path.stem != "mfeat":  # these are the digits
+            # these are the digits
+            if (
+                views
+                and "y" in stored.files
+                and len(stored["y"]) <= MOST_ROWS
+                and path.stem != "mfeat"
+            ):
                 yield path.stem, views, stored["y"]
 
 
@@ -50,20 +59,38 @@ def measure(views: dict[str, Any], classes: Any) -> tuple[Any, Any, str]:
     names = np.unique(classes)
     right = dict(zip(cluster.tolist(), names[known].tolist(), strict=True))
     found = np.array([right.get(label) for label in model.labels_.tolist()])
-    confidence = standing_of(model.layers_, model.beta_, model.labels_, model.n_clusters_).confidence
+    confidence = standing_of(
+        model.layers_, model.beta_, model.labels_, model.n_clusters_
+    ).confidence
     return confidence, found != classes, model.report_.trust.word
 
 
 def main() -> None:
-    names = [f"{low:.2f} to {high:.2f}" if high <= 1 else f"above {low:.2f}" for low, high in pairwise(BOUNDS)]
-    print("Share of entities in a wrong cluster, by confidence (number of entities); all, below 0.6, at least 0.6")
-    print(f"{'data':14s} {'trust':6s} {'all':>7s} " + " ".join(f"{name:>18s}" for name in ["below 0.60", "from 0.60", *names]))
+    names = [
+        f"{low:.2f} to {high:.2f}" if high <= 1 else f"above {low:.2f}"
+        for low, high in pairwise(BOUNDS)
+    ]
+    print(
+        "Share of entities in a wrong cluster, by confidence (number of entities); all, "
+        "below 0.6, at least 0.6"
+    )
+    print(
+        f"{'data':14s} {'trust':6s} {'all':>7s} "
+        + " ".join(f"{name:>18s}" for name in ["below 0.60", "from 0.60", *names])
+    )
     for name, views, classes in data_sets(sys.argv[1:]):
         confidence, wrong, trust = measure(views, classes)
         groups = [confidence < 0.6, confidence >= 0.6]
         groups += [(confidence >= low) & (confidence < high) for low, high in pairwise(BOUNDS)]
-        cells = [f"{wrong[group].mean():7.1%} of {group.sum():6d}" if group.any() else f"{'-':>17s}" for group in groups]
-        print(f"{name:14s} {trust:6s} {wrong.mean():7.1%} " + " ".join(f"{cell:>18s}" for cell in cells), flush=True)
+        cells = [
+            f"{wrong[group].mean():7.1%} of {group.sum():6d}" if group.any() else f"{'-':>17s}"
+            for group in groups
+        ]
+        print(
+            f"{name:14s} {trust:6s} {wrong.mean():7.1%} "
+            + " ".join(f"{cell:>18s}" for cell in cells),
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

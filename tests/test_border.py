@@ -1,7 +1,9 @@
-"""Nothing from outside reaches compiled code unchecked: checkpoints, model files, sparse input and given graphs with odd indices and sizes.
+"""Nothing from outside reaches compiled code unchecked: checkpoints, model files, sparse input and
+given graphs with odd indices and sizes.
 
-Compiled loops do not test their indices. Here every kernel is replaced by one that does, in Python, and every door of the package is tried
-with arrays that have been tampered with: they must be refused before a kernel sees them.
+Compiled loops do not test their indices. Here every kernel is replaced by one that does, in Python,
+and every door of the package is tried with arrays that have been tampered with: they must be
+refused before a kernel sees them.
 """
 
 import inspect
@@ -39,7 +41,11 @@ def guard(condition, name):
 
 def pattern_is_sound(name, indptr, indices, n):
     guard(len(indptr) == n + 1 and indptr[0] == 0 and indptr[-1] <= indices.size, name)
-    guard((np.diff(indptr) >= 0).all() and (indices.size == 0 or (indices.min() >= 0 and indices.max() < n)), name)
+    guard(
+        (np.diff(indptr) >= 0).all()
+        and (indices.size == 0 or (indices.min() >= 0 and indices.max() < n)),
+        name,
+    )
 
 
 def of_all_pairs(name, given):
@@ -53,7 +59,9 @@ def of_all_pairs(name, given):
 def of_pair_inner(name, given):
     n = given["indptr"].size - 1
     pattern_is_sound(name, given["indptr"], given["indices"], n)
-    guard(given["costs"].size == n * (n - 1) // 2 and given["data"].size >= given["indptr"][-1], name)
+    guard(
+        given["costs"].size == n * (n - 1) // 2 and given["data"].size >= given["indptr"][-1], name
+    )
 
 
 def of_listed_pairs(name, given):
@@ -80,14 +88,26 @@ def of_graphs(name, given):
 def of_sums(name, given):
     n = given["starts"].shape[1] - 1
     for starts in given["starts"]:
-        guard((np.diff(starts) >= 0).all() and starts[0] >= 0 and starts[-1] <= given["indices"].size, name)
-    guard(given["indices"].size == 0 or (given["indices"].min() >= 0 and given["indices"].max() < n), name)
+        guard(
+            (np.diff(starts) >= 0).all() and starts[0] >= 0 and starts[-1] <= given["indices"].size,
+            name,
+        )
+    guard(
+        given["indices"].size == 0 or (given["indices"].min() >= 0 and given["indices"].max() < n),
+        name,
+    )
 
 
 def of_lists(name, given):
     """Rows, and for each of them a list of rows of X."""
     rows, X, indptr, indices = given["rows"], given["X"], given["indptr"], given["indices"]
-    guard(len(indptr) == len(rows) + 1 and indptr[0] == 0 and (np.diff(indptr) >= 0).all() and indptr[-1] == indices.size, name)
+    guard(
+        len(indptr) == len(rows) + 1
+        and indptr[0] == 0
+        and (np.diff(indptr) >= 0).all()
+        and indptr[-1] == indices.size,
+        name,
+    )
     guard(indices.size == 0 or (indices.min() >= 0 and indices.max() < X.shape[0]), name)
     guard(rows.shape[1] == X.shape[1] and given["out"].shape == indices.shape, name)
     guard(0 <= given["first"] <= given["stop"] <= len(rows), name)
@@ -96,16 +116,30 @@ def of_lists(name, given):
 def of_squares(name, given):
     n = given["u"].size
     pattern_is_sound(name, given["indptr"], given["indices"], n)
-    guard(given["distances"].shape == (n, n) and given["scales"].shape == given["floors"].shape == (n,), name)
+    guard(
+        given["distances"].shape == (n, n)
+        and given["scales"].shape == given["floors"].shape == (n,),
+        name,
+    )
     guard(given["guide"].shape[0] == n and 0 <= given["first"] <= given["stop"] <= n, name)
-    guard(given["listed"].shape == given["scaled"].shape == (n,) and not given["listed"].any(), name)
-    guard(given["scores"].shape == given["found"].shape and given["scores"].shape[0] == given["stop"] - given["first"], name)
+    guard(
+        given["listed"].shape == given["scaled"].shape == (n,) and not given["listed"].any(), name
+    )
+    guard(
+        given["scores"].shape == given["found"].shape
+        and given["scores"].shape[0] == given["stop"] - given["first"],
+        name,
+    )
 
 
 def of_heaps(name, given):
     heaps, n = given["heaps"], len(given["scores"])
     guard(heaps.size == 0 or (heaps.min() >= 0 and heaps.max() < n), name)
-    guard(heaps.shape == given["places"].shape == given["offered"].shape and given["scores"].shape == given["found"].shape, name)
+    guard(
+        heaps.shape == given["places"].shape == given["offered"].shape
+        and given["scores"].shape == given["found"].shape,
+        name,
+    )
 
 
 def of_tiles(name, given):
@@ -113,7 +147,10 @@ def of_tiles(name, given):
 
 
 GUARDS = {
-    **dict.fromkeys(("pair_excess", "pair_product", "pair_above", "pair_localize", "fill_distances"), of_all_pairs),
+    **dict.fromkeys(
+        ("pair_excess", "pair_product", "pair_above", "pair_localize", "fill_distances"),
+        of_all_pairs,
+    ),
     "pair_inner": of_pair_inner,
     **dict.fromkeys(("list_excess", "list_above", "list_inner"), of_listed_pairs),
     "pattern_product": of_patterns,
@@ -163,25 +200,35 @@ def neighbor_graph(n=90):
 
 
 def test_every_kernel_has_a_guard_and_is_reached(guarded):
-    """The walk below is over all kernels: a new one needs a guard, and one that nothing calls is dead."""
+    """The walk below is over all kernels: a new one needs a guard, and one that nothing calls is
+    dead.
+    """
     assert set(GUARDS) == set(kernels.__all__)
     good = planted_views()[0]
     RMGL(3, random_state=0).fit(good)
     RMGL(3, random_state=0, **LISTS).fit(good)
     RMGL(3, random_state=0, **PAPER, candidates="all").fit(good)
-    large = planted_views(sizes=(600, 600, 600), columns=(4,))[0]  # several tiles, and a graph too large for dense matrices
+    # several tiles, and a graph too large for dense matrices
+    large = planted_views(sizes=(600, 600, 600), columns=(4,))[0]
     model = RMGL(3, random_state=0, **PAPER, candidates=8).fit(large)
     learn_layer(large["view 0"], 0.01, candidates="all")  # few of all pairs are active
     wide = sparse.random(700, 50, 0.2, format="csr", random_state=0)
     RMGL(3, random_state=0, candidates=8, scale="none").fit(wide)
     from rmgl.edges.space import Rows
 
-    near_a_plane = Rows.of(np.random.default_rng(0).normal(size=(4100, 3)) @ np.eye(3, 70))  # searched by leading columns
+    # searched by leading columns
+    near_a_plane = Rows.of(np.random.default_rng(0).normal(size=(4100, 3)) @ np.eye(3, 70))
     near_a_plane.within(np.arange(9), np.full(4100, 0.01))
-    RMGL(3, random_state=0, **LISTS).fit([np.hstack([X] * 20) for X in good.values()])  # more columns than rows
+    # more columns than rows
+    RMGL(3, random_state=0, **LISTS).fit([np.hstack([X] * 20) for X in good.values()])
     from rmgl.placing.new_edges import near
 
-    near(Rows.of(model.fitted_.views.matrices[0]), model.fitted_.views.matrices[0], model.fitted_.views.matrices[0][:5], 7)
+    near(
+        Rows.of(model.fitted_.views.matrices[0]),
+        model.fitted_.views.matrices[0],
+        model.fitted_.views.matrices[0][:5],
+        7,
+    )
     assert guarded == set(kernels.__all__), set(kernels.__all__) - guarded
 
 
@@ -208,7 +255,10 @@ CHANGES = {
     "a neighbor far away": ("neighbors", with_entry(5, HUGE)),
     "a negative neighbor": ("neighbors", with_entry(5, -1)),
     "a neighbor one too large": ("neighbors", with_entry(-1, 90)),
-    "a node in its own list": ("neighbors", lambda a: np.tile(np.arange(len(a))[:, None], a.shape[1])),
+    "a node in its own list": (
+        "neighbors",
+        lambda a: np.tile(np.arange(len(a))[:, None], a.shape[1]),
+    ),
     "fewer lists": ("neighbors", lambda a: a[:-1]),
     "shorter lists": ("neighbors", lambda a: a[:, :-1]),
     "neighbors that are no integers": ("neighbors", lambda a: a.astype(np.float64)),
@@ -235,19 +285,32 @@ CHANGES = {
 
 
 def arrays_named(content, name, path=""):
-    """The numbers of the arrays that a field of that name refers to, anywhere in the JSON of an archive."""
+    """The numbers of the arrays that a field of that name refers to, anywhere in the JSON of an
+    archive.
+    """
     if isinstance(content, list):
-        if len(content) == 2 and content[0] == name and isinstance(content[1], dict) and "array" in content[1]:
+        if (
+            len(content) == 2
+            and content[0] == name
+            and isinstance(content[1], dict)
+            and "array" in content[1]
+        ):
             return [content[1]["array"]]
         return [found for item in content for found in arrays_named(item, name)]
     if isinstance(content, dict):
-        own = [value["array"] for key, value in content.items() if key == name and isinstance(value, dict) and "array" in value]
+        own = [
+            value["array"]
+            for key, value in content.items()
+            if key == name and isinstance(value, dict) and "array" in value
+        ]
         return own + [found for value in content.values() for found in arrays_named(value, name)]
     return []
 
 
 def change_array(path, name, change):
-    """Write the archive again, valid in every other respect, with the first array of that name changed; False if it has none."""
+    """Write the archive again, valid in every other respect, with the first array of that name
+    changed; False if it has none.
+    """
     with zipfile.ZipFile(path) as archive:
         members = {member: archive.read(member) for member in archive.namelist()}
     numbers = arrays_named(json.loads(members["model.json"])["content"], name)
@@ -273,13 +336,19 @@ def checkpoints(tmp_path_factory):
         patch.setattr(eigenvectors, "QUICK_NODES", 10)
         warnings.simplefilter("ignore")
         for variant, parameters in STEPS.items():
-            RMGL(3, random_state=0, **parameters).fit(planted_views()[0], checkpoint=folder / variant)
-            assert {path.name.partition("-")[0] for path in (folder / variant).glob("*-*.step")} == {"nearest", "within", "eigenvectors"}
+            RMGL(3, random_state=0, **parameters).fit(
+                planted_views()[0], checkpoint=folder / variant
+            )
+            assert {
+                path.name.partition("-")[0] for path in (folder / variant).glob("*-*.step")
+            } == {"nearest", "within", "eigenvectors"}
     return folder
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_a_changed_array_in_a_checkpoint_is_refused_before_a_kernel_sees_it(change, checkpoints, tmp_path, guarded, monkeypatch):
+def test_a_changed_array_in_a_checkpoint_is_refused_before_a_kernel_sees_it(
+    change, checkpoints, tmp_path, guarded, monkeypatch
+):
     monkeypatch.setattr(eigenvectors, "QUICK_NODES", 10)
     field, work = CHANGES[change]
     changed = 0
@@ -289,7 +358,9 @@ def test_a_changed_array_in_a_checkpoint_is_refused_before_a_kernel_sees_it(chan
             shutil.copytree(checkpoints / variant, folder)
             if change_array(folder / step, field, work):
                 changed += 1
-                with pytest.raises(ValueError, match=rf"{step}: .*; delete the file, and the step is done again"):
+                with pytest.raises(
+                    ValueError, match=rf"{step}: .*; delete the file, and the step is done again"
+                ):
                     RMGL(3, random_state=0, **parameters).fit(planted_views()[0], checkpoint=folder)
     assert changed
 
@@ -300,7 +371,11 @@ def test_the_position_of_the_random_generator_is_checked(position, tmp_path):
     path = tmp_path / "steps" / "run.step"
     content = read_archive(path, format="rmgl checkpoint")
     kind, words, _, has_gauss, gauss = content["random_state"]
-    write_archive(path, {**content, "random_state": (kind, words, position, has_gauss, gauss)}, format="rmgl checkpoint")
+    write_archive(
+        path,
+        {**content, "random_state": (kind, words, position, has_gauss, gauss)},
+        format="rmgl checkpoint",
+    )
     with pytest.raises(ValueError, match=r"run\.step.*random generator.*delete the file"):
         RMGL(3, random_state=0).fit(planted_views()[0], checkpoint=tmp_path / "steps")
 
@@ -308,7 +383,14 @@ def test_the_position_of_the_random_generator_is_checked(position, tmp_path):
 def test_states_of_random_generators():
     state = np.random.RandomState(3).get_state()
     assert sound_generator_state("it", state)[2] == state[2]
-    for place, value in ((0, "PCG64"), (1, state[1][:-1]), (1, state[1].astype(np.int64)), (3, 2), (4, np.inf), (4, None)):
+    for place, value in (
+        (0, "PCG64"),
+        (1, state[1][:-1]),
+        (1, state[1].astype(np.int64)),
+        (3, 2),
+        (4, np.inf),
+        (4, None),
+    ):
         with pytest.raises(Unsound):
             sound_generator_state("it", (*state[:place], value, *state[place + 1 :]))
     with pytest.raises(Unsound):
@@ -346,7 +428,15 @@ def short_data(S):
     S.data = S.data[:-3]
 
 
-DAMAGE = [far_index, huge_index, negative_index, far_pointers, falling_pointers, overflowing_pointers, short_data]
+DAMAGE = [
+    far_index,
+    huge_index,
+    negative_index,
+    far_pointers,
+    falling_pointers,
+    overflowing_pointers,
+    short_data,
+]
 
 
 def spoiled(S, damage):
@@ -377,12 +467,18 @@ def test_given_graphs_with_odd_indices_are_refused(damage, guarded):
     graph = neighbor_graph()
     for candidates in (graph, [graph, "all"]):
         bad = spoiled(graph, damage) if candidates is graph else [spoiled(graph, damage), "all"]
-        with pytest.raises(ValueError, match="candidates for view 'view 0' is not a valid sparse matrix"):
+        with pytest.raises(
+            ValueError, match="candidates for view 'view 0' is not a valid sparse matrix"
+        ):
             RMGL(3, candidates=bad, random_state=0).fit(planted_views()[0])
     observed = np.ones((90, 2), dtype=bool)
     observed[:3, 1] = False
-    with pytest.raises(ValueError, match="candidates for view 'view 1' is not a valid sparse matrix"):
-        RMGL(3, candidates=["all", spoiled(graph, damage)], random_state=0).fit(planted_views()[0], observed=observed)
+    with pytest.raises(
+        ValueError, match="candidates for view 'view 1' is not a valid sparse matrix"
+    ):
+        RMGL(3, candidates=["all", spoiled(graph, damage)], random_state=0).fit(
+            planted_views()[0], observed=observed
+        )
     with pytest.raises(ValueError, match="is not a valid sparse matrix"):
         learn_layer(planted_views()[0]["view 0"], 1.0, candidates=spoiled(graph, damage))
     symmetric = sparse.csr_array(graph + graph.T)
@@ -416,13 +512,18 @@ def test_a_data_file_with_an_odd_index_is_refused(value, tmp_path):
     from anndata import AnnData
     from mudata import MuData, read_h5mu
 
-    MuData({name: AnnData(sparse.csr_matrix(X)) for name, X in sparse_views().items()}).write(tmp_path / "all.h5mu")
+    MuData({name: AnnData(sparse.csr_matrix(X)) for name, X in sparse_views().items()}).write(
+        tmp_path / "all.h5mu"
+    )
     with h5py.File(tmp_path / "all.h5mu", "r+") as file:
         file["mod/b/X/indices"][5] = value
     with pytest.raises(ValueError, match="view 'b' is not a valid sparse matrix"):
         from_mudata(read_h5mu(tmp_path / "all.h5mu"))
     found = subprocess.run(
-        [sys.executable, "-m", "rmgl", "cluster", "all.h5mu", "-k", "3", "-o", "out"], cwd=tmp_path, capture_output=True, text=True
+        [sys.executable, "-m", "rmgl", "cluster", "all.h5mu", "-k", "3", "-o", "out"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
     )
     assert found.returncode == 2, found
     assert "view 'b' is not a valid sparse matrix" in found.stderr
@@ -442,7 +543,9 @@ def test_sound_matrices_of_every_format_come_through_as_they_are(form, kind):
 
 def test_entries_outside_of_other_formats_are_refused():
     S = sparse.random(30, 31, 0.2, format="csr", random_state=0)
-    coo, lil, longer, dok, dia = (getattr(sparse, f"{form}_array")(S) for form in ("coo", "lil", "lil", "dok", "dia"))
+    coo, lil, longer, dok, dia = (
+        getattr(sparse, f"{form}_array")(S) for form in ("coo", "lil", "lil", "dok", "dia")
+    )
     coo.coords[0][3] = 99
     lil.rows[2][0] = 55
     longer.data[2].append(1.0)
@@ -489,5 +592,8 @@ def test_steps_of_another_run_are_refused_even_if_they_are_put_there_later(tmp_p
     RMGL(3, random_state=0, **LISTS).fit(second, checkpoint=other)
     step = next(own.glob("nearest-*.step"))
     os.replace(next(other.glob("nearest-*.step")), step)
-    with pytest.raises(ValueError, match=rf"holds a run on other data or with other parameters or versions \({step.name}\)"):
+    with pytest.raises(
+        ValueError,
+        match=rf"holds a run on other data or with other parameters or versions \({step.name}\)",
+    ):
         RMGL(3, random_state=0, **LISTS).fit(first, checkpoint=own)

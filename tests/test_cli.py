@@ -56,7 +56,15 @@ def test_cluster_writes_a_complete_folder(files, capsys):
     assert table["outlier_score"].between(0, 1).all()
     assert table["label"].nunique() == 3
     features = pd.read_csv(out / "features.csv")
-    assert features.columns.tolist() == ["cluster", "view", "feature", "effect_size", "mean_inside", "mean_outside", "auc"]
+    assert features.columns.tolist() == [
+        "cluster",
+        "view",
+        "feature",
+        "effect_size",
+        "mean_inside",
+        "mean_outside",
+        "auc",
+    ]
     assert len(features) == 3 * (3 + 5)
     Q = np.load(out / "embedding.npy")
     np.testing.assert_allclose(Q.T @ Q, np.eye(3), atol=1e-9)
@@ -65,10 +73,19 @@ def test_cluster_writes_a_complete_folder(files, capsys):
     summary = json.loads((out / "summary.json").read_text())
     assert summary["status"] == "converged"
     assert summary["parameters"]["random_state"] == 0
-    assert [layer["name"] for layer in summary["layers"]] == ["first", "second", "consensus", "neighbors"]
+    assert [layer["name"] for layer in summary["layers"]] == [
+        "first",
+        "second",
+        "consensus",
+        "neighbors",
+    ]
     assert all(layer["kkt_residual"] <= 1e-6 for layer in summary["layers"])
     for view in summary["report"]["views"]:
-        assert view["inside"]["found"] > view["inside"]["chance"] + 3 * view["inside"]["deviation"] > view["inside"]["chance"]
+        assert (
+            view["inside"]["found"]
+            > view["inside"]["chance"] + 3 * view["inside"]["deviation"]
+            > view["inside"]["chance"]
+        )
         assert view["inside"]["chance"] == pytest.approx(3 * 30 * 29 / (90 * 89), rel=1e-12)
     assert set(summary["versions"]) == {"python", "rmgl", "numpy", "scipy", "scikit-learn", "numba"}
     assert "90 rows, 2 views, 3 clusters" in capsys.readouterr().out
@@ -77,7 +94,10 @@ def test_cluster_writes_a_complete_folder(files, capsys):
 def test_the_page_is_named_at_the_end_and_can_be_left_out(files, capsys, monkeypatch):
     call = ("cluster", files / "all.npz", "-k", 3, "--no-plots", "--force", "-o", files / "out")
     assert run(*call) == 0
-    assert capsys.readouterr().out.splitlines()[-1] == f"open in a browser: {files / 'out' / 'report.html'}"
+    assert (
+        capsys.readouterr().out.splitlines()[-1]
+        == f"open in a browser: {files / 'out' / 'report.html'}"
+    )
     assert run(*call, "--no-report") == 0
     assert not (files / "out" / "report.html").exists()
     assert "report.html" not in "".join(capsys.readouterr())
@@ -85,24 +105,75 @@ def test_the_page_is_named_at_the_end_and_can_be_left_out(files, capsys, monkeyp
     assert run(*call) == 0
     assert not (files / "out" / "report.html").exists()
     told = capsys.readouterr()
-    assert told.err.count("report.html is not written: it needs bokeh, which is not installed: pip install bokeh") == 1
+    assert (
+        told.err.count(
+            "report.html is not written: it needs bokeh, which is not installed: pip install bokeh"
+        )
+        == 1
+    )
     assert "browser" not in told.out
 
 
 def test_every_kind_of_file_gives_the_same_labels(files):
     assert run("cluster", files / "all.npz", "-k", 3, "-o", files / "reference", "--no-plots") == 0
     wanted = labels(files / "reference")["label"]
-    for kind, extra in ((".npy", ()), (".csv", ("--id", "cell")), (".parquet", ("--id", "cell")), ("_plain.csv", ())):
+    for kind, extra in (
+        (".npy", ()),
+        (".csv", ("--id", "cell")),
+        (".parquet", ("--id", "cell")),
+        ("_plain.csv", ()),
+    ):
         out = files / f"out{kind}"
-        assert run("cluster", files / f"first{kind}", files / f"second{kind}", "-k", 3, "-o", out, "--no-plots", *extra) == 0
+        assert (
+            run(
+                "cluster",
+                files / f"first{kind}",
+                files / f"second{kind}",
+                "-k",
+                3,
+                "-o",
+                out,
+                "--no-plots",
+                *extra,
+            )
+            == 0
+        )
         pd.testing.assert_series_equal(labels(out)["label"], wanted)
         assert not (out / "layers.png").exists()
 
 
 def test_ids_align_rows_in_any_order(files):
     out = files / "mixed"
-    assert run("cluster", files / "first.csv", files / "second.tsv", "-k", 3, "--id", "cell", "-o", out, "--no-plots") == 0
-    assert run("cluster", files / "first.csv", files / "second.csv", "-k", 3, "--id", "cell", "-o", files / "same", "--no-plots") == 0
+    assert (
+        run(
+            "cluster",
+            files / "first.csv",
+            files / "second.tsv",
+            "-k",
+            3,
+            "--id",
+            "cell",
+            "-o",
+            out,
+            "--no-plots",
+        )
+        == 0
+    )
+    assert (
+        run(
+            "cluster",
+            files / "first.csv",
+            files / "second.csv",
+            "-k",
+            3,
+            "--id",
+            "cell",
+            "-o",
+            files / "same",
+            "--no-plots",
+        )
+        == 0
+    )
     pd.testing.assert_frame_equal(labels(out), labels(files / "same"))
     assert labels(out)["id"].tolist() == [f"cell{i}" for i in range(90)]
 
@@ -110,7 +181,20 @@ def test_ids_align_rows_in_any_order(files):
 def test_ids_in_a_parquet_index_and_column_numbers_as_names(files):
     frame = pd.read_parquet(files / "first.parquet").set_index("cell")
     frame.to_parquet(files / "indexed.parquet")
-    assert run("cluster", files / "indexed.parquet", "-k", 3, "--id", "cell", "-o", files / "a", "--no-plots") == 0
+    assert (
+        run(
+            "cluster",
+            files / "indexed.parquet",
+            "-k",
+            3,
+            "--id",
+            "cell",
+            "-o",
+            files / "a",
+            "--no-plots",
+        )
+        == 0
+    )
     assert labels(files / "a")["id"].tolist() == frame.index.tolist()
     pd.DataFrame(frame.to_numpy()).to_csv(files / "numbered.CSV", index=False)
     assert run("cluster", files / "numbered.CSV", "-k", 3, "-o", files / "b", "--no-plots") == 0
@@ -119,7 +203,16 @@ def test_ids_in_a_parquet_index_and_column_numbers_as_names(files):
 
 def test_parameters_per_view(files):
     out = files / "out"
-    options = ("--alpha", "1,2", "--beta", "first=3,second=4", "--scale", "first=none,second=standard", "--seed", 5)
+    options = (
+        "--alpha",
+        "1,2",
+        "--beta",
+        "first=3,second=4",
+        "--scale",
+        "first=none,second=standard",
+        "--seed",
+        5,
+    )
     assert run("cluster", files / "all.npz", "-k", 3, "-o", out, "--no-plots", *options) == 0
     summary = json.loads((out / "summary.json").read_text())
     assert [layer["alpha"] for layer in summary["layers"]] == [1.0, 2.0]
@@ -209,10 +302,16 @@ def latin_csv(folder):
 
 BAD = {
     "npz with a text": (npz_with_text, r"text.npz: not a readable .npz file of plain arrays"),
-    "npy with a spoiled header": (npy_with_open_bracket, r"a.npy: not a readable .npy file of plain numbers"),
+    "npy with a spoiled header": (
+        npy_with_open_bracket,
+        r"a.npy: not a readable .npy file of plain numbers",
+    ),
     "feather without columns": (feather_without_columns, r"view 'a': Found array with 0 feature"),
     "h5mu of unknown things": (h5mu_without_encoding, r"a.h5mu: not a readable .h5mu file"),
-    "csv that is not text": (latin_csv, r"a.csv: byte 2 is not text in UTF-8: save the file in UTF-8"),
+    "csv that is not text": (
+        latin_csv,
+        r"a.csv: byte 2 is not text in UTF-8: save the file in UTF-8",
+    ),
     "no such file": (lambda d: [d / "none.npy"], r"none.npy: no such file"),
     "unknown kind": (lambda d: [write(d / "a.ods", "x")], r"a.ods: unknown kind of file"),
     "broken xlsx": (lambda d: [write(d / "a.xlsx", "x")], r"a.xlsx: not a readable .xlsx file"),
@@ -224,7 +323,10 @@ BAD = {
     "broken parquet": (lambda d: [write(d / "a.parquet", "nope")], r"a.parquet: "),
     "npz and others": (lambda d: [d / "all.npz", d / "first.npy"], r"either one .npz file"),
     "empty csv": (lambda d: [write(d / "a.csv", "")], r"a.csv: the file is empty"),
-    "text in csv": (lambda d: [write(d / "a.csv", "x,y\n1,2\n3,oops\n")], r"a.csv: line 3, column 2 holds 'oops' where a number is needed"),
+    "text in csv": (
+        lambda d: [write(d / "a.csv", "x,y\n1,2\n3,oops\n")],
+        r"a.csv: line 3, column 2 holds 'oops' where a number is needed",
+    ),
     "gap in csv": (
         lambda d: [write(d / "a.csv", "x,y\n1,2\n3,\n"), "--missing", "error"],
         r"view 'a' has NaN in 1 entries of 1 of 2 rows .*row 1, column 1",
@@ -233,35 +335,73 @@ BAD = {
         lambda d: [write(d / "a.csv", "who,x\n" + "".join(f"p{i},{i}\n" for i in range(9)))],
         r"view 'a': column 'who' holds 9 different values in 9 rows.*--id who",
     ),
-    "ragged csv": (lambda d: [write(d / "a.csv", "x,y\n1,2\n3\n")], r"a.csv: line 3 has 1 fields but the first line has 2"),
+    "ragged csv": (
+        lambda d: [write(d / "a.csv", "x,y\n1,2\n3\n")],
+        r"a.csv: line 3 has 1 fields but the first line has 2",
+    ),
     "row index in csv": (
         lambda d: [write(d / "a.csv", ",x\n0,1\n1,2\n")],
         r"a.csv: the first column has no name and looks like a row index",
     ),
-    "blank line in csv": (lambda d: [write(d / "a.csv", "x\n1\n\n3\n")], r"a.csv: line 3 has 0 fields but the first line has 1"),
-    "npy named npz": (lambda d: [Path(shutil.copy(d / "first.npy", d / "a.npz"))], r"a.npz: .*it holds a single array: rename it to .npy"),
-    "npz named npy": (lambda d: [Path(shutil.copy(d / "all.npz", d / "a.npy"))], r"a.npy: it holds several arrays: rename it to .npz"),
+    "blank line in csv": (
+        lambda d: [write(d / "a.csv", "x\n1\n\n3\n")],
+        r"a.csv: line 3 has 0 fields but the first line has 1",
+    ),
+    "npy named npz": (
+        lambda d: [Path(shutil.copy(d / "first.npy", d / "a.npz"))],
+        r"a.npz: .*it holds a single array: rename it to .npy",
+    ),
+    "npz named npy": (
+        lambda d: [Path(shutil.copy(d / "all.npz", d / "a.npy"))],
+        r"a.npy: it holds several arrays: rename it to .npz",
+    ),
     "damaged npz": (damaged_npz, r"bad.npz: not a readable .npz file"),
-    "id for npz": (lambda d: [d / "all.npz", "--id", "cell"], r"all.npz: arrays of an .npz file have no id column"),
-    "id for npy": (lambda d: [d / "first.npy", "--id", "cell"], r"first.npy: an .npy file has no id column 'cell'"),
-    "alpha below rounding": (lambda d: [d / "all.npz", "--alpha", "1e-100"], r"alpha=1.0e-100 for view 'first' is below the rounding"),
+    "id for npz": (
+        lambda d: [d / "all.npz", "--id", "cell"],
+        r"all.npz: arrays of an .npz file have no id column",
+    ),
+    "id for npy": (
+        lambda d: [d / "first.npy", "--id", "cell"],
+        r"first.npy: an .npy file has no id column 'cell'",
+    ),
+    "alpha below rounding": (
+        lambda d: [d / "all.npz", "--alpha", "1e-100"],
+        r"alpha=1.0e-100 for view 'first' is below the rounding",
+    ),
     "no id column": (lambda d: [d / "first_plain.csv", "--id", "cell"], r"no column 'cell'"),
     "repeated id": (
         lambda d: [write(d / "a.csv", "id,x\na,1\na,2\nb,3\n"), "--id", "id"],
         r"view 'a' has the row label 'a' more than once",
     ),
     "other ids": (
-        lambda d: [write(d / "a.csv", "id,x\na,1\nb,2\nc,3\n"), write(d / "b.csv", "id,x\na,1\nb,2\nd,3\n"), "--id", "id"],
+        lambda d: [
+            write(d / "a.csv", "id,x\na,1\nb,2\nc,3\n"),
+            write(d / "b.csv", "id,x\na,1\nb,2\nd,3\n"),
+            "--id",
+            "id",
+        ],
         r"id 'c' is in view 'a' but not in view 'b'",
     ),
-    "different rows": (lambda d: [d / "first.npy", write(d / "b.csv", "1\n2\n3\n")], r"view 'b' has 3 rows but view 'first' has 90"),
+    "different rows": (
+        lambda d: [d / "first.npy", write(d / "b.csv", "1\n2\n3\n")],
+        r"view 'b' has 3 rows but view 'first' has 90",
+    ),
     "NaN": (
         lambda d: [write(d / "a.csv", "1,2\nnan,3\n4,5\n6,7\n"), "--missing", "error"],
         r"view 'a' has NaN in 1 entries of 1 of 4 rows .*row 1, column 0",
     ),
-    "bad alpha": (lambda d: [d / "all.npz", "--alpha", "many"], r"'many' is not a number, a list like 2,2,20"),
-    "negative alpha": (lambda d: [d / "all.npz", "--alpha", "1,-1"], r"alpha=-1.0 for view 'second' must be"),
-    "unknown view": (lambda d: [d / "all.npz", "--beta", "third=1"], r"beta names unknown views \['third'\]"),
+    "bad alpha": (
+        lambda d: [d / "all.npz", "--alpha", "many"],
+        r"'many' is not a number, a list like 2,2,20",
+    ),
+    "negative alpha": (
+        lambda d: [d / "all.npz", "--alpha", "1,-1"],
+        r"alpha=-1.0 for view 'second' must be",
+    ),
+    "unknown view": (
+        lambda d: [d / "all.npz", "--beta", "third=1"],
+        r"beta names unknown views \['third'\]",
+    ),
     "bad scale": (lambda d: [d / "all.npz", "--scale", "log"], r"'scale' parameter"),
     "unknown option": (lambda d: [d / "all.npz", "--frobnicate"], r"No such option"),
 }
@@ -285,11 +425,24 @@ def test_too_many_clusters(files, capsys):
 
 
 def test_layer_file_names_are_safe_and_different():
-    assert layer_file_names(["a", "a/b", "../x", "A", "a b", ""]) == ["a.npz", "a_b.npz", "_x.npz", "A_2.npz", "a_b_2.npz", "view.npz"]
+    assert layer_file_names(["a", "a/b", "../x", "A", "a b", ""]) == [
+        "a.npz",
+        "a_b.npz",
+        "_x.npz",
+        "A_2.npz",
+        "a_b_2.npz",
+        "view.npz",
+    ]
 
 
 def test_module_runs_as_a_program(tmp_path):
-    found = subprocess.run([sys.executable, "-m", "rmgl", "--version"], capture_output=True, text=True, cwd=tmp_path, env=os.environ)
+    found = subprocess.run(
+        [sys.executable, "-m", "rmgl", "--version"],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env=os.environ,
+    )
     assert found.returncode == 0
     assert "rmgl" in found.stdout
 
@@ -304,13 +457,36 @@ def test_a_terminal_shows_the_stages(tmp_path, capsys, monkeypatch, watched, opt
     """From reading to writing, in one bar; nothing elsewhere, or if asked to be quiet."""
     np.savez(tmp_path / "views.npz", **planted_views()[0])
     monkeypatch.setattr("sys.stderr.isatty", lambda: watched, raising=False)
-    assert run("cluster", tmp_path / "views.npz", "-k", 3, "-o", tmp_path / "out", "--no-plots", "--no-report", *options) == 0
+    assert (
+        run(
+            "cluster",
+            tmp_path / "views.npz",
+            "-k",
+            3,
+            "-o",
+            tmp_path / "out",
+            "--no-plots",
+            "--no-report",
+            *options,
+        )
+        == 0
+    )
     shown = capsys.readouterr().err
     if not watched or options:
         assert "spent" not in shown
         return
     places = [
-        shown.index(stage) for stage in ("reading", "scaling", "neighbors", "layers", "embedding", "second answers", "writing", "done")
+        shown.index(stage)
+        for stage in (
+            "reading",
+            "scaling",
+            "neighbors",
+            "layers",
+            "embedding",
+            "second answers",
+            "writing",
+            "done",
+        )
     ]
     assert places == sorted(places)
     assert not [thread.name for thread in threading.enumerate() if thread.name.startswith("rmgl")]
@@ -328,7 +504,9 @@ def small_digits(monkeypatch):
 
     data = uci_digits.load_uci_digits()
     views = {name: X[::10] for name, X in data.views.items()}
-    monkeypatch.setattr(uci_digits, "load_uci_digits", lambda: Bunch(views=views, target=data.target[::10]))
+    monkeypatch.setattr(
+        uci_digits, "load_uci_digits", lambda: Bunch(views=views, target=data.target[::10])
+    )
     return views
 
 
@@ -338,8 +516,16 @@ def test_the_demo_prints_layers_and_scores(small_digits, capsys):
     assert "UCI handwritten digits" in out
     lines = out.splitlines()
     head = next(n for n, line in enumerate(lines) if line.startswith("layer"))
-    assert [line.split()[0] for line in lines[head + 1 : head + 9]] == [*small_digits, "consensus", "neighbors"]
-    scores = {line.split()[0]: float(line.split()[1]) for line in lines if line.startswith(("NMI", "accuracy"))}
+    assert [line.split()[0] for line in lines[head + 1 : head + 9]] == [
+        *small_digits,
+        "consensus",
+        "neighbors",
+    ]
+    scores = {
+        line.split()[0]: float(line.split()[1])
+        for line in lines
+        if line.startswith(("NMI", "accuracy"))
+    }
     assert scores.keys() == {"NMI", "accuracy"}
     assert all(0.5 < score <= 1 for score in scores.values())
     assert "trust " in out

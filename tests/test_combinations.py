@@ -1,4 +1,6 @@
-"""Kinds of views side by side: missing cells, categories, networks, distances and metrics in one fit, and afterwards."""
+"""Kinds of views side by side: missing cells, categories, networks, distances and metrics in one
+fit, and afterwards.
+"""
 
 import networkx as nx
 import numpy as np
@@ -33,7 +35,10 @@ def gapped(rows):
 @pytest.fixture
 def links():
     random = np.random.default_rng(1)
-    upper = np.triu(random.random((N, N)) < np.where(TARGET[:, None] == TARGET, 0.25, 0.01), 1) | np.eye(N, k=1, dtype=bool)  # none alone
+    # none alone
+    upper = np.triu(
+        random.random((N, N)) < np.where(TARGET[:, None] == TARGET, 0.25, 0.01), 1
+    ) | np.eye(N, k=1, dtype=bool)
     return (upper | upper.T).astype(float)
 
 
@@ -49,7 +54,10 @@ def unfitted(**parameters):
 def write_edges(path, links, others=None):
     names = IDS if others is None else others
     path.write_text(
-        "".join(f"{names[i]},{IDS[j]}\n" for i, j in zip(*np.nonzero(np.triu(links) if others is None else links), strict=True))
+        "".join(
+            f"{names[i]},{IDS[j]}\n"
+            for i, j in zip(*np.nonzero(np.triu(links) if others is None else links), strict=True)
+        )
     )
 
 
@@ -58,20 +66,52 @@ def test_a_network_beside_such_a_table_on_the_command_line(kind, gapped, mixed, 
     table = pd.DataFrame(gapped, columns=list("abcd")) if kind == "missing cells" else mixed
     table.assign(id=IDS).to_csv(tmp_path / "table.csv", index=False)
     write_edges(tmp_path / "links.csv", links)
-    command = ["cluster", "table.csv", "--network", "links.csv", "-k", 3, "--id", "id", "-o", "out", "--save", "m.rmgl", "--no-plots"]
-    paths = [str(tmp_path / part) if part in ("table.csv", "links.csv", "out", "m.rmgl") else str(part) for part in command]
+    command = [
+        "cluster",
+        "table.csv",
+        "--network",
+        "links.csv",
+        "-k",
+        3,
+        "--id",
+        "id",
+        "-o",
+        "out",
+        "--save",
+        "m.rmgl",
+        "--no-plots",
+    ]
+    paths = [
+        str(tmp_path / part) if part in ("table.csv", "links.csv", "out", "m.rmgl") else str(part)
+        for part in command
+    ]
     found = CliRunner().invoke(cli, [*paths, "--no-report"])
     assert found.exit_code == 0, found.output
     (tmp_path / "new").mkdir()
-    table.assign(id=[f"n{row}" for row in range(N)]).to_csv(tmp_path / "new" / "table.csv", index=False)
+    table.assign(id=[f"n{row}" for row in range(N)]).to_csv(
+        tmp_path / "new" / "table.csv", index=False
+    )
     write_edges(tmp_path / "new" / "links.csv", links, [f"n{row}" for row in range(N)])
     new = [str(tmp_path / "new" / name) for name in ("table.csv", "links.csv")]
     found = CliRunner().invoke(
-        cli, ["predict", str(tmp_path / "m.rmgl"), new[0], "--network", new[1], "--id", "id", "-o", str(tmp_path / "p.csv")]
+        cli,
+        [
+            "predict",
+            str(tmp_path / "m.rmgl"),
+            new[0],
+            "--network",
+            new[1],
+            "--id",
+            "id",
+            "-o",
+            str(tmp_path / "p.csv"),
+        ],
     )
     assert found.exit_code == 0, found.output
     fitted = RMGL.load(tmp_path / "m.rmgl")
-    shares = fitted.predict_proba({"table": table if kind == "categories" else table.to_numpy(), "links": links})
+    shares = fitted.predict_proba(
+        {"table": table if kind == "categories" else table.to_numpy(), "links": links}
+    )
     np.testing.assert_array_equal(pd.read_csv(tmp_path / "p.csv").label, shares.argmax(axis=1))
 
 
@@ -88,8 +128,12 @@ def test_correlations_of_rows_with_missing_cells_are_numbers(gapped):
 
 def test_one_metric_leaves_a_network_as_it_is(links):
     words = (np.random.default_rng(2).random((N, 30)) < 0.3).astype(float)
-    assert unfitted(metric="jaccard").fit({"w": words, "n": Network(links)}).fitted_.views.graphs == (1,)
-    with pytest.raises(ValueError, match="metric='jaccard' for view 'n', which is no table of features"):
+    assert unfitted(metric="jaccard").fit(
+        {"w": words, "n": Network(links)}
+    ).fitted_.views.graphs == (1,)
+    with pytest.raises(
+        ValueError, match="metric='jaccard' for view 'n', which is no table of features"
+    ):
         unfitted(metric={"w": "jaccard", "n": "jaccard"}).fit({"w": words, "n": Network(links)})
 
 
@@ -121,7 +165,10 @@ def test_views_of_the_fit_are_explained_again(rows, links):
 
 def test_what_needs_rows_refuses_networks_and_distances(rows, links):
     for estimator in (GDMCCA(3), SCML(3)):
-        with pytest.raises(ValueError, match=r"view 'n' is a network or holds distances, but .* needs rows: use RMGL"):
+        with pytest.raises(
+            ValueError,
+            match=r"view 'n' is a network or holds distances, but .* needs rows: use RMGL",
+        ):
             estimator.fit({"a": rows, "n": Network(links)})
     with pytest.raises(ValueError, match="a network was given"):
         learn_layer(Network(links), 1.0)
@@ -134,12 +181,24 @@ def test_one_table_of_several_kinds_is_predicted_alone(mixed):
 
 def test_distances_with_labels_are_put_in_the_order_of_the_rows(rows):
     table = pd.DataFrame(rows, index=IDS)
-    apart = pd.DataFrame(np.sqrt(((rows[:, None] - rows) ** 2).sum(axis=-1)), index=IDS, columns=IDS)
+    apart = pd.DataFrame(
+        np.sqrt(((rows[:, None] - rows) ** 2).sum(axis=-1)), index=IDS, columns=IDS
+    )
     turned = apart.iloc[::-1, ::-1]
-    one, two = (Views.of({"a": table, "d": Precomputed(distances)}).matrices[1] for distances in (apart, turned))
+    one, two = (
+        Views.of({"a": table, "d": Precomputed(distances)}).matrices[1]
+        for distances in (apart, turned)
+    )
     np.testing.assert_array_equal(one, two)
-    with pytest.raises(ValueError, match="the labels of the distance matrix are not those of the rows"):
-        Views.of({"a": table, "d": Precomputed(apart.rename(index={"e0": "other"}, columns={"e0": "other"}))})
+    with pytest.raises(
+        ValueError, match="the labels of the distance matrix are not those of the rows"
+    ):
+        Views.of(
+            {
+                "a": table,
+                "d": Precomputed(apart.rename(index={"e0": "other"}, columns={"e0": "other"})),
+            }
+        )
 
 
 def test_the_report_is_that_of_the_fit(rows):
@@ -157,4 +216,6 @@ def test_new_rows_of_a_dask_table_with_categories(rows, mixed):
     tables = pytest.importorskip("dask.dataframe")
     fitted = unfitted().fit({"t": mixed, "a": rows})
     found = fitted.predict({"t": tables.from_pandas(mixed, npartitions=3)})
-    np.testing.assert_array_equal(found.compute(scheduler="synchronous"), fitted.predict({"t": mixed}))
+    np.testing.assert_array_equal(
+        found.compute(scheduler="synchronous"), fitted.predict({"t": mixed})
+    )

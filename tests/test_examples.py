@@ -12,17 +12,30 @@ from tests.declared import missing_with
 from tests.processes import HANGING
 
 EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("*.py"))
-NEEDS = {"multi_omics": ("mudata", "anndata"), "dask_cluster": ("distributed",)}
+NEEDS = {"multi_omics": ("mudata", "anndata"), "dask_workers": ("distributed",)}
 BLOCKED = "raise ImportError('this package is not in the environment that builds the site')"
 MOST_LINES = 79
 pytestmark = pytest.mark.extended
 
 
 def run(path, output, **environment):
-    """The script in a process of its own, with one thread for each library: others may run beside it."""
-    quiet = {"MPLBACKEND": "Agg", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONIOENCODING": "utf-8"}
+    """The script in a process of its own, with one thread for each library: others may run beside
+    it.
+    """
+    quiet = {
+        "MPLBACKEND": "Agg",
+        "OMP_NUM_THREADS": "1",
+        "OPENBLAS_NUM_THREADS": "1",
+        "PYTHONIOENCODING": "utf-8",
+    }
     command = [sys.executable, str(path), "--quick", "--output", str(output)]
-    return subprocess.run(command, capture_output=True, text=True, env=os.environ | quiet | environment, timeout=HANGING)
+    return subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        env=os.environ | quiet | environment,
+        timeout=HANGING,
+    )
 
 
 def with_blocked(folder, packages):
@@ -42,7 +55,11 @@ def test_an_example_runs_and_draws(path, tmp_path):
     for package in ("matplotlib", *NEEDS.get(path.stem, ())):
         if importlib.util.find_spec(package) is None:
             pytest.skip(f"{path.name} needs {package}, which is not installed")
-    done = run(path, tmp_path / "new" / "folder", PYTHONPATH=with_blocked(tmp_path / "blocked", missing_with("docs")))
+    done = run(
+        path,
+        tmp_path / "new" / "folder",
+        PYTHONPATH=with_blocked(tmp_path / "blocked", missing_with("docs")),
+    )
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr
     picture = tmp_path / "new" / "folder" / f"{path.stem}.png"
@@ -61,6 +78,10 @@ def test_an_example_is_short_and_listed(path):
 
 def test_multi_omics_says_what_it_needs(tmp_path):
     """Without MuData it ends with advice, not with a traceback."""
-    done = run(EXAMPLES[0].parent / "multi_omics.py", tmp_path, PYTHONPATH=with_blocked(tmp_path / "blocked", ["mudata"]))
+    done = run(
+        EXAMPLES[0].parent / "multi_omics.py",
+        tmp_path,
+        PYTHONPATH=with_blocked(tmp_path / "blocked", ["mudata"]),
+    )
     assert "pip install mudata" in done.stderr + done.stdout
     assert "Traceback" not in done.stderr

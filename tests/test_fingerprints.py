@@ -1,7 +1,8 @@
 """Results on the embedded digits do not change unnoticed.
 
-`scripts/fingerprints.py` compares bits, on one machine. Here numbers that all machines share are compared with `data/fingerprints.json`,
-which `python -m tests.test_fingerprints` writes anew when a change of results is wanted; the commit says why.
+`scripts/fingerprints.py` compares bits, on one machine. Here numbers that all machines share are
+compared with `data/fingerprints.json`, which `python -m tests.test_fingerprints` writes anew when a
+change of results is wanted; the commit says why.
 """
 
 import json
@@ -16,7 +17,9 @@ from rmgl import RMGL
 DATA = Path(__file__).parent / "data" / "fingerprints.json"
 CASES = {
     name: (model, views, options)
-    for name, model, views, options in runpy.run_path(str(Path(__file__).parents[1] / "scripts" / "fingerprints.py"))["embedded_cases"]()
+    for name, model, views, options in runpy.run_path(
+        str(Path(__file__).parents[1] / "scripts" / "fingerprints.py")
+    )["embedded_cases"]()
 }
 
 
@@ -50,4 +53,9 @@ def test_results_have_not_changed(name, tmp_path):
 
 
 if __name__ == "__main__":
-    DATA.write_text(json.dumps({name: described(m.fit(v, **o), v) for name, (m, v, o) in CASES.items()}, indent=1) + "\n")
+    DATA.write_text(
+        json.dumps(
+            {name: described(m.fit(v, **o), v) for name, (m, v, o) in CASES.items()}, indent=1
+        )
+        + "\n"
+    )

@@ -13,7 +13,9 @@ from tests.processes import python
 
 
 def test_import_is_light_and_silent():
-    """Heavy libraries stay out until they are needed: that, not a timing, is what keeps the import quick."""
+    """Heavy libraries stay out until they are needed: that, not a timing, is what keeps the import
+    quick.
+    """
     found = python(
         """
         import sys
@@ -89,7 +91,8 @@ def test_uci_digits_are_complete(digits):
     assert list(digits.views) == ["fac", "fou", "kar", "mor", "pix", "zer"]
     assert np.bincount(digits.target).tolist() == [200] * 10
     assert all(X.dtype == np.float64 and X.flags.c_contiguous for X in digits.views.values())
-    assert digits.views["fou"][0, :3].tolist() == [0.065882, 0.19731, 0.10383]  # as in mfeat-fou.csv
+    # as in mfeat-fou.csv
+    assert digits.views["fou"][0, :3].tolist() == [0.065882, 0.19731, 0.10383]
     assert digits.views["mor"][0].tolist() == [1.0, 0.0, 0.0, 133.15, 1.3117, 1620.2]
     assert "CC BY 4.0" in digits.DESCR
 
@@ -111,10 +114,17 @@ def documented(section):
     """The names in the tables of a section of docs/api.md."""
     text = (Path(__file__).parents[1] / "docs" / "api.md").read_text(encoding="utf-8")
     rows = text.split(f"## {section}\n")[1].split("\n## ")[0].splitlines()
-    return sorted(name for row in rows if row.startswith("| `") for name in re.findall(r"`(\w+)`", row.split("|")[1]))
+    return sorted(
+        name
+        for row in rows
+        if row.startswith("| `")
+        for name in re.findall(r"`(\w+)`", row.split("|")[1])
+    )
 
 
-@pytest.mark.parametrize("module", ["rmgl", "rmgl.baselines", "rmgl.datasets", "rmgl.metrics", "rmgl.plots"])
+@pytest.mark.parametrize(
+    "module", ["rmgl", "rmgl.baselines", "rmgl.datasets", "rmgl.metrics", "rmgl.plots"]
+)
 def test_what_is_public_is_what_is_documented(module):
     public = importlib.import_module(module)
     assert documented(module) == sorted(public.__all__)
@@ -125,4 +135,8 @@ def test_what_is_public_is_what_is_documented(module):
 def test_no_private_module_of_another_library_is_imported():
     imports = re.compile(r"^\s*(?:from|import) (?!rmgl|__future__)([\w.]*\._\w+)", re.MULTILINE)
     source = Path(rmgl.__file__).parent
-    assert {str(path): found for path in source.rglob("*.py") if (found := imports.findall(path.read_text(encoding="utf-8")))} == {}
+    assert {
+        str(path): found
+        for path in source.rglob("*.py")
+        if (found := imports.findall(path.read_text(encoding="utf-8")))
+    } == {}

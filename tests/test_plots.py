@@ -14,7 +14,9 @@ from rmgl import plots
 def test_layer_data_keeps_the_total_weight_and_the_cluster_ends(planted_model):
     image, ends = plots.layer_data(planted_model.layers_[0], planted_model.labels_, n_bins=90)
     order = np.argsort(planted_model.labels_, kind="stable")
-    np.testing.assert_allclose(image, planted_model.layers_[0].adjacency.toarray()[np.ix_(order, order)])
+    np.testing.assert_allclose(
+        image, planted_model.layers_[0].adjacency.toarray()[np.ix_(order, order)]
+    )
     np.testing.assert_array_equal(ends, np.cumsum(np.bincount(planted_model.labels_)))
     coarse, _ = plots.layer_data(planted_model.layers_[0], planted_model.labels_, n_bins=9)
     assert coarse.sum() * 100 == pytest.approx(90)
@@ -30,7 +32,10 @@ def test_embedding_data_has_two_coordinates(planted_model, method, columns):
 
 
 def test_embedding_data_of_the_last_two_columns(planted_model):
-    np.testing.assert_array_equal(plots.embedding_data(planted_model.embedding_, method="last"), planted_model.embedding_[:, -2:])
+    np.testing.assert_array_equal(
+        plots.embedding_data(planted_model.embedding_, method="last"),
+        planted_model.embedding_[:, -2:],
+    )
 
 
 def test_unknown_method(planted_model):
@@ -40,7 +45,9 @@ def test_unknown_method(planted_model):
 
 def test_functions_draw_on_the_given_axes(planted_model):
     for draw in (
-        lambda ax: plots.plot_embedding(planted_model.embedding_, planted_model.labels_, ax=ax, method="pca"),
+        lambda ax: plots.plot_embedding(
+            planted_model.embedding_, planted_model.labels_, ax=ax, method="pca"
+        ),
         lambda ax: plots.plot_layer(planted_model.layers_[0], planted_model.labels_, ax=ax),
         lambda ax: plots.plot_convergence(planted_model.history_, ax=ax),
     ):

@@ -1,4 +1,6 @@
-"""What is quick to answer is answered before a numerical library is loaded. That, and no timing, is what is asserted here."""
+"""What is quick to answer is answered before a numerical library is loaded. That, and no timing, is
+what is asserted here.
+"""
 
 import subprocess
 import sys
@@ -34,9 +36,14 @@ QUICK = {
     "cluster nosuch.csv -k 3": (2, "rmgl: Missing option '-o' / '--output'."),
     "cluster nosuch.csv -k 3 -o out": (2, "rmgl: nosuch.csv: no such file"),
     "predict nosuch.rmgl nosuch.csv -o out.csv": (2, "rmgl: nosuch.rmgl: no such file"),
-    "demo -o nowhere/out": (2, "rmgl: nowhere/out: its parent folder does not exist: create it first"),
+    "demo -o nowhere/out": (
+        2,
+        "rmgl: nowhere/out: its parent folder does not exist: create it first",
+    ),
 }
-"""Arguments of the command (none: `import rmgl` alone), its exit code, and what it prints on standard error."""
+"""Arguments of the command (none: `import rmgl` alone), its exit code, and what it prints on
+standard error.
+"""
 
 
 @pytest.mark.parametrize("arguments", QUICK)
@@ -52,5 +59,15 @@ def test_the_defaults_of_the_command_are_those_of_the_estimator():
     ours = RMGL().get_params()
     parsed = cluster.make_context("cluster", ["some.csv", "-k", "3", "-o", "out"]).params
     shared = {name: value for name, value in parsed.items() if name in ours}
-    assert shared.keys() >= {"alpha", "beta", "scale", "n_neighbors", "components", "solver", "tol", "max_iter", "max_seconds"}
+    assert shared.keys() >= {
+        "alpha",
+        "beta",
+        "scale",
+        "n_neighbors",
+        "components",
+        "solver",
+        "tol",
+        "max_iter",
+        "max_seconds",
+    }
     assert shared == {name: ours[name] for name in shared}

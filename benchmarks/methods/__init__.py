@@ -2,11 +2,13 @@
 
 A file says what it runs in its docstring and in constants (see `Method`), and holds one function:
 
-    cluster(views, n_clusters, seed, n_threads) -> labels, or a dict with `labels` and further fields
-    learn(X, alpha, tol, theta) -> a dict with the dual vector `u` or the weights `W`, and further fields
+    cluster(views, n_clusters, seed, n_threads) -> labels, or a dict with `labels` and further
+    fields learn(X, alpha, tol, theta) -> a dict with the dual vector `u` or the weights `W`, and
+    further fields
 
-With a table `VARIANTS`, its keys are the names of the methods, and the function gets one as a further argument `variant`. Its imports are
-inside the function: the file is read in the main environment and run in its own.
+With a table `VARIANTS`, its keys are the names of the methods, and the function gets one as a
+further argument `variant`. Its imports are inside the function: the file is read in the main
+environment and run in its own.
 """
 
 from dataclasses import dataclass
@@ -44,10 +46,15 @@ class Method:
 def find_methods(folder: str, only: tuple[str, ...] = (), quick: bool = False) -> list[Method]:
     """The methods in a folder: those in `only`, or all that are not slow, or the quick ones."""
     paths = (Path(__file__).parent / folder).glob("*.py")
-    found = sorted((method for path in paths for method in _read(path)), key=lambda method: method.name)
+    found = sorted(
+        (method for path in paths for method in _read(path)), key=lambda method: method.name
+    )
     unknown = set(only) - {method.name for method in found}
     if unknown:
-        raise click.BadParameter(f"no method {', '.join(sorted(unknown))}; there are {', '.join(method.name for method in found)}")
+        raise click.BadParameter(
+            f"no method {', '.join(sorted(unknown))}; there are "
+            f"{', '.join(method.name for method in found)}"
+        )
     if only:
         return [method for method in found if method.name in only]
     return [method for method in found if not method.slow and (method.quick or not quick)]
@@ -60,6 +67,14 @@ def _read(path: Path) -> list[Method]:
     flags = [constant(name, False) for name in FLAGS]
     variants = constant("VARIANTS") or [None]
     return [
-        Method(variant or path.stem, path, module.ENVIRONMENT, constant("DATASETS"), *flags, constant("LARGEST"), variant)
+        Method(
+            variant or path.stem,
+            path,
+            module.ENVIRONMENT,
+            constant("DATASETS"),
+            *flags,
+            constant("LARGEST"),
+            variant,
+        )
         for variant in variants
     ]

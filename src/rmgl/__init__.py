@@ -1,6 +1,8 @@
-"""Rank-constrained multi-layer graph learning: one sparse graph layer per view, one common embedding, clusters.
+"""Rank-constrained multi-layer graph learning: one sparse graph layer per view, one common
+embedding, clusters.
 
-`__all__` is the public interface, and `docs/api.md` describes it; everything else may change without notice.
+`__all__` is the public interface, and `docs/api.md` describes it; everything else may change
+without notice.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -51,7 +53,8 @@ def __getattr__(name: str) -> Any:
     """Load a public name, or a module, when it is first asked for."""
     from importlib import import_module
 
-    if name == "__version__":  # it takes modules to know it, and Ctrl-C while they are loaded would print a traceback
+    # it takes modules to know it, and Ctrl-C while they are loaded would print a traceback
+    if name == "__version__":
         from importlib.metadata import version
 
         return version("rmgl")

@@ -13,11 +13,13 @@ DEFAULTS = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SI
 
 
 class StopSignals:
-    """Context in which Ctrl-C and SIGTERM end the command with exit code 128 + the signal number (130, 143).
+    """Context in which Ctrl-C and SIGTERM end the command with exit code 128 + the signal number
+    (130, 143).
 
-    While `at_work`, they raise a KeyboardInterrupt, so that unfinished files are removed. Before that, while modules are imported, the
-    process ends at once: no file is open, and an imported module might swallow the exception. Signals that the caller already handles
-    or ignores are left alone.
+    While `at_work`, they raise a KeyboardInterrupt, so that unfinished files are removed. Before
+    that, while modules are imported, the process ends at once: no file is open, and an imported
+    module might swallow the exception. Signals that the caller already handles or ignores are left
+    alone.
     """
 
     def __init__(self) -> None:

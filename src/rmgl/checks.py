@@ -1,8 +1,9 @@
 """Checks of arrays that come from users or files, before compiled loops or scipy's C code use them.
 
-Compiled code does not check the indices of a sparse matrix or the sizes of arrays: a wrong one makes it read or write outside the arrays.
-Data from users, model files and checkpoints therefore pass one of these checks; inside the package, arrays are trusted.
-`tests/test_border.py` tests that no kernel is reached without them.
+Compiled code does not check the indices of a sparse matrix or the sizes of arrays: a wrong one
+makes it read or write outside the arrays. Data from users, model files and checkpoints therefore
+pass one of these checks; inside the package, arrays are trusted. `tests/test_border.py` tests that
+no kernel is reached without them.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ class Unsound(ValueError):
 
 
 def sound_sparse(what: str, matrix: Any, shape: tuple[int, int] | None = None) -> sparse.csr_array:
-    """Convert a sparse matrix of any format to a CSR array with valid indices; `what` names the matrix in errors.
+    """Convert a sparse matrix of any format to a CSR array with valid indices; `what` names the
+    matrix in errors.
 
     The matrix is not changed. The result shares its arrays if it is in CSR format already.
     """
@@ -35,67 +37,114 @@ def sound_sparse(what: str, matrix: Any, shape: tuple[int, int] | None = None) -
             raise ValueError(f"it has {len(matrix.shape)} dimension(s), not 2")
         if matrix.format in ("csr", "csc", "bsr"):
             _check_pointers(matrix.indptr, matrix.indices)
-            matrix = type(matrix)((matrix.data, matrix.indices, matrix.indptr), shape=matrix.shape)  # checks sizes
+            # checks sizes
+            matrix = type(matrix)((matrix.data, matrix.indices, matrix.indptr), shape=matrix.shape)
             matrix.check_format(full_check=True)
         else:
             matrix = _entries(matrix)
             for axis, places in enumerate(matrix.coords):
-                sound_indices(f"its indices along axis {axis}", places, matrix.shape[axis], size=matrix.data.size)
+                sound_indices(
+                    f"its indices along axis {axis}",
+                    places,
+                    matrix.shape[axis],
+                    size=matrix.data.size,
+                )
         found = sparse.csr_array(matrix)
         found.check_format(full_check=True)
     except (ValueError, TypeError, IndexError, OverflowError) as error:
-        raise Unsound(f"{what} is not a valid sparse matrix ({error}): build it again from its entries") from error
+        raise Unsound(
+            f"{what} is not a valid sparse matrix ({error}): build it again from its entries"
+        ) from error
     if shape is not None and found.shape != shape:
         raise Unsound(f"{what} has shape {found.shape}, but {shape} was expected")
     return found
 
 
-def sound_csr(what: str, data: Any, indices: Any, indptr: Any, shape: tuple[int, int]) -> sparse.csr_array:
+def sound_csr(
+    what: str, data: Any, indices: Any, indptr: Any, shape: tuple[int, int]
+) -> sparse.csr_array:
     """Make a CSR array from its parts, which come from a file; `what` names it in errors."""
     try:
         _check_pointers(indptr, indices)
         return sound_sparse(what, sparse.csr_array((data, indices, indptr), shape=shape))
     except (ValueError, TypeError, IndexError, OverflowError, AttributeError) as error:
-        raise error if isinstance(error, Unsound) else Unsound(f"{what} is not a valid sparse matrix ({error})") from error
+        raise (
+            error
+            if isinstance(error, Unsound)
+            else Unsound(f"{what} is not a valid sparse matrix ({error})")
+        ) from error
 
 
-def sound_indices(what: str, places: Any, below: int, *, size: int | None = None) -> NDArray[np.intp]:
-    """Check that an array holds indices from 0 to `below` - 1, and `size` of them (None: any number); returns the array."""
+def sound_indices(
+    what: str, places: Any, below: int, *, size: int | None = None
+) -> NDArray[np.intp]:
+    """Check that an array holds indices from 0 to `below` - 1, and `size` of them (None: any
+    number); returns the array.
+    """
     indices: NDArray[np.intp] = places
     _check_integers(what, indices)
     if indices.ndim != 1 or (size is not None and indices.size != size):
-        raise Unsound(f"{what} have shape {indices.shape}, but ({'any' if size is None else size},) was expected")
+        raise Unsound(
+            f"{what} have shape {indices.shape}, but ({'any' if size is None else size},) "
+            "was expected"
+        )
     if indices.size and not (indices.min() >= 0 and indices.max() < below):
-        raise Unsound(f"{what} range from {indices.min()} to {indices.max()}, but must be from 0 to {below - 1}")
+        raise Unsound(
+            f"{what} range from {indices.min()} to {indices.max()}, but must be from 0 to "
+            f"{below - 1}"
+        )
     return indices
 
 
 def sound_numbers(
-    what: str, values: Any, shape: tuple[int | None, ...], *, least: float = -np.inf, infinite: bool = False
+    what: str,
+    values: Any,
+    shape: tuple[int | None, ...],
+    *,
+    least: float = -np.inf,
+    infinite: bool = False,
 ) -> NDArray[np.float64]:
-    """Check that an array holds finite float64 numbers of at least `least`, in that shape (None: any length); returns it contiguous.
+    """Check that an array holds finite float64 numbers of at least `least`, in that shape (None:
+    any length); returns it contiguous.
 
     With `infinite`, infinity is valid as well.
     """
-    if not isinstance(values, np.ndarray) or values.dtype != np.float64 or not values.dtype.isnative:
+    if (
+        not isinstance(values, np.ndarray)
+        or values.dtype != np.float64
+        or not values.dtype.isnative
+    ):
         raise Unsound(f"{what} is not an array of float64 numbers")
-    if values.ndim != len(shape) or any(want is not None and have != want for have, want in zip(values.shape, shape, strict=True)):
+    if values.ndim != len(shape) or any(
+        want is not None and have != want for have, want in zip(values.shape, shape, strict=True)
+    ):
         expected = tuple("any" if want is None else want for want in shape)
         raise Unsound(f"{what} has shape {values.shape}, but {expected} was expected")
     bad = np.isnan(values) if infinite else ~np.isfinite(values)
     if bad.any() or (values.size and values.min() < least):
-        raise Unsound(f"{what} holds numbers that are not finite{'' if least == -np.inf else f', or below {least:g}'}")
+        raise Unsound(
+            f"{what} holds numbers that are not "
+            f"finite{'' if least == -np.inf else f', or below {least:g}'}"
+        )
     return np.ascontiguousarray(values)
 
 
 def sound_generator_state(what: str, state: Any) -> tuple[str, NDArray[np.uint32], int, int, float]:
-    """Check the state of a `RandomState` and return it. NumPy does not check it, and a wrong position crashes the process."""
+    """Check the state of a `RandomState` and return it. NumPy does not check it, and a wrong
+    position crashes the process.
+    """
     if not isinstance(state, tuple) or len(state) != 5 or state[0] != "MT19937":
         raise Unsound(f"{what} is not the state of a random generator of type MT19937")
     _, words, position, has_gauss, gauss = state
-    if not isinstance(words, np.ndarray) or words.dtype != np.uint32 or words.shape != (STATE_WORDS,):
+    if (
+        not isinstance(words, np.ndarray)
+        or words.dtype != np.uint32
+        or words.shape != (STATE_WORDS,)
+    ):
         raise Unsound(f"{what} does not hold {STATE_WORDS} unsigned 32-bit integers")
-    integers = all(isinstance(number, int) and not isinstance(number, bool) for number in (position, has_gauss))
+    integers = all(
+        isinstance(number, int) and not isinstance(number, bool) for number in (position, has_gauss)
+    )
     if (
         not integers
         or not 0 <= position <= STATE_WORDS
@@ -103,21 +152,27 @@ def sound_generator_state(what: str, state: Any) -> tuple[str, NDArray[np.uint32
         or not isinstance(gauss, float)
         or not np.isfinite(gauss)
     ):
-        raise Unsound(f"{what} has a position or a stored normal number that a random generator cannot have")
+        raise Unsound(
+            f"{what} has a position or a stored normal number that a random generator cannot have"
+        )
     return "MT19937", words, position, has_gauss, gauss
 
 
 def expect(what: str, value: Any, hint: Any) -> Any:
     """Return the value if it has the expected type (see `conforms`), else raise `Unsound`."""
     if not conforms(value, hint):
-        raise Unsound(f"{what} is of type {type(value).__name__}, but {getattr(hint, '__name__', hint)} was expected")
+        raise Unsound(
+            f"{what} is of type {type(value).__name__}, but "
+            f"{getattr(hint, '__name__', hint)} was expected"
+        )
     return value
 
 
 def conforms(value: Any, hint: Any) -> bool:
     """Whether a value read from a file has the declared type.
 
-    Integers must be exact in double precision, arrays must have the declared type of entries, and containers are checked recursively.
+    Integers must be exact in double precision, arrays must have the declared type of entries, and
+    containers are checked recursively.
 
     Examples
     --------
@@ -136,46 +191,68 @@ def conforms(value: Any, hint: Any) -> bool:
     if hint is float:
         return isinstance(value, float) or conforms(value, int)
     if hint is int:
-        return isinstance(value, int) and not isinstance(value, bool) and abs(value) < LARGEST_INTEGER
+        return (
+            isinstance(value, int) and not isinstance(value, bool) and abs(value) < LARGEST_INTEGER
+        )
     return isinstance(value, hint) if kind is None else _contains(value, kind, arguments)
 
 
 def _contains(value: Any, kind: Any, arguments: tuple[Any, ...]) -> bool:
-    """Whether a value is an array, tuple, list or dict of this kind, and its items have their declared types."""
+    """Whether a value is an array, tuple, list or dict of this kind, and its items have their
+    declared types.
+    """
     if isinstance(value, np.ndarray):
         return kind is np.ndarray and _holds(value, arguments)
     if not isinstance(value, Mapping if kind is dict else kind):
         return False
     if kind is dict:
-        return all(conforms(key, arguments[0]) and conforms(item, arguments[1]) for key, item in value.items())
+        return all(
+            conforms(key, arguments[0]) and conforms(item, arguments[1])
+            for key, item in value.items()
+        )
     if kind is tuple and arguments[-1:] != (Ellipsis,):
         return len(value) == len(arguments) and all(map(conforms, value, arguments))
     return all(conforms(item, arguments[0]) for item in value)
 
 
 def _holds(array: NDArray[Any], arguments: tuple[Any, ...]) -> bool:
-    """Whether the entries of an array have the type of `NDArray[...]`: exactly for floats, of any size for integers."""
+    """Whether the entries of an array have the type of `NDArray[...]`: exactly for floats, of any
+    size for integers.
+    """
     (wanted,) = get_args(arguments[1]) or (Any,)
     if wanted is Any or not isinstance(wanted, type):
         return True
     if issubclass(wanted, np.floating):
         return array.dtype == wanted and array.dtype.isnative
-    return array.dtype.kind in {"i": "iu"}.get(np.dtype(wanted).kind, np.dtype(wanted).kind) and array.dtype.isnative
+    return (
+        array.dtype.kind in {"i": "iu"}.get(np.dtype(wanted).kind, np.dtype(wanted).kind)
+        and array.dtype.isnative
+    )
 
 
 def _entries(matrix: Any) -> Any:
     """Convert a sparse matrix without row pointers to COO format."""
     if matrix.format == "dia":
         matrix = type(matrix)((matrix.data, matrix.offsets), shape=matrix.shape)  # checks sizes
-    elif matrix.format == "lil" and any(len(columns) != len(values) for columns, values in zip(matrix.rows, matrix.data, strict=True)):
+    elif matrix.format == "lil" and any(
+        len(columns) != len(values)
+        for columns, values in zip(matrix.rows, matrix.data, strict=True)
+    ):
         raise ValueError("a row has different numbers of columns and values")
     return matrix.tocoo()
 
 
 def _check_pointers(indptr: Any, indices: Any) -> None:
-    """Raise `Unsound` if row pointers point outside the entries. The check of scipy misses those that end below zero."""
+    """Raise `Unsound` if row pointers point outside the entries. The check of scipy misses those
+    that end below zero.
+    """
     _check_integers("its row pointers or indices", indptr, indices)
-    if indptr.size == 0 or indptr[0] != 0 or indptr[-1] > indices.size or (indptr[1:] < indptr[:-1]).any():
+    if (
+        indptr.size == 0
+        or indptr[0] != 0
+        or indptr[-1] > indices.size
+        or (indptr[1:] < indptr[:-1]).any()
+    ):
         raise Unsound("its row pointers do not increase from 0 to the number of its entries")
 
 

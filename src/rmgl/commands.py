@@ -16,8 +16,6 @@ from joblib import cpu_count
 from numpy.typing import NDArray
 
 from rmgl.datasets import uci_digits
-from rmgl.distributed.cluster import NEEDS_DASK
-from rmgl.distributed.fitting import planned
 from rmgl.estimators.rmgl import RMGL
 from rmgl.metrics import clustering_accuracy, normalized_mutual_info_score
 from rmgl.model.run import remove_checkpoint
@@ -50,25 +48,37 @@ def cluster(
     quiet: bool = False,
     **parameters: Any,
 ) -> tuple[RMGL, float]:
-    """Fit a model with the given parameters to the views in the files, and write the results; returns it with the seconds of the fit.
+    """Fit a model with the given parameters to the views in the files, and write the results;
+    returns it with the seconds of the fit.
 
-    With a client of a Dask cluster, files that workers can read are not read here: then there are no features and no page.
+    With a client of Dask workers, files that workers can read are not read here: then there are
+    no features and no page.
     """
     model = RMGL(**parameters)
     model._check_parameters()
     with stages(is_watched(quiet)) as stage:
         stage("reading")
-        views = views_in(inputs, id_column, align, networks, on_cluster=client is not None)
+        views = views_in(inputs, id_column, align, networks, on_workers=client is not None)
         by_workers = not isinstance(views, Views)
         if isinstance(views, Views):
             check_names(views.names, views.index)
-        seconds, warned = timed_fit(model, views, checkpoint=checkpoint, **({} if client is None else {"client": client}))
+        seconds, warned = timed_fit(
+            model, views, checkpoint=checkpoint, **({} if client is None else {"client": client})
+        )
         stage("second answers")
         report = model.report_  # made now
         stage("writing")
         with new_folder(output, force) as draft:
             features = None if by_workers else model.explain(views)
-            write_results(draft, model.fitted_, report, seconds=seconds, pictures=pictures, graphml=graphml, explanation=features)
+            write_results(
+                draft,
+                model.fitted_,
+                report,
+                seconds=seconds,
+                pictures=pictures,
+                graphml=graphml,
+                explanation=features,
+            )
             if page and not by_workers:
                 model.to_html(draft / "report.html", features=features, views=views)
         if save is not None:
@@ -80,28 +90,42 @@ def cluster(
 
 
 def views_in(
-    inputs: Sequence[Path], id_column: str | None, align: str | None, networks: Sequence[Path] = (), *, on_cluster: bool
+    inputs: Sequence[Path],
+    id_column: str | None,
+    align: str | None,
+    networks: Sequence[Path] = (),
+    *,
+    on_workers: bool,
 ) -> Views | dict[str, Path]:
-    """The views in the files, or their paths if workers of a cluster can read all of them in parts."""
-    if not on_cluster or id_column is not None or not all(path.is_dir() or path.suffix in BY_WORKERS for path in inputs):
+    """The views in the files, or their paths if workers can read all of them in parts."""
+    if (
+        not on_workers
+        or id_column is not None
+        or not all(path.is_dir() or path.suffix in BY_WORKERS for path in inputs)
+    ):
         lists = [read_edge_list(path) for path in networks]
         views = read_views(inputs, id_column, align, everyone=not lists) if inputs else None
         return with_networks(views, lists) if lists or views is None else views
     names = [path.stem for path in inputs]
     if len(set(names)) < len(names):
-        raise ValueError(f"view names are file names without their suffix and must differ, but they are {names}: rename a file")
+        raise ValueError(
+            "view names are file names without their suffix and must differ, but they are "
+            f"{names}: rename a file"
+        )
     return dict(zip(names, inputs, strict=True))
 
 
 @contextmanager
 def dask_client(scheduler: str | None, workers: int | None) -> Iterator[Any]:
-    """A client of the cluster at an address, or of so many workers on this machine; None if neither is given."""
+    """A client of the scheduler at an address, or of so many workers on this machine, or None."""
     if scheduler is None and workers is None:
         yield None
         return
     try:
         import distributed
     except ImportError as error:
+        from rmgl.distributed.workers import NEEDS_DASK
+
         raise ValueError(f"--scheduler and --workers: {NEEDS_DASK}") from error
     dask: Any = distributed  # only parts of it have types
     if scheduler is not None:
@@ -110,30 +134,55 @@ def dask_client(scheduler: str | None, workers: int | None) -> Iterator[Any]:
         return
     n_threads = max(1, cpu_count() // (workers or 1))
     with (
-        dask.LocalCluster(n_workers=workers, threads_per_worker=n_threads, dashboard_address=":0") as cluster,
-        dask.Client(cluster) as client,
+        dask.LocalCluster(
+            n_workers=workers, threads_per_worker=n_threads, dashboard_address=":0"
+        ) as started,
+        dask.Client(started) as client,
     ):
         yield client
 
 
-def plan(inputs: Sequence[Path], client: Any, n_neighbors: int, *, id_column: str | None = None, align: str | None = None) -> str:
-    """What a fit on a cluster would need, and whether the cluster has it."""
-    found = planned(views_in(inputs, id_column, align, on_cluster=True), client, n_neighbors)
+def plan(
+    inputs: Sequence[Path],
+    client: Any,
+    n_neighbors: int,
+    *,
+    id_column: str | None = None,
+    align: str | None = None,
+) -> str:
+    """What a fit on workers would need, and whether they have it."""
+    from rmgl.distributed.prepare import planned
+
+    found = planned(views_in(inputs, id_column, align, on_workers=True), client, n_neighbors)
     try:
         found.check()
     except MemoryError as error:
         return f"{found}\ntoo little memory: {error}"
-    return f"{found}\nthis cluster has enough memory"
+    return f"{found}\nthe workers have enough memory"
 
 
 def predict(
-    model: Path, inputs: Sequence[Path], output: Path, *, id_column: str | None, networks: Sequence[Path] = ()
+    model: Path,
+    inputs: Sequence[Path],
+    output: Path,
+    *,
+    id_column: str | None,
+    networks: Sequence[Path] = (),
 ) -> NDArray[np.float64]:
-    """Label the rows of the files with a saved model, and write the labels; returns the share of every cluster in each row."""
+    """Label the rows of the files with a saved model, and write the labels; returns the share of
+    every cluster in each row.
+    """
     fitted = RMGL.load(model)
     encodings = {view.name: view.encoding for view in fitted.fitted_.views}
     if networks:
-        return predict_nodes(fitted, inputs, output, id_column, [read_edge_list(path) for path in networks], encodings)
+        return predict_nodes(
+            fitted,
+            inputs,
+            output,
+            id_column,
+            [read_edge_list(path) for path in networks],
+            encodings,
+        )
     new = read_views(inputs, id_column, "outer", least=0, encodings=encodings)
     check_names(new.names, new.index)
     if len(fitted.view_names_) == len(new.names) == 1:
@@ -144,9 +193,14 @@ def predict(
 
 
 def predict_nodes(
-    fitted: RMGL, inputs: Sequence[Path], output: Path, id_column: str | None, lists: Sequence[EdgeList], encodings: Mapping[str, Any]
+    fitted: RMGL,
+    inputs: Sequence[Path],
+    output: Path,
+    id_column: str | None,
+    lists: Sequence[EdgeList],
+    encodings: Mapping[str, Any],
 ) -> NDArray[np.float64]:
-    """Label new rows with edges to those of the fit, and with rows in the files if there are any."""
+    """Label new rows by their edges to fitted rows, and by the rows in files if there are any."""
     fitted_ids = list(range(len(fitted.labels_)) if fitted.index_ is None else fitted.index_)
     data: dict[str, Any] | Views
     if inputs:
@@ -157,8 +211,12 @@ def predict_nodes(
         data = new.beside(Views(tuple(FeatureView(name, X) for name, X in edges_by_name.items())))
     else:
         lists = [without_head(edges, edges.first[1:], fitted_ids) for edges in lists]
-        index = np.array(list(dict.fromkeys(label for edges in lists for label in edges.first)), dtype=object)
-        data = edges_by_name = {edges.name: new_edges(edges, list(index), fitted_ids) for edges in lists}
+        index = np.array(
+            list(dict.fromkeys(label for edges in lists for label in edges.first)), dtype=object
+        )
+        data = edges_by_name = {
+            edges.name: new_edges(edges, list(index), fitted_ids) for edges in lists
+        }
     check_names([*edges_by_name, *(new.names if inputs else ())], index)
     shares: NDArray[np.float64] = fitted.predict_proba(data)
     write_predictions(output, shares, index)
@@ -171,15 +229,23 @@ def inspect(inputs: Sequence[Path], *, id_column: str | None) -> str:
 
 
 def demo(output: Path | None, *, pictures: bool, page: bool, force: bool, jobs: int) -> None:
-    """Cluster the embedded digits into ten clusters, print layers and scores, and write the results if `output` is given."""
+    """Cluster the embedded digits into ten clusters, print layers and scores, and write the results
+    if `output` is given.
+    """
     data = uci_digits.load_uci_digits()
-    click.echo("UCI handwritten digits: 2000 rows, 6 views. RMGL with 10 clusters; all other parameters are chosen from the data.")
+    click.echo(
+        "UCI handwritten digits: 2000 rows, 6 views. RMGL with 10 clusters; all other "
+        "parameters are chosen from the data."
+    )
     model = RMGL(10, random_state=0, n_jobs=jobs)
     with stages(is_watched()):
         seconds, warned = timed_fit(model, data.views)
     show_warnings(warned)
     click.echo(layer_table(model))
-    click.echo(f"{'converged' if model.converged_ else 'not converged'} in {model.n_iter_} rounds, {seconds:.1f} s")
+    click.echo(
+        f"{'converged' if model.converged_ else 'not converged'} in {model.n_iter_} rounds, "
+        f"{seconds:.1f} s"
+    )
     click.echo(f"trust {model.report_.trust}")
     click.echo("Compared with the true digits, which were not used:")
     click.echo(f"NMI       {normalized_mutual_info_score(data.target, model.labels_):.4f}")
@@ -187,11 +253,20 @@ def demo(output: Path | None, *, pictures: bool, page: bool, force: bool, jobs: 
     if output is not None:
         with new_folder(output, force) as draft:
             features = model.explain(data.views)
-            write_results(draft, model.fitted_, model.report_, seconds=seconds, pictures=pictures, explanation=features)
+            write_results(
+                draft,
+                model.fitted_,
+                model.report_,
+                seconds=seconds,
+                pictures=pictures,
+                explanation=features,
+            )
             if page:
                 ids = [f"{row} (a {digit})" for row, digit in enumerate(data.target)]
                 columns = {"true digit": data.target.astype(str)}
-                model.to_html(draft / "report.html", ids, features, views=data.views, columns=columns)
+                model.to_html(
+                    draft / "report.html", ids, features, views=data.views, columns=columns
+                )
         click.echo(f"written: {output}")
         if page:
             click.echo(f"open in a browser: {output / 'report.html'}")
@@ -202,7 +277,9 @@ def is_watched(quiet: bool = False) -> bool:
     return not quiet and sys.stderr.isatty()
 
 
-def timed_fit(model: RMGL, views: Mapping[str, Any] | Views, **options: Any) -> tuple[float, list[str]]:
+def timed_fit(
+    model: RMGL, views: Mapping[str, Any] | Views, **options: Any
+) -> tuple[float, list[str]]:
     """Fit the model; returns the seconds it took, and its warnings."""
     began = perf_counter()
     with warnings.catch_warnings(record=True) as caught:
@@ -220,11 +297,15 @@ def show_warnings(warned: Sequence[str]) -> None:
 def layer_table(model: RMGL) -> str:
     """Return a table of the layers and their certificates, one line per layer."""
     width = max(5, *(len(layer.name) for layer in model.layers_))
-    titles = f"{'alpha':>9s}  {'beta':>9s}  {'edges/node':>10s}  {'components':>10s}  {'KKT residual':>12s}  {'gap':>8s}  status"
+    titles = (
+        f"{'alpha':>9s}  {'beta':>9s}  {'edges/node':>10s}  {'components':>10s}  "
+        f"{'KKT residual':>12s}  {'gap':>8s}  status"
+    )
     lines = [f"{'layer':{width}s}  {titles}"]
     for layer, alpha, beta in zip(model.layers_, model.alpha_, model.beta_, strict=True):
         lines.append(
-            f"{layer.name:{width}s}  {alpha:9.4g}  {beta:9.4g}  {2 * layer.n_edges / layer.n_nodes:10.1f}  {layer.n_components:10d}  "
+            f"{layer.name:{width}s}  {alpha:9.4g}  {beta:9.4g}  "
+            f"{2 * layer.n_edges / layer.n_nodes:10.1f}  {layer.n_components:10d}  "
             f"{layer.kkt_residual:12.1e}  {layer.gap:8.1e}  {layer.status}"
         )
     return "\n".join(lines)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 
 def not_installed(needs: str, package: str, install: str | None = None) -> str:
-    """The sentence about a package that is missing, and the command that installs it: the name of the package, if `install` is not given.
+    """The sentence about a package that is missing, and the command that installs it: the name of
+    the package, if `install` is not given.
 
-    The command names the package and not an extra of rmgl, so that it works for any way in which rmgl was installed.
+    The command names the package and not an extra of rmgl, so that it works for any way in which
+    rmgl was installed.
 
     Examples
     --------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -10,13 +10,21 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 Matrix: TypeAlias = Any
-"""A dense float64 array, or a float64 `scipy.sparse.csr_array`. SciPy has no type hints, so type checkers see no more than Any."""
+"""A dense float64 array, or a float64 `scipy.sparse.csr_array`. SciPy has no type hints, so type
+checkers see no more than Any.
+"""
+DIFFERENCES = 1 << 18
+"""Non-zeros of the sparse rows that are subtracted at a time; each takes some hundred bytes."""
 
 
 def padded(own: Matrix, rows: NDArray[np.intp], n_rows: int) -> Matrix:
-    """Put the observed rows of a view at their places among all rows, with zeros for the missing rows."""
+    """Put the observed rows of a view at their places among all rows, with zeros for the missing
+    rows.
+    """
     if sparse.issparse(own):
-        placement = sparse.csr_array((np.ones(rows.size), (rows, np.arange(rows.size))), shape=(n_rows, rows.size))
+        placement = sparse.csr_array(
+            (np.ones(rows.size), (rows, np.arange(rows.size))), shape=(n_rows, rows.size)
+        )
         return sparse.csr_array(placement @ own)
     X = np.zeros((n_rows, own.shape[1]))
     X[rows] = own
@@ -24,7 +32,9 @@ def padded(own: Matrix, rows: NDArray[np.intp], n_rows: int) -> Matrix:
 
 
 def total_variance(X: Matrix) -> float:
-    """Sum of the variances of the columns: half the mean squared distance between two random rows. NaN marks missing cells."""
+    """Sum of the variances of the columns: half the mean squared distance between two random rows.
+    NaN marks missing cells.
+    """
     if sparse.issparse(X):
         return float((X * X).mean(axis=0).sum() - np.square(X.mean(axis=0)).sum())
     total = float(X.var(axis=0).sum())
@@ -39,8 +49,35 @@ def side_by_side(matrices: Sequence[Matrix]) -> Matrix:
 
 
 def square_in_order(X: Matrix, order: NDArray[np.intp]) -> Matrix:
-    """A square matrix with its rows and columns in another order; the entries of a sparse one stay sorted."""
+    """A square matrix with its rows and columns in another order; the entries of a sparse one stay
+    sorted.
+    """
     found = X[order][:, order]
     if sparse.issparse(found):
         found.sort_indices()
     return found
+
+
+def listed_distances(
+    X: sparse.csr_array,
+    left: NDArray[np.integer],
+    right: NDArray[np.integer],
+    check: Callable[[], None] = lambda: None,
+) -> NDArray[np.float64]:
+    """The squared distances of rows left[0] and right[0], left[1] and right[1], ..., computed from
+    differences.
+
+    Examples
+    --------
+    >>> X = sparse.csr_array(np.array([[1.0, 0.0], [1.0, 2.0], [0.0, 0.0]]))
+    >>> listed_distances(X, np.array([0, 1]), np.array([1, 2]))
+    array([4., 5.])
+    """
+    distances = np.empty(len(left))
+    chunk = max(1, DIFFERENCES * X.shape[0] // max(1, X.nnz))
+    for at in range(0, distances.size, chunk):
+        check()
+        some = slice(at, at + chunk)
+        difference = X[left[some]] - X[right[some]]
+        distances[some] = np.asarray((difference * difference).sum(axis=1)).ravel()
+    return distances

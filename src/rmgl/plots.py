@@ -1,4 +1,5 @@
-"""Plots of a fitted model. Functions `..._data` return the numbers; `plot_...` draw them on an Axes and return it.
+"""Plots of a fitted model. Functions `..._data` return the numbers; `plot_...` draw them on an Axes
+and return it.
 
 Nothing is shown or saved here. Matplotlib (extra `plot`) is imported when a plot is drawn.
 """
@@ -35,18 +36,32 @@ __all__ = [
     "plot_number_of_clusters",
 ]
 
-# Ten colors that color-blind readers can distinguish (seven of Okabe and Ito's, black, a violet and a gray). Further clusters repeat
-# them with other markers, and every cluster is labeled with its number.
-COLORS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#B8A900", "#000000", "#7F3C8D", "#8C8C8C")
+# Ten colors that color-blind readers can distinguish (seven of Okabe and Ito's, black, a violet and
+# a gray). Further clusters repeat them with other markers, and every cluster is labeled with its
+# number.
+COLORS = (
+    "#0072B2",
+    "#E69F00",
+    "#009E73",
+    "#D55E00",
+    "#CC79A7",
+    "#56B4E9",
+    "#B8A900",
+    "#000000",
+    "#7F3C8D",
+    "#8C8C8C",
+)
 MARKERS = ("o", "^", "s", "D", "v", "P", "X", "<", ">", "*")
 TSNE_ROWS = 3000
 
 
-def embedding_data(embedding: ArrayLike, *, method: str = "tsne", random_state: int = 0) -> NDArray[np.float64]:
+def embedding_data(
+    embedding: ArrayLike, *, method: str = "tsne", random_state: int = 0
+) -> NDArray[np.float64]:
     """Compute two coordinates per node, (N, 2), from the rows of the common embedding.
 
-    "tsne" preserves neighborhoods (the clearest picture of many clusters; a few seconds for 2000 rows), "pca" is the
-    fastest, and "last" uses the last two columns, as the paper does.
+    "tsne" preserves neighborhoods (the clearest picture of many clusters; a few seconds for 2000
+    rows), "pca" is the fastest, and "last" uses the last two columns, as the paper does.
     """
     rows = np.asarray(embedding, dtype=np.float64)
     if method == "last":
@@ -63,19 +78,31 @@ def embedding_data(embedding: ArrayLike, *, method: str = "tsne", random_state: 
 
 @lru_cache(maxsize=1)
 def _last_tsne(shape: tuple[int, int], values: bytes, random_state: int) -> NDArray[np.float64]:
-    """The t-SNE of rows. The last one is kept, because the pictures and the page of a model show the same.
+    """The t-SNE of rows. The last one is kept, because the pictures and the page of a model show
+    the same.
 
-    It uses one thread: on a machine that is busy with something else, threads that wait for one another take several times as long.
+    It uses one thread: on a machine that is busy with something else, threads that wait for one
+    another take several times as long.
     """
     rows = np.frombuffer(values).reshape(shape)
     perplexity = min(30, (len(rows) - 1) / 3)
-    scaled = rows * np.sqrt(len(rows))  # rows of length about 1: t-SNE stops too early on small distances
+    # rows of length about 1: t-SNE stops too early on small distances
+    scaled = rows * np.sqrt(len(rows))
     with single_threaded("openmp"):
-        found = TSNE(perplexity=perplexity, init="pca", random_state=random_state).fit_transform(scaled)
+        found = TSNE(perplexity=perplexity, init="pca", random_state=random_state).fit_transform(
+            scaled
+        )
     return np.asarray(found, dtype=np.float64)
 
 
-def plot_embedding(embedding: ArrayLike, labels: ArrayLike, *, ax: Axes | None = None, method: str = "tsne", random_state: int = 0) -> Axes:
+def plot_embedding(
+    embedding: ArrayLike,
+    labels: ArrayLike,
+    *,
+    ax: Axes | None = None,
+    method: str = "tsne",
+    random_state: int = 0,
+) -> Axes:
     """Plot the common embedding as a scatter plot, with one color and number per cluster.
 
     With more than 3000 rows, "tsne" draws a random sample of 3000, as the title says.
@@ -90,13 +117,31 @@ def plot_embedding(embedding: ArrayLike, labels: ArrayLike, *, ax: Axes | None =
     for place, label in enumerate(np.unique(labels)):
         own = points[labels == label]
         color, marker = COLORS[place % len(COLORS)], MARKERS[place // len(COLORS) % len(MARKERS)]
-        ax.scatter(own[:, 0], own[:, 1], s=9, c=color, marker=marker, alpha=0.75, linewidths=0, rasterized=True)
-        box = {"boxstyle": "circle,pad=0.2", "facecolor": "white", "edgecolor": color, "alpha": 0.85}
+        ax.scatter(
+            own[:, 0],
+            own[:, 1],
+            s=9,
+            c=color,
+            marker=marker,
+            alpha=0.75,
+            linewidths=0,
+            rasterized=True,
+        )
+        box = {
+            "boxstyle": "circle,pad=0.2",
+            "facecolor": "white",
+            "edgecolor": color,
+            "alpha": 0.85,
+        }
         x, y = np.median(own, axis=0)
         ax.text(x, y, str(label), ha="center", va="center", fontsize=9, fontweight="bold", bbox=box)
     if method == "tsne" and not _tsne_possible(rows):
         method = "pca"
-    names = {"tsne": "t-SNE of the rows of Q", "pca": "principal components of the rows of Q", "last": "last two columns of Q"}
+    names = {
+        "tsne": "t-SNE of the rows of Q",
+        "pca": "principal components of the rows of Q",
+        "last": "last two columns of Q",
+    }
     ax.set(title=title, xlabel=names[method], xticks=[], yticks=[])
     return ax
 
@@ -106,9 +151,11 @@ def _tsne_possible(rows: NDArray[np.float64]) -> bool:
     return rows.shape[1] > 2 and len(rows) >= 10
 
 
-def layer_data(layer: Layer, labels: ArrayLike, *, n_bins: int = 120) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
-    """Compute the mean edge weight in the cells of a grid over the adjacency matrix, with nodes ordered by cluster, and the rows at
-    which clusters end."""
+def layer_data(
+    layer: Layer, labels: ArrayLike, *, n_bins: int = 120
+) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+    """Compute the mean edge weight in the cells of a grid over the adjacency matrix, with nodes
+    ordered by cluster, and the rows at which clusters end."""
     labels = np.asarray(labels)
     order = np.argsort(labels, kind="stable")
     rank = np.empty_like(order)
@@ -118,13 +165,19 @@ def layer_data(layer: Layer, labels: ArrayLike, *, n_bins: int = 120) -> tuple[N
     size = np.bincount(cell, minlength=n_bins)
     entries = layer.adjacency.tocoo()
     flat = cell[entries.row] * n_bins + cell[entries.col]
-    total = np.bincount(flat, weights=entries.data, minlength=n_bins * n_bins).reshape(n_bins, n_bins)
+    total = np.bincount(flat, weights=entries.data, minlength=n_bins * n_bins).reshape(
+        n_bins, n_bins
+    )
     _, counts = np.unique(labels, return_counts=True)
     return total / np.outer(size, size), np.cumsum(counts)
 
 
-def plot_layer(layer: Layer, labels: ArrayLike, *, ax: Axes | None = None, n_bins: int = 120) -> Axes:
-    """Plot the adjacency matrix of one layer as an image, with nodes ordered by cluster: dark blocks are clusters."""
+def plot_layer(
+    layer: Layer, labels: ArrayLike, *, ax: Axes | None = None, n_bins: int = 120
+) -> Axes:
+    """Plot the adjacency matrix of one layer as an image, with nodes ordered by cluster: dark
+    blocks are clusters.
+    """
     ax = _axes(ax)
     from matplotlib.colors import LogNorm
 
@@ -144,7 +197,11 @@ def plot_layer(layer: Layer, labels: ArrayLike, *, ax: Axes | None = None, n_bin
         ax.axvline(end, color="0.6", linewidth=0.4)
     parts = "1 component" if layer.n_components == 1 else f"{layer.n_components} components"
     ax.set(xticks=[], yticks=[])
-    ax.set_title(f"{layer.name}\n{2 * layer.n_edges / n:.0f} edges per node, {parts}", fontsize=9, parse_math=False)
+    ax.set_title(
+        f"{layer.name}\n{2 * layer.n_edges / n:.0f} edges per node, {parts}",
+        fontsize=9,
+        parse_math=False,
+    )
     return ax
 
 
@@ -157,7 +214,11 @@ def plot_convergence(history: Sequence[dict[str, Any]], *, ax: Axes | None = Non
     position = np.array([row["iteration"] + offset.get(row["step"], 0.0) for row in history])
     shown = above > 0
     ax.semilogy(position[shown], above[shown], color="0.7", linewidth=1)
-    for step, color, marker in (("start", "#000000", "s"), ("layers", "#0072B2", "o"), ("embedding", "#D55E00", "^")):
+    for step, color, marker in (
+        ("start", "#000000", "s"),
+        ("layers", "#0072B2", "o"),
+        ("embedding", "#D55E00", "^"),
+    ):
         own = shown & np.array([row["step"] == step for row in history])
         ax.semilogy(position[own], above[own], marker, color=color, markersize=4, label=step)
     ax.set(title="Convergence", xlabel="round", ylabel="objective above its last value (relative)")
@@ -173,7 +234,9 @@ def draw_layers(layers: Sequence[Layer], labels: ArrayLike, *, n_bins: int = 120
     figure = new_figure(2.8 * columns, 3.1 * lines)
     for place, layer in enumerate(layers, start=1):
         plot_layer(layer, labels, ax=figure.add_subplot(lines, columns, place), n_bins=n_bins)
-    figure.suptitle("Learned layers, nodes ordered by cluster (darker: larger weight, logarithmic)", fontsize=11)
+    figure.suptitle(
+        "Learned layers, nodes ordered by cluster (darker: larger weight, logarithmic)", fontsize=11
+    )
     return figure
 
 
@@ -217,7 +280,9 @@ def _require_matplotlib() -> None:
 
 
 def plot_number_of_clusters(number: NumberOfClusters, *, ax: Axes | None = None) -> Axes:
-    """Plot the score of every candidate K, its modularity and stability, and the relative eigengap; the chosen K is marked."""
+    """Plot the score of every candidate K, its modularity and stability, and the relative eigengap;
+    the chosen K is marked.
+    """
     ax = _axes(ax)
     for values, label, color, marker in (
         (number.score, "modularity x stability² (decides)", COLORS[0], "o"),
@@ -226,8 +291,20 @@ def plot_number_of_clusters(number: NumberOfClusters, *, ax: Axes | None = None)
         (number.eigengap, "relative eigengap", COLORS[1], "^"),
     ):
         known = np.isfinite(values)
-        ax.plot(number.candidates[known], np.asarray(values)[known], marker=marker, color=color, label=label, markersize=4, linewidth=1.2)
+        ax.plot(
+            number.candidates[known],
+            np.asarray(values)[known],
+            marker=marker,
+            color=color,
+            label=label,
+            markersize=4,
+            linewidth=1.2,
+        )
     ax.axvline(number.chosen, color="0.5", linestyle=":", zorder=0)
-    ax.set(xlabel="number of clusters K", ylim=(0, 1.05), title=f"K = {number.chosen}, confidence {number.confidence}")
+    ax.set(
+        xlabel="number of clusters K",
+        ylim=(0, 1.05),
+        title=f"K = {number.chosen}, confidence {number.confidence}",
+    )
     ax.legend(frameon=False)
     return ax

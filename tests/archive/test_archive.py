@@ -1,4 +1,6 @@
-"""The file format: records that have changed since, arrays in several places, models of earlier versions."""
+"""The file format: records that have changed since, arrays in several places, models of earlier
+versions.
+"""
 
 import json
 import zipfile
@@ -66,7 +68,9 @@ def test_a_record_that_has_gained_a_field_still_loads(tmp_path):
 def test_a_new_field_needs_a_default(tmp_path):
     path = written(tmp_path / "x", register(("name", str))("a"))
     register(("name", str), ("count", int))
-    with pytest.raises(ValueError, match=r"it holds a Sample with the fields \['name'\], not \['count', 'name'\]"):
+    with pytest.raises(
+        ValueError, match=r"it holds a Sample with the fields \['name'\], not \['count', 'name'\]"
+    ):
         read_archive(path, format="test")
 
 
@@ -109,7 +113,8 @@ def test_registering_gives_the_class_itself():
 def test_an_array_in_two_places_is_stored_once(tmp_path):
     shared, other = np.arange(1000.0), np.arange(1000.0)
     path = written(tmp_path / "x", {"a": shared, "b": [shared, (shared, other)]})
-    assert members(path) == ["model.json", "arrays/0.npy", "arrays/1.npy"]  # equal arrays are not the same array
+    # equal arrays are not the same array
+    assert members(path) == ["model.json", "arrays/0.npy", "arrays/1.npy"]
     found = read_archive(path, format="test")
     assert found["a"] is found["b"][0] is found["b"][1][0]
     np.testing.assert_array_equal(found["a"], shared, strict=True)
@@ -121,28 +126,48 @@ def test_sparse_matrices_share_their_arrays(tmp_path):
     arrays = Arrays()
     encode([one, other, one], arrays)
     assert len(arrays.found) == len({id(array) for array in arrays.found})
-    one_again, other_again, _ = read_archive(written(tmp_path / "x", [one, other, one]), format="test")
+    one_again, other_again, _ = read_archive(
+        written(tmp_path / "x", [one, other, one]), format="test"
+    )
     np.testing.assert_array_equal(one_again.toarray(), np.eye(4))
     np.testing.assert_array_equal(other_again.toarray(), 2 * np.eye(4))
 
 
 def test_a_model_stores_no_array_twice(tmp_path):
-    views = {"a": np.random.default_rng(0).normal(size=(30, 3)), "b": np.random.default_rng(1).normal(size=(30, 4))}
+    views = {
+        "a": np.random.default_rng(0).normal(size=(30, 3)),
+        "b": np.random.default_rng(1).normal(size=(30, 4)),
+    }
     RMGL(2, random_state=0).fit(views).save(tmp_path / "m.rmgl")
     with zipfile.ZipFile(tmp_path / "m.rmgl") as archive:
         large = [
-            archive.read(name) for name in archive.namelist() if archive.getinfo(name).file_size > 128 + 8 * 60 and name != "model.json"
+            archive.read(name)
+            for name in archive.namelist()
+            if archive.getinfo(name).file_size > 128 + 8 * 60 and name != "model.json"
         ]
     assert len(large) == len(set(large))
 
 
 def test_what_is_in_the_file_is_what_the_format_says(tmp_path):
-    path = written(tmp_path / "x", {"a": (1, None), "b": slice(1, 2), "c": float("nan"), "d": np.array(["x", 3, None], dtype=object)})
+    path = written(
+        tmp_path / "x",
+        {
+            "a": (1, None),
+            "b": slice(1, 2),
+            "c": float("nan"),
+            "d": np.array(["x", 3, None], dtype=object),
+        },
+    )
     with zipfile.ZipFile(path) as archive:
         index = json.loads(archive.read("model.json"))
     assert (index["format"], index["version"]) == ("test", 3)
     assert index["content"] == {
-        "dict": [["a", {"tuple": [1, None]}], ["b", {"slice": [1, 2, None]}], ["c", {"float": "nan"}], ["d", {"labels": ["x", 3, None]}]]
+        "dict": [
+            ["a", {"tuple": [1, None]}],
+            ["b", {"slice": [1, 2, None]}],
+            ["c", {"float": "nan"}],
+            ["d", {"labels": ["x", 3, None]}],
+        ]
     }
 
 
@@ -179,7 +204,16 @@ def test_a_model_of_the_first_version_can_be_saved_again(tmp_path):
     assert (version_of(OLD_MODEL), version_of(tmp_path / "again.rmgl")) == (1, 3)
     again = RMGL.load(tmp_path / "again.rmgl")
     assert sorted(vars(again)) == sorted(vars(first))
-    for name in ("labels_", "embedding_", "eigenvalues_", "alpha_", "beta_", "index_", "outlier_score_", "guide_"):
+    for name in (
+        "labels_",
+        "embedding_",
+        "eigenvalues_",
+        "alpha_",
+        "beta_",
+        "index_",
+        "outlier_score_",
+        "guide_",
+    ):
         np.testing.assert_array_equal(getattr(again, name), getattr(first, name), strict=True)
     assert str(again.report_) == str(first.report_)
     new = {"rna": 5 * np.eye(3), "protein": np.zeros((3, first.fitted_.views.matrices[1].shape[1]))}
@@ -190,7 +224,11 @@ def test_a_model_of_the_first_version_can_be_saved_again(tmp_path):
 
 def test_layers_of_the_first_version_know_their_views():
     model = RMGL.load(OLD_MODEL)
-    assert [(layer.role, layer.views) for layer in model.layers_] == [("view", (0,)), ("view", (1,)), ("consensus", (0, 1))]
+    assert [(layer.role, layer.views) for layer in model.layers_] == [
+        ("view", (0,)),
+        ("view", (1,)),
+        ("consensus", (0, 1)),
+    ]
     assert all(layer.scaling is not None for layer in model.layers_)
     assert model.policy is None
 

@@ -1,4 +1,6 @@
-"""Locks between processes, in one process: each `take_lock` opens the file anew, so a second one is refused as another process would be."""
+"""Locks between processes, in one process: each `take_lock` opens the file anew, so a second one is
+refused as another process would be.
+"""
 
 import errno
 import os
@@ -50,8 +52,12 @@ def test_other_errors_reach_the_caller(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("replaced", [False, True])
-def test_a_lock_on_a_file_that_was_deleted_meanwhile_is_taken_again(replaced, tmp_path, monkeypatch):
-    """The last holder deletes the file between opening and locking: a lock on the deleted file would protect nothing."""
+def test_a_lock_on_a_file_that_was_deleted_meanwhile_is_taken_again(
+    replaced, tmp_path, monkeypatch
+):
+    """The last holder deletes the file between opening and locking: a lock on the deleted file
+    would protect nothing.
+    """
     path, calls, really = tmp_path / "lock", [], fcntl.flock
 
     def delete_first(descriptor, operation):

@@ -1,4 +1,6 @@
-"""What makes the defaults robust: the plain neighbor layer, informative edges, fragments, and views that separate only some clusters."""
+"""What makes the defaults robust: the plain neighbor layer, informative edges, fragments, and views
+that separate only some clusters.
+"""
 
 import numpy as np
 import pytest
@@ -7,18 +9,26 @@ from scipy.spatial.distance import cdist
 from sklearn.metrics import adjusted_rand_score
 
 from rmgl import RMGL, Policy
-from rmgl.automatic.neighbors import N_NEIGHBORS
+from rmgl.automatic.layers import N_NEIGHBORS
 from rmgl.automatic.weighing import by_agreement, informative_edges
 from rmgl.edges.space import Rows
 from rmgl.views.views import Views
 from tests.conftest import planted_views
 
-FIRST = Policy(guidance=(0.1, 0.3, 1.0), neighbor_share=0.0, small_component=0.0, small_cluster=0.0, consensus_share=0.0)
+FIRST = Policy(
+    guidance=(0.1, 0.3, 1.0),
+    neighbor_share=0.0,
+    small_component=0.0,
+    small_cluster=0.0,
+    consensus_share=0.0,
+)
 """The defaults of version 0.1, without any of this."""
 
 
 def grid(side=3, n=30, distance=4.5, seed=0):
-    """Two views of side x side clusters, one of which separates the rows of the grid, and one its columns."""
+    """Two views of side x side clusters, one of which separates the rows of the grid, and one its
+    columns.
+    """
     rng = np.random.default_rng(seed)
     target = np.repeat(np.arange(side * side), n)
     views = {}
@@ -38,14 +48,23 @@ def test_the_neighbor_layer_is_the_graph_of_nearest_neighbors():
     views, _ = planted_views()
     model = RMGL(3, random_state=0).fit(views)
     layer = model.layers_[-1]
-    assert (layer.name, layer.role, layer.status, layer.alpha) == ("neighbors", "neighbors", "given", 0.0)
+    assert (layer.name, layer.role, layer.status, layer.alpha) == (
+        "neighbors",
+        "neighbors",
+        "given",
+        0.0,
+    )
     scaled = Views.of(views).scaled("auto").matrices
     X = np.hstack([X * factor for X, factor in zip(scaled, layer.factors, strict=True)])
-    np.testing.assert_allclose([np.var(X * f, axis=0).sum() for X, f in zip(scaled, layer.factors, strict=True)], 1.0)
+    np.testing.assert_allclose(
+        [np.var(X * f, axis=0).sum() for X, f in zip(scaled, layer.factors, strict=True)], 1.0
+    )
     order = np.argsort(cdist(X, X) + np.diag(np.full(90, np.inf)), axis=1)[:, :N_NEIGHBORS]
     listed = np.zeros((90, 90))
     np.put_along_axis(listed, order, 1.0, axis=1)
-    np.testing.assert_allclose(layer.adjacency.toarray(), (listed + listed.T) / 2 * 90 / listed.sum())
+    np.testing.assert_allclose(
+        layer.adjacency.toarray(), (listed + listed.T) / 2 * 90 / listed.sum()
+    )
     assert model.beta_[-1] == pytest.approx(0.2 * model.beta_[:-1].sum())
     assert "20% of the weight of the others" in str(model.report_)
 
@@ -54,12 +73,19 @@ def test_the_neighbor_layer_is_the_graph_of_nearest_neighbors():
 @pytest.mark.parametrize("n_views", [1, 2])
 @pytest.mark.filterwarnings("ignore:layer .* is exact among its .* candidates only:UserWarning")
 def test_the_neighbor_layer_does_not_depend_on_the_candidates(n_views, candidates):
-    """A given graph says which edges the layers of the views may have, not which rows are the nearest."""
+    """A given graph says which edges the layers of the views may have, not which rows are the
+    nearest.
+    """
     views = list(planted_views(sizes=(60, 60, 60))[0].values())[:n_views]
     apart = np.abs(np.arange(180)[:, None] - np.arange(180))
-    ring = sparse.csr_array((apart > 0) & (np.minimum(apart, 180 - apart) <= 6), dtype=float)  # twelve neighbors by the order of rows
+    # twelve neighbors by the order of rows
+    ring = sparse.csr_array((apart > 0) & (np.minimum(apart, 180 - apart) <= 6), dtype=float)
     wanted = RMGL(3, candidates="all", random_state=0).fit(views).layers_[-1]
-    found = RMGL(3, candidates=ring if candidates == "given" else candidates, random_state=0).fit(views).layers_[-1]
+    found = (
+        RMGL(3, candidates=ring if candidates == "given" else candidates, random_state=0)
+        .fit(views)
+        .layers_[-1]
+    )
     np.testing.assert_allclose(found.adjacency.toarray(), wanted.adjacency.toarray(), rtol=1e-12)
 
 
@@ -115,11 +141,18 @@ def test_costs_with_a_share_of_the_consensus_follow_from_public_attributes(compl
         return np.maximum(z, np.minimum.outer(scaling.floors, scaling.floors))
 
     consensus = model.layers_[2]
-    c = local(np.hstack([X * f for X, f in zip(scaled, consensus.factors, strict=True)]), consensus.scaling)
+    c = local(
+        np.hstack([X * f for X, f in zip(scaled, consensus.factors, strict=True)]),
+        consensus.scaling,
+    )
     embedded = [cdist(rows, rows, "sqeuclidean") for rows in (model.guide_, model.embedding_)]
     for layer, X, beta in zip(model.layers_, scaled, model.beta_, strict=False):
-        costs = local(X, layer.scaling) + layer.consensus_share * c + embedded[0] + beta * embedded[1]
-        weights = np.maximum(layer.potentials[:, None] + layer.potentials - costs, 0) / (4 * layer.alpha)
+        costs = (
+            local(X, layer.scaling) + layer.consensus_share * c + embedded[0] + beta * embedded[1]
+        )
+        weights = np.maximum(layer.potentials[:, None] + layer.potentials - costs, 0) / (
+            4 * layer.alpha
+        )
         np.fill_diagonal(weights, 0)
         np.testing.assert_allclose(layer.adjacency.toarray(), weights, atol=1e-4)
         u = layer.potentials
@@ -134,7 +167,9 @@ def test_fitted_rows_keep_their_labels_and_new_ones_find_theirs(complementary, t
     moved = {name: X + 0.3 * rng.normal(size=X.shape) for name, X in new.items()}
     assert adjusted_rand_score(new_target, model.predict(moved)) > 0.9
     model.save(tmp_path / "m.rmgl")
-    np.testing.assert_array_equal(RMGL.load(tmp_path / "m.rmgl").predict(moved), model.predict(moved))
+    np.testing.assert_array_equal(
+        RMGL.load(tmp_path / "m.rmgl").predict(moved), model.predict(moved)
+    )
 
 
 def test_lists_of_neighbors_give_the_same_layers_as_all_pairs(complementary):
@@ -142,17 +177,25 @@ def test_lists_of_neighbors_give_the_same_layers_as_all_pairs(complementary):
     listed = RMGL(9, candidates=15, random_state=0).fit(views)
     assert [layer.exact for layer in listed.layers_] == [True] * 4
     assert adjusted_rand_score(listed.labels_, model.labels_) > 0.95
-    np.testing.assert_allclose(listed.layers_[0].consensus_share, model.layers_[0].consensus_share, rtol=1e-3)
+    np.testing.assert_allclose(
+        listed.layers_[0].consensus_share, model.layers_[0].consensus_share, rtol=1e-3
+    )
 
 
-def test_a_checkpoint_with_tied_labels_and_lists_resumes_with_the_same_bits(complementary, tmp_path):
-    """Costs of known labels and of the consensus are added in the same order to pairs from the first search and to later ones."""
+def test_a_checkpoint_with_tied_labels_and_lists_resumes_with_the_same_bits(
+    complementary, tmp_path
+):
+    """Costs of known labels and of the consensus are added in the same order to pairs from the
+    first search and to later ones.
+    """
     views, target, _ = complementary
     known = np.where(np.arange(target.size) % 9 == 0, target, -1)
     known[np.flatnonzero(known == 0)] = 1  # labels that the clusters do not agree with are tied
 
     def fit():
-        return RMGL(9, candidates=15, random_state=0).fit(views, known, checkpoint=tmp_path / "steps")
+        return RMGL(9, candidates=15, random_state=0).fit(
+            views, known, checkpoint=tmp_path / "steps"
+        )
 
     whole = fit()
     assert any(layer.consensus_share for layer in whole.layers_)
@@ -183,18 +226,25 @@ def test_fragments_have_the_labels_of_their_neighbors_and_are_reported():
     assert adjusted_rand_score(target, model.labels_) > 0.9
     kept = np.delete(model.embedding_, model.fragments_, axis=0)
     np.testing.assert_allclose(kept.T @ kept, np.eye(2), atol=1e-8)
-    assert (f"{model.fragments_.size} entities form fragments" in str(model.report_)) == bool(model.fragments_.size)
+    assert (f"{model.fragments_.size} entities form fragments" in str(model.report_)) == bool(
+        model.fragments_.size
+    )
     assert (np.diff([row["objective"] for row in model.history_]) <= 0).all()
 
 
 @pytest.mark.parametrize("size", ["large", -1, None])
 def test_least_sizes_that_are_none(size):
-    with pytest.raises(ValueError, match=r"The 'min_cluster_size' parameter of RMGL must be 'auto', or a number >= 0"):
+    with pytest.raises(
+        ValueError,
+        match=r"The 'min_cluster_size' parameter of RMGL must be 'auto', or a number >= 0",
+    ):
         RMGL(2, min_cluster_size=size).fit(planted_views()[0])
 
 
 def test_views_without_informative_edges_are_no_copies_of_each_other():
-    """The edges between copies of a row, and in small components, do not speak for adding costs of the consensus to those of the views."""
+    """The edges between copies of a row, and in small components, do not speak for adding costs of
+    the consensus to those of the views.
+    """
     answers = (np.random.default_rng(0).random((200, 8)) < 0.5).astype(float)
     model = RMGL(3, random_state=0).fit({"a": answers[:, :4], "b": answers[:, 4:]})
     assert [layer.consensus_share for layer in model.layers_] == [0.0] * 4

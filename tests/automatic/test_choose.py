@@ -1,4 +1,6 @@
-"""The automatic choice: alpha for a wanted number of edges, weights, consensus, number of clusters, and the report on all of it."""
+"""The automatic choice: alpha for a wanted number of edges, weights, consensus, number of clusters,
+and the report on all of it.
+"""
 
 import itertools
 import json
@@ -24,7 +26,10 @@ from tests.conftest import planted_views
 def with_noise(seed=0, **options):
     """Planted views and one that knows nothing of the blocks."""
     views, target = planted_views(seed=seed, **options)
-    return {**views, "noise": np.random.default_rng(seed + 100).normal(size=(target.size, 4))}, target
+    return {
+        **views,
+        "noise": np.random.default_rng(seed + 100).normal(size=(target.size, 4)),
+    }, target
 
 
 def noise_views(n=150, count=2, seed=0):
@@ -55,7 +60,11 @@ def test_alpha_gives_the_wanted_number_of_edges(name, local, n_neighbors, rng):
 def test_alpha_scales_with_squared_distances_unless_they_are_locally_scaled(local, rng):
     X = rng.normal(size=(150, 3))
     alpha = [
-        solve_for_edges(Origin("x"), find_candidates("x", factor * X, None, "all", local=local, n_neighbors=8), 8)[1].alpha
+        solve_for_edges(
+            Origin("x"),
+            find_candidates("x", factor * X, None, "all", local=local, n_neighbors=8),
+            8,
+        )[1].alpha
         for factor in (1.0, 1e-3, 300.0)
     ]
     wanted = [1.0, 1.0, 1.0] if local else [1.0, 1e-6, 9e4]
@@ -63,7 +72,11 @@ def test_alpha_scales_with_squared_distances_unless_they_are_locally_scaled(loca
 
 
 def test_few_rows_get_half_of_the_others_as_neighbors_at_most(rng):
-    _, layer = solve_for_edges(Origin("x"), find_candidates("x", rng.normal(size=(12, 2)), None, "all", local=True, n_neighbors=50), 50)
+    _, layer = solve_for_edges(
+        Origin("x"),
+        find_candidates("x", rng.normal(size=(12, 2)), None, "all", local=True, n_neighbors=50),
+        50,
+    )
     assert 2 * layer.n_edges / 12 == pytest.approx(5.5, abs=1)
 
 
@@ -75,7 +88,9 @@ def test_roughness_is_the_mean_over_the_edges_beside_that_over_all_pairs(rng):
     W = sparse.random_array((20, 20), density=0.3, random_state=rng, format="csr")
     W = sparse.csr_array(W + W.T)
     square = np.square(U[:, None] - U).sum(axis=2)
-    assert roughness(U, W) == pytest.approx((W.toarray() * square).sum() / W.sum() / square.mean(), rel=1e-12)
+    assert roughness(U, W) == pytest.approx(
+        (W.toarray() * square).sum() / W.sum() / square.mean(), rel=1e-12
+    )
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -121,7 +136,9 @@ def test_order_of_rows_and_units_of_a_view_do_not_matter(size, rng):
     np.testing.assert_allclose(permuted.view_weights_, model.view_weights_, rtol=1e-3)
     for name in views:
         for scale in ("auto", "none"):
-            plain_units = model if scale == "auto" else RMGL(3, scale=scale, random_state=0).fit(views)
+            plain_units = (
+                model if scale == "auto" else RMGL(3, scale=scale, random_state=0).fit(views)
+            )
             other = RMGL(3, scale=scale, random_state=0).fit({**views, name: 1000 * views[name]})
             assert adjusted_rand_score(other.labels_, plain_units.labels_) == 1.0
             np.testing.assert_allclose(other.view_weights_, plain_units.view_weights_, rtol=1e-3)
@@ -131,7 +148,11 @@ def test_order_of_rows_and_units_of_a_view_do_not_matter(size, rng):
 def test_roughness_is_uncertain_where_entities_are_fewer_than_a_hundred(size):
     views, _ = with_noise(sizes=(size,) * 3)
     model = RMGL(3, random_state=0).fit(views)
-    assert (model.report_.uncertainty > 0) == ("Entities are few" in str(model.report_)) == (size == 33)
+    assert (
+        (model.report_.uncertainty > 0)
+        == ("Entities are few" in str(model.report_))
+        == (size == 33)
+    )
     certain = by_agreement(model.view_roughness_, np.ones(3), True)
     assert (model.view_weights_.min() > certain.min()) == (size == 33)  # nearer to equal
 
@@ -139,7 +160,10 @@ def test_roughness_is_uncertain_where_entities_are_fewer_than_a_hundred(size):
 @pytest.mark.parametrize("candidates", ["all", 15])
 def test_the_seed_decides_and_the_number_of_threads_does_not(candidates):
     views, _ = with_noise(distance=2.0)
-    models = [RMGL(3, candidates=candidates, random_state=0, n_jobs=n_jobs).fit(views) for n_jobs in (1, 1, 2)]
+    models = [
+        RMGL(3, candidates=candidates, random_state=0, n_jobs=n_jobs).fit(views)
+        for n_jobs in (1, 1, 2)
+    ]
     for other in models[1:]:
         np.testing.assert_array_equal(other.labels_, models[0].labels_)
         np.testing.assert_allclose(other.view_weights_, models[0].view_weights_, rtol=1e-9)
@@ -172,7 +196,9 @@ def test_numbers_give_the_layers_of_the_data_alone_and_no_consensus(planted):
     assert model.view_roughness_ is None
     assert not model.report_.automatic
     for X, layer in zip(views.values(), model.layers_, strict=True):
-        np.testing.assert_allclose(layer.adjacency.toarray(), learn_layer(X, 0.5).adjacency.toarray(), atol=1e-8)
+        np.testing.assert_allclose(
+            layer.adjacency.toarray(), learn_layer(X, 0.5).adjacency.toarray(), atol=1e-8
+        )
 
 
 def test_one_number_is_enough_to_leave_the_automatic_choice(planted):
@@ -207,10 +233,14 @@ def with_empty_rows(share=0.2, seed=0):
 
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize("candidates", ["auto", 15])
-@pytest.mark.parametrize(("share", "consensus"), [(0.1, ["consensus"]), (0.2, [])], ids=["a tenth", "a fifth"])
+@pytest.mark.parametrize(
+    ("share", "consensus"), [(0.1, ["consensus"]), (0.2, [])], ids=["a tenth", "a fifth"]
+)
 def test_labels_are_found_without_some_rows_of_every_view(kind, candidates, share, consensus):
     views, target, empty = with_empty_rows(share)
-    model = RMGL(3, candidates=candidates, random_state=0).fit({name: kind(X) for name, X in views.items()})
+    model = RMGL(3, candidates=candidates, random_state=0).fit(
+        {name: kind(X) for name, X in views.items()}
+    )
     assert adjusted_rand_score(target, model.labels_) == 1.0
     assert [layer.name for layer in model.layers_] == [*views, *consensus, "neighbors"]
     for layer, rows in zip(model.layers_, empty.values(), strict=False):
@@ -238,7 +268,9 @@ def test_empty_rows_say_as_little_in_a_permuted_view(rng):
 def test_the_report_names_every_view_scale_and_warning():
     views, _ = with_noise()
     views["counts"] = np.random.default_rng(0).poisson(0.1, size=(90, 150)).astype(float)
-    model = RMGL(3, scale={**dict.fromkeys(views, "auto"), "view 0": "standard"}, random_state=0).fit(views)
+    model = RMGL(
+        3, scale={**dict.fromkeys(views, "auto"), "view 0": "standard"}, random_state=0
+    ).fit(views)
     report = model.report_
     text = str(report)
     assert [view.scale for view in report.views] == ["standard", "minmax", "minmax", "hellinger"]
@@ -277,7 +309,10 @@ def test_well_separated_blocks_give_no_warnings(planted):
 
 def test_noise_alone_is_told():
     report = RMGL(3, random_state=0).fit(noise_views()).report_
-    assert any("weakly separated" in text or "no gap" in text or "may not have clusters" in text for text in report.warnings)
+    assert any(
+        "weakly separated" in text or "no gap" in text or "may not have clusters" in text
+        for text in report.warnings
+    )
 
 
 # Outliers
@@ -318,7 +353,12 @@ def test_the_planted_number_of_clusters_is_found(n_clusters, size):
     assert adjusted_rand_score(target, model.labels_) == 1.0
     assert model.embedding_.shape[1] == n_clusters
     assert number.confidence == ("high" if n_clusters * size >= 100 else "low")
-    assert number.candidates.size == number.modularity.size == number.eigengap.size == number.stability.size
+    assert (
+        number.candidates.size
+        == number.modularity.size
+        == number.eigengap.size
+        == number.stability.size
+    )
     assert number.candidates[0] == 2
     assert number.stability[n_clusters - 2] >= 0.9
     assert number.eigengap[n_clusters - 2] == number.eigengap.max()
@@ -348,11 +388,18 @@ def test_modularity_is_the_double_sum(rng):
     W.eliminate_zeros()
     labels = rng.integers(3, size=25)
     degrees, total = W.toarray().sum(axis=1), W.sum()
-    slow = sum(W.toarray()[i, j] - degrees[i] * degrees[j] / total for i in range(25) for j in range(25) if labels[i] == labels[j])
+    slow = sum(
+        W.toarray()[i, j] - degrees[i] * degrees[j] / total
+        for i in range(25)
+        for j in range(25)
+        if labels[i] == labels[j]
+    )
     assert modularity(W, labels) == pytest.approx(slow / total, rel=1e-12)
     networkx = pytest.importorskip("networkx")
     parts = [set(np.flatnonzero(labels == k).tolist()) for k in range(3)]
-    assert modularity(W, labels) == pytest.approx(networkx.community.modularity(networkx.from_scipy_sparse_array(W), parts), rel=1e-9)
+    assert modularity(W, labels) == pytest.approx(
+        networkx.community.modularity(networkx.from_scipy_sparse_array(W), parts), rel=1e-9
+    )
 
 
 def test_the_number_of_components_is_the_number_of_clusters():
@@ -392,7 +439,9 @@ def test_copies_of_rows_do_not_take_clusters():
     rng = np.random.default_rng(0)
     target = np.repeat(np.arange(4), 60)
     copied = np.concatenate([np.arange(240), np.repeat([0, 70, 130], 12)])
-    views = [rng.normal(size=(4, width))[target] * 3 + rng.normal(size=(240, width)) for width in (6, 9)]
+    views = [
+        rng.normal(size=(4, width))[target] * 3 + rng.normal(size=(240, width)) for width in (6, 9)
+    ]
     model = RMGL(4, random_state=0).fit([X[copied] for X in views])
     assert adjusted_rand_score(target[copied], model.labels_) > 0.9
 
@@ -401,11 +450,17 @@ def test_the_costs_of_the_layers_follow_from_public_attributes(planted):
     views, _ = planted
     model = RMGL(3, random_state=0, candidates="all").fit(views)
     scaled = Views.of(views).scaled("auto")
-    square = [np.square(rows[:, None] - rows).sum(axis=2) for rows in (model.guide_, model.embedding_)]
+    square = [
+        np.square(rows[:, None] - rows).sum(axis=2) for rows in (model.guide_, model.embedding_)
+    ]
     for m, X in enumerate(scaled.matrices):
         scaling, u, alpha = model.local_scaling_[m], model.layers_[m].potentials, model.alpha_[m]
         z = np.square(X[:, None] - X).sum(axis=2) / np.outer(scaling.scales, scaling.scales)
-        costs = np.maximum(z, np.minimum.outer(scaling.floors, scaling.floors)) + square[0] + model.beta_[m] * square[1]
+        costs = (
+            np.maximum(z, np.minimum.outer(scaling.floors, scaling.floors))
+            + square[0]
+            + model.beta_[m] * square[1]
+        )
         weights = np.maximum(u[:, None] + u - costs, 0) / (4 * alpha)
         np.fill_diagonal(weights, 0)
         gradient = weights.sum(axis=1) + (u - u.mean()) / (2 * alpha) - 1
@@ -418,7 +473,11 @@ def test_the_deviation_of_roughness_is_that_over_all_orders_of_the_rows(n, rng):
     rows = rng.normal(size=(n, 3))
     W = sparse.random(n, n, density=0.6, random_state=1).toarray()
     W = sparse.csr_array(np.triu(W, 1) + np.triu(W, 1).T)
-    orders = list(itertools.permutations(range(n))) if n <= 5 else [rng.permutation(n) for _ in range(20_000)]
+    orders = (
+        list(itertools.permutations(range(n)))
+        if n <= 5
+        else [rng.permutation(n) for _ in range(20_000)]
+    )
     slow = np.std([roughness(rows[list(order)], W) for order in orders])
     assert roughness_deviation(rows, W) == pytest.approx(slow, rel=1e-9 if n <= 5 else 0.02)
 

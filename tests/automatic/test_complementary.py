@@ -1,4 +1,6 @@
-"""Views that each separate only some of the clusters, where entities are missing from some of them; and a view of other clusters."""
+"""Views that each separate only some of the clusters, where entities are missing from some of them;
+and a view of other clusters.
+"""
 
 import warnings
 from copy import copy
@@ -19,7 +21,10 @@ from tests.conftest import assert_same, fit_with_kills
 
 def hidden(n_rows, shares=(0.2, 0.1), seed=0):
     """Masks of two views without these shares of the rows; no row is missing from both."""
-    order, observed = np.random.default_rng(seed).permutation(n_rows), np.ones((n_rows, 2), dtype=bool)
+    order, observed = (
+        np.random.default_rng(seed).permutation(n_rows),
+        np.ones((n_rows, 2), dtype=bool),
+    )
     first, second = (round(share * n_rows) for share in shares)
     observed[order[:first], 0] = observed[order[first : first + second], 1] = False
     return observed
@@ -27,7 +32,9 @@ def hidden(n_rows, shares=(0.2, 0.1), seed=0):
 
 @pytest.fixture(scope="module")
 def complementary():
-    return make_complementary_views("pairs", n_clusters=6, n_views=2, n_counts=1, n_columns=15, random_state=0)
+    return make_complementary_views(
+        "pairs", n_clusters=6, n_views=2, n_counts=1, n_columns=15, random_state=0
+    )
 
 
 @pytest.fixture(scope="module")
@@ -51,27 +58,57 @@ def test_the_incomplete_entities_are_placed(placing_model, observed):
         assert layer.n_nodes == 450
         assert (layer.degrees[placing_model.placed_] == 0).all()
         assert layer.laplacian.trace() == pytest.approx(315)
-    assert [layer.role for layer in placing_model.layers_] == ["view", "view", "consensus", "neighbors"]
+    assert [layer.role for layer in placing_model.layers_] == [
+        "view",
+        "view",
+        "consensus",
+        "neighbors",
+    ]
 
 
-def test_placed_entities_have_labels_and_rows_of_the_embedding_as_new_ones_have(placing_model, complementary, observed):
-    new, hides = {name: X[placing_model.placed_] for name, X in complementary.views.items()}, observed[placing_model.placed_]
-    np.testing.assert_array_equal(placing_model.predict(new, observed=hides), placing_model.labels_[placing_model.placed_])
-    np.testing.assert_allclose(placing_model.transform(new, observed=hides), placing_model.embedding_[placing_model.placed_], atol=1e-12)
-    kept = np.delete(placing_model.embedding_, np.append(placing_model.placed_, placing_model.fragments_), axis=0)
+def test_placed_entities_have_labels_and_rows_of_the_embedding_as_new_ones_have(
+    placing_model, complementary, observed
+):
+    new, hides = (
+        {name: X[placing_model.placed_] for name, X in complementary.views.items()},
+        observed[placing_model.placed_],
+    )
+    np.testing.assert_array_equal(
+        placing_model.predict(new, observed=hides), placing_model.labels_[placing_model.placed_]
+    )
+    np.testing.assert_allclose(
+        placing_model.transform(new, observed=hides),
+        placing_model.embedding_[placing_model.placed_],
+        atol=1e-12,
+    )
+    kept = np.delete(
+        placing_model.embedding_, np.append(placing_model.placed_, placing_model.fragments_), axis=0
+    )
     np.testing.assert_allclose(kept.T @ kept, np.eye(6), atol=1e-8)
     assert (placing_model.outlier_score_[placing_model.placed_] == 0).all()
     assert (placing_model.guide_[placing_model.placed_] == 0).all()
     assert placing_model.labels_.shape == placing_model.outlier_score_.shape == (450,)
 
 
-def test_placing_finds_more_than_learning_from_incomplete_entities(placing_model, complementary, observed):
-    learned = RMGL(6, policy=Policy(complete_share=1.0), random_state=0).fit(complementary.views, observed=observed)
+def test_placing_finds_more_than_learning_from_incomplete_entities(
+    placing_model, complementary, observed
+):
+    learned = RMGL(6, policy=Policy(complete_share=1.0), random_state=0).fit(
+        complementary.views, observed=observed
+    )
     assert learned.placed_.size == 0
-    with_and_without = [normalized_mutual_info_score(complementary.target, labels) for labels in (placing_model.labels_, learned.labels_)]
+    with_and_without = [
+        normalized_mutual_info_score(complementary.target, labels)
+        for labels in (placing_model.labels_, learned.labels_)
+    ]
     assert with_and_without[0] > with_and_without[1]
     complete = observed.all(axis=1)
-    assert normalized_mutual_info_score(complementary.target[complete], placing_model.labels_[complete]) > 0.95
+    assert (
+        normalized_mutual_info_score(
+            complementary.target[complete], placing_model.labels_[complete]
+        )
+        > 0.95
+    )
 
 
 def test_nobody_is_placed_where_views_share_their_clusters():
@@ -95,15 +132,31 @@ def test_nobody_is_placed_where_nobody_is_missing(complementary):
         (Policy(complementary=1.0), 0),
         (Policy(consensus="never"), 0),
     ],
-    ids=["enough are complete", "too few are complete", "complementary views are not looked for", "no consensus"],
+    ids=[
+        "enough are complete",
+        "too few are complete",
+        "complementary views are not looked for",
+        "no consensus",
+    ],
 )
 def test_the_policy_says_whether_entities_are_placed(policy, n_placed, complementary, observed):
-    assert RMGL(6, policy=policy, random_state=0).fit(complementary.views, observed=observed).placed_.size == n_placed
+    assert (
+        RMGL(6, policy=policy, random_state=0)
+        .fit(complementary.views, observed=observed)
+        .placed_.size
+        == n_placed
+    )
 
 
-@pytest.mark.parametrize("parameters", [{"candidates": 15}, {"components": True}, {"n_clusters": "auto"}], ids=str)
-def test_entities_are_placed_however_layers_are_learned(parameters, placing_model, complementary, observed):
-    other = RMGL(**{"n_clusters": 6, "random_state": 0, **parameters}).fit(complementary.views, observed=observed)
+@pytest.mark.parametrize(
+    "parameters", [{"candidates": 15}, {"components": True}, {"n_clusters": "auto"}], ids=str
+)
+def test_entities_are_placed_however_layers_are_learned(
+    parameters, placing_model, complementary, observed
+):
+    other = RMGL(**{"n_clusters": 6, "random_state": 0, **parameters}).fit(
+        complementary.views, observed=observed
+    )
     np.testing.assert_array_equal(other.placed_, placing_model.placed_)
     assert set(other.labels_) == set(range(other.n_clusters_))
     assert all((layer.degrees[placing_model.placed_] == 0).all() for layer in other.layers_)
@@ -117,14 +170,21 @@ def test_entities_are_placed_however_layers_are_learned(parameters, placing_mode
 def test_given_graphs_are_cut_to_the_complete_entities(placing_model, complementary, observed):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # exact among the given candidates only
-        given = RMGL(6, candidates=sparse.csr_array(np.ones((450, 450))), random_state=0).fit(complementary.views, observed=observed)
+        given = RMGL(6, candidates=sparse.csr_array(np.ones((450, 450))), random_state=0).fit(
+            complementary.views, observed=observed
+        )
     np.testing.assert_array_equal(given.placed_, placing_model.placed_)
     assert adjusted_rand_score(given.labels_, placing_model.labels_) > 0.95
 
 
-def test_tables_of_some_of_the_entities_keep_the_order_of_their_labels(placing_model, complementary, observed):
+def test_tables_of_some_of_the_entities_keep_the_order_of_their_labels(
+    placing_model, complementary, observed
+):
     names = [f"cell {row:03d}" for row in range(450)]
-    tables = {name: pd.DataFrame(X, index=names)[observed[:, m]] for m, (name, X) in enumerate(complementary.views.items())}
+    tables = {
+        name: pd.DataFrame(X, index=names)[observed[:, m]]
+        for m, (name, X) in enumerate(complementary.views.items())
+    }
     other = RMGL(6, align="outer", random_state=0).fit(tables)
     rows = np.array([int(label.split()[1]) for label in other.index_])
     assert sorted(rows[other.placed_]) == placing_model.placed_.tolist()
@@ -161,15 +221,23 @@ def test_a_saved_model_is_the_same(placing_model, complementary, observed, tmp_p
         placing_model.predict_proba(complementary.views, observed=observed, by_view=True),
     )
     np.testing.assert_array_equal(
-        loaded.transform(complementary.views, observed=observed), placing_model.transform(complementary.views, observed=observed)
+        loaded.transform(complementary.views, observed=observed),
+        placing_model.transform(complementary.views, observed=observed),
     )
 
 
-def test_fitted_rows_keep_their_labels_and_new_ones_find_theirs(placing_model, complementary, observed):
-    assert (placing_model.predict(complementary.views, observed=observed) == placing_model.labels_).mean() >= 0.99
+def test_fitted_rows_keep_their_labels_and_new_ones_find_theirs(
+    placing_model, complementary, observed
+):
+    assert (
+        placing_model.predict(complementary.views, observed=observed) == placing_model.labels_
+    ).mean() >= 0.99
     rng = np.random.default_rng(5)
     counts, measured = complementary.views.values()
-    moved = {"view_0": counts + rng.poisson(0.02, size=counts.shape), "view_1": measured + 0.3 * rng.normal(size=measured.shape)}
+    moved = {
+        "view_0": counts + rng.poisson(0.02, size=counts.shape),
+        "view_1": measured + 0.3 * rng.normal(size=measured.shape),
+    }
     assert normalized_mutual_info_score(complementary.target, placing_model.predict(moved)) > 0.9
     for name, X in moved.items():
         assert placing_model.predict({name: X}).shape == (450,)
@@ -179,11 +247,15 @@ def test_fitted_rows_keep_their_labels_and_new_ones_find_theirs(placing_model, c
 @pytest.fixture(scope="module")
 def cells():
     """Views that disagree so much that their layers are learned with costs of the consensus."""
-    data = make_complementary_views("grid", n_clusters=9, n_views=2, separation=4.5, n_columns=5, random_state=0)
+    data = make_complementary_views(
+        "grid", n_clusters=9, n_views=2, separation=4.5, n_columns=5, random_state=0
+    )
     return data, RMGL(9, random_state=0).fit(data.views, observed=hidden(450))
 
 
-def test_costs_of_the_consensus_are_those_of_the_complete_entities(cells, observed, tmp_path, monkeypatch):
+def test_costs_of_the_consensus_are_those_of_the_complete_entities(
+    cells, observed, tmp_path, monkeypatch
+):
     data, model = cells
     assert model.placed_.size == 135
     assert model.layers_[0].consensus_share == model.layers_[1].consensus_share > 0
@@ -192,7 +264,9 @@ def test_costs_of_the_consensus_are_those_of_the_complete_entities(cells, observ
     predicted = model.predict(data.views, observed=observed)
     assert (predicted == model.labels_).mean() >= 0.99
     model.save(tmp_path / "m.rmgl")
-    np.testing.assert_array_equal(RMGL.load(tmp_path / "m.rmgl").predict(data.views, observed=observed), predicted)
+    np.testing.assert_array_equal(
+        RMGL.load(tmp_path / "m.rmgl").predict(data.views, observed=observed), predicted
+    )
     monkeypatch.setattr("rmgl.placing.placement.ALL_ROWS", 10)  # only the nearest rows are compared
     np.testing.assert_array_equal(model.predict(data.views, observed=observed), predicted)
 
@@ -220,8 +294,12 @@ def test_a_file_with_placed_entities_that_there_are_not_is_refused(placed, placi
 
 
 @pytest.mark.parametrize("n_clusters", [6, "auto"])
-def test_a_run_stopped_after_every_step_ends_the_same(n_clusters, complementary, observed, tmp_path, monkeypatch):
-    fit = partial(RMGL(n_clusters, candidates=20, random_state=0).fit, complementary.views, observed=observed)
+def test_a_run_stopped_after_every_step_ends_the_same(
+    n_clusters, complementary, observed, tmp_path, monkeypatch
+):
+    fit = partial(
+        RMGL(n_clusters, candidates=20, random_state=0).fit, complementary.views, observed=observed
+    )
     whole = fit()
     model, written = fit_with_kills(partial(fit, checkpoint=tmp_path / "steps"), monkeypatch)
     assert_same(model, whole)
@@ -233,9 +311,12 @@ def test_a_run_stopped_after_every_step_ends_the_same(n_clusters, complementary,
 
 
 def test_a_misleading_view_does_not_decide():
-    data = make_complementary_views([[0, 1, 2, 3]] * 2, separation=4.0, misleading=9.0, n_columns=6, n_rows=240, random_state=2)
+    data = make_complementary_views(
+        [[0, 1, 2, 3]] * 2, separation=4.0, misleading=9.0, n_columns=6, n_rows=240, random_state=2
+    )
     spreads = {name: X.var(axis=0).sum() for name, X in data.views.items()}
-    assert spreads["misleading"] > spreads["view_0"] + spreads["view_1"]  # it dominates the distances
+    # it dominates the distances
+    assert spreads["misleading"] > spreads["view_0"] + spreads["view_1"]
     model = RMGL(4, random_state=0).fit(data.views)
     assert normalized_mutual_info_score(data.target, model.labels_) > 0.9
     assert model.view_weights_.argmin() == 2

@@ -9,7 +9,12 @@ from scipy import sparse
 from sklearn.metrics import adjusted_rand_score
 
 from rmgl import RMGL
-from rmgl.automatic.number_of_clusters import NumberOfClusters, by_stability, modularity
+from rmgl.automatic.number_of_clusters import (
+    Counting,
+    NumberOfClusters,
+    by_stability,
+    modularity,
+)
 from rmgl.checks import Unsound
 from rmgl.embedding.eigenvectors import Embedding, smallest_eigenvectors
 from tests.conftest import planted_views
@@ -32,12 +37,23 @@ def nested(near, far=0.001, size=15):
     return sparse.csr_array(W), coarse, fine
 
 
-def evidence(chosen=4, modularity=(0.3, 0.5, 0.8, 0.6, 0.4), stability=(1.0, 0.7, 0.95, 0.6, 0.5), n_nodes=100, **fields):
+def evidence(
+    chosen=4,
+    modularity=(0.3, 0.5, 0.8, 0.6, 0.4),
+    stability=(1.0, 0.7, 0.95, 0.6, 0.5),
+    n_nodes=100,
+    **fields,
+):
     """Evidence for 2 to 6 clusters."""
     candidates = np.arange(2, 2 + len(modularity))
     shown = {"resolutions": np.array([chosen]), "parts": np.arange(n_nodes)[None] % chosen}
     return NumberOfClusters(
-        chosen, candidates, np.array(modularity), np.full(len(modularity), 0.1), np.array(stability), **(shown | fields)
+        chosen,
+        candidates,
+        np.array(modularity),
+        np.full(len(modularity), 0.1),
+        np.array(stability),
+        **(shown | fields),
     )
 
 
@@ -45,8 +61,11 @@ def evidence(chosen=4, modularity=(0.3, 0.5, 0.8, 0.6, 0.4), stability=(1.0, 0.7
 
 
 def test_the_score_is_modularity_times_stability_squared():
-    np.testing.assert_allclose(evidence().score, [0.3, 0.5 * 0.49, 0.8 * 0.9025, 0.6 * 0.36, 0.4 * 0.25], rtol=1e-12)
-    assert evidence(stability=(np.nan, 0.7, 0.95, -0.2, 0.5)).score[[0, 3]].tolist() == [0.3, 0.0]  # not measured; worse than chance
+    np.testing.assert_allclose(
+        evidence().score, [0.3, 0.5 * 0.49, 0.8 * 0.9025, 0.6 * 0.36, 0.4 * 0.25], rtol=1e-12
+    )
+    # not measured; worse than chance
+    assert evidence(stability=(np.nan, 0.7, 0.95, -0.2, 0.5)).score[[0, 3]].tolist() == [0.3, 0.0]
 
 
 def test_the_number_with_the_largest_score_is_chosen():
@@ -72,30 +91,43 @@ def test_many_clusters_are_looked_for_where_the_spectrum_has_room():
 
 
 @pytest.mark.parametrize(("n_nodes", "last"), [(720, 120), (719, 116), (2000, 120)])
-def test_up_to_a_hundred_and_twenty_clusters_are_looked_for_in_growing_steps(n_nodes, last, monkeypatch):
-    """Of graphs whose spectrum has room for any number, and parts that cost nothing: a sixth of the nodes at most."""
+def test_up_to_a_hundred_and_twenty_clusters_are_looked_for_in_growing_steps(
+    n_nodes, last, monkeypatch
+):
+    """Of graphs whose spectrum has room for any number, and parts that cost nothing: a sixth of the
+    nodes at most.
+    """
     module = "rmgl.automatic.number_of_clusters"
     monkeypatch.setattr(
-        f"{module}.smallest_eigenvectors", lambda graph, k, **options: Embedding(np.zeros((n_nodes, k)), np.zeros(k), 0.0, 1)
+        f"{module}.smallest_eigenvectors",
+        lambda graph, k, **options: Embedding(np.zeros((n_nodes, k)), np.zeros(k), 0.0, 1),
     )
-    monkeypatch.setattr(f"{module}.cut", lambda vectors, k, random_state: np.arange(len(vectors)) % k)
+    monkeypatch.setattr(
+        f"{module}.cut", lambda vectors, k, random_state: np.arange(len(vectors)) % k
+    )
     monkeypatch.setattr(f"{module}._stability", lambda graph, numbers, *rest: np.ones(numbers.size))
-    ring = sparse.csr_array(sparse.diags_array([1.0, 1.0], offsets=(-1, 1), shape=(n_nodes, n_nodes)))
+    ring = sparse.csr_array(
+        sparse.diags_array([1.0, 1.0], offsets=(-1, 1), shape=(n_nodes, n_nodes))
+    )
     found = by_stability(ring, np.random.RandomState(0))
     assert found.candidates.tolist() == [*range(2, 31), *range(32, 61, 2), *range(64, last + 1, 4)]
 
 
 @pytest.mark.parametrize(("eigenvalue", "last"), [(0.24, 32), (0.26, 30)])
-def test_no_more_than_thirty_clusters_are_looked_for_where_an_eigenvalue_is_above_a_quarter(eigenvalue, last, monkeypatch):
-    """32 groups of m = 6 of n nodes: all eigenvalues from the second to the 32nd are nc / (m - 1 + (n - m) c)."""
+def test_no_more_than_thirty_clusters_are_looked_for_where_an_eigenvalue_is_above_a_quarter(
+    eigenvalue, last, monkeypatch
+):
+    """32 groups of m = 6 of n nodes: all eigenvalues from the second to the 32nd are nc / (m - 1 +
+    (n - m) c).
+    """
     outside = 5 * eigenvalue / (192 - 186 * eigenvalue)
     graph, _ = groups((6,) * 32, outside=outside)
     degrees = graph.sum(axis=1)
     values = np.linalg.eigvalsh(np.eye(192) - graph.toarray() / np.sqrt(np.outer(degrees, degrees)))
     np.testing.assert_allclose(values[1:32], eigenvalue, rtol=1e-9)
-    monkeypatch.setattr("rmgl.automatic.number_of_clusters.DRAWS", 1)
-    monkeypatch.setattr("rmgl.embedding.resampling.N_INIT", 1)
-    assert by_stability(graph, np.random.RandomState(0)).candidates[-1] == last
+    monkeypatch.setattr("rmgl.embedding.resampling.RESAMPLED_INITS", 1)
+    found = by_stability(graph, np.random.RandomState(0), numbers=Counting(draws=1))
+    assert found.candidates[-1] == last
 
 
 def test_parts_are_looked_for_again_on_four_fifths_of_the_nodes(monkeypatch):
@@ -126,15 +158,33 @@ def test_coarser_and_finer_parts_stand_beside_the_chosen_ones(near, chosen):
         assert adjusted_rand_score(wanted, parts) == 1.0
     found.check(135)
     first, second = (row["sentence"] for row in found.table)
-    assert first == f"3 clusters ({'chosen' if chosen == 3 else 'coarser'}) are found again on four fifths of the entities"
-    assert second == f"9 clusters ({'chosen' if chosen == 9 else 'finer'}) are found again on four fifths of the entities"
+    assert first == (
+        f"3 clusters ({'chosen' if chosen == 3 else 'coarser'}) are found again on four "
+        "fifths of the entities"
+    )
+    assert second == (
+        f"9 clusters ({'chosen' if chosen == 9 else 'finer'}) are found again on four fifths "
+        "of the entities"
+    )
 
 
 def test_the_two_most_stable_resolutions_on_each_side_are_shown(monkeypatch):
     """Ten groups are chosen. Peaks of stability stand at all even numbers; that of 20 is below 0.8."""
-    peaks = {2: 0.85, 4: 0.95, 6: 0.9, 8: 0.81, 10: 1.0, 12: 0.82, 14: 0.9, 16: 0.85, 18: 0.95, 20: 0.79}
+    peaks = {
+        2: 0.85,
+        4: 0.95,
+        6: 0.9,
+        8: 0.81,
+        10: 1.0,
+        12: 0.82,
+        14: 0.9,
+        16: 0.85,
+        18: 0.95,
+        20: 0.79,
+    }
     monkeypatch.setattr(
-        "rmgl.automatic.number_of_clusters._stability", lambda graph, numbers, *rest: np.array([peaks.get(int(k), 0.5) for k in numbers])
+        "rmgl.automatic.number_of_clusters._stability",
+        lambda graph, numbers, *rest: np.array([peaks.get(int(k), 0.5) for k in numbers]),
     )
     found = by_stability(groups((12,) * 10)[0], np.random.RandomState(0))
     assert found.chosen == 10
@@ -145,10 +195,14 @@ def test_the_two_most_stable_resolutions_on_each_side_are_shown(monkeypatch):
 def test_resolutions_are_shown_from_a_stability_of_four_fifths(stability, shown, monkeypatch):
     monkeypatch.setattr(
         "rmgl.automatic.number_of_clusters._stability",
-        lambda graph, numbers, *rest: np.where(numbers == 3, 1.0, np.where(numbers == 2, stability, 0.5)),
+        lambda graph, numbers, *rest: np.where(
+            numbers == 3, 1.0, np.where(numbers == 2, stability, 0.5)
+        ),
     )
     monkeypatch.setattr("rmgl.automatic.number_of_clusters._is_peak", lambda values, at: True)
-    assert by_stability(groups((12,) * 3)[0], np.random.RandomState(0)).resolutions.tolist() == shown
+    assert (
+        by_stability(groups((12,) * 3)[0], np.random.RandomState(0)).resolutions.tolist() == shown
+    )
 
 
 def test_the_table_has_the_numbers_of_every_resolution():
@@ -167,7 +221,12 @@ def test_the_table_has_the_numbers_of_every_resolution():
 
 @pytest.mark.parametrize(
     ("stability", "words"),
-    [(0.9, "are found again"), (0.89, "are mostly found again"), (0.8, "are mostly found again"), (0.79, "are hardly found again")],
+    [
+        (0.9, "are found again"),
+        (0.89, "are mostly found again"),
+        (0.8, "are mostly found again"),
+        (0.79, "are hardly found again"),
+    ],
 )
 def test_the_table_says_how_stable_parts_are(stability, words):
     (row,) = evidence(stability=(1.0, 0.7, stability, 0.6, 0.5)).table
@@ -198,7 +257,11 @@ def test_parts_are_those_of_the_entities_of_a_fit():
         ({"n_nodes": 99}, "low"),
         ({"modularity": (0.66, 0.5, 0.8, 0.6, 0.4)}, "low"),  # two clusters do nearly as well
         ({"modularity": (0.64, 0.5, 0.8, 0.6, 0.4)}, "high"),
-        ({"stability": (1.0, 1.0, 0.95, 1.0, 0.5), "modularity": (0.3, 0.7, 0.8, 0.7, 0.4)}, "high"),  # one more or less is as good
+        # one more or less is as good
+        (
+            {"stability": (1.0, 1.0, 0.95, 1.0, 0.5), "modularity": (0.3, 0.7, 0.8, 0.7, 0.4)},
+            "high",
+        ),
         ({"resolutions": None, "parts": None}, "high"),  # evidence of earlier versions
     ],
 )

@@ -28,10 +28,23 @@ def group_means(X, labels):
 
 def test_views_have_names_and_shapes():
     data = make_complementary_views(
-        "pairs", n_clusters=5, n_views=3, n_rows=70, n_columns=6, n_counts=1, n_noise=2, misleading=3.0, random_state=0
+        "pairs",
+        n_clusters=5,
+        n_views=3,
+        n_rows=70,
+        n_columns=6,
+        n_counts=1,
+        n_noise=2,
+        misleading=3.0,
+        random_state=0,
     )
     wide = {"view_0": (70, 150), "view_1": (70, 6), "view_2": (70, 6)}
-    assert {name: X.shape for name, X in data.views.items()} == {**wide, "noise_0": (70, 6), "noise_1": (70, 6), "misleading": (70, 6)}
+    assert {name: X.shape for name, X in data.views.items()} == {
+        **wide,
+        "noise_0": (70, 6),
+        "noise_1": (70, 6),
+        "misleading": (70, 6),
+    }
     assert all(X.dtype == np.float64 for X in data.views.values())
     assert data.target.shape == (70,)
     assert data.groups.shape == (3, 5)
@@ -46,7 +59,9 @@ def test_clusters_are_as_large_as_one_another(n_rows):
 
 
 def test_sizes_of_clusters_may_fall_from_three_to_one():
-    sizes = np.bincount(make_complementary_views(n_clusters=4, n_rows=800, unequal=True, random_state=0).target)
+    sizes = np.bincount(
+        make_complementary_views(n_clusters=4, n_rows=800, unequal=True, random_state=0).target
+    )
     assert sizes.tolist() == [300, 233, 167, 100]
 
 
@@ -70,12 +85,16 @@ def test_no_view_separates_all_clusters(name, seed):
 
 def test_a_grid_has_one_coordinate_for_every_view():
     groups = make_complementary_views("grid", n_clusters=8, n_views=3, random_state=0).groups
-    assert sorted(map(tuple, groups.T.tolist())) == [(a, b, c) for a in range(2) for b in range(2) for c in range(2)]
+    assert sorted(map(tuple, groups.T.tolist())) == [
+        (a, b, c) for a in range(2) for b in range(2) for c in range(2)
+    ]
 
 
 @pytest.mark.parametrize(("n_clusters", "n_views"), [(6, 2), (6, 3), (5, 4)])
 def test_a_view_of_pairs_merges_two_clusters(n_clusters, n_views):
-    groups = make_complementary_views("pairs", n_clusters=n_clusters, n_views=n_views, random_state=0).groups
+    groups = make_complementary_views(
+        "pairs", n_clusters=n_clusters, n_views=n_views, random_state=0
+    ).groups
     assert [np.unique(own).size for own in groups] == [n_clusters - 1] * n_views
     merged = [np.flatnonzero(own != np.arange(n_clusters)) for own in groups]
     assert [pair.size for pair in merged] == [1] * n_views
@@ -102,10 +121,15 @@ def test_measurements_are_centers_of_groups_plus_noise():
     for own, X in zip(data.groups, data.views.values(), strict=True):
         group = own[data.target]
         centers = group_means(X, group)
-        np.testing.assert_allclose(np.linalg.norm(centers, axis=1), 5.0, atol=0.1)  # the mean of 3000 rows is known to 0.02
+        # the mean of 3000 rows is known to 0.02
+        np.testing.assert_allclose(np.linalg.norm(centers, axis=1), 5.0, atol=0.1)
         assert (X - centers[group]).std() == pytest.approx(1.0, abs=0.02)
         for one in range(3):  # clusters of one group have the same center
-            np.testing.assert_allclose(group_means(X[group == one], data.target[group == one]), np.tile(centers[one], (3, 1)), atol=0.15)
+            np.testing.assert_allclose(
+                group_means(X[group == one], data.target[group == one]),
+                np.tile(centers[one], (3, 1)),
+                atol=0.15,
+            )
 
 
 def test_counts_differ_from_group_to_group_and_in_their_totals():
@@ -114,10 +138,16 @@ def test_counts_differ_from_group_to_group_and_in_their_totals():
         assert (X >= 0).all()
         np.testing.assert_array_equal(X, np.round(X))
         profiles = group_means(X / X.sum(axis=1, keepdims=True), data.target)
-        distances = {pair: np.abs(profiles[pair[0]] - profiles[pair[1]]).sum() for pair in combinations(range(3), 2)}
+        distances = {
+            pair: np.abs(profiles[pair[0]] - profiles[pair[1]]).sum()
+            for pair in combinations(range(3), 2)
+        }
         (same,) = (pair for pair in distances if own[pair[0]] == own[pair[1]])
-        assert all(distance > 5 * distances[same] for pair, distance in distances.items() if pair != same)
-        assert X.sum(axis=1).std() > 1.5 * np.sqrt(X.sum(axis=1).mean())  # more than Poisson numbers alone
+        assert all(
+            distance > 5 * distances[same] for pair, distance in distances.items() if pair != same
+        )
+        # more than Poisson numbers alone
+        assert X.sum(axis=1).std() > 1.5 * np.sqrt(X.sum(axis=1).mean())
 
 
 def independent(labels, X):
@@ -136,7 +166,9 @@ def test_views_of_noise_know_nothing_of_the_target(seed):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_a_misleading_view_has_clusters_that_know_nothing_of_the_target(seed):
-    data = make_complementary_views("pairs", n_clusters=4, n_rows=400, n_columns=5, misleading=30.0, random_state=seed)
+    data = make_complementary_views(
+        "pairs", n_clusters=4, n_rows=400, n_columns=5, misleading=30.0, random_state=seed
+    )
     X = data.views["misleading"]
     found = KMeans(4, n_init=10, random_state=0).fit_predict(X)
     assert np.bincount(found).tolist() == [100] * 4  # as many and as large as those of the target
@@ -151,7 +183,9 @@ def test_a_misleading_view_has_clusters_that_know_nothing_of_the_target(seed):
 @pytest.mark.parametrize("name", ARGUMENTS)
 def test_the_seed_decides(name):
     options = {**ARGUMENTS[name], "n_counts": 1, "n_noise": 1, "misleading": 2.0}
-    one, same, other = (make_complementary_views(**options, random_state=seed) for seed in (3, 3, 4))
+    one, same, other = (
+        make_complementary_views(**options, random_state=seed) for seed in (3, 3, 4)
+    )
     as_state = make_complementary_views(**options, random_state=np.random.RandomState(3))
     for key, X in one.views.items():
         np.testing.assert_array_equal(X, same.views[key])
@@ -174,8 +208,14 @@ def test_further_views_do_not_change_the_first_ones():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"layout": "circle"}, r"layout='circle' is not known: use one of 'grid', 'pairs', 'random', or a table"),
-        ({"layout": [0, 1, 2]}, r"layout must be .* or a table of integers >= 0 with a line for each view"),
+        (
+            {"layout": "circle"},
+            r"layout='circle' is not known: use one of 'grid', 'pairs', 'random', or a table",
+        ),
+        (
+            {"layout": [0, 1, 2]},
+            r"layout must be .* or a table of integers >= 0 with a line for each view",
+        ),
         ({"layout": [[0.5, 1.0]]}, r"layout must be .* or a table of integers"),
         ({"layout": [[-1, 0]]}, r"layout must be .* or a table of integers >= 0"),
         ({"layout": []}, r"layout must be .* or a table of integers"),
@@ -202,7 +242,11 @@ def test_bad_arguments_are_named(arguments, message):
         make_complementary_views(random_state=0, **arguments)
 
 
-@pytest.mark.parametrize("arguments", [{"layout": [[0, 0, 1], [1, 1, 0]]}, {"layout": "pairs", "n_clusters": 2, "n_views": 3}], ids=str)
+@pytest.mark.parametrize(
+    "arguments",
+    [{"layout": [[0, 0, 1], [1, 1, 0]]}, {"layout": "pairs", "n_clusters": 2, "n_views": 3}],
+    ids=str,
+)
 def test_clusters_that_no_view_separates_are_refused_with_the_name_of_a_parameter(arguments):
     with pytest.raises(ValueError, match=r"layout|n_clusters|n_views"):
         make_complementary_views(random_state=0, **arguments)

@@ -10,7 +10,9 @@ from scipy.sparse import csgraph
 from rmgl.datasets import coil20, fetch_coil20, make_complementary_layers
 
 SHARED_IMAGES = Path(__file__).parents[3] / "shared" / "data" / "coil20_images.npz"
-needs_images = pytest.mark.skipif(not SHARED_IMAGES.is_file(), reason="the COIL-20 images are not beside the repository")
+needs_images = pytest.mark.skipif(
+    not SHARED_IMAGES.is_file(), reason="the COIL-20 images are not beside the repository"
+)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -42,12 +44,15 @@ def test_signals_are_eigenvectors_plus_noise(unit_length):
         np.testing.assert_allclose(X.T @ X, scale**2 * np.eye(15), atol=1e-9)
         np.testing.assert_allclose(np.linalg.norm(L @ X - X * values), 0, atol=1e-6)
     loud = make_complementary_layers(noise=0.01, unit_length=unit_length, random_state=0)
-    noise = loud.views["layer_0"] - quiet.views["layer_0"]  # the first layer uses the same random numbers
+    # the first layer uses the same random numbers
+    noise = loud.views["layer_0"] - quiet.views["layer_0"]
     assert np.var(noise) == pytest.approx(0.01, rel=0.1)
 
 
 def test_sizes_and_densities_are_arguments():
-    data = make_complementary_layers(class_sizes=(10, 20, 30), n_layers=2, within=0.9, between=0.2, n_signals=5, random_state=0)
+    data = make_complementary_layers(
+        class_sizes=(10, 20, 30), n_layers=2, within=0.9, between=0.2, n_signals=5, random_state=0
+    )
     assert list(data.views) == ["layer_0", "layer_1"]
     assert data.views["layer_1"].shape == (60, 5)
 
@@ -75,7 +80,11 @@ def test_coil20_views_from_an_array_and_a_file():
     with np.load(SHARED_IMAGES) as stored:
         images = stored["images"]
     data = fetch_coil20(images=images)
-    assert {name: X.shape for name, X in data.views.items()} == {"lbp": (1440, 59), "hog": (1440, 36), "pixels": (1440, 1024)}
+    assert {name: X.shape for name, X in data.views.items()} == {
+        "lbp": (1440, 59),
+        "hog": (1440, 36),
+        "pixels": (1440, 1024),
+    }
     np.testing.assert_allclose(data.views["lbp"].sum(axis=1), 1)
     assert np.bincount(data.target).tolist() == [72] * 20
     np.testing.assert_array_equal(data.images, images)
@@ -111,7 +120,10 @@ def test_coil20_from_a_zip_and_a_folder_of_png_files(tmp_path):
 
 
 def test_coil20_absent_says_what_to_put_where(tmp_path, monkeypatch):
-    with pytest.raises(FileNotFoundError, match=r"download=False: put coil-20-proc.zip .* into .*coil20, or pass images="):
+    with pytest.raises(
+        FileNotFoundError,
+        match=r"download=False: put coil-20-proc.zip .* into .*coil20, or pass images=",
+    ):
         fetch_coil20(data_home=tmp_path, download=False)
     import pooch
 
@@ -119,12 +131,16 @@ def test_coil20_absent_says_what_to_put_where(tmp_path, monkeypatch):
         raise ConnectionError("offline")
 
     monkeypatch.setattr(pooch, "retrieve", fail)
-    with pytest.raises(OSError, match=r"could not be downloaded \(ConnectionError\): put coil-20-proc.zip"):
+    with pytest.raises(
+        OSError, match=r"could not be downloaded \(ConnectionError\): put coil-20-proc.zip"
+    ):
         fetch_coil20(data_home=tmp_path)
 
 
 def test_coil20_refuses_other_things(tmp_path):
-    with pytest.raises(ValueError, match=r"have shape \(1440, 128, 128\) and dtype uint8, not \(2, 3\)"):
+    with pytest.raises(
+        ValueError, match=r"have shape \(1440, 128, 128\) and dtype uint8, not \(2, 3\)"
+    ):
         fetch_coil20(images=np.zeros((2, 3)))
     with pytest.raises(FileNotFoundError, match="does not exist"):
         fetch_coil20(images=tmp_path / "nowhere")
@@ -142,7 +158,10 @@ def test_images_of_another_kind_are_refused_by_their_header(tmp_path, shape):
     from PIL import Image
 
     Image.fromarray(np.zeros(shape, dtype=np.uint8)).save(tmp_path / "obj1__0.png")
-    with pytest.raises(ValueError, match=r"obj1__0.png is a (L|RGB) image of \d+ x \d+ pixels, not gray and 128 x 128"):
+    with pytest.raises(
+        ValueError,
+        match=r"obj1__0.png is a (L|RGB) image of \d+ x \d+ pixels, not gray and 128 x 128",
+    ):
         coil20.read_images(tmp_path)
 
 
@@ -156,5 +175,7 @@ def test_damaged_images_and_archives_are_named(tmp_path):
     content = bytearray(path.read_bytes())
     content[45:80] = bytes(35)
     path.write_bytes(content)
-    with pytest.raises(ValueError, match=r"is not a readable file of images|is not a readable PNG image"):
+    with pytest.raises(
+        ValueError, match=r"is not a readable file of images|is not a readable PNG image"
+    ):
         coil20.read_images(path)

@@ -1,20 +1,24 @@
-"""A cluster of two worker processes, which all tests of a file share, and rows that are cut into several blocks."""
+"""Two worker processes, which all tests of a file share, and rows that are cut into
+several blocks.
+"""
 
 import pickle
 
 import numpy as np
 import pytest
 
-from rmgl.distributed import cluster as waiting
-from rmgl.distributed.cluster import Cluster
+from rmgl.distributed import workers as waiting
+from rmgl.distributed.workers import Workers
 from tests.processes import HANGING
 
-distributed = pytest.importorskip("distributed", reason="needs a Dask cluster: pip install 'dask[array,dataframe]' distributed")
+distributed = pytest.importorskip(
+    "distributed", reason="needs Dask: pip install 'dask[array,dataframe]' distributed"
+)
 N = 600
 
 
-class AtOnce(Cluster):
-    """Takes the place of a cluster: a task is computed when it is submitted."""
+class AtOnce(Workers):
+    """Takes the place of Dask workers: a task is computed when it is submitted."""
 
     def __init__(self):
         super().__init__(None)
@@ -45,14 +49,16 @@ def patience():
 
 
 @pytest.fixture(scope="module")
-def local_cluster():
-    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", silence_logs=50) as cluster:
-        yield cluster
+def local_workers():
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", silence_logs=50
+    ) as started:
+        yield started
 
 
 @pytest.fixture
-def client(local_cluster):
-    with distributed.Client(local_cluster) as client:
+def client(local_workers):
+    with distributed.Client(local_workers) as client:
         client.wait_for_workers(2)
         yield client
 
@@ -63,26 +69,32 @@ def inside():
     made = []
 
     def make(n_workers):
-        cluster = distributed.LocalCluster(
-            n_workers=n_workers, threads_per_worker=1, processes=False, dashboard_address=":0", silence_logs=50
+        started = distributed.LocalCluster(
+            n_workers=n_workers,
+            threads_per_worker=1,
+            processes=False,
+            dashboard_address=":0",
+            silence_logs=50,
         )
-        made.append((cluster, distributed.Client(cluster)))
+        made.append((started, distributed.Client(started)))
         return made[-1][1]
 
     yield make
-    for cluster, client in made:
+    for started, client in made:
         client.close()
-        cluster.close()
+        started.close()
 
 
 def cut_small(patch):
-    """Several blocks, chunks, pieces of embeddings and blocks of candidate pairs in a few hundred rows."""
-    from rmgl.distributed import cluster, pair_lists, rows, sources
+    """Several blocks, chunks, pieces of embeddings and blocks of candidate pairs in a few hundred
+    rows.
+    """
+    from rmgl.distributed import blocks, candidate_tasks, sources, workers
 
-    patch.setattr(rows.Tiling, "of", classmethod(lambda cls, n_rows: cls(64, 3)))
+    patch.setattr(blocks.Tiling, "of", classmethod(lambda cls, n_rows: cls(64, 3)))
     patch.setattr(sources, "CHUNK_BYTES", 8 * 6 * 250)
-    patch.setattr(pair_lists, "LEAST_ROWS", 200)
-    patch.setattr(cluster, "PIECE_BYTES", 8 * 6 * 250)
+    patch.setattr(candidate_tasks, "LEAST_ROWS", 200)
+    patch.setattr(workers, "PIECE_BYTES", 8 * 6 * 250)
 
 
 @pytest.fixture
@@ -93,7 +105,10 @@ def small_blocks(monkeypatch):
 def two_views():
     rng = np.random.default_rng(0)
     target = rng.integers(4, size=N)
-    return {f"view {m}": 3 * rng.normal(size=(4, width))[target] + rng.normal(size=(N, width)) for m, width in enumerate((5, 7))}
+    return {
+        f"view {m}": 3 * rng.normal(size=(4, width))[target] + rng.normal(size=(N, width))
+        for m, width in enumerate((5, 7))
+    }
 
 
 @pytest.fixture(scope="module")

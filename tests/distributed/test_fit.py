@@ -1,4 +1,4 @@
-"""A fit on a cluster gives the result of a fit on one machine, whatever becomes of the workers."""
+"""A fit on workers gives the result of a fit on one machine, whatever becomes of the workers."""
 
 import asyncio
 import os
@@ -14,10 +14,10 @@ from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
 
 from rmgl import RMGL
-from rmgl.distributed import cluster as waiting
-from rmgl.distributed.cluster import Cluster, NoWorkers
-from rmgl.distributed.fitting import prepared
-from rmgl.distributed.views import StoredViews
+from rmgl.distributed import workers as waiting
+from rmgl.distributed.prepare import prepared
+from rmgl.distributed.workers import NoWorkers, Workers
+from rmgl.views.stored import StoredViews
 from tests.automatic.test_agreement import fragmented
 from tests.distributed.conftest import cut_small
 from tests.laws.test_certificates import check_claims
@@ -29,21 +29,28 @@ MODEL = RMGL(4, random_state=0)
 
 @pytest.fixture(scope="module")
 def alone(views):
-    """The fit on one machine, from lists of neighbors as long as those on the cluster."""
+    """The fit on one machine, from lists of neighbors as long as those on the workers."""
     return clone(MODEL).set_params(candidates=27).fit(views)
 
 
 def bits_of(model):
-    parts = [model.labels_, model.embedding_, model.outlier_score_, *(layer.adjacency.data for layer in model.layers_)]
+    parts = [
+        model.labels_,
+        model.embedding_,
+        model.outlier_score_,
+        *(layer.adjacency.data for layer in model.layers_),
+    ]
     return [part.tobytes() for part in parts]
 
 
 @pytest.fixture(scope="module")
-def on_workers(local_cluster, views):
-    """The fit on two workers. Rows are cut as in all tests here; the patches of single tests are not there yet."""
+def on_workers(local_workers, views):
+    """The fit on two workers. Rows are cut as in all tests here; the patches of single tests are
+    not there yet.
+    """
     from distributed import Client
 
-    with pytest.MonkeyPatch.context() as patch, Client(local_cluster) as client:
+    with pytest.MonkeyPatch.context() as patch, Client(local_workers) as client:
         cut_small(patch)
         return clone(MODEL).fit(views, client=client)
 
@@ -51,7 +58,11 @@ def on_workers(local_cluster, views):
 def test_the_result_of_one_machine(alone, on_workers):
     np.testing.assert_array_equal(on_workers.labels_, alone.labels_)
     for own, expected in zip(on_workers.layers_, alone.layers_, strict=True):
-        assert (own.name, own.exact, own.candidates) == (expected.name, expected.exact, expected.candidates)
+        assert (own.name, own.exact, own.candidates) == (
+            expected.name,
+            expected.exact,
+            expected.candidates,
+        )
         assert abs(own.adjacency - expected.adjacency).max() <= 1e-10
         assert own.kkt_residual <= 1e-8
     np.testing.assert_allclose(on_workers.view_weights_, alone.view_weights_, atol=1e-10)
@@ -61,10 +72,15 @@ def test_the_result_of_one_machine(alone, on_workers):
 @pytest.mark.extended
 @pytest.mark.parametrize("tied", [False, True])
 def test_the_order_of_rows_does_not_matter_and_claims_are_true(inside, views, tied):
-    """Also where rounded rows have many neighbors at the same distance, and copies; claims are checked over all pairs."""
+    """Also where rounded rows have many neighbors at the same distance, and copies; claims are
+    checked over all pairs.
+    """
     data = {name: np.round(X[:, :3] / 2) if tied else X for name, X in views.items()}
     order, client = np.random.default_rng(0).permutation(len(views["view 0"])), inside(1)
-    first, second = (clone(MODEL).fit(rows, client=client) for rows in (data, {name: X[order] for name, X in data.items()}))
+    first, second = (
+        clone(MODEL).fit(rows, client=client)
+        for rows in (data, {name: X[order] for name, X in data.items()})
+    )
     for own, other in zip(first.layers_, second.layers_, strict=True):
         assert abs(own.adjacency[order][:, order] - other.adjacency).max() <= 1e-10
     assert adjusted_rand_score(first.labels_[order], second.labels_) == 1.0
@@ -79,18 +95,22 @@ def test_the_number_of_workers_does_not_matter(on_workers, inside, views, n_work
 
 @pytest.mark.extended
 def test_lost_workers_do_not_matter(on_workers, client, views, monkeypatch):
-    """One worker is killed while it searches, one in a Newton step, one in a round of the alternation."""
+    """One worker is killed while it searches, one in a Newton step, one in a round of the
+    alternation.
+    """
     killed = {}
 
     def kill(when):
         if when not in killed:
             found = set()
             while len(found) < 2:  # one that was killed before has been started again
-                found = set(client.run(os.getpid, on_error="ignore").values()) - set(killed.values())
+                found = set(client.run(os.getpid, on_error="ignore").values()) - set(
+                    killed.values()
+                )
             killed[when] = found.pop()
             os.kill(killed[when], signal.SIGKILL)
 
-    submit, mapped = Cluster.submit, Cluster.map
+    submit, mapped = Workers.submit, Workers.map
 
     def submit_and_kill(self, name, task, *arguments):
         future = submit(self, name, task, *arguments)
@@ -100,7 +120,8 @@ def test_lost_workers_do_not_matter(on_workers, client, views, monkeypatch):
 
     def map_and_kill(self, name, task, *arguments):
         futures = mapped(self, name, task, *arguments)
-        if name == "rmgl-active-pairs":  # the potentials are on a worker, and are computed again with all else that it held
+        # the potentials are on a worker, and are computed again with all else that it held
+        if name == "rmgl-active-pairs":
             kill("newton")
         return futures
 
@@ -108,8 +129,8 @@ def test_lost_workers_do_not_matter(on_workers, client, views, monkeypatch):
         if row["step"] == "embedding":
             kill("embedding")
 
-    monkeypatch.setattr(Cluster, "submit", submit_and_kill)
-    monkeypatch.setattr(Cluster, "map", map_and_kill)
+    monkeypatch.setattr(Workers, "submit", submit_and_kill)
+    monkeypatch.setattr(Workers, "map", map_and_kill)
     model = clone(MODEL).fit(views, client=client, callback=follow)
     assert list(killed) == ["search", "newton", "embedding"]
     assert bits_of(model) == bits_of(on_workers)
@@ -128,16 +149,17 @@ def test_a_fit_resumes_from_its_checkpoint(on_workers, client, views, tmp_path, 
     with pytest.raises(Stop):
         clone(MODEL).fit(views, client=client, checkpoint=folder, callback=stop)
     assert bits_of(clone(MODEL).fit(views, client=client, checkpoint=folder)) == bits_of(on_workers)
-    submit, names = Cluster.submit, set()
+    submit, names = Workers.submit, set()
 
     def watched(self, name, *arguments):
         names.add(name)
         return submit(self, name, *arguments)
 
-    monkeypatch.setattr(Cluster, "submit", watched)
+    monkeypatch.setattr(Workers, "submit", watched)
     assert bits_of(clone(MODEL).fit(views, client=client, checkpoint=folder)) == bits_of(on_workers)
     assert {"rmgl-kept-lists", "rmgl-kept-pairs"} <= names
-    assert not [name for name in names if name.startswith(("rmgl-nearest", "rmgl-within"))]  # nothing was searched again
+    # nothing was searched again
+    assert not [name for name in names if name.startswith(("rmgl-nearest", "rmgl-within"))]
     changed = {**views, "view 1": views["view 1"] + 1e-9 * np.eye(600, 7)}
     with pytest.raises(ValueError, match="other data"):
         clone(MODEL).fit(changed, client=client, checkpoint=folder)
@@ -147,29 +169,36 @@ def test_a_fit_resumes_from_its_checkpoint(on_workers, client, views, tmp_path, 
 def test_no_workers_is_an_error_and_no_hang(inside, views, monkeypatch):
     client = inside(1)
     monkeypatch.setattr(waiting, "PATIENCE", 1.0)
-    submit = Cluster.submit
+    submit = Workers.submit
 
     def submit_and_retire(self, name, task, *arguments):
         if name == "rmgl-nearest-across-blocks" and client.nthreads():
             client.cluster.scale(0)
         return submit(self, name, task, *arguments)
 
-    monkeypatch.setattr(Cluster, "submit", submit_and_retire)
+    monkeypatch.setattr(Workers, "submit", submit_and_retire)
     with pytest.raises(NoWorkers, match="no worker for 1 seconds"):
         clone(MODEL).fit(views, client=client)
 
 
 @pytest.mark.extended
 def test_a_model_from_stored_views(on_workers, client, views, tmp_path):
-    """Views in files and Dask arrays, read by workers; the default client; a saved model; labels of new rows, chunk by chunk."""
+    """Views in files and Dask arrays, read by workers; the default client; a saved model; labels of
+    new rows, chunk by chunk.
+    """
     da = pytest.importorskip("dask.array")
     np.save(tmp_path / "first.npy", views["view 0"])
-    stored = {"view 0": tmp_path / "first.npy", "view 1": da.from_array(views["view 1"], chunks=(157, 3))}
+    stored = {
+        "view 0": tmp_path / "first.npy",
+        "view 1": da.from_array(views["view 1"], chunks=(157, 3)),
+    }
     model = clone(MODEL).fit(stored)
     assert bits_of(model) == bits_of(on_workers)
     new = {name: X[:50] + 0.01 for name, X in views.items()}
     expected = on_workers.predict(new)
-    assert "Inside is not known for view 0, view 1: the rows are stored on the workers of a cluster" in str(model.report_)
+    assert "Inside is not known for view 0, view 1: the rows are stored on Dask workers" in str(
+        model.report_
+    )
     model.save(tmp_path / "model.rmgl")
     np.testing.assert_array_equal(RMGL.load(tmp_path / "model.rmgl").predict(new), expected)
     chunked = model.predict({name: da.from_array(X, chunks=(20, 4)) for name, X in new.items()})
@@ -180,30 +209,38 @@ def test_a_model_from_stored_views(on_workers, client, views, tmp_path):
 def test_columns_of_new_rows_must_be_in_the_same_order(on_workers, views):
     """Chunks of Dask tables have the names of their columns."""
     pd, dd = pytest.importorskip("pandas"), pytest.importorskip("dask.dataframe")
-    tables = {name: pd.DataFrame(X, columns=[f"c{at}" for at in range(X.shape[1])]) for name, X in views.items()}
+    tables = {
+        name: pd.DataFrame(X, columns=[f"c{at}" for at in range(X.shape[1])])
+        for name, X in views.items()
+    }
     model = clone(MODEL).set_params(alpha=1.0, beta=1.0).fit(tables)
     stored = {name: dd.from_pandas(X[:50], npartitions=2) for name, X in tables.items()}
-    np.testing.assert_array_equal(model.predict(stored).compute(), model.predict({name: X[:50] for name, X in tables.items()}))
+    np.testing.assert_array_equal(
+        model.predict(stored).compute(), model.predict({name: X[:50] for name, X in tables.items()})
+    )
     stored["view 1"] = stored["view 1"][[f"c{at}" for at in (1, 0, 2, 3, 4, 5, 6)]]
-    with pytest.raises(ValueError, match="column 0 of view 'view 1' is 'c1', but 'c0' in the fitted one"):
+    with pytest.raises(
+        ValueError, match="column 0 of view 'view 1' is 'c1', but 'c0' in the fitted one"
+    ):
         model.predict(stored).compute()
 
 
 @pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
 def test_a_fit_that_is_stopped_leaves_no_tasks(inside, error):
-    cluster = Cluster(inside(1))
-    others = Cluster(cluster.client).submit("rmgl-of-another-fit", abs, -1)
+    workers = Workers(inside(1))
+    others = Workers(workers.client).submit("rmgl-of-another-fit", abs, -1)
     futures = []
 
     def work():
-        with cluster.until_stopped():
-            futures.extend(cluster.submit("rmgl-wait", time.sleep, 0.2) for _ in range(5))
+        with workers.until_stopped():
+            futures.extend(workers.submit("rmgl-wait", time.sleep, 0.2) for _ in range(5))
             raise error
 
     with pytest.raises(error):
         work()
-    cluster.client.sync(asyncio.sleep, 0)  # what was released is forgotten in the client's own thread, before this
-    assert [future.key for future in futures if future.key in cluster.client.futures] == []
+    # what was released is forgotten in the client's own thread, before this
+    workers.client.sync(asyncio.sleep, 0)
+    assert [future.key for future in futures if future.key in workers.client.futures] == []
     assert others.result() == 1
 
 
@@ -225,7 +262,12 @@ def test_rows_that_only_workers_read_are_not_collected(inside, views):
     da = pytest.importorskip("dask.array")
     client = inside(1)
     with Client(client.scheduler.address, set_as_default=False) as other:
-        stored = prepared({"view 0": views["view 0"], "view 1": da.from_array(views["view 1"])}, other, "auto", n_neighbors=12)
+        stored = prepared(
+            {"view 0": views["view 0"], "view 1": da.from_array(views["view 1"])},
+            other,
+            "auto",
+            n_neighbors=12,
+        )
         with stored as found:
             kept = found.kept()
     assert isinstance(kept, StoredViews)
@@ -252,7 +294,7 @@ def test_a_scheduler_that_is_frozen_or_gone(monkeypatch):
     monkeypatch.setattr(waiting, "PATIENCE", 0.2)
     frozen = Frozen()
     with pytest.raises(NoWorkers, match="its scheduler does not answer"):
-        Cluster(frozen).gather([])
+        Workers(frozen).gather([])
     frozen.thawed.set()
     gone = Frozen()
 
@@ -260,5 +302,7 @@ def test_a_scheduler_that_is_frozen_or_gone(monkeypatch):
         raise CancelledError("cancelled for reason: scheduler-connection-lost")
 
     gone.gather = cancelled
-    with pytest.raises(NoWorkers, match=r"the scheduler has ended .*connection-lost.*with checkpoint="):
-        Cluster(gone).gather([])
+    with pytest.raises(
+        NoWorkers, match=r"the scheduler has ended .*connection-lost.*with checkpoint="
+    ):
+        Workers(gone).gather([])

@@ -1,18 +1,30 @@
-"""The search over pairs of blocks allows for rounding as that on one machine does, and for the rounding of centered rows."""
+"""The search over pairs of blocks allows for rounding as that on one machine does, and for the
+rounding of centered rows.
+"""
 
 import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
-from rmgl.distributed.rows import DistributedRows, Tiling
-from rmgl.edges import axes
+from rmgl.distributed.blocks import Tiling
+from rmgl.distributed.rows import DistributedRows
+from rmgl.edges import bounds
 from tests.distributed.test_search import remote
-from tests.edges.test_rounding import ARRANGEMENTS, LARGEST, along_few_axes, arranged, check_bounds, check_large_radii, check_pairs, missed
+from tests.edges.test_rounding import (
+    ARRANGEMENTS,
+    LARGEST,
+    along_few_axes,
+    arranged,
+    check_bounds,
+    check_large_radii,
+    check_pairs,
+    missed,
+)
 
 
 @pytest.fixture
 def small(monkeypatch):
-    monkeypatch.setattr(axes, "SAMPLE", 100)
+    monkeypatch.setattr(bounds, "AXES_SAMPLE", 100)
 
 
 def space(X):
@@ -29,7 +41,9 @@ def test_no_row_is_nearer_than_the_bound_unless_it_is_listed(small, arrangement,
 @pytest.mark.parametrize("arrangement", ARRANGEMENTS)
 @pytest.mark.parametrize("scaled", [False, True])
 def test_no_pair_within_the_radii_is_missed(small, arrangement, largest, scaled):
-    assert (space(arranged(arrangement, 1e-20, largest)).axes is not None) == (arrangement is along_few_axes)
+    assert (space(arranged(arrangement, 1e-20, largest)).axes is not None) == (
+        arrangement is along_few_axes
+    )
     check_pairs(space, arrangement, largest, scaled)
 
 

@@ -1,14 +1,17 @@
-"""The search over pairs of blocks finds what the search on one machine finds. Tasks run at once in this process: no cluster is needed."""
+"""The search over pairs of blocks finds what the search on one machine finds. Tasks run at once in
+this process: no workers are needed.
+"""
 
 import numpy as np
 import pytest
 
 from rmgl import RMGL
-from rmgl.distributed.matrix import RemoteMatrix, beside
-from rmgl.distributed.rows import DistributedRows, Tiling
+from rmgl.distributed.blocks import Tiling
+from rmgl.distributed.remote_matrix import RemoteMatrix, beside
+from rmgl.distributed.rows import DistributedRows
 from rmgl.edges import PairList
-from rmgl.edges.pair_list import union_of
 from rmgl.edges.search import Rows
+from rmgl.edges.stores import union_of
 from rmgl.edges.tiles import tile_order
 from tests.distributed.conftest import AtOnce
 
@@ -20,7 +23,9 @@ def remote(X, chunk=170):
 
 def groups(n, width, seed=0, distance=3.0):
     rng = np.random.default_rng(seed)
-    return distance * rng.normal(size=(6, width))[rng.integers(6, size=n)] + rng.normal(size=(n, width))
+    return distance * rng.normal(size=(6, width))[rng.integers(6, size=n)] + rng.normal(
+        size=(n, width)
+    )
 
 
 def with_copies(n=500, width=6):
@@ -68,14 +73,21 @@ def test_nearest_rows_and_bounds(spaces):
 def test_all_pairs_within_radii(spaces):
     _, rows, local = spaces
     nodes, rng = np.arange(rows.n_rows), np.random.default_rng(1)
-    radii, scales = local.nearest(nodes, 5)[1] * rng.uniform(0.3, 0.7, rows.n_rows), rng.uniform(0.9, 1.1, rows.n_rows)
+    radii, scales = (
+        local.nearest(nodes, 5)[1] * rng.uniform(0.3, 0.7, rows.n_rows),
+        rng.uniform(0.9, 1.1, rows.n_rows),
+    )
     radii[3] = np.inf
     for chosen in (nodes, nodes[::3], nodes[:7]):
-        found, expected = (pairs_of(*space.within(chosen, radii, scales)) for space in (rows, local))
+        found, expected = (
+            pairs_of(*space.within(chosen, radii, scales)) for space in (rows, local)
+        )
         reach = np.where(np.isfinite(radii), radii, 0.0)
         for left, right in (
             found ^ expected
-        ):  # only pairs at the very edge, which rounding may add, or pairs of rows that were not asked for
+            # only pairs at the very edge, which rounding may add, or pairs of rows that were not
+            # asked for
+        ):
             z = float(local.distances_to(np.array([left]), np.array([[right]]))[0, 0])
             limit = scales[left] * scales[right] * (reach[left] + reach[right])
             assert not {left, right} & set(chosen.tolist()) or z >= limit
@@ -88,28 +100,41 @@ def test_distances_of_listed_pairs(spaces):
     neighbors = local.nearest(nodes, 6)[0]
     edges = PairList(union_of(np.repeat(nodes, 6), neighbors.ravel(), rows.n_rows))
     scale = local.measure(edges).max()
-    np.testing.assert_allclose(rows.measure(edges), local.measure(edges), rtol=1e-10, atol=1e-13 * scale)
-    np.testing.assert_allclose(rows.distances_to(nodes, neighbors), local.distances_to(nodes, neighbors), rtol=1e-10, atol=1e-13 * scale)
+    np.testing.assert_allclose(
+        rows.measure(edges), local.measure(edges), rtol=1e-10, atol=1e-13 * scale
+    )
+    np.testing.assert_allclose(
+        rows.distances_to(nodes, neighbors),
+        local.distances_to(nodes, neighbors),
+        rtol=1e-10,
+        atol=1e-13 * scale,
+    )
 
 
 def test_tiles_are_those_of_one_machine():
     X = groups(700, 4)
     X -= X.mean(axis=0)
     rows = DistributedRows(remote(X), Tiling(32, 3))
-    np.testing.assert_array_equal(rows.order, tile_order(rows.matrix.rows(np.arange(700)) - rows.matrix.mean, 32))
+    np.testing.assert_array_equal(
+        rows.order, tile_order(rows.matrix.rows(np.arange(700)) - rows.matrix.mean, 32)
+    )
     assert np.diff(rows.starts).max() <= 96
 
 
 def test_far_blocks_are_not_compared():
-    X = np.repeat(np.arange(4.0), 100)[:, None] * 1e3 + np.random.default_rng(0).normal(size=(400, 3))
+    X = np.repeat(np.arange(4.0), 100)[:, None] * 1e3 + np.random.default_rng(0).normal(
+        size=(400, 3)
+    )
     rows = DistributedRows(remote(X), Tiling(50, 2))
     rows.nearest(np.arange(400), 5)
     assert len(rows.blocks) == 4
-    assert "rmgl-nearest-across-blocks" not in rows.cluster.names
+    assert "rmgl-nearest-across-blocks" not in rows.workers.names
 
 
 def test_cuts_depend_on_the_number_of_rows_alone():
-    sizes = {n: Tiling.of(n).block_tiles * Tiling.of(n).tile for n in (600, 30_000, 1_000_000, 10**8)}
+    sizes = {
+        n: Tiling.of(n).block_tiles * Tiling.of(n).tile for n in (600, 30_000, 1_000_000, 10**8)
+    }
     assert sizes == {600: 8192, 30_000: 8192, 1_000_000: 65_536, 10**8: 390_656}
 
 
@@ -123,14 +148,16 @@ def test_all_neighbors_of_few_rows():
 def test_matrices_with_other_chunks_side_by_side():
     X, Y = groups(500, 3), groups(500, 4, seed=1)
     both = beside([remote(X, 130), remote(Y, 77)], [2.0, 0.5])
-    np.testing.assert_array_equal(both.rows(np.arange(500)[::-1]), np.hstack([2.0 * X, 0.5 * Y])[::-1])
+    np.testing.assert_array_equal(
+        both.rows(np.arange(500)[::-1]), np.hstack([2.0 * X, 0.5 * Y])[::-1]
+    )
     assert both.bounds == (0, 77, 154, 231, 308, 385, 462, 500)  # of the one with more chunks
 
 
-def test_what_a_cluster_cannot_leave_out():
+def test_what_workers_cannot_leave_out():
     rows = DistributedRows(remote(groups(50, 2)), Tiling(8, 2))
     assert rows.among(None) is rows
-    with pytest.raises(ValueError, match="cluster"):
+    with pytest.raises(ValueError, match="workers"):
         rows.among(np.arange(3))
 
 
@@ -143,7 +170,9 @@ def test_neighbors_of_some_rows_are_those_of_all():
     )
     np.testing.assert_array_equal(found, of_all[some])
     np.testing.assert_array_equal(bounds, bounds_of_all[some])
-    np.testing.assert_allclose(rows.distances_to(some, found), rows.distances_to(np.arange(50), of_all)[some], rtol=1e-12)
+    np.testing.assert_allclose(
+        rows.distances_to(some, found), rows.distances_to(np.arange(50), of_all)[some], rtol=1e-12
+    )
 
 
 def test_views_that_only_workers_read_need_a_client(tmp_path):

@@ -1,4 +1,6 @@
-"""Views that workers read from storage: what they hold, what is refused, and what the client never holds."""
+"""Views that workers read from storage: what they hold, what is refused, and what the client never
+holds.
+"""
 
 import tracemalloc
 from dataclasses import replace
@@ -9,11 +11,12 @@ from scipy import sparse
 
 from rmgl import RMGL
 from rmgl.__main__ import main
-from rmgl.distributed.cluster import Cluster
-from rmgl.distributed.fitting import planned, prepared
+from rmgl.distributed.blocks import Tiling
 from rmgl.distributed.plan import Plan
-from rmgl.distributed.rows import DistributedRows, Tiling
-from rmgl.distributed.views import named_views, on_cluster
+from rmgl.distributed.prepare import planned, prepared
+from rmgl.distributed.remote_views import named_views, on_workers
+from rmgl.distributed.rows import DistributedRows
+from rmgl.distributed.workers import Workers
 from rmgl.views.features import EMPTY_COLUMNS
 from rmgl.views.views import Views
 
@@ -49,21 +52,28 @@ def stored(tmp_path, views):
 
 def test_all_kinds_of_storage_hold_the_same_rows(client, stored):
     X, kinds = stored
-    views = on_cluster(named_views(kinds), Cluster(client), None)
+    views = on_workers(named_views(kinds), Workers(client), None)
     for name, matrix in zip(views.names, views.matrices, strict=True):
         expected = X.astype(np.float32) if name == "single precision" else X
         np.testing.assert_array_equal(matrix.rows(np.arange(len(X))), expected, err_msg=name)
     assert views[1].columns == tuple("abcde")
 
 
-@pytest.mark.parametrize("scale", ["auto", "minmax", "root", "hellinger", "unit", "standard", "none"])
+@pytest.mark.parametrize(
+    "scale", ["auto", "minmax", "root", "hellinger", "unit", "standard", "none"]
+)
 def test_scaled_as_on_one_machine(inside_client, views, scale):
-    given = {"skewed": np.abs(views["view 0"]) ** 4, "flat": np.column_stack([np.abs(views["view 1"]), np.ones(600)])}
+    given = {
+        "skewed": np.abs(views["view 0"]) ** 4,
+        "flat": np.column_stack([np.abs(views["view 1"]), np.ones(600)]),
+    }
     local = Views.of(given)
     with prepared(given, inside_client, scale, n_neighbors=12) as found:
         assert found.scales == local.choose_scales(scale)
         for own, expected in zip(found.views.matrices, local.scaled(scale).matrices, strict=True):
-            np.testing.assert_allclose(own.rows(np.argsort(found.canonical.order)), expected, rtol=1e-12, atol=1e-12)
+            np.testing.assert_allclose(
+                own.rows(np.argsort(found.canonical.order)), expected, rtol=1e-12, atol=1e-12
+            )
 
 
 def test_row_labels_are_compared_and_kept_as_on_one_machine(inside_client, views):
@@ -78,13 +88,19 @@ def test_row_labels_are_compared_and_kept_as_on_one_machine(inside_client, views
         lambda: planned(tables, inside_client, 12),
         lambda: prepared(tables, inside_client, "auto", n_neighbors=12).__enter__(),
     ):
-        with pytest.raises(ValueError, match="row 0 of view 'view 1' is labeled 'row 599' but 'row 0' in view 'view 0'"):
+        with pytest.raises(
+            ValueError,
+            match="row 0 of view 'view 1' is labeled 'row 599' but 'row 0' in view 'view 0'",
+        ):
             read()
 
 
 def test_tables_of_other_libraries(inside_client, views):
     pl = pytest.importorskip("polars")
-    tables = {name: pl.DataFrame(X, schema=[f"column {at}" for at in range(X.shape[1])]) for name, X in views.items()}
+    tables = {
+        name: pl.DataFrame(X, schema=[f"column {at}" for at in range(X.shape[1])])
+        for name, X in views.items()
+    }
     with prepared(tables, inside_client, "auto", n_neighbors=12) as found:
         assert [view.columns for view in found.views] == [view.columns for view in Views.of(tables)]
 
@@ -109,7 +125,12 @@ def test_empty_rows_are_refused_where_one_machine_takes_them_as_missing(inside_c
 def inside_client():
     from distributed import Client, LocalCluster
 
-    with LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0") as cluster, Client(cluster) as client:
+    with (
+        LocalCluster(
+            n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0"
+        ) as started,
+        Client(started) as client,
+    ):
         yield client
 
 
@@ -128,7 +149,9 @@ def bad_inputs():
 
 
 @pytest.mark.parametrize(
-    ("views", "message"), [(views, message) for _, views, message in bad_inputs()], ids=[name for name, _, _ in bad_inputs()]
+    ("views", "message"),
+    [(views, message) for _, views, message in bad_inputs()],
+    ids=[name for name, _, _ in bad_inputs()],
 )
 def test_bad_views(inside_client, views, message):
     with pytest.raises((ValueError, TypeError), match=message):
@@ -137,16 +160,23 @@ def test_bad_views(inside_client, views, message):
 
 def test_a_missing_row_in_a_later_chunk_of_storage(inside_client, tmp_path):
     da = pytest.importorskip("dask.array")
-    X = np.random.default_rng(0).normal(size=(700, 3))  # two chunks, whatever those of the Dask array are
+    # two chunks, whatever those of the Dask array are
+    X = np.random.default_rng(0).normal(size=(700, 3))
     X[647] = np.nan
     X[650, 2] = np.nan
-    for rows, message in ((slice(None), "row 647 is missing"), (np.arange(700) != 647, "row 649 .* column 2")):
+    for rows, message in (
+        (slice(None), "row 647 is missing"),
+        (np.arange(700) != 647, "row 649 .* column 2"),
+    ):
         with pytest.raises(ValueError, match=message):
             RMGL(2).fit([da.from_array(X[rows], chunks=(90, 3))], client=inside_client)
     with pytest.raises(ValueError, match="type object"):
         RMGL(2).fit([da.from_array(X.astype(object), chunks=(9, 3))], client=inside_client)
     np.save(tmp_path / "flat.npy", X[0])
-    for path, message in ((tmp_path / "flat.npy", "rows and columns"), (tmp_path / "none.npy", "is not known")):
+    for path, message in (
+        (tmp_path / "flat.npy", "rows and columns"),
+        (tmp_path / "none.npy", "is not known"),
+    ):
         with pytest.raises(ValueError, match=message):
             RMGL(2).fit([path], client=inside_client)
 
@@ -154,7 +184,11 @@ def test_a_missing_row_in_a_later_chunk_of_storage(inside_client, tmp_path):
 def bad_stored(folder):
     """What storage may hold that is no view: a name, the view, and what the error says."""
     da, dd = pytest.importorskip("dask.array"), pytest.importorskip("dask.dataframe")
-    pd, zarr, dask = pytest.importorskip("pandas"), pytest.importorskip("zarr"), pytest.importorskip("dask")
+    pd, zarr, dask = (
+        pytest.importorskip("pandas"),
+        pytest.importorskip("zarr"),
+        pytest.importorskip("dask"),
+    )
     table = pd.DataFrame({"size": np.arange(60.0), "flag": np.arange(60) % 2 == 0})
     zarr.open_group(str(folder / "empty.zarr"), mode="w")
     (folder / "broken.zarr").mkdir()
@@ -163,10 +197,19 @@ def bad_stored(folder):
     yield da.ones((60, 0), chunks=(9, 1)), "view 'a' has no columns, but needs at least one"
     yield folder / "thin.npy", "view 'a' has no columns"
     yield dask.delayed(np.ones((60, 2))), "view 'a' is a dask.delayed object.*from_delayed"
-    yield dd.from_pandas(table, npartitions=2), "view 'a': column 'flag' holds truth values beside columns of numbers.*astype"
-    yield dd.from_pandas(table.astype({"size": "Float64"}), npartitions=2), "view 'a': column 'size' is of type Float64.*astype"
+    yield (
+        dd.from_pandas(table, npartitions=2),
+        "view 'a': column 'flag' holds truth values beside columns of numbers.*astype",
+    )
+    yield (
+        dd.from_pandas(table.astype({"size": "Float64"}), npartitions=2),
+        "view 'a': column 'size' is of type Float64.*astype",
+    )
     yield dd.from_pandas(table, npartitions=2)["size"], "view 'a' is a Dask Series with 1 dimension"
-    yield folder / "parquet", "view 'a': .*parquet cannot be read as a Parquet file or a folder of them: No files"
+    yield (
+        folder / "parquet",
+        "view 'a': .*parquet cannot be read as a Parquet file or a folder of them: No files",
+    )
     yield folder / "empty.zarr", "view 'a' is a zarr group without 2-D arrays"
     yield folder / "broken.zarr", "view 'a': .* neither a zarr array nor a group"
 
@@ -181,21 +224,32 @@ def test_a_zarr_group_holds_views(inside_client, tmp_path, views):
     """By its path or itself, alone or beside other views."""
     zarr = pytest.importorskip("zarr")
     group = zarr.open_group(str(tmp_path / "both.zarr"), mode="w")
-    for name, X in (("right", views["view 1"]), ("left", views["view 0"]), ("note", np.arange(3.0))):
+    for name, X in (
+        ("right", views["view 1"]),
+        ("left", views["view 0"]),
+        ("note", np.arange(3.0)),
+    ):
         group[name] = X
     for given in (group, tmp_path / "both.zarr", {"both": tmp_path / "both.zarr"}):
-        found = on_cluster(named_views(given), Cluster(inside_client), None)
+        found = on_workers(named_views(given), Workers(inside_client), None)
         assert found.names == ("left", "right")
         np.testing.assert_array_equal(found.matrices[1].rows(np.arange(600)), views["view 1"])
-    assert [name for name, _ in named_views({"both": group, "x": views["view 0"]})] == ["both_left", "both_right", "x"]
+    assert [name for name, _ in named_views({"both": group, "x": views["view 0"]})] == [
+        "both_left",
+        "both_right",
+        "x",
+    ]
 
 
 def test_chunks_of_dask_arrays_do_not_matter(inside_client, views):
     """They may be small or empty, and rows are cut as everywhere else."""
     da = pytest.importorskip("dask.array")
     X = views["view 0"]
-    chunked = {"whole": da.from_array(X, chunks=-1), "small": da.from_array(X, chunks=((0, *[6] * 50, 0, 0, 300), (2, 3)))}
-    found = on_cluster(named_views({"memory": X, **chunked}), Cluster(inside_client), None)
+    chunked = {
+        "whole": da.from_array(X, chunks=-1),
+        "small": da.from_array(X, chunks=((0, *[6] * 50, 0, 0, 300), (2, 3))),
+    }
+    found = on_workers(named_views({"memory": X, **chunked}), Workers(inside_client), None)
     assert {matrix.bounds for matrix in found.matrices} == {(0, 300, 600)}
     for matrix in found.matrices:
         np.testing.assert_array_equal(matrix.rows(np.arange(600)), X)
@@ -207,22 +261,35 @@ def test_a_client_that_is_not_the_default(inside_client, views):
 
     dd, pd = pytest.importorskip("dask.dataframe"), pytest.importorskip("pandas")
     table = dd.from_pandas(pd.DataFrame(views["view 0"], columns=list("abcde")), npartitions=2)
-    with Client(inside_client.scheduler.address, set_as_default=False) as other, pytest.MonkeyPatch.context() as patch:
-        cluster = Cluster(other)
+    with (
+        Client(inside_client.scheduler.address, set_as_default=False) as other,
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        workers = Workers(other)
         used, get = [], Client.get
-        patch.setattr(Client, "get", lambda self, *arguments, **options: used.append(self) or get(self, *arguments, **options))
-        (matrix,) = on_cluster([("a", table)], cluster, None).matrices
+        patch.setattr(
+            Client,
+            "get",
+            lambda self, *arguments, **options: (
+                used.append(self) or get(self, *arguments, **options)
+            ),
+        )
+        (matrix,) = on_workers([("a", table)], workers, None).matrices
         assert set(used) == {other}
-        cluster.wait(matrix.chunks)
+        workers.wait(matrix.chunks)
         assert all(chunk.done() for chunk in matrix.chunks)
 
 
 def test_rows_in_memory_are_sent_in_small_pieces(inside_client, views):
-    names, share = [], Cluster.share
+    names, share = [], Workers.share
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("rmgl.distributed.cluster.PIECE_BYTES", 8 * 5 * 100)
-        patch.setattr(Cluster, "share", lambda self, name, array: names.append(len(array)) or share(self, name, array))
-        (matrix,) = on_cluster([("a", views["view 0"])], Cluster(inside_client), None).matrices
+        patch.setattr("rmgl.distributed.workers.PIECE_BYTES", 8 * 5 * 100)
+        patch.setattr(
+            Workers,
+            "share",
+            lambda self, name, array: names.append(len(array)) or share(self, name, array),
+        )
+        (matrix,) = on_workers([("a", views["view 0"])], Workers(inside_client), None).matrices
     assert (names, matrix.bounds) == ([300, 300], (0, 300, 600))
     np.testing.assert_array_equal(matrix.rows(np.arange(600)), views["view 0"])
 
@@ -232,13 +299,13 @@ def test_rows_in_memory_are_sent_in_small_pieces(inside_client, views):
     [
         ({"alpha": 1.0, "beta": 1.0}, {}, "leave them at 'auto'"),
         ({"candidates": "all"}, {}, "searches exactly"),
-        ({"candidates": 59}, {}, "too few for a cluster"),
-        ({"candidates": np.int64(59)}, {}, "too few for a cluster"),
+        ({"candidates": 59}, {}, "too few for workers"),
+        ({"candidates": np.int64(59)}, {}, "too few for workers"),
         ({}, {"observed": np.ones((60, 1), dtype=bool)}, "observed= is not possible"),
         ({"views": [[0], [1]]}, {}, "views= is not possible"),
     ],
 )
-def test_what_a_cluster_cannot_do_yet(inside_client, parameters, options, message):
+def test_what_workers_cannot_do_yet(inside_client, parameters, options, message):
     X = np.random.default_rng(0).normal(size=(60, 3))
     with pytest.raises(ValueError, match=message):
         RMGL(2, **parameters).fit([X], client=inside_client, **options)
@@ -246,10 +313,14 @@ def test_what_a_cluster_cannot_do_yet(inside_client, parameters, options, messag
 
 def test_few_rows_are_refused_before_they_are_read(inside_client, monkeypatch):
     """Local scaling takes 30 neighbors, whatever number was asked for."""
-    monkeypatch.setattr(Cluster, "map", None)
+    monkeypatch.setattr(Workers, "map", None)
     for n_rows in (25, 30, 31):
-        with pytest.raises(ValueError, match=f"{n_rows} rows are too few for a cluster and lists of 30 neighbors"):
-            RMGL(2, candidates=20).fit([np.random.default_rng(0).normal(size=(n_rows, 3))], client=inside_client)
+        with pytest.raises(
+            ValueError, match=f"{n_rows} rows are too few for workers and lists of 30 neighbors"
+        ):
+            RMGL(2, candidates=20).fit(
+                [np.random.default_rng(0).normal(size=(n_rows, 3))], client=inside_client
+            )
 
 
 def test_clients_that_cannot_be_used(inside):
@@ -263,12 +334,16 @@ def test_clients_that_cannot_be_used(inside):
 
 
 def test_the_client_never_holds_a_view(client, tmp_path):
-    """Rows are read, checked, and sorted into blocks: the memory of the client stays far below the size of the view."""
+    """Rows are read, checked, and sorted into blocks: the memory of the client stays far below the
+    size of the view.
+    """
     size = (60_000, 60)
     np.save(tmp_path / "rows.npy", np.random.default_rng(0).normal(size=size).astype(np.float32))
     tracemalloc.start()
     try:
-        (matrix,) = on_cluster([("a", tmp_path / "rows.npy")], Cluster(client), None, chunk_rows=10_000).matrices
+        (matrix,) = on_workers(
+            [("a", tmp_path / "rows.npy")], Workers(client), None, chunk_rows=10_000
+        ).matrices
         rows = DistributedRows(matrix, Tiling(512, 32))
         assert len(rows.order) == size[0]
         assert tracemalloc.get_traced_memory()[1] < 8 * size[0] * size[1] / 2
@@ -276,12 +351,17 @@ def test_the_client_never_holds_a_view(client, tmp_path):
         tracemalloc.stop()
 
 
-def test_the_plan_and_a_cluster_that_is_too_small(inside_client, monkeypatch, caplog):
+def test_the_plan_and_workers_that_are_too_few(inside_client, monkeypatch, caplog):
     monkeypatch.setattr("rmgl.running.memory.available_memory", lambda: None)
-    wide = Plan(100_000, (16, 32), 30, 12, Tiling(512, 13), (1, 1), (2 << 30, 2 << 30), (1e8, 1e8, 1e8))
+    wide = Plan(
+        100_000, (16, 32), 30, 12, Tiling(512, 13), (1, 1), (2 << 30, 2 << 30), (1e8, 1e8, 1e8)
+    )
     assert (wide.n_blocks, wide.n_tasks) == (16, 3 * 136)
     assert (wide.n_pair_blocks, wide.tasks_of_embedding(20)) == (5, 2 + 2 + 5 * 6)
-    assert replace(wide, n_rows=10**7, tiling=Tiling(512, 77)).tasks_of_embedding(20) == 191 + 16 + 256 * 34
+    assert (
+        replace(wide, n_rows=10**7, tiling=Tiling(512, 77)).tasks_of_embedding(20)
+        == 191 + 16 + 256 * 34
+    )
     assert wide.minutes == pytest.approx(3 * 5e9 / 1e8 / 2 / 60)
     wide.check()
     text = str(wide)
@@ -289,7 +369,8 @@ def test_the_plan_and_a_cluster_that_is_too_small(inside_client, monkeypatch, ca
     assert "worker 1: 1 thread(s), needs" in text
     small = replace(wide, n_rows=10**7, tiling=Tiling(512, 128))
     with pytest.raises(
-        MemoryError, match=r"each of the 2 workers needs .* GiB for 10,000,000 rows .* (\d+) workers like these would do"
+        MemoryError,
+        match=r"each of the 2 workers needs .* GiB for 10,000,000 rows .* (\d+) workers like these would do",
     ) as refused:
         small.check()
     enough = int(str(refused.value).split(": ")[1].split()[0])
@@ -299,7 +380,8 @@ def test_the_plan_and_a_cluster_that_is_too_small(inside_client, monkeypatch, ca
     replace(small, limits=(0, 0)).check()
     assert planned([np.ones((50, 2))], inside_client, 20).minutes > 0
     assert planned([np.ones((500, 2))], inside_client, 12, np.int64(40)).length == 40
-    uneven = replace(wide, threads=(1, 200), limits=(1 << 30, 2 << 30))  # the larger worker has too many threads
+    # the larger worker has too many threads
+    uneven = replace(wide, threads=(1, 200), limits=(1 << 30, 2 << 30))
     with pytest.raises(MemoryError, match="fewer threads"):
         uneven.check()
     caplog.clear()
@@ -310,7 +392,10 @@ def test_the_plan_and_a_cluster_that_is_too_small(inside_client, monkeypatch, ca
     assert "they will write some to disk" in caplog.text
     assert replace(wide, length=54).bytes_of_client == wide.bytes_of_client == 40 * 100_000 * 12 * 4
     monkeypatch.setattr("rmgl.running.memory.available_memory", lambda: 100 << 20)
-    with pytest.raises(MemoryError, match=r"the layers of 100,000 rows, which the client of the cluster keeps, need at least 183\.1 MiB"):
+    with pytest.raises(
+        MemoryError,
+        match=r"the layers of 100,000 rows, which the client keeps, need at least 183\.1 MiB",
+    ):
         wide.check()
 
 
@@ -319,13 +404,13 @@ def test_a_long_fit_logs_how_long_the_search_takes(inside_client, views, monkeyp
     with prepared(views, inside_client, "auto", n_neighbors=12):
         assert "worker 0:" in caplog.text
         assert "minutes" not in caplog.text
-    monkeypatch.setattr("rmgl.distributed.fitting.LONG", 600)
+    monkeypatch.setattr("rmgl.distributed.prepare.LONG", 600)
     with prepared(views, inside_client, "auto", n_neighbors=12):
         assert "search: about" in caplog.text
 
 
 @pytest.mark.extended
-def test_the_command_on_a_cluster(tmp_path, views, capsys):
+def test_the_command_on_workers(tmp_path, views, capsys):
     for name, X in views.items():
         np.save(tmp_path / f"{name}.npy", X)
     inputs = [str(tmp_path / f"{name}.npy") for name in views]
@@ -337,7 +422,7 @@ def test_the_command_on_a_cluster(tmp_path, views, capsys):
         main([*command, "--workers", "1", "--plan"])
     shown = capsys.readouterr()
     assert "worker 0:" in shown.out
-    assert shown.out.endswith("this cluster has enough memory\n")
+    assert shown.out.endswith("the workers have enough memory\n")
     assert "Dask's dashboard: http://" in shown.err
     assert not (tmp_path / "out").exists()
     with pytest.raises(SystemExit, match="0"):

@@ -4,15 +4,17 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
-from rmgl.edges import axes
-from rmgl.edges.axes import cheapest_width, leading_columns, projected
+from rmgl.edges import bounds
+from rmgl.edges.bounds import cheapest_width, leading_columns, projected
 from rmgl.edges.space import Rows
 
 
 def images(n, width=100, rank=8, seed=0):
     """Rows near a space of few dimensions, as those of images are."""
     rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, rank)) @ rng.normal(size=(rank, width)) + 0.05 * rng.normal(size=(n, width))
+    X = rng.normal(size=(n, rank)) @ rng.normal(size=(rank, width)) + 0.05 * rng.normal(
+        size=(n, width)
+    )
     return X - X.mean(axis=0)
 
 
@@ -25,13 +27,15 @@ def test_distances_of_leading_columns_are_lower_bounds(rng):
 
 
 def test_the_error_of_the_appended_length_is_within_its_allowance(rng):
-    """Rows in the span of the axes but for a part of known length, which is a square root of a difference without digits."""
+    """Rows in the span of the axes but for a part of known length, which is a square root of a
+    difference without digits.
+    """
     turned, _ = np.linalg.qr(rng.normal(size=(100, 6)))
     rest = 10.0 ** rng.uniform(-12, -6, size=200) * (rng.random(200) < 0.5)
     X = np.column_stack([rng.normal(size=(200, 5)), rest]) @ turned.T
     norms = np.square(X).sum(axis=1)
     error = np.abs(projected(X, norms, turned[:, :5])[:, -1] - rest).max() / np.sqrt(norms.max())
-    assert 0 < error <= axes.LEADING_ERROR
+    assert 0 < error <= bounds.LEADING_ERROR
 
 
 def test_rows_without_leading_axes_are_not_rotated(rng):
@@ -44,7 +48,7 @@ def test_rows_without_leading_axes_are_not_rotated(rng):
 
 @pytest.fixture
 def small(monkeypatch):
-    monkeypatch.setattr(axes, "SAMPLE", 300)
+    monkeypatch.setattr(bounds, "AXES_SAMPLE", 300)
 
 
 @pytest.mark.parametrize("some", [False, True])
@@ -60,7 +64,10 @@ def test_nearest_rows_are_the_same_with_leading_columns(small, some, rng):
     square = cdist(X[nodes], X, "sqeuclidean")
     square[np.arange(nodes.size), nodes] = np.inf
     np.testing.assert_allclose(
-        np.sort(np.take_along_axis(square, found, axis=1), axis=1), np.sort(square, axis=1)[:, :12], rtol=1e-4, atol=1e-6
+        np.sort(np.take_along_axis(square, found, axis=1), axis=1),
+        np.sort(square, axis=1)[:, :12],
+        rtol=1e-4,
+        atol=1e-6,
     )
     np.put_along_axis(square, found, np.inf, axis=1)
     assert (square.min(axis=1) >= bounds).all()
@@ -98,7 +105,9 @@ def test_leading_columns_need_no_further_loops(small, rng):
             rows.distances_to(nodes, found)
             rows.within(nodes, np.full(1300, np.median(bounds) / 2))
         rows.nearest_to(X[:9], 12)
-        return rows._leading is not None, {name: list(getattr(kernels, name).signatures) for name in kernels.__all__}
+        return rows._leading is not None, {
+            name: list(getattr(kernels, name).signatures) for name in kernels.__all__
+        }
 
     leading, known = signatures_after(images(1300, width=40))
     assert not leading

@@ -23,14 +23,33 @@ from tests.conftest import planted_views
 def adversaries():
     rng = np.random.default_rng(0)
     plain = rng.normal(size=(150, 3))
-    hub = np.vstack([rng.normal(size=(149, 3)) / np.linalg.norm(rng.normal(size=(149, 3)), axis=1, keepdims=True), np.zeros((1, 3))])
+    hub = np.vstack(
+        [
+            rng.normal(size=(149, 3))
+            / np.linalg.norm(rng.normal(size=(149, 3)), axis=1, keepdims=True),
+            np.zeros((1, 3)),
+        ]
+    )
     duplicates = plain.copy()
     duplicates[:60] = duplicates[0]
     outliers = plain.copy()
     outliers[:3] += 1e4
-    densities = np.vstack([1e-3 * rng.normal(size=(50, 3)), rng.normal(size=(50, 3)) + 10, 100 * rng.normal(size=(50, 3)) - 500])
+    densities = np.vstack(
+        [
+            1e-3 * rng.normal(size=(50, 3)),
+            rng.normal(size=(50, 3)) + 10,
+            100 * rng.normal(size=(50, 3)) - 500,
+        ]
+    )
     grid = np.stack(np.meshgrid(np.arange(12.0), np.arange(12.0)), axis=-1).reshape(-1, 2)
-    return {"plain": plain, "hub": hub, "duplicates": duplicates, "far outliers": outliers, "densities": densities, "grid of ties": grid}
+    return {
+        "plain": plain,
+        "hub": hub,
+        "duplicates": duplicates,
+        "far outliers": outliers,
+        "densities": densities,
+        "grid of ties": grid,
+    }
 
 
 @pytest.mark.parametrize("name", adversaries())
@@ -47,16 +66,24 @@ def test_certified_layers_are_those_over_all_pairs(name, share, length):
     assert certified.candidates == "certified"
     assert certified.status == "converged"
     assert certified.objective == pytest.approx(everything.objective, rel=1e-8)
-    np.testing.assert_allclose(certified.adjacency.toarray(), everything.adjacency.toarray(), atol=1e-7)
+    np.testing.assert_allclose(
+        certified.adjacency.toarray(), everything.adjacency.toarray(), atol=1e-7
+    )
     sharp = learn_layer(X, alpha, candidates=length, start=everything.potentials, tol=1e-11)
     np.testing.assert_allclose(sharp.adjacency.toarray(), everything.adjacency.toarray(), atol=1e-8)
 
 
 def test_rows_too_far_out_for_single_precision_do_not_break_the_certificate():
-    """Two groups so far out that their distances vanish in single precision, in a cloud that fits it."""
-    cloud = np.stack(np.meshgrid(np.arange(32), np.arange(32)), axis=-1).reshape(-1, 2)[:1018] * 1.14
+    """Two groups so far out that their distances vanish in single precision, in a cloud that fits
+    it.
+    """
+    cloud = (
+        np.stack(np.meshgrid(np.arange(32), np.arange(32)), axis=-1).reshape(-1, 2)[:1018] * 1.14
+    )
     apart = 1.7e7 + np.array([0.9, 0.95, 1.05, 1.1])
-    X = np.vstack([cloud - cloud.mean(axis=0), np.c_[apart, np.zeros(4)], np.c_[-apart, np.zeros(4)]])
+    X = np.vstack(
+        [cloud - cloud.mean(axis=0), np.c_[apart, np.zeros(4)], np.c_[-apart, np.zeros(4)]]
+    )
     everything = learn_layer(X, 0.3, candidates="all", tol=1e-9)
     certified = learn_layer(X, 0.3, candidates=1, tol=1e-9)
     assert certified.candidates == "certified"
@@ -69,7 +96,10 @@ def test_rows_too_far_out_for_single_precision_do_not_break_the_certificate():
 def test_certified_layers_of_several_tiles(name, kind):
     X = searched(name)
     alpha = 0.02 * np.median(pdist(X, "sqeuclidean"))
-    everything, certified = learn_layer(X, alpha, candidates="all"), learn_layer(kind(X), alpha, candidates=3)
+    everything, certified = (
+        learn_layer(X, alpha, candidates="all"),
+        learn_layer(kind(X), alpha, candidates=3),
+    )
     assert certified.candidates == "certified"
     assert certified.objective == pytest.approx(everything.objective, rel=1e-8)
 
@@ -80,7 +110,9 @@ def test_pairs_beyond_memory_are_refused(monkeypatch):
     pairs = FoundPairs()
     pairs._add(1000)
     monkeypatch.setattr(memory, "available_memory", lambda: 10**8)
-    with pytest.raises(MemoryError, match=r"up to 8,388,608 candidate pairs need at least .* use a smaller alpha"):
+    with pytest.raises(
+        MemoryError, match=r"up to 8,388,608 candidate pairs need at least .* use a smaller alpha"
+    ):
         pairs._add(1 << 22)
 
 
@@ -91,7 +123,8 @@ def test_lists_of_all_views_are_asked_for_together(rng, monkeypatch):
     monkeypatch.setattr(memory, "available_memory", lambda: 150 * 100 * 10)  # enough for one view
     with pytest.raises(MemoryError, match=r"3 view\(s\): 3,000 listed neighbors"):
         RMGL(2, alpha=1.0, candidates=10).fit(views)
-    with pytest.raises(MemoryError, match=r"4 view\(s\): 4,000 listed neighbors"):  # and the consensus
+    # and the consensus
+    with pytest.raises(MemoryError, match=r"4 view\(s\): 4,000 listed neighbors"):
         RMGL(2, candidates=10).fit(views)
 
 
@@ -106,7 +139,11 @@ def test_certificate_is_the_inequality_of_the_radii(rng):
     potentials = 0.99 * listed.radii
     potentials[[3, 17]] *= 1.5
     np.testing.assert_array_equal(listed.too_small(potentials), [3, 17])
-    for found in (listed, listed.widened(np.array([3, 17]), potentials), listed.widened(np.arange(40), 2 * potentials)):
+    for found in (
+        listed,
+        listed.widened(np.array([3, 17]), potentials),
+        listed.widened(np.arange(40), 2 * potentials),
+    ):
         assert (found.radii >= listed.radii).all()
         left_out = ~found.pattern.toarray() & ~np.eye(40, dtype=bool)
         assert left_out.any()
@@ -186,7 +223,9 @@ def test_search_finds_the_nearest_rows_and_a_reach_that_no_other_row_undercuts(n
     last = np.sort(square, axis=1)[:, 8]
     assert (reach >= 0.98 * last - 1e-11 * np.abs(X).max() ** 2).all()
     np.testing.assert_allclose(
-        np.sort(square[listed].reshape(-1, 9), axis=1), np.sort(Rows(X).distances_to(nodes, neighbors), axis=1), rtol=1e-9
+        np.sort(square[listed].reshape(-1, 9), axis=1),
+        np.sort(Rows(X).distances_to(nodes, neighbors), axis=1),
+        rtol=1e-9,
     )
 
 
@@ -210,7 +249,9 @@ def test_pairs_within_are_all_of_them_and_few_more(name, some, kind, rng):
     found[left, right] = found[right, left] = True
     assert found[wanted].all()
     norms = np.square(X).sum(axis=1)
-    assert (square[found] <= (finite[:, None] + finite + 1e-5 * (norms[:, None] + norms))[found]).all()
+    assert (
+        square[found] <= (finite[:, None] + finite + 1e-5 * (norms[:, None] + norms))[found]
+    ).all()
 
 
 @pytest.mark.parametrize("name", SEARCHED)
@@ -221,7 +262,9 @@ def test_pairs_within_scaled_radii_are_all_of_them_and_few_more(name, some, kind
     X = X - X.mean(axis=0)
     nodes = rng.permutation(len(X))[:60] if some else np.arange(len(X))
     square = cdist(X, X, "sqeuclidean")
-    scales = np.sqrt(np.maximum(np.sort(square, axis=1)[:, 7], square[square > 0].min())) * rng.uniform(0.5, 2.0, size=len(X))
+    scales = np.sqrt(
+        np.maximum(np.sort(square, axis=1)[:, 7], square[square > 0].min())
+    ) * rng.uniform(0.5, 2.0, size=len(X))
     radii = rng.uniform(0.1, 1.5, size=len(X))
     radii[5], radii[6] = np.inf, -0.2
     finite = np.where(np.isfinite(radii), radii, 0.0)
@@ -236,12 +279,16 @@ def test_pairs_within_scaled_radii_are_all_of_them_and_few_more(name, some, kind
     assert wanted.any()
     assert found[wanted].all()
     norms = np.square(X).sum(axis=1)
-    assert (square[found] <= (within + 1e-5 * (np.abs(within) + norms[:, None] + norms))[found]).all()
+    assert (
+        square[found] <= (within + 1e-5 * (np.abs(within) + norms[:, None] + norms))[found]
+    ).all()
 
 
 def scaled_adversaries():
     plain = adversaries()["plain"]
-    mixed = np.vstack([adversaries()["densities"], 1e3 + np.zeros((12, 3)), [[1e5, 0, 0]], 1e-3 * plain[:30]])
+    mixed = np.vstack(
+        [adversaries()["densities"], 1e3 + np.zeros((12, 3)), [[1e5, 0, 0]], 1e-3 * plain[:30]]
+    )
     return {**adversaries(), "everything at once": mixed}
 
 
@@ -249,7 +296,10 @@ def scaled_adversaries():
 @pytest.mark.parametrize("length", [20, 60])
 def test_certified_layers_with_local_scaling_are_those_over_all_pairs(name, length):
     X = scaled_adversaries()[name]
-    stated = {how: find_candidates(name, X, None, how, local=True, n_neighbors=10) for how in ("all", length)}
+    stated = {
+        how: find_candidates(name, X, None, how, local=True, n_neighbors=10)
+        for how in ("all", length)
+    }
     pairs, rough = solve_for_edges(Origin(name), stated[length], 10)
     for alpha in (rough.alpha, 5 * rough.alpha):
         _, everything = solve_certified(Origin(name), stated["all"], alpha, tol=1e-10)
@@ -258,7 +308,9 @@ def test_certified_layers_with_local_scaling_are_those_over_all_pairs(name, leng
         assert wider.neighborhoods.too_small(certified.potentials).size == 0
         assert everything.status == certified.status == "converged"
         assert certified.objective == pytest.approx(everything.objective, rel=1e-8)
-        np.testing.assert_allclose(certified.adjacency.toarray(), everything.adjacency.toarray(), atol=1e-8)
+        np.testing.assert_allclose(
+            certified.adjacency.toarray(), everything.adjacency.toarray(), atol=1e-8
+        )
 
 
 def test_certificate_with_local_scaling_is_the_inequality_of_the_scaled_radii(rng):
@@ -266,18 +318,29 @@ def test_certificate_with_local_scaling_is_the_inequality_of_the_scaled_radii(rn
     square = squareform(pdist(X, "sqeuclidean"))
     listed = Neighborhoods.search(Rows.of(X), 30, local=0.7)
     scales = listed.scaling.scales
-    for found in (listed, listed.widened(np.arange(80), 1.5 * listed.radii), listed.widened(np.arange(5), 2 * listed.radii)):
+    for found in (
+        listed,
+        listed.widened(np.arange(80), 1.5 * listed.radii),
+        listed.widened(np.arange(5), 2 * listed.radii),
+    ):
         left_out = ~found.pattern.toarray() & ~np.eye(80, dtype=bool)
         assert left_out.any()
-        assert (square[left_out] >= (scales[:, None] * scales * (found.radii[:, None] + found.radii))[left_out]).all()
+        assert (
+            square[left_out]
+            >= (scales[:, None] * scales * (found.radii[:, None] + found.radii))[left_out]
+        ).all()
 
 
-@pytest.mark.parametrize("shape", ["alike", "some tiny", "one far", "all zero", "all listed", "some listed"])
+@pytest.mark.parametrize(
+    "shape", ["alike", "some tiny", "one far", "all zero", "all listed", "some listed"]
+)
 def test_first_radii_of_two_nodes_are_together_at_most_what_their_lists_guarantee(rng, shape):
     scales = rng.uniform(0.5, 2.0, size=300)
     a = {
         "alike": rng.uniform(1.0, 1.3, size=300),
-        "some tiny": np.where(rng.random(300) < 0.05, 1e-3 * rng.random(300), rng.uniform(1.0, 1.3, size=300)),
+        "some tiny": np.where(
+            rng.random(300) < 0.05, 1e-3 * rng.random(300), rng.uniform(1.0, 1.3, size=300)
+        ),
         "one far": np.append(rng.uniform(1.0, 1.3, size=299), 1e3),
         "all zero": np.zeros(300),
         "all listed": np.full(300, np.inf),
@@ -295,7 +358,9 @@ def slow_scaling(X):
     """s_i and 0.7 f_i node by node, from the definition."""
     n = len(X)
     square = squareform(pdist(X, "sqeuclidean"))
-    lists = [sorted((j for j in range(n) if j != i), key=lambda j: square[i, j])[:30] for i in range(n)]
+    lists = [
+        sorted((j for j in range(n) if j != i), key=lambda j: square[i, j])[:30] for i in range(n)
+    ]
     seventh = [square[i, lists[i][min(7, n - 1) - 1]] for i in range(n)]
     least = min([d for d in seventh if d > 0], default=1.0)
     first = [max(d, least) ** 0.5 for d in seventh]
@@ -346,22 +411,38 @@ def test_pair_list_answers_like_all_pairs_where_all_pairs_are_listed(rng, kind, 
     costs = edges.measure(kind(X))
     u, v = 1.0 + rng.random(15), rng.normal(size=15)
     for found, wanted in zip(
-        vars(edges.evaluate(u, costs)).values(), vars(everything.edges.evaluate(u, everything.costs)).values(), strict=True
+        vars(edges.evaluate(u, costs)).values(),
+        vars(everything.edges.evaluate(u, everything.costs)).values(),
+        strict=True,
     ):
         np.testing.assert_allclose(found, wanted, rtol=1e-12)
     counts = edges.evaluate(u, costs).counts
-    products = [store.active_pairs(u, z, counts)(v) for store, z in ((edges, costs), (everything.edges, everything.costs))]
+    products = [
+        store.active_pairs(u, z, counts)(v)
+        for store, z in ((edges, costs), (everything.edges, everything.costs))
+    ]
     np.testing.assert_allclose(*products, rtol=1e-12, atol=1e-12)
     weights = edges.active(u, costs, 0.1)
-    np.testing.assert_allclose(weights.toarray(), everything.edges.active(u, everything.costs, 0.1).toarray(), rtol=1e-12)
-    assert edges.inner(costs, weights) == pytest.approx(everything.edges.inner(everything.costs, weights), rel=1e-12)
+    np.testing.assert_allclose(
+        weights.toarray(), everything.edges.active(u, everything.costs, 0.1).toarray(), rtol=1e-12
+    )
+    assert edges.inner(costs, weights) == pytest.approx(
+        everything.edges.inner(everything.costs, weights), rel=1e-12
+    )
     assert edges.max_degree == everything.edges.max_degree
 
 
 @pytest.mark.parametrize("beta", [0.1, 50.0])
 def test_a_whole_fit_is_the_same(beta):
     views, _ = planted_views(sizes=(40, 40, 40), distance=3.0)
-    options = {"alpha": 0.3, "beta": beta, "scale": "none", "random_state": 0, "tol": 1e-9, "max_iter": 300}
+    options = {
+        "alpha": 0.3,
+        "beta": beta,
+        "scale": "none",
+        "random_state": 0,
+        "tol": 1e-9,
+        "max_iter": 300,
+    }
     everything = RMGL(3, candidates="all", **options).fit(views)
     certified = RMGL(3, candidates=4, **options).fit(views)
     assert [layer.candidates for layer in certified.layers_] == ["certified"] * 2
@@ -370,13 +451,21 @@ def test_a_whole_fit_is_the_same(beta):
     for ours, theirs in zip(certified.layers_, everything.layers_, strict=True):
         np.testing.assert_allclose(ours.adjacency.toarray(), theirs.adjacency.toarray(), atol=1e-6)
     for n_jobs in (2, 5):
-        np.testing.assert_allclose(RMGL(3, candidates=4, n_jobs=n_jobs, **options).fit(views).embedding_, certified.embedding_, atol=1e-10)
+        np.testing.assert_allclose(
+            RMGL(3, candidates=4, n_jobs=n_jobs, **options).fit(views).embedding_,
+            certified.embedding_,
+            atol=1e-10,
+        )
 
 
 def test_sparse_views_may_use_neighbors(rng):
     X = sparse.random_array((120, 60), density=0.2, random_state=rng, format="csr")
-    everything, certified = (learn_layer(X, 0.5, candidates=candidates) for candidates in ("all", 10))
-    np.testing.assert_allclose(certified.adjacency.toarray(), everything.adjacency.toarray(), atol=1e-8)
+    everything, certified = (
+        learn_layer(X, 0.5, candidates=candidates) for candidates in ("all", 10)
+    )
+    np.testing.assert_allclose(
+        certified.adjacency.toarray(), everything.adjacency.toarray(), atol=1e-8
+    )
 
 
 def test_auto_takes_all_pairs_while_they_are_cheaper(rng, monkeypatch):
@@ -411,10 +500,13 @@ def test_a_given_graph_is_used_and_said(rng):
     assert not layer.exact
     assert layer.candidates == "given"
     assert layer.recall == 1.0
-    np.testing.assert_allclose(layer.adjacency.toarray(), learn_layer(X, 0.1).adjacency.toarray(), atol=1e-8)
+    np.testing.assert_allclose(
+        layer.adjacency.toarray(), learn_layer(X, 0.1).adjacency.toarray(), atol=1e-8
+    )
     poor = KNeighborsTransformer(n_neighbors=10).fit_transform(rng.normal(size=(100, 3)))
     with pytest.warns(
-        UserWarning, match=r"layer 'b' is exact among its given candidates only; they hold \d+\.\d% of the nearest neighbors"
+        UserWarning,
+        match=r"layer 'b' is exact among its given candidates only; they hold \d+\.\d% of the nearest neighbors",
     ):
         model = RMGL(3, candidates={"a": "auto", "b": poor}, random_state=0).fit({"a": X, "b": X})
     assert model.layers_[0].exact
@@ -436,9 +528,15 @@ def test_approximate_neighbors_are_said(rng):
 @pytest.mark.parametrize(
     ("graph", "message"),
     [
-        (sparse.eye_array(19), r"candidates for view 'layer' is a graph of shape \(19, 19\), but the view has 20 rows"),
+        (
+            sparse.eye_array(19),
+            r"candidates for view 'layer' is a graph of shape \(19, 19\), but the view has 20 rows",
+        ),
         (sparse.eye_array(20), "candidates for view 'layer' is a graph without edges"),
-        (np.ones((20, 20)), "candidates for view 'layer' is of type ndarray: use .* or a sparse graph"),
+        (
+            np.ones((20, 20)),
+            "candidates for view 'layer' is of type ndarray: use .* or a sparse graph",
+        ),
     ],
 )
 def test_bad_graphs(rng, graph, message):
@@ -452,7 +550,10 @@ def test_entries_of_given_graphs_that_are_no_distances_are_refused(rng, value):
     X, graph = rng.normal(size=(20, 2)), np.ones((20, 20), dtype=complex if value == 1j else float)
     graph[7, 3] = value
     bad = r"\(0, 0\) is \(1\+0j\)" if value == 1j else rf"\(7, 3\) is {value}"
-    graph, message = sparse.csr_array(graph), rf"candidates for view '%s' is a graph whose entry {bad}, but .* real numbers >= 0"
+    graph, message = (
+        sparse.csr_array(graph),
+        rf"candidates for view '%s' is a graph whose entry {bad}, but .* real numbers >= 0",
+    )
     with pytest.raises(ValueError, match=message % "layer"):
         learn_layer(X, 1.0, candidates=graph)
     with pytest.raises(ValueError, match=message % "b"):
@@ -473,14 +574,18 @@ def test_lists_that_would_not_fit_are_refused(rng, monkeypatch):
     from rmgl.running import memory
 
     monkeypatch.setattr(memory, "available_memory", lambda: 1000)
-    with pytest.raises(MemoryError, match=r"view 'layer': 350 listed neighbors need at least .* use fewer neighbors"):
+    with pytest.raises(
+        MemoryError,
+        match=r"view 'layer': 350 listed neighbors need at least .* use fewer neighbors",
+    ):
         learn_layer(rng.normal(size=(50, 2)), 1.0, candidates=7)
 
 
 @pytest.mark.parametrize("candidates", [0, -1, 2.5, "most", True, None])
 def test_bad_candidates(rng, candidates):
     with pytest.raises(
-        ValueError, match=r"candidates=.* is not known: use 'auto', 'all', 'approximate', a number of neighbors or a sparse graph"
+        ValueError,
+        match=r"candidates=.* is not known: use 'auto', 'all', 'approximate', a number of neighbors or a sparse graph",
     ):
         learn_layer(rng.normal(size=(20, 2)), 1.0, candidates=candidates)
 

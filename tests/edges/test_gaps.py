@@ -8,10 +8,9 @@ from scipy.spatial.distance import squareform
 
 from rmgl import learn_layer
 from rmgl.edges import gaps as module
-from rmgl.edges.all_pairs import AllPairs
 from rmgl.edges.gaps import Gapped, Summed
-from rmgl.edges.pair_list import PairList, union_of
 from rmgl.edges.space import Square
+from rmgl.edges.stores import AllPairs, PairList, union_of
 
 
 def holed(n=40, columns=5, share=0.3, seed=0):
@@ -26,13 +25,21 @@ def obvious(X, gaps):
     n, width = X.shape
     usual = [2 * np.var(X[~gaps[:, k], k]) if (~gaps[:, k]).any() else 0.0 for k in range(width)]
     means = [np.mean(X[~gaps[:, k], k]) if (~gaps[:, k]).any() else 0.0 for k in range(width)]
-    total, c = sum(usual), sum(usual) / max(1, np.count_nonzero(usual))  # c: the usual difference of one column
+    # c: the usual difference of one column
+    total, c = sum(usual), sum(usual) / max(1, np.count_nonzero(usual))
     distances = np.zeros((n, n))
     for i in range(n):
         for j in range(n):
             shared = [k for k in range(width) if not gaps[i, k] and not gaps[j, k]]
-            apart, known = sum((X[i, k] - X[j, k]) ** 2 for k in shared), sum(usual[k] for k in shared)
-            one_lacks = sum((X[i if gaps[j, k] else j, k] - means[k]) ** 2 for k in range(width) if gaps[i, k] != gaps[j, k])
+            apart, known = (
+                sum((X[i, k] - X[j, k]) ** 2 for k in shared),
+                sum(usual[k] for k in shared),
+            )
+            one_lacks = sum(
+                (X[i if gaps[j, k] else j, k] - means[k]) ** 2
+                for k in range(width)
+                if gaps[i, k] != gaps[j, k]
+            )
             if i != j:
                 scaled_up = (total - known) * (apart + c) / (known + c) if total > 0 else 0.0
                 distances[i, j] = apart + (max(scaled_up, one_lacks) if known > 0 else scaled_up)
@@ -40,7 +47,13 @@ def obvious(X, gaps):
 
 
 @settings(max_examples=25, deadline=None)
-@given(st.integers(2, 12), st.integers(1, 5), st.floats(0, 0.9), st.integers(0, 1000), st.sampled_from([1e-6, 1.0, 1e6]))
+@given(
+    st.integers(2, 12),
+    st.integers(1, 5),
+    st.floats(0, 0.9),
+    st.integers(0, 1000),
+    st.sampled_from([1e-6, 1.0, 1e6]),
+)
 def test_three_products_are_the_formula(n, columns, share, seed, unit):
     X, gaps = holed(n, columns, share, seed)
     X = unit * X
@@ -52,10 +65,16 @@ def test_three_products_are_the_formula(n, columns, share, seed, unit):
     found = space.block(np.arange(n))
     np.fill_diagonal(found, 0.0)
     np.testing.assert_allclose(found / scale, wanted / scale, atol=1e-10)
-    np.testing.assert_allclose(Square.of_blocks(space).distances / scale, wanted / scale, atol=1e-10)
-    np.testing.assert_allclose(space.measure(AllPairs(n)) / scale, squareform(wanted, checks=False) / scale, atol=1e-10)
+    np.testing.assert_allclose(
+        Square.of_blocks(space).distances / scale, wanted / scale, atol=1e-10
+    )
+    np.testing.assert_allclose(
+        space.measure(AllPairs(n)) / scale, squareform(wanted, checks=False) / scale, atol=1e-10
+    )
     left, right = np.triu_indices(n, 1)
-    np.testing.assert_allclose(space.pairs(left, right) / scale, wanted[left, right] / scale, atol=1e-10)
+    np.testing.assert_allclose(
+        space.pairs(left, right) / scale, wanted[left, right] / scale, atol=1e-10
+    )
     np.testing.assert_array_equal(space.pairs(left, right), space.pairs(right, left))
 
 
@@ -85,7 +104,7 @@ def test_searches_are_exact_in_blocks_of_any_size(monkeypatch):
     wanted = obvious(X, gaps)
     np.fill_diagonal(wanted, np.inf)
     for entries in (1, 120, 1 << 20):
-        monkeypatch.setattr(module, "BLOCK_ENTRIES", entries)
+        monkeypatch.setattr(module, "GAPS_ENTRIES", entries)
         space = Gapped.of(X, gaps)
         neighbors, bounds = space.nearest(np.arange(50), 6)
         ordered = np.sort(wanted, axis=1)
@@ -93,9 +112,15 @@ def test_searches_are_exact_in_blocks_of_any_size(monkeypatch):
         np.testing.assert_allclose(np.sort(found, axis=1), ordered[:, :6])
         assert (bounds <= ordered[:, 6]).all()
         radii, scales = np.linspace(0.1, 1.5, 50), np.linspace(0.8, 1.2, 50)
-        pairs = set(zip(*(part.tolist() for part in space.within(np.arange(50), radii, scales)), strict=True))
+        pairs = set(
+            zip(
+                *(part.tolist() for part in space.within(np.arange(50), radii, scales)), strict=True
+            )
+        )
         reach = np.outer(scales, scales) * (radii[:, None] + radii)
-        assert pairs == set(zip(*(part.tolist() for part in np.nonzero(wanted < reach)), strict=True))
+        assert pairs == set(
+            zip(*(part.tolist() for part in np.nonzero(wanted < reach)), strict=True)
+        )
         edges = PairList(union_of(*space.within(np.arange(50), radii, scales), 50))
         np.testing.assert_allclose(space.measure(edges), edges.entries_of(wanted))
     assert np.isinf(space.nearest(np.arange(3), 49)[1]).all()
@@ -109,7 +134,9 @@ def test_spaces_side_by_side_are_summed():
     wanted = 0.25 * parts[0].block(np.arange(40)) + 4 * parts[1].block(np.arange(40))
     np.testing.assert_allclose(space.block(some), wanted[some])
     np.testing.assert_allclose(space.among(some).block(np.arange(6)), wanted[np.ix_(some, some)])
-    np.testing.assert_allclose(space.pairs(np.array([0, 1]), np.array([5, 7])), [wanted[0, 5], wanted[1, 7]])
+    np.testing.assert_allclose(
+        space.pairs(np.array([0, 1]), np.array([5, 7])), [wanted[0, 5], wanted[1, 7]]
+    )
 
 
 def test_new_rows_are_compared_in_the_same_way():
@@ -135,7 +162,9 @@ def test_lists_give_the_certified_solution_over_all_pairs(share):
 
 
 def test_bounds_hold_in_spite_of_rounding(rng):
-    """All distances are equal, up to rounding: those of rows that are not listed may come out below the last one that is."""
+    """All distances are equal, up to rounding: those of rows that are not listed may come out below
+    the last one that is.
+    """
     X = 0.37 * np.linalg.qr(rng.normal(size=(40, 40)))[0]
     space = Gapped.of(X, None)
     neighbors, bounds = space.nearest(np.arange(40), 6)

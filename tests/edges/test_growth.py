@@ -1,4 +1,6 @@
-"""Candidates that are extended measure the new pairs only, and have the same costs as candidates that are measured anew."""
+"""Candidates that are extended measure the new pairs only, and have the same costs as candidates
+that are measured anew.
+"""
 
 import numpy as np
 import pytest
@@ -6,7 +8,7 @@ from scipy import sparse
 
 from rmgl.edges import Candidates, PairList, find_candidates
 from rmgl.edges.candidates import measured
-from rmgl.edges.growth import ListGrowth, joined
+from rmgl.edges.certificate import ListGrowth, joined
 from rmgl.edges.space import Rows, Square
 from rmgl.running.threads import one_part
 
@@ -51,16 +53,26 @@ def test_no_pair_is_new(rng):
 @pytest.mark.parametrize("space", [Rows, Square], ids=["rows", "square"])
 @pytest.mark.parametrize("last", [False, True], ids=["another guide may follow", "the last guide"])
 def test_extended_candidates_have_the_costs_of_candidates_measured_anew(rng, space, last):
-    X, other, guide = rng.normal(size=(60, 4)), rng.normal(size=(60, 2)), 0.1 * rng.normal(size=(60, 3))
+    X, other, guide = (
+        rng.normal(size=(60, 4)),
+        rng.normal(size=(60, 2)),
+        0.1 * rng.normal(size=(60, 3)),
+    )
 
     def added(edges, check):
         return 0.5 * edges.measure(other)
 
-    first = find_candidates("v", space.of(X), None, 6, local=True).with_added(added).guided(guide, is_last=last)
+    first = (
+        find_candidates("v", space.of(X), None, 6, local=True)
+        .with_added(added)
+        .guided(guide, is_last=last)
+    )
     wider = first.extended(np.full(60, 3.0))
     assert wider.edges.n_pairs > first.edges.n_pairs
     assert wider.growth.pairs.n_pairs == wider.edges.n_pairs - first.edges.n_pairs
-    unguided = measured(wider.edges, wider.neighborhoods.space, wider.scaling) + added(wider.edges, None)
+    unguided = measured(wider.edges, wider.neighborhoods.space, wider.scaling) + added(
+        wider.edges, None
+    )
     np.testing.assert_array_equal(wider.distances, unguided + wider.edges.measure(guide))
     if last:
         assert wider.unguided is None

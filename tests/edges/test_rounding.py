@@ -1,4 +1,6 @@
-"""Statements about rows that a search has not found hold for exact distances, also where squares vanish in single precision."""
+"""Statements about rows that a search has not found hold for exact distances, also where squares
+vanish in single precision.
+"""
 
 from fractions import Fraction
 
@@ -10,8 +12,8 @@ from scipy import sparse
 from scipy.spatial.distance import cdist
 
 from rmgl import learn_layer
-from rmgl.edges import axes
-from rmgl.edges.rounding import Rounding
+from rmgl.edges import bounds
+from rmgl.edges.bounds import Rounding
 from rmgl.edges.search import Rows
 
 SCALES = [1e-12, 1e-19, 1e-20, 1e-21, 1e-22, 1e-30, 1e-150]
@@ -64,8 +66,10 @@ def check_bounds(space, arrangement, largest):
         last = np.sort(square, axis=1)[:, 6]
         np.put_along_axis(square, found, np.inf, axis=1)
         assert (bounds <= square.min(axis=1) * (1 + 1e-13)).all(), scale
-        center = 1e-16 * largest  # that of the rows on a cluster is not exactly zero
-        assert (bounds >= 0.98 * last - 1e-12 * (np.square(X).sum(axis=1) + center**2) - 1e-300).all(), scale
+        center = 1e-16 * largest  # that of the rows on workers is not exactly zero
+        assert (
+            bounds >= 0.98 * last - 1e-12 * (np.square(X).sum(axis=1) + center**2) - 1e-300
+        ).all(), scale
 
 
 def check_pairs(space, arrangement, largest, scaled):
@@ -100,7 +104,7 @@ def missed(wanted, nodes, left, right):
 
 @pytest.fixture
 def small(monkeypatch):
-    monkeypatch.setattr(axes, "SAMPLE", 100)
+    monkeypatch.setattr(bounds, "AXES_SAMPLE", 100)
 
 
 @pytest.mark.parametrize("largest", LARGEST)
@@ -113,7 +117,9 @@ def test_no_row_is_nearer_than_the_bound_unless_it_is_listed(small, arrangement,
 @pytest.mark.parametrize("arrangement", ARRANGEMENTS)
 @pytest.mark.parametrize("scaled", [False, True])
 def test_no_pair_within_the_radii_is_missed(small, arrangement, largest, scaled):
-    assert (Rows(arranged(arrangement, 1e-20, largest))._leading is not None) == (arrangement is along_few_axes)
+    assert (Rows(arranged(arrangement, 1e-20, largest))._leading is not None) == (
+        arrangement is along_few_axes
+    )
     check_pairs(Rows, arrangement, largest, scaled)
 
 
@@ -138,7 +144,11 @@ def test_layers_are_exact_over_all_pairs(scale, kind, copies):
     assert residual == pytest.approx(layer.kkt_residual, abs=1e-10)
 
 
-numbers = st.builds(lambda sign, exponent: sign * 10.0**exponent, st.sampled_from([-1.0, 0.0, 1.0]), st.floats(-50, 14))
+numbers = st.builds(
+    lambda sign, exponent: sign * 10.0**exponent,
+    st.sampled_from([-1.0, 0.0, 1.0]),
+    st.floats(-50, 14),
+)
 pairs_of_numbers = st.lists(st.tuples(numbers, numbers), min_size=1, max_size=6)
 
 

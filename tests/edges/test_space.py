@@ -7,8 +7,8 @@ from scipy.spatial.distance import cdist, squareform
 
 from rmgl.edges import find_candidates
 from rmgl.edges.checked import Checked
-from rmgl.edges.pair_list import PairList
 from rmgl.edges.space import Rows, Square, copies
+from rmgl.edges.stores import PairList
 from rmgl.layer import Origin
 from rmgl.layer.certified import solve_certified
 from rmgl.layer.wanted_edges import solve_for_edges
@@ -22,7 +22,9 @@ KINDS = [np.asarray, sparse.csr_array]
 def test_squares_hold_the_distances_of_all_rows(name, kind):
     X = searched(name)
     found = Square.of(kind(X)).distances
-    np.testing.assert_allclose(found, cdist(X, X, "sqeuclidean"), rtol=1e-9, atol=1e-9 * np.square(X).sum(axis=1).max())
+    np.testing.assert_allclose(
+        found, cdist(X, X, "sqeuclidean"), rtol=1e-9, atol=1e-9 * np.square(X).sum(axis=1).max()
+    )
     np.testing.assert_array_equal(found, found.T)
 
 
@@ -41,13 +43,17 @@ def test_copies_are_at_distance_zero_and_near_copies_are_not(kind, rng):
 def test_squares_know_the_nearest_points(some, rng):
     X = searched("clusters")
     nodes = rng.permutation(len(X))[:40] if some else np.arange(len(X))
-    (found, bounds), (expected, _) = (space.nearest(nodes, 9) for space in (Square.of(X), Rows.of(X)))
+    (found, bounds), (expected, _) = (
+        space.nearest(nodes, 9) for space in (Square.of(X), Rows.of(X))
+    )
     np.testing.assert_array_equal(np.sort(found, axis=1), np.sort(expected, axis=1))
     np.testing.assert_allclose(bounds, Square.of(X).distances_to(nodes, found).max(axis=1))
 
 
 def slow_missing(square, scales, floors, guide, u, pattern):
-    costs = np.maximum(square / np.outer(scales, scales), np.minimum(floors[:, None], floors)) + cdist(guide, guide, "sqeuclidean")
+    costs = np.maximum(
+        square / np.outer(scales, scales), np.minimum(floors[:, None], floors)
+    ) + cdist(guide, guide, "sqeuclidean")
     excess = u[:, None] + u - costs
     excess[pattern.toarray() | np.eye(len(u), dtype=bool)] = 0.0
     return np.maximum(excess, 0.0)
@@ -57,7 +63,12 @@ def slow_missing(square, scales, floors, guide, u, pattern):
 def test_missing_pairs_are_those_that_would_carry_weight(most, rng):
     n = 150
     square = squareform(rng.random(n * (n - 1) // 2))
-    scales, floors, u, guide = rng.uniform(0.5, 1.0, n), rng.uniform(0.0, 0.4, n), rng.uniform(0.0, 0.6, n), 0.2 * rng.normal(size=(n, 3))
+    scales, floors, u, guide = (
+        rng.uniform(0.5, 1.0, n),
+        rng.uniform(0.0, 0.4, n),
+        rng.uniform(0.0, 0.6, n),
+        0.2 * rng.normal(size=(n, 3)),
+    )
     pattern = sparse.csr_array(square < 0.1)
     pattern.setdiag(False)
     pattern.eliminate_zeros()
@@ -75,9 +86,13 @@ def test_missing_pairs_are_those_that_would_carry_weight(most, rng):
 def test_checked_layers_are_those_over_all_pairs(name, local, guided):
     X = adversaries()[name]
     square = Square.of(X)
-    listed, everything = (find_candidates("x", square, None, how, local=local, n_neighbors=8) for how in (3, "all"))
+    listed, everything = (
+        find_candidates("x", square, None, how, local=local, n_neighbors=8) for how in (3, "all")
+    )
     if guided:
-        guide = np.random.default_rng(1).normal(size=(len(X), 2)) * np.sqrt(everything.distances.mean())
+        guide = np.random.default_rng(1).normal(size=(len(X), 2)) * np.sqrt(
+            everything.distances.mean()
+        )
         listed, everything = listed.guided(guide), everything.guided(guide)
     assert isinstance(listed.neighborhoods, Checked)
     alpha = solve_for_edges(Origin("x"), everything, 8)[1].alpha

@@ -3,7 +3,7 @@ import pytest
 from scipy import sparse
 from scipy.spatial.distance import pdist, squareform
 
-from rmgl.edges import AllPairs, PairList, all_pairs, pair_list
+from rmgl.edges import AllPairs, PairList, stores
 from rmgl.edges.space import Square
 from rmgl.embedding.eigenvectors import _sparse_sum, weighted_sum
 from rmgl.embedding.lanczos import SparseLaplacian
@@ -18,13 +18,15 @@ def test_measure_equals_pdist(rng):
 def test_measure_in_blocks_equals_measure_at_once(rng, monkeypatch):
     X = rng.normal(size=(23, 3))
     whole = AllPairs(23).measure(X)
-    monkeypatch.setattr(all_pairs, "BLOCK_ENTRIES", 50)
+    monkeypatch.setattr(stores, "PRODUCT_ENTRIES", 50)
     np.testing.assert_allclose(AllPairs(23).measure(X), whole, rtol=1e-12)
 
 
 def test_measure_of_sparse_equals_dense(rng):
     X = sparse.random_array((30, 50), density=0.1, random_state=rng, format="csr")
-    np.testing.assert_allclose(AllPairs(30).measure(X), pdist(X.toarray(), "sqeuclidean"), rtol=1e-10, atol=1e-14)
+    np.testing.assert_allclose(
+        AllPairs(30).measure(X), pdist(X.toarray(), "sqeuclidean"), rtol=1e-10, atol=1e-14
+    )
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
@@ -39,7 +41,9 @@ def test_near_duplicates_far_from_the_origin_keep_their_digits(rng, kind):
 
 
 def test_too_many_pairs_are_refused_before_they_are_allocated():
-    with pytest.raises(MemoryError, match=r"need at least \d+\.\d GiB of memory and \d+\.\d GiB are available"):
+    with pytest.raises(
+        MemoryError, match=r"need at least \d+\.\d GiB of memory and \d+\.\d GiB are available"
+    ):
         AllPairs(100_000_000).require_memory(3, "test")
 
 
@@ -72,22 +76,32 @@ def in_three_parts(work, n):
 def test_local_scaling_of_listed_pairs(listed, rng, monkeypatch, entries):
     pattern, X = listed
     scales, floors = 0.5 + rng.random(30), rng.random(30)
-    monkeypatch.setattr(pair_list, "LOCAL_ENTRIES", entries)
-    monkeypatch.setattr(pair_list, "PARALLEL_ENTRIES", 0)
+    monkeypatch.setattr(stores, "LOCAL_ENTRIES", entries)
+    monkeypatch.setattr(stores, "PARALLEL_ENTRIES", 0)
     edges = PairList(pattern, in_three_parts)
-    wanted = np.maximum(squareform(pdist(X, "sqeuclidean")) / (scales[:, None] * scales), np.minimum(floors[:, None], floors))
-    np.testing.assert_allclose(edges.localized(edges.measure(X), scales, floors), wanted[pattern.toarray()], rtol=1e-13)
+    wanted = np.maximum(
+        squareform(pdist(X, "sqeuclidean")) / (scales[:, None] * scales),
+        np.minimum(floors[:, None], floors),
+    )
+    np.testing.assert_allclose(
+        edges.localized(edges.measure(X), scales, floors), wanted[pattern.toarray()], rtol=1e-13
+    )
 
 
 @pytest.mark.parametrize("kind", [np.int32, np.int64])
 def test_results_have_the_index_type_of_the_pattern(listed, kind):
     pattern, X = listed
-    given = sparse.csr_array((pattern.data, pattern.indices.astype(kind), pattern.indptr.astype(kind)), shape=pattern.shape)
+    given = sparse.csr_array(
+        (pattern.data, pattern.indices.astype(kind), pattern.indptr.astype(kind)),
+        shape=pattern.shape,
+    )
     edges = PairList(given)
     costs = edges.measure(X)
     found = edges.active(np.full(30, np.median(costs) / 2), costs, 0.1)
     assert found.indices.dtype == found.indptr.dtype == given.indices.dtype
-    wanted = np.where(pattern.toarray(), np.median(costs) - squareform(pdist(X, "sqeuclidean")), 0.0)
+    wanted = np.where(
+        pattern.toarray(), np.median(costs) - squareform(pdist(X, "sqeuclidean")), 0.0
+    )
     np.testing.assert_allclose(found.toarray(), np.where(wanted > 0.1, wanted, 0.0), rtol=1e-12)
 
 
@@ -98,7 +112,10 @@ def test_all_index_types_are_one_to_compiled_loops(listed):
     pattern, X = listed
 
     def signatures_after(kind):
-        given = sparse.csr_array((np.ones(pattern.nnz), pattern.indices.astype(kind), pattern.indptr.astype(kind)), shape=pattern.shape)
+        given = sparse.csr_array(
+            (np.ones(pattern.nnz), pattern.indices.astype(kind), pattern.indptr.astype(kind)),
+            shape=pattern.shape,
+        )
         for edges in (PairList(given), AllPairs(30)):
             costs = edges.measure(X)
             u = np.full(30, np.median(costs) / 2)

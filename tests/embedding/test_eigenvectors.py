@@ -8,7 +8,13 @@ from scipy.sparse.linalg import ArpackError
 from sklearn.exceptions import ConvergenceWarning
 
 from rmgl.embedding import eigenvectors as module
-from rmgl.embedding.eigenvectors import components, judged, left_singular, smallest_eigenvectors, weighted_sum
+from rmgl.embedding.eigenvectors import (
+    components,
+    judged,
+    left_singular,
+    smallest_eigenvectors,
+    weighted_sum,
+)
 from rmgl.embedding.lanczos import DenseSymmetric, Products, SparseLaplacian
 from rmgl.running.threads import team_of
 
@@ -24,11 +30,15 @@ def laplacian(adjacency):
 
 
 def assert_solves(adjacency, found, n_vectors):
-    """Orthonormal, eigenvalues right, residual small; the subspace is then right up to the last gap."""
+    """Orthonormal, eigenvalues right, residual small; the subspace is then right up to the last
+    gap.
+    """
     L = laplacian(adjacency)
     Q = found.vectors
     np.testing.assert_allclose(Q.T @ Q, np.eye(n_vectors), atol=1e-9)
-    np.testing.assert_allclose(found.values, eigh(L, eigvals_only=True)[:n_vectors], atol=1e-8 * np.abs(L).max())
+    np.testing.assert_allclose(
+        found.values, eigh(L, eigvals_only=True)[:n_vectors], atol=1e-8 * np.abs(L).max()
+    )
     residual = np.linalg.norm(L @ Q - Q * found.values, axis=0).max() / (2 * L.diagonal().max())
     assert found.residual == pytest.approx(residual, abs=1e-12)
     assert residual < 1e-7
@@ -57,7 +67,9 @@ def test_fewer_as_many_and_more_components_than_vectors(rng, path, n_vectors):
     found = smallest_eigenvectors(sparse.csr_array(A), n_vectors)
     assert found.n_components == 3
     assert_solves(A, found, n_vectors)
-    null = block_diag(*(np.full((size, 1), size**-0.5) for size in (50, 40, 30)))[:, : min(n_vectors, 3)]
+    null = block_diag(*(np.full((size, 1), size**-0.5) for size in (50, 40, 30)))[
+        :, : min(n_vectors, 3)
+    ]
     np.testing.assert_allclose(found.vectors @ (found.vectors.T @ null), null, atol=1e-9)
 
 
@@ -70,7 +82,9 @@ def test_more_components_than_vectors_takes_the_largest_ones(rng):
 
 
 def test_repeated_eigenvalues_are_all_found(rng, path):
-    """Six copies of one component: every eigenvalue six times, of which the powers of one vector meet one direction only."""
+    """Six copies of one component: every eigenvalue six times, of which the powers of one vector
+    meet one direction only.
+    """
     A = block_diag(*[random_graph(rng, 25)] * 6)
     assert_solves(A, smallest_eigenvectors(sparse.csr_array(A), 12), 12)
 
@@ -113,7 +127,11 @@ def test_a_long_path_beside_a_stiff_one(monkeypatch):
     monkeypatch.setattr(module, "DENSE_NODES", 0)
     monkeypatch.setattr(module, "DENSE_RESCUE_NODES", 0)
     graph = sparse.csr_array(sparse.block_diag([path_graph(100, 1.0), path_graph(80, 0.01)]))
-    np.testing.assert_allclose(smallest_eigenvectors(graph, 3).values, [0, 0, 0.01 * (2 - 2 * np.cos(np.pi / 80))], atol=1e-9)
+    np.testing.assert_allclose(
+        smallest_eigenvectors(graph, 3).values,
+        [0, 0, 0.01 * (2 - 2 * np.cos(np.pi / 80))],
+        atol=1e-9,
+    )
 
 
 def test_the_same_graph_gives_the_same_vectors(rng, monkeypatch):
@@ -132,14 +150,20 @@ def test_matrices_multiply_alike(rng):
             SparseLaplacian(sparse.csr_array(A), A.sum(axis=1), team.in_parts),
         ):
             np.testing.assert_allclose(matrix.times(V), laplacian(A) @ V, rtol=1e-10, atol=1e-12)
-            np.testing.assert_allclose(matrix.times(V[:, 0]), laplacian(A) @ V[:, 0], rtol=1e-10, atol=1e-12)
+            np.testing.assert_allclose(
+                matrix.times(V[:, 0]), laplacian(A) @ V[:, 0], rtol=1e-10, atol=1e-12
+            )
 
 
 def test_kept_vectors_are_judged_on_the_new_graph(rng):
     A, B = random_graph(rng, 60), random_graph(rng, 60)
     kept = judged(sparse.csr_array(B), smallest_eigenvectors(sparse.csr_array(A), 3))
-    np.testing.assert_allclose(kept.values, np.diag(kept.vectors.T @ laplacian(B) @ kept.vectors), atol=1e-12)
-    residual = np.linalg.norm(laplacian(B) @ kept.vectors - kept.vectors * kept.values, axis=0).max()
+    np.testing.assert_allclose(
+        kept.values, np.diag(kept.vectors.T @ laplacian(B) @ kept.vectors), atol=1e-12
+    )
+    residual = np.linalg.norm(
+        laplacian(B) @ kept.vectors - kept.vectors * kept.values, axis=0
+    ).max()
     assert kept.residual == pytest.approx(residual / (2 * laplacian(B).diagonal().max()))
 
 
@@ -165,7 +189,8 @@ def test_a_tolerance_that_is_missed_is_raised_a_hundredfold_each_time(rng, monke
     A = random_graph(rng, 60)
     with pytest.warns(ConvergenceWarning, match="eigenvectors missed their tolerance"):
         smallest_eigenvectors(sparse.csr_array(A), 3)
-    assert asked[0] == pytest.approx(1e-8 * 2 * laplacian(A).diagonal().max())  # relative to a bound of the spectrum
+    # relative to a bound of the spectrum
+    assert asked[0] == pytest.approx(1e-8 * 2 * laplacian(A).diagonal().max())
     np.testing.assert_allclose(np.divide(asked, asked[0]), [1, 1e2, 1e4])
 
 
@@ -185,14 +210,19 @@ def test_components_come_in_the_order_of_their_first_nodes(rng):
     for graph in (A, sparse.csr_array(A)):
         count, labels = components(graph)
         assert count == 3
-        np.testing.assert_array_equal(np.unique(labels, return_index=True)[1], np.sort(np.unique(labels, return_index=True)[1]))
+        np.testing.assert_array_equal(
+            np.unique(labels, return_index=True)[1],
+            np.sort(np.unique(labels, return_index=True)[1]),
+        )
         assert sorted(np.bincount(labels).tolist()) == [1, 12, 17]
         assert not A[labels[:, None] != labels].any()
 
 
 @pytest.mark.parametrize(("n_groups", "seed"), [(12, 2), (14, 1), (16, 2)])
 def test_copies_of_a_node_have_the_same_rows_to_rounding(n_groups, seed):
-    """Few groups of nodes that are alike: Lanczos runs out of vectors that are alike, and ARPACK goes on with a random one."""
+    """Few groups of nodes that are alike: Lanczos runs out of vectors that are alike, and ARPACK
+    goes on with a random one.
+    """
     rng = np.random.default_rng(seed)
     group = np.sort(rng.integers(n_groups, size=600))
     links = np.triu(rng.random((n_groups, n_groups)) < 0.15, 1) * rng.random((n_groups, n_groups))

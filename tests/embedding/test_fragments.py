@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 from rmgl.embedding.eigenvectors import smallest_eigenvectors
-from rmgl.embedding.fragments import embed_without, find_fragments, judge_without, place_fragments
+from rmgl.embedding.labels import embed_without, find_fragments, judge_without, place_fragments
 from rmgl.running.threads import one_part
 
 
@@ -27,7 +27,9 @@ def blocks(sizes, links=(), weight=1.0, between=0.01):
 
 
 def with_a_small_one(size):
-    """Four blocks of 10 nodes and a small one that is hardly linked to them, and plain links between neighbors."""
+    """Four blocks of 10 nodes and a small one that is hardly linked to them, and plain links
+    between neighbors.
+    """
     sizes = (10, 10, 10, 10, size)
     return blocks(sizes, links=[(39, 40, 1e-5)], between=0.01), blocks(sizes, between=2.0)
 
@@ -36,18 +38,25 @@ def found(graph, links, n_clusters=4, min_size=5.0, known=None):
     def embed(fragments):
         return embed_without(graph, n_clusters, fragments)
 
-    return find_fragments(embed, links, n_clusters, min_size, known=known, random_state=np.random.RandomState(0))
+    return find_fragments(
+        embed, links, n_clusters, min_size, known=known, random_state=np.random.RandomState(0)
+    )
 
 
 def test_a_small_group_with_links_outward_is_a_fragment():
     graph, links = with_a_small_one(3)
-    assert np.count_nonzero(np.abs(smallest_eigenvectors(graph, 4).vectors[:, 1]) > 0.3) == 3  # it takes a column for itself
+    # it takes a column for itself
+    assert np.count_nonzero(np.abs(smallest_eigenvectors(graph, 4).vectors[:, 1]) > 0.3) == 3
     embedding = found(graph, links)
     np.testing.assert_array_equal(np.flatnonzero(embedding.fragments), [40, 41, 42])
     assert not embedding.vectors[40:].any()
     np.testing.assert_allclose(embedding.vectors.T @ embedding.vectors, np.eye(4), atol=1e-10)
     alone = smallest_eigenvectors(graph[:40][:, :40], 4)
-    np.testing.assert_allclose(embedding.vectors[:40] @ embedding.vectors[:40].T, alone.vectors @ alone.vectors.T, atol=1e-8)
+    np.testing.assert_allclose(
+        embedding.vectors[:40] @ embedding.vectors[:40].T,
+        alone.vectors @ alone.vectors.T,
+        atol=1e-8,
+    )
 
 
 def test_an_island_is_no_fragment():
@@ -102,13 +111,17 @@ def test_fragments_are_placed_at_the_mean_of_their_neighbors(rng):
     placed = place_fragments(rows, fragments, W)
     np.testing.assert_array_equal(placed[:9], rows[:9])
     dense = W.toarray()
-    np.testing.assert_allclose(placed[9:], (dense @ placed)[9:] / dense.sum(axis=1)[9:, None], atol=1e-9)
+    np.testing.assert_allclose(
+        placed[9:], (dense @ placed)[9:] / dense.sum(axis=1)[9:, None], atol=1e-9
+    )
     assert place_fragments(rows, None, W) is rows
 
 
 def test_fragments_without_neighbors_stay_at_the_origin():
     graph = blocks((4, 2), between=0.0)
-    placed = place_fragments(np.arange(12.0).reshape(6, 2) * (np.arange(6) < 4)[:, None], np.arange(6) >= 4, graph)
+    placed = place_fragments(
+        np.arange(12.0).reshape(6, 2) * (np.arange(6) < 4)[:, None], np.arange(6) >= 4, graph
+    )
     np.testing.assert_allclose(placed[4:], 0.0, atol=1e-9)
 
 

@@ -3,11 +3,13 @@
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from rmgl.embedding.known_labels import label_with_known
+from rmgl.embedding.labels import label_with_known
 
 
 def test_labels_are_those_of_the_nearest_centers_in_the_end():
-    """Points on a line, of which two near one end are known: the border between the classes moves from there to the middle."""
+    """Points on a line, of which two near one end are known: the border between the classes moves
+    from there to the middle.
+    """
     rows = np.arange(31.0)[:, None]
     known = np.full(31, -1)
     known[0], known[2] = 0, 1

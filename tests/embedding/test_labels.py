@@ -10,12 +10,16 @@ from rmgl.embedding.labels import cluster_rows
 
 
 def rows_of(n, share=0.5):
-    """Two clusters on a line, of which the second has a share of the rows, and the cluster of every row."""
+    """Two clusters on a line, of which the second has a share of the rows, and the cluster of every
+    row.
+    """
     target = (np.arange(n) < share * n).astype(np.intp)
     return 5.0 * target[:, None] + np.random.default_rng(0).normal(size=(n, 1)), target
 
 
-@pytest.mark.parametrize(("n_rows", "seen"), [(50_000, [50_000]), (50_001, [50_000, 50_001, 50_001])])
+@pytest.mark.parametrize(
+    ("n_rows", "seen"), [(50_000, [50_000]), (50_001, [50_000, 50_001, 50_001])]
+)
 def test_beyond_fifty_thousand_rows_a_sample_comes_first(n_rows, seen, monkeypatch):
     sizes, fit = [], KMeans.fit
 
@@ -34,10 +38,12 @@ def test_labels_from_a_sample_are_as_good_as_those_from_all_rows(monkeypatch):
     rows, _ = rows_of(3000, share=0.1)
 
     def spread(labels):
-        return sum(np.square(rows[labels == k] - rows[labels == k].mean(axis=0)).sum() for k in range(2))
+        return sum(
+            np.square(rows[labels == k] - rows[labels == k].mean(axis=0)).sum() for k in range(2)
+        )
 
     from_all = cluster_rows(rows, 2, n_init=5, random_state=0)
-    monkeypatch.setattr(module, "SAMPLE_SIZE", 100)
+    monkeypatch.setattr(module, "SAMPLED_ROWS", 100)
     sampled = cluster_rows(rows, 2, n_init=5, random_state=0)
     assert spread(sampled) <= 1.001 * spread(from_all)
     np.testing.assert_array_equal(sampled, cluster_rows(rows, 2, n_init=5, random_state=0))

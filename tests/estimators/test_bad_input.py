@@ -1,4 +1,6 @@
-"""Bad and extreme input in one table: a right answer, or an error that names the view, row or parameter."""
+"""Bad and extreme input in one table: a right answer, or an error that names the view, row or
+parameter.
+"""
 
 import warnings
 from dataclasses import replace
@@ -11,7 +13,7 @@ from scipy import sparse
 from rmgl import RMGL, Network, from_anndata
 from rmgl.baselines import SCGED
 from rmgl.edges.local_scaling import LocalScaling
-from rmgl.fitting.outliers import outlier_scores
+from rmgl.fitting.entities import outlier_scores
 from rmgl.views.incomplete import aligned
 from rmgl.views.views import Views
 
@@ -28,13 +30,21 @@ def with_entry(value, row=4):
 
 A = good()
 ERRORS = {
-    "different rows": ([A, A[:-1]], {}, r"view 'view_1' has 19 rows but view 'view_0' has 20: every view needs the same entities"),
+    "different rows": (
+        [A, A[:-1]],
+        {},
+        r"view 'view_1' has 19 rows but view 'view_0' has 20: every view needs the same entities",
+    ),
     "NaN": (
         {"a": A, "b": with_entry(np.nan)},
         {"missing": "error"},
         r"view 'b' has NaN in 1 entries of 1 of 20 rows that hold other values \(first: row 4, column 1\): fill them",
     ),
-    "inf": ({"a": with_entry(np.inf), "b": A}, {}, r"view 'a' has infinity in 1 of 20 rows \(first: row 4, column 1\)"),
+    "inf": (
+        {"a": with_entry(np.inf), "b": A},
+        {},
+        r"view 'a' has infinity in 1 of 20 rows \(first: row 4, column 1\)",
+    ),
     "NaN in sparse": (
         [sparse.csr_array(with_entry(np.nan))],
         {},
@@ -45,9 +55,17 @@ ERRORS = {
         {"missing": "error"},
         r"view 't' has NaN in \d+ entries of \d+ of 20 rows that hold",
     ),
-    "masked": ([np.ma.masked_greater(A, 1)], {"missing": "error"}, r"view 'view_0' has NaN in \d+ entries of \d+ of 20 rows that hold"),
+    "masked": (
+        [np.ma.masked_greater(A, 1)],
+        {"missing": "error"},
+        r"view 'view_0' has NaN in \d+ entries of \d+ of 20 rows that hold",
+    ),
     "no rows": ([A, np.empty((0, 3))], {}, r"view 'view_1': Found array with 0 sample\(s\)"),
-    "no columns": ([A, np.empty((20, 0))], {}, r"view 'view_1': Found array with 0 feature\(s\) .*: give at least one column"),
+    "no columns": (
+        [A, np.empty((20, 0))],
+        {},
+        r"view 'view_1': Found array with 0 feature\(s\) .*: give at least one column",
+    ),
     "table without columns": (
         {"t": pd.DataFrame(index=range(20)), "a": A},
         {},
@@ -70,7 +88,11 @@ ERRORS = {
         {},
         r"view 't': column 'name' holds 20 different values in 20 rows, so it looks like row ids",
     ),
-    "dates": ([np.full((20, 1), np.datetime64("2020-01-01"))], {}, r"view 'view_0': could not convert datetime64\[D\] values"),
+    "dates": (
+        [np.full((20, 1), np.datetime64("2020-01-01"))],
+        {},
+        r"view 'view_0': could not convert datetime64\[D\] values",
+    ),
     "complex": ([A, A + 1j], {}, r"view 'view_1': Complex data not supported"),
     "1-D": ([A, A[:, 0]], {}, r"view 'view_1': Expected 2D array, got 1D array"),
     "1-D alone": (A[:, 0], {}, r"view 'view_0': Expected 2D array, got 1D array"),
@@ -80,38 +102,90 @@ ERRORS = {
     "fewer rows than clusters": ([A[:2]], {}, r"n_clusters=3 is more than the n_samples=2 rows"),
     "one row": ([A[:1]], {"n_clusters": 1}, r"view 'view_0': Found array with 1 sample"),
     "alpha 0": ([A], {"alpha": 0}, r"The 'alpha' parameter of RMGL must be"),
-    "alpha negative": ([A, A], {"alpha": [1.0, -2.0]}, r"alpha=-2.0 for view 'view_1' must be a number > 0"),
+    "alpha negative": (
+        [A, A],
+        {"alpha": [1.0, -2.0]},
+        r"alpha=-2.0 for view 'view_1' must be a number > 0",
+    ),
     "alpha inf": ([A], {"alpha": [np.inf]}, r"alpha=inf for view 'view_0' must be a number > 0"),
     "alpha text": ([A], {"alpha": ["x"]}, r"alpha='x' for view 'view_0' must be a number > 0"),
     "beta negative": ([A], {"beta": -1}, r"The 'beta' parameter of RMGL must be"),
-    "beta negative by name": ({"a": A}, {"beta": {"a": -1}}, r"beta=-1 for view 'a' must be a number from 0"),
-    "beta all zero": ([A, A], {"beta": [0, 0]}, r"beta is 0 for every view.*give at least one view a positive beta"),
-    "alpha wrong length": ([A, A], {"alpha": [1, 2, 3]}, r"alpha has 3 entries for 2 views \['view_0', 'view_1'\]"),
+    "beta negative by name": (
+        {"a": A},
+        {"beta": {"a": -1}},
+        r"beta=-1 for view 'a' must be a number from 0",
+    ),
+    "beta all zero": (
+        [A, A],
+        {"beta": [0, 0]},
+        r"beta is 0 for every view.*give at least one view a positive beta",
+    ),
+    "alpha wrong length": (
+        [A, A],
+        {"alpha": [1, 2, 3]},
+        r"alpha has 3 entries for 2 views \['view_0', 'view_1'\]",
+    ),
     "beta wrong length": ([A, A], {"beta": [1]}, r"beta has 1 entries for 2 views"),
     "scale wrong length": ([A], {"scale": ["unit", "none"]}, r"scale has 2 entries for 1 views"),
-    "alpha unknown name": ({"a": A}, {"alpha": {"a": 1, "z": 2}}, r"alpha names unknown views \['z'\]: the views are \['a'\]"),
-    "beta missing name": ({"a": A, "b": A}, {"beta": {"a": 1}}, r"beta has no entry for views \['b'\]"),
+    "alpha unknown name": (
+        {"a": A},
+        {"alpha": {"a": 1, "z": 2}},
+        r"alpha names unknown views \['z'\]: the views are \['a'\]",
+    ),
+    "beta missing name": (
+        {"a": A, "b": A},
+        {"beta": {"a": 1}},
+        r"beta has no entry for views \['b'\]",
+    ),
     "scale unknown": ([A], {"scale": "log"}, r"The 'scale' parameter of RMGL must be"),
-    "scale unknown for one": ([A, A], {"scale": ["unit", "log"]}, r"scale='log' for view 'view_1' is not known: use one of"),
+    "scale unknown for one": (
+        [A, A],
+        {"scale": ["unit", "log"]},
+        r"scale='log' for view 'view_1' is not known: use one of",
+    ),
     "solver unknown": ([A], {"solver": "simplex"}, r"The 'solver' parameter of RMGL must be"),
     "n_clusters 0": ([A], {"n_clusters": 0}, r"The 'n_clusters' parameter of RMGL must be"),
-    "n_clusters a fraction": ([A], {"n_clusters": 2.5}, r"The 'n_clusters' parameter of RMGL must be"),
+    "n_clusters a fraction": (
+        [A],
+        {"n_clusters": 2.5},
+        r"The 'n_clusters' parameter of RMGL must be",
+    ),
     "max_iter 0": ([A], {"max_iter": 0}, r"The 'max_iter' parameter of RMGL must be"),
     "constant view": (
         {"a": A, "b": np.ones((20, 4))},
         {},
         r"view 'b' is constant after scale='minmax': all its 20 rows are equal.*leave it out",
     ),
-    "constant unscaled": ([np.full((20, 2), 7.0)], {"scale": "none"}, r"view 'view_0' is constant: all its 20 rows are equal"),
+    "constant unscaled": (
+        [np.full((20, 2), 7.0)],
+        {"scale": "none"},
+        r"view 'view_0' is constant: all its 20 rows are equal",
+    ),
     "equal where it is not empty": (
         {"a": good(columns=12), "b": np.repeat([[1.0], [0.0]], (15, 5), axis=0) @ np.ones((1, 12))},
         {"scale": "none"},
         r"view 'b' is constant",
     ),
-    "40 identical rows and no others": ([np.repeat(A[:1], 40, axis=0)], {}, r"view 'view_0' is constant"),
-    "zero rows only, unit": ([np.zeros((20, 2))], {"scale": "unit"}, r"view 'view_0' is constant after scale='unit'"),
-    "huge unscaled": ({"a": 1e150 * A}, {"scale": "none"}, r"view 'a' has values up to 2e\+150, too large to square.*use scale='minmax'"),
-    "tiny unscaled": ({"a": 1e-150 * A}, {"scale": "none"}, r"view 'a' varies by at most 4e-150, too little to square.*use scale='minmax'"),
+    "40 identical rows and no others": (
+        [np.repeat(A[:1], 40, axis=0)],
+        {},
+        r"view 'view_0' is constant",
+    ),
+    "zero rows only, unit": (
+        [np.zeros((20, 2))],
+        {"scale": "unit"},
+        r"view 'view_0' is constant after scale='unit'",
+    ),
+    "huge unscaled": (
+        {"a": 1e150 * A},
+        {"scale": "none"},
+        r"view 'a' has values up to 2e\+150, too large to square.*use scale='minmax'",
+    ),
+    "tiny unscaled": (
+        {"a": 1e-150 * A},
+        {"scale": "none"},
+        r"view 'a' varies by at most 4e-150, too little to square.*use scale='minmax'",
+    ),
     "alpha below rounding": (
         [A],
         {"alpha": 1e-20},
@@ -122,13 +196,21 @@ ERRORS = {
         {"alpha": 1.0, "beta": 1e20},
         r"alpha=1.0e\+00 for view 'view_0' is below the rounding error of beta=1.0e\+20",
     ),
-    "alpha absurd": ([A], {"alpha": 1e300}, r"alpha=1e\+300 for view 'view_0' must be a number > 0 and at most 1e\+100"),
+    "alpha absurd": (
+        [A],
+        {"alpha": 1e300},
+        r"alpha=1e\+300 for view 'view_0' must be a number > 0 and at most 1e\+100",
+    ),
     "scales far apart": (
         [1e-10 * A, 1e10 * A],
         {"scale": "none", "beta": 1.0},
         r"for view 'view_0' is below the rounding error of beta=.*put the views on one scale",
     ),
-    "mask too short": (A, {"views": [[True, False], [False, True]]}, r"block 'view_0' is a mask of length 2, but the input has 3 columns"),
+    "mask too short": (
+        A,
+        {"views": [[True, False], [False, True]]},
+        r"block 'view_0' is a mask of length 2, but the input has 3 columns",
+    ),
     "slice of names": (
         pd.DataFrame(A, columns=list("abc")),
         {"views": [slice("a", "b")]},
@@ -140,15 +222,31 @@ ERRORS = {
         r"names column 'a', which occurs more than once: select it by position",
     ),
     "repeated names": ({1: A, "1": A}, {}, r"view names must differ"),
-    "blocks do not add up": (A, {"views": [1, 1]}, r"views=\[1, 1\] describes 2 columns, but the input has 3"),
+    "blocks do not add up": (
+        A,
+        {"views": [1, 1]},
+        r"views=\[1, 1\] describes 2 columns, but the input has 3",
+    ),
     "blocks unknown column": (
         pd.DataFrame(A, columns=list("abc")),
         {"views": [["a"], ["z"]]},
         r"block 'view_1' names column 'z', which the input does not have",
     ),
-    "blocks of several views": ([A, A], {"views": [1, 2]}, r"views= describes the column blocks of one 2-D input"),
-    "blocks nonsense": (A, {"views": ["ab", "c"]}, r"block 'view_0' is 'ab': give block sizes, slices, or lists of column names"),
-    "empty block": (A, {"views": [slice(0, 3), slice(3, 3)]}, r"view 'view_1': Found array with 0 feature\(s\)"),
+    "blocks of several views": (
+        [A, A],
+        {"views": [1, 2]},
+        r"views= describes the column blocks of one 2-D input",
+    ),
+    "blocks nonsense": (
+        A,
+        {"views": ["ab", "c"]},
+        r"block 'view_0' is 'ab': give block sizes, slices, or lists of column names",
+    ),
+    "empty block": (
+        A,
+        {"views": [slice(0, 3), slice(3, 3)]},
+        r"view 'view_1': Found array with 0 feature\(s\)",
+    ),
 }
 
 
@@ -191,7 +289,8 @@ WORKS = {
 def test_extreme_but_right(name):
     data, parameters = WORKS[name]
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # fewer distinct points than clusters, fragments
+        # fewer distinct points than clusters, fragments
+        warnings.simplefilter("ignore", UserWarning)
         model = RMGL(**{"n_clusters": 3, "random_state": 0, **parameters}).fit(data)
     n, k = model.embedding_.shape
     assert model.labels_.shape == (n,)
@@ -202,14 +301,18 @@ def test_extreme_but_right(name):
     for layer in model.layers_:
         assert layer.kkt_residual <= 1e-6
         assert layer.gap <= 1e-6
-    assert model.history_[-2]["eigen_residual"] <= 1e-9  # of the embedding, on the layers that it was computed from
+    # of the embedding, on the layers that it was computed from
+    assert model.history_[-2]["eigen_residual"] <= 1e-9
     if k in (1, n):
         assert len(set(model.labels_)) == k
 
 
 def test_new_rows_far_out_are_refused():
     model = RMGL(2, random_state=0).fit({"a": good(), "b": good(seed=1)})
-    with pytest.raises(ValueError, match=r"row 2 of view 'b' has values up to \d+e\+\d+ in units of the fitted ones, too large to square"):
+    with pytest.raises(
+        ValueError,
+        match=r"row 2 of view 'b' has values up to \d+e\+\d+ in units of the fitted ones, too large to square",
+    ):
         model.predict({"a": good(4), "b": np.where(np.arange(4)[:, None] == 2, 1e300, good(4))})
 
 
@@ -223,13 +326,18 @@ def test_tables_of_which_one_is_empty_are_put_together_without_a_warning():
 
 @pytest.mark.parametrize("blocks", [np.inf, 3, "ab"])
 def test_blocks_that_are_no_list(blocks):
-    with pytest.raises(ValueError, match=r"is not a list or dict of column blocks: give block sizes"):
+    with pytest.raises(
+        ValueError, match=r"is not a list or dict of column blocks: give block sizes"
+    ):
         Views.of(A, blocks)
 
 
 @pytest.mark.parametrize("factor", [1.7e308, 1e300, 5e-324])
 def test_given_layers_out_of_range(factor):
-    with pytest.raises(ValueError, match=r"layer 'view_0': the weights of node 0 add up to .*multiply the layer by a constant"):
+    with pytest.raises(
+        ValueError,
+        match=r"layer 'view_0': the weights of node 0 add up to .*multiply the layer by a constant",
+    ):
         SCGED(2, precomputed=True).fit([factor * np.ones((6, 6))])
 
 
@@ -257,8 +365,12 @@ SPOILED = {
     "no view": lambda m: first_layer(m, views=(), factors=()),
     "huge scales": lambda m: first_layer(m, scaling=LocalScaling(np.full(20, 1e300), np.ones(20))),
     "labels as a matrix": lambda m: {"labels": m.labels_[:, None]},
-    "scale of zeros": lambda m: first_view(m, scaler=replace(m.fitted_.views[0].scaler, span=np.zeros(3))),
-    "scale of other columns": lambda m: first_view(m, scaler=replace(m.fitted_.views[0].scaler, span=np.ones(2))),
+    "scale of zeros": lambda m: first_view(
+        m, scaler=replace(m.fitted_.views[0].scaler, span=np.zeros(3))
+    ),
+    "scale of other columns": lambda m: first_view(
+        m, scaler=replace(m.fitted_.views[0].scaler, span=np.ones(2))
+    ),
     "view with NaN": lambda m: first_view(m, matrix=np.full((20, 3), np.nan)),
     "guide of other rows": lambda m: {"guide": np.ones((3, 2))},
     "embedding with infinity": lambda m: {"embedding": np.full((20, 2), np.inf)},
@@ -271,7 +383,10 @@ def test_models_that_do_not_fit_together_are_refused(name, tmp_path):
     assert model.report_.n_rows == 20  # it is made of what is not spoiled yet
     model.fitted_ = replace(model.fitted_, **SPOILED[name](model))
     model.save(tmp_path / "a.rmgl")
-    with pytest.raises(ValueError, match=r"a.rmgl: not a readable rmgl model; what it holds does not fit together \("):
+    with pytest.raises(
+        ValueError,
+        match=r"a.rmgl: not a readable rmgl model; what it holds does not fit together \(",
+    ):
         RMGL.load(tmp_path / "a.rmgl")
 
 

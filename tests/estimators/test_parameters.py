@@ -10,7 +10,7 @@ from scipy import sparse
 
 from rmgl import RMGL
 from rmgl.baselines import GDMCCA, SCGED, SCML
-from rmgl.estimators.parameters import (
+from rmgl.estimators.base import (
     ARRAY,
     BY_NAME,
     LIST,
@@ -37,15 +37,31 @@ TRUTH = [True, False, np.True_, np.False_]
 ODD = [object(), 1j, Decimal("1.5"), lambda: None, {1, 2}, b"auto"]
 
 KINDS = {
-    "number": (number(), [*NUMBERS, -5, 0, -0.5], [*TEXTS, *SEQUENCES, *DICTS, *TRUTH, *ODD, None, float("nan"), np.float64("nan"), GRAPH]),
-    "number >= 0": (number(least=0), [*NUMBERS, 0, 0.0, -0.0, 5e-324], [-1, -5e-324, float("nan"), True, None, "1"]),
-    "number > 0": (number(above=0), [*NUMBERS, 5e-324], [0, 0.0, -0.0, -1, float("nan"), False, None, "1"]),
+    "number": (
+        number(),
+        [*NUMBERS, -5, 0, -0.5],
+        [*TEXTS, *SEQUENCES, *DICTS, *TRUTH, *ODD, None, float("nan"), np.float64("nan"), GRAPH],
+    ),
+    "number >= 0": (
+        number(least=0),
+        [*NUMBERS, 0, 0.0, -0.0, 5e-324],
+        [-1, -5e-324, float("nan"), True, None, "1"],
+    ),
+    "number > 0": (
+        number(above=0),
+        [*NUMBERS, 5e-324],
+        [0, 0.0, -0.0, -1, float("nan"), False, None, "1"],
+    ),
     "whole number": (
         whole_number(),
         [0, -7, 10**30, np.int8(3), np.uint64(3)],
         [*TEXTS, *SEQUENCES, *DICTS, *TRUTH, *ODD, None, 1.0, np.float64(3), Fraction(3, 1), GRAPH],
     ),
-    "whole number >= 2": (whole_number(least=2), [2, 3, np.int64(2)], [1, 0, -2, 2.0, True, "2", None]),
+    "whole number >= 2": (
+        whole_number(least=2),
+        [2, 3, np.int64(2)],
+        [1, 0, -2, 2.0, True, "2", None],
+    ),
     "one of": (
         one_of("newton", "dual-ascent"),
         ["newton", "dual-ascent", np.str_("newton")],
@@ -56,7 +72,11 @@ KINDS = {
     "nothing": (NOTHING, [None], [0, False, "", "None", [], np.nan]),
     "list": (LIST, SEQUENCES, [*NUMBERS, *TEXTS, *DICTS, *TRUTH, *ODD, None, GRAPH, iter([1])]),
     "dict": (BY_NAME, DICTS, [*NUMBERS, *TEXTS, *SEQUENCES, *TRUTH, *ODD, None, GRAPH]),
-    "sparse graph": (SPARSE, [GRAPH, GRAPH.tocoo(), sparse.csr_matrix((2, 2))], [np.eye(2), [1], None, "auto"]),
+    "sparse graph": (
+        SPARSE,
+        [GRAPH, GRAPH.tocoo(), sparse.csr_matrix((2, 2))],
+        [np.eye(2), [1], None, "auto"],
+    ),
     "array": (ARRAY, [*SEQUENCES, GRAPH], [*NUMBERS, *TEXTS, *DICTS, *TRUTH, None]),
     "verbosity": (VERBOSITY, [0, 1, 5, np.int64(2), *TRUTH], [-1, 1.0, "1", None, [1]]),
     "seed": (
@@ -103,7 +123,10 @@ def test_text_is_no_sequence_of_letters():
 def test_the_error_names_parameter_owner_kinds_and_value():
     table = {"a": (number(least=0),), "b": (one_of("auto"), whole_number(least=1), NOTHING)}
     check_parameters("Thing", {"a": 0.0, "b": None, "c": object()}, table)
-    with pytest.raises(ValueError, match=r"^The 'b' parameter of Thing must be 'auto', or a whole number >= 1, or None\. Got 0 instead\.$"):
+    with pytest.raises(
+        ValueError,
+        match=r"^The 'b' parameter of Thing must be 'auto', or a whole number >= 1, or None\. Got 0 instead\.$",
+    ):
         check_parameters("Thing", {"a": 0.0, "b": 0}, table)
 
 
@@ -133,10 +156,18 @@ def test_values_in_messages_are_short(value, text):
 
 
 @pytest.mark.parametrize(
-    "value", [np.random.default_rng(0).normal(size=(300, 40)), sparse.eye_array(1000), [np.zeros((50, 50))] * 20, {"a": [0.1] * 500}]
+    "value",
+    [
+        np.random.default_rng(0).normal(size=(300, 40)),
+        sparse.eye_array(1000),
+        [np.zeros((50, 50))] * 20,
+        {"a": [0.1] * 500},
+    ],
 )
 def test_messages_about_large_values_fit_on_a_few_lines(value):
-    with pytest.raises(ValueError, match="The 'tol' parameter of RMGL must be a number >= 0") as caught:
+    with pytest.raises(
+        ValueError, match="The 'tol' parameter of RMGL must be a number >= 0"
+    ) as caught:
         RMGL(3, tol=value).fit([np.eye(5)])
     assert len(str(caught.value)) < 160
 
@@ -154,7 +185,10 @@ def test_every_parameter_has_its_kinds_and_its_default_is_one_of_them(estimator)
 @pytest.mark.parametrize("estimator", [RMGL, SCML, SCGED, GDMCCA])
 def test_no_parameter_accepts_just_anything(estimator):
     for name in estimator._allowed:
-        with pytest.raises(ValueError, match=f"The {name!r} parameter of {estimator.__name__} must be .* Got <object object"):
+        with pytest.raises(
+            ValueError,
+            match=f"The {name!r} parameter of {estimator.__name__} must be .* Got <object object",
+        ):
             estimator(**{"n_clusters": 3, name: object()})._check_parameters()
 
 
@@ -165,14 +199,41 @@ def test_the_constructor_refuses_nothing():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"n_clusters": 2.0}, "The 'n_clusters' parameter of RMGL must be 'auto', or a whole number >= 1. Got 2.0 instead."),
-        ({"alpha": 0}, "The 'alpha' parameter of RMGL must be 'auto', or a number > 0, or a list, or a dict. Got 0 instead."),
-        ({"components": 1}, "The 'components' parameter of RMGL must be True or False. Got 1 instead."),
-        ({"align": "left"}, "The 'align' parameter of RMGL must be 'outer' or 'inner', or None. Got 'left' instead."),
-        ({"max_iter": 0}, "The 'max_iter' parameter of RMGL must be a whole number >= 1. Got 0 instead."),
+        (
+            {"n_clusters": 2.0},
+            (
+                "The 'n_clusters' parameter of RMGL must be 'auto', or a whole number >= 1. Got "
+                "2.0 instead."
+            ),
+        ),
+        (
+            {"alpha": 0},
+            (
+                "The 'alpha' parameter of RMGL must be 'auto', or a number > 0, or a list, or a "
+                "dict. Got 0 instead."
+            ),
+        ),
+        (
+            {"components": 1},
+            "The 'components' parameter of RMGL must be True or False. Got 1 instead.",
+        ),
+        (
+            {"align": "left"},
+            (
+                "The 'align' parameter of RMGL must be 'outer' or 'inner', or None. Got 'left' "
+                "instead."
+            ),
+        ),
+        (
+            {"max_iter": 0},
+            "The 'max_iter' parameter of RMGL must be a whole number >= 1. Got 0 instead.",
+        ),
         (
             {"random_state": -1},
-            "The 'random_state' parameter of RMGL must be a whole number >= 0, a numpy RandomState or None. Got -1 instead.",
+            (
+                "The 'random_state' parameter of RMGL must be a whole number >= 0, a numpy "
+                "RandomState or None. Got -1 instead."
+            ),
         ),
     ],
 )

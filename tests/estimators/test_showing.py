@@ -35,8 +35,16 @@ def test_listing_the_attributes_of_a_model_makes_no_report(planted_model, monkey
     assert {"report_", "labels_", "layers_"} <= set(dir(planted_model))
     assert not {"report_", "labels_", "layers_", "fitted_"} & set(dir(RMGL()))
     diagram = estimator_html_repr(make_pipeline(StandardScaler(), planted_model))
-    assert ("labels_" in diagram) == ("report_" in diagram) == hasattr(BaseEstimator, "_get_fitted_attr_html")
-    for copied in (copy.deepcopy(planted_model), pickle.loads(pickle.dumps(planted_model)), clone(planted_model)):
+    assert (
+        ("labels_" in diagram)
+        == ("report_" in diagram)
+        == hasattr(BaseEstimator, "_get_fitted_attr_html")
+    )
+    for copied in (
+        copy.deepcopy(planted_model),
+        pickle.loads(pickle.dumps(planted_model)),
+        clone(planted_model),
+    ):
         assert "report_" not in vars(copied)
     assert "report_" not in vars(planted_model)
 
@@ -46,7 +54,19 @@ def test_a_report_that_was_made_is_shown(planted_model):
     assert f"trust {word}" in planted_model._repr_html_()
 
 
-@pytest.mark.parametrize("name", ["fitted_", "labels_", "layers_", "number_", "local_scaling_", "hierarchy_", "report_", "_n_features_out"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "fitted_",
+        "labels_",
+        "layers_",
+        "number_",
+        "local_scaling_",
+        "hierarchy_",
+        "report_",
+        "_n_features_out",
+    ],
+)
 def test_a_model_that_is_not_fitted_has_no_fitted_attributes(name):
     assert not hasattr(RMGL(), name)
     with pytest.raises(AttributeError):
@@ -54,7 +74,10 @@ def test_a_model_that_is_not_fitted_has_no_fitted_attributes(name):
 
 
 def test_what_is_missing_before_a_fit_is_said():
-    with pytest.raises(NotFittedError, match="this RMGL instance is not fitted yet: it has no labels_; call fit first"):
+    with pytest.raises(
+        NotFittedError,
+        match="this RMGL instance is not fitted yet: it has no labels_; call fit first",
+    ):
         RMGL().labels_  # noqa: B018
 
 

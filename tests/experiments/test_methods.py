@@ -1,4 +1,6 @@
-"""The methods of the experiments on a small problem: what they return, and that their parameters do what they say."""
+"""The methods of the experiments on a small problem: what they return, and that their parameters do
+what they say.
+"""
 
 import numpy as np
 import pytest
@@ -7,7 +9,7 @@ from rmgl.embedding.labels import cluster_rows
 from rmgl.experiments.data import Problem, synthetic
 from rmgl.experiments.methods import METHODS, alphas, fit_rmgl, learn_layers, sigrep_layers
 from rmgl.metrics import normalized_mutual_info_score
-from rmgl.model.defaults import default_alpha, default_beta
+from rmgl.model.problems import default_alpha, default_beta
 from rmgl.views.views import Views
 from tests.conftest import planted_views
 
@@ -29,7 +31,8 @@ NAMES = {
 }
 
 
-@pytest.mark.filterwarnings("ignore::UserWarning")  # few rounds; clusters without a path between them
+# few rounds; clusters without a path between them
+@pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("name", METHODS)
 def test_every_method_gives_embeddings_that_find_the_planted_blocks(name, problem):
     parameters = {"max_iter": 20} if name == "SC-GED" else {}
@@ -44,7 +47,8 @@ def test_every_method_gives_embeddings_that_find_the_planted_blocks(name, proble
         assert normalized_mutual_info_score(problem.target, labels) > 0.9, key
 
 
-@pytest.mark.filterwarnings("ignore::UserWarning")  # few rounds; clusters without a path between them
+# few rounds; clusters without a path between them
+@pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("name", METHODS)
 def test_methods_leave_the_views_alone_and_are_deterministic(name, problem):
     parameters = {"max_iter": 3} if name == "SC-GED" else {}
@@ -59,7 +63,9 @@ def test_methods_leave_the_views_alone_and_are_deterministic(name, problem):
 def test_alphas_are_the_number_or_follow_the_wanted_neighbors(problem):
     views = Views.of(problem.views)
     assert alphas(views, 100.0).tolist() == [100.0, 100.0]
-    np.testing.assert_array_equal(alphas(views, "k=5"), [default_alpha(X, 5) for X in views.matrices])
+    np.testing.assert_array_equal(
+        alphas(views, "k=5"), [default_alpha(X, 5) for X in views.matrices]
+    )
 
 
 def test_rmgl_gets_alpha_and_beta_of_its_settings(problem):
@@ -67,7 +73,10 @@ def test_rmgl_gets_alpha_and_beta_of_its_settings(problem):
     assert paper.get_params()["alpha"] == [100.0, 100.0]
     assert paper.get_params()["beta"] == [1.0, 3.0]
     assert fit_rmgl(problem, edges=100.0, weights="equal").get_params()["beta"] == [2.0, 2.0]
-    assert fit_rmgl(problem, edges=50.0, weights="equal", strength=10.0).get_params()["beta"] == [10.0, 10.0]
+    assert fit_rmgl(problem, edges=50.0, weights="equal", strength=10.0).get_params()["beta"] == [
+        10.0,
+        10.0,
+    ]
 
 
 def test_rmgl_by_default_has_the_heuristic_alpha_and_one_beta(problem):
@@ -87,7 +96,9 @@ def test_gl_sigrep_layers_have_the_names_of_the_views(problem):
 
 
 def test_the_graph_of_gd_mcca_is_that_of_the_named_view(problem):
-    first, named, second = (METHODS["GD-MCCA"](problem, graph=graph)["GD-MCCA"] for graph in (None, "view 0", "view 1"))
+    first, named, second = (
+        METHODS["GD-MCCA"](problem, graph=graph)["GD-MCCA"] for graph in (None, "view 0", "view 1")
+    )
     np.testing.assert_array_equal(first, named)
     assert not np.allclose(first, second)
 

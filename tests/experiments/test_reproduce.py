@@ -26,7 +26,13 @@ def table(folder, name):
 
 def test_synthetic_writes_table_and_figure(results):
     written = {path.name for path in (results / "synthetic").iterdir()}
-    assert written == {"table.json", "table.md", "arrays.npz", "figure1_synthetic.png", "figure1_synthetic.pdf"}
+    assert written == {
+        "table.json",
+        "table.md",
+        "arrays.npz",
+        "figure1_synthetic.png",
+        "figure1_synthetic.pdf",
+    }
     found = table(results, "synthetic")
     assert found["draws"] == 3
     assert found["perfect"]["both"] == 3
@@ -44,12 +50,18 @@ def test_finished_cells_are_kept_and_only_missing_ones_computed(results, monkeyp
     gone.unlink()
     computed = []
     original = cells.compute_one
-    monkeypatch.setattr(cells, "compute_one", lambda cell, folder: computed.append(cell.path(folder)) or original(cell, folder))
+    monkeypatch.setattr(
+        cells,
+        "compute_one",
+        lambda cell, folder: computed.append(cell.path(folder)) or original(cell, folder),
+    )
     assert run("reproduce", "synthetic", "--quick", "-o", results, "--jobs", 1) == 0
     assert computed == [gone]
     rows, again = (json.loads(str(scores))["rows"] for scores in (content, np.load(gone)["scores"]))
     assert rows == again  # the same seeds, the same numbers
-    assert {path: path.stat().st_mtime_ns for path in before if path != gone} == {path: t for path, t in before.items() if path != gone}
+    assert {path: path.stat().st_mtime_ns for path in before if path != gone} == {
+        path: t for path, t in before.items() if path != gone
+    }
 
 
 def test_redraw_computes_nothing(results, monkeypatch, tmp_path, capsys):
@@ -66,14 +78,22 @@ def test_redraw_computes_nothing(results, monkeypatch, tmp_path, capsys):
 def test_uci_quick(tmp_path):
     assert run("reproduce", "uci", "--quick", "-o", tmp_path) == 0
     written = {path.name for path in (tmp_path / "uci").iterdir()}
-    assert {"figure2_uci.png", "figure2_uci.pdf", "figure3_uci.png", "figure3_uci.pdf", "table.md"} <= written
+    assert {
+        "figure2_uci.png",
+        "figure2_uci.pdf",
+        "figure3_uci.png",
+        "figure3_uci.pdf",
+        "table.md",
+    } <= written
     found = table(tmp_path, "uci")
     names = [row["name"] for row in found["rows"]]
     assert names[0] == "RMGL (Q)"
     assert sum(name.startswith("RMGL layer") for name in names) == 6
     assert sum(name.startswith("GL-SigRep ") for name in names) == 6
     assert names[-5:] == ["GL-SigRep(C)", "SC-GED", "SC-ML", "GD-MCCA", "kNN spectral"]
-    assert all(0 < row["tuned"]["nmi_mean"] <= 1 and row["default"] is not None for row in found["rows"])
+    assert all(
+        0 < row["tuned"]["nmi_mean"] <= 1 and row["default"] is not None for row in found["rows"]
+    )
     assert found["paper_parameters"][0]["parameters"] == "scale=minmax, edges=100, weights=paper"
     markdown = (tmp_path / "uci" / "table.md").read_text()
     assert "| RMGL (Q), paper parameters |" in markdown
@@ -94,17 +114,29 @@ def test_coil20_without_images_says_what_to_do(tmp_path, capsys):
 
 def test_paper_parameters_are_the_paper_s():
     problem = data.uci(quick=True)
-    tried = [setting for setting in settings("uci", problem.views, quick=False) if setting.kind == "paper"]
-    assert {setting.parameters["scale"] for setting in tried} == {"minmax", "standard", "unit", "none"}
+    tried = [
+        setting
+        for setting in settings("uci", problem.views, quick=False)
+        if setting.kind == "paper"
+    ]
+    assert {setting.parameters["scale"] for setting in tried} == {
+        "minmax",
+        "standard",
+        "unit",
+        "none",
+    }
     assert problem.paper_beta == [2, 2, 2, 20, 7, 1]
 
 
-@pytest.mark.parametrize("grids", [real_grids(list("abcdef")), real_grids(list("abc")), synthetic_grids(list("abc"))])
+@pytest.mark.parametrize(
+    "grids", [real_grids(list("abcdef")), real_grids(list("abc")), synthetic_grids(list("abc"))]
+)
 def test_grids_have_about_the_same_size(grids):
     sizes = {method: len(grid) for method, grid in grids.items()}
     assert set(sizes) == set(methods.METHODS)
     assert all(16 <= size <= 24 for method, size in sizes.items() if method != "SC-GED")
-    assert sizes["SC-GED"] == (16 if "strength" in grids["RMGL"][0] else 8)  # by far the longest fits on real data
+    # by far the longest fits on real data
+    assert sizes["SC-GED"] == (16 if "strength" in grids["RMGL"][0] else 8)
 
 
 def test_knn_spectral_is_scikit_learns_spectral_clustering():
@@ -117,8 +149,15 @@ def test_knn_spectral_is_scikit_learns_spectral_clustering():
 
     problem = data.uci(quick=True)
     rows = methods.knn_spectral(problem)["kNN spectral"]
-    table = np.hstack([X / np.sqrt(X.var(axis=0).sum()) for X in Views.of(problem.views).scaled("minmax").matrices])
-    theirs = SpectralClustering(10, affinity="nearest_neighbors", n_neighbors=10, random_state=0).fit_predict(table)
+    table = np.hstack(
+        [
+            X / np.sqrt(X.var(axis=0).sum())
+            for X in Views.of(problem.views).scaled("minmax").matrices
+        ]
+    )
+    theirs = SpectralClustering(
+        10, affinity="nearest_neighbors", n_neighbors=10, random_state=0
+    ).fit_predict(table)
     assert adjusted_rand_score(theirs, cluster_rows(rows, 10, random_state=0)) > 0.98
 
 
@@ -127,7 +166,14 @@ def test_order_of_methods_is_one():
         def __init__(self, name):
             self.name = name
 
-    names = ["kNN spectral", "GL-SigRep b", "RMGL layer a", "GL-SigRep(C)", "RMGL (Q)", "GL-SigRep a"]
+    names = [
+        "kNN spectral",
+        "GL-SigRep b",
+        "RMGL layer a",
+        "GL-SigRep(C)",
+        "RMGL (Q)",
+        "GL-SigRep a",
+    ]
     assert row_names([Named(name) for name in names]) == [
         "RMGL (Q)",
         "RMGL layer a",
@@ -142,5 +188,8 @@ def test_order_of_methods_is_one():
 def test_cells_are_marked_by_their_data(tmp_path):
     first, second = data.synthetic(0), data.synthetic(1)
     setting = settings("synthetic", first.views, quick=True)[0]
-    paths = {cells.Cell("x", lambda: first, problem.fingerprint, setting, 1).path(Path(tmp_path)) for problem in (first, second)}
+    paths = {
+        cells.Cell("x", lambda: first, problem.fingerprint, setting, 1).path(Path(tmp_path))
+        for problem in (first, second)
+    }
     assert len(paths) == 2

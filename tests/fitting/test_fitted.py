@@ -8,8 +8,7 @@ import pytest
 from rmgl import RMGL
 from rmgl.fitting.fit import fit_model
 from rmgl.fitting.fitted import FittedModel
-from rmgl.fitting.parameters import Parameters
-from rmgl.fitting.ready import in_canonical_order, scaled
+from rmgl.fitting.ready import Parameters, in_canonical_order, scaled
 from rmgl.model.run import Run
 from rmgl.results.evidence import report_of
 from rmgl.running.threads import team_of
@@ -34,7 +33,9 @@ def test_the_attributes_of_the_estimator_are_the_fields_of_the_model(model):
     shown = {field.name for field in fields(FittedModel)} - HIDDEN
     for name in shown:
         assert getattr(model, f"{name}_") is getattr(model.fitted_, name)
-    assert {name for name in dir(RMGL) if name.endswith("_") and not name.startswith("_")} >= {f"{name}_" for name in shown}
+    assert {name for name in dir(RMGL) if name.endswith("_") and not name.startswith("_")} >= {
+        f"{name}_" for name in shown
+    }
 
 
 def test_a_model_is_fitted_without_an_estimator(model, views):
@@ -81,23 +82,36 @@ def costs_of_no_consensus(model):
     return {
         "layers": [
             replace(first, consensus_share=0.5),
-            *(replace(other, role="neighbors") if other.role == "consensus" else other for other in others),
+            *(
+                replace(other, role="neighbors") if other.role == "consensus" else other
+                for other in others
+            ),
         ]
     }
 
 
 def odd_scaler(model):
     first, *others = model.views
-    return {"stored": replace(model.views, views=(replace(first, scaler=replace(first.scaler, name="odd")), *others))}
+    return {
+        "stored": replace(
+            model.views, views=(replace(first, scaler=replace(first.scaler, name="odd")), *others)
+        )
+    }
 
 
 CHANGES = {
-    "no layer of a view": (lambda m: {"layers": [m.layers[1], *m.layers[1:]]}, "not one layer for each view"),
+    "no layer of a view": (
+        lambda m: {"layers": [m.layers[1], *m.layers[1:]]},
+        "not one layer for each view",
+    ),
     "negative beta": (lambda m: {"beta": -m.beta}, "beta_ has a negative entry"),
     "labels beyond": (lambda m: {"labels": m.labels + 1}, "the labels range"),
     "fewer labels": (lambda m: {"labels": m.labels[1:]}, "the labels have shape"),
     "no history": (lambda m: {"history": []}, "history_ is empty"),
-    "fewer scales": (lambda m: {"scale": m.scale[1:]}, "the number of views, their names or scales differ"),
+    "fewer scales": (
+        lambda m: {"scale": m.scale[1:]},
+        "the number of views, their names or scales differ",
+    ),
     "no cluster": (lambda m: {"n_clusters": 0}, "impossible numbers"),
     "a row label": (lambda m: {"index": np.array(["a"], dtype=object)}, "1 row labels for 90 rows"),
     "placed and learned on": (lambda m: {"placed": np.array([3])}, "layers were learned on them"),

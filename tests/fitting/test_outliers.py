@@ -6,7 +6,7 @@ from scipy import sparse
 
 from rmgl import RMGL
 from rmgl.edges.space import Rows
-from rmgl.fitting.outliers import mean_lengths, outlier_scores
+from rmgl.fitting.entities import mean_lengths, outlier_scores
 from tests.conftest import planted_views
 
 
@@ -46,7 +46,9 @@ def random_layer(rng, n, nodes=None):
 
 def compare(layers, spreads, present, weights):
     found = outlier_scores([sparse.csr_array(W) for W in layers], spreads, present, weights)
-    np.testing.assert_allclose(found, slow_scores(layers, spreads, present, weights), rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(
+        found, slow_scores(layers, spreads, present, weights), rtol=1e-12, atol=1e-14
+    )
     assert (found >= 0).all()
     assert (found <= 1).all()
     return found
@@ -56,7 +58,9 @@ def compare(layers, spreads, present, weights):
 def test_scores_are_the_formula(seed):
     rng = np.random.default_rng(seed)
     layers = [random_layer(rng, 14) for _ in range(3)]
-    compare(layers, [rng.gamma(1.0, size=14) for _ in layers], [None] * 3, rng.dirichlet(np.ones(3)))
+    compare(
+        layers, [rng.gamma(1.0, size=14) for _ in layers], [None] * 3, rng.dirichlet(np.ones(3))
+    )
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -78,23 +82,36 @@ def test_an_entity_is_judged_by_the_views_it_has(rng):
 
 
 def test_weights_count_and_their_sum_does_not(rng):
-    layers, spreads = [random_layer(rng, 9), random_layer(rng, 9)], [rng.gamma(1.0, size=9), rng.gamma(1.0, size=9)]
+    layers, spreads = (
+        [random_layer(rng, 9), random_layer(rng, 9)],
+        [rng.gamma(1.0, size=9), rng.gamma(1.0, size=9)],
+    )
     one, other = (compare([W], [s], [None], [1.0]) for W, s in zip(layers, spreads, strict=True))
-    np.testing.assert_allclose(compare(layers, spreads, [None, None], [1.0, 3.0]), 0.25 * one + 0.75 * other, rtol=1e-12)
-    np.testing.assert_allclose(compare(layers, spreads, [None, None], [100.0, 300.0]), 0.25 * one + 0.75 * other, rtol=1e-12)
+    np.testing.assert_allclose(
+        compare(layers, spreads, [None, None], [1.0, 3.0]), 0.25 * one + 0.75 * other, rtol=1e-12
+    )
+    np.testing.assert_allclose(
+        compare(layers, spreads, [None, None], [100.0, 300.0]),
+        0.25 * one + 0.75 * other,
+        rtol=1e-12,
+    )
     np.testing.assert_array_equal(compare(layers, spreads, [None, None], [1.0, 0.0]), one)
 
 
 def test_an_entity_that_only_views_without_weight_have_is_no_outlier(rng):
     nodes = np.arange(4)
     layers = [random_layer(rng, 6, nodes), random_layer(rng, 6)]
-    assert compare(layers, [np.ones(4), np.ones(6)], [nodes, None], [1.0, 0.0])[4:].tolist() == [0.0, 0.0]
+    assert compare(layers, [np.ones(4), np.ones(6)], [nodes, None], [1.0, 0.0])[4:].tolist() == [
+        0.0,
+        0.0,
+    ]
 
 
 def test_limits():
     pair = np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
     scores = compare([pair], [np.array([1.0, 4.0, 1.0])], [None], [1.0])
-    assert scores.tolist() == [0.0, 0.75, 1.0]  # nearer than its neighbor; four times as far; without edges
+    # nearer than its neighbor; four times as far; without edges
+    assert scores.tolist() == [0.0, 0.75, 1.0]
     assert compare([pair], [np.zeros(3)], [None], [1.0]).tolist() == [0.0, 0.0, 1.0]  # duplicates
 
 
@@ -102,7 +119,9 @@ def test_the_unit_of_distances_does_not_matter(rng):
     W, spread = sparse.csr_array(random_layer(rng, 10)), rng.gamma(1.0, size=10)
     one = outlier_scores([W], [spread], [None], [1.0])
     for factor in (1e-200, 1e200):
-        np.testing.assert_allclose(outlier_scores([W], [factor * spread], [None], [1.0]), one, rtol=1e-12)
+        np.testing.assert_allclose(
+            outlier_scores([W], [factor * spread], [None], [1.0]), one, rtol=1e-12
+        )
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
@@ -131,5 +150,10 @@ def test_scores_of_a_model_follow_from_its_attributes(parameters):
             spreads.append(mean_lengths(Rows(X), layer.adjacency)[nodes])
         else:
             spreads.append(layer.scaling.scales**2)
-    wanted = slow_scores([layer.adjacency.toarray() for layer in layers], spreads, [layer.nodes for layer in layers], model.view_weights_)
+    wanted = slow_scores(
+        [layer.adjacency.toarray() for layer in layers],
+        spreads,
+        [layer.nodes for layer in layers],
+        model.view_weights_,
+    )
     np.testing.assert_allclose(model.outlier_score_, wanted, rtol=1e-9, atol=1e-12)

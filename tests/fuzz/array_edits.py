@@ -1,11 +1,14 @@
-"""Edits of single arrays in model files, checkpoints and sparse input, tried one after the other: `python -m tests.fuzz.array_edits FOLDER FIRST STOP`.
+"""Edits of single arrays in model files, checkpoints and sparse input, tried one after the other:
+`python -m tests.fuzz.array_edits FOLDER FIRST STOP`.
 
-Edit number i is made from the seed (SEED, i) alone. The files stay valid in every other respect: sizes, checksums, JSON. A line is printed
-for every edit: its number, what came of it, and what it was. The parent process notices a death by a signal, and a hang.
+Edit number i is made from the seed (SEED, i) alone. The files stay valid in every other respect:
+sizes, checksums, JSON. A line is printed for every edit: its number, what came of it, and what it
+was. The parent process notices a death by a signal, and a hang.
 
 - refused: a ValueError or TypeError.
 - right: the result is that of the file before the edit.
-- changed: a complete result of finite numbers, but another one, as it must be where the edit is one that a fit could have written.
+- changed: a complete result of finite numbers, but another one, as it must be where the edit is one
+  that a fit could have written.
 - failed: anything else.
 """
 
@@ -44,9 +47,13 @@ def make_material(folder):
     """Files to edit, for tiny data: 60 rows, two views."""
     for name, parameters in MODELS.items():
         model = RMGL(**{"n_clusters": 3, "random_state": 0} | parameters)
-        model.fit(data(), observed=observed() if "incomplete" in name else None).save(folder / f"{name}.rmgl")
+        model.fit(data(), observed=observed() if "incomplete" in name else None).save(
+            folder / f"{name}.rmgl"
+        )
     for name, parameters in CHECKPOINTS.items():
-        RMGL(**{"n_clusters": 3, "random_state": 0} | parameters).fit(data(), checkpoint=folder / name)
+        RMGL(**{"n_clusters": 3, "random_state": 0} | parameters).fit(
+            data(), checkpoint=folder / name
+        )
         shutil.rmtree(folder / name / ".lock", ignore_errors=True)
 
 
@@ -66,7 +73,13 @@ def observed():
 def odd_entries(rng, array):
     array = array.copy()
     if array.size:
-        values = ODD_REAL if array.dtype.kind == "f" else (True, False) if array.dtype.kind == "b" else ODD_WHOLE
+        values = (
+            ODD_REAL
+            if array.dtype.kind == "f"
+            else (True, False)
+            if array.dtype.kind == "b"
+            else ODD_WHOLE
+        )
         with np.errstate(all="ignore"):
             for _ in range(rng.integers(1, 4)):
                 chosen = np.asarray(values[rng.integers(len(values))])
@@ -80,7 +93,9 @@ def shifted_part(rng, array):
     start = rng.integers(0, max(1, flat.size))
     if array.dtype.kind in "iuf":
         with np.errstate(all="ignore"):
-            flat[start : start + 20] += np.asarray((1, -1, 1000, 2**28)[rng.integers(4)]).astype(array.dtype)
+            flat[start : start + 20] += np.asarray((1, -1, 1000, 2**28)[rng.integers(4)]).astype(
+                array.dtype
+            )
     return array
 
 
@@ -89,7 +104,11 @@ def cut(rng, array):
 
 
 def longer(rng, array):
-    return np.concatenate([array, array[: rng.integers(1, 5)]]) if array.ndim and len(array) else np.zeros(5)
+    return (
+        np.concatenate([array, array[: rng.integers(1, 5)]])
+        if array.ndim and len(array)
+        else np.zeros(5)
+    )
 
 
 def reversed_order(rng, array):
@@ -165,7 +184,12 @@ def try_model(rng, material, folder):
 
 def use_model(path):
     model = RMGL.load(path)
-    found = [model.predict_proba(data()), model.transform({"view 0": data()["view 0"][:5]}), model.labels_, model.outlier_score_]
+    found = [
+        model.predict_proba(data()),
+        model.transform({"view 0": data()["view 0"][:5]}),
+        model.labels_,
+        model.outlier_score_,
+    ]
     assert str(model.report_)
     assert model.to_networkx().number_of_nodes() == 60
     model.save(path.with_suffix(".again"))
@@ -181,7 +205,9 @@ def try_checkpoint(rng, material, folder):
     told = edit_archive(rng, step)
 
     def resume():
-        model = RMGL(**{"n_clusters": 3, "random_state": 0} | CHECKPOINTS[name]).fit(data(), checkpoint=folder / "steps")
+        model = RMGL(**{"n_clusters": 3, "random_state": 0} | CHECKPOINTS[name]).fit(
+            data(), checkpoint=folder / "steps"
+        )
         return [model.labels_, model.embedding_, *(layer.adjacency.data for layer in model.layers_)]
 
     return f"checkpoint {name}, {step.name}, {told}", resume, expected_fit(name)
@@ -193,18 +219,35 @@ EXPECTED = {}
 def expected_fit(name):
     if name not in EXPECTED:
         model = RMGL(**{"n_clusters": 3, "random_state": 0} | CHECKPOINTS[name]).fit(data())
-        EXPECTED[name] = [model.labels_, model.embedding_, *(layer.adjacency.data for layer in model.layers_)]
+        EXPECTED[name] = [
+            model.labels_,
+            model.embedding_,
+            *(layer.adjacency.data for layer in model.layers_),
+        ]
     return EXPECTED[name]
 
 
 def try_sparse(rng, material, folder):
-    graph = sparse.csr_array(sparse.diags_array([1.0] * 6, offsets=[1, 2, 30, -1, -2, -30], shape=(60, 60)))
-    words = sparse.random(60, 12, 0.4, format="csr", random_state=0) + 1.0 * sparse.csr_array(np.eye(60, 12))
+    graph = sparse.csr_array(
+        sparse.diags_array([1.0] * 6, offsets=[1, 2, 30, -1, -2, -30], shape=(60, 60))
+    )
+    words = sparse.random(60, 12, 0.4, format="csr", random_state=0) + 1.0 * sparse.csr_array(
+        np.eye(60, 12)
+    )
     uses = {
-        "view": (words, lambda S: RMGL(3, random_state=0).fit({"a": S, "b": data()["view 1"]}).embedding_),
+        "view": (
+            words,
+            lambda S: RMGL(3, random_state=0).fit({"a": S, "b": data()["view 1"]}).embedding_,
+        ),
         "columns": (words, lambda S: RMGL(3, views=[6, 6], random_state=0).fit(S).embedding_),
-        "candidates": (graph, lambda S: RMGL(3, candidates=S, random_state=0).fit(data()).embedding_),
-        "layer": (graph, lambda S: SCML(3, precomputed=True, random_state=0).fit([S, S]).embedding_),
+        "candidates": (
+            graph,
+            lambda S: RMGL(3, candidates=S, random_state=0).fit(data()).embedding_,
+        ),
+        "layer": (
+            graph,
+            lambda S: SCML(3, precomputed=True, random_state=0).fit([S, S]).embedding_,
+        ),
         "one layer": (words, lambda S: learn_layer(S, 1.0, candidates=5).adjacency.data),
     }
     names = sorted(uses)
@@ -212,11 +255,16 @@ def try_sparse(rng, material, folder):
     good, use = uses[name]
     form = ("csr", "csc", "coo")[rng.integers(3)]
     bad = getattr(sparse, f"{form}_array")(good, copy=True)
-    field = (("row", "col", "data") if form == "coo" else ("indices", "indptr", "data"))[rng.integers(3)]
+    field = (("row", "col", "data") if form == "coo" else ("indices", "indptr", "data"))[
+        rng.integers(3)
+    ]
     edit = EDITS[rng.integers(len(EDITS))]
     edited = edit(rng, getattr(bad, field))
     if form == "coo" and field != "data":
-        bad.coords = tuple(edited if axis == ("row", "col").index(field) else old for axis, old in enumerate(bad.coords))
+        bad.coords = tuple(
+            edited if axis == ("row", "col").index(field) else old
+            for axis, old in enumerate(bad.coords)
+        )
     else:
         setattr(bad, field, edited)
     return f"{form} {name}, {edit.__name__} of {field}", lambda: [use(bad)], [use(good)]
@@ -234,7 +282,10 @@ def outcome(work, expected):
         return f"failed {' | '.join(traceback.format_exc().splitlines()[-4:])}"
     if not all(np.isfinite(values).all() for values in found):
         return "failed: numbers that are not finite"
-    same = all(a.shape == b.shape and np.allclose(a, b, atol=1e-6) for a, b in zip(found, expected, strict=False))
+    same = all(
+        a.shape == b.shape and np.allclose(a, b, atol=1e-6)
+        for a, b in zip(found, expected, strict=False)
+    )
     return "right" if same else "changed"
 
 

@@ -1,4 +1,6 @@
-"""Ways to spoil a file: of its bytes, of its lines, and of what stands inside an archive or a model, where checksums would stop the others."""
+"""Ways to spoil a file: of its bytes, of its lines, and of what stands inside an archive or a
+model, where checksums would stop the others.
+"""
 
 import io
 import json
@@ -129,7 +131,20 @@ def foreign(rng, content):
     return rng.bytes(rng.integers(1, 300))
 
 
-BYTE_WAYS = (truncated, truncated, beheaded, flipped, flipped, flipped, overwritten, with_more, zeroed, emptied, repeated, foreign)
+BYTE_WAYS = (
+    truncated,
+    truncated,
+    beheaded,
+    flipped,
+    flipped,
+    flipped,
+    overwritten,
+    with_more,
+    zeroed,
+    emptied,
+    repeated,
+    foreign,
+)
 
 
 # of lines of text
@@ -219,13 +234,37 @@ def other_encoding(rng, content):
 
 def numbers_changed(rng, content):
     """Digits are others: still a table of numbers."""
-    return bytes(int(rng.integers(48, 58)) if 48 <= byte < 58 and rng.random() < 0.02 else byte for byte in content)
+    return bytes(
+        int(rng.integers(48, 58)) if 48 <= byte < 58 and rng.random() < 0.02 else byte
+        for byte in content
+    )
 
 
 TEXT_WAYS = (
     *(numbers_changed, numbers_changed, numbers_changed),
-    *(line_lost, line_twice, lines_shuffled, line_blank, field_changed, field_changed, field_changed, ragged, column_constant, other_mark),
-    *(other_line_ends, other_encoding, truncated, flipped, overwritten, with_more, emptied, repeated, foreign),
+    *(
+        line_lost,
+        line_twice,
+        lines_shuffled,
+        line_blank,
+        field_changed,
+        field_changed,
+        field_changed,
+        ragged,
+        column_constant,
+        other_mark,
+    ),
+    *(
+        other_line_ends,
+        other_encoding,
+        truncated,
+        flipped,
+        overwritten,
+        with_more,
+        emptied,
+        repeated,
+        foreign,
+    ),
 )
 
 
@@ -238,13 +277,25 @@ def odd_array(rng, array):
     way = rng.integers(8)
     with np.errstate(all="ignore"):
         if way == 0 and array.size and array.dtype.kind == "f":
-            array.flat[rng.integers(array.size)] = [np.nan, np.inf, -np.inf, 1e300, 5e-324, 0.0, -1.0][rng.integers(7)]
+            array.flat[rng.integers(array.size)] = [
+                np.nan,
+                np.inf,
+                -np.inf,
+                1e300,
+                5e-324,
+                0.0,
+                -1.0,
+            ][rng.integers(7)]
         elif way == 1 and array.size and array.dtype.kind in "iu":
-            array.flat[rng.integers(array.size)] = np.array([-1, 0, 1, 10**6, -(2**31)])[rng.integers(5)].astype(array.dtype)
+            array.flat[rng.integers(array.size)] = np.array([-1, 0, 1, 10**6, -(2**31)])[
+                rng.integers(5)
+            ].astype(array.dtype)
         elif way == 2:
             array = array[: rng.integers(0, len(array) + 1)] if array.ndim else array
         elif way == 3:
-            array = array.astype(["i1", "f4", "f2", "?", "c16", "S8", "U8", ">f8", "f8", "u8"][rng.integers(10)])
+            array = array.astype(
+                ["i1", "f4", "f2", "?", "c16", "S8", "U8", ">f8", "f8", "u8"][rng.integers(10)]
+            )
         elif way == 4:
             array = array.reshape((*array.shape, 1)) if rng.integers(2) else array.ravel()
         elif way == 5:
@@ -287,7 +338,9 @@ def member_changed(change):
         name = names[rng.integers(len(names))]
         change(rng, members, name)
         out = io.BytesIO()
-        with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED if rng.integers(12) == 0 else zipfile.ZIP_STORED) as archive:
+        with zipfile.ZipFile(
+            out, "w", zipfile.ZIP_DEFLATED if rng.integers(12) == 0 else zipfile.ZIP_STORED
+        ) as archive:
             for each, data in members.items():
                 archive.writestr(each, data)
         return out.getvalue()
@@ -320,7 +373,12 @@ def record_changed(rng, members, name):
     except (KeyError, ValueError):
         return
     for _ in range(rng.integers(1, 3)):
-        change_somewhere(rng, index["content"] if rng.integers(8) and isinstance(index.get("content"), dict) else index)
+        change_somewhere(
+            rng,
+            index["content"]
+            if rng.integers(8) and isinstance(index.get("content"), dict)
+            else index,
+        )
     members[name] = json.dumps(index).encode()
 
 
@@ -356,7 +414,8 @@ def change_somewhere(rng, value):
 def node_changed(rng, content):
     """One group, dataset or attribute of an HDF5 file lost or replaced.
 
-    Single bytes are left alone: a flipped one can send the HDF5 library itself round in circles for ever.
+    Single bytes are left alone: a flipped one can send the HDF5 library itself round in circles for
+    ever.
     """
     import h5py
 
@@ -370,22 +429,63 @@ def node_changed(rng, content):
             if way == 0 and attributes:
                 del node.attrs[attributes[rng.integers(len(attributes))]]
             elif way == 1 and attributes:
-                node.attrs[attributes[rng.integers(len(attributes))]] = ["", "array", 7, "0.9.9", "csr_matrix", "dict"][rng.integers(6)]
+                node.attrs[attributes[rng.integers(len(attributes))]] = [
+                    "",
+                    "array",
+                    7,
+                    "0.9.9",
+                    "csr_matrix",
+                    "dict",
+                ][rng.integers(6)]
             elif way == 2 or not isinstance(node, h5py.Dataset):
                 del file[node.name]
             else:
                 name, array = node.name, np.asarray(node)
                 kept = dict(node.attrs)
                 del file[name]
-                file[name] = odd_array(rng, array) if array.dtype.kind in "fiu" else array[: len(array) // 2] if array.ndim else 3
+                file[name] = (
+                    odd_array(rng, array)
+                    if array.dtype.kind in "fiu"
+                    else array[: len(array) // 2]
+                    if array.ndim
+                    else 3
+                )
                 file[name].attrs.update(kept)
     except Exception:  # damaged already, or it cannot be changed that way
         return truncated(rng, content)
     return stream.getvalue()
 
 
-NPY_WAYS = (array_changed, array_changed, header_changed, truncated, flipped, overwritten, with_more, zeroed, emptied, repeated, foreign)
+NPY_WAYS = (
+    array_changed,
+    array_changed,
+    header_changed,
+    truncated,
+    flipped,
+    overwritten,
+    with_more,
+    zeroed,
+    emptied,
+    repeated,
+    foreign,
+)
 NPZ_WAYS = (member_spoiled, member_spoiled, member_spoiled, member_lost_or_swapped, *BYTE_WAYS)
-MODEL_WAYS = (*(record_changed,) * 10, *(member_spoiled,) * 12, member_lost_or_swapped, truncated, flipped, overwritten, emptied, foreign)
+MODEL_WAYS = (
+    *(record_changed,) * 10,
+    *(member_spoiled,) * 12,
+    member_lost_or_swapped,
+    truncated,
+    flipped,
+    overwritten,
+    emptied,
+    foreign,
+)
 HDF5_WAYS = (*(node_changed,) * 8, truncated, beheaded, emptied, foreign)
-WAYS_OF_KIND = {".csv": TEXT_WAYS, ".tsv": TEXT_WAYS, ".npy": NPY_WAYS, ".npz": NPZ_WAYS, ".h5mu": HDF5_WAYS, ".rmgl": MODEL_WAYS}
+WAYS_OF_KIND = {
+    ".csv": TEXT_WAYS,
+    ".tsv": TEXT_WAYS,
+    ".npy": NPY_WAYS,
+    ".npz": NPZ_WAYS,
+    ".h5mu": HDF5_WAYS,
+    ".rmgl": MODEL_WAYS,
+}

@@ -1,4 +1,6 @@
-"""Thousands of edits of single arrays in model files, checkpoints and sparse input, in child processes: no death, no hang, no odd error."""
+"""Thousands of edits of single arrays in model files, checkpoints and sparse input, in child
+processes: no death, no hang, no odd error.
+"""
 
 import os
 import subprocess
@@ -28,7 +30,9 @@ def material(tmp_path_factory):
 
 
 def run_edits(material, first, stop):
-    """What came of every edit; a child that dies or hangs is replaced by one that begins after the edit it died of."""
+    """What came of every edit; a child that dies or hangs is replaced by one that begins after the
+    edit it died of.
+    """
     outcomes = {}
     while first < stop:
         child = subprocess.Popen(
@@ -71,9 +75,14 @@ def follow(child, outcomes):
 def assert_unbroken(outcomes, count):
     kinds = Counter(told.split(" ", 1)[0] for told in outcomes.values())
     print(
-        f"{count} edits of arrays: " + ", ".join(f"{kinds[kind]} {kind}" for kind in ("refused", "right", "changed", "failed", "crashed"))
+        f"{count} edits of arrays: "
+        + ", ".join(
+            f"{kinds[kind]} {kind}" for kind in ("refused", "right", "changed", "failed", "crashed")
+        )
     )
-    bad = {number: told for number, told in outcomes.items() if told.startswith(("failed", "crashed"))}
+    bad = {
+        number: told for number, told in outcomes.items() if told.startswith(("failed", "crashed"))
+    }
     print(*(f"{number}: {told}" for number, told in bad.items()), sep="\n")
     assert not bad
     assert len(outcomes) == count

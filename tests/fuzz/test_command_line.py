@@ -1,6 +1,8 @@
-"""The command line on damaged files and with odd options: a complete and finite result, or one clear line and nothing left behind.
+"""The command line on damaged files and with odd options: a complete and finite result, or one
+clear line and nothing left behind.
 
-Input number i is made from the seed (SEED, i) alone, so a failure is repeated by `check(material, folder, i)`.
+Input number i is made from the seed (SEED, i) alone, so a failure is repeated by `check(material,
+folder, i)`.
 """
 
 import contextlib
@@ -45,7 +47,10 @@ def material(tmp_path_factory):
     """Good files of every kind, and models, for tiny data: 12 rows, two views."""
     folder = tmp_path_factory.mktemp("material")
     rng = np.random.default_rng(0)
-    views = {name: np.repeat([[0.0], [4.0]], 6, axis=0) + rng.normal(size=(12, width)) for name, width in (("first", 2), ("second", 3))}
+    views = {
+        name: np.repeat([[0.0], [4.0]], 6, axis=0) + rng.normal(size=(12, width))
+        for name, width in (("first", 2), ("second", 3))
+    }
     ids = [f"c{i}" for i in range(12)]
     for name, X in views.items():
         frame = pd.DataFrame(X, columns=[f"f{c}" for c in range(X.shape[1])])
@@ -62,9 +67,15 @@ def material(tmp_path_factory):
     models = (
         RMGL(2, random_state=0).fit(views),
         RMGL("auto", random_state=0).fit(holes),
-        RMGL(3, alpha=1.0, beta=[0.5, 1.0], scale={"first": "none", "second": "unit"}, random_state=0).fit(views),
-        RMGL(2, components=True, random_state=0).fit({name: pd.DataFrame(X, index=ids) for name, X in views.items()}),
-        RMGL(2, random_state=0, scale="unit").fit({name: sparse.csr_array(np.abs(X)) for name, X in views.items()}),
+        RMGL(
+            3, alpha=1.0, beta=[0.5, 1.0], scale={"first": "none", "second": "unit"}, random_state=0
+        ).fit(views),
+        RMGL(2, components=True, random_state=0).fit(
+            {name: pd.DataFrame(X, index=ids) for name, X in views.items()}
+        ),
+        RMGL(2, random_state=0, scale="unit").fit(
+            {name: sparse.csr_array(np.abs(X)) for name, X in views.items()}
+        ),
     )
     for number, model in enumerate(models):
         model.save(folder / f"model{number}.rmgl")
@@ -102,7 +113,13 @@ def make_call(material, folder, number):
     predicts = rng.random() < 0.4
     if predicts:
         shutil.copy(material / f"model{rng.integers(5)}.rmgl", folder / "model.rmgl")
-    spoiled = ["model.rmgl"] if predicts and rng.random() < 0.7 else [names[rng.integers(len(names))]] if rng.random() < 0.9 else []
+    spoiled = (
+        ["model.rmgl"]
+        if predicts and rng.random() < 0.7
+        else [names[rng.integers(len(names))]]
+        if rng.random() < 0.9
+        else []
+    )
     told = []
     for name in spoiled:
         content, how = damaged(rng, os.path.splitext(name)[1], (folder / name).read_bytes())
@@ -114,10 +131,25 @@ def make_call(material, folder, number):
     inputs = [str(folder / name) for name in names]
     if predicts:
         output = folder / "labels.csv"
-        return Call(["predict", str(folder / "model.rmgl"), *inputs, *options, "-o", str(output)], str(output), "; ".join(told))
+        return Call(
+            ["predict", str(folder / "model.rmgl"), *inputs, *options, "-o", str(output)],
+            str(output),
+            "; ".join(told),
+        )
     output = folder / "out"
     save = ["--save", str(folder / "saved.rmgl")] if rng.random() < 0.2 else []
-    call = ["cluster", *inputs, *options, *odd_options(rng), *save, "--no-plots", "--jobs", "1", "-o", str(output)]
+    call = [
+        "cluster",
+        *inputs,
+        *options,
+        *odd_options(rng),
+        *save,
+        "--no-plots",
+        "--jobs",
+        "1",
+        "-o",
+        str(output),
+    ]
     return Call(call, str(output), "; ".join(told), save[1:])
 
 
@@ -132,11 +164,57 @@ def renamed(rng, folder, name):
 ODD_OPTIONS = (
     *(
         ["--alpha", value]
-        for value in ("1", "0.01", "1e-30", "1e99", "nan", "inf", "-1", "0", "1,2", "first=1,second=2", "x", "", "1,,2", "=")
+        for value in (
+            "1",
+            "0.01",
+            "1e-30",
+            "1e99",
+            "nan",
+            "inf",
+            "-1",
+            "0",
+            "1,2",
+            "first=1,second=2",
+            "x",
+            "",
+            "1,,2",
+            "=",
+        )
     ),
-    *(["--beta", value] for value in ("1", "0", "1e-90", "1e20", "nan", "-inf", "0,1", "first=0", "second=1,first=1", "first=1,first=2")),
-    *(["--scale", value] for value in ("none", "minmax", "root", "hellinger", "unit", "standard", "log", "none,unit", "first=none", "")),
-    *(["--neighbors", value] for value in ("1", "3", "0", "-5", "1000000", "99999999999999999999", "2.5")),
+    *(
+        ["--beta", value]
+        for value in (
+            "1",
+            "0",
+            "1e-90",
+            "1e20",
+            "nan",
+            "-inf",
+            "0,1",
+            "first=0",
+            "second=1,first=1",
+            "first=1,first=2",
+        )
+    ),
+    *(
+        ["--scale", value]
+        for value in (
+            "none",
+            "minmax",
+            "root",
+            "hellinger",
+            "unit",
+            "standard",
+            "log",
+            "none,unit",
+            "first=none",
+            "",
+        )
+    ),
+    *(
+        ["--neighbors", value]
+        for value in ("1", "3", "0", "-5", "1000000", "99999999999999999999", "2.5")
+    ),
     *(["--tol", value] for value in ("0", "1e-12", "1", "nan", "inf", "-1")),
     *(["--max-iter", value] for value in ("1", "2", "0", "-1", "x")),
     *(["--seed", value] for value in ("-1", "7", "4294967296", "99999999999999999999999")),
@@ -151,12 +229,16 @@ def odd_options(rng):
     odd = ("3", "auto", "auto", "1", "11", "12", "13", "0", "-1", "1.5", "99999999999")
     clusters = ["-k", "2" if rng.random() < 0.7 else odd[rng.integers(len(odd))]]
     count = [0, 0, 0, 1, 1, 2][rng.integers(6)]
-    return clusters + [part for _ in range(count) for part in ODD_OPTIONS[rng.integers(len(ODD_OPTIONS))]]
+    return clusters + [
+        part for _ in range(count) for part in ODD_OPTIONS[rng.integers(len(ODD_OPTIONS))]
+    ]
 
 
 def run(arguments):
     """Exit code, standard output and standard error of one call in this process."""
-    out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", errors="surrogateescape") for _ in range(2))
+    out, err = (
+        io.TextIOWrapper(io.BytesIO(), encoding="utf-8", errors="surrogateescape") for _ in range(2)
+    )
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         try:
             main(arguments)
@@ -183,9 +265,17 @@ def check(material, folder, number, runner=run):
             check_result(call)
         else:
             check_refusal(code, out, err)
-            assert sorted(path.name for path in folder.iterdir()) == before, "something was left behind"
+            assert sorted(path.name for path in folder.iterdir()) == before, (
+                "something was left behind"
+            )
     except Exception as error:
-        pytest.fail(f"input {number} ({call.told}): {type(error).__name__}: {error}\n  rmgl {' '.join(call.arguments)}", pytrace=True)
+        pytest.fail(
+            (
+                f"input {number} ({call.told}): {type(error).__name__}: {error}\n  rmgl "
+                f"{' '.join(call.arguments)}"
+            ),
+            pytrace=True,
+        )
     shutil.rmtree(folder)
     return "refused" if code else "labeled" if call.arguments[0] == "predict" else "fitted"
 
@@ -214,7 +304,8 @@ def check_result(call):
     n, k = embedding.shape
     assert n == summary["n_rows"]
     assert np.isfinite(embedding).all()
-    if summary["report"]["n_fragments"] + summary["report"]["n_placed"] == 0:  # those have rows that follow from the others
+    # those have rows that follow from the others
+    if summary["report"]["n_fragments"] + summary["report"]["n_placed"] == 0:
         np.testing.assert_allclose(embedding.T @ embedding, np.eye(k), atol=1e-8)
     labels = pd.read_csv(os.path.join(call.output, "labels.csv"))["label"]
     assert len(labels) == n
@@ -222,14 +313,21 @@ def check_result(call):
     for layer in summary["layers"]:
         adjacency = sparse.load_npz(os.path.join(call.output, layer["file"]))
         assert np.isfinite(adjacency.data).all()
-        assert layer["kkt_residual"] <= 1e-6 or layer["status"] != "converged" or summary["status"] != "converged"
+        assert (
+            layer["kkt_residual"] <= 1e-6
+            or layer["status"] != "converged"
+            or summary["status"] != "converged"
+        )
     for path in call.extra:
         RMGL.load(path)
 
 
 def run_many(material, tmp_path, numbers):
     counts = Counter(check(material, tmp_path / str(number), number) for number in numbers)
-    print(f"\n{len(numbers)} inputs tried: {counts['fitted']} fitted, {counts['labeled']} labeled, {counts['refused']} refused")
+    print(
+        f"\n{len(numbers)} inputs tried: {counts['fitted']} fitted, {counts['labeled']} "
+        f"labeled, {counts['refused']} refused"
+    )
     return counts
 
 
@@ -243,13 +341,20 @@ def test_damaged_files(material, tmp_path):
 def test_many_damaged_files(material, tmp_path):
     counts = run_many(material, tmp_path, range(QUICK, QUICK + MANY))
     assert sum(counts.values()) == MANY
-    assert min(counts["fitted"], counts["labeled"]) > 0.02 * MANY  # half of what it is: not everything is refused
+    # half of what it is: not everything is refused
+    assert min(counts["fitted"], counts["labeled"]) > 0.02 * MANY
 
 
 @pytest.mark.parametrize("number", range(IN_PROCESSES))
 def test_damaged_files_in_processes_of_their_own(material, tmp_path, number):
     def runner(arguments):
-        found = subprocess.run([sys.executable, "-m", "rmgl", *arguments], capture_output=True, timeout=HANGING)
-        return found.returncode, found.stdout.decode("utf-8", "replace"), found.stderr.decode("utf-8", "replace")
+        found = subprocess.run(
+            [sys.executable, "-m", "rmgl", *arguments], capture_output=True, timeout=HANGING
+        )
+        return (
+            found.returncode,
+            found.stdout.decode("utf-8", "replace"),
+            found.stderr.decode("utf-8", "replace"),
+        )
 
     check(material, tmp_path / "case", number, runner)

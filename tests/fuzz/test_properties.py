@@ -1,6 +1,8 @@
-"""Whatever is put in, at every entry point: a right answer, or a ValueError or TypeError that can be understood.
+"""Whatever is put in, at every entry point: a right answer, or a ValueError or TypeError that can
+be understood.
 
-RMGL_FUZZ_EXAMPLES sets the number of inputs for each property; the tests marked `fuzz` try many without it.
+RMGL_FUZZ_EXAMPLES sets the number of inputs for each property; the tests marked `fuzz` try many
+without it.
 """
 
 import copy
@@ -40,19 +42,42 @@ TRIED: Counter = Counter()
 
 USUAL = (10, 12, 20)
 """Numbers of rows for which there are masks and graphs of the right size."""
-ODD = (np.nan, np.inf, -np.inf, 0.0, -0.0, 5e-324, 1e-310, 1e-200, 1e-70, 1e70, 1e150, 1e300, -1e300, 1.7e308, 1.0, -1.0, 1e-16, 1e16)
+ODD = (
+    np.nan,
+    np.inf,
+    -np.inf,
+    0.0,
+    -0.0,
+    5e-324,
+    1e-310,
+    1e-200,
+    1e-70,
+    1e70,
+    1e150,
+    1e300,
+    -1e300,
+    1.7e308,
+    1.0,
+    -1.0,
+    1e-16,
+    1e16,
+)
 MAGNITUDES = (1.0, 1.0, 1.0, 1.0, 1e-12, 1e12, 1e-80, 1e100, 1e-300, 1e300, 5e-324)
 
 
 @st.composite
 def matrices(draw, n_rows, most_columns=6, odd=True):
-    """A matrix of numbers with what matrices of numbers have: duplicates, constant columns, empty rows, absent rows, odd entries."""
+    """A matrix of numbers with what matrices of numbers have: duplicates, constant columns, empty
+    rows, absent rows, odd entries.
+    """
     columns = draw(st.integers(0 if odd else 1, most_columns))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     kind = draw(st.sampled_from(("normal", "normal", "blobs", "counts", "few values", "ones")))
     X = {
         "normal": lambda: rng.normal(size=(n_rows, columns)),
-        "blobs": lambda: rng.normal(size=(n_rows, columns)) + 6.0 * rng.integers(0, 3, size=(n_rows, 1)),
+        "blobs": lambda: (
+            rng.normal(size=(n_rows, columns)) + 6.0 * rng.integers(0, 3, size=(n_rows, 1))
+        ),
         "counts": lambda: rng.poisson(0.7, size=(n_rows, columns)).astype(float),
         "few values": lambda: rng.integers(0, 2, size=(n_rows, columns)).astype(float),
         "ones": lambda: np.ones((n_rows, columns)),
@@ -62,7 +87,10 @@ def matrices(draw, n_rows, most_columns=6, odd=True):
         return X
     somewhere = st.integers(0, n_rows - 1)
     for change in draw(
-        st.lists(st.sampled_from(("duplicates", "constant", "zeros", "absent", "odd", "outlier")), max_size=2 if odd else 1)
+        st.lists(
+            st.sampled_from(("duplicates", "constant", "zeros", "absent", "odd", "outlier")),
+            max_size=2 if odd else 1,
+        )
     ):
         rows = draw(st.lists(somewhere, min_size=1, max_size=max(1, n_rows // 2)))
         if change == "duplicates":
@@ -149,14 +177,24 @@ SPOILED = (
         lambda X: {"a": 1},
         lambda X: object(),
     ),
-    *(lambda X: [], lambda X: [[]], lambda X: b"bytes", lambda X: {1, 2}, lambda X: X.astype("datetime64[s]") if not X.size else X[:, :0]),
+    *(
+        lambda X: [],
+        lambda X: [[]],
+        lambda X: b"bytes",
+        lambda X: {1, 2},
+        lambda X: X.astype("datetime64[s]") if not X.size else X[:, :0],
+    ),
     *(
         lambda X: pd.DataFrame({"x": ["a"] * len(X)}),
         lambda X: pd.Series(range(len(X))),
         lambda X: np.array(3.0),
         lambda X: iter([[1.0, 2.0]]),
     ),
-    *(lambda X: pd.DataFrame(X, index=[0] * len(X)), lambda X: np.array([None, {}], dtype=object), lambda X: np.zeros(3, dtype="f8,i4")),
+    *(
+        lambda X: pd.DataFrame(X, index=[0] * len(X)),
+        lambda X: np.array([None, {}], dtype=object),
+        lambda X: np.zeros(3, dtype="f8,i4"),
+    ),
 )
 
 
@@ -168,11 +206,21 @@ def views(draw, odd=True):
     for _ in range(draw(st.integers(0 if odd else 1, 3))):
         form = draw(st.sampled_from(SPOILED if odd and draw(st.integers(0, 9)) == 9 else FORMS))
         items.append(form(draw(matrices(n_rows, odd=odd))))
-    container = draw(st.sampled_from(("list", "list", "dict", "dict", "tuple", "alone", "odd names") if odd else ("list", "dict")))
+    container = draw(
+        st.sampled_from(
+            ("list", "list", "dict", "dict", "tuple", "alone", "odd names")
+            if odd
+            else ("list", "dict")
+        )
+    )
     if container == "alone" and items:
         return items[0]
     if container in ("dict", "odd names"):
-        names = ("a", "b", "c") if container == "dict" else draw(st.sampled_from(((1, "1", 2), (None, "", "x/y"), ("consensus", "a", "b"))))
+        names = (
+            ("a", "b", "c")
+            if container == "dict"
+            else draw(st.sampled_from(((1, "1", 2), (None, "", "x/y"), ("consensus", "a", "b"))))
+        )
         return dict(zip(names, items, strict=False))
     return tuple(items) if container == "tuple" else items
 
@@ -197,9 +245,12 @@ def tables(draw):
     pool = draw(LABELS)
     found = {}
     for name in ("a", "b", "c")[: draw(st.integers(1, 3))]:
-        own = draw(st.lists(st.sampled_from(range(10)), unique=draw(st.integers(0, 9)) < 9, max_size=10))
+        own = draw(
+            st.lists(st.sampled_from(range(10)), unique=draw(st.integers(0, 9)) < 9, max_size=10)
+        )
         found[name] = pd.DataFrame(
-            draw(matrices(len(own), most_columns=3, odd=False)), index=pd.Index([pool[place] for place in own], dtype=object)
+            draw(matrices(len(own), most_columns=3, odd=False)),
+            index=pd.Index([pool[place] for place in own], dtype=object),
         )
     return found
 
@@ -209,7 +260,9 @@ COLUMNS = (
     lambda rng, n: pd.array(rng.integers(0, 5, n), dtype="Int64"),
     lambda rng, n: rng.random(n) < 0.5,
     lambda rng, n: pd.array(rng.random(n) < 0.5, dtype="boolean"),
-    lambda rng, n: pd.Categorical(rng.choice(["lo", "mid", "hi"], n), ["lo", "mid", "hi"], ordered=True),
+    lambda rng, n: pd.Categorical(
+        rng.choice(["lo", "mid", "hi"], n), ["lo", "mid", "hi"], ordered=True
+    ),
     lambda rng, n: pd.Categorical(rng.choice([1, 2.5, "x"], n)),
     lambda rng, n: rng.choice(["F", "M", "", "unknown"], n).astype(object),
     lambda rng, n: pd.Timestamp("2024-02-28") + pd.to_timedelta(rng.integers(0, 9, n), unit="D"),
@@ -230,14 +283,22 @@ def mixed_tables(draw, n_rows=12):
     makers = draw(st.lists(st.sampled_from(COLUMNS), min_size=1, max_size=4))
     table = pd.DataFrame({f"c{at}": make(rng, n_rows) for at, make in enumerate(makers)})
     share = draw(st.sampled_from((0.0, 0.0, 0.1, 0.5, 1.0)))
-    return table.mask(pd.DataFrame(rng.random(table.shape) < share, columns=table.columns)) if share else table
+    return (
+        table.mask(pd.DataFrame(rng.random(table.shape) < share, columns=table.columns))
+        if share
+        else table
+    )
 
 
 @st.composite
 def graphs(draw, n_rows):
     """Adjacency matrices, most of them fit for use."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    A = np.where(rng.random((n_rows, n_rows)) < draw(st.sampled_from((0.0, 0.1, 0.4, 1.0))), rng.random((n_rows, n_rows)), 0.0)
+    A = np.where(
+        rng.random((n_rows, n_rows)) < draw(st.sampled_from((0.0, 0.1, 0.4, 1.0))),
+        rng.random((n_rows, n_rows)),
+        0.0,
+    )
     A = A if draw(st.integers(0, 9)) == 9 else A + A.T
     A *= draw(st.sampled_from((1.0, 1.0, 1e-12, 1e12, 1e-200, 1e150, 1e300, 5e-324)))
     if draw(st.integers(0, 9)) == 9:
@@ -248,7 +309,11 @@ def graphs(draw, n_rows):
 def without_loops(graph):
     """A graph with zeros on its diagonal."""
     kept = 1.0 - np.eye(graph.shape[0])
-    return sparse.csr_array(graph.multiply(kept)) if sparse.issparse(graph) else np.where(kept > 0, np.asarray(graph), 0.0)
+    return (
+        sparse.csr_array(graph.multiply(kept))
+        if sparse.issparse(graph)
+        else np.where(kept > 0, np.asarray(graph), 0.0)
+    )
 
 
 def mostly(good, odd):
@@ -256,7 +321,24 @@ def mostly(good, odd):
     return st.integers(0, 5).flatmap(lambda draw: st.sampled_from(good if draw < 5 else odd))
 
 
-NOT_NUMBERS = (None, "x", "", [], {}, (), np.nan, np.inf, -np.inf, 1j, object(), True, b"1", [None], np.array([]), "auto")
+NOT_NUMBERS = (
+    None,
+    "x",
+    "",
+    [],
+    {},
+    (),
+    np.nan,
+    np.inf,
+    -np.inf,
+    1j,
+    object(),
+    True,
+    b"1",
+    [None],
+    np.array([]),
+    "auto",
+)
 NUMBERS = (1.0, 0.1, 10, 1e-3, 1e4, np.float32(2))
 GRAPHS = (
     *(sparse.eye_array(n, format="csr") for n in USUAL),
@@ -264,26 +346,84 @@ GRAPHS = (
     *(sparse.random(n, n, 0.1, format="csr", random_state=n) for n in USUAL),
     *(sparse.coo_array(np.eye(n, k=1)) for n in USUAL),
 )
-WEIGHTS = ("auto", "auto", 1.0, 0.1, 10.0, [1.0], [1.0, 2.0], [1, 2, 3], {"a": 1.0}, {"a": 1.0, "b": 2.0}, np.array([1.0, 2.0]))
-ODD_WEIGHTS = (*NOT_NUMBERS, 0, -1, 1e-320, 1e-30, 1e30, 1e100, 1e300, [np.nan, 1.0], [0.0, 1.0], ["x", 1.0], {"a": None}, [[1.0], [2.0]])
+WEIGHTS = (
+    "auto",
+    "auto",
+    1.0,
+    0.1,
+    10.0,
+    [1.0],
+    [1.0, 2.0],
+    [1, 2, 3],
+    {"a": 1.0},
+    {"a": 1.0, "b": 2.0},
+    np.array([1.0, 2.0]),
+)
+ODD_WEIGHTS = (
+    *NOT_NUMBERS,
+    0,
+    -1,
+    1e-320,
+    1e-30,
+    1e30,
+    1e100,
+    1e300,
+    [np.nan, 1.0],
+    [0.0, 1.0],
+    ["x", 1.0],
+    {"a": None},
+    [[1.0], [2.0]],
+)
 MASKS = st.one_of(
     st.none(),
     st.none(),
-    st.sampled_from((True, "x", 3, [], {}, [None], {"a": [True]}, {"zzz": [True]}, np.ones(3), np.ones((2, 2, 2)), [["a"]], [[np.nan]])),
+    st.sampled_from(
+        (
+            True,
+            "x",
+            3,
+            [],
+            {},
+            [None],
+            {"a": [True]},
+            {"zzz": [True]},
+            np.ones(3),
+            np.ones((2, 2, 2)),
+            [["a"]],
+            [[np.nan]],
+        )
+    ),
     st.tuples(st.sampled_from((*USUAL, 0, 3)), st.integers(0, 3), st.integers(0, 99)).map(
         lambda t: np.random.default_rng(t[2]).random(t[:2]) < 0.8
     ),
-    st.tuples(st.sampled_from((*USUAL, 1)), st.integers(1, 3)).map(lambda t: [np.ones(t[0], dtype=int)] * t[1]),
+    st.tuples(st.sampled_from((*USUAL, 1)), st.integers(1, 3)).map(
+        lambda t: [np.ones(t[0], dtype=int)] * t[1]
+    ),
 )
 PARAMETERS = {
-    "n_clusters": mostly((1, 2, 2, 3, "auto"), (*NOT_NUMBERS, 0, -1, 25, 26, 10**9, 10**30, 2.0, 2.5, np.int8(2))),
+    "n_clusters": mostly(
+        (1, 2, 2, 3, "auto"), (*NOT_NUMBERS, 0, -1, 25, 26, 10**9, 10**30, 2.0, 2.5, np.int8(2))
+    ),
     "alpha": mostly(WEIGHTS, ODD_WEIGHTS),
     "beta": mostly(WEIGHTS, ODD_WEIGHTS),
     "scale": mostly(
-        ("auto", "minmax", "root", "hellinger", "unit", "standard", "none", ["none", "unit"], {"a": "none", "b": "unit"}),
+        (
+            "auto",
+            "minmax",
+            "root",
+            "hellinger",
+            "unit",
+            "standard",
+            "none",
+            ["none", "unit"],
+            {"a": "none", "b": "unit"},
+        ),
         (*NOT_NUMBERS, 1, ["x"]),
     ),
-    "metric": mostly(("euclidean", "cosine", "correlation", "hamming"), (*NOT_NUMBERS, "hellinger", "jaccard", "x")),
+    "metric": mostly(
+        ("euclidean", "cosine", "correlation", "hamming"),
+        (*NOT_NUMBERS, "hellinger", "jaccard", "x"),
+    ),
     "n_neighbors": mostly((1, 3, 12), (*NOT_NUMBERS, 0, -3, 10**9, 10**30, 2.5)),
     "components": mostly((False, False, False, True), (*NOT_NUMBERS, 0, 1)),
     "align": mostly((None, None, None, "outer", "inner"), (*NOT_NUMBERS, "left")),
@@ -320,7 +460,12 @@ PARAMETERS = {
 def parameters(draw, names, most=4):
     """A few of the parameters; K is small most of the time."""
     chosen = draw(st.lists(st.sampled_from(sorted(names)), unique=True, max_size=most))
-    return {"n_clusters": 2, "n_init": 2, "random_state": 0, **{name: draw(PARAMETERS[name]) for name in chosen}}
+    return {
+        "n_clusters": 2,
+        "n_init": 2,
+        "random_state": 0,
+        **{name: draw(PARAMETERS[name]) for name in chosen},
+    }
 
 
 # what comes out
@@ -335,7 +480,9 @@ def outcome_of(work):
 
 
 def attempt(work, *inputs):
-    """The result of some work, or None if it was refused in a clear way; the inputs stay as they are."""
+    """The result of some work, or None if it was refused in a clear way; the inputs stay as they
+    are.
+    """
     before = [frozen(given) for given in inputs]
     began = time.process_time()
     with warnings.catch_warnings(record=True) as caught:
@@ -360,12 +507,18 @@ def frozen(value):
     if sparse.issparse(value):
         if value.format == "dok":
             return sorted((key, np.float64(entry).tobytes()) for key, entry in value.items())
-        names = [name for name in ("data", "indices", "indptr", "row", "col") if hasattr(value, name)]
+        names = [
+            name for name in ("data", "indices", "indptr", "row", "col") if hasattr(value, name)
+        ]
         return [getattr(value, name).tobytes() for name in names]
     if isinstance(value, np.ma.MaskedArray):
         return [value.data.tobytes(), np.ma.getmaskarray(value).tobytes()]
     if isinstance(value, np.ndarray):
-        return [str(value.dtype), value.shape, repr(value.tolist()) if value.dtype.hasobject else value.tobytes()]
+        return [
+            str(value.dtype),
+            value.shape,
+            repr(value.tolist()) if value.dtype.hasobject else value.tobytes(),
+        ]
     if isinstance(value, pd.DataFrame | pd.Series):
         return [repr(value.index.tolist()), frozen(value.to_numpy())]
     if isinstance(value, dict):
@@ -399,7 +552,13 @@ def check_model(model, categories):
     for at, layer in enumerate(model.layers_):
         nodes = model.layers_[at].nodes
         check_layer(layer, n if nodes is None else nodes.size, categories)
-    for values in (model.eigenvalues_, model.alpha_, model.beta_, model.view_weights_, model.outlier_score_):
+    for values in (
+        model.eigenvalues_,
+        model.alpha_,
+        model.beta_,
+        model.view_weights_,
+        model.outlier_score_,
+    ):
         assert np.isfinite(values).all()
     assert model.view_weights_.sum() == pytest.approx(1)
     assert len(str(model.report_)) > 50
@@ -516,7 +675,9 @@ def check_anndata(X, other, wanted):
 
 
 def check_square(X, graph, make, options, known):
-    """A network or a matrix of distances, alone or beside rows; the entities of the fit, given again, are placed."""
+    """A network or a matrix of distances, alone or beside rows; the entities of the fit, given
+    again, are placed.
+    """
     square = attempt(lambda: make(graph), graph)[0]
     if square is None:
         return
@@ -531,7 +692,9 @@ def check_square(X, graph, make, options, known):
             check_placed(model, {"links": square})
 
 
-LAYER_OPTIONS = {name: PARAMETERS[name] for name in ("scale", "candidates", "tol", "max_iter", "n_jobs")} | {
+LAYER_OPTIONS = {
+    name: PARAMETERS[name] for name in ("scale", "candidates", "tol", "max_iter", "n_jobs")
+} | {
     "solver": mostly(("newton", "newton", "dual-ascent"), (*NOT_NUMBERS, "simplex")),
     "start": st.sampled_from((None, np.zeros(10), np.full(10, np.nan), "x", [])),
     "name": st.sampled_from(("layer", "", None, 3)),
@@ -541,26 +704,54 @@ SQUARE = (
     Network,
     lambda graph: Network(graph, learn=True),
     lambda graph: Network(graph, learn=True, two_steps=True),
-    *(lambda graph, kind=kind: Precomputed(graph, kind) for kind in ("squared", "distance", "kernel", "similarity", "angle")),
+    *(
+        lambda graph, kind=kind: Precomputed(graph, kind)
+        for kind in ("squared", "distance", "kernel", "similarity", "angle")
+    ),
     lambda graph: Precomputed(without_loops(graph), "distance"),
     lambda graph: Precomputed(without_loops(graph), "squared"),
 )
 BASELINES = st.sampled_from((SCML, SCGED, GDMCCA, GLSigRep))
-OF_BASELINES = ("n_clusters", "alpha", "beta", "scale", "views", "tol", "max_iter", "n_init", "random_state", "n_jobs")
+OF_BASELINES = (
+    "n_clusters",
+    "alpha",
+    "beta",
+    "scale",
+    "views",
+    "tol",
+    "max_iter",
+    "n_init",
+    "random_state",
+    "n_jobs",
+)
 GIVEN = st.fixed_dictionaries(
-    {"n_clusters": PARAMETERS["n_clusters"], "precomputed": st.just(True), "n_init": st.just(1), "random_state": st.just(0)},
-    optional={"merge": mostly(NUMBERS, ODD_WEIGHTS), "ridge": mostly(NUMBERS, ODD_WEIGHTS), "inverse": mostly(NUMBERS, ODD_WEIGHTS)},
+    {
+        "n_clusters": PARAMETERS["n_clusters"],
+        "precomputed": st.just(True),
+        "n_init": st.just(1),
+        "random_state": st.just(0),
+    },
+    optional={
+        "merge": mostly(NUMBERS, ODD_WEIGHTS),
+        "ridge": mostly(NUMBERS, ODD_WEIGHTS),
+        "inverse": mostly(NUMBERS, ODD_WEIGHTS),
+    },
 )
 PROPERTIES = {
     "fit": (check_fit, (views(), parameters(PARAMETERS), MASKS)),
     "fit of good views": (check_fit, (views(odd=False), parameters(PARAMETERS, most=2), MASKS)),
-    "fit of good views, defaults": (check_fit, (views(odd=False), parameters(("n_clusters",)), st.none())),
+    "fit of good views, defaults": (
+        check_fit,
+        (views(odd=False), parameters(("n_clusters",)), st.none()),
+    ),
     "new rows": (check_new_rows, (views(odd=False), views(), MASKS)),
     "learn_layer": (
         check_layers,
         (
             st.one_of(
-                matrices(10), matrices(20, odd=False), views().map(lambda X: next(iter(X), None) if isinstance(X, list | tuple) else X)
+                matrices(10),
+                matrices(20, odd=False),
+                views().map(lambda X: next(iter(X), None) if isinstance(X, list | tuple) else X),
             ),
             mostly(NUMBERS, ODD_WEIGHTS),
             st.fixed_dictionaries({}, optional=LAYER_OPTIONS),
@@ -568,17 +759,36 @@ PROPERTIES = {
     ),
     "learn_gl_sigrep": (
         check_sigrep,
-        (st.one_of(matrices(12), matrices(12, odd=False)), mostly(NUMBERS, ODD_WEIGHTS), mostly(("auto", *NUMBERS), ODD_WEIGHTS)),
+        (
+            st.one_of(matrices(12), matrices(12, odd=False)),
+            mostly(NUMBERS, ODD_WEIGHTS),
+            mostly(("auto", *NUMBERS), ODD_WEIGHTS),
+        ),
     ),
     "baselines": (check_baseline, (BASELINES, views(), parameters(OF_BASELINES))),
-    "baselines, good views": (check_baseline, (BASELINES, views(odd=False), parameters(OF_BASELINES, most=1))),
-    "Views.of": (check_views, (st.one_of(views(), views(odd=False)), PARAMETERS["views"], PARAMETERS["align"], MASKS)),
+    "baselines, good views": (
+        check_baseline,
+        (BASELINES, views(odd=False), parameters(OF_BASELINES, most=1)),
+    ),
+    "Views.of": (
+        check_views,
+        (st.one_of(views(), views(odd=False)), PARAMETERS["views"], PARAMETERS["align"], MASKS),
+    ),
     "tables": (
-        lambda X, align, K, new: check_placed_after(RMGL(K, align=align, n_init=1, random_state=0), X, new),
-        (tables(), st.sampled_from(("outer", "outer", "inner", None)), st.sampled_from((1, 2, 3, "auto")), tables()),
+        lambda X, align, K, new: check_placed_after(
+            RMGL(K, align=align, n_init=1, random_state=0), X, new
+        ),
+        (
+            tables(),
+            st.sampled_from(("outer", "outer", "inner", None)),
+            st.sampled_from((1, 2, 3, "auto")),
+            tables(),
+        ),
     ),
     "mixed tables": (
-        lambda X, beside, K, new: check_placed_after(RMGL(K, n_init=1, random_state=0), {"t": X, **beside}, {"t": new}),
+        lambda X, beside, K, new: check_placed_after(
+            RMGL(K, n_init=1, random_state=0), {"t": X, **beside}, {"t": new}
+        ),
         (
             mixed_tables(),
             st.one_of(st.just({}), matrices(12, odd=False).map(lambda X: {"x": X})),
@@ -586,10 +796,15 @@ PROPERTIES = {
             mixed_tables(5),
         ),
     ),
-    "given layers": (check_baseline, (st.sampled_from((SCML, SCGED)), st.lists(graphs(12), min_size=1, max_size=3), GIVEN)),
+    "given layers": (
+        check_baseline,
+        (st.sampled_from((SCML, SCGED)), st.lists(graphs(12), min_size=1, max_size=3), GIVEN),
+    ),
     "given graph": (
         lambda X, graph, gamma: check_baseline(
-            GDMCCA, X, {"n_clusters": 2, "graph": graph, "gamma": gamma, "n_init": 1, "random_state": 0}
+            GDMCCA,
+            X,
+            {"n_clusters": 2, "graph": graph, "gamma": gamma, "n_init": 1, "random_state": 0},
         ),
         (
             matrices(12, odd=False).map(lambda X: {"a": X}),
@@ -603,13 +818,28 @@ PROPERTIES = {
             st.one_of(st.none(), matrices(12, odd=False)),
             graphs(12),
             st.sampled_from(SQUARE),
-            parameters(("n_clusters", "alpha", "beta", "metric", "components", "candidates"), most=1),
-            st.sampled_from((None, None, np.r_[0, 1, 0, 1, np.full(8, -1)], np.r_[0, -2, np.full(10, -1)], [-1, 5], np.arange(12) - 1)),
+            parameters(
+                ("n_clusters", "alpha", "beta", "metric", "components", "candidates"), most=1
+            ),
+            st.sampled_from(
+                (
+                    None,
+                    None,
+                    np.r_[0, 1, 0, 1, np.full(8, -1)],
+                    np.r_[0, -2, np.full(10, -1)],
+                    [-1, 5],
+                    np.arange(12) - 1,
+                )
+            ),
         ),
     ),
     "AnnData": (
         check_anndata,
-        (matrices(10), matrices(10), st.sampled_from((["X"], ["X", "X_b"], {"u": "X_b"}, ["zzz"], [], "X", None, 3, [None]))),
+        (
+            matrices(10),
+            matrices(10),
+            st.sampled_from((["X"], ["X", "X_b"], {"u": "X_b"}, ["zzz"], [], "X", None, 3, [None])),
+        ),
     ),
     "save and load": (check_saved, (views(odd=False), parameters(PARAMETERS, most=2))),
 }
@@ -619,9 +849,22 @@ LEAST_RIGHT = {
     **dict.fromkeys(("fit of good views, defaults", "save and load"), 0.5),
     **dict.fromkeys(("fit of good views", "given graph", "AnnData"), 0.3),
     **dict.fromkeys(("fit", "new rows", "baselines, good views", "given layers"), 0.2),
-    **dict.fromkeys(("networks and distances", "learn_layer", "learn_gl_sigrep", "baselines", "Views.of", "tables", "mixed tables"), 0.1),
+    **dict.fromkeys(
+        (
+            "networks and distances",
+            "learn_layer",
+            "learn_gl_sigrep",
+            "baselines",
+            "Views.of",
+            "tables",
+            "mixed tables",
+        ),
+        0.1,
+    ),
 }
-"""The share of inputs with a right answer, about half of what it was: a check that refuses good input, too, would pass all others."""
+"""The share of inputs with a right answer, about half of what it was: a check that refuses good
+input, too, would pass all others.
+"""
 
 
 def try_property(name, n_examples, extra=()):

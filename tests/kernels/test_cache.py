@@ -1,4 +1,6 @@
-"""The cache of compiled loops, in one process; tests/robustness/test_compiled_loops.py starts new ones."""
+"""The cache of compiled loops, in one process; tests/robustness/test_compiled_loops.py starts new
+ones.
+"""
 
 import shutil
 import warnings
@@ -74,7 +76,9 @@ def test_a_file_that_was_cut_off_is_replaced_with_one_warning(suffix, kept, fold
     (path,) = files(folder, suffix)
     contents = path.read_bytes()
     path.write_bytes(contents[: int(kept * len(contents))])
-    with pytest.warns(UserWarning, match=r"cannot be used \(.+\)\. It is compiled again and replaced") as told:
+    with pytest.warns(
+        UserWarning, match=r"cannot be used \(.+\)\. It is compiled again and replaced"
+    ) as told:
         assert fresh()(1.5) == 3.0
     assert len(told) == 1
     loop = fresh()
@@ -99,7 +103,9 @@ def test_a_loop_that_cannot_be_stored_is_told_once(folder, monkeypatch):
 
     loop = fresh()
     monkeypatch.setattr("os.replace", fail)
-    with pytest.warns(UserWarning, match=r"compiled loops cannot be stored in .* \(disk full\).*NUMBA_CACHE_DIR") as told:
+    with pytest.warns(
+        UserWarning, match=r"compiled loops cannot be stored in .* \(disk full\).*NUMBA_CACHE_DIR"
+    ) as told:
         assert (loop(1.5), loop(2)) == (3.0, 4)
     assert len(told) == 1
     assert files(folder, "nb?") == []
@@ -112,7 +118,9 @@ def test_without_a_folder_loops_stay_in_memory(monkeypatch):
         return numba.njit()
 
     monkeypatch.setattr(cache, "njit", njit)
-    with pytest.warns(UserWarning, match=r"cannot be stored on disk \(no locator\): neither .* can be written"):
+    with pytest.warns(
+        UserWarning, match=r"cannot be stored on disk \(no locator\): neither .* can be written"
+    ):
         loop = fresh()
     assert loop(1.5) == 3.0
     assert n_loaded(loop) == 0
@@ -138,5 +146,7 @@ def test_what_is_compiled_is_logged_once(folder, caplog, monkeypatch):
         assert loop(1.5) == 3.0
         loop = fresh()
     (path,) = folder.iterdir()
-    assert caplog.messages == [f"compiling loops once, which takes some seconds; later runs load them from {path}"]
+    assert caplog.messages == [
+        f"compiling loops once, which takes some seconds; later runs load them from {path}"
+    ]
     assert caplog.records[0].name.startswith("rmgl.")

@@ -14,7 +14,9 @@ from tests.processes import HANGING
 
 @pytest.fixture
 def ctrl_c():
-    """Ctrl-C as Python handles it; returns a function that presses it and waits until the main thread has heard it."""
+    """Ctrl-C as Python handles it; returns a function that presses it and waits until the main
+    thread has heard it.
+    """
     heard = threading.Event()
 
     def hear(number, frame):
@@ -41,7 +43,8 @@ def test_an_interruption_does_not_cut_work_short(ctrl_c):
 
     with pytest.raises(KeyboardInterrupt):
         uninterrupted(work)()
-    assert ended.wait(HANGING)  # it has ended, unless the interruption came while its thread was being started
+    # it has ended, unless the interruption came while its thread was being started
+    assert ended.wait(HANGING)
 
 
 def test_results_and_errors_are_those_of_the_work():
@@ -59,7 +62,9 @@ def test_a_loop_is_compiled_outside_of_the_main_thread():
     loop = compiled(twice)
     found = []
     look_up = loop._cache.load_overload  # before compiling, and in the same thread
-    loop._cache.load_overload = lambda *key: found.append(threading.current_thread().name) or look_up(*key)
+    loop._cache.load_overload = lambda *key: (
+        found.append(threading.current_thread().name) or look_up(*key)
+    )
     assert loop(1.5) == 3.0
     in_thread = threading.Thread(target=lambda: found.append(loop(np.int64(2))), name="its own")
     in_thread.start()

@@ -28,7 +28,10 @@ def case(request):
 def test_pair_excess(case, least):
     u, _, z, t = case
     excess, counts = np.zeros(u.size), np.zeros(u.size)
-    squares = sum(kernels.pair_excess(u, z, least, first, stop, excess, counts) for first, stop in halves(u.size))
+    squares = sum(
+        kernels.pair_excess(u, z, least, first, stop, excess, counts)
+        for first, stop in halves(u.size)
+    )
     np.testing.assert_allclose(excess, np.maximum(t, 0).sum(axis=1), rtol=1e-13)
     np.testing.assert_array_equal(counts, (t > least).sum(axis=1))
     np.testing.assert_allclose(squares, (np.maximum(t, 0) ** 2).sum() / 2, rtol=1e-13)
@@ -49,7 +52,11 @@ def test_pair_above(case, least):
     wanted = sparse.csr_array(np.where(t > least, t, 0))
     thirds = [(0, u.size // 3), (u.size // 3, 2 * u.size // 3), (2 * u.size // 3, u.size)]
     for parts in (halves(u.size), thirds, [(0, u.size)]):
-        indices, data, places = np.full(wanted.nnz, -1, dtype=np.int32), np.full(wanted.nnz, np.nan), wanted.indptr[:-1].astype(np.int64)
+        indices, data, places = (
+            np.full(wanted.nnz, -1, dtype=np.int32),
+            np.full(wanted.nnz, np.nan),
+            wanted.indptr[:-1].astype(np.int64),
+        )
         pattern, pattern_places = indices.copy(), places.copy()
         for first, stop in parts:
             kernels.pair_above(u, z, least, first, stop, places, indices, data)
@@ -71,8 +78,12 @@ def test_fill_distances(rng):
     X = rng.normal(size=(9, 3))
     norms, out = (X * X).sum(axis=1), np.full(36, np.nan)
     for first, stop in ((0, 4), (4, 9)):
-        kernels.fill_distances(first, np.ascontiguousarray(X[first:stop] @ X[first:].T), norms, X[:0], 1.0, out)
-    np.testing.assert_allclose(squareform(out), ((X[:, None] - X[None]) ** 2).sum(axis=2), atol=1e-13)
+        kernels.fill_distances(
+            first, np.ascontiguousarray(X[first:stop] @ X[first:].T), norms, X[:0], 1.0, out
+        )
+    np.testing.assert_allclose(
+        squareform(out), ((X[:, None] - X[None]) ** 2).sum(axis=2), atol=1e-13
+    )
 
 
 def localized(z, scales, floors):
@@ -114,7 +125,9 @@ def test_list_excess(listed, least):
     u, _, _, t, pattern, costs = listed
     excess, counts, squares = (np.full(u.size, np.nan) for _ in range(3))
     for first, stop in halves(u.size):
-        kernels.list_excess(u, pattern.indptr, pattern.indices, costs, least, first, stop, excess, counts, squares)
+        kernels.list_excess(
+            u, pattern.indptr, pattern.indices, costs, least, first, stop, excess, counts, squares
+        )
     np.testing.assert_allclose(excess, np.maximum(t, 0).sum(axis=1), rtol=1e-13)
     np.testing.assert_array_equal(counts, (t > least).sum(axis=1))
     np.testing.assert_allclose(squares, (np.maximum(t, 0) ** 2).sum(axis=1), rtol=1e-13)
@@ -124,11 +137,17 @@ def test_list_above_and_inner(listed):
     u, _, z, t, pattern, costs = listed
     wanted = sparse.csr_array(np.where(t > 0.1, t, 0))
     totals = np.full(u.size, np.nan)
-    starts, found, data = wanted.indptr, np.full_like(wanted.indices, -1), np.full(wanted.nnz, np.nan)
+    starts, found, data = (
+        wanted.indptr,
+        np.full_like(wanted.indices, -1),
+        np.full(wanted.nnz, np.nan),
+    )
     pairs = (pattern.indptr, pattern.indices, costs)
     for first, stop in halves(u.size):
         kernels.list_above(u, *pairs, 0.1, first, stop, starts, found, data)
-        kernels.list_inner(*pairs, starts, wanted.indices, wanted.data, first, stop, np.empty(u.size), totals)
+        kernels.list_inner(
+            *pairs, starts, wanted.indices, wanted.data, first, stop, np.empty(u.size), totals
+        )
     np.testing.assert_array_equal(found, wanted.indices)
     np.testing.assert_allclose(data, wanted.data, rtol=1e-13)
     np.testing.assert_allclose(totals, (z * wanted.toarray()).sum(axis=1), rtol=1e-12)
@@ -151,7 +170,8 @@ def test_fill_distances_measures_what_is_too_small_again(rng):
     X[4] = X[2] + 1e-9
     exact, norms, out = pdist(X, "sqeuclidean"), np.square(X).sum(axis=1), np.full(36, np.nan)
     for first, stop in halves(9):
-        gram = np.ascontiguousarray(X[first:stop] @ X[first:].T) - 1e-12  # all distances too large by a little
+        # all distances too large by a little
+        gram = np.ascontiguousarray(X[first:stop] @ X[first:].T) - 1e-12
         kernels.fill_distances(first, gram, norms, X, 1e-6, out)
     np.testing.assert_allclose(squareform(out)[2, 4], squareform(exact)[2, 4], rtol=1e-12)
     assert (out > exact + 1e-12).sum() == exact.size - 1
@@ -160,14 +180,22 @@ def test_fill_distances_measures_what_is_too_small_again(rng):
 def test_laplacian_product_and_add_to_dense(listed, rng):
     t = listed[3]
     weights = sparse.csr_array(np.maximum(t, 0))
-    x, diagonal, out = rng.normal(size=t.shape[0]), rng.random(t.shape[0]), np.full(t.shape[0], np.nan)
+    x, diagonal, out = (
+        rng.normal(size=t.shape[0]),
+        rng.random(t.shape[0]),
+        np.full(t.shape[0], np.nan),
+    )
     for first, stop in halves(t.shape[0]):
-        kernels.laplacian_product(weights.indptr, weights.indices, weights.data, diagonal, x, first, stop, out)
+        kernels.laplacian_product(
+            weights.indptr, weights.indices, weights.data, diagonal, x, first, stop, out
+        )
     np.testing.assert_allclose(out, diagonal * x - weights @ x, rtol=1e-12, atol=1e-13)
     V = rng.normal(size=(t.shape[0], 3))
     block = np.full(V.shape, np.nan)
     for first, stop in halves(t.shape[0]):
-        kernels.laplacian_block(weights.indptr, weights.indices, weights.data, diagonal, V, first, stop, block)
+        kernels.laplacian_block(
+            weights.indptr, weights.indices, weights.data, diagonal, V, first, stop, block
+        )
     np.testing.assert_allclose(block, diagonal[:, None] * V - weights @ V, rtol=1e-12, atol=1e-13)
     dense = np.ones(t.shape)
     kernels.add_to_dense(weights.indptr, weights.indices, weights.data, 2.0, dense)
@@ -183,15 +211,21 @@ def test_bounds_are_followed_by_distances(rng):
     square = ((rows[:, None].astype(np.float64) - rows[None]) ** 2).sum(axis=2)
     bounds = (-0.4 * square).astype(np.float32)  # above the scores -square / 2
     scores, found = np.full((20, 4), -3e38, dtype=np.float32), np.zeros((20, 4), dtype=np.int32)
-    kernels.offer(bounds, np.arange(20), 0, 0, False, scores, found, np.empty(20, dtype=np.float32), rows)
+    kernels.offer(
+        bounds, np.arange(20), 0, 0, False, scores, found, np.empty(20, dtype=np.float32), rows
+    )
     np.fill_diagonal(square, np.inf)
-    np.testing.assert_array_equal(np.sort(found, axis=1), np.sort(np.argsort(square, axis=1)[:, :4], axis=1))
+    np.testing.assert_array_equal(
+        np.sort(found, axis=1), np.sort(np.argsort(square, axis=1)[:, :4], axis=1)
+    )
     np.testing.assert_allclose(scores[:, 0], -np.sort(square, axis=1)[:, 3] / 2, rtol=1e-5)
     far, near = rng.uniform(100, 200, size=20), np.ones(20)
     within = 2 * (far[:, None] + far)
     products = np.ones((5, 12), dtype=np.float32)
     pairs = np.empty((2, products.size), dtype=np.int32)
-    count = kernels.positive_entries(products, np.arange(3, 8), 6, *pairs, rows, far, near, np.zeros(20))
+    count = kernels.positive_entries(
+        products, np.arange(3, 8), 6, *pairs, rows, far, near, np.zeros(20)
+    )
     wanted = square[3:8, 6:18] <= within[3:8, 6:18]
     wanted[square[3:8, 6:18] == np.inf] = True  # a row with itself
     assert 0 < wanted.mean() < 1
@@ -208,7 +242,9 @@ def test_offer_keeps_the_best_of_all_that_was_offered(rng):
     kernels.offer(np.ascontiguousarray(offered[4:, 4:]), np.arange(7), 4, 4, False, *heaps)
     kernels.offer(np.ascontiguousarray(offered[:4, 4:]), np.arange(7), 0, 4, True, *heaps)
     np.fill_diagonal(offered, -np.inf)
-    np.testing.assert_array_equal(np.sort(found, axis=1), np.sort(np.argsort(-offered, axis=1)[:, :4], axis=1))
+    np.testing.assert_array_equal(
+        np.sort(found, axis=1), np.sort(np.argsort(-offered, axis=1)[:, :4], axis=1)
+    )
     np.testing.assert_array_equal(scores[:, 0], np.sort(offered, axis=1)[:, 3])
 
 
@@ -218,20 +254,28 @@ def test_offer_to_some_queries_in_many_chunks(rng):
     scores, found = np.full((4, 5), -3e38), np.zeros((4, 5), dtype=np.int32)
     kernels.offer(offered, queries, 1, 100, False, scores, found, np.empty(200), np.empty((0, 0)))
     offered[0, 50] = offered[2, 199] = -np.inf
-    np.testing.assert_array_equal(np.sort(found[1:], axis=1), np.sort(100 + np.argsort(-offered, axis=1)[:, :5], axis=1))
+    np.testing.assert_array_equal(
+        np.sort(found[1:], axis=1), np.sort(100 + np.argsort(-offered, axis=1)[:, :5], axis=1)
+    )
     np.testing.assert_array_equal(scores[0], -3e38)
 
 
 def test_insert_keeps_the_best_of_what_was_known_and_what_is_offered(rng):
     known, offered = rng.normal(size=(3, 4)), rng.normal(size=60)
     known.sort(axis=1)  # the lowest first: a heap
-    heaps, scores, found = rng.integers(3, size=60).astype(np.int32), known.copy(), np.full((3, 4), -1, dtype=np.int32)
+    heaps, scores, found = (
+        rng.integers(3, size=60).astype(np.int32),
+        known.copy(),
+        np.full((3, 4), -1, dtype=np.int32),
+    )
     kernels.insert(heaps, np.arange(60, dtype=np.int32), offered, scores, found)
     for heap in range(3):
         best = np.sort(np.concatenate([known[heap], offered[heaps == heap]]))[-4:]
         np.testing.assert_array_equal(np.sort(scores[heap]), best)
         assert scores[heap, 0] == best[0]
-        assert set(found[heap][found[heap] >= 0].tolist()) == set(np.flatnonzero((heaps == heap) & (offered >= best[0])).tolist())
+        assert set(found[heap][found[heap] >= 0].tolist()) == set(
+            np.flatnonzero((heaps == heap) & (offered >= best[0])).tolist()
+        )
 
 
 def test_list_distances(listed, rng):
@@ -239,7 +283,9 @@ def test_list_distances(listed, rng):
     X, out = rng.normal(size=(pattern.shape[0], 3)), np.full(costs.size, np.nan)
     for first, stop in ((0, 1), (1, pattern.shape[0])):
         kernels.list_distances(X + 1.0, X, pattern.indptr, pattern.indices, first, stop, out)
-    np.testing.assert_allclose(out, ((X[:, None] + 1.0 - X[None]) ** 2).sum(axis=2)[pattern.toarray()], rtol=1e-12)
+    np.testing.assert_allclose(
+        out, ((X[:, None] + 1.0 - X[None]) ** 2).sum(axis=2)[pattern.toarray()], rtol=1e-12
+    )
 
 
 @pytest.mark.parametrize("bounded", [False, True])
@@ -251,10 +297,21 @@ def test_offer_of_pairs_of_tiles_keeps_the_best_of_every_row(bounded, rng):
     scores, found = np.full((n, 4), -3e38, dtype=np.float32), np.zeros((n, 4), dtype=np.int32)
     heaps = (scores, found, np.empty(tile, dtype=np.float32), rows if bounded else EXACT)
     for mine, theirs in zip(*np.triu_indices(-(-n // tile)), strict=True):
-        products = np.ascontiguousarray(offered[mine * tile : (mine + 1) * tile, theirs * tile : (theirs + 1) * tile])
-        kernels.offer(products, np.arange(n), int(mine * tile), int(theirs * tile), bool(mine < theirs), *heaps)
+        products = np.ascontiguousarray(
+            offered[mine * tile : (mine + 1) * tile, theirs * tile : (theirs + 1) * tile]
+        )
+        kernels.offer(
+            products,
+            np.arange(n),
+            int(mine * tile),
+            int(theirs * tile),
+            bool(mine < theirs),
+            *heaps,
+        )
     np.fill_diagonal(square, np.inf)
-    np.testing.assert_array_equal(np.sort(found, axis=1), np.sort(np.argsort(square, axis=1)[:, :4], axis=1))
+    np.testing.assert_array_equal(
+        np.sort(found, axis=1), np.sort(np.argsort(square, axis=1)[:, :4], axis=1)
+    )
     np.testing.assert_allclose(scores[:, 0], -np.sort(square, axis=1)[:, 3] / 2, rtol=1e-5)
 
 
@@ -272,13 +329,25 @@ def test_positive_entries_are_found_row_by_row(rng):
 
 def test_sum_rows_is_the_weighted_sum(rng):
     weights = np.array([0.5, 2.0, 1.5])
-    matrices = [sparse.random_array((30, 30), density=density, random_state=rng, format="csr") for density in (0.0, 0.1, 0.3)]
+    matrices = [
+        sparse.random_array((30, 30), density=density, random_state=rng, format="csr")
+        for density in (0.0, 0.1, 0.3)
+    ]
     sizes = np.cumsum([0, *(matrix.nnz for matrix in matrices)])
     starts = np.array([size + matrix.indptr for matrix, size in zip(matrices, sizes, strict=False)])
-    indices, data = np.concatenate([m.indices for m in matrices]), np.concatenate([m.data for m in matrices])
-    indptr, found, totals = np.zeros(31, dtype=np.int64), np.empty_like(indices), np.empty_like(data)
+    indices, data = (
+        np.concatenate([m.indices for m in matrices]),
+        np.concatenate([m.data for m in matrices]),
+    )
+    indptr, found, totals = (
+        np.zeros(31, dtype=np.int64),
+        np.empty_like(indices),
+        np.empty_like(data),
+    )
     count = kernels.sum_rows(starts, indices, data, weights, np.full(30, -1), indptr, found, totals)
     summed = sparse.csr_array((totals[:count], found[:count], indptr), shape=(30, 30))
-    expected = sum(weight * matrix.toarray() for weight, matrix in zip(weights, matrices, strict=True))
+    expected = sum(
+        weight * matrix.toarray() for weight, matrix in zip(weights, matrices, strict=True)
+    )
     assert count == np.count_nonzero(expected)
     np.testing.assert_allclose(summed.toarray(), expected)

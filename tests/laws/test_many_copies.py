@@ -1,4 +1,6 @@
-"""Views of more than two thousand rows with few different ones: each has more copies, and more equals, than lists of neighbors hold (512)."""
+"""Views of more than two thousand rows with few different ones: each has more copies, and more
+equals, than lists of neighbors hold (512).
+"""
 
 import numpy as np
 import pytest
@@ -11,7 +13,9 @@ from tests.laws.test_invariance import assert_same
 
 
 def test_a_layer_of_two_rows_with_many_copies(rng):
-    """All that lists held were copies, which are as near as the last of them: there was no candidate pair, and no first solution."""
+    """All that lists held were copies, which are as near as the last of them: there was no
+    candidate pair, and no first solution.
+    """
     X = np.repeat(np.eye(2), [MOST + 30, MOST + 60], axis=0)[rng.permutation(2 * MOST + 90)]
     layer = learn_layer(X, 0.5, candidates=10)
     assert layer.exact
@@ -30,7 +34,12 @@ def few_different(n, n_different, rng, n_views=1):
     counts = rng.multinomial(n, rng.dirichlet(np.full(n_different, 0.7)))
     bits = (rng.permutation(64)[:n_different, None] >> np.arange(6)) & 1
     rows = np.repeat(bits, counts, axis=0)[rng.permutation(n)].astype(float)
-    return Problem({name: rows[:, own] for name, own in zip("ab", np.array_split(np.arange(6), n_views), strict=False)})
+    return Problem(
+        {
+            name: rows[:, own]
+            for name, own in zip("ab", np.array_split(np.arange(6), n_views), strict=False)
+        }
+    )
 
 
 CASES = [
@@ -42,7 +51,9 @@ CASES = [
 
 @pytest.mark.parametrize("candidates", ["auto", 30])
 @pytest.mark.parametrize(("n", "n_different", "n_views"), CASES)
-def test_the_claims_of_layers_with_more_equals_than_lists_hold(n, n_different, n_views, candidates, rng):
+def test_the_claims_of_layers_with_more_equals_than_lists_hold(
+    n, n_different, n_views, candidates, rng
+):
     model = few_different(n, n_different, rng, n_views).fit(candidates=candidates)
     assert check_claims(model) == sum(not layer.given for layer in model.layers_)
 

@@ -58,7 +58,10 @@ def layer_by_cvxpy(X, alpha):
     i, j = np.triu_indices(n, 1)
     incidence = np.zeros((n, z.size))
     incidence[i, np.arange(z.size)] = incidence[j, np.arange(z.size)] = 1
-    problem = cp.Problem(cp.Minimize(z @ w + alpha * (cp.sum_squares(incidence @ w) + 2 * cp.sum_squares(w))), [2 * cp.sum(w) == n])
+    problem = cp.Problem(
+        cp.Minimize(z @ w + alpha * (cp.sum_squares(incidence @ w) + 2 * cp.sum_squares(w))),
+        [2 * cp.sum(w) == n],
+    )
     problem.solve(solver=cp.CLARABEL, tol_gap_abs=1e-11, tol_gap_rel=1e-11, tol_feas=1e-11)
     return squareform(w.value), problem.value
 
@@ -96,7 +99,12 @@ def test_both_solvers_agree(seed):
 
 
 @settings(max_examples=30, deadline=None)
-@given(seed=st.integers(0, 10**6), n=st.integers(2, 25), log_alpha=st.floats(-3, 3), log_scale=st.floats(-6, 6))
+@given(
+    seed=st.integers(0, 10**6),
+    n=st.integers(2, 25),
+    log_alpha=st.floats(-3, 3),
+    log_scale=st.floats(-6, 6),
+)
 def test_scaling_law_and_node_order(seed, n, log_alpha, log_scale):
     rng = np.random.default_rng(seed)
     X, alpha, c = rng.normal(size=(n, 3)), 10.0**log_alpha, 10.0**log_scale
@@ -106,7 +114,9 @@ def test_scaling_law_and_node_order(seed, n, log_alpha, log_scale):
     np.testing.assert_allclose(scaled.adjacency.toarray(), layer.adjacency.toarray(), atol=1e-7)
     order = rng.permutation(n)
     permuted = learn_layer(X[order], alpha)
-    np.testing.assert_allclose(permuted.adjacency.toarray(), layer.adjacency.toarray()[np.ix_(order, order)], atol=1e-7)
+    np.testing.assert_allclose(
+        permuted.adjacency.toarray(), layer.adjacency.toarray()[np.ix_(order, order)], atol=1e-7
+    )
 
 
 def test_warm_start_from_the_solution_takes_no_step(rng):
@@ -127,7 +137,10 @@ def test_a_useless_start_does_no_harm(rng):
 
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_a_solver_that_stops_early_says_so(rng, solver):
-    with pytest.warns(ConvergenceWarning, match="did not converge in 1 iterations .* raise max_iter of learn_layer"):
+    with pytest.warns(
+        ConvergenceWarning,
+        match="did not converge in 1 iterations .* raise max_iter of learn_layer",
+    ):
         layer = learn_layer(rng.normal(size=(30, 3)), 0.01, solver=solver, max_iter=1)
     assert layer.status == "max_iter"
     assert layer.kkt_residual > 1e-8
@@ -163,7 +176,10 @@ def test_layer_speaks_networkx_and_laplacian(rng):
         ({"alpha": 0}, "alpha=0 for view 'layer' must be a number > 0"),
         ({"alpha": "large"}, "alpha='large' for view 'layer' must be a number > 0"),
         ({"alpha": np.nan}, "alpha=nan for view 'layer'"),
-        ({"alpha": 1, "solver": "simplex"}, "solver='simplex' is not known: use one of 'newton', 'dual-ascent'"),
+        (
+            {"alpha": 1, "solver": "simplex"},
+            "solver='simplex' is not known: use one of 'newton', 'dual-ascent'",
+        ),
         ({"alpha": 1, "scale": "log"}, "scale='log' for view 'layer' is not known"),
         ({"alpha": 1, "start": np.zeros(3)}, "start must hold 10 finite numbers"),
         ({"alpha": 1, "tol": -1.0}, "tol=-1.0 must be"),
@@ -182,7 +198,9 @@ def test_several_views_are_for_the_estimator(rng):
 
 
 def test_newton_arrives_where_phi_no_longer_falls_beyond_rounding(make_problem):
-    """Far below the default tolerance, a step may lower the residual while Phi stays the same up to its rounding error."""
+    """Far below the default tolerance, a step may lower the residual while Phi stays the same up to
+    its rounding error.
+    """
     for seed in range(40):
         X = np.sqrt(1e3) * np.random.default_rng(seed).normal(size=(30, 4))
         assert solve_newton(make_problem(X=X, alpha=500.0), tol=1e-10).status == "converged"
@@ -190,7 +208,9 @@ def test_newton_arrives_where_phi_no_longer_falls_beyond_rounding(make_problem):
 
 @pytest.mark.parametrize(("cost", "rounding"), [(1e-9, False), (1e-14, True)])
 def test_the_first_alpha_does_not_follow_the_rounding_error_of_copies(cost, rounding):
-    """20 of the 45 pairs of ten nodes hardly cost anything, and 15 are wanted, 3 a node: by its formula, alpha is a share of their costs."""
+    """20 of the 45 pairs of ten nodes hardly cost anything, and 15 are wanted, 3 a node: by its
+    formula, alpha is a share of their costs.
+    """
     costs = np.append(np.linspace(0.5, 1.5, 20) * cost, np.ones(25))
     edges = AllPairs(10)
     alpha = alpha_guess(Candidates(edges, costs, "all pairs"), 3.0)
@@ -202,7 +222,9 @@ def test_the_first_alpha_does_not_follow_the_rounding_error_of_copies(cost, roun
 
 
 def test_dual_ascent_leaves_no_isolated_node_above_its_potential(make_problem):
-    """The multiplier of a node without edges is not unique in the paper's dual: from too large a start it has to come down."""
+    """The multiplier of a node without edges is not unique in the paper's dual: from too large a
+    start it has to come down.
+    """
     X = np.append(np.random.default_rng(0).normal(size=(20, 2)), [[100.0, 0.0]], axis=0)
     problem = make_problem(X=X, alpha=0.5)
     exact = solve_newton(problem, tol=1e-10).point

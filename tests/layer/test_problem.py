@@ -21,8 +21,16 @@ def test_gradient_is_the_finite_difference_of_the_dual_value(make_problem, rng):
 def test_hessian_is_the_finite_difference_of_the_gradient(make_problem, rng):
     problem = make_problem(n=12)
     point = problem.at(1.0 + rng.random(12))
-    hessian = np.array([problem.hessian_product(problem.active_pairs(point), column) for column in np.eye(12)]).T
-    numeric = np.array([(problem.at(point.u + 1e-7 * e).gradient - problem.at(point.u - 1e-7 * e).gradient) / 2e-7 for e in np.eye(12)]).T
+    hessian = np.array(
+        [problem.hessian_product(problem.active_pairs(point), column) for column in np.eye(12)]
+    ).T
+    numeric = np.array(
+        [
+            (problem.at(point.u + 1e-7 * e).gradient - problem.at(point.u - 1e-7 * e).gradient)
+            / 2e-7
+            for e in np.eye(12)
+        ]
+    ).T
     np.testing.assert_allclose(hessian, numeric, atol=1e-6)
     np.testing.assert_allclose(np.diag(hessian), problem.hessian_diagonal(point), rtol=1e-12)
     assert np.linalg.eigvalsh(hessian)[0] > 0
@@ -53,7 +61,8 @@ def test_weights_below_a_ten_billionth_of_the_mean_degree_are_no_edges():
     alpha, weights = 0.25, np.array([1.0, 2e-10, 5e-11])
     problem = LayerProblem(AllPairs(3), 2.0 - 4 * alpha * weights, alpha)
     found = problem.weights(np.ones(3)).toarray()
-    np.testing.assert_allclose(found[0], [0.0, 1.5, 3e-10], rtol=1e-5)  # they sum to three, seen from both ends
+    # they sum to three, seen from both ends
+    np.testing.assert_allclose(found[0], [0.0, 1.5, 3e-10], rtol=1e-5)
     assert found[1, 2] == 0.0
 
 
@@ -72,7 +81,9 @@ def test_alpha_must_not_be_below_the_rounding_error_of_the_costs(distance):
 
 def test_alpha_must_not_be_too_small_to_divide_by():
     check_magnitudes("a", 1.1e-300, 1e-290)
-    with pytest.raises(ValueError, match="too small to divide by in double precision: raise it to 1e-300 or more"):
+    with pytest.raises(
+        ValueError, match="too small to divide by in double precision: raise it to 1e-300 or more"
+    ):
         check_magnitudes("a", 0.9e-300, 1e-290)
 
 

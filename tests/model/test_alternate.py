@@ -8,8 +8,17 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from rmgl import RMGL
-from rmgl.model.alternate import COARSE, TIGHT, alternate, first_state, has_settled, subspace_change, update_embedding, update_layers
-from rmgl.model.given import given_problems
+from rmgl.model.alternate import (
+    COARSE,
+    TIGHT,
+    alternate,
+    first_state,
+    has_settled,
+    subspace_change,
+    update_embedding,
+    update_layers,
+)
+from rmgl.model.problems import given_problems
 from rmgl.model.run import Run
 from rmgl.running.progress import Stopwatch
 from rmgl.running.threads import team_of
@@ -24,11 +33,21 @@ def team():
 
 def random_views(seed, n=30):
     rng = np.random.default_rng(seed)
-    return {"a": rng.normal(size=(n, 3)), "b": rng.random((n, 5)), "c": rng.normal(size=(n, 2)) + np.repeat([0, 4], n // 2)[:, None]}
+    return {
+        "a": rng.normal(size=(n, 3)),
+        "b": rng.random((n, 5)),
+        "c": rng.normal(size=(n, 2)) + np.repeat([0, 4], n // 2)[:, None],
+    }
 
 
 def state_problems(views, alpha, beta, team, candidates="all"):
-    options = {"candidates": candidates, "n_clusters": 3, "n_neighbors": 10, "team": team, "run": Run()}
+    options = {
+        "candidates": candidates,
+        "n_clusters": 3,
+        "n_neighbors": 10,
+        "team": team,
+        "run": Run(),
+    }
     return given_problems(Views.of(views), alpha, beta, **options)
 
 
@@ -57,7 +76,9 @@ def test_the_objective_is_the_slow_formula(team, candidates):
     assert outcome.state.objective == pytest.approx(terms.sum(), rel=1e-12)
     last = outcome.history[-1]
     assert last["objective"] == outcome.state.objective
-    np.testing.assert_allclose([last["smoothness"], last["ridge"], last["coupling"]], terms.sum(axis=0), rtol=1e-9)
+    np.testing.assert_allclose(
+        [last["smoothness"], last["ridge"], last["coupling"]], terms.sum(axis=0), rtol=1e-9
+    )
 
 
 def test_the_objective_follows_from_the_attributes_of_a_model():
@@ -82,15 +103,23 @@ def test_the_iteration_of_the_paper_never_raises_the_objective_either(team):
 
 def assert_falls(outcome):
     values = [row["objective"] for row in outcome.history]
-    assert [row["step"] for row in outcome.history] == ["start", *["layers", "embedding"] * outcome.n_iter, "certificate"]
+    assert [row["step"] for row in outcome.history] == [
+        "start",
+        *["layers", "embedding"] * outcome.n_iter,
+        "certificate",
+    ]
     assert all(after <= before for before, after in pairwise(values))
     assert values[-1] < values[0]
     for row in outcome.history:
-        assert row["smoothness"] + row["ridge"] + row["coupling"] == pytest.approx(row["objective"], rel=1e-12)
+        assert row["smoothness"] + row["ridge"] + row["coupling"] == pytest.approx(
+            row["objective"], rel=1e-12
+        )
 
 
 def test_a_half_step_for_the_layers_changes_no_embedding_and_the_other_way_round(team):
-    start = first_state(state_problems(random_views(2), ALPHA, BETA, team), 3, "newton", TIGHT, team, Stopwatch())
+    start = first_state(
+        state_problems(random_views(2), ALPHA, BETA, team), 3, "newton", TIGHT, team, Stopwatch()
+    )
     layers = update_layers(start, "newton", TIGHT, team, Stopwatch())
     assert layers.embedding is start.embedding
     assert layers.objective < start.objective
@@ -103,7 +132,9 @@ def test_a_half_step_for_the_layers_changes_no_embedding_and_the_other_way_round
 def test_each_layer_is_the_best_for_the_embedding_it_was_given(team):
     """No mixture with another graph of the same trace has a smaller objective."""
     views = random_views(3)
-    start = first_state(state_problems(views, ALPHA, BETA, team), 3, "newton", TIGHT, team, Stopwatch())
+    start = first_state(
+        state_problems(views, ALPHA, BETA, team), 3, "newton", TIGHT, team, Stopwatch()
+    )
     state = update_layers(start, "newton", TIGHT, team, Stopwatch())
     rng, Q = np.random.default_rng(0), start.embedding.vectors
     for X, layer, alpha, beta in zip(views.values(), state.layers, ALPHA, BETA, strict=True):
@@ -123,17 +154,26 @@ def test_each_layer_is_the_best_for_the_embedding_it_was_given(team):
 def test_the_embedding_is_the_best_for_the_layers_it_was_given(team):
     outcome = solve(state_problems(random_views(4), ALPHA, BETA, team), team)
     Q = outcome.state.embedding.vectors
-    combined = sum(beta * layer.laplacian.toarray() for beta, layer in zip(BETA, outcome.state.layers, strict=True))
+    combined = sum(
+        beta * layer.laplacian.toarray()
+        for beta, layer in zip(BETA, outcome.state.layers, strict=True)
+    )
     np.testing.assert_allclose(Q.T @ Q, np.eye(3), atol=1e-10)
-    assert np.trace(Q.T @ combined @ Q) == pytest.approx(np.linalg.eigvalsh(combined)[:3].sum(), rel=1e-8, abs=1e-10)
+    assert np.trace(Q.T @ combined @ Q) == pytest.approx(
+        np.linalg.eigvalsh(combined)[:3].sum(), rel=1e-8, abs=1e-10
+    )
 
 
 def test_a_solution_is_not_left(team):
     """From where the rounds ended, neither half step finds anything lower than rounding."""
-    outcome = solve(state_problems(random_views(5), ALPHA, BETA, team), team, tol=1e-12, max_iter=300)
+    outcome = solve(
+        state_problems(random_views(5), ALPHA, BETA, team), team, tol=1e-12, max_iter=300
+    )
     assert outcome.converged
     state = outcome.state
-    again = update_embedding(update_layers(state, "newton", TIGHT, team, Stopwatch()), TIGHT, team, Stopwatch())
+    again = update_embedding(
+        update_layers(state, "newton", TIGHT, team, Stopwatch()), TIGHT, team, Stopwatch()
+    )
     assert again.objective <= state.objective
     assert again.objective == pytest.approx(state.objective, rel=1e-9)
     assert subspace_change(state.embedding.vectors, again.embedding.vectors) < 1e-4
@@ -164,8 +204,16 @@ def test_potentials_to_start_from_do_not_change_the_result(team):
     problems = state_problems(random_views(7), ALPHA, BETA, team)
     cold = solve(problems, team, tol=1e-10, max_iter=300)
     rng = np.random.default_rng(0)
-    for starts in ([layer.potentials for layer in cold.state.layers], [rng.normal(size=30) for _ in problems]):
-        warm = solve([replace(view, start=start) for view, start in zip(problems, starts, strict=True)], team, tol=1e-10, max_iter=300)
+    for starts in (
+        [layer.potentials for layer in cold.state.layers],
+        [rng.normal(size=30) for _ in problems],
+    ):
+        warm = solve(
+            [replace(view, start=start) for view, start in zip(problems, starts, strict=True)],
+            team,
+            tol=1e-10,
+            max_iter=300,
+        )
         assert warm.state.objective == pytest.approx(cold.state.objective, rel=1e-7)
         for ours, theirs in zip(warm.state.layers, cold.state.layers, strict=True):
             assert abs(ours.adjacency - theirs.adjacency).max() < 1e-3
@@ -174,7 +222,9 @@ def test_potentials_to_start_from_do_not_change_the_result(team):
 
 @pytest.mark.parametrize("max_iter", [1, 2, 3])
 def test_an_outcome_says_that_the_rounds_were_too_few(max_iter, team):
-    outcome = solve(state_problems(random_views(8), ALPHA, BETA, team), team, tol=0, max_iter=max_iter)
+    outcome = solve(
+        state_problems(random_views(8), ALPHA, BETA, team), team, tol=0, max_iter=max_iter
+    )
     assert not outcome.converged
     assert not outcome.stopped
     assert outcome.n_iter == max_iter
@@ -184,7 +234,8 @@ def test_an_outcome_says_that_the_rounds_were_too_few(max_iter, team):
 
 def test_a_model_says_that_the_rounds_were_too_few():
     with pytest.warns(
-        ConvergenceWarning, match=r"did not converge in max_iter=2 rounds: raise max_iter, or accept it with a larger tol \(now 0\)"
+        ConvergenceWarning,
+        match=r"did not converge in max_iter=2 rounds: raise max_iter, or accept it with a larger tol \(now 0\)",
     ):
         model = RMGL(3, alpha=0.5, beta=5.0, tol=0, max_iter=2, random_state=0).fit(random_views(8))
     assert (model.converged_, model.n_iter_) == (False, 2)
@@ -201,7 +252,9 @@ def test_a_run_that_is_over_ends_before_the_next_round(team):
 
 def test_progress_hears_every_row_of_the_history(team):
     heard = []
-    outcome = solve(state_problems(random_views(10), ALPHA, BETA, team), team, progress=heard.append)
+    outcome = solve(
+        state_problems(random_views(10), ALPHA, BETA, team), team, progress=heard.append
+    )
     assert heard == outcome.history
     assert [row["step"] for row in heard[:3]] == ["start", "layers", "embedding"]
 

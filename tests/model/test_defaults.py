@@ -5,8 +5,8 @@ import pytest
 from scipy import sparse
 
 from rmgl import RMGL
-from rmgl.model import defaults
-from rmgl.model.defaults import default_alpha, default_beta
+from rmgl.model import problems as defaults
+from rmgl.model.problems import default_alpha, default_beta
 
 
 def slow_alpha(X, k):
@@ -27,7 +27,9 @@ def test_alpha_is_the_formula(k, kind, rng):
 
 def test_alpha_of_fewer_rows_than_neighbors_takes_as_many_as_there_are(rng):
     X = rng.normal(size=(12, 3))
-    assert default_alpha(X, 20) == default_alpha(X, 10) == pytest.approx(slow_alpha(X, 10), rel=1e-9)
+    assert (
+        default_alpha(X, 20) == default_alpha(X, 10) == pytest.approx(slow_alpha(X, 10), rel=1e-9)
+    )
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
@@ -35,7 +37,8 @@ def test_alpha_of_duplicates_or_of_two_rows_is_the_mean_squared_distance(kind):
     X = np.array([[0.0, 0.0], [3.0, 4.0]])
     assert default_alpha(kind(X)) == pytest.approx(2 * X.var(axis=0).sum(), rel=1e-12)
     X = np.repeat([[0.0], [1.0]], 30, axis=0)
-    assert default_alpha(kind(X), 10) == pytest.approx(0.5, rel=1e-12)  # twice the variance of a coin
+    # twice the variance of a coin
+    assert default_alpha(kind(X), 10) == pytest.approx(0.5, rel=1e-12)
 
 
 @pytest.mark.parametrize("factor", [1e-50, 1e50])
@@ -57,7 +60,9 @@ def test_alpha_of_many_rows_is_that_of_a_sample(rng, monkeypatch):
 def test_beta_is_the_formula_and_follows_alpha():
     alpha = np.array([1.0, 2.0, 6.0])
     assert default_beta(alpha, 90, 3, 15) == pytest.approx(0.1 * 3.0 * 90 / (3 * 15), rel=1e-12)
-    assert default_beta(7 * alpha, 90, 3, 15) == pytest.approx(7 * default_beta(alpha, 90, 3, 15), rel=1e-12)
+    assert default_beta(7 * alpha, 90, 3, 15) == pytest.approx(
+        7 * default_beta(alpha, 90, 3, 15), rel=1e-12
+    )
 
 
 @pytest.mark.parametrize("given", [{"alpha": 2.0}, {"beta": 2.0}])
@@ -65,6 +70,8 @@ def test_one_number_gets_the_default_of_the_other(given, rng):
     views = [rng.normal(size=(30, 3)), rng.normal(size=(30, 4))]
     model = RMGL(2, scale="none", n_neighbors=8, random_state=0, **given).fit(views)
     if "alpha" in given:
-        np.testing.assert_allclose(model.beta_, default_beta(np.array([2.0, 2.0]), 30, 2, 8), rtol=1e-12)
+        np.testing.assert_allclose(
+            model.beta_, default_beta(np.array([2.0, 2.0]), 30, 2, 8), rtol=1e-12
+        )
     else:
         np.testing.assert_allclose(model.alpha_, [slow_alpha(X, 8) for X in views], rtol=1e-9)

@@ -32,7 +32,9 @@ def some_labels(per_class=4, seed=0, target=GROUP):
 @settings(deadline=None, max_examples=12)
 @given(seed=st.integers(0, 10_000), candidates=st.sampled_from(["all", 5]), local=st.booleans())
 def test_costs_of_known_pairs(seed, candidates, local):
-    """Slowly, pair by pair: the least cost for the same label, 100 typical costs more for different ones, others as they were."""
+    """Slowly, pair by pair: the least cost for the same label, 100 typical costs more for different
+    ones, others as they were.
+    """
     X, y = features(seed)[::2], some_labels(3, seed)[::2]
     plain = find_candidates("x", X, 0.5, candidates, local=local)
     found = with_known(plain, X, y)
@@ -40,7 +42,9 @@ def test_costs_of_known_pairs(seed, candidates, local):
     places, left, right = found.edges.pairs_among(y >= 0)
     change = found.distances - base
     assert not np.delete(change, places).any()
-    assert places.size >= sum(n * (n - 1) // 2 for n in np.bincount(y[y >= 0])), "all tied pairs are candidates"
+    assert places.size >= sum(n * (n - 1) // 2 for n in np.bincount(y[y >= 0])), (
+        "all tied pairs are candidates"
+    )
     for place, i, j in zip(places, left, right, strict=True):
         if y[i] == y[j]:
             least = min(found.scaling.floors[i], found.scaling.floors[j]) if local else 0.0
@@ -58,12 +62,16 @@ def test_layers_are_certified_with_known_labels(candidates):
     for how in ("all", candidates):
         pairs = with_known(find_candidates("x", X, alpha, how, local=True), X, y)
         layers.append(solve_certified(Origin("x"), pairs, alpha, tol=1e-9)[1])
-    np.testing.assert_allclose(layers[1].adjacency.toarray(), layers[0].adjacency.toarray(), atol=1e-6)
+    np.testing.assert_allclose(
+        layers[1].adjacency.toarray(), layers[0].adjacency.toarray(), atol=1e-6
+    )
     apart = (y[:, None] >= 0) & (y >= 0) & (y[:, None] != y)
     assert not layers[0].adjacency.toarray()[apart].any()
 
 
-@pytest.mark.parametrize("parameters", [{}, {"alpha": 3.0, "beta": 30.0}], ids=["automatic", "numbers"])
+@pytest.mark.parametrize(
+    "parameters", [{}, {"alpha": 3.0, "beta": 30.0}], ids=["automatic", "numbers"]
+)
 def test_labels_are_kept_and_clusters_numbered_as_they_are(parameters, tmp_path):
     views, y = {"a": features(0), "b": features(1)}, some_labels()
     model = RMGL(3, random_state=0, **parameters).fit(views, y, checkpoint=tmp_path / "steps")
@@ -76,7 +84,9 @@ def test_labels_are_kept_and_clusters_numbered_as_they_are(parameters, tmp_path)
     with pytest.raises(ValueError, match="other data or with other parameters"):
         RMGL(3, random_state=0, **parameters).fit(views, checkpoint=tmp_path / "steps")
     model.save(tmp_path / "model.rmgl")
-    np.testing.assert_array_equal(RMGL.load(tmp_path / "model.rmgl").predict(views), model.predict(views))
+    np.testing.assert_array_equal(
+        RMGL.load(tmp_path / "model.rmgl").predict(views), model.predict(views)
+    )
 
 
 def test_fewer_classes_than_clusters_missing_rows_and_networks():
@@ -85,7 +95,9 @@ def test_fewer_classes_than_clusters_missing_rows_and_networks():
     first = features()
     first[::7] = np.nan
     links = (GROUP[:, None] == GROUP) & (np.random.default_rng(0).random((60, 60)) < 0.3)
-    model = RMGL(3, random_state=0).fit({"a": first, "b": features(1), "links": Network(links.astype(float), learn=True)}, y)
+    model = RMGL(3, random_state=0).fit(
+        {"a": first, "b": features(1), "links": Network(links.astype(float), learn=True)}, y
+    )
     np.testing.assert_array_equal(model.labels_[y >= 0], y[y >= 0])
     assert (model.labels_ == GROUP).mean() > 0.9
 
@@ -101,7 +113,10 @@ def test_the_number_of_clusters_is_not_below_the_classes():
 
 def test_without_an_unknown_label_y_is_ignored():
     X = features()
-    np.testing.assert_array_equal(RMGL(3, random_state=0).fit([X], GROUP).embedding_, RMGL(3, random_state=0).fit([X]).embedding_)
+    np.testing.assert_array_equal(
+        RMGL(3, random_state=0).fit([X], GROUP).embedding_,
+        RMGL(3, random_state=0).fit([X]).embedding_,
+    )
     assert check_known(np.array(["a", "b"]), 2, 2) is None
     assert check_known(np.full(4, -1), 4, 2) is None
 
@@ -109,9 +124,18 @@ def test_without_an_unknown_label_y_is_ignored():
 @pytest.mark.parametrize(
     ("y", "message"),
     [
-        (np.r_[np.arange(4), np.full(56, -1)], "y has 4 classes, more than n_clusters=3: ask for at least 4 clusters"),
-        (np.r_[[1.0, 2.0], np.full(58, np.nan)], r"y\[2\] is NaN: write -1 where a label is not known"),
-        (np.r_[[1, 2, 3], np.full(57, -1)], "y has the label 3, but the n_clusters=3 clusters are numbered from 0 to 2"),
+        (
+            np.r_[np.arange(4), np.full(56, -1)],
+            "y has 4 classes, more than n_clusters=3: ask for at least 4 clusters",
+        ),
+        (
+            np.r_[[1.0, 2.0], np.full(58, np.nan)],
+            r"y\[2\] is NaN: write -1 where a label is not known",
+        ),
+        (
+            np.r_[[1, 2, 3], np.full(57, -1)],
+            "y has the label 3, but the n_clusters=3 clusters are numbered from 0 to 2",
+        ),
         (np.r_[[0, 1], np.full(10, -1)], "y has 12 labels for the 60 rows"),
         (np.r_[[0, -2], np.full(58, -1)], r"y\[1\] is -2"),
     ],

@@ -36,19 +36,27 @@ def test_a_run_stopped_after_every_step_ends_the_same(name, three_views, tmp_pat
     parameters = {"n_clusters": 3, "random_state": 0, "n_jobs": 1, **VARIANTS[name]}
     observed = np.random.default_rng(0).random((90, 3)) < 0.9
     observed[:, 0] |= ~observed.any(axis=1)
-    fit = partial(RMGL(**parameters).fit, three_views, observed=observed, checkpoint=tmp_path / "steps")
+    fit = partial(
+        RMGL(**parameters).fit, three_views, observed=observed, checkpoint=tmp_path / "steps"
+    )
     model, written = fit_with_kills(fit, monkeypatch)
     assert written[0] == "run"
     assert len(set(written)) == len(written)  # no search was done twice
-    assert any(step.startswith("nearest-") for step in written) == (name != "numbers")  # which takes all pairs
+    # which takes all pairs
+    assert any(step.startswith("nearest-") for step in written) == (name != "numbers")
     monkeypatch.undo()
-    whole = fit() if parameters["random_state"] is None else RMGL(**parameters).fit(three_views, observed=observed)
+    whole = (
+        fit()
+        if parameters["random_state"] is None
+        else RMGL(**parameters).fit(three_views, observed=observed)
+    )
     assert_same(model, whole)
 
 
 def test_a_checkpoint_of_another_run_is_refused(three_views, tmp_path):
     RMGL(3, random_state=0).fit(three_views, checkpoint=tmp_path / "steps")
-    RMGL(3, random_state=0, n_jobs=2, verbose=0).fit(three_views, checkpoint=tmp_path / "steps")  # the same run
+    # the same run
+    RMGL(3, random_state=0, n_jobs=2, verbose=0).fit(three_views, checkpoint=tmp_path / "steps")
     with pytest.raises(ValueError, match="holds a run on other data or with other parameters"):
         RMGL(4, random_state=0).fit(three_views, checkpoint=tmp_path / "steps")
     changed = {name: X + (name == "view 1") * np.eye(*X.shape) for name, X in three_views.items()}
@@ -64,7 +72,9 @@ def test_a_damaged_step_is_named(three_views, tmp_path):
     fit()
     step = next((tmp_path / "steps").glob("nearest-*.step"))
     step.write_bytes(b"nonsense")
-    with pytest.raises(ValueError, match=rf"{step.name}: not a readable rmgl checkpoint.*delete the file"):
+    with pytest.raises(
+        ValueError, match=rf"{step.name}: not a readable rmgl checkpoint.*delete the file"
+    ):
         fit()
 
 
@@ -81,8 +91,16 @@ def test_the_callback_hears_of_every_step(n_clusters, three_views):
 
 
 def test_the_callback_may_stop_the_fit(three_views):
-    with pytest.warns(ConvergenceWarning, match="stopped after 1 rounds because the callback asked for it; this is the best result so far"):
-        model = RMGL(3, alpha=0.5, beta=5.0, random_state=0, tol=0).fit(three_views, callback=lambda row: row.get("iteration") == 1)
+    with pytest.warns(
+        ConvergenceWarning,
+        match=(
+            "stopped after 1 rounds because the callback asked for it; this is the best result "
+            "so far"
+        ),
+    ):
+        model = RMGL(3, alpha=0.5, beta=5.0, random_state=0, tol=0).fit(
+            three_views, callback=lambda row: row.get("iteration") == 1
+        )
     assert model.n_iter_ == 1
     assert not model.converged_
     assert model.labels_.shape == (90,)
@@ -100,8 +118,12 @@ def test_time_is_kept(three_views):
 
 def test_a_run_that_was_out_of_time_resumes_when_it_has_more(three_views, tmp_path):
     with pytest.warns(ConvergenceWarning, match="max_seconds=0"):
-        RMGL(3, random_state=0, max_seconds=0, **LISTS).fit(three_views, checkpoint=tmp_path / "steps")
-    resumed = RMGL(3, random_state=0, max_seconds=1000, **LISTS).fit(three_views, checkpoint=tmp_path / "steps")
+        RMGL(3, random_state=0, max_seconds=0, **LISTS).fit(
+            three_views, checkpoint=tmp_path / "steps"
+        )
+    resumed = RMGL(3, random_state=0, max_seconds=1000, **LISTS).fit(
+        three_views, checkpoint=tmp_path / "steps"
+    )
     assert_same(resumed, RMGL(3, random_state=0, **LISTS).fit(three_views))
 
 
@@ -136,7 +158,11 @@ def test_few_entities_and_many_clusters_resume_with_the_same_bits(removed, tmp_p
     grid = np.repeat(np.arange(9), 20)
     views = [np.eye(5)[part] * 5 + rng.normal(size=(180, 5)) for part in (grid // 3, grid % 3)]
     policy = Policy(guidance=(0.1, 0.3, 1.0))
-    fit = partial(RMGL(9, policy=policy, candidates=12, random_state=0).fit, views, checkpoint=tmp_path / "steps")
+    fit = partial(
+        RMGL(9, policy=policy, candidates=12, random_state=0).fit,
+        views,
+        checkpoint=tmp_path / "steps",
+    )
     whole = fit()
     for step in (tmp_path / "steps").glob(removed):
         step.unlink()
@@ -151,7 +177,9 @@ def test_what_is_found_for_sparse_rows_is_kept(candidates, tmp_path):
     if candidates == "approximate":
         pytest.importorskip("pynndescent")
     X = sparse.random(120, 15, 0.4, format="csr", random_state=0)
-    fit = partial(RMGL(3, candidates=candidates, random_state=0).fit, [X], checkpoint=tmp_path / "steps")
+    fit = partial(
+        RMGL(3, candidates=candidates, random_state=0).fit, [X], checkpoint=tmp_path / "steps"
+    )
     whole = fit()
     kept = {path.name.partition("-")[0] for path in (tmp_path / "steps").glob("*-*.step")}
     assert {"nearest", "approximate" if candidates == "approximate" else "within"} <= kept
@@ -167,7 +195,9 @@ def all_eigenvectors_kept(monkeypatch):
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
-@pytest.mark.parametrize("parameters", [{}, {"n_clusters": "auto"}, {"alpha": 2.0, "beta": 1.0, "min_cluster_size": 40}])
+@pytest.mark.parametrize(
+    "parameters", [{}, {"n_clusters": "auto"}, {"alpha": 2.0, "beta": 1.0, "min_cluster_size": 40}]
+)
 @pytest.mark.parametrize("n_rows", [90, 600])
 @pytest.mark.usefixtures("all_eigenvectors_kept")
 def test_eigenvectors_are_kept(parameters, n_rows, tmp_path, monkeypatch):
@@ -176,7 +206,11 @@ def test_eigenvectors_are_kept(parameters, n_rows, tmp_path, monkeypatch):
     model = RMGL(**{"n_clusters": 3, "random_state": 0, **LISTS, **parameters})
     whole, fit = clone(model).fit(views), partial(model.fit, views, checkpoint=tmp_path / "steps")
     with monkeypatch.context() as patch:
-        first = fit_with_kills(fit, patch)[0] if n_rows < 100 and "n_clusters" not in parameters else fit()
+        first = (
+            fit_with_kills(fit, patch)[0]
+            if n_rows < 100 and "n_clusters" not in parameters
+            else fit()
+        )
     assert any((tmp_path / "steps").glob("eigenvectors-*.step"))
     assert_same(first, whole)
 

@@ -12,7 +12,11 @@ LONG = "x" * 10_000
 @pytest.fixture(scope="session")
 def digits_shown(digits):
     """Every eighth digit in three views; the number of clusters is chosen."""
-    views = {HOSTILE: digits.views["pix"][::8], LONG: digits.views["fou"][::8], "mor": digits.views["mor"][::8]}
+    views = {
+        HOSTILE: digits.views["pix"][::8],
+        LONG: digits.views["fou"][::8],
+        "mor": digits.views["mor"][::8],
+    }
     return RMGL("auto", random_state=0).fit(views), views, digits.target[::8]
 
 
@@ -22,7 +26,10 @@ def given(digits_shown):
     _, views, target = digits_shown
     ids = [f"digit-{row}" for row in range(len(target))]
     ids[7], ids[8], ids[9] = HOSTILE, LONG, "=1+1"
-    names = {HOSTILE: [HOSTILE, *(f"pixel {c}" for c in range(1, 240))], "mor": [LONG, *(f"shape {c}" for c in range(1, 6))]}
+    names = {
+        HOSTILE: [HOSTILE, *(f"pixel {c}" for c in range(1, 240))],
+        "mor": [LONG, *(f"shape {c}" for c in range(1, 6))],
+    }
     columns = {HOSTILE: np.where(target % 2, HOSTILE, "even"), "value": views["mor"][:, 0]}
     return {"ids": ids, "feature_names": names, "columns": columns, "views": views}
 

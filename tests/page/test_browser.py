@@ -1,4 +1,6 @@
-"""The page in a real browser, without a network: it opens, and pictures and tables follow one selection."""
+"""The page in a real browser, without a network: it opens, and pictures and tables follow one
+selection.
+"""
 
 import csv
 import os
@@ -12,18 +14,26 @@ from rmgl.page import content, shown
 from tests.page.conftest import HOSTILE
 from tests.processes import HANGING
 
-playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+playwright = pytest.importorskip(
+    "playwright.sync_api", reason="needs playwright: pip install playwright"
+)
+BROWSER = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+)
 pytestmark = pytest.mark.skipif(
-    BROWSER is None, reason="needs a browser: apt-get install chromium, or another one of that name on the PATH"
+    BROWSER is None,
+    reason="needs a browser: apt-get install chromium, or another one of that name on the PATH",
 )
 
 
 @pytest.fixture(scope="module")
 def browser():
     with playwright.sync_playwright() as running:
-        sandbox = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []  # Chromium refuses to run as root otherwise
-        started = running.chromium.launch(executable_path=BROWSER, args=sandbox, timeout=1000 * HANGING)
+        # Chromium refuses to run as root otherwise
+        sandbox = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
+        started = running.chromium.launch(
+            executable_path=BROWSER, args=sandbox, timeout=1000 * HANGING
+        )
         yield started
         started.close()
 
@@ -35,14 +45,27 @@ def is_trouble(message):
 
 def opened(browser, path, width=1280, scheme="light"):
     """The page in a window of its own, which notes errors and requests."""
-    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme, offline=True, accept_downloads=True)
+    context = browser.new_context(
+        viewport={"width": width, "height": 900},
+        color_scheme=scheme,
+        offline=True,
+        accept_downloads=True,
+    )
     context.set_default_timeout(1000 * HANGING)
     window = context.new_page()
     window.troubles = []
-    window.on("console", lambda message: window.troubles.append(message.text) if is_trouble(message) else None)
+    window.on(
+        "console",
+        lambda message: window.troubles.append(message.text) if is_trouble(message) else None,
+    )
     window.on("pageerror", lambda error: window.troubles.append(str(error)))
     window.on(
-        "request", lambda request: None if request.url.startswith(("file:", "data:", "blob:")) else window.troubles.append(request.url)
+        "request",
+        lambda request: (
+            None
+            if request.url.startswith(("file:", "data:", "blob:"))
+            else window.troubles.append(request.url)
+        ),
     )
     window.goto(path.as_uri())
     window.wait_for_selector(":root[data-ready]")
@@ -68,7 +91,9 @@ def rows(window, place):
 
 
 def is_at(window, at, other):
-    """Whether two points are drawn at nearly the same place, so that a click cannot tell them apart."""
+    """Whether two points are drawn at nearly the same place, so that a click cannot tell them
+    apart.
+    """
     first, second = window.evaluate(f"[rmgl.placeOf({at}), rmgl.placeOf({other})]")
     return abs(first[0] - second[0]) + abs(first[1] - second[1]) < 2
 
@@ -77,11 +102,16 @@ def selection(window):
     return window.evaluate("Array.from(rmgl.source.selected.indices)")
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(1280, "dark"), pytest.param(390, "light", marks=pytest.mark.extended)])
+@pytest.mark.parametrize(
+    ("width", "scheme"), [(1280, "dark"), pytest.param(390, "light", marks=pytest.mark.extended)]
+)
 def test_it_opens_without_trouble_and_fits_the_window(browser, page, digits_shown, width, scheme):
     window = opened(browser, page, width, scheme)
     assert window.evaluate("document.documentElement.scrollWidth") <= width
-    assert f"{digits_shown[0].n_clusters_} clusters of 250 entities in 3 views" in window.inner_text("h1")
+    assert (
+        f"{digits_shown[0].n_clusters_} clusters of 250 entities in 3 views"
+        in window.inner_text("h1")
+    )
     assert window.inner_text("#verdict .badge").startswith("Trust:")
     assert window.locator(".tile").count() == 4
     assert window.evaluate("getComputedStyle(document.body).backgroundColor") == (
@@ -105,13 +135,17 @@ def test_a_click_selects_the_same_entity_everywhere(window, digits_shown):
     assert rows(window, "#members") == [f"digit-{at}"]
     assert f"Entity digit-{at}" in window.inner_text("#entity")
     captions = window.locator("#entity caption").all_inner_texts()
-    assert captions[0].startswith("The cluster of most of the entity's nearest neighbors in each view alone")
+    assert captions[0].startswith(
+        "The cluster of most of the entity's nearest neighbors in each view alone"
+    )
     assert "neighbors in the learned layers" in captions[1]
     cluster = digits_shown[0].labels_[at]
     assert window.inner_text(f"[data-chosen-cluster='{cluster}']") == "1"
     assert f"Cluster {cluster}:" in window.inner_text("#cluster h3")
     shown_neighbors = window.locator("#entity .scroll").nth(1).locator("tbody th").all_inner_texts()
-    neighbors = np.unique(np.concatenate([layer.adjacency[[at]].indices for layer in digits_shown[0].layers_]))
+    neighbors = np.unique(
+        np.concatenate([layer.adjacency[[at]].indices for layer in digits_shown[0].layers_])
+    )
     assert len(shown_neighbors) == min(40, neighbors.size)
     window.locator("#entity .scroll").nth(1).locator("button").first.click()
     assert selection(window) != [at]
@@ -147,7 +181,9 @@ def test_the_lasso_selects_what_is_inside(window):
     )
     places = np.array(window.evaluate("Array.from({length: 250}, (_, at) => rmgl.placeOf(at))"))
     center = places[100]
-    corners = [center + 60 * np.array(corner) for corner in ((-1, -1), (1, -1), (1, 1), (-1, 1), (-1, -1))]
+    corners = [
+        center + 60 * np.array(corner) for corner in ((-1, -1), (1, -1), (1, 1), (-1, 1), (-1, -1))
+    ]
     window.mouse.move(*corners[0])
     window.mouse.down()
     for corner in corners[1:]:
@@ -198,7 +234,11 @@ def test_every_choice_of_colors_and_hostile_names_are_shown_as_text(window):
     window.evaluate("rmgl.select([8])")
     assert "x" * 100 in window.inner_text("#entity h3")
     window.locator("#scatter").scroll_into_view_if_needed()
-    alone = next(at for at in range(10, 250) if not any(is_at(window, at, other) for other in range(250) if other != at))
+    alone = next(
+        at
+        for at in range(10, 250)
+        if not any(is_at(window, at, other) for other in range(250) if other != at)
+    )
     window.evaluate(f"rmgl.facts.ids[{alone}] = rmgl.facts.ids[7]")
     window.mouse.move(*window.evaluate(f"rmgl.placeOf({alone})"))
     window.wait_for_selector("#tip:not([hidden])")
@@ -211,7 +251,9 @@ def test_every_choice_of_colors_and_hostile_names_are_shown_as_text(window):
 
 
 @pytest.mark.extended
-def test_many_entities_are_a_density_and_a_sample(browser, digits_shown, given, tmp_path, monkeypatch):
+def test_many_entities_are_a_density_and_a_sample(
+    browser, digits_shown, given, tmp_path, monkeypatch
+):
     monkeypatch.setattr(shown, "MOST_POINTS", 100)
     monkeypatch.setattr(content, "MOST_POINTS", 100)
     monkeypatch.setattr(shown, "SAMPLE", 40)

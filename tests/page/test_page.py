@@ -12,18 +12,23 @@ from scipy import sparse
 
 from rmgl import RMGL
 from rmgl.page import shown as shown_module
-from rmgl.page.columns import check_columns, check_ids
-from rmgl.page.distributions import N_BINS, histogram
+from rmgl.page.columns import N_BINS, as_bytes, check_columns, check_ids, histogram, unpacked
 from rmgl.page.elements import bar, element, shortened
-from rmgl.page.packed import as_bytes, unpacked
 from rmgl.page.page import Given, content_of, page_of
-from rmgl.page.positions import density, positions, spread_out
-from rmgl.page.sections import distinguishing, how_to_read, number_section, supporting, tiles, verdict_section, views_table
-from rmgl.page.shown import choose_shown, strongest
+from rmgl.page.sections import (
+    distinguishing,
+    how_to_read,
+    number_section,
+    supporting,
+    tiles,
+    verdict_section,
+    views_table,
+)
+from rmgl.page.shown import choose_shown, density, positions, spread_out, strongest
 from rmgl.page.words import verdict
-from rmgl.results.chance import Share
 from rmgl.results.clusters import ClusterFacts
 from rmgl.results.findings import Finding
+from rmgl.results.own_neighbors import Share
 from rmgl.results.trust import Trust
 from tests.conftest import planted_views
 from tests.page.conftest import HOSTILE, LONG
@@ -45,13 +50,19 @@ def test_the_page_holds_the_numbers_of_the_model(page, digits_shown):
     assert arrays["cluster"].tolist() == model.labels_.tolist()
     np.testing.assert_allclose(arrays["outlier"] / 254, model.outlier_score_, atol=1 / 500)
     for at, layer in enumerate(model.layers_):
-        starts, targets, weights = (arrays[f"{name}_{at}"] for name in ("starts", "targets", "weights"))
+        starts, targets, weights = (
+            arrays[f"{name}_{at}"] for name in ("starts", "targets", "weights")
+        )
         own = layer.adjacency[[12]].toarray().ravel()
         found = targets[starts[12] : starts[13]]
         assert set(found) == set(np.flatnonzero(own))
-        np.testing.assert_allclose(weights[starts[12] : starts[13]] / 65535 * facts["heaviest"][at], own[found], atol=1e-4)
+        np.testing.assert_allclose(
+            weights[starts[12] : starts[13]] / 65535 * facts["heaviest"][at], own[found], atol=1e-4
+        )
     table = model.explain(views).top(5, by_view=True).of_cluster(0)
-    assert [row["effect"] for row in facts["clusters"][0]["features"]] == pytest.approx(table.effect_size.tolist(), rel=1e-5)
+    assert [row["effect"] for row in facts["clusters"][0]["features"]] == pytest.approx(
+        table.effect_size.tolist(), rel=1e-5
+    )
     assert facts["own_units"]
 
 
@@ -75,19 +86,27 @@ def test_a_loaded_model_has_a_page_without_its_views(planted_model, planted, tmp
     table = model.explain(views)
     model.to_html(tmp_path / "report.html", features=table)
     facts, _ = data_of((tmp_path / "report.html").read_text(encoding="utf-8"))
-    assert facts["clusters"][0]["features"][0]["inside"] == pytest.approx(table.mean_inside[0], rel=1e-5)
+    assert facts["clusters"][0]["features"][0]["inside"] == pytest.approx(
+        table.mean_inside[0], rel=1e-5
+    )
     assert facts["clusters"][0]["features"][0]["values"] is None
 
 
 @pytest.mark.parametrize("n_clusters", [1, 2])
 def test_few_clusters_one_view_and_row_labels(n_clusters, tmp_path):
-    X = pd.DataFrame(np.r_[np.zeros((6, 1)), np.ones((6, 1))] + 0.01 * np.arange(12)[:, None], index=list("abcdefghijkl"), columns=["size"])
+    X = pd.DataFrame(
+        np.r_[np.zeros((6, 1)), np.ones((6, 1))] + 0.01 * np.arange(12)[:, None],
+        index=list("abcdefghijkl"),
+        columns=["size"],
+    )
     model = RMGL(n_clusters, random_state=0).fit({"only": X})
     model.to_html(tmp_path / "report.html", views={"only": X})
     facts, _ = data_of((tmp_path / "report.html").read_text(encoding="utf-8"))
     assert facts["ids"] == list("abcdefghijkl")
     assert len(facts["clusters"]) == n_clusters
-    assert [row["feature"] for row in facts["clusters"][0]["features"]] == ["size"] * (n_clusters > 1)
+    assert [row["feature"] for row in facts["clusters"][0]["features"]] == ["size"] * (
+        n_clusters > 1
+    )
 
 
 def test_incomplete_views_and_the_model_of_the_paper(tmp_path):
@@ -109,7 +128,11 @@ def test_the_verdict_warns_before_it_praises(planted_model):
     content = content_of(model.fitted_, model.report_, Given())
     original = model.report_
     try:
-        for word, start in (("good", "These clusters look reliable"), ("fair", "Use these"), ("poor", "Do not rely on these")):
+        for word, start in (
+            ("good", "These clusters look reliable"),
+            ("fair", "Use these"),
+            ("poor", "Do not rely on these"),
+        ):
             object.__setattr__(original, "trust", Trust(word, [said("a <reason>")]))
             assert (
                 verdict(model.fitted_, model.report_, 0)[0]
@@ -141,16 +164,26 @@ def test_sections_on_clusters_and_their_number(planted_model, digits_shown):
 
 @pytest.mark.parametrize(
     ("weights", "answer"),
-    [((0.97, 0.03), "same_day"), ((0.03, 0.97), "it's all the same"), ((0.501, 0.499), "all the same")],
+    [
+        ((0.97, 0.03), "same_day"),
+        ((0.03, 0.97), "it's all the same"),
+        ((0.501, 0.499), "all the same"),
+    ],
 )
-def test_the_tile_names_the_view_that_matters_most_whatever_it_is_called(monkeypatch, weights, answer):
+def test_the_tile_names_the_view_that_matters_most_whatever_it_is_called(
+    monkeypatch, weights, answer
+):
     views, _ = planted_views()
-    model = RMGL(3, random_state=0).fit(dict(zip(("same_day", "it's all the same"), views.values(), strict=True)))
+    model = RMGL(3, random_state=0).fit(
+        dict(zip(("same_day", "it's all the same"), views.values(), strict=True))
+    )
     monkeypatch.setattr(model, "view_weights_", np.array(weights))
     content = content_of(model.fitted_, model.report_, Given())
     shown = re.findall("<strong>(.*?)</strong>", tiles(content))
     assert html.unescape(shown[2]) == answer
-    assert ("all views count the same" in verdict(model.fitted_, model.report_, 0)[1]) == (answer == "all the same")
+    assert ("all views count the same" in verdict(model.fitted_, model.report_, 0)[1]) == (
+        answer == "all the same"
+    )
 
 
 @pytest.mark.parametrize(
@@ -171,7 +204,9 @@ def test_the_views_that_separate_a_cluster_are_named_briefly(by_view, words):
     nobody = np.empty(0, dtype=np.intp)
     shares = [Share(found, 0.3, 0.01) for found in by_view]
     cluster = ClusterFacts(10, 0.9, None, shares, typical=nobody, doubtful=nobody)
-    content = SimpleNamespace(model=SimpleNamespace(view_names=list("abcd")[: len(by_view)]), clusters=[cluster])
+    content = SimpleNamespace(
+        model=SimpleNamespace(view_names=list("abcd")[: len(by_view)]), clusters=[cluster]
+    )
     assert supporting(content, 0) == words
 
 
@@ -189,7 +224,9 @@ def test_ids_and_columns_are_checked():
     (many,) = check_columns({"m": [str(i // 2) for i in range(999)]}, 999)
     assert len(many.categories) == 200
     assert many.categories[-1] == "other"
-    with pytest.raises(ValueError, match=r"columns: 'n' has shape \(2,\), but the model has 3 entities"):
+    with pytest.raises(
+        ValueError, match=r"columns: 'n' has shape \(2,\), but the model has 3 entities"
+    ):
         check_columns({"n": [1, 2]}, 3)
     with pytest.raises(TypeError, match="columns is of type list"):
         check_columns([1, 2], 3)
@@ -197,11 +234,15 @@ def test_ids_and_columns_are_checked():
 
 def test_wrong_features_and_no_bokeh(planted_model, planted, tmp_path, monkeypatch):
     model, (views, _) = planted_model, planted
-    with pytest.raises(TypeError, match="features is of type dict: give the table that explain returns"):
+    with pytest.raises(
+        TypeError, match="features is of type dict: give the table that explain returns"
+    ):
         model.to_html(tmp_path / "report.html", features=views)
     monkeypatch.setitem(sys.modules, "bokeh", None)
     monkeypatch.setitem(sys.modules, "bokeh.plotting", None)
-    with pytest.raises(ImportError, match="the page needs bokeh, which is not installed: pip install bokeh"):
+    with pytest.raises(
+        ImportError, match="the page needs bokeh, which is not installed: pip install bokeh"
+    ):
         model.to_html(tmp_path / "report.html")
     assert not (tmp_path / "report.html").exists()
 
@@ -234,11 +275,13 @@ def test_the_strongest_neighbors_are_kept(monkeypatch):
     assert found.n_points <= 8
     assert len(set(found.entities)) == found.entities.size
     first = found.links[0]
-    assert set(found.entities[first.targets[: first.starts[1]]]) == set(np.flatnonzero(graph.toarray()[found.entities[0]]))
+    assert set(found.entities[first.targets[: first.starts[1]]]) == set(
+        np.flatnonzero(graph.toarray()[found.entities[0]])
+    )
 
 
 def test_places_beyond_the_sample(monkeypatch):
-    monkeypatch.setattr("rmgl.page.positions.TSNE_ROWS", 60)
+    monkeypatch.setattr("rmgl.page.shown.TSNE_ROWS", 60)
     rng = np.random.default_rng(0)
     labels = np.arange(200) % 4
     embedding = np.eye(4)[labels] + 0.01 * rng.normal(size=(200, 4))
@@ -255,7 +298,10 @@ def test_members_at_one_place_are_spread():
     found, count = spread_out(points, labels)
     assert count == 1
     np.testing.assert_array_equal(found[50:], points[50:])
-    assert np.square(found[:50] - found[:50].mean(axis=0)).sum(axis=1).max() ** 0.5 < 0.06 * np.ptp(points, axis=0).max()
+    assert (
+        np.square(found[:50] - found[:50].mean(axis=0)).sum(axis=1).max() ** 0.5
+        < 0.06 * np.ptp(points, axis=0).max()
+    )
     assert len(np.unique(found[:50].round(9), axis=0)) == 50
     alone, count = spread_out(np.zeros((3, 2)), np.arange(3))
     assert count == 0
@@ -303,8 +349,14 @@ def test_chance_stands_beside_what_is_said_about_views():
     model = RMGL(3, random_state=0).fit(views)
     content = content_of(model.fitted_, model.report_, Given())
     assert views_table(content).count("(by chance 33\xa0%)") == 3
-    assert "A view agrees on an entity if most of these neighbors are in its cluster" in views_table(content)
-    assert f"in its cluster; by chance {round(100 * content.standing.agreement_by_chance)}\xa0%" in how_to_read(content)
+    assert (
+        "A view agrees on an entity if most of these neighbors are in its cluster"
+        in views_table(content)
+    )
+    assert (
+        f"in its cluster; by chance {round(100 * content.standing.agreement_by_chance)}\xa0%"
+        in how_to_read(content)
+    )
     for view, layer in enumerate(content.standing.layers[:3]):
         met = np.mean(layer.named == model.labels_)
         assert met > 0.95 if view < 2 else met < 1 / 3 + 3 * np.sqrt(2 / 9 / 120)

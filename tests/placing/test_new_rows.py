@@ -26,7 +26,12 @@ def split(seed=0, n_new=30, columns=(4, 5, 6)):
     views, target = planted_views(columns=columns, seed=seed)
     order = np.random.default_rng(seed).permutation(target.size)
     old, new = order[n_new:], order[:n_new]
-    return {n: X[old] for n, X in views.items()}, target[old], {n: X[new] for n, X in views.items()}, target[new]
+    return (
+        {n: X[old] for n, X in views.items()},
+        target[old],
+        {n: X[new] for n, X in views.items()},
+        target[new],
+    )
 
 
 # The one-node problem
@@ -35,7 +40,11 @@ def split(seed=0, n_new=30, columns=(4, 5, 6)):
 @pytest.mark.parametrize("seed", range(5))
 def test_one_node_solves_its_kkt_condition(seed):
     rng = np.random.default_rng(seed)
-    thresholds, alpha, mean = rng.normal(size=(7, 12)), float(rng.uniform(0.01, 3)), float(rng.normal())
+    thresholds, alpha, mean = (
+        rng.normal(size=(7, 12)),
+        float(rng.uniform(0.01, 3)),
+        float(rng.normal()),
+    )
 
     def gradient(u, t):
         return np.maximum(u - t, 0).sum() / (4 * alpha) + (u - mean) / (2 * alpha) - 1
@@ -54,7 +63,13 @@ def test_the_weights_of_a_new_row_are_those_of_the_layer_problem_with_the_others
     potentials = model.layers_[0].potentials
     for row, votes in zip(new["a"], model.predict_proba(new), strict=True):
         z = np.square(old["a"] - row).sum(axis=1)
-        u = brentq(lambda u, z=z: np.maximum(u + potentials - z, 0).sum() / 8 + (u - potentials.mean()) / 4 - 1, -1e4, 1e4)
+        u = brentq(
+            lambda u, z=z: (
+                np.maximum(u + potentials - z, 0).sum() / 8 + (u - potentials.mean()) / 4 - 1
+            ),
+            -1e4,
+            1e4,
+        )
         weights = np.maximum(u + potentials - z, 0) / 8
         expected = np.bincount(model.labels_, weights=weights, minlength=3) / weights.sum()
         np.testing.assert_allclose(votes, expected, atol=1e-9)
@@ -66,20 +81,33 @@ def test_distances_are_those_of_differences(rng):
     expected = np.square(asking[:, None] - X).sum(axis=2)
     np.testing.assert_allclose(dense_distances(asking, X), expected, rtol=1e-8, atol=1e-9)
     assert dense_distances(asking, X)[2, 11] == 0
-    np.testing.assert_allclose(dense_distances(sparse.csr_array(asking - 1e3), sparse.csr_array(X - 1e3)), expected, atol=1e-9)
+    np.testing.assert_allclose(
+        dense_distances(sparse.csr_array(asking - 1e3), sparse.csr_array(X - 1e3)),
+        expected,
+        atol=1e-9,
+    )
 
 
 @pytest.mark.parametrize("pattern", [(True, True, True), (True, False, True), (False, True, False)])
 def test_views_that_a_new_row_lacks_are_taken_to_be_as_far_as_those_it_has(pattern):
-    """In the consensus of complete views: squared distances are raised from the views of a row to all three."""
+    """In the consensus of complete views: squared distances are raised from the views of a row to
+    all three.
+    """
     old, _, new, _ = split()
     model = RMGL(3, random_state=0, scale="none").fit(old)
-    place, consensus = next((at, layer) for at, layer in enumerate(model.layers_) if layer.role == "consensus")
+    place, consensus = next(
+        (at, layer) for at, layer in enumerate(model.layers_) if layer.role == "consensus"
+    )
     rows = Views.of(new, observed=np.tile(pattern, (30, 1)), least=0)
-    (edges,) = model.fitted_.placement()._possible_edges(place, rows, np.arange(30), False, NearestLists())
+    (edges,) = model.fitted_.placement()._possible_edges(
+        place, rows, np.arange(30), False, NearestLists()
+    )
     shown = [at for at, has in enumerate(pattern) if has]
     names = list(old)
-    squared = sum(cdist(new[names[at]], old[names[at]], "sqeuclidean") * consensus.factors[at] ** 2 for at in shown)
+    squared = sum(
+        cdist(new[names[at]], old[names[at]], "sqeuclidean") * consensus.factors[at] ** 2
+        for at in shown
+    )
     assert edges.costs.shape == (30, 60)  # all of the few fitted rows
     wanted = consensus.scaling.costs_of_new(edges.neighbors, 3 / len(shown) * squared)
     np.testing.assert_allclose(edges.costs, wanted, rtol=1e-9)
@@ -90,15 +118,28 @@ def test_close_rows_are_no_copies(kind, rng):
     X = rng.normal(size=(40, 5))
     asking = X[:7] * (1 + 1e-5)
     expected = np.square(asking - X[:7]).sum(axis=1)
-    np.testing.assert_allclose(dense_distances(kind(asking), kind(X)).diagonal(), expected, rtol=1e-3)
+    np.testing.assert_allclose(
+        dense_distances(kind(asking), kind(X)).diagonal(), expected, rtol=1e-3
+    )
     assert (dense_distances(kind(X[:7]), kind(X)).diagonal() == 0).all()
 
 
 def test_pairs_that_are_not_given_have_no_weight():
     """However large alpha is, which spreads weight over all pairs that are given."""
-    numbers = {"alpha": 100.0, "kkt_residual": 0.0, "objective": 1.0, "lower_bound": 1.0, "n_iter": 1, "n_passes": 1.0}
-    layer = Layer("a", sparse.csr_array((4, 4)), status="converged", potentials=np.zeros(4), **numbers)
-    (edges,) = Batch(0, layer, 1.0, 1, 4, False).edges_to_all(np.array([0]), np.array([[1.0, np.inf, 5.0, np.inf]]))
+    numbers = {
+        "alpha": 100.0,
+        "kkt_residual": 0.0,
+        "objective": 1.0,
+        "lower_bound": 1.0,
+        "n_iter": 1,
+        "n_passes": 1.0,
+    }
+    layer = Layer(
+        "a", sparse.csr_array((4, 4)), status="converged", potentials=np.zeros(4), **numbers
+    )
+    (edges,) = Batch(0, layer, 1.0, 1, 4, False).edges_to_all(
+        np.array([0]), np.array([[1.0, np.inf, 5.0, np.inf]])
+    )
     weights = edges.weights(None, np.zeros((4, 2)), None, None).graph.toarray()[0]
     u = (4 * 100 + 1.0 + 5.0) / 4  # the closed form with two pairs below it
     np.testing.assert_allclose(weights, [(u - 1) / 400, 0, (u - 5) / 400, 0])
@@ -113,7 +154,9 @@ def test_nearest_rows_are_those_of_all_distances(kind, rng):
 
 
 def test_rows_that_single_precision_cannot_tell_apart_are_told_apart(rng):
-    """Twelve rows at nearly the same distance from a new one, and all others far off: the six nearest of the twelve are found."""
+    """Twelve rows at nearly the same distance from a new one, and all others far off: the six
+    nearest of the twelve are found.
+    """
     directions = rng.normal(size=(300, 5))
     directions /= np.linalg.norm(directions, axis=1, keepdims=True)
     lengths = np.append(1 + 1e-9 * rng.permutation(12), np.full(288, 3.0))
@@ -133,8 +176,16 @@ def bottom(W, n_vectors):
 
 def placed_by(weights, values, vectors):
     """Where a new node is placed that has these edges to the nodes of an embedding."""
-    parts = {"views": None, "layers": (), "beta": np.ones(0), "guide": None, "labels": np.zeros(len(vectors), dtype=np.intp)}
-    return Placement(embedding=vectors, eigenvalues=values, **parts)._embedding_rows(sparse.csr_array(weights[None]))[0]
+    parts = {
+        "views": None,
+        "layers": (),
+        "beta": np.ones(0),
+        "guide": None,
+        "labels": np.zeros(len(vectors), dtype=np.intp),
+    }
+    return Placement(embedding=vectors, eigenvalues=values, **parts)._embedding_rows(
+        sparse.csr_array(weights[None])
+    )[0]
 
 
 def random_graph(rng, n=24):
@@ -143,7 +194,9 @@ def random_graph(rng, n=24):
 
 
 def test_a_new_node_is_where_the_eigenvectors_of_the_graph_with_it_are(rng):
-    """The row of a node in an eigenvector follows from the rows of the others: (d - lambda) q = sum_j w_j q_j."""
+    """The row of a node in an eigenvector follows from the rows of the others: (d - lambda) q =
+    sum_j w_j q_j.
+    """
     W = random_graph(rng)
     heaviest = W.sum(axis=1).argmax()
     order = np.append(np.delete(np.arange(24), heaviest), heaviest)
@@ -155,7 +208,9 @@ def test_a_new_node_is_where_the_eigenvectors_of_the_graph_with_it_are(rng):
 
 
 def chain_of_blocks(size, between=0.02):
-    """Three complete graphs of edge weight 1 / size, each linked to the next by a total weight of `between` for each of its nodes."""
+    """Three complete graphs of edge weight 1 / size, each linked to the next by a total weight of
+    `between` for each of its nodes.
+    """
     block = np.repeat(np.arange(3), size)
     apart = np.abs(block[:, None] - block)
     W = np.choose(apart, (1.0, between, 0.0)) / size
@@ -165,7 +220,9 @@ def chain_of_blocks(size, between=0.02):
 
 @pytest.mark.parametrize("edges", [(0.1, 0.05, 0.0), (0.0, 0.0, 0.15)])
 def test_the_place_of_a_new_node_is_that_in_the_graph_with_it_as_the_others_grow(edges):
-    """A node changes eigenvalues and vectors of n others by a share of 1 / n: so does the error of its place, by projectors."""
+    """A node changes eigenvalues and vectors of n others by a share of 1 / n: so does the error of
+    its place, by projectors.
+    """
     errors = []
     for size in (20, 40, 80):
         W = chain_of_blocks(size)
@@ -173,8 +230,11 @@ def test_the_place_of_a_new_node_is_that_in_the_graph_with_it_as_the_others_grow
         extended = np.block([[W, weights[:, None]], [weights, np.zeros((1, 1))]])
         _, exact = bottom(extended, 3)
         values, vectors = bottom(W, 3)
-        expected = exact[:-1] @ exact[-1] * size  # inner products with all others, which no basis changes
-        placed, without = (vectors @ placed_by(weights, own, vectors) * size for own in (values, 0 * values))
+        # inner products with all others, which no basis changes
+        expected = exact[:-1] @ exact[-1] * size
+        placed, without = (
+            vectors @ placed_by(weights, own, vectors) * size for own in (values, 0 * values)
+        )
         errors.append(np.abs(placed - expected).max())
         assert 0.3 * sum(edges) < values[2] < 0.5 * sum(edges)
     np.testing.assert_allclose(np.divide(errors[:-1], errors[1:]), 2.0, rtol=0.15)
@@ -193,12 +253,22 @@ def test_a_node_of_few_edges_is_not_moved_further_than_twice_their_mean(rng):
 
 def one_node_weights(costs, potentials, alpha):
     """The weights of a new node, by root finding."""
-    u = brentq(lambda u: np.maximum(u + potentials - costs, 0).sum() / (4 * alpha) + (u - potentials.mean()) / (2 * alpha) - 1, -1e4, 1e4)
+    u = brentq(
+        lambda u: (
+            np.maximum(u + potentials - costs, 0).sum() / (4 * alpha)
+            + (u - potentials.mean()) / (2 * alpha)
+            - 1
+        ),
+        -1e4,
+        1e4,
+    )
     return np.maximum(u + potentials - costs, 0) / (4 * alpha)
 
 
 def test_placed_rows_of_a_model_satisfy_the_eigenvector_equation():
-    """Without scaling or coupling, where clusters overlap: eigenvalues are not small beside the degrees."""
+    """Without scaling or coupling, where clusters overlap: eigenvalues are not small beside the
+    degrees.
+    """
     views, _ = planted_views(columns=(4,), distance=0.5)
     X = views["view 0"]
     new = np.random.default_rng(1).normal(scale=0.3, size=(5, 4)) + X.mean(axis=0)
@@ -208,18 +278,24 @@ def test_placed_rows_of_a_model_satisfy_the_eigenvector_equation():
     for row, placed in zip(new, model.transform({"a": new}), strict=True):
         weights = one_node_weights(np.square(X - row).sum(axis=1), potentials, 2.0)
         assert 0.1 * weights.sum() < eigenvalues[-1] < 0.5 * weights.sum()
-        np.testing.assert_allclose((weights.sum() - eigenvalues) * placed, weights @ model.embedding_, atol=1e-6)
+        np.testing.assert_allclose(
+            (weights.sum() - eigenvalues) * placed, weights @ model.embedding_, atol=1e-6
+        )
 
 
 def test_weights_and_embedding_are_computed_in_turn_twice():
-    """At first without beta |q - q_j|^2, then with the row q that follows: slowly, for clusters that overlap."""
+    """At first without beta |q - q_j|^2, then with the row q that follows: slowly, for clusters
+    that overlap.
+    """
     views, _ = planted_views(columns=(4,), distance=1.5)
     X, beta, alpha = views["view 0"], 20.0, 2.0
     new = np.random.default_rng(1).normal(scale=0.7, size=(8, 4)) + X.mean(axis=0)
     model = RMGL(3, alpha=alpha, beta=beta, scale="none", random_state=0).fit({"a": X})
     potentials, Q = model.layers_[0].potentials, model.embedding_
     moved = []
-    for row, placed, votes in zip(new, model.transform({"a": new}), model.predict_proba({"a": new}), strict=True):
+    for row, placed, votes in zip(
+        new, model.transform({"a": new}), model.predict_proba({"a": new}), strict=True
+    ):
         z, rounds = np.square(X - row).sum(axis=1), [np.zeros(90)]
         for _ in range(3):
             weights = one_node_weights(z + rounds[-1], potentials, alpha)
@@ -228,7 +304,11 @@ def test_weights_and_embedding_are_computed_in_turn_twice():
             rounds.append(beta * np.square(Q - q).sum(axis=1))
             if len(rounds) == 3:
                 np.testing.assert_allclose(placed, q, atol=1e-9)
-                np.testing.assert_allclose(votes, np.bincount(model.labels_, weights=weights, minlength=3) / weights.sum(), atol=1e-9)
+                np.testing.assert_allclose(
+                    votes,
+                    np.bincount(model.labels_, weights=weights, minlength=3) / weights.sum(),
+                    atol=1e-9,
+                )
             else:
                 moved.append(np.abs(placed - q).max())
     assert max(moved[::2]) > 1e-3  # one round is not enough to come there
@@ -238,15 +318,25 @@ def test_weights_and_embedding_are_computed_in_turn_twice():
 # Labels
 
 
-@pytest.mark.parametrize("parameters", [{}, {"alpha": 1.0, "beta": 1.0}, {"candidates": 15}], ids=str)
+@pytest.mark.parametrize(
+    "parameters", [{}, {"alpha": 1.0, "beta": 1.0}, {"candidates": 15}], ids=str
+)
 def test_new_rows_of_planted_clusters_get_their_labels(parameters):
     old, target, new, wanted = split()
     model = RMGL(3, random_state=0, **parameters).fit(old)
     assert adjusted_rand_score(target, model.labels_) == 1.0
-    assert adjusted_rand_score(np.append(target, wanted), np.append(model.labels_, model.predict(new))) == 1.0
+    assert (
+        adjusted_rand_score(np.append(target, wanted), np.append(model.labels_, model.predict(new)))
+        == 1.0
+    )
     for name in new:  # with one view alone, or without it
         assert adjusted_rand_score(wanted, model.predict({name: new[name]})) == 1.0
-        assert adjusted_rand_score(wanted, model.predict({other: X for other, X in new.items() if other != name})) == 1.0
+        assert (
+            adjusted_rand_score(
+                wanted, model.predict({other: X for other, X in new.items() if other != name})
+            )
+            == 1.0
+        )
 
 
 def test_fitted_rows_keep_label_and_place():
@@ -254,7 +344,9 @@ def test_fitted_rows_keep_label_and_place():
     model = RMGL(3, random_state=0).fit(old)
     np.testing.assert_array_equal(model.predict(old), model.labels_)
     np.testing.assert_array_equal(model.transform(old), model.embedding_)
-    assert set(map(tuple, model.transform({n: X[:4] for n, X in old.items()}))) <= set(map(tuple, model.embedding_))
+    assert set(map(tuple, model.transform({n: X[:4] for n, X in old.items()}))) <= set(
+        map(tuple, model.embedding_)
+    )
 
 
 def test_shares_sum_to_one_and_come_apart_by_layer():
@@ -276,7 +368,10 @@ def test_rows_are_placed_one_by_one(rng):
     observed = rng.random((30, 3)) < 0.6
     observed[:, 0] |= ~observed.any(axis=1)
     together = model.predict_proba(new, observed=observed)
-    one_by_one = [model.predict_proba({n: X[[row]] for n, X in new.items()}, observed=observed[[row]])[0] for row in range(30)]
+    one_by_one = [
+        model.predict_proba({n: X[[row]] for n, X in new.items()}, observed=observed[[row]])[0]
+        for row in range(30)
+    ]
     np.testing.assert_allclose(together, one_by_one, atol=1e-9)
     nan = {n: np.where(observed[:, [m]], X, np.nan) for m, (n, X) in enumerate(new.items())}
     np.testing.assert_array_equal(together, model.predict_proba(nan))
@@ -284,7 +379,10 @@ def test_rows_are_placed_one_by_one(rng):
 
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
 def test_lists_of_neighbors_find_the_same_labels(kind, monkeypatch):
-    old, _, new, _ = ({n: kind(X) for n, X in part.items()} if isinstance(part, dict) else part for part in split())
+    old, _, new, _ = (
+        {n: kind(X) for n, X in part.items()} if isinstance(part, dict) else part
+        for part in split()
+    )
     model = RMGL(3, random_state=0).fit(old)
     everyone = model.predict(new)
     monkeypatch.setattr("rmgl.placing.placement.ALL_ROWS", 10)
@@ -294,7 +392,9 @@ def test_lists_of_neighbors_find_the_same_labels(kind, monkeypatch):
 
 
 def test_threads_share_batches_and_layers_share_searches(monkeypatch):
-    """The same bits with any number of threads; the consensus and the plain neighbors are in one space, which is searched once."""
+    """The same bits with any number of threads; the consensus and the plain neighbors are in one
+    space, which is searched once.
+    """
     monkeypatch.setattr("rmgl.placing.placement.ALL_ROWS", 10)
     monkeypatch.setattr("rmgl.placing.placement.BATCH_ENTRIES", 1500)
     monkeypatch.setattr("rmgl.placing.new_edges.MIN_LISTED", 20)
@@ -330,10 +430,15 @@ def test_a_model_of_incomplete_views_places_rows_too(candidates):
 
 def test_sparse_and_dense_rows_may_meet():
     old, _, new, wanted = split()
-    model = RMGL(3, random_state=0, scale="none").fit({n: sparse.csr_array(X) for n, X in old.items()})
+    model = RMGL(3, random_state=0, scale="none").fit(
+        {n: sparse.csr_array(X) for n, X in old.items()}
+    )
     assert adjusted_rand_score(wanted, model.predict(new)) == 1.0
     model = RMGL(3, random_state=0, scale="none").fit(old)
-    assert adjusted_rand_score(wanted, model.predict({n: sparse.csr_array(X) for n, X in new.items()})) == 1.0
+    assert (
+        adjusted_rand_score(wanted, model.predict({n: sparse.csr_array(X) for n, X in new.items()}))
+        == 1.0
+    )
 
 
 def test_a_row_far_from_all_gets_a_label_and_finite_numbers():
@@ -357,21 +462,33 @@ def test_rows_of_zeros_are_as_absent_as_in_the_fit():
     empty = ~views["view 1"].any(axis=1)
     votes = model.predict_proba(views, by_view=True)
     assert (votes[empty, 1] == 0).all()
-    np.testing.assert_allclose(votes, model.predict_proba(views, observed=np.column_stack([np.ones(90, bool), ~empty]), by_view=True))
+    np.testing.assert_allclose(
+        votes,
+        model.predict_proba(
+            views, observed=np.column_stack([np.ones(90, bool), ~empty]), by_view=True
+        ),
+    )
 
 
 def test_forms_of_new_rows():
     old, _, new, _ = split()
     labels = [f"cell {row}" for row in range(60)]
-    model = RMGL(3, random_state=0, align="outer").fit({n: pd.DataFrame(X, index=labels) for n, X in old.items()})
+    model = RMGL(3, random_state=0, align="outer").fit(
+        {n: pd.DataFrame(X, index=labels) for n, X in old.items()}
+    )
     expected = model.predict_proba(new)  # arrays have no labels to go by
     tables = {n: pd.DataFrame(X, index=[f"new {row}" for row in range(30)]) for n, X in new.items()}
     np.testing.assert_array_equal(model.predict_proba(tables), expected)
     assert model.predict({n: X[:0] for n, X in new.items()}).shape == (0,)
     assert model.transform({n: X[:0] for n, X in new.items()}).shape == (0, 3)
     observed = np.ones((30, 3), dtype=bool)
-    np.testing.assert_array_equal(model.predict([new["view 0"], None, None], observed=observed), model.predict({"view 0": new["view 0"]}))
-    blocks = RMGL(3, random_state=0, views={"a": [0, 1, 2, 3], "b": [4, 5, 6, 7, 8]}).fit(np.hstack([old["view 0"], old["view 1"]]))
+    np.testing.assert_array_equal(
+        model.predict([new["view 0"], None, None], observed=observed),
+        model.predict({"view 0": new["view 0"]}),
+    )
+    blocks = RMGL(3, random_state=0, views={"a": [0, 1, 2, 3], "b": [4, 5, 6, 7, 8]}).fit(
+        np.hstack([old["view 0"], old["view 1"]])
+    )
     assert blocks.predict({"a": new["view 0"]}).shape == (30,)
 
 
@@ -396,12 +513,32 @@ def test_set_output_gives_tables():
 OLD, _, NEW, _ = split()
 ERRORS = {
     "unknown view": ({"third": NEW["view 0"]}, {}, r"the model has no views \['third'\]"),
-    "columns": ({"view 0": NEW["view 1"]}, {}, r"view 'view 0' has 5 columns, but the model was fitted on 4"),
-    "too few views": (list(NEW.values())[:2], {}, r"2 views are given, but the model was fitted on 3: put None for a view that is missing"),
-    "nowhere": ([None, None, np.full((2, 6), np.nan)], {}, r"rows 0, 1 are missing from every view"),
-    "an entry": ([None, None, np.where(np.eye(2, 6) > 0, np.nan, 1.0)], {}, r"view 'view 2' has NaN in 2 entries"),
+    "columns": (
+        {"view 0": NEW["view 1"]},
+        {},
+        r"view 'view 0' has 5 columns, but the model was fitted on 4",
+    ),
+    "too few views": (
+        list(NEW.values())[:2],
+        {},
+        r"2 views are given, but the model was fitted on 3: put None for a view that is missing",
+    ),
+    "nowhere": (
+        [None, None, np.full((2, 6), np.nan)],
+        {},
+        r"rows 0, 1 are missing from every view",
+    ),
+    "an entry": (
+        [None, None, np.where(np.eye(2, 6) > 0, np.nan, 1.0)],
+        {},
+        r"view 'view 2' has NaN in 2 entries",
+    ),
     "no views": ({}, {}, r"no views were given"),
-    "rows differ": ([NEW["view 0"], NEW["view 1"][:5], None], {}, r"view 'view 1' has 5 rows but view 'view 0' has 30"),
+    "rows differ": (
+        [NEW["view 0"], NEW["view 1"][:5], None],
+        {},
+        r"view 'view 1' has 5 rows but view 'view 0' has 30",
+    ),
 }
 
 
@@ -414,10 +551,14 @@ def test_error_names_the_culprit(name):
 
 
 def test_columns_in_another_order_are_refused():
-    tables = {n: pd.DataFrame(X, columns=[f"c{k}" for k in range(X.shape[1])]) for n, X in OLD.items()}
+    tables = {
+        n: pd.DataFrame(X, columns=[f"c{k}" for k in range(X.shape[1])]) for n, X in OLD.items()
+    }
     model = RMGL(3, random_state=0).fit(tables)
     turned = {n: table[table.columns[::-1]] for n, table in tables.items()}
-    with pytest.raises(ValueError, match=r"column 0 of view 'view 0' is 'c3', but 'c0' in the fitted one"):
+    with pytest.raises(
+        ValueError, match=r"column 0 of view 'view 0' is 'c3', but 'c0' in the fitted one"
+    ):
         model.predict(turned)
 
 
@@ -437,7 +578,10 @@ def test_digits(digits, digits_model):
     fitted = normalized_mutual_info_score(digits.target[old], model.labels_)
     rows = {n: X[new] for n, X in digits.views.items()}
     half = np.argsort(np.random.default_rng(1).random((400, 6)), axis=1) < 3
-    scores = [normalized_mutual_info_score(digits.target[new], model.predict(rows, observed=o)) for o in (None, half)]
+    scores = [
+        normalized_mutual_info_score(digits.target[new], model.predict(rows, observed=o))
+        for o in (None, half)
+    ]
     print(f"fit {fitted:.4f}, new rows {scores[0]:.4f}, with half of the views {scores[1]:.4f}")
     assert scores[0] >= fitted - 0.02
     assert scores[1] >= fitted - 0.06

@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from rmgl.results.chance import Share
-from rmgl.results.own_neighbors import OwnNeighbors
+from rmgl.results.own_neighbors import OwnNeighbors, Share
 
 
 def entities_of(own):
-    """The neighbors of every entity as a dense matrix, and the entities that have a place in the view."""
+    """The neighbors of every entity as a dense matrix, and the entities that have a place in the
+    view.
+    """
     points = np.arange(own.graph.shape[0]) if own.point is None else own.point
     here = np.flatnonzero(points >= 0)
     W = np.zeros((points.size, points.size))
@@ -25,7 +26,9 @@ def entities_of(own):
 def slow_shares(W, labels, n_clusters):
     """The share of weight inside clusters, of all entities and of those of each cluster."""
     inside = (W * (labels[:, None] == labels)).sum(axis=1)
-    held, total = (np.bincount(labels, weights=of, minlength=n_clusters) for of in (inside, W.sum(axis=1)))
+    held, total = (
+        np.bincount(labels, weights=of, minlength=n_clusters) for of in (inside, W.sum(axis=1))
+    )
     with np.errstate(invalid="ignore"):
         return np.append(held.sum() / total.sum(), held / total)
 
@@ -44,7 +47,11 @@ def numbers(shares):
     return np.array([[share.found, share.chance, share.deviation] for share in shares]).T
 
 
-LABELS = {"two": [0, 0, 0, 1, 1, 1, 1], "three": [0, 1, 2, 0, 1, 0, 0], "one of one": [0, 0, 0, 0, 0, 0, 1]}
+LABELS = {
+    "two": [0, 0, 0, 1, 1, 1, 1],
+    "three": [0, 1, 2, 0, 1, 0, 0],
+    "one of one": [0, 0, 0, 0, 0, 0, 1],
+}
 
 
 @pytest.mark.parametrize("labels", LABELS.values(), ids=LABELS)
@@ -74,14 +81,20 @@ def test_points_of_several_entities_stand_for_each_of_them(rng):
         np.testing.assert_allclose(found, slow_shares(entities_of(own)[0], labels, 2), rtol=1e-12)
         assert chance[0] == pytest.approx(dealt[:, 0].mean(), rel=1e-10)
         assert deviation[0] == pytest.approx(dealt[:, 0].std(), rel=1e-8)
-        np.testing.assert_allclose(own.votes(labels, 2).sum(axis=1), entities_of(own)[0].sum(axis=1), atol=1e-12)
+        np.testing.assert_allclose(
+            own.votes(labels, 2).sum(axis=1), entities_of(own)[0].sum(axis=1), atol=1e-12
+        )
 
 
 def test_single_clusters_where_some_entities_are_asked(rng):
-    """The members that are asked are then not the same in all deals, and the deviation is that of a ratio of large sums."""
+    """The members that are asked are then not the same in all deals, and the deviation is that of a
+    ratio of large sums.
+    """
     n, labels = 400, np.repeat([0, 1, 2], [200, 120, 80])
     asked = rng.random(n) < 0.5
-    graph = sparse.csr_array(np.where(rng.random((n, n)) < 0.1, rng.random((n, n)), 0.0) * (1 - np.eye(n)))
+    graph = sparse.csr_array(
+        np.where(rng.random((n, n)) < 0.1, rng.random((n, n)), 0.0) * (1 - np.eye(n))
+    )
     own = OwnNeighbors(graph, None, asked)
     _, chance, deviation = numbers(own.by_cluster(labels, 3))
     dealt = deals_of(own, labels, 3, [rng.permutation(n) for _ in range(2000)])
@@ -91,7 +104,12 @@ def test_single_clusters_where_some_entities_are_asked(rng):
 
 @pytest.mark.parametrize(
     ("n", "labels"),
-    [(9, np.zeros(9, dtype=int)), (9, np.repeat([0, 1, 2], 3)), (3, np.array([0, 0, 1])), (2, np.array([0, 1]))],
+    [
+        (9, np.zeros(9, dtype=int)),
+        (9, np.repeat([0, 1, 2], 3)),
+        (3, np.array([0, 0, 1])),
+        (2, np.array([0, 1])),
+    ],
     ids=["one cluster", "all others are neighbors", "three entities", "two entities"],
 )
 def test_chance_may_leave_no_room(n, labels):

@@ -1,4 +1,6 @@
-"""What distinguishes clusters: the fast table equals a slow and obvious one, for dense, sparse and incomplete views."""
+"""What distinguishes clusters: the fast table equals a slow and obvious one, for dense, sparse and
+incomplete views.
+"""
 
 import numpy as np
 import pandas as pd
@@ -23,7 +25,8 @@ def slow_row(values, inside):
 def with_counts():
     views, _ = planted_views()
     rng = np.random.default_rng(3)
-    counts = rng.poisson(0.4, size=(90, 8)).astype(float) - rng.poisson(0.1, size=(90, 8))  # zeros, ties, both signs
+    # zeros, ties, both signs
+    counts = rng.poisson(0.4, size=(90, 8)).astype(float) - rng.poisson(0.1, size=(90, 8))
     views["counts"] = counts
     return RMGL(3, random_state=0).fit(views), views
 
@@ -35,7 +38,12 @@ def check_against_slow(table, views, labels, observed=None):
         seen = np.ones(90, dtype=bool) if observed is None else observed[name]
         values = np.asarray(views[name])[seen, column]
         inside = labels[seen] == table.cluster[row]
-        found = [table.effect_size[row], table.mean_inside[row], table.mean_outside[row], table.auc[row]]
+        found = [
+            table.effect_size[row],
+            table.mean_inside[row],
+            table.mean_outside[row],
+            table.auc[row],
+        ]
         np.testing.assert_allclose(found, slow_row(values, inside), rtol=1e-9, atol=1e-12)
         assert (table.n_inside[row], table.n_outside[row]) == (inside.sum(), (~inside).sum())
 
@@ -50,7 +58,9 @@ def test_the_table_is_that_of_the_definitions(with_counts):
 
 def test_sparse_views_give_the_same_numbers(with_counts):
     model, views = with_counts
-    check_against_slow(model.explain({**views, "counts": sparse.csr_array(views["counts"])}), views, model.labels_)
+    check_against_slow(
+        model.explain({**views, "counts": sparse.csr_array(views["counts"])}), views, model.labels_
+    )
     stored_zero = sparse.csr_array(views["counts"])
     stored_zero.data[:5] = 0.0
     changed = {**views, "counts": stored_zero.toarray()}
@@ -66,7 +76,8 @@ def test_missing_entities_do_not_count(with_counts):
     check_against_slow(model.explain(views, observed=observed), views, model.labels_, by_name)
     with_nan = {name: np.where(by_name[name][:, None], X, np.nan) for name, X in views.items()}
     check_against_slow(model.explain(with_nan), views, model.labels_, by_name)
-    check_against_slow(model.explain(views), views, model.labels_, by_name)  # the model remembers what was missing
+    # the model remembers what was missing
+    check_against_slow(model.explain(views), views, model.labels_, by_name)
 
 
 def test_some_views_explain_clusters_also_where_entities_are_in_none_of_them(with_counts):
@@ -77,10 +88,15 @@ def test_some_views_explain_clusters_also_where_entities_are_in_none_of_them(wit
     part = model.explain({"counts": views["counts"]})
     whole = model.explain(views)
     np.testing.assert_array_equal(part.effect_size, whole.effect_size[whole.view == "counts"])
-    tables = {name: pd.DataFrame(X, index=[f"cell {i}" for i in range(90)]).dropna() for name, X in views.items()}
+    tables = {
+        name: pd.DataFrame(X, index=[f"cell {i}" for i in range(90)]).dropna()
+        for name, X in views.items()
+    }
     aligned = RMGL(3, align="outer", random_state=0).fit(tables)
     of_tables, of_all = aligned.explain({"counts": tables["counts"]}), aligned.explain(tables)
-    np.testing.assert_array_equal(of_tables.effect_size, of_all.effect_size[of_all.view == "counts"])
+    np.testing.assert_array_equal(
+        of_tables.effect_size, of_all.effect_size[of_all.view == "counts"]
+    )
     assert of_tables.n_inside.sum() + of_tables.n_outside.sum() == 3 * 8 * 60
     with pytest.raises(ValueError, match="row 'cell x' of view 'counts' was not in the fit"):
         aligned.explain({"counts": tables["counts"].rename(index={"cell 1": "cell x"})})
@@ -89,12 +105,17 @@ def test_some_views_explain_clusters_also_where_entities_are_in_none_of_them(wit
 def test_saved_models_and_tables(with_counts, tmp_path):
     model, views = with_counts
     model.save(tmp_path / "m.rmgl")
-    tables = {name: pd.DataFrame(X, columns=[f"{name} {c}" for c in range(X.shape[1])]) for name, X in views.items()}
+    tables = {
+        name: pd.DataFrame(X, columns=[f"{name} {c}" for c in range(X.shape[1])])
+        for name, X in views.items()
+    }
     table = RMGL.load(tmp_path / "m.rmgl").explain(tables)
     np.testing.assert_array_equal(table.effect_size, model.explain(views).effect_size)
     frame = pd.DataFrame(table.as_dict())
     assert frame["feature"][0] == f"{frame['view'][0]} {frame['column'][0]}"
-    part = model.explain({"counts": views["counts"]}, feature_names={"counts": [f"gene {c}" for c in range(8)]})
+    part = model.explain(
+        {"counts": views["counts"]}, feature_names={"counts": [f"gene {c}" for c in range(8)]}
+    )
     assert set(part.view) == {"counts"}
     assert part.feature[0] == f"gene {part.column[0]}"
     assert "gene" in str(part)
@@ -121,10 +142,15 @@ def test_columns_that_do_not_vary():
 
 
 def test_a_cluster_without_observed_members_has_no_numbers():
-    found = compare(Column(np.array([1.0, 2.0, 4.0]), np.array([0, 0, 2]), np.zeros(3, dtype=int)), np.array([2, 0, 1]))
+    found = compare(
+        Column(np.array([1.0, 2.0, 4.0]), np.array([0, 0, 2]), np.zeros(3, dtype=int)),
+        np.array([2, 0, 1]),
+    )
     assert np.isnan([found.effect_size[1], found.mean_inside[1], found.auc[1]]).all()
     assert np.isfinite(found.effect_size[[0, 2]]).all()
-    alone = compare(Column(np.array([1.0, 2.0]), np.array([0, 0]), np.zeros(1, dtype=int)), np.array([2]))
+    alone = compare(
+        Column(np.array([1.0, 2.0]), np.array([0, 0]), np.zeros(1, dtype=int)), np.array([2])
+    )
     assert np.isnan(alone.effect_size).all()
 
 
@@ -132,11 +158,15 @@ def test_errors_name_the_view_or_the_parameter(with_counts):
     model, views = with_counts
     with pytest.raises(ValueError, match="views have 89 rows, but the model was fitted on 90"):
         model.explain({name: X[:-1] for name, X in views.items()})
-    with pytest.raises(ValueError, match="view 'counts' has 7 columns, but the model was fitted on 8"):
+    with pytest.raises(
+        ValueError, match="view 'counts' has 7 columns, but the model was fitted on 8"
+    ):
         model.explain({**views, "counts": views["counts"][:, :7]})
     with pytest.raises(ValueError, match=r"no views \['other'\]"):
         model.explain({"other": views["counts"]})
-    with pytest.raises(ValueError, match="feature_names has 2 names for view 'counts', which has 8 columns"):
+    with pytest.raises(
+        ValueError, match="feature_names has 2 names for view 'counts', which has 8 columns"
+    ):
         model.explain(views, feature_names={"counts": ["a", "b"]})
     with pytest.raises(ValueError, match=r"feature_names names unknown views \['x'\]"):
         model.explain(views, feature_names={"x": []})
@@ -150,7 +180,9 @@ def test_errors_name_the_view_or_the_parameter(with_counts):
 
 def test_rows_in_another_order_are_refused():
     views, _ = planted_views()
-    tables = {name: pd.DataFrame(X, index=[f"cell {i}" for i in range(90)]) for name, X in views.items()}
+    tables = {
+        name: pd.DataFrame(X, index=[f"cell {i}" for i in range(90)]) for name, X in views.items()
+    }
     model = RMGL(3, random_state=0).fit(tables)
     with pytest.raises(ValueError, match="row 0 of the views is labeled 'cell 89', but 'cell 0'"):
         model.explain({name: table.iloc[::-1] for name, table in tables.items()})
@@ -169,6 +201,8 @@ def test_what_clusters_vary_by_is_rounding_below_a_millionth_of_a_millionth(spre
     """Two clusters at 0 and 1, each of two values that differ by `spread`."""
     inside = np.array([True, True, False, False])
     values = np.array([0.0, spread, 1.0, 1.0 + spread])
-    found = compare(Column(values, (~inside).astype(np.intp), np.zeros(2, dtype=np.intp)), np.array([2, 2]))
+    found = compare(
+        Column(values, (~inside).astype(np.intp), np.zeros(2, dtype=np.intp)), np.array([2, 2])
+    )
     expected = -np.inf if rounded else slow_row(values, inside)[0]
     np.testing.assert_allclose(found.effect_size, [expected, -expected], rtol=1e-6)

@@ -1,4 +1,6 @@
-"""Findings as data: each kind has one sentence and is found somewhere, and names are shown as they are."""
+"""Findings as data: each kind has one sentence and is found somewhere, and names are shown as they
+are.
+"""
 
 import json
 from importlib.resources import files
@@ -26,7 +28,9 @@ FINDERS = (
 @pytest.fixture(scope="module")
 def noisy():
     views, _ = planted_views()
-    return RMGL(3, random_state=0).fit({**views, "noise": np.random.default_rng(0).normal(size=(90, 3))})
+    return RMGL(3, random_state=0).fit(
+        {**views, "noise": np.random.default_rng(0).normal(size=(90, 3))}
+    )
 
 
 def test_every_kind_is_found_somewhere():
@@ -38,10 +42,15 @@ def test_every_kind_is_found_somewhere():
 def test_a_finding_carries_its_subject_and_its_numbers(noisy):
     found = {(finding.kind, finding.subject): finding for finding in noisy.report_.findings}
     weak = found["view disagrees", "noise"]
-    assert (weak.severity, weak.numbers) == ("warning", {"roughness": noisy.view_roughness_[2], "weight": noisy.view_weights_[2]})
+    assert (weak.severity, weak.numbers) == (
+        "warning",
+        {"roughness": noisy.view_roughness_[2], "weight": noisy.view_weights_[2]},
+    )
     assert weak.sentence in noisy.report_.warnings
     assert found["few entities", ""].numbers == {"n": 90}
-    assert found["second answer without a view", "noise"].numbers == {"agreement": noisy.report_.refits.without["noise"]}
+    assert found["second answer without a view", "noise"].numbers == {
+        "agreement": noisy.report_.refits.without["noise"]
+    }
 
 
 def test_findings_are_part_of_the_plain_data(noisy):
@@ -57,16 +66,24 @@ def test_all_findings_are_said_in_the_text(noisy):
 
 
 def test_findings_that_follow_each_other_share_a_sentence():
-    crossed = [Finding("table", "poor", view, words={"column": column}) for view, column in (("a", "'er'"), ("b", "column 2"))]
+    crossed = [
+        Finding("table", "poor", view, words={"column": column})
+        for view, column in (("a", "'er'"), ("b", "column 2"))
+    ]
     few = Finding("few entities", "fair", numbers={"n": 3})
     assert Trust("poor", [*crossed, few]).reasons == [
-        "the clusters are the table of 'er' of view 'a' x column 2 of view 'b', and say no more than it does",
+        (
+            "the clusters are the table of 'er' of view 'a' x column 2 of view 'b', and say no "
+            "more than it does"
+        ),
         few.sentence,
     ]
     assert sentences([]) == []
 
 
-@pytest.mark.parametrize("name", ["{weight}", "{0}", "100%", "it's", "Warning: ", "view  x", "same_day"])
+@pytest.mark.parametrize(
+    "name", ["{weight}", "{0}", "100%", "it's", "Warning: ", "view  x", "same_day"]
+)
 def test_names_are_shown_as_they_are(name):
     assert repr(name) in Finding("view dominates", "poor", name, {"weight": 0.9}).sentence
     listed = sentences([Finding("layer not exact", "warning", name, words={"doubt": name})])
@@ -80,12 +97,17 @@ def test_names_do_not_change_the_words_around_them(noisy):
     lines = choices(model.report_)
     assert "A consensus layer is learned from all views side by side." in lines
     assert [line for line in lines if line.startswith("Scale: ")] == [
-        f"Scale: {name}: {view.scale} ({view.scale_reason})." for name, view in zip(("s", "Inside"), model.report_.views, strict=True)
+        f"Scale: {name}: {view.scale} ({view.scale_reason})."
+        for name, view in zip(("s", "Inside"), model.report_.views, strict=True)
     ]
-    assert sentences(measurements(model.report_)) == [line.replace("layer of s ", "layer of s  ") for line in lines[-3:]]
+    assert sentences(measurements(model.report_)) == [
+        line.replace("layer of s ", "layer of s  ") for line in lines[-3:]
+    ]
 
 
 def test_the_page_shortens_the_names_of_views(noisy):
     long = Finding("view dominates", "poor", "x" * 300, {"weight": 0.9})
     assert said([long])[0].count("x") < 50
-    assert warnings_of(noisy.report_)[0].startswith("View 'noise' alone does not have these clusters")
+    assert warnings_of(noisy.report_)[0].startswith(
+        "View 'noise' alone does not have these clusters"
+    )

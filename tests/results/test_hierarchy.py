@@ -5,11 +5,13 @@ import pytest
 
 from rmgl import RMGL
 from rmgl.automatic.number_of_clusters import NumberOfClusters
-from rmgl.results.hierarchy import levels_of, nestedness
+from rmgl.results.clusters import levels_of, nestedness
 
 
 def two_levels(seed=0):
-    """Three distant groups of two clusters each, which touch: distant clusters are connected by no edge, so no coarser cut is better."""
+    """Three distant groups of two clusters each, which touch: distant clusters are connected by no
+    edge, so no coarser cut is better.
+    """
     rng = np.random.default_rng(seed)
     fine = np.repeat(np.arange(6), 40)
     centers = 40 * np.eye(3)[np.arange(6) // 2] + np.where(np.arange(6) % 2, 1.3, -1.3)[:, None]
@@ -51,6 +53,8 @@ def test_entities_that_were_placed_have_no_label_on_other_levels():
     assert (coarse.stability, fine.stability) == (0.5, 0.4)
 
 
-@pytest.mark.parametrize(("fine", "coarse", "share"), [([0, 1, 2], [0, 0, 0], 1.0), ([0, 0, 0, 0], [0, 1, 1, 1], 0.75)])
+@pytest.mark.parametrize(
+    ("fine", "coarse", "share"), [([0, 1, 2], [0, 0, 0], 1.0), ([0, 0, 0, 0], [0, 1, 1, 1], 0.75)]
+)
 def test_nestedness(fine, coarse, share):
     assert nestedness(np.array(fine), np.array(coarse)) == share

@@ -32,7 +32,9 @@ def test_the_share_inside_is_that_of_the_nearest_rows(rng):
     assert share.chance == pytest.approx((sizes * (sizes - 1)).sum() / (80 * 79), rel=1e-12)
     by_cluster = own.by_cluster(labels, 4)
     assert by_cluster[0].found == share.found
-    assert share.found == pytest.approx(sum(part.found * size for part, size in zip(by_cluster[1:], sizes, strict=True)) / 80)
+    assert share.found == pytest.approx(
+        sum(part.found * size for part, size in zip(by_cluster[1:], sizes, strict=True)) / 80
+    )
 
 
 def test_networks_missing_rows_and_samples(rng, monkeypatch):
@@ -43,7 +45,9 @@ def test_networks_missing_rows_and_samples(rng, monkeypatch):
     rows, network = own_neighbors(views)
     assert (rows.point >= 0).tolist() == [False] * 7 + [True] * 53
     missing = rows.votes(np.arange(60) < 7, 2)  # the first ones have no neighbors, and are none
-    np.testing.assert_allclose(missing.toarray(), np.column_stack([np.arange(60) >= 7, np.zeros(60)]))
+    np.testing.assert_allclose(
+        missing.toarray(), np.column_stack([np.arange(60) >= 7, np.zeros(60)])
+    )
     assert network.inside(np.repeat([0, 1], 30)).found == 1.0
     assert MOST_ASKED == 5000
     monkeypatch.setattr("rmgl.results.own_neighbors.MOST_ASKED", 20)
@@ -51,7 +55,9 @@ def test_networks_missing_rows_and_samples(rng, monkeypatch):
     assert np.count_nonzero(asked[0]) == 20
     np.testing.assert_array_equal(*asked)  # the same entities in all views
     for own in own_neighbors(views):
-        np.testing.assert_allclose(own.votes(np.zeros(60, dtype=int), 1).toarray()[:, 0], asked[0] & (own.point >= 0))
+        np.testing.assert_allclose(
+            own.votes(np.zeros(60, dtype=int), 1).toarray()[:, 0], asked[0] & (own.point >= 0)
+        )
     empty = OwnNeighbors(sparse.csr_array((5, 5))).inside(np.zeros(5, dtype=int))
     assert np.isnan(empty.found)
     assert not empty.is_more
@@ -67,21 +73,28 @@ def test_noise_beside_clusters_gets_no_more_than_chance(n_rows, n_columns):
     *clear, noise = model.report_.views
     assert noise.inside.found <= noise.inside.chance + 3 * noise.inside.deviation
     assert all(view.inside.is_more for view in clear)
-    assert any("'noise' alone does not have these clusters" in warning for warning in model.report_.warnings)
+    assert any(
+        "'noise' alone does not have these clusters" in warning
+        for warning in model.report_.warnings
+    )
     content = content_of(model.fitted_, model.report_, Given())
     assert content.inside[-1] == noise.inside
     assert all(2 not in cluster.separated_by for cluster in content.clusters)
 
 
 def slow_shares(X, labels):
-    """The mean share of the 12 nearest rows in the same cluster, those that are tied for the last places sharing them."""
+    """The mean share of the 12 nearest rows in the same cluster, those that are tied for the last
+    places sharing them.
+    """
     shares = []
     for i, row in enumerate(X):
         apart = np.delete(np.square(X - row).sum(axis=1), i)
         same = np.delete(labels, i) == labels[i]
         last = np.sort(apart)[N_NEIGHBORS - 1]
         nearer, tied = apart < last, apart == last
-        shares.append((same[nearer].sum() + (N_NEIGHBORS - nearer.sum()) * same[tied].mean()) / N_NEIGHBORS)
+        shares.append(
+            (same[nearer].sum() + (N_NEIGHBORS - nearer.sum()) * same[tied].mean()) / N_NEIGHBORS
+        )
     return float(np.mean(shares))
 
 
@@ -130,12 +143,19 @@ def test_more_different_rows_than_can_be_listed_say_nothing():
 def test_the_sample_does_not_depend_on_the_order_of_the_rows(rng):
     data = {"a": rng.normal(size=(6000, 2)), "b": rng.integers(3, size=(6000, 4)).astype(float)}
     labels, order = rng.integers(3, size=6000), rng.permutation(6000)
-    first, second = (own_neighbors(Views.of(views)) for views in (data, {name: X[order] for name, X in data.items()}))
+    first, second = (
+        own_neighbors(Views.of(views))
+        for views in (data, {name: X[order] for name, X in data.items()})
+    )
     for own, other in zip(first, second, strict=True):
         assert np.count_nonzero(own.asked) == MOST_ASKED
         np.testing.assert_array_equal(own.asked[order], other.asked)
-        for one, two in zip(own.by_cluster(labels, 3), other.by_cluster(labels[order], 3), strict=True):
-            assert (one.found, one.chance, one.deviation) == pytest.approx((two.found, two.chance, two.deviation), rel=1e-9)
+        for one, two in zip(
+            own.by_cluster(labels, 3), other.by_cluster(labels[order], 3), strict=True
+        ):
+            assert (one.found, one.chance, one.deviation) == pytest.approx(
+                (two.found, two.chance, two.deviation), rel=1e-9
+            )
 
 
 NOISE = {
@@ -145,20 +165,28 @@ NOISE = {
     "heavy tails": lambda generator, n: generator.standard_cauchy(size=(n, 2)),
     "two bits": lambda generator, n: generator.integers(2, size=(n, 2)).astype(float),
     "categories": lambda generator, n: generator.integers(4, size=(n, 3)).astype(float),
-    "mostly zeros": lambda generator, n: sparse.csr_array(generator.poisson(0.2, size=(n, 12)).astype(float)),
-    "gaps": lambda generator, n: np.where(generator.random((n, 4)) < [0.0, 0.2, 0.2, 0.4], np.nan, generator.normal(size=(n, 4))),
+    "mostly zeros": lambda generator, n: sparse.csr_array(
+        generator.poisson(0.2, size=(n, 12)).astype(float)
+    ),
+    "gaps": lambda generator, n: np.where(
+        generator.random((n, 4)) < [0.0, 0.2, 0.2, 0.4], np.nan, generator.normal(size=(n, 4))
+    ),
 }
 
 
 @pytest.mark.parametrize("n", [14, 20, 40, 100, 400, 2000, 7000])
 @pytest.mark.parametrize("kind", NOISE)
 def test_noise_of_any_size_gets_no_more_than_chance(kind, n):
-    """Clusters of any sizes that know nothing of the view; of gaps, few enough entities for all pairs."""
+    """Clusters of any sizes that know nothing of the view; of gaps, few enough entities for all
+    pairs.
+    """
     generator = np.random.default_rng([n, len(kind)])
     n = min(n, 1000) if kind == "gaps" else n
     (own,) = own_neighbors(Views.of({"noise": NOISE[kind](generator, n)}))
     for n_clusters in (2, 3, 7):
-        labels = np.sort(generator.integers(n_clusters, size=n) * generator.integers(2, size=n))[generator.permutation(n)]
+        labels = np.sort(generator.integers(n_clusters, size=n) * generator.integers(2, size=n))[
+            generator.permutation(n)
+        ]
         share = own.inside(labels)
         assert share.deviation > 0
         assert share.found <= share.chance + 3 * share.deviation
@@ -175,7 +203,10 @@ def test_noise_of_any_kind_beside_clusters_gets_no_more_than_chance(kind, monkey
     *clear, noise = model.report_.views
     assert noise.inside.found <= noise.inside.chance + 3 * noise.inside.deviation
     assert all(view.inside.is_more for view in clear)
-    assert any("'noise' alone does not have these clusters" in warning for warning in model.report_.warnings)
+    assert any(
+        "'noise' alone does not have these clusters" in warning
+        for warning in model.report_.warnings
+    )
 
 
 def test_what_noise_gets_is_spread_as_chance_says():
@@ -184,7 +215,14 @@ def test_what_noise_gets_is_spread_as_chance_says():
     for _ in range(300):
         n = int(generator.integers(20, 120))
         labels = generator.integers(3, size=n)
-        for own in own_neighbors(Views.of({"a": generator.normal(size=(n, 2)), "b": generator.integers(3, size=(n, 2)).astype(float)})):
+        for own in own_neighbors(
+            Views.of(
+                {
+                    "a": generator.normal(size=(n, 2)),
+                    "b": generator.integers(3, size=(n, 2)).astype(float),
+                }
+            )
+        ):
             share = own.inside(labels)
             scores.append((share.found - share.chance) / share.deviation)
     assert abs(np.mean(scores)) < 4 / np.sqrt(300)

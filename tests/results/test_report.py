@@ -1,4 +1,6 @@
-"""The report of a fit: each warning where its condition holds and nowhere else, and all that the text says."""
+"""The report of a fit: each warning where its condition holds and nowhere else, and all that the
+text says.
+"""
 
 import json
 import re
@@ -10,10 +12,10 @@ from scipy import sparse
 from rmgl import RMGL
 from rmgl.embedding.eigenvectors import smallest_eigenvectors
 from rmgl.layer import Layer
-from rmgl.results.chance import Share
+from rmgl.results.clusters import Refits
 from rmgl.results.evidence import with_shares
 from rmgl.results.findings import Finding, sentences
-from rmgl.results.refits import Refits
+from rmgl.results.own_neighbors import Share
 from rmgl.results.report import Report, ViewReport, components_of, eigengap, unconnected
 from rmgl.results.trust import Trust
 from rmgl.results.weak_points import unconnected_rows, weak_points
@@ -22,14 +24,45 @@ from tests.conftest import planted_views
 
 
 def view(name="rna", **changes):
-    fields = {"scale": "root", "scale_reason": "no negative entries", "alpha": 2.0, "beta": 0.5, "edges_per_node": 10.0}
-    return ViewReport(**{"name": name, **fields, "weight": 0.5, "roughness": 0.1, "n_missing": 0, "n_empty": 0, **changes})
+    fields = {
+        "scale": "root",
+        "scale_reason": "no negative entries",
+        "alpha": 2.0,
+        "beta": 0.5,
+        "edges_per_node": 10.0,
+    }
+    return ViewReport(
+        **{
+            "name": name,
+            **fields,
+            "weight": 0.5,
+            "roughness": 0.1,
+            "n_missing": 0,
+            "n_empty": 0,
+            **changes,
+        }
+    )
 
 
 def report(*views, **changes):
-    fields = {"n_rows": 100, "n_clusters": 4, "n_clusters_reason": "given", "automatic": True, "n_neighbors": 10, "consensus": True}
-    evidence = {"eigengap": 0.5, "within": 0.9, "exact": True, "kkt_residual": 1e-9, "converged": True}
-    return Report(**{**fields, **evidence, "views": list(views) or [view("rna"), view("protein")], **changes})
+    fields = {
+        "n_rows": 100,
+        "n_clusters": 4,
+        "n_clusters_reason": "given",
+        "automatic": True,
+        "n_neighbors": 10,
+        "consensus": True,
+    }
+    evidence = {
+        "eigengap": 0.5,
+        "within": 0.9,
+        "exact": True,
+        "kkt_residual": 1e-9,
+        "converged": True,
+    }
+    return Report(
+        **{**fields, **evidence, "views": list(views) or [view("rna"), view("protein")], **changes}
+    )
 
 
 def said(sentence, severity="warning"):
@@ -50,7 +83,10 @@ def test_good_evidence_gives_no_warning():
 
 
 NOISY = "view 'b' does not agree with the others .* it is noise, or tells of other clusters"
-ALONE = "view 'b' alone does not have these clusters: 30% of its nearest neighbors are in the same cluster, and 30% would be by chance"
+ALONE = (
+    "view 'b' alone does not have these clusters: 30% of its nearest neighbors are in the same "
+    "cluster, and 30% would be by chance"
+)
 A_PART = r"view 'b' does not .* part in these clusters \(80% of its own .* 30% would be by chance\), which noise can have, too"
 DISAGREE = "no view agrees well with the common embedding"
 EDGES = "view 'b' has .* edges a node, not 10: no alpha gives as many"
@@ -59,24 +95,50 @@ LOOSE = "of the edge weight lies inside clusters: they are weakly separated"
 SMALL = "the smallest cluster has"
 ROUNDS = "the alternation did not converge"
 DOUBTS = {"rna": "it is exact among its approximate candidates only"}
-INEXACT = r"layers are not known to be exact \(rna: it is exact among its approximate candidates only\)"
+INEXACT = (
+    r"layers are not known to be exact \(rna: it is exact among its approximate candidates only\)"
+)
 
 CASES = {
     "as rough as allowed": (report(view("a"), view("b", roughness=0.65)), 20, []),
     "rougher": (report(view("a"), view("b", roughness=above(0.65))), 20, [NOISY]),
     "one view of two agrees": (report(view("a", roughness=0.35), view("b", roughness=0.6)), 20, []),
-    "rougher than its own neighbors": (report(view("a"), view("b", roughness=0.9, inside=Share(0.8, 0.3, 0.02))), 20, [A_PART]),
-    "noise by its own neighbors": (report(view("a"), view("b", roughness=0.9, inside=Share(0.3, 0.3, 0.02))), 20, [ALONE, NOISY]),
-    "alone without the clusters": (report(view("a"), view("b", inside=Share(0.3, 0.3, 0.02))), 20, [ALONE]),
+    "rougher than its own neighbors": (
+        report(view("a"), view("b", roughness=0.9, inside=Share(0.8, 0.3, 0.02))),
+        20,
+        [A_PART],
+    ),
+    "noise by its own neighbors": (
+        report(view("a"), view("b", roughness=0.9, inside=Share(0.3, 0.3, 0.02))),
+        20,
+        [ALONE, NOISY],
+    ),
+    "alone without the clusters": (
+        report(view("a"), view("b", inside=Share(0.3, 0.3, 0.02))),
+        20,
+        [ALONE],
+    ),
     "alone with the clusters": (report(view("a"), view("b", inside=Share(0.4, 0.3, 0.02))), 20, []),
-    "no view agrees": (report(view("a", roughness=above(0.35)), view("b", roughness=0.6)), 20, [DISAGREE]),
+    "no view agrees": (
+        report(view("a", roughness=above(0.35)), view("b", roughness=0.6)),
+        20,
+        [DISAGREE],
+    ),
     "all noise": (report(view("b", roughness=0.9)), 20, [NOISY, DISAGREE]),
-    "roughness not measured": (report(view("a", roughness=None), view("b", roughness=None)), 20, []),
+    "roughness not measured": (
+        report(view("a", roughness=None), view("b", roughness=None)),
+        20,
+        [],
+    ),
     "a few edges less": (report(view("a"), view("b", edges_per_node=7.5)), 20, []),
     "many edges less": (report(view("a"), view("b", edges_per_node=7.4)), 20, [EDGES]),
     "a few edges more": (report(view("a"), view("b", edges_per_node=12.5)), 20, []),
     "many edges more": (report(view("a"), view("b", edges_per_node=12.6)), 20, [EDGES]),
-    "edges that were given": (report(view("a"), view("b", edges_per_node=50.0), automatic=False), 20, []),
+    "edges that were given": (
+        report(view("a"), view("b", edges_per_node=50.0), automatic=False),
+        20,
+        [],
+    ),
     "few rows": (report(view("a"), view("b", edges_per_node=5.0), n_rows=30), 20, []),
     "just enough rows": (report(view("a"), view("b", edges_per_node=5.0), n_rows=31), 20, [EDGES]),
     "smallest gap": (report(eigengap=0.05), 20, []),
@@ -90,7 +152,14 @@ CASES = {
     "not converged": (report(converged=False), 20, [ROUNDS]),
     "not exact": (report(exact=False, doubts=DOUBTS), 20, [INEXACT]),
     "everything": (
-        report(view("b", roughness=0.9, edges_per_node=1.0), eigengap=0.0, within=0.1, converged=False, exact=False, doubts=DOUBTS),
+        report(
+            view("b", roughness=0.9, edges_per_node=1.0),
+            eigengap=0.0,
+            within=0.1,
+            converged=False,
+            exact=False,
+            doubts=DOUBTS,
+        ),
         1,
         [NOISY, DISAGREE, EDGES, GAP, LOOSE, SMALL, ROUNDS, INEXACT],
     ),
@@ -107,9 +176,19 @@ def test_each_warning_has_its_condition(name):
 
 
 def test_warnings_carry_their_numbers():
-    made = report(view("x", roughness=0.812, weight=0.0345, edges_per_node=3.14), eigengap=0.012, within=0.456)
+    made = report(
+        view("x", roughness=0.812, weight=0.0345, edges_per_node=3.14), eigengap=0.012, within=0.456
+    )
     text = "\n".join(sentences(weak_points(made, smallest=2)))
-    for part in ("'x'", "roughness 0.81", "3.5%", "3.1 edges a node, not 10", "eigenvalue 4 (0.01)", "only 46%", "2 member(s)"):
+    for part in (
+        "'x'",
+        "roughness 0.81",
+        "3.5%",
+        "3.1 edges a node, not 10",
+        "eigenvalue 4 (0.01)",
+        "only 46%",
+        "2 member(s)",
+    ):
         assert part in text
 
 
@@ -117,18 +196,42 @@ def test_warnings_carry_their_numbers():
 
 
 def test_the_text_names_rows_views_clusters_and_reasons():
-    text = str(report(view("rna", n_missing=7, n_empty=3), view("protein", scale="minmax", scale_reason="negative entries")))
+    text = str(
+        report(
+            view("rna", n_missing=7, n_empty=3),
+            view("protein", scale="minmax", scale_reason="negative entries"),
+        )
+    )
     assert text.startswith("100 entities, 2 views, 4 clusters (given).\n")
-    assert "Scale: rna: root (no negative entries). 7 entities are missing from this view. 3 rows of zeros are treated as missing." in text
+    assert (
+        "Scale: rna: root (no negative entries). 7 entities are missing from this view. 3 "
+        "rows of zeros are treated as missing."
+    ) in text
     assert "Scale: protein: minmax (negative entries).\n" in text
     assert text.count("missing") == 2
 
 
 def test_the_text_has_one_line_of_numbers_for_every_view():
-    text = str(report(view("rna", alpha=1.25, beta=0.375, edges_per_node=9.96, weight=0.6254, roughness=0.0312), view("p", roughness=None)))
+    text = str(
+        report(
+            view(
+                "rna", alpha=1.25, beta=0.375, edges_per_node=9.96, weight=0.6254, roughness=0.0312
+            ),
+            view("p", roughness=None),
+        )
+    )
     lines = text.splitlines()
     head = next(n for n, line in enumerate(lines) if line.startswith("view "))
-    assert lines[head].split() == ["view", "alpha", "beta", "edges/node", "weight", "roughness", "inside", "chance"]
+    assert lines[head].split() == [
+        "view",
+        "alpha",
+        "beta",
+        "edges/node",
+        "weight",
+        "roughness",
+        "inside",
+        "chance",
+    ]
     assert lines[head + 1].split() == ["rna", "1.25", "0.375", "10.0", "0.625", "0.031"]
     assert lines[head + 2].split() == ["p", "2", "0.5", "10.0", "0.500"]
 
@@ -137,17 +240,23 @@ def test_the_text_has_one_line_of_numbers_for_every_view():
 @pytest.mark.parametrize("consensus", [True, False])
 @pytest.mark.parametrize("n_views", [1, 2])
 def test_the_text_says_how_parameters_came_about(automatic, consensus, n_views):
-    text = str(report(*[view(f"v{m}") for m in range(n_views)], automatic=automatic, consensus=consensus))
+    text = str(
+        report(*[view(f"v{m}") for m in range(n_views)], automatic=automatic, consensus=consensus)
+    )
     assert ("alpha: solved for 10 edges a node on average" in text) == automatic
     assert ("alpha, beta: set by you, or heuristic defaults" in text) == (not automatic)
-    assert ("A consensus layer is learned from all views side by side." in text) == (automatic and consensus)
+    assert ("A consensus layer is learned from all views side by side." in text) == (
+        automatic and consensus
+    )
     assert ("No consensus" in text) == (automatic and not consensus and n_views > 1)
 
 
 def test_the_text_says_who_took_no_part():
     text = str(report(n_fragments=7, n_placed=20))
     assert "7 entities form fragments" in text
-    assert "20 entities are missing from a view. Each view separates only some of the clusters" in text
+    assert (
+        "20 entities are missing from a view. Each view separates only some of the clusters" in text
+    )
     assert "learned on the 80 others, and these were placed as new ones are (placed_)" in text
     assert "fragments" not in str(report())
     assert "placed" not in str(report())
@@ -161,24 +270,36 @@ def test_the_text_says_how_uncertain_roughness_is():
 
 
 def test_the_text_says_in_its_second_line_how_far_to_trust_it():
-    lines = str(report(trust=Trust("poor", [said("first", "poor"), said("second", "poor")]))).splitlines()
+    lines = str(
+        report(trust=Trust("poor", [said("first", "poor"), said("second", "poor")]))
+    ).splitlines()
     assert lines[1] == "Trust: poor: first; second."
     assert "Trust" not in str(report())
 
 
 def test_the_text_gives_the_second_answers():
     text = str(report(refits=Refits(0.987, {"rna": 0.5, "protein": 1.0}, 0.25)))
-    agreements = "on four fifths of the entities 0.99, without the layer of rna 0.50, without the layer of protein 1.00, from plain neighbors alone 0.25."
+    agreements = (
+        "on four fifths of the entities 0.99, without the layer of rna 0.50, without the layer "
+        "of protein 1.00, from plain neighbors alone 0.25."
+    )
     assert f"Second answers (agreement with the first, 1 the same): {agreements}" in text
     assert "plain neighbors alone" not in str(report(refits=Refits(0.987)))
     assert "Second answers" not in str(report())
 
 
 def test_the_text_says_what_is_proved():
-    good, bad = str(report()), str(report(exact=False, converged=False, kkt_residual=3e-4, doubts=DOUBTS))
-    assert "Layers: the exact solutions over all pairs, KKT residual 1e-09; alternation converged." in good
+    good, bad = (
+        str(report()),
+        str(report(exact=False, converged=False, kkt_residual=3e-4, doubts=DOUBTS)),
+    )
     assert (
-        "Layers: not known to be exact (rna: it is exact among its approximate candidates only), KKT residual 3e-04; "
+        "Layers: the exact solutions over all pairs, KKT residual 1e-09; alternation converged."
+        in good
+    )
+    assert (
+        "Layers: not known to be exact (rna: it is exact among its approximate candidates "
+        "only), KKT residual 3e-04; "
         "alternation not converged." in bad
     )
 
@@ -201,7 +322,9 @@ def plain(value):
 
 @pytest.mark.parametrize("parameters", [{}, {"alpha": 1.0, "beta": 2.0}, {"n_clusters": "auto"}])
 def test_as_dict_is_json(parameters):
-    made = RMGL(**{"n_clusters": 3, "random_state": 0, **parameters}).fit(planted_views()[0]).report_
+    made = (
+        RMGL(**{"n_clusters": 3, "random_state": 0, **parameters}).fit(planted_views()[0]).report_
+    )
     data = made.as_dict()
     assert plain(data)
     assert json.loads(json.dumps(data, allow_nan=False)) == data
@@ -211,9 +334,17 @@ def test_as_dict_is_json(parameters):
     assert findings == made.findings
     assert data.pop("warnings") == made.warnings
     assert data["trust"]["reasons"] == made.trust.reasons
-    trust = Trust(data["trust"]["word"], [finding for finding in findings if finding.severity in ("good", "fair", "poor")])
+    trust = Trust(
+        data["trust"]["word"],
+        [finding for finding in findings if finding.severity in ("good", "fair", "poor")],
+    )
     weak = [finding for finding in findings if finding.severity == "warning"]
-    parts = {"views": views, "trust": trust, "refits": Refits(**data["refits"]), "weak_points": weak}
+    parts = {
+        "views": views,
+        "trust": trust,
+        "refits": Refits(**data["refits"]),
+        "weak_points": weak,
+    }
     assert Report(**{**data, **parts}) == made
 
 
@@ -229,7 +360,14 @@ def test_as_dict_is_a_copy():
 
 def layer_of(adjacency, name="a"):
     W = sparse.csr_array(np.asarray(adjacency, dtype=float))
-    numbers = {"alpha": 1.0, "kkt_residual": 0.0, "objective": 1.0, "lower_bound": 1.0, "n_iter": 1, "n_passes": 1.0}
+    numbers = {
+        "alpha": 1.0,
+        "kkt_residual": 0.0,
+        "objective": 1.0,
+        "lower_bound": 1.0,
+        "n_iter": 1,
+        "n_passes": 1.0,
+    }
     return Layer(name, W, status="converged", potentials=np.zeros(W.shape[0]), **numbers)
 
 
@@ -270,9 +408,12 @@ def test_a_report_of_a_fit_agrees_with_its_model():
     views, _ = planted_views()
     model = RMGL(3, random_state=0).fit(views)
     made = model.report_
-    W = sum(b * layer.adjacency.toarray() for b, layer in zip(model.beta_, model.layers_, strict=True))
+    W = sum(
+        b * layer.adjacency.toarray() for b, layer in zip(model.beta_, model.layers_, strict=True)
+    )
     same = model.labels_[:, None] == model.labels_[None]
-    assert made.within == pytest.approx(W[same].sum() / W.sum(), abs=0.05)  # taken before the layers were guided
+    # taken before the layers were guided
+    assert made.within == pytest.approx(W[same].sum() / W.sum(), abs=0.05)
     for m, (row, layer) in enumerate(zip(made.views, model.layers_, strict=False)):
         assert (row.name, row.alpha, row.beta) == (layer.name, layer.alpha, model.beta_[m])
         assert row.edges_per_node == pytest.approx(np.count_nonzero(layer.adjacency.toarray()) / 90)
@@ -284,13 +425,18 @@ def test_a_report_of_a_fit_agrees_with_its_model():
 def test_a_view_without_informative_edges_is_not_called_noise(rng):
     """All of its edges are between copies, and the roughness that was noted was 1."""
     labels = rng.integers(4, size=300)
-    views = {"categories": np.eye(4)[labels], "numbers": 5 * np.eye(4)[labels] + rng.normal(size=(300, 4))}
+    views = {
+        "categories": np.eye(4)[labels],
+        "numbers": 5 * np.eye(4)[labels] + rng.normal(size=(300, 4)),
+    }
     model = RMGL(4, random_state=0).fit(views)
     assert np.isnan(model.view_roughness_).tolist() == [True, False]
     first = model.report_.views[0]
     assert first.roughness is None
     assert first.inside.found == 1.0
-    assert not any("noise" in warning or "does not agree" in warning for warning in model.report_.warnings)
+    assert not any(
+        "noise" in warning or "does not agree" in warning for warning in model.report_.warnings
+    )
 
 
 def evidence_of(views, kept, labels):
@@ -299,7 +445,8 @@ def evidence_of(views, kept, labels):
 
 def test_where_rows_are_not_read_the_report_says_so():
     made = evidence_of([view("rna"), view("protein")], None, np.zeros(4, dtype=int))
-    assert "Inside is not known for rna, protein: the rows are stored on the workers of a cluster" in str(made)
+    said = "Inside is not known for rna, protein: the rows are stored on Dask workers"
+    assert said in str(made)
     assert all(part.inside is None and "workers" in part.inside_unknown for part in made.views)
 
 
@@ -308,6 +455,9 @@ def test_the_report_says_why_a_share_is_not_known(rng):
     made = evidence_of([view("one"), view("many")], kept, np.arange(700) % 2)
     assert [part.inside is None for part in made.views] == [False, True]
     assert "Inside: the share of the 12 nearest" in str(made)
-    assert "Inside is not known for many: no entity has neighbors in it that can be told from others." in str(made)
+    assert (
+        "Inside is not known for many: no entity has neighbors in it that can be told from others."
+        in str(made)
+    )
     made = evidence_of([view("one"), view("many")], kept, np.zeros(700, dtype=int))
     assert "Inside is not known for one: there is one cluster" in str(made)

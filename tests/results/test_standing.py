@@ -7,7 +7,12 @@ from scipy import sparse
 from rmgl import RMGL
 from rmgl.layer import Origin, given_layer
 from rmgl.results import standing
-from rmgl.results.clusters import best_overlaps, cluster_facts, stability_of_clusters, typical_members
+from rmgl.results.clusters import (
+    best_overlaps,
+    cluster_facts,
+    stability_of_clusters,
+    typical_members,
+)
 from rmgl.results.own_neighbors import OwnNeighbors
 from rmgl.results.standing import agreement_of_views, standing_of
 from tests.conftest import planted_views
@@ -23,7 +28,10 @@ def graph(n, seed, empty=()):
 
 @pytest.fixture
 def layers():
-    return [given_layer(Origin("a"), graph(30, 0, empty=[4])), given_layer(Origin("b", views=(1,)), graph(30, 1, empty=[4, 5]))]
+    return [
+        given_layer(Origin("a"), graph(30, 0, empty=[4])),
+        given_layer(Origin("b", views=(1,)), graph(30, 1, empty=[4, 5])),
+    ]
 
 
 LABELS = np.arange(30) % 3
@@ -47,7 +55,9 @@ def test_shares_are_counted_edges(layers, n_rows, monkeypatch):
         each = [slow_votes(layer.adjacency, node) for layer in layers]
         total = beta @ each
         if node == 4:
-            assert np.isnan([found.confidence[node], found.agreement[node], found.common.of_named[node]]).all()
+            assert np.isnan(
+                [found.confidence[node], found.agreement[node], found.common.of_named[node]]
+            ).all()
             assert found.common.named[node] == -1
             continue
         own, others = total[LABELS[node]], np.delete(total, LABELS[node])
@@ -56,7 +66,9 @@ def test_shares_are_counted_edges(layers, n_rows, monkeypatch):
         assert found.common.named[node] == total.argmax()
         assert found.common.of_named[node] == pytest.approx(total.max() / total.sum())
         asked = [votes for votes in each if votes.any()]
-        assert found.agreement[node] == pytest.approx(np.mean([votes.argmax() == LABELS[node] for votes in asked]))
+        assert found.agreement[node] == pytest.approx(
+            np.mean([votes.argmax() == LABELS[node] for votes in asked])
+        )
     for cluster in range(3):
         members = np.flatnonzero(cluster == LABELS)
         votes = sum(slow_votes(layers[0].adjacency, node) for node in members)
@@ -66,12 +78,21 @@ def test_shares_are_counted_edges(layers, n_rows, monkeypatch):
 
 
 def test_weak_edges_to_all_clusters_are_no_doubt():
-    """In a complete graph with heavier edges inside, the share of a cluster is small, but no other one comes near."""
+    """In a complete graph with heavier edges inside, the share of a cluster is small, but no other
+    one comes near.
+    """
     weights = np.where(LABELS[:, None] == LABELS, 5.0, 1.0) - 5.0 * np.eye(30)
-    found = standing_of([given_layer(Origin("a"), sparse.csr_array(weights))], np.ones(1), LABELS, 3)
+    found = standing_of(
+        [given_layer(Origin("a"), sparse.csr_array(weights))], np.ones(1), LABELS, 3
+    )
     assert found.confidence == pytest.approx(45 / 55)
     assert found.doubtful.size == 0
-    one = standing_of([given_layer(Origin("a"), sparse.csr_array(weights))], np.ones(1), np.zeros(30, dtype=int), 1)
+    one = standing_of(
+        [given_layer(Origin("a"), sparse.csr_array(weights))],
+        np.ones(1),
+        np.zeros(30, dtype=int),
+        1,
+    )
     assert (one.confidence == 1).all()
 
 
@@ -80,7 +101,9 @@ def test_entities_are_doubtful_below_three_fifths():
     weights = np.zeros((4, 4))
     weights[0, 1], weights[1, 3], weights[0, 2], weights[2, 3] = 61.0, 39.0, 59.0, 41.0
     labels = np.array([0, 0, 0, 1])
-    found = standing_of([given_layer(Origin("a"), sparse.csr_array(weights + weights.T))], np.ones(1), labels, 2)
+    found = standing_of(
+        [given_layer(Origin("a"), sparse.csr_array(weights + weights.T))], np.ones(1), labels, 2
+    )
     np.testing.assert_allclose(found.confidence, [1.0, 0.61, 0.59, 0.0])
     assert found.doubtful.tolist() == [3, 2]
 
@@ -133,10 +156,16 @@ def test_clear_clusters_are_found_again_and_noise_is_not():
     model = RMGL(3, random_state=0).fit(views)
     options = (model.layers_, model.beta_, model.labels_, model.embedding_)
     assert stability_of_clusters(*options, np.empty(0, dtype=int)).min() > 0.95
-    assert stability_of_clusters(*options, np.arange(86)) is None  # four entities are too few for three clusters
+    # four entities are too few for three clusters
+    assert stability_of_clusters(*options, np.arange(86)) is None
     noise = {"noise": np.random.default_rng(0).normal(size=(120, 20))}
     model = RMGL(6, random_state=0).fit(noise)
-    assert stability_of_clusters(model.layers_, model.beta_, model.labels_, model.embedding_, np.empty(0, dtype=int)).mean() < 0.8
+    assert (
+        stability_of_clusters(
+            model.layers_, model.beta_, model.labels_, model.embedding_, np.empty(0, dtype=int)
+        ).mean()
+        < 0.8
+    )
 
 
 def test_agreement_by_chance_is_that_of_dealt_out_names(layers, rng):
@@ -144,6 +173,17 @@ def test_agreement_by_chance_is_that_of_dealt_out_names(layers, rng):
     met = []
     for _ in range(4000):
         names = [rng.permutation(shares.named[shares.named >= 0]) for shares in found.layers]
-        met.append(np.mean(np.concatenate([name == LABELS[s.named >= 0] for name, s in zip(names, found.layers, strict=True)])))
-    assert found.agreement_by_chance == pytest.approx(np.mean(met), abs=4 * np.std(met) / np.sqrt(4000))
+        met.append(
+            np.mean(
+                np.concatenate(
+                    [
+                        name == LABELS[s.named >= 0]
+                        for name, s in zip(names, found.layers, strict=True)
+                    ]
+                )
+            )
+        )
+    assert found.agreement_by_chance == pytest.approx(
+        np.mean(met), abs=4 * np.std(met) / np.sqrt(4000)
+    )
     assert np.isnan(standing_of(layers, np.ones(2), LABELS, 3).agreement_by_chance)

@@ -1,4 +1,6 @@
-"""The cache of compiled loops in new processes: damaged, without a folder, without room, with other sources."""
+"""The cache of compiled loops in new processes: damaged, without a folder, without room, with other
+sources.
+"""
 
 import os
 import shutil
@@ -42,26 +44,51 @@ def test_the_command_says_that_it_compiles_loops_the_first_time_alone(tmp_path):
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "loops")}
     said = []
     for turn in ("first", "second"):
-        command = [sys.executable, "-m", "rmgl", "cluster", tmp_path / "view.npy", "-k", "2", "--no-plots", "-o", tmp_path / turn]
-        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=HANGING, env=environment)
+        command = [
+            sys.executable,
+            "-m",
+            "rmgl",
+            "cluster",
+            tmp_path / "view.npy",
+            "-k",
+            "2",
+            "--no-plots",
+            "-o",
+            tmp_path / turn,
+        ]
+        done = subprocess.run(
+            command, capture_output=True, text=True, check=True, timeout=HANGING, env=environment
+        )
         said.append([line for line in done.stderr.splitlines() if "compil" in line])
     assert len(said[0]) == 1
-    assert said[0][0].startswith("note: compiling loops once, which takes some seconds; later runs load them from ")
+    assert said[0][0].startswith(
+        "note: compiling loops once, which takes some seconds; later runs load them from "
+    )
     assert said[1] == []
 
 
 def test_no_folder_can_be_written(tmp_path):
     """Loops are compiled in memory, and one warning says which folders were tried and what to do."""
     package = tmp_path / "rmgl"
-    shutil.copytree(Path(rmgl.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(
+        Path(rmgl.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__")
+    )
     (package / "kernels" / "__pycache__").write_text("not a folder")
     nowhere = os.devnull + "/nowhere"
-    environment = {"PYTHONPATH": str(tmp_path), "NUMBA_CACHE_DIR": nowhere, "XDG_CACHE_HOME": nowhere, "HOME": nowhere}
+    environment = {
+        "PYTHONPATH": str(tmp_path),
+        "NUMBA_CACHE_DIR": nowhere,
+        "XDG_CACHE_HOME": nowhere,
+        "HOME": nowhere,
+    }
     environment |= {"PYTHONDONTWRITEBYTECODE": "1", "LOCALAPPDATA": nowhere}
     done = python(CALL_A_LOOP, environment=environment)
     assert done.stdout.strip() == "compiled"
     assert done.stderr.count("Warning") == 1
-    assert f"neither {nowhere} nor {package / 'kernels' / '__pycache__'} nor the user's cache folder can be written" in done.stderr
+    assert (
+        f"neither {nowhere} nor {package / 'kernels' / '__pycache__'} nor the user's cache "
+        "folder can be written"
+    ) in done.stderr
     assert "some seconds" in done.stderr
     assert "NUMBA_CACHE_DIR to a folder that can be written" in done.stderr
 
@@ -85,8 +112,13 @@ def test_files_that_were_cut_off_are_compiled_anew(tmp_path, kept):
 
 @pytest.mark.skipif(os.name == "nt", reason="limits the size of files")
 def test_a_disk_without_room_for_compiled_loops(tmp_path):
-    limit = "import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))\n"
-    done = python(limit + CALL_A_LOOP, environment={"NUMBA_CACHE_DIR": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"})
+    limit = (
+        "import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))\n"
+    )
+    done = python(
+        limit + CALL_A_LOOP,
+        environment={"NUMBA_CACHE_DIR": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"},
+    )
     assert done.stdout.strip() == "compiled"
     assert done.stderr.count("Warning") == 1
     assert str(tmp_path) in done.stderr
@@ -97,7 +129,9 @@ def test_a_disk_without_room_for_compiled_loops(tmp_path):
 def test_loops_are_compiled_anew_when_another_file_of_loops_changes(tmp_path):
     """Loops are compiled into one another, and the cache of numba looks at one file alone."""
     package = tmp_path / "rmgl"
-    shutil.copytree(Path(rmgl.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(
+        Path(rmgl.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__")
+    )
     environment = {"PYTHONPATH": str(tmp_path), "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
     found = [python(CALL_A_LOOP, environment=environment).stdout.strip() for _ in range(2)]
     with open(package / "kernels" / "compiling.py", "a") as file:

@@ -18,7 +18,9 @@ pytestmark = pytest.mark.extended
 @pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.skipif(os.name == "nt", reason="sends SIGINT to a process")
 def test_ctrl_c_stops_at_once_and_leaves_no_thread(n_jobs):
-    """A fit of hours (dual ascent with a tiny alpha) is interrupted in the middle of a solver, and ends without its result."""
+    """A fit of hours (dual ascent with a tiny alpha) is interrupted in the middle of a solver, and
+    ends without its result.
+    """
     code = f"""
     import itertools, sys, threading
     import numpy as np
@@ -86,10 +88,28 @@ PROGRAMS = {
 @pytest.mark.skipif(os.name == "nt", reason="sends signals to a process")
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 @pytest.mark.parametrize("moment", PROGRAMS)
-def test_a_signal_ends_the_command_with_one_line_and_nothing_half_written(two_blocks, data_file, tmp_path, number, code, moment):
-    RMGL(2, random_state=0).fit(two_blocks)  # so that loops are on disk, and the command does not print that it compiles them
-    options = ["-k", "2", "--no-plots", "-o", str(tmp_path / "out"), "--save", str(tmp_path / "m.rmgl")]
-    command = [sys.executable, "-c", DEFAULT_SIGNALS + textwrap.dedent(PROGRAMS[moment]), "cluster", str(data_file), *options]
+def test_a_signal_ends_the_command_with_one_line_and_nothing_half_written(
+    two_blocks, data_file, tmp_path, number, code, moment
+):
+    # so that loops are on disk, and the command does not print that it compiles them
+    RMGL(2, random_state=0).fit(two_blocks)
+    options = [
+        "-k",
+        "2",
+        "--no-plots",
+        "-o",
+        str(tmp_path / "out"),
+        "--save",
+        str(tmp_path / "m.rmgl"),
+    ]
+    command = [
+        sys.executable,
+        "-c",
+        DEFAULT_SIGNALS + textwrap.dedent(PROGRAMS[moment]),
+        "cluster",
+        str(data_file),
+        *options,
+    ]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
         assert process.stdout.readline() == "now\n"
@@ -116,7 +136,14 @@ def test_a_signal_while_results_are_written_leaves_the_old_ones(data_file, tmp_p
         main(sys.argv[1:])
     """
     options = ["-k", "2", "--no-plots", "--force", "-o", str(out)]
-    command = [sys.executable, "-c", DEFAULT_SIGNALS + textwrap.dedent(program), "cluster", str(data_file), *options]
+    command = [
+        sys.executable,
+        "-c",
+        DEFAULT_SIGNALS + textwrap.dedent(program),
+        "cluster",
+        str(data_file),
+        *options,
+    ]
     found = subprocess.run(command, capture_output=True, text=True, timeout=HANGING)
     assert found.returncode == 143
     assert found.stderr.strip() == "rmgl: stopped"

@@ -1,4 +1,6 @@
-"""Processes that are killed, and two that want the same: nothing is lost, nothing half-written stays."""
+"""Processes that are killed, and two that want the same: nothing is lost, nothing half-written
+stays.
+"""
 
 import shutil
 import signal
@@ -32,7 +34,11 @@ def killed_writer(folder, ending="os.kill(os.getpid(), 9)"):
             print("writing", flush=True)
             {ending}
     """
-    return subprocess.Popen([sys.executable, "-c", textwrap.dedent(code), str(folder)], stdout=subprocess.PIPE, text=True)
+    return subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(code), str(folder)],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
 
 
 def test_what_a_killed_process_left_is_removed_by_the_next_run(data_file, tmp_path):
@@ -104,7 +110,9 @@ try:
 finally:
     print(sum(os.times()[:2]))
 """
-"""The command line with a number of seconds to live. They are seconds of work, so that it makes no difference what else the machine does."""
+"""The command line with a number of seconds to live. They are seconds of work, so that it makes no
+difference what else the machine does.
+"""
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs a timer that ends a process")
@@ -113,9 +121,22 @@ def test_kills_at_random_moments_and_the_same_result(most, digits, tmp_path):
     np.savez(tmp_path / "digits.npz", **{name: X[::2] for name, X in digits.views.items()})
 
     def run(folder, *options, seconds=0.0):
-        command = [sys.executable, "-W", "ignore", "-c", MORTAL, seconds, "cluster", tmp_path / "digits.npz", "-k", 10]
+        command = [
+            sys.executable,
+            "-W",
+            "ignore",
+            "-c",
+            MORTAL,
+            seconds,
+            "cluster",
+            tmp_path / "digits.npz",
+            "-k",
+            10,
+        ]
         command += ["-o", tmp_path / folder, "--no-plots", "--neighbors", 10, *options]
-        return subprocess.run([*map(str, command)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        return subprocess.run(
+            [*map(str, command)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        )
 
     def seconds_of(done):
         return float(done.stdout.splitlines()[-1])
@@ -131,7 +152,8 @@ def test_kills_at_random_moments_and_the_same_result(most, digits, tmp_path):
         done = run("pieces", "--checkpoint", steps, seconds=seconds)
         code = done.returncode
         assert code in (0, -signal.SIGPROF)
-        if code == 0 and kills == 0:  # shorter than the first run, which may have compiled loops: it is the one to measure by
+        # shorter than the first run, which may have compiled loops: it is the one to measure by
+        if code == 0 and kills == 0:
             whole_seconds = seconds_of(done)
             shutil.rmtree(tmp_path / "pieces")
             continue
@@ -142,8 +164,13 @@ def test_kills_at_random_moments_and_the_same_result(most, digits, tmp_path):
         assert run("pieces", "--checkpoint", steps).returncode == 0
     print(f"killed {kills} times")
     assert kills >= 1
-    assert (tmp_path / "pieces" / "labels.csv").read_bytes() == (tmp_path / "whole" / "labels.csv").read_bytes()
-    np.testing.assert_array_equal(np.load(tmp_path / "pieces" / "embedding.npy"), np.load(tmp_path / "whole" / "embedding.npy"))
+    assert (tmp_path / "pieces" / "labels.csv").read_bytes() == (
+        tmp_path / "whole" / "labels.csv"
+    ).read_bytes()
+    np.testing.assert_array_equal(
+        np.load(tmp_path / "pieces" / "embedding.npy"),
+        np.load(tmp_path / "whole" / "embedding.npy"),
+    )
     left = {path.name for path in tmp_path.iterdir() if not path.name.startswith(".")}
     assert left - {"steps"} == {"digits.npz", "pieces", "whole"}
     assert killed_late or "steps" not in left
@@ -178,13 +205,16 @@ RACE = textwrap.dedent(
 
 @pytest.mark.parametrize("seeds", [(1, 2), (1, 1)])
 def test_two_runs_at_once_never_share_a_checkpoint(seeds, tmp_path):
-    """On different data, and on the same: each ends with its own result or is refused, and one at least ends."""
+    """On different data, and on the same: each ends with its own result or is refused, and one at
+    least ends.
+    """
     for trial in range(3):
         folder = tmp_path / str(trial)
         folder.mkdir()
         command = [sys.executable, "-W", "ignore", "-c", RACE, str(folder)]
         runs = [
-            subprocess.Popen([*command, who, str(seed)], stdout=subprocess.PIPE, text=True) for who, seed in zip("ab", seeds, strict=True)
+            subprocess.Popen([*command, who, str(seed)], stdout=subprocess.PIPE, text=True)
+            for who, seed in zip("ab", seeds, strict=True)
         ]
         try:
             while not all((folder / f"ready-{who}").exists() for who in "ab"):
@@ -198,7 +228,11 @@ def test_two_runs_at_once_never_share_a_checkpoint(seeds, tmp_path):
         assert all(text == "right" or text.startswith("refused") for text in found), found
         assert "right" in found, found
         for text in found:
-            assert text == "right" or "is in use by another run" in text or "holds a run on other data" in text, found
+            assert (
+                text == "right"
+                or "is in use by another run" in text
+                or "holds a run on other data" in text
+            ), found
 
 
 def test_a_lock_ends_with_its_process(tmp_path):

@@ -37,8 +37,14 @@ new = centers[rng.integers(3, size=100)] + rng.normal(size=(100, 2))
 @pytest.mark.parametrize(
     "work",
     [
-        "model = fitted(); known = model.predict(new); in_a_child(lambda: (model.predict(new), known))",
-        "KMeans(3, n_init=1).fit(X); known = fitted().labels_; in_a_child(lambda: (fitted().labels_, known))",
+        (
+            "model = fitted(); known = model.predict(new); in_a_child(lambda: "
+            "(model.predict(new), known))"
+        ),
+        (
+            "KMeans(3, n_init=1).fit(X); known = fitted().labels_; in_a_child(lambda: "
+            "(fitted().labels_, known))"
+        ),
     ],
     ids=["predict", "fit"],
 )
@@ -47,7 +53,9 @@ def test_a_forked_process_goes_on(work):
     python(FORK + work, environment={"OMP_NUM_THREADS": "2"})
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits and counts address space as Linux does")
+@pytest.mark.skipif(
+    not sys.platform.startswith("linux"), reason="limits and counts address space as Linux does"
+)
 @pytest.mark.parametrize("room", [40, 90])
 @pytest.mark.parametrize("work", ["RMGL(3, random_state=0).fit(X)", "learn_layer(X, 1.0)"])
 def test_a_limit_on_the_address_space_is_an_error_and_no_hang(room, work):

@@ -1,4 +1,6 @@
-"""Hostile surroundings: limits of memory, many threads; tests/robustness has those that need new processes."""
+"""Hostile surroundings: limits of memory, many threads; tests/robustness has those that need new
+processes.
+"""
 
 import sys
 import threading
@@ -29,8 +31,12 @@ def test_nearest_rows_of_others_are_the_nearest(rng):
         for length in (1, 40, 1300):
             found, squares = near(Rows.of(left), left, right, length)
             assert all(len(set(row)) == length for row in found.tolist())
-            np.testing.assert_allclose(np.sort(squares, axis=1), np.sort(distances, axis=1)[:, :length], atol=1e-14)
-            np.testing.assert_allclose(squares, np.take_along_axis(distances, found, axis=1), atol=1e-14)
+            np.testing.assert_allclose(
+                np.sort(squares, axis=1), np.sort(distances, axis=1)[:, :length], atol=1e-14
+            )
+            np.testing.assert_allclose(
+                squares, np.take_along_axis(distances, found, axis=1), atol=1e-14
+            )
 
 
 def test_rows_near_to_others_are_found_where_single_precision_is_too_coarse(rng):
@@ -38,20 +44,27 @@ def test_rows_near_to_others_are_found_where_single_precision_is_too_coarse(rng)
     X[:350], asking[:20] = X[:350] + 1e7, asking[:20] + 1e7
     distances = np.square(asking[:, None] - X).sum(axis=2)
     _, squares = near(Rows.of(X), X, asking, 9)
-    np.testing.assert_allclose(np.sort(squares, axis=1), np.sort(distances, axis=1)[:, :9], rtol=1e-12)
+    np.testing.assert_allclose(
+        np.sort(squares, axis=1), np.sort(distances, axis=1)[:, :9], rtol=1e-12
+    )
 
 
 # Limits of memory
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits and counts address space as Linux does")
+@pytest.mark.skipif(
+    not sys.platform.startswith("linux"), reason="limits and counts address space as Linux does"
+)
 def test_limits_of_the_process_count(tmp_path, monkeypatch):
     import resource
 
     page = resource.getpagesize()
     (tmp_path / "statm").write_text("1000 500 100 10 0 300 0\n")
     monkeypatch.setattr(memory, "PROCESS", tmp_path)
-    limits = {resource.RLIMIT_AS: resource.RLIM_INFINITY, resource.RLIMIT_DATA: resource.RLIM_INFINITY}
+    limits = {
+        resource.RLIMIT_AS: resource.RLIM_INFINITY,
+        resource.RLIMIT_DATA: resource.RLIM_INFINITY,
+    }
     monkeypatch.setattr(resource, "getrlimit", lambda kind: (limits[kind], resource.RLIM_INFINITY))
     assert memory.address_space() is None
     assert memory.room_for_threads() is None
@@ -73,14 +86,20 @@ GROUPS = {
     "0::/slurm/job/step": {"slurm/job": ("memory.max", "memory.current")},
     "0::/../elsewhere": {"": ("memory.max", "memory.current")},
     "0::/in/hybrid": {"unified/in": ("memory.max", "memory.current")},
-    "4:memory:/docker/name\n0::/": {"memory/docker/name": ("memory.limit_in_bytes", "memory.usage_in_bytes")},
-    "5:cpu,cpuacct:/cpu\n4:hugetlb,memory:/docker/name\n": {"memory": ("memory.limit_in_bytes", "memory.usage_in_bytes")},
+    "4:memory:/docker/name\n0::/": {
+        "memory/docker/name": ("memory.limit_in_bytes", "memory.usage_in_bytes")
+    },
+    "5:cpu,cpuacct:/cpu\n4:hugetlb,memory:/docker/name\n": {
+        "memory": ("memory.limit_in_bytes", "memory.usage_in_bytes")
+    },
 }
 
 
 @pytest.mark.parametrize("where", GROUPS)
 def test_control_groups_around_the_process_count(where, tmp_path, monkeypatch):
-    """The group of the process may be deep in a tree, any of them may have a limit, and a container may see its own group as the root."""
+    """The group of the process may be deep in a tree, any of them may have a limit, and a container
+    may see its own group as the root.
+    """
     monkeypatch.setattr(memory, "PROCESS", tmp_path)
     monkeypatch.setattr(memory, "CONTROL_GROUPS", tmp_path / "groups")
     (tmp_path / "cgroup").write_text(where)
@@ -102,7 +121,11 @@ def test_the_smallest_of_several_limits_counts(tmp_path, monkeypatch):
     (tmp_path / "cgroup").write_text("0::/outer/inner\n")
     for name, limit in (("outer", 500), ("outer/inner", 900)):
         (tmp_path / name).mkdir()
-        for file, text in (("memory.max", limit), ("memory.current", 100), ("memory.stat", "inactive_file 0")):
+        for file, text in (
+            ("memory.max", limit),
+            ("memory.current", 100),
+            ("memory.stat", "inactive_file 0"),
+        ):
             (tmp_path / name / file).write_text(f"{text}\n")
     assert memory._control_group_memory() == 400
     monkeypatch.setattr(memory, "_system_memory", lambda: None)
@@ -112,9 +135,14 @@ def test_the_smallest_of_several_limits_counts(tmp_path, monkeypatch):
 def test_dense_sums_and_eigenvectors_beyond_memory_are_refused(monkeypatch):
     layer = sparse.csr_array(np.ones((600, 600)) - np.eye(600))
     monkeypatch.setattr(memory, "available_memory", lambda: 10**6)
-    with pytest.raises(MemoryError, match=r"layers of 600 nodes .* need at least 5.5 MiB of memory and 1.0 MiB are available"):
+    with pytest.raises(
+        MemoryError,
+        match=r"layers of 600 nodes .* need at least 5.5 MiB of memory and 1.0 MiB are available",
+    ):
         weighted_sum([layer, layer], [1.0, 1.0])
-    with pytest.raises(MemoryError, match=r"eigenvectors of a graph of 600 nodes need at least 13.7 MiB"):
+    with pytest.raises(
+        MemoryError, match=r"eigenvectors of a graph of 600 nodes need at least 13.7 MiB"
+    ):
         smallest_eigenvectors(layer, 100)
 
 
@@ -122,9 +150,13 @@ def test_dense_sums_and_eigenvectors_beyond_memory_are_refused(monkeypatch):
 
 
 def numbers_of_blas_threads():
-    """Of the libraries that can have several; one built without threads may come with another package."""
+    """Of the libraries that can have several; one built without threads may come with another
+    package.
+    """
     found = [library for library in threadpool_info() if library["user_api"] == "blas"]
-    return [library["num_threads"] for library in found if library.get("threading_layer") != "disabled"]
+    return [
+        library["num_threads"] for library in found if library.get("threading_layer") != "disabled"
+    ]
 
 
 @pytest.fixture
@@ -192,7 +224,11 @@ def test_openmp_is_kept_to_one_thread_in_every_thread():
     def inside(_):
         with single_threaded("openmp"):
             barrier.wait(HANGING)
-            return [library["num_threads"] for library in threadpool_info() if library["user_api"] == "openmp"]
+            return [
+                library["num_threads"]
+                for library in threadpool_info()
+                if library["user_api"] == "openmp"
+            ]
 
     barrier = threading.Barrier(2)
     with ThreadPoolExecutor(2) as threads:
@@ -242,6 +278,10 @@ def test_a_million_jobs_and_none(rng, tmp_path):
         learn_layer(views[0], 1.0, n_jobs=0)
     with pytest.raises(ValueError, match="n_jobs=0 must be"):
         SCML(2, n_jobs=0).fit(views)
-    model = RMGL(2, n_jobs=10**6, random_state=0).fit(views, callback=lambda step: most.append(threading.active_count()))
+    model = RMGL(2, n_jobs=10**6, random_state=0).fit(
+        views, callback=lambda step: most.append(threading.active_count())
+    )
     assert max(most) - before <= 2 * cpu_count()
-    np.testing.assert_array_equal(model.labels_, RMGL(2, n_jobs=-(10**6), random_state=0).fit(views).labels_)
+    np.testing.assert_array_equal(
+        model.labels_, RMGL(2, n_jobs=-(10**6), random_state=0).fit(views).labels_
+    )

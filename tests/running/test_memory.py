@@ -19,14 +19,25 @@ def nowhere(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(
     ("size", "text"),
-    [(0, "0.0 MiB"), (-5, "0.0 MiB"), (MIB, "1.0 MiB"), (GIB - 1, "1024.0 MiB"), (GIB, "1.0 GiB"), (5 * GIB // 2, "2.5 GiB")],
+    [
+        (0, "0.0 MiB"),
+        (-5, "0.0 MiB"),
+        (MIB, "1.0 MiB"),
+        (GIB - 1, "1024.0 MiB"),
+        (GIB, "1.0 GiB"),
+        (5 * GIB // 2, "2.5 GiB"),
+    ],
 )
 def test_amounts_have_units(size, text):
     assert amount(size) == text
 
 
 def test_the_least_of_what_is_known_is_available(monkeypatch):
-    for name, value in (("_system_memory", 500), ("_control_group_memory", None), ("_address_space_beside_buffers", 300)):
+    for name, value in (
+        ("_system_memory", 500),
+        ("_control_group_memory", None),
+        ("_address_space_beside_buffers", 300),
+    ):
         monkeypatch.setattr(memory, name, lambda value=value: value)
     assert memory.available_memory() == 300
     monkeypatch.setattr(memory, "_control_group_memory", lambda: 200)
@@ -42,10 +53,17 @@ def test_a_refusal_says_what_is_needed_what_there_is_and_what_to_do(monkeypatch)
     monkeypatch.setattr(memory, "available_memory", lambda: 2 * MIB)
     require_memory(2 * MIB, "numbers")
     with pytest.raises(
-        MemoryError, match=r"numbers need at least 3.0 GiB of memory and 2.0 MiB are available: use fewer rows \(a sample\), "
+        MemoryError,
+        match=r"numbers need at least 3.0 GiB of memory and 2.0 MiB are available: use fewer rows \(a sample\), ",
     ):
         require_memory(3 * GIB, "numbers")
-    with pytest.raises(MemoryError, match="available: leave out columns, use a machine with more memory, or raise the memory limit"):
+    with pytest.raises(
+        MemoryError,
+        match=(
+            "available: leave out columns, use a machine with more memory, or raise the memory "
+            "limit"
+        ),
+    ):
         require_memory(2 * MIB + 1, "numbers", "leave out columns")
 
 
@@ -66,7 +84,9 @@ def test_physical_memory_where_there_is_no_list(monkeypatch):
             raise OSError
 
     monkeypatch.setattr(memory, "Path", Unreadable)
-    monkeypatch.setattr(memory.os, "sysconf", {"SC_PHYS_PAGES": 10, "SC_PAGE_SIZE": 4096}.__getitem__, raising=False)
+    monkeypatch.setattr(
+        memory.os, "sysconf", {"SC_PHYS_PAGES": 10, "SC_PAGE_SIZE": 4096}.__getitem__, raising=False
+    )
     assert memory._system_memory() == 40960
 
     def unknown(name):
@@ -89,7 +109,9 @@ def test_other_threads_may_still_need_their_buffers(monkeypatch):
     assert memory._address_space_beside_buffers() == 10 * GIB - 4 * BUFFERS // 2
 
 
-@pytest.mark.parametrize(("left", "threads"), [(0, 1), (BUFFERS, 1), (8 * (BUFFERS + memory.THREAD), 4)])
+@pytest.mark.parametrize(
+    ("left", "threads"), [(0, 1), (BUFFERS, 1), (8 * (BUFFERS + memory.THREAD), 4)]
+)
 def test_threads_fit_into_half_of_what_is_left(left, threads, monkeypatch):
     monkeypatch.setattr(memory, "address_space", lambda: left)
     assert memory.room_for_threads() == threads
@@ -98,7 +120,10 @@ def test_threads_fit_into_half_of_what_is_left(left, threads, monkeypatch):
 def test_too_little_address_space_for_linear_algebra_is_an_error(monkeypatch):
     take_buffers = memory.take_buffers.__wrapped__
     monkeypatch.setattr(memory, "address_space", lambda: BUFFERS - 1)
-    with pytest.raises(MemoryError, match=r"linear algebra needs 96.0 MiB of address space, but .* leaves 96.0 MiB: raise the limit"):
+    with pytest.raises(
+        MemoryError,
+        match=r"linear algebra needs 96.0 MiB of address space, but .* leaves 96.0 MiB: raise the limit",
+    ):
         take_buffers()
     for enough in (BUFFERS, None):
         monkeypatch.setattr(memory, "address_space", lambda enough=enough: enough)
@@ -106,5 +131,8 @@ def test_too_little_address_space_for_linear_algebra_is_an_error(monkeypatch):
 
 
 def test_groups_without_a_list_of_them_are_the_root(nowhere):
-    assert [group for group, _ in memory._control_groups()] == [memory.CONTROL_GROUPS, memory.CONTROL_GROUPS / "unified"]
+    assert [group for group, _ in memory._control_groups()] == [
+        memory.CONTROL_GROUPS,
+        memory.CONTROL_GROUPS / "unified",
+    ]
     assert memory._control_group_memory() is None

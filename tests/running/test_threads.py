@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from rmgl import RMGL, learn_layer
-from rmgl.edges import AllPairs, pair_list
-from rmgl.edges import all_pairs as module
+from rmgl.edges import AllPairs
+from rmgl.edges import stores as module
 from rmgl.embedding import lanczos
 from rmgl.running import progress
 from rmgl.running import threads as parallel
@@ -26,10 +26,17 @@ def test_rows_cover_everything_once_in_order():
 
 def test_threads_that_are_left_over_help_with_rows():
     with team_of(4) as team:
-        inside = team(lambda item, check: len(team.in_parts(lambda first, stop: None, 100)), range(2))
+        inside = team(
+            lambda item, check: len(team.in_parts(lambda first, stop: None, 100)), range(2)
+        )
         assert inside == [2, 2]
-        assert team(lambda item, check: len(team.in_parts(lambda first, stop: None, 100)), range(8)) == [1] * 8
-        assert team(lambda item, check: len(team.in_parts(lambda first, stop: None, 100)), range(1)) == [4]
+        assert (
+            team(lambda item, check: len(team.in_parts(lambda first, stop: None, 100)), range(8))
+            == [1] * 8
+        )
+        assert team(
+            lambda item, check: len(team.in_parts(lambda first, stop: None, 100)), range(1)
+        ) == [4]
 
 
 def test_checks_raise_once_the_team_is_dismissed():
@@ -51,27 +58,36 @@ def test_blocks_of_all_pairs_do_not_depend_on_threads(rng, monkeypatch):
     monkeypatch.setattr(module, "PARALLEL_PAIRS", 1)
     costs, u, v = rng.random(60 * 59 // 2), 0.2 + rng.random(60) / 2, rng.normal(size=60)
     whole = AllPairs(60)
-    assert len(whole._blocks) == module.N_BLOCKS + 1
+    assert len(whole._blocks) == module.PARALLEL_BLOCKS + 1
     with team_of(3) as team:
         shared = AllPairs(60, team.in_parts)
-        for mine, theirs in zip(vars(whole.evaluate(u, costs)).values(), vars(shared.evaluate(u, costs)).values(), strict=True):
+        for mine, theirs in zip(
+            vars(whole.evaluate(u, costs)).values(),
+            vars(shared.evaluate(u, costs)).values(),
+            strict=True,
+        ):
             np.testing.assert_array_equal(mine, theirs)
         counts = whole.evaluate(u, costs).counts
         for share in (0.0, 1.0):  # passes over all pairs, and over the active ones
-            monkeypatch.setattr(module, "FEW", share)
-            np.testing.assert_array_equal(whole.active_pairs(u, costs, counts)(v), shared.active_pairs(u, costs, counts)(v))
+            monkeypatch.setattr(module, "FEW_ACTIVE", share)
+            np.testing.assert_array_equal(
+                whole.active_pairs(u, costs, counts)(v), shared.active_pairs(u, costs, counts)(v)
+            )
 
 
 @pytest.mark.parametrize("candidates", ["all", 8])
 def test_a_fit_is_the_same_for_any_number_of_threads(candidates, rng, monkeypatch):
     monkeypatch.setattr(module, "PARALLEL_PAIRS", 1)
-    monkeypatch.setattr(pair_list, "PARALLEL_ENTRIES", 1)
+    monkeypatch.setattr(module, "PARALLEL_ENTRIES", 1)
     monkeypatch.setattr(parallel, "cpu_count", lambda: 8)
     monkeypatch.setattr(lanczos, "PARALLEL_PRODUCTS", 1)
     centers = 2.0 * rng.normal(size=(5, 6))
     y = rng.integers(5, size=700)
     views = [centers[y] + rng.normal(size=(700, 6)), centers[y, :3] + rng.normal(size=(700, 3))]
-    one, two, five = (RMGL(5, candidates=candidates, n_jobs=n_jobs, random_state=0).fit(views) for n_jobs in (1, 2, 5))
+    one, two, five = (
+        RMGL(5, candidates=candidates, n_jobs=n_jobs, random_state=0).fit(views)
+        for n_jobs in (1, 2, 5)
+    )
     for other in (two, five):
         np.testing.assert_array_equal(one.labels_, other.labels_)
         np.testing.assert_allclose(one.embedding_, other.embedding_, atol=1e-10)
@@ -82,7 +98,7 @@ def test_a_fit_is_the_same_for_any_number_of_threads(candidates, rng, monkeypatc
 @pytest.mark.parametrize("candidates", ["all", 8])
 def test_a_layer_is_the_same_for_any_number_of_threads(candidates, rng, monkeypatch):
     monkeypatch.setattr(module, "PARALLEL_PAIRS", 1)
-    monkeypatch.setattr(pair_list, "PARALLEL_ENTRIES", 1)
+    monkeypatch.setattr(module, "PARALLEL_ENTRIES", 1)
     monkeypatch.setattr(parallel, "cpu_count", lambda: 8)
     X = rng.normal(size=(300, 4))
     one, three = (learn_layer(X, 0.5, candidates=candidates, n_jobs=n_jobs) for n_jobs in (1, 3))
@@ -90,7 +106,9 @@ def test_a_layer_is_the_same_for_any_number_of_threads(candidates, rng, monkeypa
 
 
 def test_seconds_by_stage_add_up_to_most_of_a_fit(rng, monkeypatch):
-    """Measured with a clock that counts the work of this process alone: what else the machine does is of no matter."""
+    """Measured with a clock that counts the work of this process alone: what else the machine does
+    is of no matter.
+    """
     views = [rng.normal(size=(800, 3))]
     RMGL(2, n_jobs=1, random_state=0).fit(views)  # compiled
     monkeypatch.setattr(progress, "perf_counter", process_time)

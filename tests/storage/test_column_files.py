@@ -1,4 +1,6 @@
-"""Parquet and Feather files: what they hold is read as pandas would, and no file takes more memory than there is."""
+"""Parquet and Feather files: what they hold is read as pandas would, and no file takes more memory
+than there is.
+"""
 
 import numpy as np
 import pandas as pd
@@ -16,7 +18,9 @@ AVAILABLE = "rmgl.running.memory.available_memory"
 
 def repeated(n_rows):
     """A table with two long texts, each of which is stored once."""
-    texts = pa.DictionaryArray.from_arrays(pa.array(np.arange(n_rows, dtype=np.int32) % 2), pa.array(LONG))
+    texts = pa.DictionaryArray.from_arrays(
+        pa.array(np.arange(n_rows, dtype=np.int32) % 2), pa.array(LONG)
+    )
     return pa.table({"text": texts, "x": np.arange(n_rows) % 7.0})
 
 
@@ -46,27 +50,40 @@ def test_texts_that_name_their_size_are_refused_before_they_are_read(tmp_path, m
     parquet.write_table(table, tmp_path / "a.parquet", use_dictionary=False, compression="zstd")
     feather.write_feather(table, tmp_path / "a.feather", compression="zstd")
     monkeypatch.setattr(AVAILABLE, lambda: 15_000_000)
-    monkeypatch.setattr(parquet.ParquetFile, "read", lambda *a, **k: pytest.fail("memory was taken"))
+    monkeypatch.setattr(
+        parquet.ParquetFile, "read", lambda *a, **k: pytest.fail("memory was taken")
+    )
     monkeypatch.setattr(pd, "read_feather", lambda *a, **k: pytest.fail("memory was taken"))
     for name in ("a.parquet", "a.feather"):
         assert (tmp_path / name).stat().st_size < 100_000
-        with pytest.raises(MemoryError, match=rf"{name}: its columns need at least 19\.\d MiB of memory and 14\.3 MiB are available"):
+        with pytest.raises(
+            MemoryError,
+            match=rf"{name}: its columns need at least 19\.\d MiB of memory and 14\.3 MiB are available",
+        ):
             read_views([tmp_path / name])
 
 
 def test_texts_that_do_not_name_their_size_are_refused_while_they_are_read(tmp_path, monkeypatch):
-    options = {"use_dictionary": False, "compression": "zstd", "column_encoding": {"text": "DELTA_BYTE_ARRAY", "x": "PLAIN"}}
+    options = {
+        "use_dictionary": False,
+        "compression": "zstd",
+        "column_encoding": {"text": "DELTA_BYTE_ARRAY", "x": "PLAIN"},
+    }
     table = pa.table({"text": [LONG[0]] * 20_000, "x": np.arange(20_000.0)})
     parquet.write_table(table, tmp_path / "a.parquet", **options)
     assert parquet.read_metadata(tmp_path / "a.parquet").row_group(0).total_byte_size < 1_000_000
     assert read_parquet(tmp_path / "a.parquet").to_dict("list") == table.to_pydict()
     monkeypatch.setattr(AVAILABLE, lambda: 15_000_000)
-    with pytest.raises(MemoryError, match=r"a\.parquet: the texts of column 'text' need at least 78\.\d MiB"):
+    with pytest.raises(
+        MemoryError, match=r"a\.parquet: the texts of column 'text' need at least 78\.\d MiB"
+    ):
         read_views([tmp_path / "a.parquet"])
 
 
 def test_cells_of_a_fixed_number_of_bytes_are_counted(tmp_path, monkeypatch):
-    wide = pa.DictionaryArray.from_arrays(pa.array(np.zeros(3000, dtype=np.int32)), pa.array([bytes(10_000)], pa.binary(10_000)))
+    wide = pa.DictionaryArray.from_arrays(
+        pa.array(np.zeros(3000, dtype=np.int32)), pa.array([bytes(10_000)], pa.binary(10_000))
+    )
     parquet.write_table(pa.table({"wide": wide}), tmp_path / "a.parquet", store_schema=False)
     monkeypatch.setattr(AVAILABLE, lambda: 15_000_000)
     with pytest.raises(MemoryError, match=r"a\.parquet: its columns need at least 28\.6 MiB"):
@@ -76,19 +93,27 @@ def test_cells_of_a_fixed_number_of_bytes_are_counted(tmp_path, monkeypatch):
 @pytest.mark.parametrize("compression", ["zstd", "lz4", "uncompressed"])
 def test_the_size_of_a_feather_file_is_that_of_its_table(tmp_path, compression):
     rng = np.random.default_rng(0)
-    columns = {"x": rng.normal(size=50_000), "text": ["some text"] * 50_000, "code": pa.array(["a", "b"] * 25_000).dictionary_encode()}
+    columns = {
+        "x": rng.normal(size=50_000),
+        "text": ["some text"] * 50_000,
+        "code": pa.array(["a", "b"] * 25_000).dictionary_encode(),
+    }
     table = pa.table(columns)
     feather.write_feather(table, tmp_path / "a.feather", compression=compression, chunksize=20_000)
     sizes = list(block_sizes(tmp_path / "a.feather"))
     assert len(sizes) == 4  # the values of the category, and three blocks of rows
     assert sum(sizes) == pytest.approx(table.nbytes, rel=0.01)
-    feather.write_feather(pa.table({"none": pa.nulls(50_000)}), tmp_path / "b.feather", compression=compression)
+    feather.write_feather(
+        pa.table({"none": pa.nulls(50_000)}), tmp_path / "b.feather", compression=compression
+    )
     assert sum(block_sizes(tmp_path / "b.feather")) == 8 * 50_000
 
 
 def test_a_feather_file_of_polars(tmp_path):
     polars = pytest.importorskip("polars")
-    polars.DataFrame({"x": [1.5, 2.5], "s": ["a", "b"]}).write_ipc(tmp_path / "a.arrow", compression="zstd")
+    polars.DataFrame({"x": [1.5, 2.5], "s": ["a", "b"]}).write_ipc(
+        tmp_path / "a.arrow", compression="zstd"
+    )
     assert read_feather(tmp_path / "a.arrow").to_dict("list") == {"x": [1.5, 2.5], "s": ["a", "b"]}
 
 
@@ -110,7 +135,12 @@ KINDS = pd.DataFrame(
 
 
 @pytest.mark.parametrize(
-    "index", [None, pd.Index(list("abcd"), name="id"), pd.MultiIndex.from_product([["p", "q"], [1, 2]], names=["id", "n"])]
+    "index",
+    [
+        None,
+        pd.Index(list("abcd"), name="id"),
+        pd.MultiIndex.from_product([["p", "q"], [1, 2]], names=["id", "n"]),
+    ],
 )
 @pytest.mark.parametrize("options", [{}, {"row_group_size": 2}, {"use_dictionary": False}])
 def test_a_table_is_read_as_it_was_written(tmp_path, index, options):
@@ -122,17 +152,29 @@ def test_a_table_is_read_as_it_was_written(tmp_path, index, options):
     for name in table:
         assert found[name].isna().tolist() == table[name].isna().tolist()
         assert found[name].dropna().tolist() == table[name].dropna().tolist()
-    assert [str(found[name].dtype) for name in ("category", "ordered", "period", "whole")] == ["category", "category", "period[M]", "Int64"]
+    assert [str(found[name].dtype) for name in ("category", "ordered", "period", "whole")] == [
+        "category",
+        "category",
+        "period[M]",
+        "Int64",
+    ]
     assert found["ordered"].cat.categories.tolist() == ["b", "a"]
     assert {found[name].dtype for name in ("text", "text.of pandas", "bytes")} == {np.dtype(object)}
 
 
 def test_tables_of_others_numbered_columns_and_no_rows(tmp_path):
     parquet.write_table(pa.table({"x": [1.5, 2.5], "s": ["a", "b"]}), tmp_path / "a.parquet")
-    assert read_parquet(tmp_path / "a.parquet").to_dict("list") == {"x": [1.5, 2.5], "s": ["a", "b"]}
+    assert read_parquet(tmp_path / "a.parquet").to_dict("list") == {
+        "x": [1.5, 2.5],
+        "s": ["a", "b"],
+    }
     pd.DataFrame({0: ["a", "b"], 1: [1.5, 2.5]}).to_parquet(tmp_path / "b.parquet")
     numbered = read_parquet(tmp_path / "b.parquet")
-    assert (numbered[0].tolist(), numbered[0].dtype, numbered[1].tolist()) == (["a", "b"], np.dtype(object), [1.5, 2.5])
+    assert (numbered[0].tolist(), numbered[0].dtype, numbered[1].tolist()) == (
+        ["a", "b"],
+        np.dtype(object),
+        [1.5, 2.5],
+    )
     KINDS[:0].to_parquet(tmp_path / "c.parquet")
     assert read_parquet(tmp_path / "c.parquet").shape == (0, KINDS.shape[1])
 
@@ -141,11 +183,16 @@ def test_tables_of_others_numbered_columns_and_no_rows(tmp_path):
 def test_columns_that_no_view_can_have_are_named(tmp_path, name):
     write = {"a.parquet": parquet.write_table, "a.feather": feather.write_feather}[name]
     write(pa.table({"x": [1.5, 2.5], "steps": [[1], [2, 3]]}), tmp_path / name)
-    with pytest.raises(ValueError, match=rf"{name}: column 'steps' holds values of type list<.*>, but a cell needs one value: convert"):
+    with pytest.raises(
+        ValueError,
+        match=rf"{name}: column 'steps' holds values of type list<.*>, but a cell needs one value: convert",
+    ):
         read_views([tmp_path / name])
     if name == "a.parquet":  # Feather files cannot be written so
         write(pa.table([pa.array([1.5]), pa.array(["a"])], names=["x", "x"]), tmp_path / name)
-        with pytest.raises(ValueError, match=rf"{name}: column 'x' occurs more than once: rename one of them"):
+        with pytest.raises(
+            ValueError, match=rf"{name}: column 'x' occurs more than once: rename one of them"
+        ):
             read_views([tmp_path / name])
 
 

@@ -29,24 +29,44 @@ def files(tmp_path):
     table.insert(0, "person", names)
     table.to_csv(tmp_path / "traits.csv", index=False)
     for seed, name in enumerate(("friends", "work")):
-        pd.DataFrame(names[edges_of(seed)], columns=["source", "target"]).to_csv(tmp_path / f"{name}.csv", index=False)
+        pd.DataFrame(names[edges_of(seed)], columns=["source", "target"]).to_csv(
+            tmp_path / f"{name}.csv", index=False
+        )
     return tmp_path
 
 
 def invoke(*arguments):
-    return CliRunner().invoke(cli, [*map(str, arguments), "--jobs", "1"] if arguments[0] == "cluster" else list(map(str, arguments)))
+    return CliRunner().invoke(
+        cli,
+        [*map(str, arguments), "--jobs", "1"]
+        if arguments[0] == "cluster"
+        else list(map(str, arguments)),
+    )
 
 
 def test_cluster_and_predict_with_a_network(files):
     save = files / "model.rmgl"
-    options = ["-k", 2, "--id", "person", "--network", files / "friends.csv", "--no-plots", "--no-report", "--save", save]
+    options = [
+        "-k",
+        2,
+        "--id",
+        "person",
+        "--network",
+        files / "friends.csv",
+        "--no-plots",
+        "--no-report",
+        "--save",
+        save,
+    ]
     found = invoke("cluster", files / "traits.csv", *options, "-o", files / "result")
     assert found.exit_code == 0, found.output
     assert "friends" in found.output
     assert normalized_mutual_info_score(GROUP, labels(files / "result").label) == 1.0
     (files / "new").mkdir()
     (files / "new" / "friends.csv").write_text("n1,p0\nn1,p1\nn2,p20\nn2,p21\n")
-    found = invoke("predict", save, "--network", files / "new" / "friends.csv", "-o", files / "new.csv")
+    found = invoke(
+        "predict", save, "--network", files / "new" / "friends.csv", "-o", files / "new.csv"
+    )
     assert found.exit_code == 0, found.output
     new = pd.read_csv(files / "new.csv")
     assert new["id"].tolist() == ["n1", "n2"]
@@ -55,7 +75,15 @@ def test_cluster_and_predict_with_a_network(files):
 
 
 def test_only_networks_and_the_page(files):
-    options = ["-k", 2, "--network", files / "friends.csv", "--network", files / "work.csv", "--no-plots"]
+    options = [
+        "-k",
+        2,
+        "--network",
+        files / "friends.csv",
+        "--network",
+        files / "work.csv",
+        "--no-plots",
+    ]
     found = invoke("cluster", *options, "-o", files / "result")
     assert found.exit_code == 0, found.output
     table = labels(files / "result")
@@ -86,13 +114,26 @@ def test_a_line_of_any_column_names(files):
     text = (files / "friends.csv").read_text().replace("source,target", "citing,cited")
     (files / "friends.csv").write_text(text)
     save = files / "model.rmgl"
-    options = ["-k", 2, "--id", "person", "--network", files / "friends.csv", "--no-plots", "--no-report", "--save", save]
+    options = [
+        "-k",
+        2,
+        "--id",
+        "person",
+        "--network",
+        files / "friends.csv",
+        "--no-plots",
+        "--no-report",
+        "--save",
+        save,
+    ]
     found = invoke("cluster", files / "traits.csv", *options, "-o", files / "result")
     assert found.exit_code == 0, found.output
     assert "line 1 (citing, cited) is taken for the names of the columns" in found.output
     (files / "new").mkdir()
     (files / "new" / "friends.csv").write_text("citing,cited\nn1,p0\nn2,p20\n")
-    found = invoke("predict", save, "--network", files / "new" / "friends.csv", "-o", files / "new.csv")
+    found = invoke(
+        "predict", save, "--network", files / "new" / "friends.csv", "-o", files / "new.csv"
+    )
     assert found.exit_code == 0, found.output
     assert pd.read_csv(files / "new.csv")["id"].tolist() == ["n1", "n2"]
     (files / "numbers.csv").write_text("citing,cited\n0,1\n1,2\n")
@@ -108,7 +149,9 @@ def test_an_entity_may_be_in_the_network_only(files):
     assert found.exit_code == 0, found.output
     assert normalized_mutual_info_score(GROUP, labels(files / "result").label) == 1.0
     (files / "few.csv").write_text("p0,p1\np1,p2\n")
-    found = invoke("cluster", files / "traits.csv", *options, "--force", "--network", files / "few.csv")
+    found = invoke(
+        "cluster", files / "traits.csv", *options, "--force", "--network", files / "few.csv"
+    )
     assert found.exit_code == 2
     assert "row 'p3' is missing from every view" in found.output
 
@@ -126,7 +169,18 @@ def test_an_entity_may_be_in_the_network_only(files):
 )
 def test_bad_edge_lists(files, text, message):
     (files / "bad.csv").write_text(text)
-    found = invoke("cluster", files / "traits.csv", "-k", 2, "--id", "person", "--network", files / "bad.csv", "-o", files / "result")
+    found = invoke(
+        "cluster",
+        files / "traits.csv",
+        "-k",
+        2,
+        "--id",
+        "person",
+        "--network",
+        files / "bad.csv",
+        "-o",
+        files / "result",
+    )
     assert found.exit_code == 2
     assert message in found.output
     assert not (files / "result").exists()

@@ -1,4 +1,6 @@
-"""Graphs for networkx and igraph, MuData and AnnData, Feather: what goes out and comes in is what was there."""
+"""Graphs for networkx and igraph, MuData and AnnData, Feather: what goes out and comes in is what
+was there.
+"""
 
 import builtins
 import importlib.util
@@ -17,7 +19,9 @@ from rmgl.views.views import Views
 from tests.commands import labels, run
 from tests.conftest import planted_views
 
-pytestmark = pytest.mark.filterwarnings("ignore:From 0.4", "ignore:Cannot join columns", "ignore:Transforming to str index")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:From 0.4", "ignore:Cannot join columns", "ignore:Transforming to str index"
+)
 
 NAMES = [f"cell{i}" for i in range(90)]
 
@@ -30,7 +34,9 @@ def cells():
 
 @pytest.fixture(scope="module")
 def cells_model(cells):
-    return RMGL(3, random_state=0).fit({name: pd.DataFrame(X, index=NAMES) for name, X in cells.items()})
+    return RMGL(3, random_state=0).fit(
+        {name: pd.DataFrame(X, index=NAMES) for name, X in cells.items()}
+    )
 
 
 @pytest.fixture
@@ -42,9 +48,14 @@ def mdata(cells):
 def make_mudata(cells, protein=None):
     mudata, anndata = pytest.importorskip("mudata"), pytest.importorskip("anndata")
     kept = np.random.default_rng(0).permutation(90)[:70] if protein is None else protein
-    rows = {"rna": np.arange(85), "protein": np.union1d(kept, np.arange(85, 90)) if protein is None else kept}
+    rows = {
+        "rna": np.arange(85),
+        "protein": np.union1d(kept, np.arange(85, 90)) if protein is None else kept,
+    }
     rows["protein"] = rows["protein"][::-1]
-    return mudata.MuData({name: anndata.AnnData(X[rows[name]], obs=frame(rows[name])) for name, X in cells.items()})
+    return mudata.MuData(
+        {name: anndata.AnnData(X[rows[name]], obs=frame(rows[name])) for name, X in cells.items()}
+    )
 
 
 def frame(rows):
@@ -93,10 +104,17 @@ def test_all_layers_in_networkx(cells_model):
     assert graph.number_of_edges() == sum(layer.n_edges for layer in cells_model.layers_)
     assert list(graph) == list(range(90))
     assert list(dict(graph.nodes(data="label")).values()) == cells_model.labels_.tolist()
-    assert list(dict(graph.nodes(data="outlier_score")).values()) == cells_model.outlier_score_.tolist()
+    assert (
+        list(dict(graph.nodes(data="outlier_score")).values())
+        == cells_model.outlier_score_.tolist()
+    )
     assert list(dict(graph.nodes(data="name")).values()) == NAMES
     for layer in cells_model.layers_:
-        edges = [(i, j, data["weight"]) for i, j, data in graph.edges(data=True) if data["layer"] == layer.name]
+        edges = [
+            (i, j, data["weight"])
+            for i, j, data in graph.edges(data=True)
+            if data["layer"] == layer.name
+        ]
         assert_same_graph(rebuilt(90, edges), layer)
         i, j, weight = edges[0]
         assert graph[i][j][layer.name]["weight"] == weight
@@ -107,12 +125,20 @@ def test_all_layers_in_networkx(cells_model):
 def test_all_layers_in_igraph(cells_model):
     pytest.importorskip("igraph")
     graph = cells_model.to_igraph()
-    assert (graph.vcount(), graph.ecount()) == (90, sum(layer.n_edges for layer in cells_model.layers_))
+    assert (graph.vcount(), graph.ecount()) == (
+        90,
+        sum(layer.n_edges for layer in cells_model.layers_),
+    )
     assert graph.vs["label"] == cells_model.labels_.tolist()
     assert graph.vs["outlier_score"] == cells_model.outlier_score_.tolist()
     assert graph.vs["name"] == NAMES
     for layer in cells_model.layers_:
-        assert_same_graph(rebuilt(90, [(*edge.tuple, edge["weight"]) for edge in graph.es.select(layer=layer.name)]), layer)
+        assert_same_graph(
+            rebuilt(
+                90, [(*edge.tuple, edge["weight"]) for edge in graph.es.select(layer=layer.name)]
+            ),
+            layer,
+        )
 
 
 def test_rows_without_labels_have_no_name(cells):
@@ -133,8 +159,13 @@ def test_a_missing_package_is_named_with_its_extra(cells_model, monkeypatch, pac
         raise ImportError(name)
 
     monkeypatch.setattr("rmgl.layer.graphs.import_module", fail)
-    for graph_of in (getattr(cells_model, f"to_{package}"), getattr(cells_model.layers_[0], f"to_{package}")):
-        with pytest.raises(ImportError, match=f"need {package}, which is not installed: pip install {package}"):
+    for graph_of in (
+        getattr(cells_model, f"to_{package}"),
+        getattr(cells_model.layers_[0], f"to_{package}"),
+    ):
+        with pytest.raises(
+            ImportError, match=f"need {package}, which is not installed: pip install {package}"
+        ):
             graph_of()
 
 
@@ -143,14 +174,30 @@ def test_graphml_holds_the_same_graph(cells, tmp_path):
     for name, X in cells.items():
         pd.DataFrame(X, index=pd.Index(NAMES, name="cell")).to_csv(tmp_path / f"{name}.csv")
     out = tmp_path / "out"
-    call = ("cluster", tmp_path / "rna.csv", tmp_path / "protein.csv", "-k", 3, "--id", "cell", "-o", out, "--no-plots", "--graphml")
+    call = (
+        "cluster",
+        tmp_path / "rna.csv",
+        tmp_path / "protein.csv",
+        "-k",
+        3,
+        "--id",
+        "cell",
+        "-o",
+        out,
+        "--no-plots",
+        "--graphml",
+    )
     assert run(*call) == 0
     graph = networkx.read_graphml(out / "layers.graphml", node_type=int)
     assert list(dict(graph.nodes(data="name")).values()) == NAMES
     assert list(dict(graph.nodes(data="label")).values()) == labels(out)["label"].tolist()
     for name in ("rna", "protein", "consensus"):
-        edges = [(i, j, data["weight"]) for i, j, data in graph.edges(data=True) if data["layer"] == name]
-        np.testing.assert_array_equal(rebuilt(90, edges), sparse.load_npz(out / "layers" / f"{name}.npz").toarray())
+        edges = [
+            (i, j, data["weight"]) for i, j, data in graph.edges(data=True) if data["layer"] == name
+        ]
+        np.testing.assert_array_equal(
+            rebuilt(90, edges), sparse.load_npz(out / "layers" / f"{name}.npz").toarray()
+        )
     numbers = [key for _, _, key in graph.edges(keys=True)]
     assert len(set(numbers)) == len(numbers)
     assert run(*call, "--force") == 0
@@ -158,24 +205,38 @@ def test_graphml_holds_the_same_graph(cells, tmp_path):
 
 def test_graphml_is_the_graph_of_the_model(cells_model, tmp_path):
     networkx = pytest.importorskip("networkx")
-    nodes = graphs.node_attributes(cells_model.labels_, cells_model.outlier_score_, cells_model.index_)
+    nodes = graphs.node_attributes(
+        cells_model.labels_, cells_model.outlier_score_, cells_model.index_
+    )
     graphs.write_graphml(tmp_path / "layers.graphml", cells_model.layers_, nodes)
-    found, wanted = networkx.read_graphml(tmp_path / "layers.graphml", node_type=int), cells_model.to_networkx()
+    found, wanted = (
+        networkx.read_graphml(tmp_path / "layers.graphml", node_type=int),
+        cells_model.to_networkx(),
+    )
     assert dict(found.nodes(data=True)) == dict(wanted.nodes(data=True))
-    edges = [sorted((i, j, data["layer"], data["weight"]) for i, j, data in graph.edges(data=True)) for graph in (found, wanted)]
+    edges = [
+        sorted((i, j, data["layer"], data["weight"]) for i, j, data in graph.edges(data=True))
+        for graph in (found, wanted)
+    ]
     assert edges[0] == edges[1]
 
 
 def test_graphml_without_networkx_stops_before_the_fit(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr("rmgl.cli.find_spec", lambda name: None)
     assert run("cluster", tmp_path / "none.npz", "-k", 3, "-o", tmp_path / "out", "--graphml") == 2
-    assert capsys.readouterr().err == "rmgl: --graphml needs networkx, which is not installed: pip install networkx\n"
+    assert (
+        capsys.readouterr().err
+        == "rmgl: --graphml needs networkx, which is not installed: pip install networkx\n"
+    )
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix, sparse.csc_array])
 def test_modalities_with_different_observations_are_rows_of_nan(mdata, kind):
     wanted = with_nan_rows(mdata)
-    assert sorted(int(X.isna().all(axis=1).sum()) for X in wanted.values()) == [5, 90 - mdata["protein"].n_obs]
+    assert sorted(int(X.isna().all(axis=1).sum()) for X in wanted.values()) == [
+        5,
+        90 - mdata["protein"].n_obs,
+    ]
     for adata in mdata.mod.values():
         adata.X = kind(adata.X)
     views = rmgl.from_mudata(mdata)
@@ -187,12 +248,19 @@ def test_modalities_with_different_observations_are_rows_of_nan(mdata, kind):
         assert rows.tolist() == np.flatnonzero(table.notna().all(axis=1)).tolist()
         np.testing.assert_array_equal(X.toarray() if sparse.issparse(X) else X, table.fillna(0.0))
     scale = {"scale": "none"}
-    found, wanted = RMGL(3, random_state=0, **scale).fit(views), RMGL(3, random_state=0, **scale).fit(wanted)
+    found, wanted = (
+        RMGL(3, random_state=0, **scale).fit(views),
+        RMGL(3, random_state=0, **scale).fit(wanted),
+    )
     assert found.labels_.tolist() == wanted.labels_.tolist()
     assert found.n_features_in_ == wanted.n_features_in_
     assert found.index_.tolist() == wanted.index_.tolist()
     for ours, theirs in zip(found.layers_, wanted.layers_, strict=True):
-        np.testing.assert_allclose(ours.adjacency.toarray(), theirs.adjacency.toarray(), atol=1e-6 if kind is not np.asarray else 0)
+        np.testing.assert_allclose(
+            ours.adjacency.toarray(),
+            theirs.adjacency.toarray(),
+            atol=1e-6 if kind is not np.asarray else 0,
+        )
 
 
 def test_modalities_with_the_same_observations_in_another_order(cells):
@@ -206,7 +274,9 @@ def test_modalities_with_the_same_observations_in_another_order(cells):
 def test_layers_and_representations_of_modalities(mdata):
     for name, adata in mdata.mod.items():
         adata.layers["double"] = 2 * adata.X
-        adata.obsm["X_pca"] = adata.X[:, :2] if name == "rna" else pd.DataFrame(adata.X[:, :2], index=adata.obs_names)
+        adata.obsm["X_pca"] = (
+            adata.X[:, :2] if name == "rna" else pd.DataFrame(adata.X[:, :2], index=adata.obs_names)
+        )
     plain = rmgl.from_mudata(mdata)
     double, pca = rmgl.from_mudata(mdata, layer="double"), rmgl.from_mudata(mdata, rep="X_pca")
     mixed = rmgl.from_mudata(mdata, rep={"rna": "X_pca"}, layer={"protein": "double"})
@@ -237,14 +307,26 @@ def drop_from_all(mdata):
 @pytest.mark.parametrize(
     ("change", "options", "message"),
     [
-        (repeat_a_name, {}, r"modality 'rna' has the observation 'cell1' more than once: call obs_names_make_unique"),
+        (
+            repeat_a_name,
+            {},
+            r"modality 'rna' has the observation 'cell1' more than once: call obs_names_make_unique",
+        ),
         (rename, {}, r"observation 'new' of modality 'rna' is not in the MuData: call update\(\)"),
         (drop_x, {}, r"modality 'rna' has no X"),
         (drop_from_all, {}, r"row 'cell7' is missing from every view"),
         (None, {"rep": "X_pca"}, r"modality 'rna' has no 'X_pca' in obsm: it has \[\] there"),
         (None, {"layer": {"protein": "counts"}}, r"modality 'protein' has no 'counts' in layers"),
-        (None, {"rep": {"atac": "X_lsi"}}, r"rep names unknown modalities \['atac'\]: the modalities are \['rna', 'protein'\]"),
-        (None, {"rep": "X_pca", "layer": "counts"}, r"rep='X_pca' and layer='counts' are both given for modality 'rna'"),
+        (
+            None,
+            {"rep": {"atac": "X_lsi"}},
+            r"rep names unknown modalities \['atac'\]: the modalities are \['rna', 'protein'\]",
+        ),
+        (
+            None,
+            {"rep": "X_pca", "layer": "counts"},
+            r"rep='X_pca' and layer='counts' are both given for modality 'rna'",
+        ),
     ],
 )
 def test_bad_mudata(mdata, change, options, message):
@@ -273,7 +355,10 @@ def test_views_say_themselves_which_rows_they_have(mdata):
 def test_parts_of_one_anndata(cells):
     anndata = pytest.importorskip("anndata")
     adata = anndata.AnnData(
-        cells["rna"], obs=frame(range(90)), obsm={"protein": cells["protein"]}, layers={"raw": sparse.csr_matrix(cells["rna"])}
+        cells["rna"],
+        obs=frame(range(90)),
+        obsm={"protein": cells["protein"]},
+        layers={"raw": sparse.csr_matrix(cells["rna"])},
     )
     found = rmgl.from_anndata(adata, {"rna": "X", "counts": "raw", "protein": "protein"})
     assert found.names == ("rna", "counts", "protein")
@@ -288,7 +373,10 @@ def test_parts_of_one_anndata(cells):
     rmgl.to_anndata(model, adata, key="graph")
     assert adata.obs["graph"].tolist() == [str(label) for label in model.labels_]
     assert set(adata.obsp) == {"graph_X", "graph_protein", "graph_consensus", "graph_neighbors"}
-    with pytest.raises(ValueError, match=r"no 'atac' in obsm or layers: use one of \['X', 'protein', 'X_graph', 'raw'\]"):
+    with pytest.raises(
+        ValueError,
+        match=r"no 'atac' in obsm or layers: use one of \['X', 'protein', 'X_graph', 'raw'\]",
+    ):
         rmgl.from_anndata(adata, ["atac"])
     with pytest.raises(ValueError, match="view names must differ"):
         rmgl.from_anndata(adata, ["X", "X"])
@@ -329,7 +417,9 @@ def test_results_survive_a_file(mdata, tmp_path):
 def test_every_parameter_can_be_written(cells, tmp_path):
     anndata = pytest.importorskip("anndata")
     graph = sparse.csr_array(np.ones((90, 90)))
-    model = RMGL(3, alpha={"rna": 1, "protein": 2.5}, beta=(1, 2), random_state=np.random.RandomState(0)).fit(cells)
+    model = RMGL(
+        3, alpha={"rna": 1, "protein": 2.5}, beta=(1, 2), random_state=np.random.RandomState(0)
+    ).fit(cells)
     model.set_params(candidates=[graph, "all"], views={"rna": slice(3), "protein": [4, 5]})
     adata = anndata.AnnData(cells["rna"])
     rmgl.to_anndata(model, adata)
@@ -346,7 +436,9 @@ def test_results_are_written_only_where_they_belong(cells_model, mdata, cells):
     with pytest.raises(NotFittedError):
         rmgl.to_anndata(RMGL(3), same)
     rows = [0, 1, 3, 2, *range(4, 90)]
-    with pytest.raises(ValueError, match="row 2 of the model is 'cell2', but observation 2 is 'cell3'"):
+    with pytest.raises(
+        ValueError, match="row 2 of the model is 'cell2', but observation 2 is 'cell3'"
+    ):
         rmgl.to_anndata(cells_model, same[rows].copy())
     with pytest.raises(ValueError, match="fitted on 90 rows, but there are 85 observations"):
         rmgl.to_anndata(cells_model, mdata["rna"])
@@ -359,11 +451,16 @@ def test_results_are_written_only_where_they_belong(cells_model, mdata, cells):
 
 def test_command_line_reads_h5mu(mdata, tmp_path, capsys):
     mdata.write_h5mu(tmp_path / "data.h5mu")
-    assert run("cluster", tmp_path / "data.h5mu", "-k", 3, "-o", tmp_path / "out", "--no-plots") == 0
+    assert (
+        run("cluster", tmp_path / "data.h5mu", "-k", 3, "-o", tmp_path / "out", "--no-plots") == 0
+    )
     assert "90 rows, 2 views, 3 clusters" in capsys.readouterr().out
     table = labels(tmp_path / "out")
     assert table["id"].tolist() == mdata.obs_names.tolist()
-    assert table["label"].tolist() == RMGL(3, random_state=0).fit(rmgl.from_mudata(mdata)).labels_.tolist()
+    assert (
+        table["label"].tolist()
+        == RMGL(3, random_state=0).fit(rmgl.from_mudata(mdata)).labels_.tolist()
+    )
 
 
 def test_bad_h5mu_is_one_clear_line(cells, tmp_path, capsys):
@@ -378,7 +475,18 @@ def test_bad_h5mu_is_one_clear_line(cells, tmp_path, capsys):
         (["text.h5mu"], ["--id", "cell"], r"names of its observations: leave out --id"),
     ]
     for files, options, message in cases:
-        assert run("cluster", *(tmp_path / file for file in files), "-k", 3, "-o", tmp_path / "out", *options) == 2
+        assert (
+            run(
+                "cluster",
+                *(tmp_path / file for file in files),
+                "-k",
+                3,
+                "-o",
+                tmp_path / "out",
+                *options,
+            )
+            == 2
+        )
         error = capsys.readouterr().err
         assert re.search(message, error)
         assert error.count("\n") == 1
@@ -395,7 +503,10 @@ def test_h5mu_without_mudata_names_the_extra(tmp_path, monkeypatch, capsys):
 
     monkeypatch.setattr(builtins, "__import__", fail)
     assert run("cluster", tmp_path / "data.h5mu", "-k", 3, "-o", tmp_path / "out") == 2
-    assert "data.h5mu: .h5mu files need mudata, which is not installed: pip install mudata" in capsys.readouterr().err
+    assert (
+        "data.h5mu: .h5mu files need mudata, which is not installed: pip install mudata"
+        in capsys.readouterr().err
+    )
 
 
 def test_feather_is_parquet_is_csv(cells, tmp_path):
@@ -416,7 +527,10 @@ def test_feather_is_parquet_is_csv(cells, tmp_path):
     (tmp_path / "bad.feather").write_text("nope")
     with pytest.raises(ValueError, match=r"bad\.feather: "):
         read_views([tmp_path / "bad.feather"])
-    with pytest.raises(ValueError, match=r"use one \.npz or \.h5mu, or \.npy, \.csv, \.tsv, \.parquet, \.feather or \.arrow files"):
+    with pytest.raises(
+        ValueError,
+        match=r"use one \.npz or \.h5mu, or \.npy, \.csv, \.tsv, \.parquet, \.feather or \.arrow files",
+    ):
         read_views([next(iter(tmp_path.glob("*.csv"))).rename(tmp_path / "rna.ods")])
 
 
@@ -448,7 +562,12 @@ def test_new_files_with_columns_in_another_order_are_refused(tmp_path, monkeypat
     frame = pd.DataFrame(views["view 0"], columns=["a", "b", "c"])
     frame.to_csv("x.csv", index=False)
     run = CliRunner().invoke
-    assert run(cli, ["cluster", "x.csv", "-k", "2", "-o", "out", "--no-plots", "--save", "m.rmgl"]).exit_code == 0
+    assert (
+        run(
+            cli, ["cluster", "x.csv", "-k", "2", "-o", "out", "--no-plots", "--save", "m.rmgl"]
+        ).exit_code
+        == 0
+    )
     assert run(cli, ["predict", "m.rmgl", "x.csv", "-o", "p.csv"]).exit_code == 0
     assert list(pd.read_csv("p.csv").label) == list(pd.read_csv("out/labels.csv").label)
     frame[["c", "b", "a"]].to_csv("x.csv", index=False)
@@ -459,4 +578,9 @@ def test_new_files_with_columns_in_another_order_are_refused(tmp_path, monkeypat
     refused = run(cli, ["cluster", "y.parquet", "-k", "2", "-o", "out2", "--no-plots"])
     assert refused.exit_code == 2
     assert "its rows have labels, which would be lost: use --id cell" in refused.output
-    assert run(cli, ["cluster", "y.parquet", "-k", "2", "-o", "out2", "--no-plots", "--id", "cell"]).exit_code == 0
+    assert (
+        run(
+            cli, ["cluster", "y.parquet", "-k", "2", "-o", "out2", "--no-plots", "--id", "cell"]
+        ).exit_code
+        == 0
+    )

@@ -1,4 +1,6 @@
-"""Hostile and unlucky files, names and moments: nothing is lost without a word, nothing half-written stays, no input is overwritten."""
+"""Hostile and unlucky files, names and moments: nothing is lost without a word, nothing
+half-written stays, no input is overwritten.
+"""
 
 import contextlib
 import csv
@@ -26,7 +28,7 @@ from rmgl.archive import atomic
 from rmgl.archive.archive import write_archive
 from rmgl.storage.output import layer_file_names
 from rmgl.storage.readers import read_views
-from rmgl.storage.spreadsheet import read_as_text, shown_as_text
+from rmgl.storage.row_ids import read_as_text, shown_as_text
 from tests.commands import cluster, listing, refusal, run
 
 # The first line of a text file: column names or a row
@@ -34,7 +36,9 @@ from tests.commands import cluster, listing, refusal, run
 
 def text_file(path, first, n_lines=30, columns=3):
     rng = np.random.default_rng(0)
-    lines = [",".join(f"{value:.3f}" for value in row) for row in rng.normal(size=(n_lines - 1, columns))]
+    lines = [
+        ",".join(f"{value:.3f}" for value in row) for row in rng.normal(size=(n_lines - 1, columns))
+    ]
     path.write_text("\n".join([first, *lines]) + "\n")
     return path
 
@@ -53,7 +57,9 @@ def text_file(path, first, n_lines=30, columns=3):
         ("x,NA,1.5", "column 2 holds 'NA'"),
     ],
 )
-def test_a_first_line_that_may_be_a_damaged_row_is_refused_and_not_lost(tmp_path, capsys, first, cell):
+def test_a_first_line_that_may_be_a_damaged_row_is_refused_and_not_lost(
+    tmp_path, capsys, first, cell
+):
     assert cluster(text_file(tmp_path / "a.csv", first), "-o", tmp_path / "out") == 2
     refusal(capsys, "a.csv: line 1,", cell, "column names")
     assert not (tmp_path / "out").exists()
@@ -98,7 +104,9 @@ def test_numbers_as_column_names_beside_an_id_column(tmp_path):
 def test_a_row_that_looks_like_the_column_numbers_of_pandas_is_not_lost(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("0,1\n1,0\n1,1\n0,0\n")
-    with pytest.raises(ValueError, match="line 1 holds 0,1, which may be a row or the column numbers"):
+    with pytest.raises(
+        ValueError, match="line 1 holds 0,1, which may be a row or the column numbers"
+    ):
         read_views([path])
 
 
@@ -125,7 +133,9 @@ def two_tables(folder, views, first_ids, second_ids):
         with (folder / f"{name}.csv").open("w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file)
             writer.writerow(["id", *(f"f{column}" for column in range(X.shape[1]))])
-            writer.writerows([identifier, *row] for identifier, row in zip(ids, X.tolist(), strict=False))
+            writer.writerows(
+                [identifier, *row] for identifier, row in zip(ids, X.tolist(), strict=False)
+            )
     return folder / "a.csv", folder / "b.csv"
 
 
@@ -136,16 +146,32 @@ NAMES = [f"x{row}" for row in range(30)]
     ("first", "second", "hint"),
     [
         (NAMES, [f"{name} " for name in NAMES], "'x0' in view 'a' and 'x0 ' in view 'b'"),
-        (list(map(str, range(30))), [f"{row}.0" for row in range(30)], "'0' in view 'a' and '0.0' in view 'b'"),
-        ([f"{row:03d}" for row in range(30)], list(map(str, range(30))), "'000' in view 'a' and '0' in view 'b'"),
+        (
+            list(map(str, range(30))),
+            [f"{row}.0" for row in range(30)],
+            "'0' in view 'a' and '0.0' in view 'b'",
+        ),
+        (
+            [f"{row:03d}" for row in range(30)],
+            list(map(str, range(30))),
+            "'000' in view 'a' and '0' in view 'b'",
+        ),
         (NAMES, [f"y{row}" for row in range(30)], "no row label in common"),
     ],
 )
 @pytest.mark.parametrize("how", ["outer", "inner"])
-def test_files_without_a_common_id_are_refused_as_in_the_library(two_blocks, tmp_path, capsys, first, second, hint, how):
+def test_files_without_a_common_id_are_refused_as_in_the_library(
+    two_blocks, tmp_path, capsys, first, second, hint, how
+):
     files = two_tables(tmp_path, two_blocks, first, second)
     assert cluster(*files, "--id", "id", "--align", how, "-o", tmp_path / "out") == 2
-    line = refusal(capsys, "view 'b' has no row label in common" if how == "inner" else "view 'a' has no row label in common", hint)
+    line = refusal(
+        capsys,
+        "view 'b' has no row label in common"
+        if how == "inner"
+        else "view 'a' has no row label in common",
+        hint,
+    )
     tables = {path.stem: pd.read_csv(path, dtype={"id": str}).set_index("id") for path in files}
     with pytest.raises(ValueError, match="no row label in common") as refused:
         RMGL(2, align=how).fit(tables)
@@ -153,10 +179,19 @@ def test_files_without_a_common_id_are_refused_as_in_the_library(two_blocks, tmp
 
 
 @pytest.mark.parametrize("how", ["outer", "inner"])
-def test_ids_of_which_some_differ_only_in_spaces_or_zeros_are_refused(two_blocks, tmp_path, capsys, how):
-    files = two_tables(tmp_path, two_blocks, NAMES, [*NAMES[:20], *(f" {name}" for name in NAMES[20:])])
+def test_ids_of_which_some_differ_only_in_spaces_or_zeros_are_refused(
+    two_blocks, tmp_path, capsys, how
+):
+    files = two_tables(
+        tmp_path, two_blocks, NAMES, [*NAMES[:20], *(f" {name}" for name in NAMES[20:])]
+    )
     assert cluster(*files, "--id", "id", "--align", how, "-o", tmp_path / "out") == 2
-    refusal(capsys, "'x20' in view 'a' and ' x20' in view 'b'", "10 such pairs", "write them the same way")
+    refusal(
+        capsys,
+        "'x20' in view 'a' and ' x20' in view 'b'",
+        "10 such pairs",
+        "write them the same way",
+    )
     tables = {path.stem: pd.read_csv(path).set_index("id") for path in files}
     with pytest.raises(ValueError, match="'x20' in view 'a' and ' x20' in view 'b'"):
         RMGL(2, align=how).fit(tables)
@@ -172,8 +207,14 @@ def test_ids_that_look_alike_in_one_file_are_different_entities(two_blocks, tmp_
 def test_many_ids_that_look_alike_in_one_file_take_no_time(tmp_path):
     many = ["0" * count for count in range(1, 3000)]
     for name, ids in (("a", ["x", *many]), ("b", ["x", "y"])):
-        (tmp_path / f"{name}.csv").write_text("\n".join(["id,f", *(f"{identifier},1" for identifier in ids)]))
-    assert read_views([tmp_path / "a.csv", tmp_path / "b.csv"], "id", "outer").index.tolist() == ["x", *many, "y"]
+        (tmp_path / f"{name}.csv").write_text(
+            "\n".join(["id,f", *(f"{identifier},1" for identifier in ids)])
+        )
+    assert read_views([tmp_path / "a.csv", tmp_path / "b.csv"], "id", "outer").index.tolist() == [
+        "x",
+        *many,
+        "y",
+    ]
 
 
 def test_ids_that_must_be_the_same_name_what_looks_alike(two_blocks, tmp_path, capsys):
@@ -223,7 +264,9 @@ def test_ctrl_c_between_the_two_renames_keeps_the_old_result(tmp_path, monkeypat
 
 
 def test_an_interruption_at_any_call_leaves_the_old_or_the_new_result(tmp_path, monkeypatch):
-    """The n-th call that changes a folder does not happen; a second interruption follows at once, so nothing is put right before the exit."""
+    """The n-th call that changes a folder does not happen; a second interruption follows at once,
+    so nothing is put right before the exit.
+    """
 
     def interrupted(change, calls, moment):
         def call(*arguments, **options):
@@ -251,7 +294,9 @@ def test_an_interruption_at_any_call_leaves_the_old_or_the_new_result(tmp_path, 
     assert {"old", "new"} == set(found)
 
 
-def test_a_failed_force_through_the_command_keeps_the_old_result(data_file, tmp_path, monkeypatch, capsys):
+def test_a_failed_force_through_the_command_keeps_the_old_result(
+    data_file, tmp_path, monkeypatch, capsys
+):
     out = tmp_path / "out"
     assert cluster(data_file, "-o", out) == 0
     before = (out / "labels.csv").read_bytes()
@@ -270,15 +315,43 @@ def test_a_failed_force_through_the_command_keeps_the_old_result(data_file, tmp_
 
 FORBIDDEN = {
     "save over the input": (["data.npz"], ["-o", "new", "--save", "data.npz"], "data.npz"),
-    "save over the input by another path": (["data.npz"], ["-o", "new", "--save", "old/../data.npz"], "data.npz"),
-    "save over the target of a link": (["link.npz"], ["-o", "new", "--save", "data.npz"], "data.npz"),
+    "save over the input by another path": (
+        ["data.npz"],
+        ["-o", "new", "--save", "old/../data.npz"],
+        "data.npz",
+    ),
+    "save over the target of a link": (
+        ["link.npz"],
+        ["-o", "new", "--save", "data.npz"],
+        "data.npz",
+    ),
     "output and save alike": (["data.npz"], ["-o", "new", "--save", "new"], "new"),
-    "save inside the output": (["data.npz"], ["-o", "old", "--save", "old/model.rmgl"], "model.rmgl"),
-    "checkpoint inside the output": (["data.npz"], ["-o", "old", "--checkpoint", "old/steps"], "steps"),
-    "output inside the checkpoint": (["data.npz"], ["-o", "steps/out", "--checkpoint", "steps"], "out"),
+    "save inside the output": (
+        ["data.npz"],
+        ["-o", "old", "--save", "old/model.rmgl"],
+        "model.rmgl",
+    ),
+    "checkpoint inside the output": (
+        ["data.npz"],
+        ["-o", "old", "--checkpoint", "old/steps"],
+        "steps",
+    ),
+    "output inside the checkpoint": (
+        ["data.npz"],
+        ["-o", "steps/out", "--checkpoint", "steps"],
+        "out",
+    ),
     "checkpoint and output alike": (["data.npz"], ["-o", "new", "--checkpoint", "new"], "new"),
-    "checkpoint and save alike": (["data.npz"], ["-o", "new", "--checkpoint", "c", "--save", "c"], "c "),
-    "save inside the checkpoint": (["data.npz"], ["-o", "new", "--checkpoint", "steps", "--save", "steps/m.rmgl"], "m.rmgl"),
+    "checkpoint and save alike": (
+        ["data.npz"],
+        ["-o", "new", "--checkpoint", "c", "--save", "c"],
+        "c ",
+    ),
+    "save inside the checkpoint": (
+        ["data.npz"],
+        ["-o", "new", "--checkpoint", "steps", "--save", "steps/m.rmgl"],
+        "m.rmgl",
+    ),
     "input inside the output": (["old/embedding.npy"], ["-o", "old"], "embedding.npy"),
     "output over the input": (["data.npz"], ["-o", "data.npz"], "data.npz"),
 }
@@ -286,7 +359,9 @@ FORBIDDEN = {
 
 
 @pytest.mark.parametrize("name", FORBIDDEN)
-def test_paths_that_would_overwrite_each_other_are_refused_before_the_fit(data_file, tmp_path, monkeypatch, capsys, name):
+def test_paths_that_would_overwrite_each_other_are_refused_before_the_fit(
+    data_file, tmp_path, monkeypatch, capsys, name
+):
     assert cluster(data_file, "-o", tmp_path / "old") == 0
     (tmp_path / "steps").mkdir()
     (tmp_path / "link.npz").symlink_to(data_file)
@@ -327,12 +402,31 @@ def test_any_view_name_can_be_written(two_blocks, tmp_path, name):
             np.save(content, X)
             archive.writestr(f"{key}.npy", content.getvalue())
     options = ("--graphml", "--save", tmp_path / "m.rmgl")
-    assert run("cluster", tmp_path / "data.npz", "-k", 2, "-o", tmp_path / "out", "--jobs", 1, *options) == 0
+    assert (
+        run(
+            "cluster", tmp_path / "data.npz", "-k", 2, "-o", tmp_path / "out", "--jobs", 1, *options
+        )
+        == 0
+    )
     layers = json.loads((tmp_path / "out" / "summary.json").read_text())["layers"]
     assert [layer["name"] for layer in layers[:2]] == [name, f"{name}2"]
     assert len({layer["file"] for layer in layers}) == len(layers) == 4
     assert all((tmp_path / "out" / layer["file"]).is_file() for layer in layers)
-    assert run("cluster", tmp_path / "data.npz", "-k", 2, "-o", tmp_path / "out", "--jobs", 1, *options, "--force") == 0
+    assert (
+        run(
+            "cluster",
+            tmp_path / "data.npz",
+            "-k",
+            2,
+            "-o",
+            tmp_path / "out",
+            "--jobs",
+            1,
+            *options,
+            "--force",
+        )
+        == 0
+    )
     assert list(RMGL.load(tmp_path / "m.rmgl").view_names_) == [name, f"{name}2"]
 
 
@@ -344,37 +438,56 @@ def test_long_names_are_shortened_to_different_files():
 
 
 @pytest.mark.parametrize("option", ["-o", "--save", "predict"])
-def test_a_name_that_no_folder_can_hold_is_refused_before_the_fit(data_file, tmp_path, monkeypatch, capsys, option):
+def test_a_name_that_no_folder_can_hold_is_refused_before_the_fit(
+    data_file, tmp_path, monkeypatch, capsys, option
+):
     no_fit(monkeypatch)
     long = tmp_path / ("n" * 300)
     if option == "predict":
         monkeypatch.setattr(RMGL, "load", lambda *a: pytest.fail("the model was loaded"))
         assert run("predict", data_file, data_file, "-o", long) == 2
     else:
-        assert cluster(data_file, *(("-o", long) if option == "-o" else ("-o", tmp_path / "out", "--save", long))) == 2
+        assert (
+            cluster(
+                data_file,
+                *(("-o", long) if option == "-o" else ("-o", tmp_path / "out", "--save", long)),
+            )
+            == 2
+        )
     refusal(capsys, "cannot be written (File name too long): choose another name or folder")
     assert listing(tmp_path) == ["data.npz"]
 
 
 @pytest.mark.parametrize("option", ["-o", "--save"])
-def test_a_folder_that_cannot_be_written_to_is_refused_before_the_fit(data_file, tmp_path, monkeypatch, capsys, option):
+def test_a_folder_that_cannot_be_written_to_is_refused_before_the_fit(
+    data_file, tmp_path, monkeypatch, capsys, option
+):
     no_fit(monkeypatch)
     (tmp_path / "closed").mkdir()
     mkdir = os.mkdir
 
-    def refuse(path, *arguments, **options):  # the superuser, who may run this test, is never refused
+    # the superuser, who may run this test, is never refused
+    def refuse(path, *arguments, **options):
         if "closed" in os.fspath(path):
             raise PermissionError(13, "Permission denied", os.fspath(path))
         return mkdir(path, *arguments, **options)
 
     monkeypatch.setattr(os, "mkdir", refuse)
     closed = tmp_path / "closed" / "x"
-    assert cluster(data_file, *(("-o", closed) if option == "-o" else ("-o", tmp_path / "out", "--save", closed))) == 2
+    assert (
+        cluster(
+            data_file,
+            *(("-o", closed) if option == "-o" else ("-o", tmp_path / "out", "--save", closed)),
+        )
+        == 2
+    )
     refusal(capsys, "closed/x cannot be written (Permission denied)")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="file names are any bytes on Linux")
-def test_a_name_that_is_no_text_is_refused_before_the_fit(two_blocks, tmp_path, monkeypatch, capsys):
+def test_a_name_that_is_no_text_is_refused_before_the_fit(
+    two_blocks, tmp_path, monkeypatch, capsys
+):
     no_fit(monkeypatch)
     path = Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff.npy"))
     np.save(path, two_blocks["view 0"])
@@ -400,8 +513,16 @@ def test_graphml_with_control_characters_is_well_formed(two_blocks, tmp_path):
 
     names = [f"a{chr(row)}b" for row in range(28)] + ["\ud800", "\uffff"]
     model = RMGL(2, random_state=0).fit({f"{name}\x01{name}": X for name, X in two_blocks.items()})
-    write_graphml(tmp_path / "g.graphml", model.layers_, node_attributes(model.labels_, model.outlier_score_, names))
-    texts = {node.text for node in ElementTree.parse(tmp_path / "g.graphml").iter() if node.tag.endswith("data")}
+    write_graphml(
+        tmp_path / "g.graphml",
+        model.layers_,
+        node_attributes(model.labels_, model.outlier_score_, names),
+    )
+    texts = {
+        node.text
+        for node in ElementTree.parse(tmp_path / "g.graphml").iter()
+        if node.tag.endswith("data")
+    }
     assert {"a\\x00b", "a\\rb", "a\tb", "a\nb", "\\ud800", "\\uffff", "view 0\\x01view 0"} <= texts
 
 
@@ -428,7 +549,10 @@ FORMULAS = [
 
 
 def spreadsheet_evaluates(cell):
-    return cell[:1] in {*"=+-@\t\r\n\uff1d\uff0b\uff0d\uff20"} and not cell[1:].replace(".", "").replace("e", "").isdigit()
+    return (
+        cell[:1] in {*"=+-@\t\r\n\uff1d\uff0b\uff0d\uff20"}
+        and not cell[1:].replace(".", "").replace("e", "").isdigit()
+    )
 
 
 def test_ids_that_are_formulas_are_written_as_text_and_read_back(two_blocks, tmp_path):
@@ -444,7 +568,8 @@ def test_ids_that_are_formulas_are_written_as_text_and_read_back(two_blocks, tmp
         assert cells[ids.index("-5")] == "-5"
         assert read_views([path], "id").index.tolist() == ids
     table = tmp_path / "p.csv"
-    assert cluster(files[0], table, "--id", "id", "-o", tmp_path / "again") == 0  # the same ids, so that rows meet
+    # the same ids, so that rows meet
+    assert cluster(files[0], table, "--id", "id", "-o", tmp_path / "again") == 0
     assert read_views([tmp_path / "again" / "labels.csv"], "id").index.tolist() == ids
 
 
@@ -473,14 +598,21 @@ def npz(path, *members, compression=zipfile.ZIP_STORED):
 
 @pytest.mark.parametrize("names", [("a.npy", "a.npy"), ("a", "a.npy"), ("b.npy", "a.npy", "a")])
 def test_an_npz_with_a_view_twice_is_refused(two_blocks, tmp_path, names):
-    path = npz(tmp_path / "a.npz", *((name, two_blocks["view 0"] + place) for place, name in enumerate(names)))
+    path = npz(
+        tmp_path / "a.npz",
+        *((name, two_blocks["view 0"] + place) for place, name in enumerate(names)),
+    )
     with pytest.raises(ValueError, match=r"a\.npz: .*holds the array 'a' more than once"):
         read_views([path])
 
 
 def test_an_npz_is_read_as_before(two_blocks, tmp_path):
     np.savez_compressed(
-        tmp_path / "a.npz", **two_blocks, y=np.arange(30), names=np.array(["x"] * 30), flat=np.asfortranarray(two_blocks["view 0"])
+        tmp_path / "a.npz",
+        **two_blocks,
+        y=np.arange(30),
+        names=np.array(["x"] * 30),
+        flat=np.asfortranarray(two_blocks["view 0"]),
     )
     found = read_views([tmp_path / "a.npz"])
     assert found.names == ("view 0", "view 1", "flat")
@@ -569,7 +701,9 @@ def test_signal_handlers_are_put_back_and_the_library_has_none(data_file, tmp_pa
 @pytest.mark.parametrize("make", [np.asarray, pd.DataFrame, np.ndarray.tolist, sparse.csr_array])
 def test_complex_numbers_are_refused_without_printing_them(two_blocks, make):
     X = make(two_blocks["view 0"] + 1j)
-    with pytest.raises((ValueError, TypeError), match="view 'a': Complex data not supported: give the real") as refused:
+    with pytest.raises(
+        (ValueError, TypeError), match="view 'a': Complex data not supported: give the real"
+    ) as refused:
         RMGL(2).fit({"a": X})
     assert len(str(refused.value)) < 300
 
@@ -577,24 +711,37 @@ def test_complex_numbers_are_refused_without_printing_them(two_blocks, make):
 def test_an_array_of_one_dimension_is_refused_without_printing_it(tmp_path, capsys):
     np.save(tmp_path / "a.npy", np.arange(30.0))
     assert cluster(tmp_path / "a.npy", "-o", tmp_path / "out") == 2
-    assert len(refusal(capsys, "view 'a': Expected 2D array, got 1D array instead. Reshape your data")) < 300
+    assert (
+        len(refusal(capsys, "view 'a': Expected 2D array, got 1D array instead. Reshape your data"))
+        < 300
+    )
 
 
 def header(shape, dtype="<f8", version=(1, 0)):
     stream = io.BytesIO()
-    write = np.lib.format.write_array_header_1_0 if version == (1, 0) else np.lib.format.write_array_header_2_0
+    write = (
+        np.lib.format.write_array_header_1_0
+        if version == (1, 0)
+        else np.lib.format.write_array_header_2_0
+    )
     write(stream, {"descr": dtype, "fortran_order": False, "shape": shape})
     return stream.getvalue()
 
 
 @pytest.mark.parametrize("shape", [(10**6, 10**6), (31, 3), (2**62, 2**62)])
 def test_an_array_that_says_it_is_larger_than_its_file_is_refused(tmp_path, shape, monkeypatch):
-    monkeypatch.setattr(np.lib.format, "read_array", lambda *a, **k: pytest.fail("memory was taken"))
+    monkeypatch.setattr(
+        np.lib.format, "read_array", lambda *a, **k: pytest.fail("memory was taken")
+    )
     content = header(shape) + bytes(30 * 3 * 8)
     (tmp_path / "a.npy").write_bytes(content)
-    with pytest.raises(ValueError, match=r"a\.npy: .*its header declares an array of .* but .* 720 bytes follow"):
+    with pytest.raises(
+        ValueError, match=r"a\.npy: .*its header declares an array of .* but .* 720 bytes follow"
+    ):
         read_views([tmp_path / "a.npy"])
-    with pytest.raises(ValueError, match=r"a\.npz: .*'a' declares an array of .* but .* 720 bytes follow"):
+    with pytest.raises(
+        ValueError, match=r"a\.npz: .*'a' declares an array of .* but .* 720 bytes follow"
+    ):
         read_views([npz(tmp_path / "a.npz", ("a.npy", content))])
 
 
@@ -602,18 +749,26 @@ def test_an_archive_that_unpacks_to_more_than_the_memory_is_refused(tmp_path, mo
     np.savez_compressed(tmp_path / "a.npz", a=np.zeros((3000, 1000)), b=np.zeros((3000, 1000)))
     assert (tmp_path / "a.npz").stat().st_size < 100_000
     monkeypatch.setattr("rmgl.running.memory.available_memory", lambda: 40_000_000)
-    monkeypatch.setattr(np.lib.format, "read_array", lambda *a, **k: pytest.fail("memory was taken"))
+    monkeypatch.setattr(
+        np.lib.format, "read_array", lambda *a, **k: pytest.fail("memory was taken")
+    )
     assert cluster(tmp_path / "a.npz", "-o", tmp_path / "out") == 2
     refusal(capsys, "a.npz: its arrays need at least 45.8 MiB of memory")
 
 
 def test_an_archive_that_cannot_be_honest_about_its_size_is_refused(tmp_path, monkeypatch):
-    """No array that NumPy compresses is smaller by a factor of 1100; other methods of ZIP go far beyond."""
+    """No array that NumPy compresses is smaller by a factor of 1100; other methods of ZIP go far
+    beyond.
+    """
     stream = io.BytesIO()
     np.save(stream, np.zeros((30_000, 100)))
-    monkeypatch.setattr(np.lib.format, "read_array", lambda *a, **k: pytest.fail("memory was taken"))
+    monkeypatch.setattr(
+        np.lib.format, "read_array", lambda *a, **k: pytest.fail("memory was taken")
+    )
     path = npz(tmp_path / "a.npz", ("a.npy", stream.getvalue()), compression=zipfile.ZIP_LZMA)
-    with pytest.raises(ValueError, match=r"a\.npz: .*'a' says that it unpacks to \d+ times its size"):
+    with pytest.raises(
+        ValueError, match=r"a\.npz: .*'a' says that it unpacks to \d+ times its size"
+    ):
         read_views([path])
 
 
@@ -665,13 +820,17 @@ def make_h5mu(path, views):
     anndata, mudata = pytest.importorskip("anndata"), pytest.importorskip("mudata")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        modalities = {name: anndata.AnnData(X, obs=pd.DataFrame(index=NAMES)) for name, X in views.items()}
+        modalities = {
+            name: anndata.AnnData(X, obs=pd.DataFrame(index=NAMES)) for name, X in views.items()
+        }
         mudata.MuData(modalities).write(path)
 
 
 def test_a_parquet_file_that_says_it_is_larger_than_the_memory_is_refused(tmp_path, monkeypatch):
     pytest.importorskip("pyarrow")
-    pd.DataFrame(np.zeros((10_000, 20)), columns=[f"f{c}" for c in range(20)]).to_parquet(tmp_path / "a.parquet")
+    pd.DataFrame(np.zeros((10_000, 20)), columns=[f"f{c}" for c in range(20)]).to_parquet(
+        tmp_path / "a.parquet"
+    )
     monkeypatch.setattr("rmgl.running.memory.available_memory", lambda: 1_000_000)
     with pytest.raises(MemoryError, match=r"a\.parquet: its columns need at least"):
         read_views([tmp_path / "a.parquet"])

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import io, sparse
 
-from rmgl.storage.notation import Notation, find_notation
 from rmgl.storage.readers import read_views
+from rmgl.storage.text_format import Notation, find_notation
 from tests.commands import run
 
 X = np.array([[1.5, 1234.25], [-2.0, 0.125], [0.5, 98765.0]])
@@ -50,7 +50,9 @@ def test_encodings(encoding, tmp_path, caplog):
     caplog.set_level("INFO", "rmgl")
     (tmp_path / "a.csv").write_bytes("größe,gewicht\n1.5,2\n3,4\n".encode(encoding))
     assert read_views([tmp_path / "a.csv"])[0].columns == ("größe", "gewicht")
-    assert ("a.csv: text in Windows-1252 separated by commas" in caplog.text) == (encoding == "cp1252")
+    assert ("a.csv: text in Windows-1252 separated by commas" in caplog.text) == (
+        encoding == "cp1252"
+    )
 
 
 def test_compressed_files_have_the_name_of_what_they_hold(tmp_path):
@@ -59,14 +61,18 @@ def test_compressed_files_have_the_name_of_what_they_hold(tmp_path):
     with zipfile.ZipFile(tmp_path / "protein.csv.zip", "w") as archive:
         archive.writestr("any.csv", text)
     pd.read_csv(tmp_path / "gene.csv.gz").to_csv(tmp_path / "lipid.tsv.xz", sep="\t", index=False)
-    views = read_views([tmp_path / "gene.csv.gz", tmp_path / "protein.csv.zip", tmp_path / "lipid.tsv.xz"])
+    views = read_views(
+        [tmp_path / "gene.csv.gz", tmp_path / "protein.csv.zip", tmp_path / "lipid.tsv.xz"]
+    )
     assert views.names == ("gene", "protein", "lipid")
     for matrix in views.matrices:
         np.testing.assert_array_equal(matrix, X)
     with zipfile.ZipFile(tmp_path / "two.csv.zip", "w") as archive:
         archive.writestr("a.csv", text)
         archive.writestr("b.csv", text)
-    with pytest.raises(ValueError, match=r"two.csv.zip: the archive holds 2 files: it must hold one"):
+    with pytest.raises(
+        ValueError, match=r"two.csv.zip: the archive holds 2 files: it must hold one"
+    ):
         read_views([tmp_path / "two.csv.zip"])
 
 
@@ -99,7 +105,13 @@ def test_missing_cells_texts_and_truth_values_of_a_table(tmp_path):
     (tmp_path / "a.csv").write_text("\n".join(lines))
     views = read_views([tmp_path / "a.csv"])
     kinds = {column.name: column.kind for column in views[0].encoding.columns}
-    assert kinds == {"age": "number", "sex": "category", "ok": "truth value", "treatment": "category", "when": "date"}
+    assert kinds == {
+        "age": "number",
+        "sex": "category",
+        "ok": "truth value",
+        "treatment": "category",
+        "when": "date",
+    }
     levels = {column.name: column.levels for column in views[0].encoding.columns}
     assert levels["treatment"] == ("drug", "none")
     assert views[0].table_gaps().tolist() == [
@@ -113,7 +125,10 @@ def test_missing_cells_texts_and_truth_values_of_a_table(tmp_path):
 
 def test_a_mistake_in_a_column_of_numbers_is_named(tmp_path):
     (tmp_path / "a.csv").write_text('id,"x\ny",sex\na,1,F\nb,2,M\nc,oops,F\nd,4,M\n')
-    with pytest.raises(ValueError, match=r"a.csv: line 5, column 2 holds 'oops' where a number is needed, because most"):
+    with pytest.raises(
+        ValueError,
+        match=r"a.csv: line 5, column 2 holds 'oops' where a number is needed, because most",
+    ):
         read_views([tmp_path / "a.csv"], "id")
 
 
@@ -128,7 +143,9 @@ def test_tables_are_aligned_by_their_ids(tmp_path):
 
 
 def test_excel(tmp_path):
-    table = pd.DataFrame({"id": ["007", "p", "q", "r"], "x": [1.5, None, 3, 4], "sex": ["F", "M", None, "F"]})
+    table = pd.DataFrame(
+        {"id": ["007", "p", "q", "r"], "x": [1.5, None, 3, 4], "sex": ["F", "M", None, "F"]}
+    )
     with pd.ExcelWriter(tmp_path / "a.xlsx") as book:
         table.to_excel(book, sheet_name="data", index=False)
         table.to_excel(book, sheet_name="other", index=False)
@@ -137,7 +154,9 @@ def test_excel(tmp_path):
     assert views[0].columns[:3] == ("x", "sex = F", "sex = M")
     assert views[0].n_gaps == 2
     table.assign(x=[1, "two", 3, 4]).to_excel(tmp_path / "b.xlsx", index=False)
-    with pytest.raises(ValueError, match=r"b.xlsx: line 3, column 2 holds 'two' where a number is needed"):
+    with pytest.raises(
+        ValueError, match=r"b.xlsx: line 3, column 2 holds 'two' where a number is needed"
+    ):
         read_views([tmp_path / "b.xlsx"], "id")
 
 
@@ -148,7 +167,9 @@ def test_a_folder_of_10x_genomics(compressed, tmp_path):
     folder.mkdir()
     io.mmwrite(folder / "matrix.mtx", counts.T)  # one row for each feature
     (folder / "barcodes.tsv").write_text("".join(f"cell-{i}\n" for i in range(5)))
-    (folder / "features.tsv").write_text("".join(f"ENSG{i}\tgene {i}\tGene Expression\n" for i in range(7)))
+    (folder / "features.tsv").write_text(
+        "".join(f"ENSG{i}\tgene {i}\tGene Expression\n" for i in range(7))
+    )
     for path in list(folder.iterdir()) if compressed else ():
         with gzip.open(f"{path}.gz", "wb") as file:
             file.write(path.read_bytes())
@@ -169,18 +190,26 @@ def test_a_folder_of_10x_genomics(compressed, tmp_path):
     missing = read_views([folder, some], how="outer")
     assert missing.n_missing == (0, 2)
     (tmp_path / "some.rows.txt").write_text("cell-0\n")
-    with pytest.raises(ValueError, match=r"some.mtx: it has 3 rows and 7 columns, but the files beside it name 1 entities"):
+    with pytest.raises(
+        ValueError,
+        match=r"some.mtx: it has 3 rows and 7 columns, but the files beside it name 1 entities",
+    ):
         read_views([some])
 
 
 def test_declared_sizes_are_checked_before_memory_is_taken(tmp_path):
-    (tmp_path / "a.mtx").write_text("%%MatrixMarket matrix coordinate real general\n1000000000 1000000000 1000000000000000\n1 1 1.0\n")
+    (tmp_path / "a.mtx").write_text(
+        "%%MatrixMarket matrix coordinate real general\n1000000000 1000000000 "
+        "1000000000000000\n1 1 1.0\n"
+    )
     with pytest.raises(MemoryError, match=r"a.mtx: its entries need at least"):
         read_views([tmp_path / "a.mtx"])
 
 
 def test_anndata_files_and_tables_with_ids(tmp_path):
-    adata = AnnData(X.copy(), obs=pd.DataFrame(index=["p", "q", "r"]), var=pd.DataFrame(index=["g", "h"]))
+    adata = AnnData(
+        X.copy(), obs=pd.DataFrame(index=["p", "q", "r"]), var=pd.DataFrame(index=["g", "h"])
+    )
     adata.write_h5ad(tmp_path / "rna.h5ad")
     (tmp_path / "b.csv").write_text("cell,y\nr,3\np,1\nq,2\n")
     views = read_views([tmp_path / "rna.h5ad", tmp_path / "b.csv"], "cell")
@@ -188,18 +217,28 @@ def test_anndata_files_and_tables_with_ids(tmp_path):
     assert views[0].columns == ("g", "h")
     np.testing.assert_array_equal(views.matrices[1][:, 0], [1, 2, 3])
     (tmp_path / "c.csv").write_text("y\n3\n1\n2\n")
-    with pytest.raises(ValueError, match=r"view 'rna' has row ids, but view 'c' has none: name its column of row ids with --id"):
+    with pytest.raises(
+        ValueError,
+        match=r"view 'rna' has row ids, but view 'c' has none: name its column of row ids with --id",
+    ):
         read_views([tmp_path / "rna.h5ad", tmp_path / "c.csv"])
 
 
 def test_inspect_says_what_files_are_taken_for(tmp_path, capsys):
     rng = np.random.default_rng(0)
     table = pd.DataFrame(
-        {"patient": [f"P{i}" for i in range(20)], "age": rng.normal(50, 9, 20).round(1), "sex": ["F", "M"] * 10, "site": "Ulm"}
+        {
+            "patient": [f"P{i}" for i in range(20)],
+            "age": rng.normal(50, 9, 20).round(1),
+            "sex": ["F", "M"] * 10,
+            "site": "Ulm",
+        }
     )
     table.loc[3, "age"] = None
     table.to_csv(tmp_path / "clinical.csv", index=False, sep=";", decimal=",")
-    np.savez(tmp_path / "all.npz", counts=rng.poisson(0.1, (20, 120)), other=rng.normal(size=(20, 2)))
+    np.savez(
+        tmp_path / "all.npz", counts=rng.poisson(0.1, (20, 120)), other=rng.normal(size=(20, 2))
+    )
     assert run("inspect", tmp_path / "clinical.csv", tmp_path / "all.npz") == 0
     out = capsys.readouterr().out
     for part in (
@@ -221,11 +260,25 @@ def test_inspect_says_what_files_are_taken_for(tmp_path, capsys):
     assert "row ids P0, P1, P2, ..." in out
     assert "note" not in out
     square = np.kron(np.eye(4), np.ones((3, 3))) - np.eye(12)
-    np.savetxt(tmp_path / "links.csv", square, delimiter=",", fmt="%d", header=",".join(f"p{i}" for i in range(12)), comments="")
+    np.savetxt(
+        tmp_path / "links.csv",
+        square,
+        delimiter=",",
+        fmt="%d",
+        header=",".join(f"p{i}" for i in range(12)),
+        comments="",
+    )
     (tmp_path / "empty_row.csv").write_text("id,x,y\na,1,2\nb,,\nc,3,5\n")
-    assert run("inspect", tmp_path / "links.csv") == run("inspect", tmp_path / "empty_row.csv", "--id", "id") == 0
+    assert (
+        run("inspect", tmp_path / "links.csv")
+        == run("inspect", tmp_path / "empty_row.csv", "--id", "id")
+        == 0
+    )
     out = capsys.readouterr().out
-    assert "note: looks like a network (square, symmetric, mostly zeros): if it is one, give its list of edges with --network" in out
+    assert (
+        "note: looks like a network (square, symmetric, mostly zeros): if it is one, give "
+        "its list of edges with --network"
+    ) in out
     assert "missing: 1 rows have no value, so their entities are missing from this view" in out
     (tmp_path / "ids.csv").write_text("id\na\nb\n")
     assert run("inspect", tmp_path / "ids.csv", "--id", "id") == 0

@@ -1,4 +1,6 @@
-"""Every row of a file with row ids has one: a missing id is an error that names the file and the row."""
+"""Every row of a file with row ids has one: a missing id is an error that names the file and the
+row.
+"""
 
 import numpy as np
 import pandas as pd
@@ -46,18 +48,25 @@ def test_a_mark_of_missing_values_is_no_id_in_text(mark, tmp_path):
     with pytest.raises(ValueError, match=r"a\.csv: line 4, column 'patient\\nid' holds no row id"):
         read_views([tmp_path / "a.csv"], "patient\nid")
     (tmp_path / "edges.csv").write_text(f"source,target\np,q\nq,{mark}\n")
-    with pytest.raises(ValueError, match=r"edges\.csv: line 3 holds 'q' and '.*', but an edge needs two ids: fill them in"):
+    with pytest.raises(
+        ValueError,
+        match=r"edges\.csv: line 3 holds 'q' and '.*', but an edge needs two ids: fill them in",
+    ):
         read_edge_list(tmp_path / "edges.csv")
 
 
 def test_a_missing_label_in_the_index_of_a_table_is_refused(tmp_path):
-    pd.DataFrame({"x": [1.5, 2.5, 3.5]}, index=pd.Index(["p", None, "q"], name="patient")).to_parquet(tmp_path / "a.parquet")
+    pd.DataFrame(
+        {"x": [1.5, 2.5, 3.5]}, index=pd.Index(["p", None, "q"], name="patient")
+    ).to_parquet(tmp_path / "a.parquet")
     with pytest.raises(ValueError, match=r"a\.parquet: row 1, column 'patient' holds no row id"):
         read_views([tmp_path / "a.parquet"], "patient")
 
 
 def test_ids_that_are_words_for_nothing_are_kept_where_a_file_knows_what_is_missing(tmp_path):
-    pd.DataFrame({"x": [1.5, 2.5, 3.5], "patient": ["NA", "nan", "None"]}).to_parquet(tmp_path / "a.parquet")
+    pd.DataFrame({"x": [1.5, 2.5, 3.5], "patient": ["NA", "nan", "None"]}).to_parquet(
+        tmp_path / "a.parquet"
+    )
     assert read_views([tmp_path / "a.parquet"], "patient").index.tolist() == ["NA", "nan", "None"]
     (tmp_path / "a.csv").write_text("patient,x\nnone,1\n-,2\nq,3\n")
     assert read_views([tmp_path / "a.csv"], "patient").index.tolist() == ["none", "-", "q"]
@@ -73,7 +82,9 @@ def test_a_missing_name_beside_a_matrix_is_refused(tmp_path):
 @pytest.mark.filterwarnings("ignore")
 def test_a_missing_observation_is_refused(tmp_path):
     anndata, mudata = pytest.importorskip("anndata"), pytest.importorskip("mudata")
-    adata = anndata.AnnData(np.eye(3), obs=pd.DataFrame(index=np.array(["a", " ", "c"], dtype=object)))
+    adata = anndata.AnnData(
+        np.eye(3), obs=pd.DataFrame(index=np.array(["a", " ", "c"], dtype=object))
+    )
     adata.write_h5ad(tmp_path / "x.h5ad")
     with pytest.raises(ValueError, match=r"x\.h5ad: observation 1 \(obs_names\) holds no row id"):
         read_views([tmp_path / "x.h5ad"])

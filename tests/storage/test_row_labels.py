@@ -38,7 +38,10 @@ def folder(labeled, tmp_path_factory):
     folder = tmp_path_factory.mktemp("labeled")
     (first, second), _ = labeled
     order = np.random.default_rng(3).permutation(36)
-    tables = write_table(folder / "a.csv", IDS, first), write_table(folder / "b.csv", [IDS[row] for row in order], second[order])
+    tables = (
+        write_table(folder / "a.csv", IDS, first),
+        write_table(folder / "b.csv", [IDS[row] for row in order], second[order]),
+    )
     options = ("-k", 3, "-o", folder / "out", "--no-plots", "--graphml", "--jobs", 1)
     assert run("cluster", *tables, "--id", "ID", "--save", folder / "m.rmgl", *options) == 0
     return folder
@@ -47,7 +50,15 @@ def folder(labeled, tmp_path_factory):
 def test_a_saved_model_has_the_ids(folder, labeled):
     model = RMGL.load(folder / "m.rmgl")
     assert model.index_.tolist() == IDS
-    assert len({(label, true) for label, true in zip(model.labels_.tolist(), labeled[1].tolist(), strict=True)}) == 3
+    assert (
+        len(
+            {
+                (label, true)
+                for label, true in zip(model.labels_.tolist(), labeled[1].tolist(), strict=True)
+            }
+        )
+        == 3
+    )
 
 
 def test_the_ids_are_those_of_the_labels(folder):
@@ -59,8 +70,15 @@ def test_the_ids_are_those_of_the_labels(folder):
 def test_the_nodes_of_a_graphml_file_have_the_ids_as_names(folder):
     space = "{http://graphml.graphdrawing.org/xmlns}"
     tree = ElementTree.parse(folder / "out" / "layers.graphml")
-    keys = {key.get("attr.name"): key.get("id") for key in tree.iter(f"{space}key") if key.get("for") == "node"}
-    names = {node.get("id"): next(d.text for d in node if d.get("key") == keys["name"]) for node in tree.iter(f"{space}node")}
+    keys = {
+        key.get("attr.name"): key.get("id")
+        for key in tree.iter(f"{space}key")
+        if key.get("for") == "node"
+    }
+    names = {
+        node.get("id"): next(d.text for d in node if d.get("key") == keys["name"])
+        for node in tree.iter(f"{space}node")
+    }
     assert [names[str(row)] for row in range(36)] == IDS
 
 
@@ -74,7 +92,19 @@ def test_predictions_have_the_ids_of_the_new_rows(folder, labeled, tmp_path):
     (first, second), _ = labeled
     write_table(tmp_path / "a.csv", ["new", "old", "odd"], first[[0, 14, 30]])
     write_table(tmp_path / "b.csv", ["old", "late"], second[[14, 5]])
-    assert run("predict", folder / "m.rmgl", tmp_path / "a.csv", tmp_path / "b.csv", "--id", "ID", "-o", tmp_path / "new.csv") == 0
+    assert (
+        run(
+            "predict",
+            folder / "m.rmgl",
+            tmp_path / "a.csv",
+            tmp_path / "b.csv",
+            "--id",
+            "ID",
+            "-o",
+            tmp_path / "new.csv",
+        )
+        == 0
+    )
     found = {row["id"]: int(row["label"]) for row in read_table(tmp_path / "new.csv")}
     labels = RMGL.load(folder / "m.rmgl").labels_
     assert found == {"new": labels[0], "old": labels[14], "odd": labels[30], "late": labels[5]}
@@ -82,7 +112,20 @@ def test_predictions_have_the_ids_of_the_new_rows(folder, labeled, tmp_path):
 
 def test_without_ids_there_is_no_index(labeled, tmp_path):
     np.savez(tmp_path / "v.npz", a=labeled[0][0], b=labeled[0][1])
-    assert run("cluster", tmp_path / "v.npz", "-k", 3, "-o", tmp_path / "out", "--no-plots", "--save", tmp_path / "m.rmgl") == 0
+    assert (
+        run(
+            "cluster",
+            tmp_path / "v.npz",
+            "-k",
+            3,
+            "-o",
+            tmp_path / "out",
+            "--no-plots",
+            "--save",
+            tmp_path / "m.rmgl",
+        )
+        == 0
+    )
     assert RMGL.load(tmp_path / "m.rmgl").index_ is None
     assert list(read_table(tmp_path / "out" / "labels.csv")[0]) == ["row", "label", "outlier_score"]
 
@@ -90,9 +133,26 @@ def test_without_ids_there_is_no_index(labeled, tmp_path):
 @pytest.mark.parametrize("align", ["outer", "inner"])
 def test_ids_of_some_of_the_files(align, labeled, tmp_path):
     (first, second), _ = labeled
-    tables = write_table(tmp_path / "a.csv", IDS[:33], first[:33]), write_table(tmp_path / "b.csv", IDS[2:], second[2:])
-    options = ("--id", "ID", "--align", align, "-k", 3, "-o", tmp_path / "out", "--no-plots", "--save", tmp_path / "m.rmgl")
+    tables = (
+        write_table(tmp_path / "a.csv", IDS[:33], first[:33]),
+        write_table(tmp_path / "b.csv", IDS[2:], second[2:]),
+    )
+    options = (
+        "--id",
+        "ID",
+        "--align",
+        align,
+        "-k",
+        3,
+        "-o",
+        tmp_path / "out",
+        "--no-plots",
+        "--save",
+        tmp_path / "m.rmgl",
+    )
     assert run("cluster", *tables, *options) == 0
     model = RMGL.load(tmp_path / "m.rmgl")
     assert set(model.index_) == set(IDS if align == "outer" else IDS[2:33])
-    assert [row.n_missing for row in model.report_.views] == ([3, 2] if align == "outer" else [0, 0])
+    assert [row.n_missing for row in model.report_.views] == (
+        [3, 2] if align == "outer" else [0, 0]
+    )

@@ -26,16 +26,34 @@ def path(planted_model, tmp_path):
 
 VARIANTS = {
     "defaults": (lambda v: v, {}),
-    "numbers": (lambda v: v, {"alpha": [1.0, 2.0], "beta": {"view 0": 1.0, "view 1": 2}, "scale": "none"}),
+    "numbers": (
+        lambda v: v,
+        {"alpha": [1.0, 2.0], "beta": {"view 0": 1.0, "view 1": 2}, "scale": "none"},
+    ),
     "auto": (lambda v: v, {"n_clusters": "auto"}),
-    "sparse": (lambda v: {n: sparse.csr_array(X) for n, X in v.items()}, {"scale": "unit", "candidates": 15}),
-    "one table": (lambda v: pd.DataFrame(np.hstack(list(v.values()))).rename(columns=str), {"views": [3, 5]}),
-    "slices": (lambda v: np.hstack(list(v.values())), {"views": {"a": slice(0, 3), "b": slice(3, None)}}),
+    "sparse": (
+        lambda v: {n: sparse.csr_array(X) for n, X in v.items()},
+        {"scale": "unit", "candidates": 15},
+    ),
+    "one table": (
+        lambda v: pd.DataFrame(np.hstack(list(v.values()))).rename(columns=str),
+        {"views": [3, 5]},
+    ),
+    "slices": (
+        lambda v: np.hstack(list(v.values())),
+        {"views": {"a": slice(0, 3), "b": slice(3, None)}},
+    ),
     "labeled": (
-        lambda v: {n: pd.DataFrame(X[m:], index=[f"é{r}" for r in range(m, len(X))]) for m, (n, X) in enumerate(v.items())},
+        lambda v: {
+            n: pd.DataFrame(X[m:], index=[f"é{r}" for r in range(m, len(X))])
+            for m, (n, X) in enumerate(v.items())
+        },
         {"align": "outer"},
     ),
-    "ranges": (lambda v: np.hstack(list(v.values())), {"views": [range(3), range(3, 8)], "alpha": pd.Series([1.0, 2.0])}),
+    "ranges": (
+        lambda v: np.hstack(list(v.values())),
+        {"views": [range(3), range(3, 8)], "alpha": pd.Series([1.0, 2.0])},
+    ),
     "generator": (lambda v: v, {"random_state": np.random.RandomState(0)}),
 }
 
@@ -59,8 +77,10 @@ def test_a_new_process_predicts_the_same(planted_model, path, planted, tmp_path)
     new = {name: X[::7] + 0.01 for name, X in planted[0].items()}
     np.savez(tmp_path / "new.npz", **new)
     program = (
-        "import sys, numpy as np; from rmgl import RMGL; m = RMGL.load(sys.argv[1]); d = dict(np.load(sys.argv[2]));"
-        "np.savez(sys.argv[3], p=m.predict(d), s=m.predict_proba(d), q=m.transform(d), e=m.embedding_)"
+        "import sys, numpy as np; from rmgl import RMGL; m = RMGL.load(sys.argv[1]); d = "
+        "dict(np.load(sys.argv[2]));"
+        "np.savez(sys.argv[3], p=m.predict(d), s=m.predict_proba(d), q=m.transform(d), "
+        "e=m.embedding_)"
     )
     python(program, path, tmp_path / "new.npz", tmp_path / "out.npz")
     with np.load(tmp_path / "out.npz") as out:
@@ -71,14 +91,20 @@ def test_a_new_process_predicts_the_same(planted_model, path, planted, tmp_path)
 
 
 def test_pickle_works_as_well(planted_model, planted):
-    np.testing.assert_array_equal(pickle.loads(pickle.dumps(planted_model)).predict(planted[0]), planted_model.predict(planted[0]))
+    np.testing.assert_array_equal(
+        pickle.loads(pickle.dumps(planted_model)).predict(planted[0]),
+        planted_model.predict(planted[0]),
+    )
 
 
 def test_a_file_is_replaced_or_left_alone(planted_model, path, monkeypatch):
     before = path.read_bytes()
     planted_model.save(path)
     assert path.read_bytes() == before
-    monkeypatch.setattr("rmgl.archive.archive.npy.write_array", lambda *a, **k: (_ for _ in ()).throw(OSError("disk full")))
+    monkeypatch.setattr(
+        "rmgl.archive.archive.npy.write_array",
+        lambda *a, **k: (_ for _ in ()).throw(OSError("disk full")),
+    )
     with pytest.raises(OSError, match="disk full"):
         planted_model.save(path)
     assert path.read_bytes() == before
@@ -151,14 +177,38 @@ CHANGES = {
     "newer": (lambda i: i.update(version=99), "written by a newer rmgl"),
     "no version": (lambda i: i.pop("version") and None, "its version is None"),
     "other format": (lambda i: i.update(format="cake"), "it is not a rmgl model"),
-    "unknown kind": (replace_attribute("labels_", {"os.system": ["ls"]}), "unknown type 'os.system'"),
-    "unknown record": (replace_attribute("report_", {"Popen": {"args": "ls"}}), "unknown type 'Popen'"),
-    "other fields": (replace_attribute("report_", {"Report": {"n_rows": 3}}), "a Report with the fields"),
-    "unknown finding": (change_report(weak_points=[{"Finding": {"kind": "cake", "severity": "warning"}}]), "does not fit together"),
-    "finding without its numbers": (change_report(weak_points=[{"Finding": {"kind": "hub", "severity": "fair"}}]), "does not fit together"),
-    "unknown severity": (change_report(weak_points=[{"Finding": {"kind": "hub", "severity": "cake"}}]), "the severity of a Finding"),
-    "array that is not there": (replace_attribute("labels_", {"array": 10**6}), "not a readable rmgl model"),
-    "two kinds": (replace_attribute("labels_", {"array": 0, "list": []}), "2 keys where one is expected"),
+    "unknown kind": (
+        replace_attribute("labels_", {"os.system": ["ls"]}),
+        "unknown type 'os.system'",
+    ),
+    "unknown record": (
+        replace_attribute("report_", {"Popen": {"args": "ls"}}),
+        "unknown type 'Popen'",
+    ),
+    "other fields": (
+        replace_attribute("report_", {"Report": {"n_rows": 3}}),
+        "a Report with the fields",
+    ),
+    "unknown finding": (
+        change_report(weak_points=[{"Finding": {"kind": "cake", "severity": "warning"}}]),
+        "does not fit together",
+    ),
+    "finding without its numbers": (
+        change_report(weak_points=[{"Finding": {"kind": "hub", "severity": "fair"}}]),
+        "does not fit together",
+    ),
+    "unknown severity": (
+        change_report(weak_points=[{"Finding": {"kind": "hub", "severity": "cake"}}]),
+        "the severity of a Finding",
+    ),
+    "array that is not there": (
+        replace_attribute("labels_", {"array": 10**6}),
+        "not a readable rmgl model",
+    ),
+    "two kinds": (
+        replace_attribute("labels_", {"array": 0, "list": []}),
+        "2 keys where one is expected",
+    ),
     "no labels": (replace_attribute("labels_", None), "does not fit together"),
     "other sizes": (replace_attribute("n_clusters_", 5), "does not fit together"),
     "a method": (lambda i: attributes(i).append(["predict", 3]), "unknown attribute 'predict'"),
@@ -199,7 +249,9 @@ def test_pickles_are_not_opened(path, tmp_path):
     np.save(tmp_path / "a.npy", hostile, allow_pickle=True)
     with zipfile.ZipFile(path, "w") as archive:
         for name, data in members.items():
-            archive.writestr(name, (tmp_path / "a.npy").read_bytes() if name == "arrays/0.npy" else data)
+            archive.writestr(
+                name, (tmp_path / "a.npy").read_bytes() if name == "arrays/0.npy" else data
+            )
     with pytest.raises(ValueError, match="array 0 of object"):
         RMGL.load(path)
 
@@ -213,7 +265,9 @@ def test_every_truncation_and_many_flipped_bytes_are_refused(planted_model, path
         with pytest.raises(ValueError, match="not a readable rmgl model"):
             RMGL.load(path)
     for at in rng.integers(0, len(data), 150).tolist():
-        path.write_bytes(data[:at] + bytes([data[at] ^ (1 << int(rng.integers(8)))]) + data[at + 1 :])
+        path.write_bytes(
+            data[:at] + bytes([data[at] ^ (1 << int(rng.integers(8)))]) + data[at + 1 :]
+        )
         try:
             loaded = RMGL.load(path)
         except ValueError:
@@ -232,7 +286,9 @@ def test_compressed_members_are_refused(path):
 
 
 def test_members_inside_one_another_are_refused(tmp_path):
-    """Each array is stored in the numbers of the one before, so a small file would unpack to any size."""
+    """Each array is stored in the numbers of the one before, so a small file would unpack to any
+    size.
+    """
     inner, sizes = bytes(1000), []
     for number in reversed(range(20)):
         array, member = io.BytesIO(), io.BytesIO()
@@ -246,7 +302,10 @@ def test_members_inside_one_another_are_refused(tmp_path):
     path = tmp_path / "nested"
     with zipfile.ZipFile(path, "w") as archive:
         content = {"dict": [[number, {"array": number}] for number in range(20)]}
-        archive.writestr("model.json", json.dumps({"format": "test", "version": 1, "rmgl": "0", "content": content}))
+        archive.writestr(
+            "model.json",
+            json.dumps({"format": "test", "version": 1, "rmgl": "0", "content": content}),
+        )
         place = archive.fp.tell()
         archive.fp.write(inner)
         archive.start_dir = archive.fp.tell()
@@ -255,8 +314,13 @@ def test_members_inside_one_another_are_refused(tmp_path):
             archive.filelist.append(information)
             place += step
     with zipfile.ZipFile(path) as archive:
-        assert sum(information.file_size for information in archive.infolist()) > 5 * path.stat().st_size
-    with pytest.raises(ValueError, match="not a readable test; its members are larger than the file"):
+        assert (
+            sum(information.file_size for information in archive.infolist())
+            > 5 * path.stat().st_size
+        )
+    with pytest.raises(
+        ValueError, match="not a readable test; its members are larger than the file"
+    ):
         read_archive(path, format="test")
 
 
@@ -275,24 +339,40 @@ def test_a_model_of_version_0_1_0_still_loads():
     assert model.number_.chosen == model.n_clusters_ == 3
     y = np.repeat(np.arange(3), 12)
     rna = 5 * np.eye(3)[y] + np.random.default_rng(0).normal(size=(36, 3))
-    expected = [[0.986405314587, 0.010118999547, 0.003475685867], [0.059794836205, 0.823499408228, 0.116705755567]]
-    np.testing.assert_allclose(model.predict_proba({"rna": rna[[0, 20]] + 0.1}), expected, atol=1e-9)
+    expected = [
+        [0.986405314587, 0.010118999547, 0.003475685867],
+        [0.059794836205, 0.823499408228, 0.116705755567],
+    ]
+    np.testing.assert_allclose(
+        model.predict_proba({"rna": rna[[0, 20]] + 0.1}), expected, atol=1e-9
+    )
     assert "3 clusters" in str(model.report_)
     assert model.to_networkx().number_of_nodes() == 36
 
 
 def test_a_model_of_version_2_still_loads(tmp_path):
-    """Its report holds sentences, and does not say which views are networks: it reads as it did, and can be saved again."""
+    """Its report holds sentences, and does not say which views are networks: it reads as it did,
+    and can be saved again.
+    """
     model = RMGL.load(Path(__file__).parents[1] / "data" / "model-format-2.rmgl")
     report = model.report_
-    assert str(report.trust) == "fair: there are only 36 entities, too few for choices to be supported by data"
+    assert (
+        str(report.trust)
+        == "fair: there are only 36 entities, too few for choices to be supported by data"
+    )
     assert report.warnings == [
-        "view 'noise' alone does not have these clusters: 28% of its nearest neighbors are in the same cluster, and 31% would be by chance",
-        "view 'noise' does not agree with the others (roughness 1.04, 1 is unrelated) and counts for 1.0%: it is noise, or tells of other "
+        (
+            "view 'noise' alone does not have these clusters: 28% of its nearest neighbors are "
+            "in the same cluster, and 31% would be by chance"
+        ),
+        "view 'noise' does not agree with the others (roughness 1.04, 1 is unrelated) and "
+        "counts for 1.0%: it is noise, or tells of other "
         "clusters; look at it alone",
     ]
     assert [view.is_network for view in report.views] == [False, False, True]
     assert str(report).count("\n") == 20
-    assert [(finding.kind, finding.severity) for finding in report.trust.findings] == [("sentence", "fair")]
+    assert [(finding.kind, finding.severity) for finding in report.trust.findings] == [
+        ("sentence", "fair")
+    ]
     model.save(tmp_path / "again.rmgl")
     assert RMGL.load(tmp_path / "again.rmgl").report_ == report

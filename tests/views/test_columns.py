@@ -12,7 +12,8 @@ from scipy import sparse
 from scipy.spatial.distance import cdist
 
 from rmgl import RMGL
-from rmgl.views.columns import UNSEEN, fit_encoding
+from rmgl.views.column_kinds import fit_encoding
+from rmgl.views.columns import UNSEEN
 from rmgl.views.views import Views
 
 STAGES = ["I", "II", "III", "IV"]
@@ -28,8 +29,13 @@ def patients(n=40, seed=0):
             "smoker": rng.random(n) < np.where(group, 0.9, 0.1),
             "sex": np.where(rng.random(n) < np.where(group, 0.9, 0.1), "F", "M"),
             "site": rng.choice(["Bonn", "Jena", "Ulm"], n),
-            "stage": pd.Categorical(np.array(STAGES)[np.minimum(3, 2 * group + (rng.random(n) < 0.5))], STAGES, ordered=True),
-            "seen": pd.Timestamp("2024-01-01") + pd.to_timedelta(300 * group + rng.integers(0, 30, n), "D"),
+            "stage": pd.Categorical(
+                np.array(STAGES)[np.minimum(3, 2 * group + (rng.random(n) < 0.5))],
+                STAGES,
+                ordered=True,
+            ),
+            "seen": pd.Timestamp("2024-01-01")
+            + pd.to_timedelta(300 * group + rng.integers(0, 30, n), "D"),
             "hospital": "north",
         }
     )
@@ -38,9 +44,15 @@ def patients(n=40, seed=0):
 def gower(one, other, table):
     """The slow, obvious squared distance of two rows of `patients`."""
     total = ((one["age"] - other["age"]) / (table["age"].max() - table["age"].min())) ** 2
-    total += float(one["smoker"] != other["smoker"]) + float(one["sex"] != other["sex"]) + float(one["site"] != other["site"])
+    total += (
+        float(one["smoker"] != other["smoker"])
+        + float(one["sex"] != other["sex"])
+        + float(one["site"] != other["site"])
+    )
     ranks = table["stage"].cat.codes
-    total += ((STAGES.index(one["stage"]) - STAGES.index(other["stage"])) / (ranks.max() - ranks.min())) ** 2
+    total += (
+        (STAGES.index(one["stage"]) - STAGES.index(other["stage"])) / (ranks.max() - ranks.min())
+    ) ** 2
     days = (table["seen"] - table["seen"].min()).dt.days
     return total + ((one["seen"] - other["seen"]).days / days.max()) ** 2
 
@@ -49,13 +61,19 @@ def test_squared_distances_are_gower_like():
     table = patients()
     views = Views.of({"clinic": table}).scaled("auto")
     found = cdist(views.matrices[0], views.matrices[0], "sqeuclidean")
-    wanted = [[gower(one, other, table) for _, other in table.iterrows()] for _, one in table.iterrows()]
+    wanted = [
+        [gower(one, other, table) for _, other in table.iterrows()] for _, one in table.iterrows()
+    ]
     np.testing.assert_allclose(found, wanted, atol=1e-12)
 
 
 def test_report_says_what_each_column_was_taken_for():
     table = patients()
-    report = RMGL(2, random_state=0).fit({"clinic": table, "lab": np.random.default_rng(0).normal(size=(40, 3))}).report_
+    report = (
+        RMGL(2, random_state=0)
+        .fit({"clinic": table, "lab": np.random.default_rng(0).normal(size=(40, 3))})
+        .report_
+    )
     text = str(report)
     for sentence in (
         "Scale: clinic: minmax (numbers: no negative entries, columns not skewed",
@@ -72,7 +90,9 @@ def test_report_says_what_each_column_was_taken_for():
 
 def test_constant_columns_of_numbers_are_named():
     table = pd.DataFrame({"x": np.arange(20.0), "y": 1.0})
-    assert "Column: view_0: left out, because constant: y." in str(RMGL(2, random_state=0).fit(table).report_)
+    assert "Column: view_0: left out, because constant: y." in str(
+        RMGL(2, random_state=0).fit(table).report_
+    )
 
 
 def test_new_rows_get_the_fitted_encoding(tmp_path):
@@ -85,18 +105,30 @@ def test_new_rows_get_the_fitted_encoding(tmp_path):
     assert model.predict({"clinic": one_row}) == model.labels_[30]
     model.save(tmp_path / "m.rmgl")
     loaded = RMGL.load(tmp_path / "m.rmgl")
-    assert [view.encoding for view in loaded.fitted_.views] == [view.encoding for view in model.fitted_.views]
-    np.testing.assert_array_equal(loaded.predict_proba({"clinic": shuffled}), model.predict_proba({"clinic": shuffled}))
+    assert [view.encoding for view in loaded.fitted_.views] == [
+        view.encoding for view in model.fitted_.views
+    ]
+    np.testing.assert_array_equal(
+        loaded.predict_proba({"clinic": shuffled}), model.predict_proba({"clinic": shuffled})
+    )
 
 
 def test_an_unseen_category_differs_from_all_by_one():
-    table = pd.DataFrame({"x": np.linspace(0, 1, 12), "a": ["p", "q", "r"] * 4, "b": ["s", "t"] * 6})
+    table = pd.DataFrame(
+        {"x": np.linspace(0, 1, 12), "a": ["p", "q", "r"] * 4, "b": ["s", "t"] * 6}
+    )
     views = Views.of({"t": table})
     scaled = views.scaled("minmax")[0]
     new = pd.DataFrame({"x": [0.0, 0.0, 0.0], "a": ["p", "new", "new"], "b": ["s", "s", "other"]})
     known = scaled.matrix
-    there = Views.of({"t": new}, encodings={"t": views[0].encoding})[0].scaled_by(scaled.scaler, check=False).matrix
-    categories = np.delete(cdist(there, known, "sqeuclidean") - (known[:, 0] - 0.0) ** 2, [], axis=1)
+    there = (
+        Views.of({"t": new}, encodings={"t": views[0].encoding})[0]
+        .scaled_by(scaled.scaler, check=False)
+        .matrix
+    )
+    categories = np.delete(
+        cdist(there, known, "sqeuclidean") - (known[:, 0] - 0.0) ** 2, [], axis=1
+    )
     same_b = (table["b"] == "s").to_numpy()
     np.testing.assert_allclose(categories[1], 1.0 + ~same_b, atol=1e-12)
     np.testing.assert_allclose(categories[2], 2.0, atol=1e-12)
@@ -107,7 +139,9 @@ def test_other_tables_work_like_pandas():
     wanted = Views.of({"t": table}).scaled("auto").matrices[0]
     other = table.convert_dtypes(dtype_backend="pyarrow").astype({"stage": table["stage"].dtype})
     for given_table in (table.convert_dtypes(), other, pa.Table.from_pandas(table)):
-        np.testing.assert_allclose(Views.of({"t": given_table}).scaled("auto").matrices[0], wanted, atol=1e-12)
+        np.testing.assert_allclose(
+            Views.of({"t": given_table}).scaled("auto").matrices[0], wanted, atol=1e-12
+        )
     pieces = Views.of(pa.Table.from_pandas(table), {"a": ["age", "sex"], "b": ["site"]})
     assert pieces.names == ("a", "b")
     assert pieces[1].columns == ("site = Bonn", "site = Jena", "site = Ulm", UNSEEN)
@@ -120,10 +154,14 @@ def test_polars():
     table.loc[5, "age"] = None
     wanted = Views.of({"t": table})
     found = Views.of({"t": pl.DataFrame(table.to_dict("list"))})
-    assert [column.kind for column in found[0].encoding.columns] == [column.kind for column in wanted[0].encoding.columns]
+    assert [column.kind for column in found[0].encoding.columns] == [
+        column.kind for column in wanted[0].encoding.columns
+    ]
     np.testing.assert_allclose(found.matrices[0], wanted.matrices[0])
     np.testing.assert_array_equal(found[0].gaps, wanted[0].gaps)
-    assert not Views.of({"t": pl.DataFrame({"x": [1, 2, None, 4], "y": [1.0, 2.0, 3.0, 4.0]})})[0].encoding
+    assert not Views.of({"t": pl.DataFrame({"x": [1, 2, None, 4], "y": [1.0, 2.0, 3.0, 4.0]})})[
+        0
+    ].encoding
 
 
 def test_types_of_pandas_become_the_same_numbers():
@@ -152,8 +190,17 @@ def test_dates_in_any_form_are_the_same_days():
     table = pd.DataFrame(forms)
     encoding = fit_encoding(table)
     assert {column.kind for column in encoding.columns} == {"date"}
-    np.testing.assert_array_equal(encoding(table), np.repeat((stamps - pd.Timestamp(0)).days.to_numpy(float)[:, None], len(forms), axis=1))
-    waits = pd.DataFrame({"wait": pd.to_timedelta([12, 24, 48], "h"), "code": ["1", "2.5", "7"], "who": ["a", "b", "a"]})
+    np.testing.assert_array_equal(
+        encoding(table),
+        np.repeat((stamps - pd.Timestamp(0)).days.to_numpy(float)[:, None], len(forms), axis=1),
+    )
+    waits = pd.DataFrame(
+        {
+            "wait": pd.to_timedelta([12, 24, 48], "h"),
+            "code": ["1", "2.5", "7"],
+            "who": ["a", "b", "a"],
+        }
+    )
     encoding = fit_encoding(waits)
     assert [column.kind for column in encoding.columns] == ["duration", "number", "category"]
     np.testing.assert_array_equal(encoding(waits)[:, :2], [[0.5, 1], [1, 2.5], [2, 7]])
@@ -166,8 +213,16 @@ def rows(**columns):
 NAMES = [f"patient {i}" for i in range(20)]
 X = np.arange(20.0)
 REFUSED = {
-    "ids": (rows(x=X, who=NAMES), {}, r"view 't': column 'who' holds 20 different values in 20 rows.*set_index\('who'\); --id who"),
-    "ids as category": (rows(x=X, who=pd.Categorical(NAMES)), {}, r"column 'who' holds 20 different values in 20 rows"),
+    "ids": (
+        rows(x=X, who=NAMES),
+        {},
+        r"view 't': column 'who' holds 20 different values in 20 rows.*set_index\('who'\); --id who",
+    ),
+    "ids as category": (
+        rows(x=X, who=pd.Categorical(NAMES)),
+        {},
+        r"column 'who' holds 20 different values in 20 rows",
+    ),
     "nothing left": (
         rows(a=["x"] * 20, b=[None] * 20),
         {},
@@ -179,8 +234,16 @@ REFUSED = {
         {"scale": "unit"},
         r"view 't' has categories, which cannot be scaled by 'unit': use one of 'auto'",
     ),
-    "infinity": (rows(x=np.where(X == 3, np.inf, X), s=["F", "M"] * 10), {}, r"column 'x' has infinity in row 3"),
-    "name twice": ({"t": pd.DataFrame([[1.0, "a"], [2.0, "b"]] * 5, columns=["p", "p"])}, {}, r"column 'p' occurs more than once"),
+    "infinity": (
+        rows(x=np.where(X == 3, np.inf, X), s=["F", "M"] * 10),
+        {},
+        r"column 'x' has infinity in row 3",
+    ),
+    "name twice": (
+        {"t": pd.DataFrame([[1.0, "a"], [2.0, "b"]] * 5, columns=["p", "p"])},
+        {},
+        r"column 'p' occurs more than once",
+    ),
 }
 
 
@@ -192,10 +255,22 @@ def test_refused_tables(name):
 
 
 NEW = {
-    "an array": (np.ones((2, 2)), r"view 't': it was fitted on a table with the columns x, s: give a table"),
-    "fewer columns": (pd.DataFrame({"x": X}), r"view 't': it has no column 's', which the fitted view has"),
-    "more columns": (pd.DataFrame({"x": X, "s": "F", "z": 1}), r"view 't': it has a column 'z', which the fitted view does not have"),
-    "text for a number": (pd.DataFrame({"x": ["1", "two"], "s": "F"}), r"column 'x' was taken for a number, but row 1 holds 'two'"),
+    "an array": (
+        np.ones((2, 2)),
+        r"view 't': it was fitted on a table with the columns x, s: give a table",
+    ),
+    "fewer columns": (
+        pd.DataFrame({"x": X}),
+        r"view 't': it has no column 's', which the fitted view has",
+    ),
+    "more columns": (
+        pd.DataFrame({"x": X, "s": "F", "z": 1}),
+        r"view 't': it has a column 'z', which the fitted view does not have",
+    ),
+    "text for a number": (
+        pd.DataFrame({"x": ["1", "two"], "s": "F"}),
+        r"column 'x' was taken for a number, but row 1 holds 'two'",
+    ),
 }
 
 
@@ -229,7 +304,9 @@ def tables(draw):
     columns = {}
     for at, kind in enumerate(kinds):
         values = draw(st.lists(st.none() | COLUMNS[kind], min_size=n, max_size=n))
-        columns[f"{kind} {at}"] = pd.Categorical(values, STAGES, ordered=True) if kind == "rank" else values
+        columns[f"{kind} {at}"] = (
+            pd.Categorical(values, STAGES, ordered=True) if kind == "rank" else values
+        )
     return pd.DataFrame(columns)
 
 
@@ -244,7 +321,9 @@ def test_any_mixed_table_becomes_numbers_that_each_add_at_most_one(table):
     encoding = views[0].encoding
     if encoding is None:
         return
-    X = np.where(np.isnan(scaled := views[0].scaled("minmax").scaler(views[0].measured())), 0.0, scaled)
+    X = np.where(
+        np.isnan(scaled := views[0].scaled("minmax").scaler(views[0].measured())), 0.0, scaled
+    )
     assert len(encoding.features) == X.shape[1] == len(views[0].columns)
     assert cdist(X, X, "sqeuclidean").max() <= table.shape[1] + 1e-9
     again = Views.of({"t": table}, least=0, encodings={"t": encoding})

@@ -1,4 +1,6 @@
-"""Networks as views: what they are made from, what is refused, and the problem that learns them again."""
+"""Networks as views: what they are made from, what is refused, and the problem that learns them
+again.
+"""
 
 import networkx as nx
 import numpy as np
@@ -22,7 +24,9 @@ GROUP = np.repeat(np.arange(3), 20)
 
 def draw_network(seed=0, inside=0.35, between=0.02):
     random = np.random.default_rng(seed)
-    upper = np.triu(random.random((60, 60)) < np.where(GROUP[:, None] == GROUP, inside, between), k=1)
+    upper = np.triu(
+        random.random((60, 60)) < np.where(GROUP[:, None] == GROUP, inside, between), k=1
+    )
     return (upper | upper.T).astype(float)
 
 
@@ -71,12 +75,16 @@ def test_named_nodes_are_matched_with_row_labels():
     A, names = draw_network(), [f"p{i}" for i in range(60)]
     table = pd.DataFrame(features(), index=names)
     order = np.random.default_rng(0).permutation(60)
-    graph = nx.relabel_nodes(nx.from_numpy_array(A[np.ix_(order, order)]), dict(enumerate(np.array(names)[order])))
+    graph = nx.relabel_nodes(
+        nx.from_numpy_array(A[np.ix_(order, order)]), dict(enumerate(np.array(names)[order]))
+    )
     views = Views.of({"x": table, "links": Network(graph)})
     np.testing.assert_array_equal(views.matrices[1].toarray(), A)
     both = Views.of({"a": Network(graph), "b": Network(graph)})
     assert both.index.tolist() == [names[i] for i in order]
-    with pytest.raises(ValueError, match="view 'links': node 'stranger' of the network is no entity"):
+    with pytest.raises(
+        ValueError, match="view 'links': node 'stranger' of the network is no entity"
+    ):
         Views.of({"x": table, "links": Network(nx.relabel_nodes(graph, {"p3": "stranger"}))})
     with pytest.raises(ValueError, match="rows of view 'x' have none to match them with"):
         Views.of({"x": features(), "links": Network(graph)})
@@ -117,7 +125,9 @@ def test_isolated_nodes_are_missing_from_the_view():
 @settings(deadline=None, max_examples=15)
 @given(seed=st.integers(0, 10_000), n=st.integers(3, 14), two_steps=st.booleans())
 def test_without_an_embedding_the_learned_network_is_the_network(seed, n, two_steps):
-    """The closed form: u_i = c / 2 - 2 alpha d_i solves the problem with KKT residual zero, so the answer is the network."""
+    """The closed form: u_i = c / 2 - 2 alpha d_i solves the problem with KKT residual zero, so the
+    answer is the network.
+    """
     random = np.random.default_rng(seed)
     weights = np.triu(random.random((n, n)) * (random.random((n, n)) < 0.6), 1)
     weights[0, 1] = 1.0
@@ -125,7 +135,9 @@ def test_without_an_embedding_the_learned_network_is_the_network(seed, n, two_st
     own = np.flatnonzero(np.diff(graph.indptr) > 0)
     layer = given_layer(Origin("links"), sparse.csr_array(graph[own][:, own]))
     alpha = default_alpha(layer)
-    _, learned = solve_certified(Origin("links"), network_candidates(layer, alpha, two_steps), alpha, tol=1e-9)
+    _, learned = solve_certified(
+        Origin("links"), network_candidates(layer, alpha, two_steps), alpha, tol=1e-9
+    )
     np.testing.assert_allclose(learned.adjacency.toarray(), layer.adjacency.toarray(), atol=1e-6)
     assert learned.exact
     assert learned.gap < 1e-6
@@ -133,7 +145,9 @@ def test_without_an_embedding_the_learned_network_is_the_network(seed, n, two_st
 
 @pytest.mark.parametrize("weight", [1.0, 7.0])
 def test_a_cost_of_one_is_worth_an_edge_of_mean_weight(weight):
-    """A path of equal edges: with all potentials as they are, a cost of one more leaves nothing of an edge, and of half as much half."""
+    """A path of equal edges: with all potentials as they are, a cost of one more leaves nothing of
+    an edge, and of half as much half.
+    """
     path = sparse.diags_array([np.full(5, weight)] * 2, offsets=(-1, 1), format="csr")
     layer = given_layer(Origin("links"), path)
     alpha = default_alpha(layer)
@@ -142,7 +156,9 @@ def test_a_cost_of_one_is_worth_an_edge_of_mean_weight(weight):
     u, pattern = learned.potentials, layer.adjacency.tocoo()
     excess = u[pattern.row] + u[pattern.col] - candidates.distances
     for added, left in ((0.0, 1.0), (0.5, 0.5), (1.0, 0.0)):
-        np.testing.assert_allclose(np.maximum(excess - added, 0.0) / (4 * alpha), left * pattern.data, atol=1e-6)
+        np.testing.assert_allclose(
+            np.maximum(excess - added, 0.0) / (4 * alpha), left * pattern.data, atol=1e-6
+        )
 
 
 def test_learning_again_weakens_edges_between_clusters():
@@ -197,9 +213,15 @@ def test_smoothed_rows_have_length_one_where_rows_have(length):
 def test_a_view_that_looks_like_a_network_is_recognized_and_not_changed():
     A = draw_network()
     model = RMGL(3, random_state=0).fit({"x": features(), "links": A})
-    assert any("looks like a network" in warning and "rmgl.Network" in warning for warning in model.report_.warnings)
+    assert any(
+        "looks like a network" in warning and "rmgl.Network" in warning
+        for warning in model.report_.warnings
+    )
     assert not model.layers_[1].given
-    assert not any("looks like a network" in w for w in RMGL(3, random_state=0).fit({"x": features()}).report_.warnings)
+    assert not any(
+        "looks like a network" in w
+        for w in RMGL(3, random_state=0).fit({"x": features()}).report_.warnings
+    )
 
 
 @pytest.fixture(scope="module", params=[False, True], ids=["given", "learned"])
@@ -216,9 +238,13 @@ def test_new_nodes_by_their_edges(fitted):
     rows = np.array([(group == GROUP).astype(float) for group in range(3)])
     rows[:, 0] = 0.0
     by_edges = fitted.predict({"links": rows})
-    np.testing.assert_array_equal(by_edges, [np.bincount(fitted.labels_[group == GROUP]).argmax() for group in range(3)])
+    np.testing.assert_array_equal(
+        by_edges, [np.bincount(fitted.labels_[group == GROUP]).argmax() for group in range(3)]
+    )
     assert fitted.predict({"x": features()[:2]}).shape == (2,)
-    with pytest.raises(ValueError, match="row 0 is in no view, without an edge to a fitted entity in any network"):
+    with pytest.raises(
+        ValueError, match="row 0 is in no view, without an edge to a fitted entity in any network"
+    ):
         fitted.predict({"links": np.zeros((1, 60))})
     with pytest.raises(ValueError, match="negative entries"):
         fitted.predict({"links": -rows})
@@ -232,7 +258,9 @@ def test_new_nodes_are_copies_only_where_their_edges_are_the_same(change, same):
     row = weights[[5]]
     row.data[0] *= 1 + change
     layer = given_layer(Origin("links"), weights)
-    edges = NetworkEdges(Batch(0, layer, 1.0, 1, 60, False), np.array([0]), row, FittedNetwork(weights, None))
+    edges = NetworkEdges(
+        Batch(0, layer, 1.0, 1, 60, False), np.array([0]), row, FittedNetwork(weights, None)
+    )
     assert edges.copies().toarray().nonzero()[1].tolist() == ([5] if same else [])
 
 

@@ -1,6 +1,8 @@
-"""A kind of view that the package does not know: words, compared by the letters that have to change from one to the other.
+"""A kind of view that the package does not know: words, compared by the letters that have to change
+from one to the other.
 
-Everything about it is between the two lines; no other file knows of it, and it is fitted, explained, reported, saved and predicted.
+Everything about it is between the two lines; no other file knows of it, and it is fitted,
+explained, reported, saved and predicted.
 """
 
 from collections.abc import Sequence
@@ -13,8 +15,8 @@ import pytest
 from rmgl import RMGL
 from rmgl.archive.records import RECORDS, record
 from rmgl.checks import Unsound
-from rmgl.views.distances import DistanceView
 from rmgl.views.features import FeatureView
+from rmgl.views.pairs import DistanceView
 from rmgl.views.views import Views
 
 # ---------------------------------------------------------------------------------------------------------------------------------------
@@ -38,8 +40,12 @@ class Words:
 
     def to_view(self, name, observed):
         seen = np.ones(len(self.words), dtype=bool) if observed is None else observed
-        squared = np.array([[edits(one, other) for other in self.words] for one in self.words]) * np.outer(seen, seen)
-        return WordView(name, squared, None if seen.all() else np.flatnonzero(seen), tuple(self.words))
+        squared = np.array(
+            [[edits(one, other) for other in self.words] for one in self.words]
+        ) * np.outer(seen, seen)
+        return WordView(
+            name, squared, None if seen.all() else np.flatnonzero(seen), tuple(self.words)
+        )
 
 
 @record
@@ -60,15 +66,26 @@ class WordView(DistanceView):
         return rows.matrix
 
     def features_of(self, given):
-        return pd.DataFrame([{letter: float(word.count(letter)) for letter in "abcdefghijklmnopqrstuvwxyz"} for word in given.words])
+        return pd.DataFrame(
+            [
+                {letter: float(word.count(letter)) for letter in "abcdefghijklmnopqrstuvwxyz"}
+                for word in given.words
+            ]
+        )
 
     def again(self, rows, n_new):
-        return super().again(rows, n_new) if rows is None else FeatureView(self.name, rows.matrix, rows.entities, rows.columns)
+        return (
+            super().again(rows, n_new)
+            if rows is None
+            else FeatureView(self.name, rows.matrix, rows.entities, rows.columns)
+        )
 
     def check(self, n_rows, most=np.inf):
         super().check(n_rows, most)
         if len(self.words_of) != n_rows:
-            raise Unsound(f"view {self.name!r} has {len(self.words_of)} words for {n_rows} entities")
+            raise Unsound(
+                f"view {self.name!r} has {len(self.words_of)} words for {n_rows} entities"
+            )
 
 
 # ---------------------------------------------------------------------------------------------------------------------------------------
@@ -123,21 +140,33 @@ def test_alone_and_with_given_parameters(data):
 
 
 def test_its_layer_is_that_of_the_edits(data):
-    """The costs of a layer with given alpha are the distances themselves, which any other kind can give as a matrix."""
+    """The costs of a layer with given alpha are the distances themselves, which any other kind can
+    give as a matrix.
+    """
     from rmgl import Precomputed
 
     squared = Views.of(data)[0].matrix
     options = {"alpha": 2.0, "beta": 1.0, "random_state": 0}
-    ours, theirs = (RMGL(3, **options).fit({"v": given}) for given in (data["spelling"], Precomputed(squared, kind="squared")))
-    np.testing.assert_array_equal(ours.layers_[0].adjacency.toarray(), theirs.layers_[0].adjacency.toarray())
+    ours, theirs = (
+        RMGL(3, **options).fit({"v": given})
+        for given in (data["spelling"], Precomputed(squared, kind="squared"))
+    )
+    np.testing.assert_array_equal(
+        ours.layers_[0].adjacency.toarray(), theirs.layers_[0].adjacency.toarray()
+    )
     np.testing.assert_array_equal(ours.embedding_, theirs.embedding_)
 
 
 def test_the_order_of_entities_does_not_matter(data, model):
     order = np.random.default_rng(1).permutation(45)
-    turned = {"spelling": Words([data["spelling"].words[at] for at in order]), "size": data["size"][order]}
+    turned = {
+        "spelling": Words([data["spelling"].words[at] for at in order]),
+        "size": data["size"][order],
+    }
     fitted = RMGL(3, random_state=0).fit(turned)
-    np.testing.assert_array_equal(fitted.layers_[0].adjacency.toarray(), model.layers_[0].adjacency.toarray()[order][:, order])
+    np.testing.assert_array_equal(
+        fitted.layers_[0].adjacency.toarray(), model.layers_[0].adjacency.toarray()[order][:, order]
+    )
 
 
 def test_entities_may_be_missing_from_it(data):
@@ -150,7 +179,9 @@ def test_entities_may_be_missing_from_it(data):
 
 
 def test_it_is_reported_and_shown(model, tmp_path):
-    assert "Scale: spelling: precomputed (given, not scaled: number of edits of all pairs)." in str(model.report_)
+    assert "Scale: spelling: precomputed (given, not scaled: number of edits of all pairs)." in str(
+        model.report_
+    )
     assert model.report_.views[0].inside.found > 0.9
     pytest.importorskip("bokeh")
     model.to_html(tmp_path / "page.html")
@@ -165,7 +196,13 @@ def test_it_is_explained(data, model):
     assert set(model.explain({"size": data["size"]}).view) == {"size"}
 
 
-@pytest.mark.parametrize("new", [{"spelling": NEW}, {"spelling": NEW, "size": 3.0 * np.array([[0.0], [2.0], [1.0]]) + np.zeros((3, 3))}])
+@pytest.mark.parametrize(
+    "new",
+    [
+        {"spelling": NEW},
+        {"spelling": NEW, "size": 3.0 * np.array([[0.0], [2.0], [1.0]]) + np.zeros((3, 3))},
+    ],
+)
 def test_it_predicts_also_after_it_was_saved(model, new, tmp_path):
     model.save(tmp_path / "model.rmgl")
     loaded = RMGL.load(tmp_path / "model.rmgl")

@@ -1,4 +1,6 @@
-"""Distances and kernels given as views, and metrics that are Euclidean after a transformation of the rows."""
+"""Distances and kernels given as views, and metrics that are Euclidean after a transformation of
+the rows.
+"""
 
 import numpy as np
 import pytest
@@ -34,17 +36,29 @@ KINDS = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("parameters", [{}, {"alpha": 5.0, "beta": 50.0}], ids=["automatic", "numbers"])
+@pytest.mark.parametrize(
+    "parameters", [{}, {"alpha": 5.0, "beta": 50.0}], ids=["automatic", "numbers"]
+)
 def test_all_kinds_give_the_layers_of_the_rows(kind, parameters):
     """The slow and obvious answer is that of the rows themselves, not scaled."""
     X, new = features(), features(1)
     rows = RMGL(3, scale="none", random_state=0, **parameters).fit([X])
     model = RMGL(3, random_state=0, **parameters).fit([Precomputed(KINDS[kind](X, X), kind)])
-    np.testing.assert_allclose(model.layers_[0].adjacency.toarray(), rows.layers_[0].adjacency.toarray(), atol=1e-5)
+    np.testing.assert_allclose(
+        model.layers_[0].adjacency.toarray(), rows.layers_[0].adjacency.toarray(), atol=1e-5
+    )
     assert model.report_.exact
     assert normalized_mutual_info_score(rows.labels_, model.labels_) == pytest.approx(1.0)
-    given_new = Precomputed(KINDS[kind](new, X), kind, diagonal=np.square(new).sum(axis=1)) if kind == "kernel" else KINDS[kind](new, X)
-    np.testing.assert_allclose(model.predict_proba([given_new]).max(axis=1), rows.predict_proba([new]).max(axis=1), atol=1e-4)
+    given_new = (
+        Precomputed(KINDS[kind](new, X), kind, diagonal=np.square(new).sum(axis=1))
+        if kind == "kernel"
+        else KINDS[kind](new, X)
+    )
+    np.testing.assert_allclose(
+        model.predict_proba([given_new]).max(axis=1),
+        rows.predict_proba([new]).max(axis=1),
+        atol=1e-4,
+    )
 
 
 def test_beside_a_table_and_from_a_file(tmp_path):
@@ -56,7 +70,9 @@ def test_beside_a_table_and_from_a_file(tmp_path):
     again = {"x": features(2), "d": np.sqrt(squared(X))}
     np.testing.assert_array_equal(model.predict(again), model.labels_)
     model.save(tmp_path / "model.rmgl")
-    np.testing.assert_array_equal(RMGL.load(tmp_path / "model.rmgl").predict_proba(again), model.predict_proba(again))
+    np.testing.assert_array_equal(
+        RMGL.load(tmp_path / "model.rmgl").predict_proba(again), model.predict_proba(again)
+    )
     assert set(model.explain(views).view) == {"x"}
     model.to_html(tmp_path / "page.html")
     assert "precomputed (given, not scaled: distance of all pairs)" in str(model.report_)
@@ -67,11 +83,15 @@ def test_beside_a_table_and_from_a_file(tmp_path):
     assert normalized_mutual_info_score(GROUP, partly.labels_) > 0.9
 
 
-@pytest.mark.parametrize("parameters", [{}, {"alpha": 5.0, "beta": 50.0}], ids=["automatic", "numbers"])
+@pytest.mark.parametrize(
+    "parameters", [{}, {"alpha": 5.0, "beta": 50.0}], ids=["automatic", "numbers"]
+)
 def test_sparse_distances_are_exact_over_the_given_pairs(parameters, tmp_path):
     X = features()
     graph = kneighbors_graph(X, 12, mode="distance")
-    model = RMGL(3, random_state=0, **parameters).fit([Precomputed(graph)], checkpoint=tmp_path / "steps")
+    model = RMGL(3, random_state=0, **parameters).fit(
+        [Precomputed(graph)], checkpoint=tmp_path / "steps"
+    )
     layer = model.layers_[0]
     assert layer.candidates == "given pairs"
     assert layer.exact
@@ -79,10 +99,14 @@ def test_sparse_distances_are_exact_over_the_given_pairs(parameters, tmp_path):
     assert not layer.adjacency.toarray()[~pattern].any()
     assert layer.kkt_residual < 1e-6
     assert normalized_mutual_info_score(GROUP, model.labels_) > 0.9
-    rows = sparse.csr_array(np.where(squared(features(1), X) < 9.0, np.sqrt(squared(features(1), X)), 0.0))
+    rows = sparse.csr_array(
+        np.where(squared(features(1), X) < 9.0, np.sqrt(squared(features(1), X)), 0.0)
+    )
     rows = rows[np.diff(rows.indptr) > 0]
     assert model.predict([rows]).shape == (rows.shape[0],)
-    again = RMGL(3, random_state=0, **parameters).fit([Precomputed(graph)], checkpoint=tmp_path / "steps")
+    again = RMGL(3, random_state=0, **parameters).fit(
+        [Precomputed(graph)], checkpoint=tmp_path / "steps"
+    )
     np.testing.assert_array_equal(again.embedding_, model.embedding_)
 
 
@@ -95,9 +119,15 @@ def changed(at, value):
 @pytest.mark.parametrize(
     ("view", "message"),
     [
-        (Precomputed(changed((3, 7), 50.0)), r"not symmetric: entry \(3, 7\) is .* a difference of .*, the largest of all"),
+        (
+            Precomputed(changed((3, 7), 50.0)),
+            r"not symmetric: entry \(3, 7\) is .* a difference of .*, the largest of all",
+        ),
         (Precomputed(-np.sqrt(squared(features()))), "negative entries"),
-        (Precomputed(changed((4, 4), 1.0)), r"entry \(4, 4\) of the distance matrix is 1, but the distance of an entity to itself is 0"),
+        (
+            Precomputed(changed((4, 4), 1.0)),
+            r"entry \(4, 4\) of the distance matrix is 1, but the distance of an entity to itself is 0",
+        ),
         (Precomputed(np.zeros((60, 60))), "all distances are zero"),
         (Precomputed(np.ones((60, 59))), "must be square"),
         (Precomputed(1 - 2 * np.eye(60), "kernel"), "it is no kernel"),
@@ -134,7 +164,9 @@ def test_squared_distances_of_any_kind(seed, kind, dense):
 
 def binary(seed=0):
     random = np.random.default_rng(seed)
-    return (random.random((60, 12)) < np.where(np.arange(12) // 4 == GROUP[:, None], 0.8, 0.1)).astype(float)
+    return (
+        random.random((60, 12)) < np.where(np.arange(12) // 4 == GROUP[:, None], 0.8, 0.1)
+    ).astype(float)
 
 
 @pytest.mark.parametrize(
@@ -153,13 +185,19 @@ def test_metrics_are_the_distances_of_transformed_rows(metric, X, slow, tmp_path
     np.testing.assert_allclose(squared(Y), slow(X), atol=1e-12)
     assert model.scale_[0][0] == metric
     model.save(tmp_path / "model.rmgl")
-    np.testing.assert_array_equal(RMGL.load(tmp_path / "model.rmgl").predict([X]), model.predict([X]))
+    np.testing.assert_array_equal(
+        RMGL.load(tmp_path / "model.rmgl").predict([X]), model.predict([X])
+    )
 
 
 def test_jaccard_is_taken_over_all_pairs(tmp_path):
     X = binary()
-    slow = np.array([[1 - np.minimum(x, y).sum() / max(1.0, np.maximum(x, y).sum()) for y in X] for x in X])
-    model = RMGL(3, metric={"bits": "jaccard", "x": "euclidean"}, random_state=0).fit({"bits": X, "x": features()})
+    slow = np.array(
+        [[1 - np.minimum(x, y).sum() / max(1.0, np.maximum(x, y).sum()) for y in X] for x in X]
+    )
+    model = RMGL(3, metric={"bits": "jaccard", "x": "euclidean"}, random_state=0).fit(
+        {"bits": X, "x": features()}
+    )
     np.testing.assert_allclose(model.fitted_.views.matrices[0], slow, atol=1e-12)
     np.testing.assert_array_equal(model.predict({"bits": X, "x": features()}), model.labels_)
     model.save(tmp_path / "model.rmgl")
@@ -173,19 +211,31 @@ def test_jaccard_of_the_nearest_pairs_where_not_all_fit_into_memory(tmp_path, mo
     data = {"bits": X, "x": features()}
     whole = RMGL(3, metric={"bits": "jaccard", "x": "euclidean"}, random_state=0).fit(data)
     monkeypatch.setattr("rmgl.views.jaccard.available_memory", lambda: 1)
-    monkeypatch.setattr("rmgl.views.jaccard.BLOCK_ENTRIES", 500)
+    monkeypatch.setattr("rmgl.views.jaccard.DISTANCES_AT_ONCE", 500)
     listed = nearest_pairs(sparse.csr_array(X), np.arange(60) != 7, length=5)
     slow = whole.fitted_.views.matrices[0]
     for row in range(60):
         near = listed.indices[listed.indptr[row] : listed.indptr[row + 1]]
-        np.testing.assert_array_equal(listed.data[listed.indptr[row] : listed.indptr[row + 1]], slow[row, near])
+        np.testing.assert_array_equal(
+            listed.data[listed.indptr[row] : listed.indptr[row + 1]], slow[row, near]
+        )
         others = np.delete(slow[row], [row, 7])
-        assert near.size == 0 if row == 7 else (slow[row, near] <= np.partition(others, 4)[4]).sum() >= 5
+        assert (
+            near.size == 0
+            if row == 7
+            else (slow[row, near] <= np.partition(others, 4)[4]).sum() >= 5
+        )
     assert (abs(listed - listed.T) > 0).nnz == 0
-    with pytest.warns(UserWarning, match="view 'bits': the Jaccard distances of all 60 rows do not fit into memory"):
-        model = RMGL(3, metric={"bits": "jaccard", "x": "euclidean"}, random_state=0).fit(data)  # 59 others are fewer than 100
+    with pytest.warns(
+        UserWarning,
+        match="view 'bits': the Jaccard distances of all 60 rows do not fit into memory",
+    ):
+        # 59 others are fewer than 100
+        model = RMGL(3, metric={"bits": "jaccard", "x": "euclidean"}, random_state=0).fit(data)
     assert model.layers_[0].candidates == "given pairs"
-    np.testing.assert_allclose(model.layers_[0].adjacency.toarray(), whole.layers_[0].adjacency.toarray(), atol=0.02)
+    np.testing.assert_allclose(
+        model.layers_[0].adjacency.toarray(), whole.layers_[0].adjacency.toarray(), atol=0.02
+    )
     model.save(tmp_path / "model.rmgl")
     np.testing.assert_array_equal(RMGL.load(tmp_path / "model.rmgl").predict(data), model.labels_)
 

@@ -13,7 +13,9 @@ from tests.conftest import planted_views
 
 def slow(name, X):
     """What a scale does, one entry at a time."""
-    found = np.array([[np.sqrt(x) if name in ("root", "hellinger") else x for x in row] for row in X.tolist()])
+    found = np.array(
+        [[np.sqrt(x) if name in ("root", "hellinger") else x for x in row] for row in X.tolist()]
+    )
     if name in ("minmax", "root"):
         for c in range(X.shape[1]):
             column = found[:, c].copy()
@@ -55,7 +57,9 @@ def test_a_scale_is_its_formula(name, counts):
 
 @pytest.mark.parametrize("name", sorted(SCALES.keys() - {"root", "hellinger"}))
 def test_a_scale_is_its_formula_where_entries_are_negative(name, rng):
-    X = np.column_stack([rng.normal(size=12), 100 + rng.normal(size=12), -rng.random(12), np.full(12, 0.1)])
+    X = np.column_stack(
+        [rng.normal(size=12), 100 + rng.normal(size=12), -rng.random(12), np.full(12, 0.1)]
+    )
     np.testing.assert_allclose(fit_scaler(name, X)(X), slow(name, X), rtol=1e-9, atol=1e-12)
 
 
@@ -66,7 +70,9 @@ def test_sparse_views_have_the_distances_of_dense_ones(name, counts):
     found = fit_scaler(name, X)(X)
     assert sparse.issparse(found)
     assert found.nnz <= X.nnz
-    np.testing.assert_allclose(squared_distances(found), squared_distances(slow(name, counts)), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(
+        squared_distances(found), squared_distances(slow(name, counts)), rtol=1e-9, atol=1e-12
+    )
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
@@ -98,9 +104,21 @@ def test_new_rows_get_the_scaling_that_was_fitted():
     first, second = views.values()
     beyond = first.max(axis=0, keepdims=True) + np.ptp(first, axis=0)
     np.testing.assert_allclose(model.fitted_.views[0].scaler(beyond), 2.0, rtol=1e-12)
-    np.testing.assert_allclose(model.fitted_.views[1].scaler(second.mean(axis=0, keepdims=True) + second.std(axis=0)), 1.0, rtol=1e-9)
-    one_by_one = [model.predict_proba({name: X[[row]] for name, X in views.items()})[0] for row in range(0, 90, 15)]
-    np.testing.assert_allclose(one_by_one, model.predict_proba({name: X[::15] for name, X in views.items()}), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(
+        model.fitted_.views[1].scaler(second.mean(axis=0, keepdims=True) + second.std(axis=0)),
+        1.0,
+        rtol=1e-9,
+    )
+    one_by_one = [
+        model.predict_proba({name: X[[row]] for name, X in views.items()})[0]
+        for row in range(0, 90, 15)
+    ]
+    np.testing.assert_allclose(
+        one_by_one,
+        model.predict_proba({name: X[::15] for name, X in views.items()}),
+        rtol=1e-9,
+        atol=1e-12,
+    )
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
@@ -109,8 +127,13 @@ def test_new_rows_get_the_scaling_that_was_fitted():
 def test_the_unit_of_measurement_does_not_matter(name, factor, kind, counts):
     """Nor does any square overflow or vanish on the way; pytest makes an error of such a warning."""
     X = counts / counts.max()
-    found, wanted = fit_scaler(name, kind(factor * X))(kind(factor * X)), fit_scaler(name, kind(X))(kind(X))
-    np.testing.assert_allclose(squared_distances(found), squared_distances(wanted), rtol=1e-9, atol=1e-12)
+    found, wanted = (
+        fit_scaler(name, kind(factor * X))(kind(factor * X)),
+        fit_scaler(name, kind(X))(kind(X)),
+    )
+    np.testing.assert_allclose(
+        squared_distances(found), squared_distances(wanted), rtol=1e-9, atol=1e-12
+    )
 
 
 def test_none_is_the_array_itself(counts):
@@ -120,7 +143,9 @@ def test_none_is_the_array_itself(counts):
 def test_views_use_the_scale_of_each(counts):
     scaled = Views.of({"a": counts, "b": counts + 1}).scaled(["root", "standard"])
     np.testing.assert_allclose(scaled.matrices[0], slow("root", counts), rtol=1e-12, atol=1e-14)
-    np.testing.assert_allclose(scaled.matrices[1], slow("standard", counts + 1), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(
+        scaled.matrices[1], slow("standard", counts + 1), rtol=1e-9, atol=1e-12
+    )
 
 
 # The choice of a scale
@@ -144,11 +169,16 @@ def with_zeros(n_zeros, n_columns, n_rows=10):
         (909, 101, True),
     ],
 )
-def test_counts_are_many_columns_with_more_than_seven_tenths_of_zeros(n_zeros, n_columns, counts, kind):
+def test_counts_are_many_columns_with_more_than_seven_tenths_of_zeros(
+    n_zeros, n_columns, counts, kind
+):
     name, reason = choose_scale(kind(with_zeros(n_zeros, n_columns)))
     assert (name == "hellinger") == counts
     if counts:
-        assert reason == f"no negative entries, {n_zeros / (10 * n_columns):.0%} zeros, {n_columns} columns: counts"
+        assert reason == (
+            f"no negative entries, {n_zeros / (10 * n_columns):.0%} zeros, {n_columns} "
+            "columns: counts"
+        )
 
 
 def test_zeros_that_a_sparse_view_stores_are_zeros():
@@ -190,10 +220,15 @@ def test_weighted_counts_have_few_negative_entries(n_zeros, n_columns, n_negativ
     name, reason = choose_scale(kind(X))
     assert name == ("unit" if weighted else "minmax")
     share, zeros = n_negative / (10 * n_columns - n_zeros), n_zeros / (10 * n_columns)
-    said = f"{share:.1%} of the others negative, {zeros:.0%} zeros, {n_columns} columns: weighted counts"
+    said = (
+        f"{share:.1%} of the others negative, {zeros:.0%} zeros, {n_columns} columns: weighted "
+        "counts"
+    )
     assert reason == (said if weighted else "negative entries")
     found = Views.of([kind(X)]).scaled("auto").matrices[0]
-    np.testing.assert_allclose(squared_distances(found), squared_distances(slow(name, X)), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(
+        squared_distances(found), squared_distances(slow(name, X)), rtol=1e-9, atol=1e-12
+    )
 
 
 def two_values(share_of_ones, n=100):
@@ -225,7 +260,10 @@ def test_the_median_decides_and_constant_columns_have_no_say():
     assert choose_scale(np.hstack([skewed, skewed, even]))[0] == "root"
     assert choose_scale(np.hstack([skewed, even, even]))[0] == "minmax"
     assert choose_scale(np.hstack([skewed, *[np.full((100, 1), 7.0)] * 5]))[0] == "root"
-    assert choose_scale(np.full((100, 3), 7.0)) == ("minmax", "no negative entries, columns not skewed (median 0.0)")
+    assert choose_scale(np.full((100, 3), 7.0)) == (
+        "minmax",
+        "no negative entries, columns not skewed (median 0.0)",
+    )
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])

@@ -6,7 +6,7 @@ import pytest
 from scipy import sparse
 
 from rmgl import RMGL
-from rmgl.views.per_view import per_view
+from rmgl.views.check_view import per_view
 from rmgl.views.scaling import SCALES, choose_scale, median_skewness
 from rmgl.views.views import Views
 
@@ -84,15 +84,23 @@ def test_names(X):
 @pytest.mark.parametrize("kind", ["frame", "array", "sparse"])
 def test_column_blocks(X, blocks, names, columns, kind):
     parts = blocks.values() if isinstance(blocks, dict) else blocks
-    if kind != "frame" and any(isinstance(c, str) for part in parts if isinstance(part, list) for c in part):
+    if kind != "frame" and any(
+        isinstance(c, str) for part in parts if isinstance(part, list) for c in part
+    ):
         with pytest.raises(ValueError, match=r"names column '[ad]', which the input does not have"):
             Views.of(X, blocks)
         return
-    given = {"frame": pd.DataFrame(X, columns=list("abcd")), "array": X, "sparse": sparse.coo_array(X)}[kind]
+    given = {
+        "frame": pd.DataFrame(X, columns=list("abcd")),
+        "array": X,
+        "sparse": sparse.coo_array(X),
+    }[kind]
     views = Views.of(given, blocks)
     assert views.names == names
     for found, wanted in zip(views.matrices, columns, strict=True):
-        np.testing.assert_array_equal(found.toarray() if sparse.issparse(found) else found, X[:, wanted])
+        np.testing.assert_array_equal(
+            found.toarray() if sparse.issparse(found) else found, X[:, wanted]
+        )
 
 
 @pytest.mark.parametrize("scale", SCALES)
@@ -101,21 +109,29 @@ def test_inputs_are_not_modified(X, scale, kind):
     kept = np.abs(X) if scale in ("root", "hellinger") else X.copy()
     given = kind(kept.copy())
     Views.of([given]).scaled(scale)
-    np.testing.assert_array_equal(given.toarray() if sparse.issparse(given) else np.asarray(given), kept)
+    np.testing.assert_array_equal(
+        given.toarray() if sparse.issparse(given) else np.asarray(given), kept
+    )
 
 
 @pytest.mark.parametrize("factor", [1.0, 1e150, 1e-150, 1e300, 1e-300])
 def test_scales_do_what_they_say_at_any_magnitude(X, factor):
     views = Views.of({"a": factor * X})
     (minmax,) = views.scaled("minmax").matrices
-    np.testing.assert_allclose((minmax.min(axis=0), minmax.max(axis=0)), (np.zeros(4), np.ones(4)), atol=1e-12)
+    np.testing.assert_allclose(
+        (minmax.min(axis=0), minmax.max(axis=0)), (np.zeros(4), np.ones(4)), atol=1e-12
+    )
     (standard,) = views.scaled("standard").matrices
-    np.testing.assert_allclose((standard.mean(axis=0), standard.std(axis=0)), (np.zeros(4), np.ones(4)), atol=1e-10)
+    np.testing.assert_allclose(
+        (standard.mean(axis=0), standard.std(axis=0)), (np.zeros(4), np.ones(4)), atol=1e-10
+    )
     (unit,) = views.scaled("unit").matrices
     np.testing.assert_allclose(np.linalg.norm(unit, axis=1), 1, rtol=1e-10)
     views = Views.of({"a": factor * np.abs(X)})
     (hellinger,) = views.scaled("hellinger").matrices
-    np.testing.assert_allclose(hellinger**2, np.abs(X) / np.abs(X).sum(axis=1, keepdims=True), rtol=1e-10)
+    np.testing.assert_allclose(
+        hellinger**2, np.abs(X) / np.abs(X).sum(axis=1, keepdims=True), rtol=1e-10
+    )
     (root,) = views.scaled("root").matrices
     (minmax,) = Views.of({"a": np.sqrt(np.abs(X))}).scaled("minmax").matrices
     np.testing.assert_allclose(root, minmax, rtol=1e-10, atol=1e-12)
@@ -131,7 +147,9 @@ def test_sparse_stays_sparse_with_the_distances_of_dense(rng, scale):
     (found,) = Views.of([X]).scaled(scale).matrices
     (dense,) = Views.of([X.toarray()]).scaled(scale).matrices
     assert sparse.issparse(found)
-    np.testing.assert_allclose(AllPairs(20).measure(found), AllPairs(20).measure(dense), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(
+        AllPairs(20).measure(found), AllPairs(20).measure(dense), rtol=1e-9, atol=1e-12
+    )
 
 
 @pytest.mark.parametrize("scale", ["minmax", "standard"])
@@ -160,8 +178,15 @@ def test_zero_rows_stay_zero_under_unit_scaling(X):
         ("minmax", lambda rng: rng.random((60, 5))),
         ("minmax", lambda rng: rng.normal(size=(60, 5))),
         ("minmax", lambda rng: -rng.lognormal(size=(60, 5))),
-        ("minmax", lambda rng: rng.poisson(0.1, size=(60, 120)) - (np.arange(120) == 3)),  # negative entries
-        ("unit", lambda rng: rng.poisson(0.1, size=(60, 120)) * np.where(rng.random((60, 120)) < 0.02, -0.5, 0.5)),  # a few of them
+        # negative entries
+        ("minmax", lambda rng: rng.poisson(0.1, size=(60, 120)) - (np.arange(120) == 3)),
+        # a few of them
+        (
+            "unit",
+            lambda rng: (
+                rng.poisson(0.1, size=(60, 120)) * np.where(rng.random((60, 120)) < 0.02, -0.5, 0.5)
+            ),
+        ),
         ("minmax", lambda rng: np.ones((60, 3))),
     ],
 )
@@ -176,10 +201,14 @@ def test_the_scale_follows_signs_zeros_and_skewness(wanted, draw, kind, rng):
 def test_median_skewness_is_that_of_the_columns_that_vary(kind, rng):
     from scipy.stats import skew
 
-    X = np.hstack([rng.lognormal(size=(50, 5)), rng.poisson(0.3, size=(50, 4)), rng.normal(size=(50, 4))])
+    X = np.hstack(
+        [rng.lognormal(size=(50, 5)), rng.poisson(0.3, size=(50, 4)), rng.normal(size=(50, 4))]
+    )
     wanted = np.median(np.abs(skew(X, axis=0)))
     assert median_skewness(kind(X)) == pytest.approx(wanted, rel=1e-9)
-    assert median_skewness(kind(np.hstack([X, np.full((50, 9), 3.0)]))) == pytest.approx(wanted, rel=1e-9)
+    assert median_skewness(kind(np.hstack([X, np.full((50, 9), 3.0)]))) == pytest.approx(
+        wanted, rel=1e-9
+    )
     assert median_skewness(kind(np.zeros((50, 2)))) == 0.0
 
 
@@ -188,7 +217,8 @@ def test_median_skewness_is_that_of_the_columns_that_vary(kind, rng):
 def test_negative_entries_have_no_root(X, scale, kind):
     views = Views.of({"good": np.abs(X), "bad": kind(X)})
     with pytest.raises(
-        ValueError, match=r"view 'bad' has negative entries \(down to -2.33\), which have no square root: use scale='minmax'"
+        ValueError,
+        match=r"view 'bad' has negative entries \(down to -2.33\), which have no square root: use scale='minmax'",
     ):
         views.scaled(scale)
 
@@ -208,9 +238,12 @@ def test_rows_of_zeros_that_others_fill_are_empty(rng):
         assert views[1].entities is None
         assert not views.complete
         own = views[0].own()
-        np.testing.assert_array_equal(own.toarray() if sparse.issparse(own) else own, np.delete(gappy, [3, 8, 21], axis=0))
+        np.testing.assert_array_equal(
+            own.toarray() if sparse.issparse(own) else own, np.delete(gappy, [3, 8, 21], axis=0)
+        )
         assert views[1].own() is views.matrices[1]
-        for scale in ("auto", "minmax", "standard", "unit", "none"):  # as if those rows were not there
+        # as if those rows were not there
+        for scale in ("auto", "minmax", "standard", "unit", "none"):
             scaled = views.scaled(scale)
             (alone,) = Views.of([np.delete(gappy, [3, 8, 21], axis=0)]).scaled(scale).matrices
             own = scaled[0].own()
@@ -238,7 +271,8 @@ def test_what_does_not_count_as_empty(rng):
     assert present(zeroed(X, [3, 8]), zeroed(X, [3, 8])) == ()  # nowhere else either
     assert present(zeroed(X, np.arange(25)), X) == ()  # too little would be left
     rows, other = present(zeroed(X, [3, 8, 9]), zeroed(X, [9]))
-    np.testing.assert_array_equal(rows, np.setdiff1d(np.arange(30), [3, 8]))  # row 9 is zero everywhere
+    # row 9 is zero everywhere
+    np.testing.assert_array_equal(rows, np.setdiff1d(np.arange(30), [3, 8]))
     assert other is None
 
 
@@ -276,7 +310,11 @@ def test_views_of_some_of_the_entities(kind, rng):
     views = Views.of({"a": kind(X), "b": X[:, :5]}, observed=observed, index=names, columns=columns)
     entities = np.array([2, 3, 4, 5, 8, 20])
     part = views.of_entities(entities)
-    assert (part.names, part.n_rows, tuple(view.columns for view in part)) == (("a", "b"), 6, columns)
+    assert (part.names, part.n_rows, tuple(view.columns for view in part)) == (
+        ("a", "b"),
+        6,
+        columns,
+    )
     assert part.index.tolist() == names[entities].tolist()
     for view, rows in enumerate(([0, 2, 3, 5], [0, 1, 2, 4, 5])):
         np.testing.assert_array_equal(part[view].entities, rows)
@@ -285,7 +323,9 @@ def test_views_of_some_of_the_entities(kind, rng):
             (part.matrices[view], views.matrices[view][entities]),
             (part[view].own(), views.matrices[view][entities[rows]]),
         ):
-            np.testing.assert_array_equal(*(A.toarray() if sparse.issparse(A) else A for A in (found, wanted)))
+            np.testing.assert_array_equal(
+                *(A.toarray() if sparse.issparse(A) else A for A in (found, wanted))
+            )
     assert part.n_missing == (2, 1)
 
 
@@ -325,9 +365,11 @@ def with_share(filled, shape=(20, 50)):
     return X
 
 
-@pytest.mark.parametrize(("filled", "stored"), [(0, True), (29, True), (30, False), (31, False)])  # of 1000 entries
+# of 1000 entries
+@pytest.mark.parametrize(("filled", "stored"), [(0, True), (29, True), (30, False), (31, False)])
 def test_matrices_that_are_nearly_all_zeros_are_stored_sparse(filled, stored):
-    views = Views.of([with_share(filled, (100, 10)), with_share(10, (100, 10))])  # more rows than columns
+    # more rows than columns
+    views = Views.of([with_share(filled, (100, 10)), with_share(10, (100, 10))])
     found = views.compressed()
     assert [sparse.issparse(X) for X in found.matrices] == [stored] * 2
     assert (found is views) == (not stored)
@@ -335,24 +377,34 @@ def test_matrices_that_are_nearly_all_zeros_are_stored_sparse(filled, stored):
         np.testing.assert_array_equal(X.toarray() if stored else X, given)
 
 
-@pytest.mark.parametrize(("filled", "stored"), [(0, True), (99, True), (100, False), (101, False)])  # of 1000 entries
+# of 1000 entries
+@pytest.mark.parametrize(("filled", "stored"), [(0, True), (99, True), (100, False), (101, False)])
 def test_of_few_rows_each_matrix_of_mostly_zeros_is_stored_sparse(filled, stored):
     views = Views.of([with_share(filled), with_share(900)])
     found = views.compressed()
     assert [sparse.issparse(X) for X in found.matrices] == [stored, False]
-    np.testing.assert_array_equal(found.matrices[0].toarray() if stored else found.matrices[0], views.matrices[0])
+    np.testing.assert_array_equal(
+        found.matrices[0].toarray() if stored else found.matrices[0], views.matrices[0]
+    )
 
 
 def test_sparse_matrices_stay_sparse_and_do_not_keep_others_dense():
     full = sparse.csr_array(np.ones((20, 50)))
-    assert [sparse.issparse(X) for X in Views.of([full, with_share(10)]).compressed().matrices] == [True, True]
-    assert [sparse.issparse(X) for X in Views.of([full, with_share(500)]).compressed().matrices] == [True, False]
+    assert [sparse.issparse(X) for X in Views.of([full, with_share(10)]).compressed().matrices] == [
+        True,
+        True,
+    ]
+    assert [
+        sparse.issparse(X) for X in Views.of([full, with_share(500)]).compressed().matrices
+    ] == [True, False]
 
 
 def test_compressed_views_keep_names_labels_and_missing_rows():
     observed = np.ones((20, 2), dtype=bool)
     observed[[3, 4], 0] = False
-    views = Views.of({"a": with_share(20), "b": with_share(10)}, observed=observed, index=np.arange(20) + 100)
+    views = Views.of(
+        {"a": with_share(20), "b": with_share(10)}, observed=observed, index=np.arange(20) + 100
+    )
     found = views.compressed()
     assert found.names == views.names
     np.testing.assert_array_equal(found.index, views.index)
@@ -366,15 +418,22 @@ def test_dense_and_sparse_arrays_of_zeros_give_the_same_model(rng):
     views = []
     for width in (600, 900):
         often = rng.permutation(np.arange(width) % 3)
-        X = (rng.random((120, width)) < np.where(often == target[:, None], 0.05, 0.005)).astype(float)
+        X = (rng.random((120, width)) < np.where(often == target[:, None], 0.05, 0.005)).astype(
+            float
+        )
         X[:, 0] += 1.0  # no row of zeros
         views.append(X)
     assert all((X == 0).mean() > 0.97 for X in views)
-    dense, compressed = (RMGL(3, random_state=0).fit([kind(X) for X in views]) for kind in (np.asarray, sparse.csr_array))
+    dense, compressed = (
+        RMGL(3, random_state=0).fit([kind(X) for X in views])
+        for kind in (np.asarray, sparse.csr_array)
+    )
     np.testing.assert_array_equal(dense.labels_, compressed.labels_)
     np.testing.assert_array_equal(dense.embedding_, compressed.embedding_)
     assert all(sparse.issparse(X) for X in dense.fitted_.views.matrices)
-    np.testing.assert_array_equal(dense.predict(views), dense.predict([sparse.csr_array(X) for X in views]))
+    np.testing.assert_array_equal(
+        dense.predict(views), dense.predict([sparse.csr_array(X) for X in views])
+    )
 
 
 def test_one_scale_per_view(X):
@@ -397,7 +456,9 @@ def test_per_view():
 def test_row_labels_in_another_order_are_refused(X):
     a = pd.DataFrame(X, index=[f"cell{i}" for i in range(12)])
     b = a.iloc[::-1]
-    with pytest.raises(ValueError, match="row 0 of view 'b' is labeled 'cell11' but 'cell0' in view 'a'"):
+    with pytest.raises(
+        ValueError, match="row 0 of view 'b' is labeled 'cell11' but 'cell0' in view 'a'"
+    ):
         Views.of({"a": a, "b": b})
     Views.of({"a": a, "b": b.reset_index(drop=True)})  # labels dropped on purpose
     missing = a.set_axis([np.nan, *range(11)])

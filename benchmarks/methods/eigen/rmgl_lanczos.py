@@ -1,4 +1,6 @@
-"""The eigenvectors of this package: components first, then `eigsh` on single vectors, then a search for what it may have missed."""
+"""The eigenvectors of this package: components first, then `eigsh` on single vectors, then a search
+for what it may have missed.
+"""
 
 ENVIRONMENT = "main"
 PACKAGES = ["rmgl", "numba"]

@@ -15,6 +15,11 @@ def learn(edges, k, n_threads):
     degrees = L.diagonal()
     start = np.random.RandomState(0).standard_normal((L.shape[0], k + 4))
     _, vectors = lobpcg(
-        L, start, M=diags_array(1 / np.where(degrees > 0, degrees, 1.0)), tol=2e-8 * degrees.max(), maxiter=400, largest=False
+        L,
+        start,
+        M=diags_array(1 / np.where(degrees > 0, degrees, 1.0)),
+        tol=2e-8 * degrees.max(),
+        maxiter=400,
+        largest=False,
     )
     return {"found": vectors[:, :k]}

@@ -1,4 +1,6 @@
-"""graspologic 3.4.4: multiple adjacency spectral embedding of 15 nearest neighbors in each view, then k-means."""
+"""graspologic 3.4.4: multiple adjacency spectral embedding of 15 nearest neighbors in each view,
+then k-means.
+"""
 
 ENVIRONMENT = "numpy1"
 PACKAGES = ["graspologic"]

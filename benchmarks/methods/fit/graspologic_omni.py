@@ -1,4 +1,6 @@
-"""graspologic 3.4.4: omnibus embedding of 15 nearest neighbors in each view, the views' embeddings side by side, then k-means."""
+"""graspologic 3.4.4: omnibus embedding of 15 nearest neighbors in each view, the views' embeddings
+side by side, then k-means.
+"""
 
 ENVIRONMENT = "numpy1"
 PACKAGES = ["graspologic"]

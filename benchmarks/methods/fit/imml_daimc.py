@@ -1,4 +1,4 @@
-"""imml 0.6.0, `DAIMC` (doubly aligned matrix factorization) with its defaults, on complete views."""
+"""imml 0.6.0: `DAIMC` (doubly aligned matrix factorization) at its defaults, on complete views."""
 
 ENVIRONMENT = "modern"
 PACKAGES = ["imml"]

@@ -1,4 +1,6 @@
-"""imml 0.6.0, `IMSR` (self-representation with imputed similarities) with its defaults, on complete views."""
+"""imml 0.6.0, `IMSR` (self-representation with imputed similarities) with its defaults, on complete
+views.
+"""
 
 ENVIRONMENT = "modern"
 PACKAGES = ["imml"]

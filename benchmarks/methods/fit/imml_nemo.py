@@ -1,4 +1,6 @@
-"""imml 0.6.0, `NEMO` (spectral clustering of averaged neighborhood similarities) with its defaults, on complete views."""
+"""imml 0.6.0, `NEMO` (spectral clustering of averaged neighborhood similarities) with its defaults,
+on complete views.
+"""
 
 ENVIRONMENT = "modern"
 PACKAGES = ["imml"]

@@ -1,4 +1,5 @@
-"""leidenalg 0.12, `find_partition_multiplex` with the modularity of Reichardt and Bornholdt, on 15 nearest neighbors in each view.
+"""leidenalg 0.12, `find_partition_multiplex` with the modularity of Reichardt and Bornholdt, on 15
+nearest neighbors in each view.
 
 It chooses the number of clusters itself (resolution 1); the number asked for is not used.
 """
@@ -16,5 +17,7 @@ def cluster(views, n_clusters, seed, n_threads):
 
     edges = [np.stack(triu(graph).nonzero(), axis=1) for graph in neighbor_graphs(views)]
     graphs = [igraph.Graph(n=len(views[0]), edges=pairs) for pairs in edges]
-    membership, _ = leidenalg.find_partition_multiplex(graphs, leidenalg.RBConfigurationVertexPartition, seed=seed, n_iterations=-1)
+    membership, _ = leidenalg.find_partition_multiplex(
+        graphs, leidenalg.RBConfigurationVertexPartition, seed=seed, n_iterations=-1
+    )
     return membership

@@ -1,4 +1,6 @@
-"""mvlearn 0.5.0, `MultiviewSpectralClustering` (co-training) with its defaults (Gaussian kernel of median width, 10 rounds)."""
+"""mvlearn 0.5.0, `MultiviewSpectralClustering` (co-training) with its defaults (Gaussian kernel of
+median width, 10 rounds).
+"""
 
 ENVIRONMENT = "modern"
 PACKAGES = ["mvlearn"]

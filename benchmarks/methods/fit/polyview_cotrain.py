@@ -7,4 +7,6 @@ PACKAGES = ["polyview"]
 def cluster(views, n_clusters, seed, n_threads):
     from polyview.cluster import MultiViewCoTrainSpectralClustering
 
-    return MultiViewCoTrainSpectralClustering(n_clusters=n_clusters, random_state=seed).fit_predict(views)
+    return MultiViewCoTrainSpectralClustering(n_clusters=n_clusters, random_state=seed).fit_predict(
+        views
+    )

@@ -1,4 +1,6 @@
-"""RMGL with its defaults: everything chosen from the data alone. Its report is made after the timed call, and timed apart."""
+"""RMGL with its defaults: everything chosen from the data alone. Its report is made after the timed
+call, and timed apart.
+"""
 
 ENVIRONMENT = "main"
 PACKAGES = ["rmgl", "numba"]

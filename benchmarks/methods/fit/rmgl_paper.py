@@ -11,6 +11,13 @@ def cluster(views, n_clusters, seed, n_threads):
     from rmgl import RMGL
     from rmgl.datasets.uci_digits import PAPER_PARAMETERS
 
-    model = RMGL(n_clusters, scale="none", random_state=seed, n_jobs=n_threads, **PAPER_PARAMETERS).fit(views)
+    model = RMGL(
+        n_clusters, scale="none", random_state=seed, n_jobs=n_threads, **PAPER_PARAMETERS
+    ).fit(views)
     edges = [2 * layer.n_edges / layer.n_nodes for layer in model.layers_]
-    return {"labels": model.labels_, "n_iter": model.n_iter_, "edges_per_node": edges, "stages": model.seconds_}
+    return {
+        "labels": model.labels_,
+        "n_iter": model.n_iter_,
+        "edges_per_node": edges,
+        "stages": model.seconds_,
+    }

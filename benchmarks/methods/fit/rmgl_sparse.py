@@ -1,4 +1,5 @@
-"""RMGL with alpha and beta given, at which every layer of the digits has about 20 edges a node: the sparse regime, nothing to choose.
+"""RMGL with alpha and beta given, at which every layer of the digits has about 20 edges a node: the
+sparse regime, nothing to choose.
 
 The rows that this gives carry the edges a node of each layer.
 """
@@ -16,6 +17,18 @@ QUICK = True
 def cluster(views, n_clusters, seed, n_threads):
     from rmgl import RMGL
 
-    model = RMGL(n_clusters, alpha=list(ALPHA.values()), beta=BETA, scale="none", random_state=seed, n_jobs=n_threads).fit(views)
+    model = RMGL(
+        n_clusters,
+        alpha=list(ALPHA.values()),
+        beta=BETA,
+        scale="none",
+        random_state=seed,
+        n_jobs=n_threads,
+    ).fit(views)
     edges = [2 * layer.n_edges / layer.n_nodes for layer in model.layers_]
-    return {"labels": model.labels_, "n_iter": model.n_iter_, "edges_per_node": edges, "stages": model.seconds_}
+    return {
+        "labels": model.labels_,
+        "n_iter": model.n_iter_,
+        "edges_per_node": edges,
+        "stages": model.seconds_,
+    }

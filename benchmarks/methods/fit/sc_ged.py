@@ -1,4 +1,6 @@
-"""SC-GED as implemented in this package, on GL-SigRep layers with its defaults. Dense N x N work in every round."""
+"""SC-GED as implemented in this package, on GL-SigRep layers with its defaults. Dense N x N work in
+every round.
+"""
 
 ENVIRONMENT = "main"
 PACKAGES = ["rmgl", "numba"]

@@ -1,4 +1,6 @@
-"""snfpy 0.2.2: similarity network fusion (20 neighbors, mu = 0.5, 20 rounds: its defaults), then spectral clustering."""
+"""snfpy 0.2.2: similarity network fusion (20 neighbors, mu = 0.5, 20 rounds: its defaults), then
+spectral clustering.
+"""
 
 ENVIRONMENT = "numpy1"
 PACKAGES = ["snfpy"]

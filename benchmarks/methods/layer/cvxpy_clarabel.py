@@ -1,6 +1,8 @@
-"""CVXPY with the interior-point solver Clarabel; `seconds` include stating the problem, `solver_seconds` do not.
+"""CVXPY with the interior-point solver Clarabel; `seconds` include stating the problem,
+`solver_seconds` do not.
 
-An interior point approaches the boundary only in the limit: for a KKT residual of 1e-6 Clarabel's own tolerances must be about 1e-12.
+An interior point approaches the boundary only in the limit: for a KKT residual of 1e-6 Clarabel's
+own tolerances must be about 1e-12.
 """
 
 ENVIRONMENT = "modern"
@@ -11,4 +13,6 @@ def learn(X, alpha, tol, theta):
     from layer_program import solve
 
     accuracy = 1e-6 * tol
-    return solve(X, alpha, solver="CLARABEL", tol_gap_abs=accuracy, tol_gap_rel=accuracy, tol_feas=accuracy)
+    return solve(
+        X, alpha, solver="CLARABEL", tol_gap_abs=accuracy, tol_gap_rel=accuracy, tol_feas=accuracy
+    )

@@ -11,5 +11,12 @@ def learn(X, alpha, tol, theta):
     from rmgl import learn_layer
 
     n_jobs = int(os.environ["OMP_NUM_THREADS"])
-    layer = learn_layer(X, alpha, tol=tol, n_jobs=n_jobs, candidates="all", solver="dual-ascent", max_iter=MAX_ITER)
-    return {"u": layer.potentials, "n_iter": layer.n_iter, "n_passes": layer.n_passes, "candidates": layer.candidates}
+    layer = learn_layer(
+        X, alpha, tol=tol, n_jobs=n_jobs, candidates="all", solver="dual-ascent", max_iter=MAX_ITER
+    )
+    return {
+        "u": layer.potentials,
+        "n_iter": layer.n_iter,
+        "n_passes": layer.n_passes,
+        "candidates": layer.candidates,
+    }

@@ -1,4 +1,6 @@
-"""Newton's method of this package as a user calls it: from a cold start, candidate pairs chosen by the size and alpha."""
+"""Newton's method of this package as a user calls it: from a cold start, candidate pairs chosen by
+the size and alpha.
+"""
 
 ENVIRONMENT = "main"
 PACKAGES = ["rmgl", "numba"]
@@ -12,4 +14,9 @@ def learn(X, alpha, tol, theta):
 
     n_jobs = int(os.environ["OMP_NUM_THREADS"])
     layer = learn_layer(X, alpha, tol=tol, n_jobs=n_jobs)
-    return {"u": layer.potentials, "n_iter": layer.n_iter, "n_passes": layer.n_passes, "candidates": layer.candidates}
+    return {
+        "u": layer.potentials,
+        "n_iter": layer.n_iter,
+        "n_passes": layer.n_passes,
+        "candidates": layer.candidates,
+    }

@@ -11,4 +11,9 @@ def learn(X, alpha, tol, theta):
 
     n_jobs = int(os.environ["OMP_NUM_THREADS"])
     layer = learn_layer(X, alpha, tol=tol, n_jobs=n_jobs, candidates="all")
-    return {"u": layer.potentials, "n_iter": layer.n_iter, "n_passes": layer.n_passes, "candidates": layer.candidates}
+    return {
+        "u": layer.potentials,
+        "n_iter": layer.n_iter,
+        "n_passes": layer.n_passes,
+        "candidates": layer.candidates,
+    }

@@ -1,8 +1,9 @@
 """PyGSP2 2.0.15: the log-degree model of Kalofolias (2016), `graph_log_degree`.
 
-Another model than (P): minimize 2 theta z'w + ||w||^2 - sum_i log d_i, with theta as for graph_structure_learning. The function divides
-z by its maximum, which a = b = 1 / (theta max z) undoes. Beyond about 300 nodes its default step is longer than the bound for
-convergence; the step here is half that bound. Stops by its own rule, a relative change of `tol`.
+Another model than (P): minimize 2 theta z'w + ||w||^2 - sum_i log d_i, with theta as for
+graph_structure_learning. The function divides z by its maximum, which a = b = 1 / (theta max z)
+undoes. Beyond about 300 nodes its default step is longer than the bound for convergence; the step
+here is half that bound. Stops by its own rule, a relative change of `tol`.
 """
 
 ENVIRONMENT = "modern"
@@ -18,5 +19,7 @@ def learn(X, alpha, tol, theta):
     z = pdist(X, "sqeuclidean")
     weight = 1 / (theta * z.max())
     step = 0.5 / (2 * weight + np.sqrt(2 * (len(X) - 1)))
-    W = graph_log_degree(squareform(z), a=weight, b=weight, tol=tol, maxiter=MAX_ITER, gamma=step, verbose=False)
+    W = graph_log_degree(
+        squareform(z), a=weight, b=weight, tol=tol, maxiter=MAX_ITER, gamma=step, verbose=False
+    )
     return {"W": W, "model": "log-degree"}

@@ -1,4 +1,5 @@
-"""leidenalg 0.12, `find_partition_multiplex` with the modularity of Reichardt and Bornholdt, on the networks and the 15 nearest neighbors.
+"""leidenalg 0.12, `find_partition_multiplex` with the modularity of Reichardt and Bornholdt, on the
+networks and the 15 nearest neighbors.
 
 It chooses the number of clusters itself (resolution 1); the number asked for is not used.
 """
@@ -20,7 +21,11 @@ def cluster(views, n_clusters, seed, n_threads):
     for matrix in all_graphs(views):
         upper = triu(matrix, k=1).tocoo()
         edges = np.column_stack([upper.row, upper.col])
-        graphs.append(igraph.Graph(n=matrix.shape[0], edges=edges, edge_attrs={"weight": upper.data}))
+        graphs.append(
+            igraph.Graph(n=matrix.shape[0], edges=edges, edge_attrs={"weight": upper.data})
+        )
     kind = leidenalg.RBConfigurationVertexPartition
-    membership, _ = leidenalg.find_partition_multiplex(graphs, kind, seed=seed, n_iterations=-1, weights="weight")
+    membership, _ = leidenalg.find_partition_multiplex(
+        graphs, kind, seed=seed, n_iterations=-1, weights="weight"
+    )
     return membership

@@ -1,4 +1,6 @@
-"""SC-ML as implemented in this package, on the networks and the 15 nearest neighbors of the features."""
+"""SC-ML as implemented in this package, on the networks and the 15 nearest neighbors of the
+features.
+"""
 
 ENVIRONMENT = "main"
 PACKAGES = ["rmgl", "numba"]

@@ -1,4 +1,6 @@
-"""scikit-learn's SpectralClustering of nearest neighbors at its defaults, on one table that is scaled already."""
+"""scikit-learn's SpectralClustering of nearest neighbors at its defaults, on one table that is
+scaled already.
+"""
 
 ENVIRONMENT = "main"
 WARM_UP_ROWS = None  # all, as for RMGL
@@ -8,4 +10,6 @@ def cluster(views, n_clusters, seed, n_threads):
     from sklearn.cluster import SpectralClustering
 
     (table,) = views
-    return SpectralClustering(n_clusters, affinity="nearest_neighbors", random_state=seed, n_jobs=n_threads).fit_predict(table)
+    return SpectralClustering(
+        n_clusters, affinity="nearest_neighbors", random_state=seed, n_jobs=n_threads
+    ).fit_predict(table)

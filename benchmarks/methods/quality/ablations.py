@@ -1,4 +1,6 @@
-"""RMGL at its defaults with parts of the automatic choice changed: fields of the `Policy`, or parameters."""
+"""RMGL at its defaults with parts of the automatic choice changed: fields of the `Policy`, or
+parameters.
+"""
 
 ENVIRONMENT = "main"
 PACKAGES = ["rmgl", "numba"]
@@ -9,7 +11,13 @@ VARIANTS = {
     "consensus_reference_only": {"policy": {"references": ("consensus",)}},
     # version 0.1: three passes of guidance, and nothing against fragments
     "first_defaults": {
-        "policy": {"guidance": (0.1, 0.3, 1.0), "neighbor_share": 0.0, "small_component": 0.0, "small_cluster": 0.0, "consensus_share": 0.0}
+        "policy": {
+            "guidance": (0.1, 0.3, 1.0),
+            "neighbor_share": 0.0,
+            "small_component": 0.0,
+            "small_cluster": 0.0,
+            "consensus_share": 0.0,
+        }
     },
     # without the costs of the consensus in the layers of complementary views
     "without_agreement": {"policy": {"consensus_share": 0.0}},

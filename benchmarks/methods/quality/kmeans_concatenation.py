@@ -1,4 +1,6 @@
-"""k-means on the concatenated views, scaled as RMGL's scale='auto' does and divided by their total standard deviations."""
+"""k-means on the concatenated views, scaled as RMGL's scale='auto' does and divided by their total
+standard deviations.
+"""
 
 ENVIRONMENT = "main"
 PACKAGES = ["rmgl", "numba"]

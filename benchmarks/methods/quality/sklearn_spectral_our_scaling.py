@@ -9,5 +9,11 @@ def cluster(views, n_clusters, seed, n_threads):
     from concatenation import concatenated
     from sklearn.cluster import SpectralClustering
 
-    model = SpectralClustering(n_clusters, affinity="nearest_neighbors", n_neighbors=10, random_state=seed, n_jobs=n_threads)
+    model = SpectralClustering(
+        n_clusters,
+        affinity="nearest_neighbors",
+        n_neighbors=10,
+        random_state=seed,
+        n_jobs=n_threads,
+    )
     return model.fit_predict(concatenated(views))

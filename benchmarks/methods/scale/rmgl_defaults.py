@@ -1,6 +1,8 @@
-"""`RMGL(n_clusters=K)`, nothing else given, with seconds and peak memory of its stages and the certificates of its layers.
+"""`RMGL(n_clusters=K)`, nothing else given, with seconds and peak memory of its stages and the
+certificates of its layers.
 
-The report is timed apart, and beyond 200 000 rows not at all: what has been measured by then must not be lost.
+The report is timed apart, and beyond 200 000 rows not at all: what has been measured by then must
+not be lost.
 """
 
 ENVIRONMENT = "main"

@@ -1,5 +1,6 @@
-"""RMGL with alpha for about 20 edges a node and a light coupling, with seconds and peak memory of its stages and the certificates of its
-layers. Weighing the views and a consensus layer, which come on top with the defaults, are not part of it."""
+"""RMGL with alpha for about 20 edges a node and a light coupling, with seconds and peak memory of
+its stages and the certificates of its layers. Weighing the views and a consensus layer, which come
+on top with the defaults, are not part of it."""
 
 ENVIRONMENT = "main"
 PACKAGES = ["rmgl", "numba"]
@@ -12,8 +13,11 @@ def cluster(views, n_clusters, seed, n_threads):
     from traced import fit
 
     from rmgl import RMGL
-    from rmgl.model.defaults import default_alpha, default_beta
+    from rmgl.model.problems import default_alpha, default_beta
 
     alpha = np.array([default_alpha(X) for X in views])
     beta = default_beta(alpha, len(views[0]), n_clusters)
-    return fit(RMGL(n_clusters, alpha=alpha, beta=beta, scale="none", random_state=seed, n_jobs=n_threads), views)
+    return fit(
+        RMGL(n_clusters, alpha=alpha, beta=beta, scale="none", random_state=seed, n_jobs=n_threads),
+        views,
+    )

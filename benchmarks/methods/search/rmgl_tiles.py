@@ -1,6 +1,7 @@
 """The search of this package: tiles of products in single precision, one thread.
 
-`columns` is the width of the tiles: all columns, or leading principal axes and the length of the rest.
+`columns` is the width of the tiles: all columns, or leading principal axes and the length of the
+rest.
 """
 
 ENVIRONMENT = "main"

@@ -1,4 +1,6 @@
-"""All views in one table, scaled as RMGL's scale="auto" does and divided by their total standard deviations."""
+"""All views in one table, scaled as RMGL's scale="auto" does and divided by their total standard
+deviations.
+"""
 
 
 def concatenated(views):
@@ -8,4 +10,6 @@ def concatenated(views):
     from rmgl.matrix import side_by_side, total_variance
     from rmgl.views.views import Views
 
-    return side_by_side([X / np.sqrt(total_variance(X)) for X in Views.of(views).scaled("auto").matrices])
+    return side_by_side(
+        [X / np.sqrt(total_variance(X)) for X in Views.of(views).scaled("auto").matrices]
+    )

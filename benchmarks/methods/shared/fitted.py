@@ -1,4 +1,6 @@
-"""What is recorded of a fitted RMGL, beside its labels: stages, passes over candidate edges, rounds, and its report."""
+"""What is recorded of a fitted RMGL, beside its labels: stages, passes over candidate edges,
+rounds, and its report.
+"""
 
 
 def answer(model):

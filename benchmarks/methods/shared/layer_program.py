@@ -1,7 +1,8 @@
 """The layer problem (P) stated for CVXPY.
 
-It is a quadratic program with a diagonal Hessian and a sparse constraint matrix: weights w and degrees d are unknowns, tied by
-S w = d, where S sums the weights at each node. The multipliers of that constraint are the dual vector u of the layer problem.
+It is a quadratic program with a diagonal Hessian and a sparse constraint matrix: weights w and
+degrees d are unknowns, tied by S w = d, where S sums the weights at each node. The multipliers of
+that constraint are the dual vector u of the layer problem.
 """
 
 import cvxpy
@@ -16,7 +17,10 @@ def solve(X, alpha, **options):
     z = pdist(X, "sqeuclidean")
     i, j = np.triu_indices(n, 1)
     pairs = np.arange(z.size)
-    S = sparse.csr_array((np.ones(2 * z.size), (np.concatenate([i, j]), np.concatenate([pairs, pairs]))), shape=(n, z.size))
+    S = sparse.csr_array(
+        (np.ones(2 * z.size), (np.concatenate([i, j]), np.concatenate([pairs, pairs]))),
+        shape=(n, z.size),
+    )
     w, d = cvxpy.Variable(z.size), cvxpy.Variable(n)
     objective = z @ w + alpha * (cvxpy.sum_squares(d) + 2 * cvxpy.sum_squares(w))
     degrees = S @ w == d

@@ -6,6 +6,8 @@ N_NEIGHBORS = 15
 
 
 def neighbor_graphs(views):
-    """Symmetric 0/1 matrices (CSR): an edge where either node is among the 15 nearest neighbors of the other."""
+    """Symmetric 0/1 matrices (CSR): an edge where either node is among the 15 nearest neighbors of
+    the other.
+    """
     graphs = [kneighbors_graph(X, N_NEIGHBORS) for X in views]
     return [graph.maximum(graph.T) for graph in graphs]

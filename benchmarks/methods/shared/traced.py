@@ -1,13 +1,16 @@
 """A fit with the memory that its stages took, and the certificates of its layers.
 
-The callback of `fit` says when a step has ended; what the process held until then belongs to the stage of that step.
+The callback of `fit` says when a step has ended; what the process held until then belongs to the
+stage of that step.
 """
 
 import threading
 import time
 
 STAGES = {"start": "layers", "layers": "layers", "embedding": "embedding"}
-"""Stages of the half steps of the alternation; the first layers and the first embedding are one step. All others come before them."""
+"""Stages of the half steps of the alternation; the first layers and the first embedding are one
+step. All others come before them.
+"""
 SAMPLING_INTERVAL = 0.02
 
 
@@ -72,7 +75,9 @@ class MemoryTrace:
         with open("/proc/self/statm") as file:
             while not self._stop.wait(SAMPLING_INTERVAL):
                 file.seek(0)
-                self.samples.append((time.perf_counter(), resource.getpagesize() * int(file.read().split()[1])))
+                self.samples.append(
+                    (time.perf_counter(), resource.getpagesize() * int(file.read().split()[1]))
+                )
 
 
 def peaks(samples, ends):

@@ -1,14 +1,17 @@
-"""The file format of fitted models and checkpoints: arrays and JSON in one file, which holds nothing that can be executed.
+"""The file format of fitted models and checkpoints: arrays and JSON in one file, which holds
+nothing that can be executed.
 
 The file is an uncompressed ZIP archive:
 
     model.json          {"format": "rmgl model", "version": 3, "rmgl": "0.2.0", "content": ...}
     arrays/0.npy ...    NumPy arrays, which `content` refers to by number
 
-`content` holds numbers, text, true, false, null and lists as they are; everything else is an object with one key, which names its type:
-{"array": 3}, {"labels": [...]} (an array of objects), {"dict": [[key, value], ...]}, {"tuple": [...]}, {"slice": [...]},
-{"float": "nan"}, {"sparse": {...}} (CSR), and {"Layer": {...}} and other registered records by their fields. An array that occurs
-several times is stored once. Loading restores arrays bit by bit, and makes values of these types only, whatever the file holds.
+`content` holds numbers, text, true, false, null and lists as they are; everything else is an object
+with one key, which names its type: {"array": 3}, {"labels": [...]} (an array of objects), {"dict":
+[[key, value], ...]}, {"tuple": [...]}, {"slice": [...]}, {"float": "nan"}, {"sparse": {...}} (CSR),
+and {"Layer": {...}} and other registered records by their fields. An array that occurs several
+times is stored once. Loading restores arrays bit by bit, and makes values of these types only,
+whatever the file holds.
 """
 
 from __future__ import annotations
@@ -40,25 +43,56 @@ from rmgl.checks import conforms, sound_csr
 VERSION = 3
 INDEX = "model.json"
 DAMAGED = (
-    *(zipfile.BadZipFile, EOFError, ValueError, TypeError, KeyError, NotImplementedError, OverflowError, RecursionError, RuntimeError),
+    *(
+        zipfile.BadZipFile,
+        EOFError,
+        ValueError,
+        TypeError,
+        KeyError,
+        NotImplementedError,
+        OverflowError,
+        RecursionError,
+        RuntimeError,
+    ),
     tokenize.TokenError,
 )
 Upgrade = Callable[[int, Any], Any]
-"""upgrade(version, content): converts the encoded content of an archive of an earlier version to the current one."""
+"""upgrade(version, content): converts the encoded content of an archive of an earlier version to
+the current one.
+"""
 
 
 class NotReadable(ValueError):
     """The file does not have the expected format."""
 
 
-def write_archive(path: str | os.PathLike[str], content: Any, *, format: str, version: int = VERSION, exclusive: bool = False) -> None:
-    """Write content to a file, completely or not at all; with `exclusive` only if the file does not exist."""
+def write_archive(
+    path: str | os.PathLike[str],
+    content: Any,
+    *,
+    format: str,
+    version: int = VERSION,
+    exclusive: bool = False,
+) -> None:
+    """Write content to a file, completely or not at all; with `exclusive` only if the file does not
+    exist.
+    """
     target = Path(path)
     if not target.parent.is_dir():
-        raise FileNotFoundError(f"{target}: its folder does not exist; create it, or choose another one")
+        raise FileNotFoundError(
+            f"{target}: its folder does not exist; create it, or choose another one"
+        )
     arrays = Arrays()
-    index = {"format": format, "version": version, "rmgl": installed_version("rmgl"), "content": encode(content, arrays)}
-    with new_file(target, exclusive=exclusive) as draft, zipfile.ZipFile(draft, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
+    index = {
+        "format": format,
+        "version": version,
+        "rmgl": installed_version("rmgl"),
+        "content": encode(content, arrays),
+    }
+    with (
+        new_file(target, exclusive=exclusive) as draft,
+        zipfile.ZipFile(draft, "w", zipfile.ZIP_STORED, allowZip64=True) as archive,
+    ):
         archive.writestr(INDEX, json.dumps(index, allow_nan=False))
         for number, array in enumerate(arrays.found):
             with archive.open(f"arrays/{number}.npy", "w", force_zip64=True) as member:
@@ -80,8 +114,16 @@ class Arrays:
         return self._numbers[id(array)]
 
 
-def read_archive(path: str | os.PathLike[str], *, format: str, version: int = VERSION, upgrade: Upgrade | None = None) -> Any:
-    """Read the content of a file that `write_archive` wrote; raises a ValueError that says what is wrong with the file."""
+def read_archive(
+    path: str | os.PathLike[str],
+    *,
+    format: str,
+    version: int = VERSION,
+    upgrade: Upgrade | None = None,
+) -> Any:
+    """Read the content of a file that `write_archive` wrote; raises a ValueError that says what is
+    wrong with the file.
+    """
     try:
         with zipfile.ZipFile(path) as archive:
             if sum(info.compress_size for info in archive.infolist()) > os.path.getsize(path):
@@ -94,7 +136,8 @@ def read_archive(path: str | os.PathLike[str], *, format: str, version: int = VE
                 raise NotReadable(f"its version is {found!r}, but must be a positive integer")
             if found > version:
                 raise NotReadable(
-                    f"it was written by a newer rmgl (version {found} of the format; this one reads up to {version}): upgrade rmgl"
+                    f"it was written by a newer rmgl (version {found} of the format; this "
+                    f"one reads up to {version}): upgrade rmgl"
                 )
             content = index.get("content")
             if upgrade is not None and found < version:
@@ -107,10 +150,19 @@ def read_archive(path: str | os.PathLike[str], *, format: str, version: int = VE
     except OSError as error:
         if error.errno != errno.EINVAL:  # a seek beyond the file, because it is damaged
             raise
-        raise ValueError(f"{path}: not a readable {format}; it is damaged or of another kind") from error
+        raise ValueError(
+            f"{path}: not a readable {format}; it is damaged or of another kind"
+        ) from error
     except DAMAGED as error:
-        detail = "" if isinstance(error, TypeError | tokenize.TokenError) else " ".join(str(error).split())
-        raise ValueError(f"{path}: not a readable {format}; it is damaged or of another kind{detail and f' ({detail})'}") from error
+        detail = (
+            ""
+            if isinstance(error, TypeError | tokenize.TokenError)
+            else " ".join(str(error).split())
+        )
+        raise ValueError(
+            f"{path}: not a readable {format}; it is damaged or of another "
+            f"kind{detail and f' ({detail})'}"
+        ) from error
 
 
 def encode(value: Any, arrays: Arrays) -> Any:
@@ -120,14 +172,22 @@ def encode(value: Any, arrays: Arrays) -> Any:
             return encoder(value, arrays)
     if sparse.issparse(value):
         value = sparse.csr_array(value)
-        parts = {"data": value.data, "indices": value.indices, "indptr": value.indptr, "shape": list(value.shape)}
+        parts = {
+            "data": value.data,
+            "indices": value.indices,
+            "indptr": value.indptr,
+            "shape": list(value.shape),
+        }
         return {"sparse": {name: encode(part, arrays) for name, part in parts.items()}}
     if hasattr(value, "to_numpy"):  # pandas Series and indexes
         return encode(value.to_numpy(), arrays)
     if is_dataclass(value) and type(value).__name__ in RECORDS:
         parts = {field.name: getattr(value, field.name) for field in fields(value)}
         return {type(value).__name__: {name: encode(part, arrays) for name, part in parts.items()}}
-    raise TypeError(f"a value of type {type(value).__name__} cannot be saved: use numbers, text, arrays, lists, tuples or dicts")
+    raise TypeError(
+        f"a value of type {type(value).__name__} cannot be saved: use numbers, text, arrays, "
+        "lists, tuples or dicts"
+    )
 
 
 def _encode_float(value: Any, arrays: Arrays) -> Any:
@@ -149,10 +209,21 @@ ENCODERS: tuple[tuple[Any, Callable[[Any, Arrays], Any]], ...] = (
     (np.ndarray, _encode_array),
     (list, lambda value, arrays: [encode(item, arrays) for item in value]),
     (tuple, lambda value, arrays: {"tuple": [encode(item, arrays) for item in value]}),
-    (dict, lambda value, arrays: {"dict": [[encode(key, arrays), encode(item, arrays)] for key, item in value.items()]}),
+    (
+        dict,
+        lambda value, arrays: {
+            "dict": [[encode(key, arrays), encode(item, arrays)] for key, item in value.items()]
+        },
+    ),
     (range, lambda value, arrays: [int(item) for item in value]),
-    (slice, lambda value, arrays: {"slice": [encode(end, arrays) for end in (value.start, value.stop, value.step)]}),
-    (np.random.RandomState | np.random.Generator, lambda value, arrays: None),  # its state has changed since the fit
+    (
+        slice,
+        lambda value, arrays: {
+            "slice": [encode(end, arrays) for end in (value.start, value.stop, value.step)]
+        },
+    ),
+    # its state has changed since the fit
+    (np.random.RandomState | np.random.Generator, lambda value, arrays: None),
 )
 """How values of each type are written as JSON; the first type that fits counts."""
 
@@ -172,7 +243,13 @@ def decode(value: Any, array: Callable[[Any], NDArray[Any]]) -> Any:
         return float(content)
     if kind in ("labels", "tuple", "slice") and isinstance(content, list):
         items = [decode(item, array) for item in content]
-        return _objects(items) if kind == "labels" else tuple(items) if kind == "tuple" else slice(*items)
+        return (
+            _objects(items)
+            if kind == "labels"
+            else tuple(items)
+            if kind == "tuple"
+            else slice(*items)
+        )
     if kind == "dict" and isinstance(content, list):
         return dict(_entry(entry, array) for entry in content)
     if isinstance(content, dict):
@@ -195,14 +272,22 @@ def _entry(entry: Any, array: Callable[[Any], NDArray[Any]]) -> tuple[Any, Any]:
 
 
 def _record(kind: str, parts: dict[str, Any]) -> Any:
-    """Make a record from its fields. Fields that were added after the file was written get their defaults."""
+    """Make a record from its fields. Fields that were added after the file was written get their
+    defaults.
+    """
     types = _field_types(RECORDS[kind])
-    required = {field.name for field in fields(RECORDS[kind]) if field.default is MISSING and field.default_factory is MISSING}
+    required = {
+        field.name
+        for field in fields(RECORDS[kind])
+        if field.default is MISSING and field.default_factory is MISSING
+    }
     if not required <= set(parts) <= set(types):
         raise NotReadable(f"it holds a {kind} with the fields {sorted(parts)}, not {sorted(types)}")
     for name, value in parts.items():
         if not conforms(value, types[name]):
-            raise NotReadable(f"what it holds does not fit together (the {name} of a {kind} is of another type)")
+            raise NotReadable(
+                f"what it holds does not fit together (the {name} of a {kind} is of another type)"
+            )
     return RECORDS[kind](**parts)
 
 
@@ -215,7 +300,9 @@ def _field_types(record: type) -> dict[str, Any]:
 
 def _sparse(parts: dict[str, Any]) -> sparse.csr_array:
     """Make a sparse matrix from its parts, after a check."""
-    return sound_csr("a sparse matrix", parts["data"], parts["indices"], parts["indptr"], tuple(parts["shape"]))
+    return sound_csr(
+        "a sparse matrix", parts["data"], parts["indices"], parts["indptr"], tuple(parts["shape"])
+    )
 
 
 def _objects(items: list[Any]) -> NDArray[Any]:
@@ -245,6 +332,9 @@ def _array(archive: zipfile.ZipFile, number: Any) -> NDArray[Any]:
     stream = BytesIO(data)
     header = read_header(stream)
     if header.dtype.kind not in "biuf" or header.n_bytes != len(data) - stream.tell():
-        raise NotReadable(f"array {number} of {header.dtype} and shape {header.shape} does not fit into its {len(data)} bytes")
+        raise NotReadable(
+            f"array {number} of {header.dtype} and shape {header.shape} does not fit into "
+            f"its {len(data)} bytes"
+        )
     stream.seek(0)
     return npy.read_array(stream, allow_pickle=False)

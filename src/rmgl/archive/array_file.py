@@ -1,4 +1,6 @@
-"""Readers of .npy and .npz files. They compare the declared sizes with the file and the available memory before they allocate any."""
+"""Readers of .npy and .npz files. They compare the declared sizes with the file and the available
+memory before they allocate any.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ from numpy.typing import NDArray
 from rmgl.running.memory import require_memory
 
 MOST_UNPACKED = 1100
-"""Largest accepted compression ratio of a member of an .npz file; the compression that NumPy uses reaches at most 1032."""
+"""Largest accepted compression ratio of a member of an .npz file; the compression that NumPy uses
+reaches at most 1032.
+"""
 WAY_OUT = "leave out rows or columns"
 
 
@@ -41,9 +45,13 @@ class Header(NamedTuple):
         return prod(self.shape) * max(self.dtype.itemsize, 8)
 
     def check(self, what: str, n_stored: int) -> None:
-        """Raise `Refused` for an array of Python objects, or one that is larger than the `n_stored` bytes of the file."""
+        """Raise `Refused` for an array of Python objects, or one that is larger than the `n_stored`
+        bytes of the file.
+        """
         if self.dtype.hasobject:
-            raise Refused(f"{what} declares Python objects, which are not read: store an array of numbers")
+            raise Refused(
+                f"{what} declares Python objects, which are not read: store an array of numbers"
+            )
         if self.n_bytes > n_stored:
             raise Refused(
                 f"{what} declares an array of {self.dtype} and shape {self.shape}, "
@@ -55,8 +63,13 @@ def read_header(stream: IO[bytes]) -> Header:
     """Shape and type of an array in NumPy's own format; leaves the stream at the first number."""
     major, minor = npy.read_magic(stream)
     if (major, minor) not in ((1, 0), (2, 0)):
-        raise ValueError(f"version {major}.{minor} of NumPy's format cannot be read: save the array again with numpy.save")
-    shape, _, dtype = npy.read_array_header_1_0(stream) if major == 1 else npy.read_array_header_2_0(stream)
+        raise ValueError(
+            f"version {major}.{minor} of NumPy's format cannot be read: save the array again "
+            "with numpy.save"
+        )
+    shape, _, dtype = (
+        npy.read_array_header_1_0(stream) if major == 1 else npy.read_array_header_2_0(stream)
+    )
     if any(length < 0 for length in shape):
         raise ValueError(f"shape {shape} has negative lengths: the file is damaged")
     return Header(shape, dtype)
@@ -86,8 +99,13 @@ def read_npz(path: Path) -> dict[str, NDArray[Any]]:
         views = [name for name, header in headers.items() if len(header.shape) == 2]
         if not views:
             found = ", ".join(f"{name} {header.shape}" for name, header in headers.items())
-            raise Refused(f"it has no 2-D array to use as a view (found: {found or 'nothing'}): store each view as rows and columns")
-        require_memory(sum(headers[name].n_bytes_as_view for name in views), f"{path}: its arrays", WAY_OUT)
+            raise Refused(
+                f"it has no 2-D array to use as a view (found: {found or 'nothing'}): store "
+                "each view as rows and columns"
+            )
+        require_memory(
+            sum(headers[name].n_bytes_as_view for name in views), f"{path}: its arrays", WAY_OUT
+        )
         return {name: read_member(archive, members[name]) for name in views}
 
 
@@ -97,13 +115,18 @@ def by_name(members: Iterable[zipfile.ZipInfo]) -> dict[str, zipfile.ZipInfo]:
     for info in members:
         name = info.filename.removesuffix(".npy")
         if name in found:
-            raise Refused(f"it holds the array {name!r} more than once (as {found[name].filename!r} and {info.filename!r}): rename one")
+            raise Refused(
+                f"it holds the array {name!r} more than once (as {found[name].filename!r} "
+                f"and {info.filename!r}): rename one"
+            )
         found[name] = info
     return found
 
 
 def member_header(archive: zipfile.ZipFile, name: str, info: zipfile.ZipInfo) -> Header:
-    """Shape and type that a member of an .npz file declares; raises `Refused` if they cannot be true."""
+    """Shape and type that a member of an .npz file declares; raises `Refused` if they cannot be
+    true.
+    """
     if info.file_size > MOST_UNPACKED * info.compress_size:
         times = info.file_size // max(info.compress_size, 1)
         raise Refused(

@@ -1,16 +1,20 @@
-"""Files and folders that are written completely or not at all; until then, what they replace is kept.
+"""Files and folders that are written completely or not at all; until then, what they replace is
+kept.
 
-Both are written into a hidden folder next to their target, the draft, and renamed when they are complete:
+Both are written into a hidden folder next to their target, the draft, and renamed when they are
+complete:
 
     .NAME.rmgl-0123456789abcdef/lock    held while the process runs
                                 new     what is being written
                                 old/    what it replaces, between the two renames
 
-The system releases the lock of a process that was killed, so the next writer of the same name recognizes its draft, restores what the
-killed process had moved away, and deletes the rest. Files get the permissions that `open` would give them.
+The system releases the lock of a process that was killed, so the next writer of the same name
+recognizes its draft, restores what the killed process had moved away, and deletes the rest. Files
+get the permissions that `open` would give them.
 
-`os.replace` and `filelock` do most of it. What they cannot do is here: `os.replace` replaces no folder that has files (`_exchanged`) and
-always replaces files (`_claim`), and a temporary file of a killed process is nobody's (`clear_leftovers`).
+`os.replace` and `filelock` do most of it. What they cannot do is here: `os.replace` replaces no
+folder that has files (`_exchanged`) and always replaces files (`_claim`), and a temporary file of a
+killed process is nobody's (`clear_leftovers`).
 """
 
 from __future__ import annotations
@@ -30,14 +34,16 @@ from filelock import BaseFileLock
 from rmgl.archive.locks import NoLocks, take_lock
 
 LONGEST_NAME = 200
-"""Longest name, in bytes, that a draft repeats. Most systems allow 255 bytes, and a draft adds 23."""
+"""Longest name, in bytes, that a draft repeats. Most systems allow 255 bytes, and a draft adds 23.
+"""
 DRAFT = re.compile(r"\..+\.rmgl-[0-9a-f]{16}", re.DOTALL)
 PARTS = {"lock", "new", "old"}
 
 
 @contextmanager
 def new_file(path: str | os.PathLike[str], *, exclusive: bool = False) -> Iterator[Path]:
-    """Yield a path to write a file to; the file gets its final name when the block ends without an error.
+    """Yield a path to write a file to; the file gets its final name when the block ends without an
+    error.
 
     It replaces a file of that name, or raises a FileExistsError with `exclusive`.
     """
@@ -54,9 +60,11 @@ def new_file(path: str | os.PathLike[str], *, exclusive: bool = False) -> Iterat
 
 @contextmanager
 def new_folder(path: str | os.PathLike[str], *, replace: bool = False) -> Iterator[Path]:
-    """Yield an empty folder to write into; it gets its final name when the block ends without an error.
+    """Yield an empty folder to write into; it gets its final name when the block ends without an
+    error.
 
-    With `replace` it replaces a folder of that name, which is restored if the second of the two renames fails.
+    With `replace` it replaces a folder of that name, which is restored if the second of the two
+    renames fails.
     """
     target = _named(path)
     with _draft(target) as draft:
@@ -70,7 +78,9 @@ def new_folder(path: str | os.PathLike[str], *, replace: bool = False) -> Iterat
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:
-    """Try to write next to a path; raise a ValueError with the reason if nothing can be written there."""
+    """Try to write next to a path; raise a ValueError with the reason if nothing can be written
+    there.
+    """
     target = _named(path)
     try:
         with suppress(FileNotFoundError):
@@ -78,11 +88,15 @@ def check_writable(path: str | os.PathLike[str]) -> None:
         with _draft(target) as draft:
             (draft / "new").write_bytes(b"\0")
     except OSError as error:
-        raise ValueError(f"{target} cannot be written ({error.strerror or error}): choose another name or folder") from error
+        raise ValueError(
+            f"{target} cannot be written ({error.strerror or error}): choose another name or folder"
+        ) from error
 
 
 def clear_leftovers(path: str | os.PathLike[str]) -> None:
-    """Clean up after killed processes that were writing a file or folder: restore what they had moved away, and delete their drafts."""
+    """Clean up after killed processes that were writing a file or folder: restore what they had
+    moved away, and delete their drafts.
+    """
     target = _named(path)
     prefix = _prefix(target)
     for draft in _drafts(target.parent):
@@ -104,7 +118,8 @@ def _draft(target: Path) -> Iterator[Path]:
     try:
         yield draft
     except OSError as error:
-        if error.errno is not None and error.filename is None:  # the error of a full disk does not name the file
+        # the error of a full disk does not name the file
+        if error.errno is not None and error.filename is None:
             error.filename = str(target)
         raise
     finally:
@@ -112,7 +127,9 @@ def _draft(target: Path) -> Iterator[Path]:
 
 
 def _locked_draft(target: Path) -> tuple[Path, BaseFileLock | None]:
-    """A new draft and its lock; the lock is None on a file system without locks, where drafts are never cleaned up."""
+    """A new draft and its lock; the lock is None on a file system without locks, where drafts are
+    never cleaned up.
+    """
     while True:
         draft = target.parent / f"{_prefix(target)}{secrets.token_hex(8)}"
         draft.mkdir(mode=0o700)
@@ -166,13 +183,19 @@ def _named(path: str | os.PathLike[str]) -> Path:
 def _prefix(target: Path) -> str:
     """The prefix of the names of the drafts of a target."""
     name = os.fsencode(target.name)
-    return f".{target.name if len(name) <= LONGEST_NAME else hashlib.sha256(name).hexdigest()}.rmgl-"
+    return (
+        f".{target.name if len(name) <= LONGEST_NAME else hashlib.sha256(name).hexdigest()}.rmgl-"
+    )
 
 
 def _drafts(folder: Path) -> list[Path]:
     """The drafts in a folder, of running processes and of killed ones."""
     try:
-        names = [entry.name for entry in os.scandir(folder) if DRAFT.fullmatch(entry.name) and entry.is_dir(follow_symlinks=False)]
+        names = [
+            entry.name
+            for entry in os.scandir(folder)
+            if DRAFT.fullmatch(entry.name) and entry.is_dir(follow_symlinks=False)
+        ]
     except OSError:
         return []
     return [folder / name for name in sorted(names)]
@@ -188,7 +211,9 @@ def _clear_dead(draft: Path) -> None:
 
 
 def _clear(draft: Path, lock: BaseFileLock | None) -> None:
-    """Restore what was moved away, unless its name is taken again, and delete the draft. If interrupted, this can be repeated."""
+    """Restore what was moved away, unless its name is taken again, and delete the draft. If
+    interrupted, this can be repeated.
+    """
     try:
         old = draft / "old"
         for moved in old.iterdir() if old.is_dir() else ():
@@ -198,5 +223,6 @@ def _clear(draft: Path, lock: BaseFileLock | None) -> None:
     finally:
         if lock is not None:
             lock.release()
-    if os.name == "nt":  # Windows cannot delete an open file; elsewhere another process may be about to use the folder
+    # Windows cannot delete an open file; elsewhere another process may be about to use the folder
+    if os.name == "nt":
         shutil.rmtree(draft, ignore_errors=True)

@@ -1,4 +1,6 @@
-"""Locks between processes, by `filelock`: the system releases them when the process that holds them ends or is killed."""
+"""Locks between processes, by `filelock`: the system releases them when the process that holds them
+ends or is killed.
+"""
 
 from __future__ import annotations
 
@@ -15,14 +17,18 @@ class NoLocks(OSError):
 
 
 def take_lock(path: Path, patience: float = 0.0) -> BaseFileLock | None:
-    """Lock a file, which is created with its folder if it does not exist; None if it stays locked, by this process or another.
+    """Lock a file, which is created with its folder if it does not exist; None if it stays locked,
+    by this process or another.
 
-    `patience` is in seconds: a holder may be deleting the file, and a lock on a deleted file is never taken.
+    `patience` is in seconds: a holder may be deleting the file, and a lock on a deleted file is
+    never taken.
     """
-    lock = FileLock(path, timeout=patience, thread_local=False, fallback_to_soft=False)  # a soft lock would outlive a killed process
+    # a soft lock would outlive a killed process
+    lock = FileLock(path, timeout=patience, thread_local=False, fallback_to_soft=False)
     try:
         lock.acquire()
-    except (Timeout, FileExistsError, FileNotFoundError):  # held, or its holder is deleting its folder
+    # held, or its holder is deleting its folder
+    except (Timeout, FileExistsError, FileNotFoundError):
         return None
     except OSError as error:
         if error.errno in UNSUPPORTED:

@@ -1,4 +1,6 @@
-"""The registry of types that an archive can hold. Types register themselves, so that the format depends on no other part of the package."""
+"""The registry of types that an archive can hold. Types register themselves, so that the format
+depends on no other part of the package.
+"""
 
 from __future__ import annotations
 

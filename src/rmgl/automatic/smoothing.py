@@ -1,15 +1,19 @@
-"""Rows of features smoothed along networks: how networks take part in the consensus, which is learned from rows.
+"""Rows of features smoothed along networks: how networks take part in the consensus, which is
+learned from rows.
 
 A row is drawn toward those of its neighbors in the networks,
 
-    y_i = ((1 - s) x_i + s sum_j p_ij y_j) / (1 - s + s sum_j p_ij)        p_ij = w_ij / sqrt(d_i d_j),   s = 2/3
+    y_i = ((1 - s) x_i + s sum_j p_ij y_j) / (1 - s + s sum_j p_ij)
+    p_ij = w_ij / sqrt(d_i d_j),   s = 2/3
 
-a mean in which a neighbor with many edges counts for less, and an entity with many neighbors is drawn toward them more. Over several
-networks p_ij is the mean over those that have entity i. An entity without edges keeps its row, and one whose row is missing gets the mean
-of its neighbors. The equation is solved by repetition.
+a mean in which a neighbor with many edges counts for less, and an entity with many neighbors is
+drawn toward them more. Over several networks p_ij is the mean over those that have entity i. An
+entity without edges keeps its row, and one whose row is missing gets the mean of its neighbors. The
+equation is solved by repetition.
 
-What is drawn together are the leading 100 principal axes of a view (without centering), if it has more columns: smoothed rows are dense,
-and there is little but noise in the others. Rows of length one have length one again in the end.
+What is drawn together are the leading 100 principal axes of a view (without centering), if it has
+more columns: smoothed rows are dense, and there is little but noise in the others. Rows of length
+one have length one again in the end.
 """
 
 from __future__ import annotations
@@ -51,8 +55,15 @@ class Smoothing:
 
     @classmethod
     def possible(cls, views: Views, members: Sequence[int]) -> bool:
-        """Whether there are networks and complete rows to smooth along them, and these fit into memory."""
-        if not views.graphs or views.has_gaps or not members or any(views[view].rows is None for view in members):
+        """Whether there are networks and complete rows to smooth along them, and these fit into
+        memory.
+        """
+        if (
+            not views.graphs
+            or views.has_gaps
+            or not members
+            or any(views[view].rows is None for view in members)
+        ):
             return False
         needed = 32 * views.n_rows * sum(min(AXES, views[view].matrix.shape[1]) for view in members)
         available = available_memory()
@@ -60,13 +71,17 @@ class Smoothing:
 
     @cached_property
     def axes(self) -> tuple[NDArray[np.float64] | None, ...]:
-        """The leading principal axes of every member, as columns; None if it has no more columns than that."""
+        """The leading principal axes of every member, as columns; None if it has no more columns
+        than that.
+        """
         return tuple(principal_axes(self.views[view].own()) for view in self.members)
 
     @cached_property
     def degrees(self) -> list[NDArray[np.float64]]:
         """The degrees of all entities in every network."""
-        return [np.asarray(self.views[view].matrix.sum(axis=1)).ravel() for view in self.views.graphs]
+        return [
+            np.asarray(self.views[view].matrix.sum(axis=1)).ravel() for view in self.views.graphs
+        ]
 
     @cached_property
     def rows(self) -> tuple[NDArray[np.float64], ...]:
@@ -87,8 +102,12 @@ class Smoothing:
         """The smoothed rows of every member."""
         return tuple(self._finished(place, Y) for place, Y in enumerate(self.rows))
 
-    def of_new(self, new: Views, rows: NDArray[np.intp]) -> list[tuple[NDArray[np.float64], NDArray[np.bool_]]]:
-        """The smoothed rows of new entities in every member, and whether they have one; fitted ones stay as they are."""
+    def of_new(
+        self, new: Views, rows: NDArray[np.intp]
+    ) -> list[tuple[NDArray[np.float64], NDArray[np.bool_]]]:
+        """The smoothed rows of new entities in every member, and whether they have one; fitted ones
+        stay as they are.
+        """
         links = mean_links([new[view].matrix[rows] for view in self.views.graphs], self.degrees)
         linked = np.diff(links.indptr) > 0
         found = []
@@ -105,7 +124,11 @@ class Smoothing:
         X, gaps = new[view].matrix[rows], new[view].gaps
         if gaps is None:
             return X
-        return np.where(gaps[rows], np.asarray(self.views[view].own().mean(axis=0)).ravel(), X.toarray() if sparse.issparse(X) else X)
+        return np.where(
+            gaps[rows],
+            np.asarray(self.views[view].own().mean(axis=0)).ravel(),
+            X.toarray() if sparse.issparse(X) else X,
+        )
 
     def _on_axes(self, place: int, X: Matrix) -> NDArray[np.float64]:
         """Rows in the coordinates that are smoothed."""
@@ -116,7 +139,10 @@ class Smoothing:
 
     def _shares(self, present: NDArray[np.bool_], links: sparse.csr_array) -> tuple[Any, Any]:
         """What the own row of every entity, and the sum over its neighbors, are multiplied by."""
-        own, total = np.where(present, 1 - self.share, 0.0), self.share * np.asarray(links.sum(axis=1)).ravel()
+        own, total = (
+            np.where(present, 1 - self.share, 0.0),
+            self.share * np.asarray(links.sum(axis=1)).ravel(),
+        )
         divisor = np.where(own + total > 0, own + total, 1.0)
         return own / divisor, self.share / divisor
 
@@ -129,14 +155,20 @@ class Smoothing:
     @cached_property
     def _of_unit_length(self) -> list[bool]:
         """Whether the rows of every member have length one, or are zero."""
-        lengths = [np.sqrt(np.asarray((X * X).sum(axis=1)).ravel()) for X in (self.views[view].own() for view in self.members)]
+        lengths = [
+            np.sqrt(np.asarray((X * X).sum(axis=1)).ravel())
+            for X in (self.views[view].own() for view in self.members)
+        ]
         return [bool(((np.abs(own - 1) < ROUNDING) | (own == 0)).all()) for own in lengths]
 
 
-def mean_links(networks: Sequence[sparse.csr_array], degrees: Sequence[NDArray[np.float64]]) -> sparse.csr_array:
+def mean_links(
+    networks: Sequence[sparse.csr_array], degrees: Sequence[NDArray[np.float64]]
+) -> sparse.csr_array:
     """The mean of w_ij / sqrt(d_i d_j) over the networks in which the entity of row i has edges.
 
-    The rows may be new entities; the columns are the fitted ones, which have the given degrees in each network.
+    The rows may be new entities; the columns are the fitted ones, which have the given degrees in
+    each network.
 
     Examples
     --------
@@ -150,7 +182,9 @@ def mean_links(networks: Sequence[sparse.csr_array], degrees: Sequence[NDArray[n
     total, count = sparse.csr_array(networks[0].shape), np.zeros(networks[0].shape[0])
     for graph, theirs in zip(networks, degrees, strict=True):
         own = np.asarray(graph.sum(axis=1)).ravel()
-        left, right = (np.divide(1.0, np.sqrt(d), out=np.zeros(d.size), where=d > 0) for d in (own, theirs))
+        left, right = (
+            np.divide(1.0, np.sqrt(d), out=np.zeros(d.size), where=d > 0) for d in (own, theirs)
+        )
         total = total + sparse.diags_array(left) @ graph @ sparse.diags_array(right)
         count += own > 0
     links = sparse.csr_array(sparse.diags_array(1 / np.maximum(count, 1.0)) @ total)
@@ -159,7 +193,9 @@ def mean_links(networks: Sequence[sparse.csr_array], degrees: Sequence[NDArray[n
 
 
 def principal_axes(X: Matrix) -> NDArray[np.float64] | None:
-    """The leading principal axes of the rows of a matrix, as columns; None if there are no more columns, or rows, than that."""
+    """The leading principal axes of the rows of a matrix, as columns; None if there are no more
+    columns, or rows, than that.
+    """
     if min(X.shape) <= AXES:
         return None
     _, _, axes = randomized_svd(X, AXES, n_iter=4, random_state=0)

@@ -1,4 +1,6 @@
-"""The spaces that layers are learned in: that of every view, and that of all views side by side, each divided by its spread."""
+"""The spaces that layers are learned in: that of every view, and that of all views side by side,
+each divided by its spread.
+"""
 
 from __future__ import annotations
 
@@ -28,26 +30,36 @@ class Spaces:
 
     views: Views
     squares: Sequence[Any] | None
-    """The space of all rows of every view, rows that are missing from it included; None if rows are too many."""
+    """The space of all rows of every view, rows that are missing from it included; None if rows are
+    too many.
+    """
 
     @classmethod
     def of(cls, views: Views, wanted: Sequence[Any], team: Team) -> Spaces:
-        """Compute all distances, if they fit into memory and the candidates that are `wanted` are certain."""
+        """Compute all distances, if they fit into memory and the candidates that are `wanted` are
+        certain.
+        """
         if any(view.comparable and view.rows is None for view in views):
             require_memory(
-                8 * (len(views.names) + 2) * views.n_rows**2, "all distances in every view", "leave views out, or use fewer rows"
+                8 * (len(views.names) + 2) * views.n_rows**2,
+                "all distances in every view",
+                "leave views out, or use fewer rows",
             )
             return cls(views, squares_of(views, team))
         if not views.all_rows:
             return cls(views, None)
-        certain = all(isinstance(how, int) or (isinstance(how, str) and how == "all") for how in wanted)
+        certain = all(
+            isinstance(how, int) or (isinstance(how, str) and how == "all") for how in wanted
+        )
         if not certain or not fits(views):
             return cls(views, None)
         return cls(views, squares_of(views, team))
 
     @cached_property
     def members(self) -> tuple[int, ...]:
-        """The views that are put side by side: all that have distances between any two entities, so not the networks."""
+        """The views that are put side by side: all that have distances between any two entities, so
+        not the networks.
+        """
         return tuple(place for place, view in enumerate(self.views) if view.comparable)
 
     @cached_property
@@ -57,19 +69,29 @@ class Spaces:
 
     @cached_property
     def smoothing(self) -> Smoothing | None:
-        """The rows of the members smoothed along the networks, if there are any and rows fit into memory."""
-        return Smoothing(self.views, self.members) if Smoothing.possible(self.views, self.members) else None
+        """The rows of the members smoothed along the networks, if there are any and rows fit into
+        memory.
+        """
+        return (
+            Smoothing(self.views, self.members)
+            if Smoothing.possible(self.views, self.members)
+            else None
+        )
 
     @cached_property
     def factors(self) -> tuple[float, ...]:
-        """What each member is multiplied by before it is put beside the others: its total variance is one then."""
+        """What each member is multiplied by before it is put beside the others: its total variance
+        is one then.
+        """
         if self.smoothing is not None:
             return tuple(1 / float(np.sqrt(total_variance(Y))) for Y in self.smoothing.matrices)
         return tuple(1 / float(np.sqrt(self.views[view].variance())) for view in self.members)
 
     def of_entities(self, entities: NDArray[np.intp]) -> Spaces:
         """The spaces of some of the entities."""
-        squares = None if self.squares is None else [square.among(entities) for square in self.squares]
+        squares = (
+            None if self.squares is None else [square.among(entities) for square in self.squares]
+        )
         return Spaces(self.views.of_entities(entities), squares)
 
     def own(self, view: int) -> Space:
@@ -81,7 +103,9 @@ class Spaces:
 
     def square(self, view: int) -> Square:
         """All distances of all rows of a member, rows that are missing from it included."""
-        found: Square | None = self.views[view].square() if self.squares is None else self.squares[view]
+        found: Square | None = (
+            self.views[view].square() if self.squares is None else self.squares[view]
+        )
         assert found is not None
         return found
 
@@ -91,8 +115,14 @@ class Spaces:
         if self.squares is None and self.views.has_gaps:
             return Summed([self.views[view].gapped() for view in self.members], self.factors)
         if self.squares is None:
-            own = [self.views.matrices[view] for view in self.members] if self.smoothing is None else self.smoothing.matrices
-            return Rows.of(side_by_side([factor * X for X, factor in zip(own, self.factors, strict=True)]))
+            own = (
+                [self.views.matrices[view] for view in self.members]
+                if self.smoothing is None
+                else self.smoothing.matrices
+            )
+            return Rows.of(
+                side_by_side([factor * X for X, factor in zip(own, self.factors, strict=True)])
+            )
         total = np.zeros((self.views.n_rows, self.views.n_rows))
         for view, factor in zip(self.members, self.factors, strict=True):
             total += factor**2 * self.squares[view].distances
@@ -105,10 +135,15 @@ def squares_of(views: Views, team: Team) -> list[Square | None]:
 
 
 def fits(views: Views) -> bool:
-    """Whether all distances, in every view and in all views side by side, take little more memory than the rows, and there is room.
+    """Whether all distances, in every view and in all views side by side, take little more memory
+    than the rows, and there is room.
 
     Where cells are missing, they may take more: they are costly to compute again.
     """
     needed = 8 * (len(views.names) + 2) * views.n_rows**2
     available = available_memory()
-    return (views.wide or views.has_gaps) and needed <= MOST_SQUARE_BYTES and (available is None or needed <= MOST_SHARE * available)
+    return (
+        (views.wide or views.has_gaps)
+        and needed <= MOST_SQUARE_BYTES
+        and (available is None or needed <= MOST_SHARE * available)
+    )

@@ -2,15 +2,17 @@
 
 The *roughness* of the embedding on the layer of view m is
 
-    r_m = sum_ij w_ij |u_i - u_j|^2 / sum_ij w_ij   divided by the mean of |u_i - u_j|^2 over all pairs of nodes
+    r_m = sum_ij w_ij |u_i - u_j|^2 / sum_ij w_ij  /  mean of |u_i - u_j|^2 over all pairs
 
-with u_i the rows of the embedding, of length one: 0 where neighbors in the layer have the same place in the embedding, 1 where they are
-unrelated. A new rule is one function here: add it to `WEIGHING_RULES`.
+with u_i the rows of the embedding, of length one: 0 where neighbors in the layer have the same
+place in the embedding, 1 where they are unrelated. A new rule is one function here: add it to
+`WEIGHING_RULES`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,47 +23,125 @@ from scipy.spatial.distance import cdist
 
 from rmgl.edges import PairList, Vector
 from rmgl.edges.space import Space
-
-LEAST_ROUGHNESS = 0.005
-"""Added to every roughness, so that a view that agrees perfectly does not get all the weight."""
-FEW_ENTITIES = 100
-"""Entities below which choices are hardly supported by the data, and it counts how accurately roughness is known."""
-POWER = -2.0
-POWER_WITHOUT_CONSENSUS = -1.5
+from rmgl.rules import find_rule, ranged
 
 WeighingRule = Callable[[Any, Any, bool], Vector]
-"""rule(roughness, shares, with_consensus): the weights of the views, which sum to one. `shares` are those of the edge weight of each view
-on which roughness was measured."""
+"""rule(roughness, shares, with_consensus) -> the weights of the views, which sum to one. `shares`
+are the shares of each view's edge weight on which its roughness was measured."""
+ROUNDED_SUM = 1e-9
+"""Largest distance of a sum of weights from one."""
+
+
+@dataclass(frozen=True)
+class Weighing:
+    """The numbers and the rule that weigh views."""
+
+    weighing: str | WeighingRule = "agreement"
+    """How much each view counts: "agreement" (the smoother the common embedding on its layer, the
+    more), "equal", or rule(roughness, shares, with_consensus) -> weights that sum to one."""
+    references: tuple[str, ...] = ("consensus", "together")
+    """Embeddings on which roughness is measured: that of the "consensus", and that of all layers
+    "together"."""
+    power: float = ranged(-2.0, -10.0, 0.0)
+    """Power of the roughness in the weight of a view."""
+    power_alone: float = ranged(-1.5, -10.0, 0.0)
+    """Power of the roughness where there is no consensus: each view is a part of what it is
+    compared with."""
+    least_roughness: float = ranged(0.005, 0.0, 1.0)
+    """Added to every roughness, so that a view that agrees perfectly does not get all the weight.
+    """
+    few_entities: int = ranged(100, 0, 1e9)
+    """Number of entities below which the uncertainty of the roughness is added to it."""
+    small_component: float = ranged(0.2, 0.0, 1.0)
+    """Size, as a share of a mean cluster, below which the edges of a component do not count in
+    roughness and weights, nor do those between identical rows (0: all edges count)."""
+
+    def weigh(self, roughness: Any, shares: Any, with_consensus: bool) -> Vector:
+        """The weights of the views, which sum to one."""
+        rule: Callable[..., Any] = find_rule("weighing", self.weighing, WEIGHING_RULES)
+        built_in = {"numbers": self} if isinstance(self.weighing, str) else {}
+        given = rule(roughness, shares, with_consensus, **built_in)
+        weights = np.asarray(given, dtype=np.float64)
+        sound = weights.shape == (len(roughness),) and weights.min() >= 0
+        if not sound or not abs(weights.sum() - 1) <= ROUNDED_SUM:
+            raise ValueError(
+                f"policy: the rule for weighing returned {weights.tolist()}, but must return "
+                f"{len(roughness)} numbers >= 0 that sum to one, one for each view: divide them "
+                "by their sum"
+            )
+        return weights
+
+
+def by_agreement(
+    roughness: Any, shares: Any, with_consensus: bool, numbers: Weighing | None = None
+) -> Vector:
+    """Weights proportional to the share of informative edges times r^-2.
+
+    Without a consensus, views can only be compared with the embedding of all of them, and each is
+    a part of it: the power is -1.5 there.
+    """
+    numbers = Weighing() if numbers is None else numbers
+    power = numbers.power if with_consensus else numbers.power_alone
+    return normalized(np.asarray(shares) * np.asarray(roughness) ** power)
+
+
+def equally(
+    roughness: Any, shares: Any, with_consensus: bool, numbers: Weighing | None = None
+) -> Vector:
+    """Give every view the same weight."""
+    return np.full(len(roughness), 1 / len(roughness))
+
+
+WEIGHING_RULES: dict[str, WeighingRule] = {"agreement": by_agreement, "equal": equally}
+
+
+def normalized(values: Vector) -> Vector:
+    """Scale values so that they sum to one; if all are zero, make them equal."""
+    total = float(values.sum())
+    return values / total if total > 0 else np.full(len(values), 1 / len(values))
 
 
 def roughness(rows: NDArray[np.float64], adjacency: sparse.csr_array) -> float:
-    """The mean of |u_i - u_j|^2 over the edges, by weight, divided by that over all pairs of nodes."""
+    """The mean of |u_i - u_j|^2 over the edges, by weight, divided by that over all pairs."""
     degrees = adjacency.sum(axis=1)
     if not degrees.any():
         return 1.0
     image = degrees[:, None] * rows - adjacency @ rows
     unrelated = np.square(rows).sum() / len(rows) - np.square(rows.mean(axis=0)).sum()
-    return max(0.0, float(np.einsum("nk,nk->", rows, image) / degrees.sum() / unrelated)) if unrelated > 0 else 0.0
+    if unrelated <= 0:
+        return 0.0
+    return max(0.0, float(np.einsum("nk,nk->", rows, image) / degrees.sum() / unrelated))
+
+
+def mean_roughness(measured: NDArray[np.float64], least: float) -> Vector:
+    """The geometric mean over embeddings (rows) of the roughness of every view (columns)."""
+    mean: Vector = np.log(measured + least).mean(axis=0)
+    return np.exp(mean)
 
 
 def roughness_deviation(rows: NDArray[np.float64], adjacency: sparse.csr_array) -> float:
-    """The standard deviation of the roughness over all orders of the rows: how much it would vary if they had nothing to do with the edges.
+    """The standard deviation of the roughness over all orders of the rows.
 
-    The variance of sum_ij a_ij b_p(i)p(j) over all permutations p is that of the test of Mantel (1967), in closed form.
+    So much would roughness vary if the rows had nothing to do with the edges. The variance of
+    sum_ij a_ij b_p(i)p(j) over all permutations p is that of the test of Mantel (1967).
     """
     n = len(rows)
     a, b = adjacency.toarray(), cdist(rows, rows, "sqeuclidean")
     if n < 4 or not a.any() or not b.any():
         return 0.0
-    (a0, a1, a2), (b0, b1, b2) = ((m.sum(), 2 * np.square(m).sum(), 4 * np.square(m.sum(axis=1)).sum()) for m in (a, b))
-    square = mean_square((a0, a1, a2), (b0, b1, b2), n)
-    return float(np.sqrt(max(0.0, square - (a0 * b0 / (n * (n - 1))) ** 2)) * n**2 / (a0 * b0))
+    of_a, of_b = (
+        (m.sum(), 2 * np.square(m).sum(), 4 * np.square(m.sum(axis=1)).sum()) for m in (a, b)
+    )
+    mean = of_a[0] * of_b[0] / (n * (n - 1))
+    variance = max(0.0, mean_square(of_a, of_b, n) - mean**2)
+    return float(np.sqrt(variance) * n**2 / (of_a[0] * of_b[0]))
 
 
 def mean_square(a: Sequence[float], b: Sequence[float], n: int) -> float:
-    """The mean of (sum_ij a_ij b_p(i)p(j))^2 over all permutations p of n >= 4 nodes, for symmetric matrices with zeros on the diagonal.
+    """The mean of (sum_ij a_ij b_p(i)p(j))^2 over all permutations p of n >= 4 nodes.
 
-    Of both matrices three sums are given: sum_ij a_ij, 2 sum_ij a_ij^2 and 4 sum_i (sum_j a_ij)^2.
+    Both matrices are symmetric with zeros on the diagonal. Of each, three sums are given:
+    sum_ij a_ij, 2 sum_ij a_ij^2 and 4 sum_i (sum_j a_ij)^2.
     """
     (a0, a1, a2), (b0, b1, b2), pairs = a, b, n * (n - 1)
     return (
@@ -71,17 +151,13 @@ def mean_square(a: Sequence[float], b: Sequence[float], n: int) -> float:
     )
 
 
-def mean_roughness(measured: NDArray[np.float64]) -> Vector:
-    """The geometric mean over several embeddings (rows) of the roughness of every view (columns)."""
-    mean: Vector = np.log(measured + LEAST_ROUGHNESS).mean(axis=0)
-    return np.exp(mean)
+def informative_edges(
+    space: Space | None, adjacency: sparse.csr_array, min_size: float
+) -> sparse.csr_array:
+    """The edges between points that differ (None: all do), in components of `min_size` nodes.
 
-
-def informative_edges(space: Space | None, adjacency: sparse.csr_array, min_size: float) -> sparse.csr_array:
-    """The edges of a layer between points that differ (None: all do), in components of at least `min_size` nodes.
-
-    Copies of a point agree on everything, and the nodes of a small component with one another: their edges do not show whether a view
-    agrees with the others.
+    Copies of a point agree on everything, and the nodes of a small component with one another:
+    their edges do not show whether a view agrees with the others.
     """
     adjacency = adjacency.copy()
     adjacency.prune()
@@ -90,28 +166,15 @@ def informative_edges(space: Space | None, adjacency: sparse.csr_array, min_size
     kept = np.repeat(large, np.diff(adjacency.indptr))
     if space is not None:
         kept &= space.measure(PairList(adjacency)) > 0
-    graph = sparse.csr_array((adjacency.data * kept, adjacency.indices, adjacency.indptr), shape=adjacency.shape)
+    entries = (adjacency.data * kept, adjacency.indices, adjacency.indptr)
+    graph = sparse.csr_array(entries, shape=adjacency.shape)
     graph.eliminate_zeros()
     return graph
 
 
-def by_agreement(roughness: Any, shares: Any, with_consensus: bool) -> Vector:
-    """Weights proportional to the share of informative edges times r^-2.
-
-    Without a consensus the embedding of all views together is all there is to agree with, and each view has a part in it: r^-1.5.
-    """
-    return normalized(np.asarray(shares) * np.asarray(roughness) ** (POWER if with_consensus else POWER_WITHOUT_CONSENSUS))
-
-
-def equally(roughness: Any, shares: Any, with_consensus: bool) -> Vector:
-    """Give every view an equal weight."""
-    return np.full(len(roughness), 1 / len(roughness))
-
-
-def normalized(values: Vector) -> Vector:
-    """Values that sum to one; all the same if all are zero."""
-    total = float(values.sum())
-    return values / total if total > 0 else np.full(len(values), 1 / len(values))
-
-
-WEIGHING_RULES: dict[str, WeighingRule] = {"agreement": by_agreement, "equal": equally}
+def same_graph(one: sparse.csr_array, other: sparse.csr_array) -> bool:
+    """Whether two graphs have the same edges and weights, as those of a view and its copy do."""
+    if one is other or one.nnz != other.nnz or one.nnz == 0:  # graphs without edges say nothing
+        return one is other
+    parts = ("indptr", "indices", "data")
+    return all(np.array_equal(getattr(one, part), getattr(other, part)) for part in parts)

@@ -20,11 +20,15 @@ class Baseline(ViewsClusterer):
     random_state: int | np.random.RandomState | None
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Compute the embedding and cluster its rows; X is as in `RMGL.fit`, or layers where the class takes them."""
+        """Compute the embedding and cluster its rows; X is as in `RMGL.fit`, or layers where the
+        class takes them.
+        """
         self._check_parameters()
         random_state = check_random_state(self.random_state)
         self._keep_embedding(self._embed(X, random_state))
-        self.labels_ = cluster_rows(self.embedding_, self.n_clusters, n_init=self.n_init, random_state=random_state)
+        self.labels_ = cluster_rows(
+            self.embedding_, self.n_clusters, n_init=self.n_init, random_state=random_state
+        )
         return self
 
     @abstractmethod

@@ -1,4 +1,6 @@
-"""GD-MCCA: graph-regularized dual multi-view canonical correlation analysis (Chen, Wang and Giannakis, 2019)."""
+"""GD-MCCA: graph-regularized dual multi-view canonical correlation analysis (Chen, Wang and
+Giannakis, 2019).
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ from rmgl.baselines.base import Baseline
 from rmgl.baselines.given_layers import check_adjacencies
 from rmgl.embedding.eigenvectors import left_singular, smallest_beyond
 from rmgl.embedding.lanczos import Products
-from rmgl.estimators.parameters import ARRAY, NAME, NOTHING, Kind, number
+from rmgl.estimators.base import ARRAY, NAME, NOTHING, Kind, number
 from rmgl.layer import Layer
 from rmgl.matrix import Matrix
 from rmgl.running.threads import team_of
@@ -26,13 +28,15 @@ LAYER = Kind("a Layer", lambda value: isinstance(value, Layer))
 
 
 class GDMCCA(Baseline):
-    """Graph-regularized dual multi-view CCA: directions common to all views that are smooth on a graph.
+    """Graph-regularized dual multi-view CCA: directions common to all views that are smooth on a
+    graph.
 
     With K_m = X_m X_m' of the centered views and L the Laplacian of a graph common to them,
 
         maximize   tr(U' (sum_m (K_m + epsilon I)^-1 K_m - gamma L) U)     subject to   U'U = I_K
 
-    then k-means on the rows of U. No N x N matrix is inverted; the views are represented by thin SVDs.
+    then k-means on the rows of U. No N x N matrix is inverted; the views are represented by thin
+    SVDs.
 
     Parameters
     ----------
@@ -43,8 +47,9 @@ class GDMCCA(Baseline):
     epsilon : float > 0
         Ridge of the kernels, relative to the mean squared singular value of each view.
     graph : None, view name, Layer or adjacency matrix
-        The common graph, with similarities S. Its Laplacian is diag(A 1) - A with A the symmetrized affinity D^-1 S. The name of a view
-        means S = X X' of that view with columns from 0 to 1, as in the RMGL paper; None is plain multi-view CCA.
+        The common graph, with similarities S. Its Laplacian is diag(A 1) - A with A the symmetrized
+        affinity D^-1 S. The name of a view means S = X X' of that view with columns from 0 to 1, as
+        in the RMGL paper; None is plain multi-view CCA.
     scale : {"minmax", "standard", "unit", "none"}, or one per view
     views : column blocks of one table, optional
     n_init, random_state : as in `RMGL`
@@ -55,8 +60,8 @@ class GDMCCA(Baseline):
 
     References
     ----------
-    J. Chen, G. Wang and G. B. Giannakis, "Graph Multiview Canonical Correlation Analysis", IEEE Transactions on Signal
-    Processing, 2019.
+    J. Chen, G. Wang and G. B. Giannakis, "Graph Multiview Canonical Correlation Analysis", IEEE
+    Transactions on Signal Processing, 2019.
 
     Examples
     --------
@@ -64,7 +69,8 @@ class GDMCCA(Baseline):
     >>> from rmgl.baselines import GDMCCA
     >>> rng = np.random.default_rng(0)
     >>> centers = np.repeat(np.eye(3), 20, axis=0)
-    >>> views = [centers @ rng.normal(size=(3, 4)) + 0.1 * rng.normal(size=(60, 4)) for _ in range(2)]
+    >>> noise = 0.1 * rng.normal(size=(2, 60, 4))
+    >>> views = [centers @ rng.normal(size=(3, 4)) + noise[m] for m in range(2)]
     >>> np.bincount(GDMCCA(3, random_state=0).fit_predict(views)).tolist()
     [20, 20, 20]
     """
@@ -119,8 +125,12 @@ def common_directions(
     return smallest_beyond(Products(operator), np.empty((n, 0)), n_clusters, spectrum=spectrum)
 
 
-def negated_operator(matrices: Sequence[Matrix], gamma: float, epsilon: float, penalty: Penalty | None) -> LinearOperator:
-    """Return the operator gamma L - sum_m (K_m + e_m I)^-1 K_m, where (K + eI)^-1 K = V diag(s^2 / (s^2 + e)) V'."""
+def negated_operator(
+    matrices: Sequence[Matrix], gamma: float, epsilon: float, penalty: Penalty | None
+) -> LinearOperator:
+    """Return the operator gamma L - sum_m (K_m + e_m I)^-1 K_m, where (K + eI)^-1 K = V diag(s^2 /
+    (s^2 + e)) V'.
+    """
     factors = np.hstack([shrunk_basis(X, epsilon) for X in matrices])
     n = factors.shape[0]
 
@@ -132,7 +142,9 @@ def negated_operator(matrices: Sequence[Matrix], gamma: float, epsilon: float, p
 
 
 def shrunk_basis(X: Matrix, epsilon: float) -> NDArray[np.float64]:
-    """Return V diag(s / sqrt(s^2 + e)) from the thin SVD of the centered view, with e = epsilon times the mean s^2 over the rank."""
+    """Return V diag(s / sqrt(s^2 + e)) from the thin SVD of the centered view, with e = epsilon
+    times the mean s^2 over the rank.
+    """
     dense = X.toarray() if sparse.issparse(X) else X
     left, s = left_singular(dense - dense.mean(axis=0))
     kept = s > s.max(initial=0.0) * 1e-12
@@ -143,7 +155,9 @@ def shrunk_basis(X: Matrix, epsilon: float) -> NDArray[np.float64]:
 
 
 def common_laplacian(graph: Any, views: Views) -> Penalty | None:
-    """Return the Laplacian of the common graph, given the name of a view, a Layer or an adjacency matrix."""
+    """Return the Laplacian of the common graph, given the name of a view, a Layer or an adjacency
+    matrix.
+    """
     if graph is None:
         return None
     if isinstance(graph, str):
@@ -152,9 +166,14 @@ def common_laplacian(graph: Any, views: Views) -> Penalty | None:
         X = views.matrices[views.names.index(graph)]
         X = fit_scaler("minmax", X)(X)
         return affinity_laplacian(lambda V: X @ (X.T @ V), views.n_rows, graph)
-    adjacency = check_adjacencies(Views.of({"graph": graph.adjacency if isinstance(graph, Layer) else graph})).adjacencies[0]
+    adjacency = check_adjacencies(
+        Views.of({"graph": graph.adjacency if isinstance(graph, Layer) else graph})
+    ).adjacencies[0]
     if adjacency.shape[0] != views.n_rows:
-        raise ValueError(f"graph has {adjacency.shape[0]} nodes but the views have {views.n_rows} rows: give a graph with one node per row")
+        raise ValueError(
+            f"graph has {adjacency.shape[0]} nodes but the views have {views.n_rows} rows: "
+            "give a graph with one node per row"
+        )
     return affinity_laplacian(lambda V: adjacency @ V, views.n_rows, "graph")
 
 
@@ -166,15 +185,19 @@ class Penalty:
     bound: float
 
 
-def affinity_laplacian(similarity: Callable[[NDArray[np.float64]], NDArray[np.float64]], n: int, name: str) -> Penalty:
-    """Return diag(A 1) - A for A = (D^-1 S + S D^-1) / 2 and D = diag(S 1), from products with the similarity S.
+def affinity_laplacian(
+    similarity: Callable[[NDArray[np.float64]], NDArray[np.float64]], n: int, name: str
+) -> Penalty:
+    """Return diag(A 1) - A for A = (D^-1 S + S D^-1) / 2 and D = diag(S 1), from products with the
+    similarity S.
 
     A node without similarities has a row of zeros.
     """
     degrees = similarity(np.ones(n))
     if degrees.min() < 0:
         raise ValueError(
-            f"graph={name!r}: the similarities of row {int(np.argmin(degrees))} add up to a negative number; they must be >= 0: "
+            f"graph={name!r}: the similarities of row {int(np.argmin(degrees))} add up to a "
+            "negative number; they must be >= 0: "
             "use another graph"
         )
     inverse = np.zeros(n)
@@ -188,7 +211,9 @@ def affinity_laplacian(similarity: Callable[[NDArray[np.float64]], NDArray[np.fl
     row_sums = affinity(np.ones(n))
 
     def multiply(V: NDArray[np.float64]) -> NDArray[np.float64]:
-        product: NDArray[np.float64] = (row_sums[:, None] if V.ndim == 2 else row_sums) * V - affinity(V)
+        product: NDArray[np.float64] = (
+            row_sums[:, None] if V.ndim == 2 else row_sums
+        ) * V - affinity(V)
         return product
 
     laplacian = LinearOperator((n, n), matvec=multiply, matmat=multiply, dtype=np.float64)

@@ -11,11 +11,11 @@ from scipy import sparse
 
 from rmgl.baselines.base import Baseline
 from rmgl.baselines.gl_sigrep import SigRepLayer, learn_gl_sigrep
-from rmgl.estimators.parameters import NOTHING, TRUTH_VALUE, number, one_of, whole_number
+from rmgl.estimators.base import NOTHING, TRUTH_VALUE, number, one_of, whole_number
 from rmgl.layer import Layer
 from rmgl.matrix import Matrix
 from rmgl.running.threads import Check, Team, number_of_workers
-from rmgl.views.spread import LARGEST_VALUE, SMALLEST_SPREAD
+from rmgl.views.features import LARGEST_VALUE, SMALLEST_SPREAD
 from rmgl.views.views import Views
 
 
@@ -34,8 +34,9 @@ class GivenLayers:
 class LayersClusterer(Baseline):
     """Base class of clusterers that merge graph layers.
 
-    `fit` takes views, from which GL-SigRep layers are learned (`alpha`, `beta`, `scale`), or layers: `Layer` objects or, with
-    `precomputed=True`, adjacency matrices (symmetric, weights >= 0; entries on the diagonal are ignored).
+    `fit` takes views, from which GL-SigRep layers are learned (`alpha`, `beta`, `scale`), or
+    layers: `Layer` objects or, with `precomputed=True`, adjacency matrices (symmetric, weights >=
+    0; entries on the diagonal are ignored).
     """
 
     _allowed = {
@@ -59,14 +60,18 @@ class LayersClusterer(Baseline):
 
     def _check_layers(self, X: Any, team: Team) -> GivenLayers:
         """Return the given layers, or those learned from the given views."""
-        for stale in ("layers_", "feature_names_in_"):  # attributes of an earlier fit on other input
+        # attributes of an earlier fit on other input
+        for stale in ("layers_", "feature_names_in_"):
             if hasattr(self, stale):
                 delattr(self, stale)
         adjacencies = of_layers(X)
         if adjacencies is None and not self.precomputed:
             return self._learn_layers(X, team)
         if self.views is not None:
-            raise ValueError("views= describes the column blocks of one table of features, but layers were given: set views=None")
+            raise ValueError(
+                "views= describes the column blocks of one table of features, but layers "
+                "were given: set views=None"
+            )
         given = check_adjacencies(Views.of(X if adjacencies is None else adjacencies))
         self._check_n_rows(given.n_nodes)
         self.view_names_ = list(given.names)
@@ -87,31 +92,53 @@ class LayersClusterer(Baseline):
 
 def of_layers(X: Any) -> dict[str, sparse.csr_array] | None:
     """The named adjacency matrices of `Layer` objects; None if the input has none."""
-    items = list(X.values()) if isinstance(X, Mapping) else list(X) if isinstance(X, list | tuple) else [X]
+    items = (
+        list(X.values())
+        if isinstance(X, Mapping)
+        else list(X)
+        if isinstance(X, list | tuple)
+        else [X]
+    )
     layers = [item for item in items if isinstance(item, Layer)]
     if not layers:
         return None
     if len(layers) < len(items):
-        raise ValueError("some of the input are Layer objects and some are not: pass Layer objects only, or adjacency matrices only")
+        raise ValueError(
+            "some of the input are Layer objects and some are not: pass Layer objects only, "
+            "or adjacency matrices only"
+        )
     names = list(X) if isinstance(X, Mapping) else [layer.name for layer in layers]
     if len(set(names)) < len(names):
-        raise ValueError(f"layer names must differ, but they are {names}: pass a dict with names of your own")
+        raise ValueError(
+            f"layer names must differ, but they are {names}: pass a dict with names of your own"
+        )
     return {name: layer.adjacency for name, layer in zip(names, layers, strict=True)}
 
 
 def check_adjacencies(views: Views) -> GivenLayers:
-    """Raise a ValueError unless the matrices are square, symmetric and nonnegative; self-loops are removed."""
+    """Raise a ValueError unless the matrices are square, symmetric and nonnegative; self-loops are
+    removed.
+    """
     adjacencies = []
     for name, matrix in zip(views.names, views.matrices, strict=True):
         if matrix.shape[0] != matrix.shape[1]:
-            raise ValueError(f"layer {name!r} has shape {matrix.shape}: an adjacency matrix is square; for views set precomputed=False")
+            raise ValueError(
+                f"layer {name!r} has shape {matrix.shape}: an adjacency matrix is square; "
+                "for views set precomputed=False"
+            )
         adjacency = sparse.csr_array(matrix, copy=True)
         if adjacency.nnz and adjacency.data.min() < 0:
-            raise ValueError(f"layer {name!r} has negative weights, but weights must be >= 0: replace or remove them")
+            raise ValueError(
+                f"layer {name!r} has negative weights, but weights must be >= 0: replace or "
+                "remove them"
+            )
         asymmetry = abs(adjacency - adjacency.T)
         if asymmetry.nnz and asymmetry.max() > 1e-10 * adjacency.max():
             i, j = np.unravel_index(asymmetry.tocoo().argmax(), adjacency.shape)
-            raise ValueError(f"layer {name!r} is not symmetric (entries ({i}, {j}) and ({j}, {i}) differ): use (A + A.T) / 2")
+            raise ValueError(
+                f"layer {name!r} is not symmetric (entries ({i}, {j}) and ({j}, {i}) "
+                "differ): use (A + A.T) / 2"
+            )
         adjacency.setdiag(0.0)
         adjacency.eliminate_zeros()
         check_degrees(name, adjacency)
@@ -120,12 +147,16 @@ def check_adjacencies(views: Views) -> GivenLayers:
 
 
 def check_degrees(name: str, adjacency: sparse.csr_array) -> None:
-    """Raise a ValueError for degrees that are too large or too small to divide by in double precision."""
+    """Raise a ValueError for degrees that are too large or too small to divide by in double
+    precision.
+    """
     with np.errstate(over="ignore"):
         degrees = adjacency.sum(axis=1)
     odd = np.flatnonzero((degrees > LARGEST_VALUE) | ((degrees > 0) & (degrees < SMALLEST_SPREAD)))
     if odd.size:
         raise ValueError(
-            f"layer {name!r}: the weights of node {odd[0]} add up to {degrees[odd[0]]:.0e}, which is outside the range from "
-            f"{SMALLEST_SPREAD:.0e} to {LARGEST_VALUE:.0e}: multiply the layer by a constant, or set negligible weights to zero"
+            f"layer {name!r}: the weights of node {odd[0]} add up to {degrees[odd[0]]:.0e}, "
+            "which is outside the range from "
+            f"{SMALLEST_SPREAD:.0e} to {LARGEST_VALUE:.0e}: multiply the layer by a "
+            "constant, or set negligible weights to zero"
         )

@@ -1,9 +1,11 @@
-"""GL-SigRep: learn a graph and a smoothed version of the data on it (Dong, Thanou, Frossard and Vandergheynst, 2016).
+"""GL-SigRep: learn a graph and a smoothed version of the data on it (Dong, Thanou, Frossard and
+Vandergheynst, 2016).
 
-    minimize   ||X - Y||_F^2 + alpha tr(Y'LY) + beta ||L||_F^2     subject to   L a graph Laplacian, tr(L) = N
+    minimize    ||X - Y||_F^2 + alpha tr(Y'LY) + beta ||L||_F^2
+    subject to  L a graph Laplacian, tr(L) = N
 
-over L and Y in turn: L solves the layer problem with costs alpha ||y_i - y_j||^2 and ridge beta, and
-Y = (I + alpha L)^-1 X.
+over L and Y in turn: L solves the layer problem with costs alpha ||y_i - y_j||^2 and ridge beta,
+and Y = (I + alpha L)^-1 X.
 """
 
 from __future__ import annotations
@@ -21,24 +23,27 @@ from sklearn.exceptions import ConvergenceWarning
 from rmgl.baselines.base import Baseline
 from rmgl.baselines.spectral import spectral_rows
 from rmgl.edges import AllPairs, Vector
-from rmgl.estimators.parameters import TRUTH_VALUE, number, one_of, whole_number
+from rmgl.estimators.base import TRUTH_VALUE, number, one_of, whole_number
 from rmgl.layer import Layer, LayerProblem, Origin, solve_layer
 from rmgl.layer.certified import check_magnitudes
 from rmgl.layer.problem import squared_norm
 from rmgl.matrix import Matrix, side_by_side
-from rmgl.model.defaults import default_alpha
+from rmgl.model.problems import default_alpha
+from rmgl.running.progress import warn_caller
 from rmgl.running.threads import team_of
-from rmgl.running.warn import warn_caller
-from rmgl.views.per_view import positive_per_view
+from rmgl.views.check_view import positive_per_view
 from rmgl.views.views import Views
 
-DENSE_NODES = 4000  # up to so many nodes (I + alpha L)^-1 X is computed by a dense Cholesky factorization
+# up to so many nodes (I + alpha L)^-1 X is computed by a dense Cholesky factorization
+DENSE_NODES = 4000
 DEFAULT_ALPHA = 0.1
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SigRepLayer(Layer):
-    """A layer learned by GL-SigRep, with the smoothed data Y and the objective after every half step."""
+    """A layer learned by GL-SigRep, with the smoothed data Y and the objective after every half
+    step.
+    """
 
     beta: float
     """Weight of ||L||_F^2; `alpha` is the weight of smoothness."""
@@ -70,20 +75,23 @@ def learn_gl_sigrep(
     alpha : float > 0
         Weight of smoothness; larger values smooth Y more.
     beta : "auto" or float > 0
-        Weight of ||L||_F^2; larger values give more edges. "auto" gives about 20 neighbors per node.
+        Weight of ||L||_F^2; larger values give more edges. "auto" gives about 20 neighbors per
+        node.
     scale : {"minmax", "standard", "unit", "none"}
     tol : float
         Relative change of the objective in a round at which to stop.
     max_iter : int
         Maximum number of rounds.
     threshold : float
-        Edges of smaller weight are removed at the end, as in the code of the authors; the mean degree is 1.
+        Edges of smaller weight are removed at the end, as in the code of the authors; the mean
+        degree is 1.
     name : str
 
     Returns
     -------
     SigRepLayer
-        `kkt_residual`, `gap` and `status` are those of the last layer problem, before edges are removed.
+        `kkt_residual`, `gap` and `status` are those of the last layer problem, before edges are
+        removed.
 
     Examples
     --------
@@ -108,18 +116,39 @@ def learn_gl_sigrep(
         else float(positive_per_view(beta, views.names, "beta")[0])
     )
     check_magnitudes(name, ridge, alpha * float(distances.max()))
-    return _alternate(name, views.matrices[0], edges, distances, alpha, ridge, tol=tol, max_iter=max_iter, threshold=threshold)
+    return _alternate(
+        name,
+        views.matrices[0],
+        edges,
+        distances,
+        alpha,
+        ridge,
+        tol=tol,
+        max_iter=max_iter,
+        threshold=threshold,
+    )
 
 
 def _alternate(
-    name: str, X: Matrix, edges: AllPairs, distances: Vector, alpha: float, beta: float, *, tol: float, max_iter: int, threshold: float
+    name: str,
+    X: Matrix,
+    edges: AllPairs,
+    distances: Vector,
+    alpha: float,
+    beta: float,
+    *,
+    tol: float,
+    max_iter: int,
+    threshold: float,
 ) -> SigRepLayer:
     """Minimize over L and over Y in turn."""
     X = X.toarray() if sparse.issparse(X) else X
     history: list[float] = []
     Y, fit, potentials = X, 0.0, None
     for _ in range(max_iter):
-        layer = solve_layer(Origin(name), LayerProblem(edges, alpha * distances, beta), start=potentials)
+        layer = solve_layer(
+            Origin(name), LayerProblem(edges, alpha * distances, beta), start=potentials
+        )
         history.append(fit + layer.objective)
         potentials = layer.potentials
         Y = smooth(layer, alpha, X)
@@ -130,13 +159,20 @@ def _alternate(
         if len(history) > 2 and history[-3] - history[-1] <= tol * abs(history[-3]):
             break
     else:
-        warn_caller(f"GL-SigRep did not converge in max_iter={max_iter} rounds: raise max_iter or tol", ConvergenceWarning)
+        warn_caller(
+            f"GL-SigRep did not converge in max_iter={max_iter} rounds: raise max_iter or tol",
+            ConvergenceWarning,
+        )
     if layer.status != "converged":
         warn_caller(layer.message, ConvergenceWarning)
     adjacency = layer.adjacency.copy()
     adjacency.data[adjacency.data < threshold] = 0.0
     adjacency.eliminate_zeros()
-    stored = {f.name: getattr(layer, f.name) for f in fields(Layer)} | {"adjacency": adjacency, "alpha": alpha, "beta": beta}
+    stored = {f.name: getattr(layer, f.name) for f in fields(Layer)} | {
+        "adjacency": adjacency,
+        "alpha": alpha,
+        "beta": beta,
+    }
     return SigRepLayer(**stored, smoothed=Y, history=history, n_rounds=len(history) // 2)
 
 
@@ -147,14 +183,18 @@ def smooth(layer: Layer, alpha: float, X: NDArray[np.float64]) -> NDArray[np.flo
         matrix[np.diag_indices_from(matrix)] += 1.0
         smoothed: NDArray[np.float64] = linalg.solve(matrix, X, assume_a="pos")
         return smoothed
-    smoothed = splu(sparse.csc_array(sparse.eye_array(layer.n_nodes) + alpha * layer.laplacian)).solve(X)
+    smoothed = splu(
+        sparse.csc_array(sparse.eye_array(layer.n_nodes) + alpha * layer.laplacian)
+    ).solve(X)
     return smoothed
 
 
 class GLSigRep(Baseline):
-    """Spectral clustering of the graph that GL-SigRep learns from one view, or from several concatenated views.
+    """Spectral clustering of the graph that GL-SigRep learns from one view, or from several
+    concatenated views.
 
-        minimize   ||X - Y||_F^2 + alpha tr(Y'LY) + beta ||L||_F^2     subject to   L a graph Laplacian, tr(L) = N
+        minimize    ||X - Y||_F^2 + alpha tr(Y'LY) + beta ||L||_F^2
+        subject to  L a graph Laplacian, tr(L) = N
 
     then k-means on the unit rows of the K smallest eigenvectors of the normalized Laplacian.
 
@@ -164,11 +204,13 @@ class GLSigRep(Baseline):
     alpha : float > 0
         Weight of smoothness; larger values smooth the data more.
     beta : "auto" or float > 0
-        Weight of ||L||_F^2; larger values give more edges. "auto" gives about 20 neighbors per node.
+        Weight of ||L||_F^2; larger values give more edges. "auto" gives about 20 neighbors per
+        node.
     scale : {"minmax", "standard", "unit", "none"}, or one per view
     views : column blocks of one table, optional
     concatenate : bool
-        True for GL-SigRep(C), which concatenates several views after scaling. False accepts one view.
+        True for GL-SigRep(C), which concatenates several views after scaling. False accepts one
+        view.
     tol, max_iter : as in `learn_gl_sigrep`
     n_init, random_state : as in `RMGL`
 
@@ -179,8 +221,8 @@ class GLSigRep(Baseline):
 
     References
     ----------
-    X. Dong, D. Thanou, P. Frossard and P. Vandergheynst, "Learning Laplacian Matrix in Smooth Graph Signal
-    Representations", IEEE Transactions on Signal Processing, 2016.
+    X. Dong, D. Thanou, P. Frossard and P. Vandergheynst, "Learning Laplacian Matrix in Smooth Graph
+    Signal Representations", IEEE Transactions on Signal Processing, 2016.
 
     Examples
     --------
@@ -228,10 +270,18 @@ class GLSigRep(Baseline):
     def _embed(self, X: Any, random_state: np.random.RandomState) -> NDArray[np.float64]:
         views = self._check_views(X).scaled(self.scale)
         if len(views.names) > 1 and not self.concatenate:
-            raise ValueError(f"GLSigRep learns one graph and {len(views.names)} views were given: pass one view, or set concatenate=True")
+            raise ValueError(
+                f"GLSigRep learns one graph and {len(views.names)} views were given: pass "
+                "one view, or set concatenate=True"
+            )
         with team_of(1):
             self.layer_ = learn_gl_sigrep(
-                side_by_side(views.matrices), self.alpha, self.beta, tol=self.tol, max_iter=self.max_iter, name=" + ".join(views.names)
+                side_by_side(views.matrices),
+                self.alpha,
+                self.beta,
+                tol=self.tol,
+                max_iter=self.max_iter,
+                name=" + ".join(views.names),
             )
             self.n_iter_ = self.layer_.n_rounds
             return spectral_rows(self.layer_.adjacency, self.n_clusters)

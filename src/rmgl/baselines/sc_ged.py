@@ -1,11 +1,14 @@
-"""SC-GED: spectral clustering on multi-layer graphs by generalized eigen-decomposition (Dong et al., 2012).
+"""SC-GED: spectral clustering on multi-layer graphs by generalized eigen-decomposition (Dong et
+al., 2012).
 
-With L_i = I - D_i^-1 W_i = V_i Lambda_i V_i^-1, eigenvalues ascending, the joint spectrum P and its inverse Q solve
+With L_i = I - D_i^-1 W_i = V_i Lambda_i V_i^-1, eigenvalues ascending, the joint spectrum P and its
+inverse Q solve
 
-    minimize   1/2 sum_i ||L_i - P Lambda_i Q||_F^2 + ridge/2 (||P||_F^2 + ||Q||_F^2) + inverse/2 ||P Q - I||_F^2
+    minimize   1/2 sum_i ||L_i - P Lambda_i Q||_F^2 + ridge/2 (||P||_F^2 + ||Q||_F^2)
+               + inverse/2 ||P Q - I||_F^2
 
-Each block is a ridge regression with a closed form (the gradient for Q in the paper is incorrect, as finite
-differences show). With G = sum_i lambda_i lambda_i' + inverse, entry by entry:
+Each block is a ridge regression with a closed form (the gradient for Q in the paper is incorrect,
+as finite differences show). With G = sum_i lambda_i lambda_i' + inverse, entry by entry:
 
     P ((Q Q') o G + ridge I) = sum_i L_i Q' Lambda_i + inverse Q'
     ((P' P) o G + ridge I) Q = sum_i Lambda_i P' L_i + inverse P'
@@ -28,20 +31,22 @@ from rmgl.baselines.gl_sigrep import DEFAULT_ALPHA
 from rmgl.baselines.spectral import spectral_rows
 from rmgl.embedding.eigenvectors import normalized_laplacian, smallest_eigenvectors
 from rmgl.embedding.labels import cluster_rows
-from rmgl.estimators.parameters import number, whole_number
+from rmgl.estimators.base import number, whole_number
 from rmgl.running.memory import require_memory
+from rmgl.running.progress import warn_caller
 from rmgl.running.threads import team_of
-from rmgl.running.warn import warn_caller
 
 
 class SCGED(LayersClusterer):
-    """Spectral clustering by generalized eigen-decomposition: one set of eigenvectors for all layers.
+    """Spectral clustering by generalized eigen-decomposition: one set of eigenvectors for all
+    layers.
 
-        minimize   1/2 sum_i ||L_i - P Lambda_i Q||_F^2 + ridge/2 (||P||_F^2 + ||Q||_F^2) + inverse/2 ||P Q - I||_F^2
+        minimize   1/2 sum_i ||L_i - P Lambda_i Q||_F^2 + ridge/2 (||P||_F^2 + ||Q||_F^2)
+                   + inverse/2 ||P Q - I||_F^2
 
-    with L_i the random-walk Laplacian of layer i and Lambda_i its eigenvalues, then k-means on the first K columns of P.
-    P starts at the eigenvectors of the layer whose spectral clustering agrees most with that of the others. The method needs
-    several dense N x N matrices.
+    with L_i the random-walk Laplacian of layer i and Lambda_i its eigenvalues, then k-means on the
+    first K columns of P. P starts at the eigenvectors of the layer whose spectral clustering agrees
+    most with that of the others. The method needs several dense N x N matrices.
 
     Parameters
     ----------
@@ -49,11 +54,11 @@ class SCGED(LayersClusterer):
     ridge, inverse : float > 0
         Weights of the norms of P and Q, and of the difference between Q and the inverse of P.
     precomputed : bool
-        Whether `fit` is given adjacency matrices; entries on their diagonals are ignored. `Layer` objects are recognized.
+        Whether `fit` is given adjacency matrices; entries on their diagonals are ignored. `Layer`
+        objects are recognized.
     alpha, beta, scale : parameters of the GL-SigRep layers that are learned if `fit` is given views
-    views : column blocks of one table, optional
-    tol, max_iter : relative decrease of the objective at which to stop, and maximum number of rounds
-    n_init, n_jobs, random_state : as in `RMGL`
+    views : column blocks of one table, optional tol, max_iter : relative decrease of the objective
+    at which to stop, and maximum number of rounds n_init, n_jobs, random_state : as in `RMGL`
 
     Attributes
     ----------
@@ -66,8 +71,8 @@ class SCGED(LayersClusterer):
 
     References
     ----------
-    X. Dong, P. Frossard, P. Vandergheynst and N. Nefedov, "Clustering with Multi-Layer Graphs: A Spectral Perspective", IEEE
-    Transactions on Signal Processing, 2012.
+    X. Dong, P. Frossard, P. Vandergheynst and N. Nefedov, "Clustering with Multi-Layer Graphs: A
+    Spectral Perspective", IEEE Transactions on Signal Processing, 2012.
 
     Examples
     --------
@@ -123,15 +128,30 @@ class SCGED(LayersClusterer):
     def _embed(self, X: Any, random_state: np.random.RandomState) -> NDArray[np.float64]:
         with team_of(self._n_threads(X)) as team:
             layers = self._check_layers(X, team)
-        require_memory(8 * (8 + len(layers.names)) * layers.n_nodes**2, f"the dense matrices of SC-GED on {layers.n_nodes:,} nodes")
+        require_memory(
+            8 * (8 + len(layers.names)) * layers.n_nodes**2,
+            f"the dense matrices of SC-GED on {layers.n_nodes:,} nodes",
+        )
         spectra = [random_walk_spectrum(adjacency) for adjacency in layers.adjacencies]
         first = most_informative(layers.adjacencies, self.n_clusters, random_state)
         start = random_walk_eigenvectors(layers.adjacencies[first])
-        joint = joint_spectrum(spectra, *start, self.ridge, self.inverse, tol=self.tol, max_iter=self.max_iter)
+        joint = joint_spectrum(
+            spectra, *start, self.ridge, self.inverse, tol=self.tol, max_iter=self.max_iter
+        )
         if not joint.converged:
-            warn_caller(f"SC-GED did not converge in max_iter={self.max_iter} rounds: raise max_iter or tol", ConvergenceWarning)
+            warn_caller(
+                (
+                    f"SC-GED did not converge in max_iter={self.max_iter} rounds: raise max_iter "
+                    "or tol"
+                ),
+                ConvergenceWarning,
+            )
         self.first_layer_ = layers.names[first]
-        self.history_, self.n_iter_, self.converged_ = joint.history, joint.n_rounds, joint.converged
+        self.history_, self.n_iter_, self.converged_ = (
+            joint.history,
+            joint.n_rounds,
+            joint.converged,
+        )
         return joint.P[:, : self.n_clusters]
 
 
@@ -144,11 +164,14 @@ class Spectrum:
 
 
 def random_walk_laplacian(adjacency: sparse.csr_array) -> Any:
-    """Return I - D^-1 W, dense if over a tenth of its entries are nonzero; a node without edges has a row of zeros."""
+    """Return I - D^-1 W, dense if over a tenth of its entries are nonzero; a node without edges has
+    a row of zeros.
+    """
     degrees = adjacency.sum(axis=1)
     connected = (degrees > 0).astype(np.float64)
     laplacian = sparse.csr_array(
-        sparse.diags_array(connected) - sparse.diags_array(connected / np.where(degrees > 0, degrees, 1.0)) @ adjacency
+        sparse.diags_array(connected)
+        - sparse.diags_array(connected / np.where(degrees > 0, degrees, 1.0)) @ adjacency
     )
     return laplacian.toarray() if laplacian.nnz > laplacian.shape[0] ** 2 / 10 else laplacian
 
@@ -159,11 +182,13 @@ def random_walk_spectrum(adjacency: sparse.csr_array) -> Spectrum:
     return Spectrum(random_walk_laplacian(adjacency), np.maximum(values, 0.0))
 
 
-def random_walk_eigenvectors(adjacency: sparse.csr_array) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def random_walk_eigenvectors(
+    adjacency: sparse.csr_array,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return V = D^-1/2 V_sym (real) and V^-1 = V_sym' D^1/2, eigenvalues ascending.
 
-    The eigenvectors of eigenvalue 0 are those of the components of the graph, the largest first, so that the leading columns do not mix
-    components. A node without edges is given degree one.
+    The eigenvectors of eigenvalue 0 are those of the components of the graph, the largest first, so
+    that the leading columns do not mix components. A node without edges is given degree one.
     """
     degrees = adjacency.sum(axis=1)
     root = np.sqrt(np.where(degrees > 0, degrees, 1.0))
@@ -171,11 +196,20 @@ def random_walk_eigenvectors(adjacency: sparse.csr_array) -> tuple[NDArray[np.fl
     return symmetric / root[:, None], symmetric.T * root
 
 
-def most_informative(adjacencies: Sequence[sparse.csr_array], n_clusters: int, random_state: np.random.RandomState | None = None) -> int:
-    """Return the layer whose spectral clustering has the largest mean NMI with those of the other layers."""
+def most_informative(
+    adjacencies: Sequence[sparse.csr_array],
+    n_clusters: int,
+    random_state: np.random.RandomState | None = None,
+) -> int:
+    """Return the layer whose spectral clustering has the largest mean NMI with those of the other
+    layers.
+    """
     if len(adjacencies) == 1:
         return 0
-    labels = [cluster_rows(spectral_rows(A, n_clusters), n_clusters, random_state=random_state) for A in adjacencies]
+    labels = [
+        cluster_rows(spectral_rows(A, n_clusters), n_clusters, random_state=random_state)
+        for A in adjacencies
+    ]
     agreement = np.array([[normalized_mutual_info_score(a, b) for b in labels] for a in labels])
     return int(np.argmax(agreement.sum(axis=1)))
 
@@ -228,7 +262,9 @@ def squares(matrix: Any) -> float:
 
 
 class JointProblem:
-    """The objective of SC-GED, from the Gram matrices P'P and QQ', and the linear systems of its two blocks."""
+    """The objective of SC-GED, from the Gram matrices P'P and QQ', and the linear systems of its
+    two blocks.
+    """
 
     def __init__(self, spectra: Sequence[Spectrum], ridge: float, inverse: float) -> None:
         self.spectra, self.ridge, self.inverse = spectra, ridge, inverse
@@ -236,22 +272,38 @@ class JointProblem:
         self.norms = sum(squares(s.laplacian) for s in spectra)
 
     def objective(
-        self, gram_P: NDArray[np.float64], gram_Q: NDArray[np.float64], block: NDArray[np.float64], target: NDArray[np.float64]
+        self,
+        gram_P: NDArray[np.float64],
+        gram_Q: NDArray[np.float64],
+        block: NDArray[np.float64],
+        target: NDArray[np.float64],
     ) -> float:
-        """Return the objective; `block` is P or Q with its target: <block, target> = sum_i <L_i, P Lambda_i Q> + inverse tr(PQ)."""
+        """Return the objective; `block` is P or Q with its target: <block, target> = sum_i <L_i, P
+        Lambda_i Q> + inverse tr(PQ).
+        """
         constant = self.norms + self.inverse * len(block)
         quadratic = float(np.einsum("ij,ij,ij->", gram_P, gram_Q, self.weights))
         cross = float(np.einsum("ij,ij->", block, target))
-        return 0.5 * (constant - 2 * cross + quadratic + self.ridge * float(np.trace(gram_P) + np.trace(gram_Q)))
+        return 0.5 * (
+            constant
+            - 2 * cross
+            + quadratic
+            + self.ridge * float(np.trace(gram_P) + np.trace(gram_Q))
+        )
 
     def target_P(self, Q: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return sum_i L_i Q' Lambda_i + inverse Q'."""
-        target: NDArray[np.float64] = sum((s.laplacian @ Q.T) * s.values for s in self.spectra) + self.inverse * Q.T
+        target: NDArray[np.float64] = (
+            sum((s.laplacian @ Q.T) * s.values for s in self.spectra) + self.inverse * Q.T
+        )
         return target
 
     def target_Q(self, P: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return sum_i Lambda_i P' L_i + inverse P'."""
-        target: NDArray[np.float64] = sum(s.values[:, None] * (s.laplacian.T @ P).T for s in self.spectra) + self.inverse * P.T
+        target: NDArray[np.float64] = (
+            sum(s.values[:, None] * (s.laplacian.T @ P).T for s in self.spectra)
+            + self.inverse * P.T
+        )
         return target
 
     def solve(self, gram: NDArray[np.float64], target: NDArray[np.float64]) -> NDArray[np.float64]:

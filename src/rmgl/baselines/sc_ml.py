@@ -1,4 +1,6 @@
-"""SC-ML: spectral clustering on multi-layer graphs by merging subspaces on the Grassmann manifold (Dong et al., 2014)."""
+"""SC-ML: spectral clustering on multi-layer graphs by merging subspaces on the Grassmann manifold
+(Dong et al., 2014).
+"""
 
 from __future__ import annotations
 
@@ -12,14 +14,20 @@ from scipy.sparse.linalg import LinearOperator
 
 from rmgl.baselines.given_layers import LayersClusterer
 from rmgl.baselines.gl_sigrep import DEFAULT_ALPHA
-from rmgl.embedding.eigenvectors import normalized_laplacian, smallest_beyond, smallest_eigenvectors, unit_rows
+from rmgl.embedding.eigenvectors import (
+    normalized_laplacian,
+    smallest_beyond,
+    smallest_eigenvectors,
+    unit_rows,
+)
 from rmgl.embedding.lanczos import Products
-from rmgl.estimators.parameters import number
+from rmgl.estimators.base import number
 from rmgl.running.threads import team_of
 
 
 class SCML(LayersClusterer):
-    """Spectral clustering on multi-layer graphs: a subspace that is smooth on every layer and close to that of each layer.
+    """Spectral clustering on multi-layer graphs: a subspace that is smooth on every layer and close
+    to that of each layer.
 
     With L_i the symmetric-normalized Laplacian of layer i and U_i its K smallest eigenvectors,
 
@@ -31,9 +39,11 @@ class SCML(LayersClusterer):
     ----------
     n_clusters : int
     merge : float >= 0
-        Weight of closeness to the subspaces of the single layers; larger values bring the result closer to them.
+        Weight of closeness to the subspaces of the single layers; larger values bring the result
+        closer to them.
     precomputed : bool
-        Whether `fit` is given adjacency matrices; entries on their diagonals are ignored. `Layer` objects are recognized.
+        Whether `fit` is given adjacency matrices; entries on their diagonals are ignored. `Layer`
+        objects are recognized.
     alpha, beta, scale : parameters of the GL-SigRep layers that are learned if `fit` is given views
     views : column blocks of one table, optional
     n_init, n_jobs, random_state : as in `RMGL`
@@ -45,8 +55,8 @@ class SCML(LayersClusterer):
 
     References
     ----------
-    X. Dong, P. Frossard, P. Vandergheynst and N. Nefedov, "Clustering on Multi-Layer Graphs via Subspace Analysis on
-    Grassmann Manifolds", IEEE Transactions on Signal Processing, 2014.
+    X. Dong, P. Frossard, P. Vandergheynst and N. Nefedov, "Clustering on Multi-Layer Graphs via
+    Subspace Analysis on Grassmann Manifolds", IEEE Transactions on Signal Processing, 2014.
 
     Examples
     --------
@@ -98,7 +108,9 @@ class SCML(LayersClusterer):
             return unit_rows(merge_subspaces(layers.adjacencies, self.n_clusters, self.merge))
 
 
-def merge_subspaces(adjacencies: Sequence[sparse.csr_array], n_clusters: int, merge: float) -> NDArray[np.float64]:
+def merge_subspaces(
+    adjacencies: Sequence[sparse.csr_array], n_clusters: int, merge: float
+) -> NDArray[np.float64]:
     """Return the K smallest eigenvectors of sum_i L_i - merge sum_i U_i U_i'."""
     operator = merged_operator(adjacencies, n_clusters, merge)
     n = operator.shape[0]
@@ -106,10 +118,16 @@ def merge_subspaces(adjacencies: Sequence[sparse.csr_array], n_clusters: int, me
     return smallest_beyond(Products(operator), np.empty((n, 0)), n_clusters, spectrum=spectrum)
 
 
-def merged_operator(adjacencies: Sequence[sparse.csr_array], n_clusters: int, merge: float) -> LinearOperator:
-    """Return sum_i L_i - merge sum_i U_i U_i' as a linear operator: a sparse matrix plus one of low rank."""
+def merged_operator(
+    adjacencies: Sequence[sparse.csr_array], n_clusters: int, merge: float
+) -> LinearOperator:
+    """Return sum_i L_i - merge sum_i U_i U_i' as a linear operator: a sparse matrix plus one of low
+    rank.
+    """
     total = sum(normalized_laplacian(adjacency) for adjacency in adjacencies)
-    bases = np.hstack([smallest_eigenvectors(A, n_clusters, normalized=True).vectors for A in adjacencies])
+    bases = np.hstack(
+        [smallest_eigenvectors(A, n_clusters, normalized=True).vectors for A in adjacencies]
+    )
 
     def multiply(V: NDArray[np.float64]) -> NDArray[np.float64]:
         product: NDArray[np.float64] = total @ V - merge * (bases @ (bases.T @ V))

@@ -5,4 +5,9 @@ from rmgl.datasets.complementary import make_complementary_layers
 from rmgl.datasets.complementary_views import make_complementary_views
 from rmgl.datasets.uci_digits import load_uci_digits
 
-__all__ = ["fetch_coil20", "load_uci_digits", "make_complementary_layers", "make_complementary_views"]
+__all__ = [
+    "fetch_coil20",
+    "load_uci_digits",
+    "make_complementary_layers",
+    "make_complementary_views",
+]

@@ -27,15 +27,20 @@ IMAGE_NAME = re.compile(r"(?:^|[/\\])obj(\d+)__(\d+)\.png$")
 LARGEST_IMAGE_FILE = 1 << 20
 
 DESCRIPTION = """\
-Columbia Object Image Library (COIL-20), processed images: 20 objects, 72 poses each, 128 x 128 gray values.
-S. A. Nene, S. K. Nayar and H. Murase, Columbia Object Image Library (COIL-20), Technical Report CUCS-005-96, 1996.
-Views as in the RMGL paper: lbp (59 bins of uniform local binary patterns, 8 neighbors, not rotation-invariant),
-hog (36: 9 orientations in 2 x 2 cells), pixels (1024: 32 x 32 means of 4 x 4 pixels).
+Columbia Object Image Library (COIL-20), processed images: 20 objects, 72 poses each, 128 x 128
+gray values. S. A. Nene, S. K. Nayar and H. Murase, Columbia Object Image Library (COIL-20),
+Technical Report CUCS-005-96, 1996.
+Views as in the RMGL paper: lbp (59 bins of uniform local binary patterns, 8 neighbors, not
+rotation-invariant), hog (36: 9 orientations in 2 x 2 cells), pixels (1024: 32 x 32 means of 4 x 4
+pixels).
 """
 
 
-def fetch_coil20(data_home: str | Path | None = None, download: bool = True, images: Any = None) -> Bunch:
-    """Load the 1440 processed images of COIL-20 as three views: local binary patterns, oriented gradients and pixels.
+def fetch_coil20(
+    data_home: str | Path | None = None, download: bool = True, images: Any = None
+) -> Bunch:
+    """Load the 1440 processed images of COIL-20 as three views: local binary patterns, oriented
+    gradients and pixels.
 
     Parameters
     ----------
@@ -44,17 +49,18 @@ def fetch_coil20(data_home: str | Path | None = None, download: bool = True, ima
     download : bool
         Whether to download the archive from Columbia University if it is not in the cache.
     images : path or array, optional
-        The images, instead of the archive: a folder or a .zip with `obj1__0.png` ... `obj20__71.png`, a .npy or .npz file, or an array
-        of shape (1440, 128, 128), object by object and pose by pose.
+        The images, instead of the archive: a folder or a .zip with `obj1__0.png` ...
+        `obj20__71.png`, a .npy or .npz file, or an array of shape (1440, 128, 128), object by
+        object and pose by pose.
 
     Returns
     -------
     sklearn.utils.Bunch
-        `views`: dict lbp (1440, 59), hog (1440, 36), pixels (1440, 1024); `target`: 0 ... 19; `images`; `DESCR`.
+        `views`: dict lbp (1440, 59), hog (1440, 36), pixels (1440, 1024); `target`: 0 ... 19;
+        `images`; `DESCR`.
 
-    Notes
-    -----
-    Needs scikit-image, and pooch to download: `pip install scikit-image pooch`. The decoded pixels are checked against a SHA-256 hash.
+    Notes ----- Needs scikit-image, and pooch to download: `pip install scikit-image pooch`. The
+    decoded pixels are checked against a SHA-256 hash.
     """
     try:
         import skimage  # noqa: F401
@@ -62,17 +68,25 @@ def fetch_coil20(data_home: str | Path | None = None, download: bool = True, ima
         raise ImportError(not_installed("fetch_coil20 needs", "scikit-image")) from error
     source = find_archive(data_home, download) if images is None else images
     pixels = check_pixels(read_images(source), source)
-    views = {"lbp": local_patterns(pixels), "hog": oriented_gradients(pixels), "pixels": coarse_pixels(pixels)}
+    views = {
+        "lbp": local_patterns(pixels),
+        "hog": oriented_gradients(pixels),
+        "pixels": coarse_pixels(pixels),
+    }
     return Bunch(views=views, target=np.repeat(np.arange(20), 72), images=pixels, DESCR=DESCRIPTION)
 
 
 def find_archive(data_home: str | Path | None, download: bool) -> Path:
-    """Return the path of the archive in the cache folder, downloaded if it is missing and `download` is True."""
+    """Return the path of the archive in the cache folder, downloaded if it is missing and
+    `download` is True.
+    """
     folder = Path(get_data_home(None if data_home is None else str(data_home))) / "coil20"
     archive = folder / ARCHIVE
     if archive.is_file():
         return archive
-    advice = f"put {ARCHIVE} (from {URL}) into {folder}, or pass images= a folder, a .zip or an array"
+    advice = (
+        f"put {ARCHIVE} (from {URL}) into {folder}, or pass images= a folder, a .zip or an array"
+    )
     if not download:
         raise FileNotFoundError(f"COIL-20 is not in the cache and download=False: {advice}")
     try:
@@ -80,25 +94,35 @@ def find_archive(data_home: str | Path | None, download: bool) -> Path:
     except ImportError as error:
         raise ImportError(not_installed("downloading COIL-20 needs", "pooch")) from error
     try:
-        pooch.retrieve(URL, known_hash=None, fname=ARCHIVE, path=folder)  # the pixels are checked after decoding
+        # the pixels are checked after decoding
+        pooch.retrieve(URL, known_hash=None, fname=ARCHIVE, path=folder)
     except Exception as error:
-        raise OSError(f"COIL-20 could not be downloaded ({type(error).__name__}): {advice}") from error
+        raise OSError(
+            f"COIL-20 could not be downloaded ({type(error).__name__}): {advice}"
+        ) from error
     return archive
 
 
 def read_images(source: Any) -> NDArray[Any]:
-    """Read images from a folder, a .zip, a .npy or .npz file, or an array, without unpacking files to disk."""
+    """Read images from a folder, a .zip, a .npy or .npz file, or an array, without unpacking files
+    to disk.
+    """
     if not isinstance(source, str | Path):
         return np.asarray(source)
     path = Path(source)
     if not path.exists():
-        raise FileNotFoundError(f"images={str(path)!r} does not exist: pass a folder, a .zip, a .npy or .npz file, or an array")
+        raise FileNotFoundError(
+            f"images={str(path)!r} does not exist: pass a folder, a .zip, a .npy or .npz "
+            "file, or an array"
+        )
     try:
         if path.suffix in (".npy", ".npz"):
             return read_arrays(path)
         return stack(path, folder_files(path) if path.is_dir() else zip_files(path))
     except (zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError, EOFError) as error:
-        raise ValueError(f"{path} is not a readable file of images ({error}): delete it and download it again") from error
+        raise ValueError(
+            f"{path} is not a readable file of images ({error}): delete it and download it again"
+        ) from error
 
 
 def read_arrays(path: Path) -> NDArray[Any]:
@@ -108,7 +132,10 @@ def read_arrays(path: Path) -> NDArray[Any]:
             return np.asarray(np.load(file, allow_pickle=False))
         with zipfile.ZipFile(file) as archive:
             if "images.npy" not in archive.namelist():
-                raise ValueError(f"{path} holds no array named 'images': write it with numpy.savez(path, images=...)")
+                raise ValueError(
+                    f"{path} holds no array named 'images': write it with numpy.savez(path, "
+                    "images=...)"
+                )
             with archive.open("images.npy") as member:
                 return np.lib.format.read_array(member, allow_pickle=False)
 
@@ -125,7 +152,10 @@ def stack(path: Path, files: Iterator[tuple[tuple[int, int], bytes]]) -> NDArray
     missing = [key for key in wanted if key not in seen]
     if missing:
         thing, pose = missing[0]
-        raise ValueError(f"images={str(path)!r} lacks {len(missing)} of 1440 images, first obj{thing}__{pose}.png: add them")
+        raise ValueError(
+            f"images={str(path)!r} lacks {len(missing)} of 1440 images, first "
+            f"obj{thing}__{pose}.png: add them"
+        )
     return images
 
 
@@ -154,24 +184,29 @@ def decode(content: bytes, name: str) -> NDArray[np.uint8]:
         with Image.open(io.BytesIO(content), formats=["PNG"]) as image:
             if image.size != SHAPE[1:] or image.mode != "L":
                 raise ValueError(
-                    f"{name} is a {image.mode} image of {image.size[0]} x {image.size[1]} pixels, not gray and 128 x 128: "
+                    f"{name} is a {image.mode} image of {image.size[0]} x {image.size[1]} "
+                    "pixels, not gray and 128 x 128: "
                     "use the processed images"
                 )
             return np.asarray(image)
     except (UnidentifiedImageError, OSError, SyntaxError) as error:
-        raise ValueError(f"{name} is not a readable PNG image ({error}): download it again") from error
+        raise ValueError(
+            f"{name} is not a readable PNG image ({error}): download it again"
+        ) from error
 
 
 def check_pixels(pixels: NDArray[Any], source: Any) -> NDArray[np.uint8]:
     """Raise a ValueError unless the pixels are those of COIL-20, in the expected order."""
     if pixels.shape != SHAPE or pixels.dtype != np.uint8:
         raise ValueError(
-            f"COIL-20 images have shape {SHAPE} and dtype uint8, not {pixels.shape} and {pixels.dtype}: use the processed images"
+            f"COIL-20 images have shape {SHAPE} and dtype uint8, not {pixels.shape} and "
+            f"{pixels.dtype}: use the processed images"
         )
     if hashlib.sha256(np.ascontiguousarray(pixels).tobytes()).hexdigest() != PIXELS_SHA256:
         origin = f" in {source}" if isinstance(source, str | Path) else ""
         raise ValueError(
-            f"the pixels{origin} are not those of the 1440 processed COIL-20 images, object by object and pose by pose: "
+            f"the pixels{origin} are not those of the 1440 processed COIL-20 images, object "
+            "by object and pose by pose: "
             "put them in this order, or delete a file in the cache to download it again"
         )
     return pixels
@@ -180,17 +215,29 @@ def check_pixels(pixels: NDArray[Any], source: Any) -> NDArray[np.uint8]:
 def local_patterns(pixels: NDArray[np.uint8]) -> NDArray[np.float64]:
     """Compute the shares of the 59 uniform local binary patterns with 8 neighbors at distance 1."""
     local_binary_pattern = import_module("skimage.feature").local_binary_pattern
-    codes = (local_binary_pattern(image, 8, 1, method="nri_uniform").astype(np.intp).ravel() for image in pixels)
+    codes = (
+        local_binary_pattern(image, 8, 1, method="nri_uniform").astype(np.intp).ravel()
+        for image in pixels
+    )
     return np.array([np.bincount(code, minlength=59) / code.size for code in codes])
 
 
 def oriented_gradients(pixels: NDArray[np.uint8]) -> NDArray[np.float64]:
-    """Compute histograms of oriented gradients: nine orientations in each of 2 x 2 cells, one block."""
+    """Compute histograms of oriented gradients: nine orientations in each of 2 x 2 cells, one
+    block.
+    """
     hog = import_module("skimage.feature").hog
-    return np.array([hog(image, orientations=9, pixels_per_cell=(64, 64), cells_per_block=(2, 2)) for image in pixels])
+    return np.array(
+        [
+            hog(image, orientations=9, pixels_per_cell=(64, 64), cells_per_block=(2, 2))
+            for image in pixels
+        ]
+    )
 
 
 def coarse_pixels(pixels: NDArray[np.uint8]) -> NDArray[np.float64]:
     """Compute means of 4 x 4 pixels, from 0 to 1."""
-    means: NDArray[np.float64] = pixels.reshape(len(pixels), 32, 4, 32, 4).mean(axis=(2, 4)).reshape(len(pixels), -1) / 255
+    means: NDArray[np.float64] = (
+        pixels.reshape(len(pixels), 32, 4, 32, 4).mean(axis=(2, 4)).reshape(len(pixels), -1) / 255
+    )
     return means

@@ -1,1 +1,1 @@
-"""Rows of views on the workers of a Dask cluster, and the exact search for candidate pairs among them."""
+"""Rows and candidate pairs of views on Dask workers, and the exact search among them."""

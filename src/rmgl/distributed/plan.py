@@ -1,44 +1,57 @@
-"""What a fit on a cluster will need, before it starts: blocks, tasks, memory of the workers and of the client, and time of the search."""
+"""What a fit on workers will need, before it starts: blocks, tasks, memory, and search time."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 
-from rmgl.distributed.block_pairs import nearest_across
 from rmgl.distributed.block_store import MOST_STRIPS
-from rmgl.distributed.blocks import Tiled
-from rmgl.distributed.cluster import PIECE_BYTES, Cluster
-from rmgl.distributed.pair_lists import LEAST_ROWS
-from rmgl.distributed.rows import Tiling
+from rmgl.distributed.blocks import Tiled, Tiling
+from rmgl.distributed.candidate_tasks import LEAST_ROWS
+from rmgl.distributed.search_tasks import nearest_across
+from rmgl.distributed.workers import PIECE_BYTES, Workers
+from rmgl.edges.bounds import Rounding
+from rmgl.edges.candidates import first_length, searched_length
 from rmgl.edges.heaps import TILE
-from rmgl.edges.rounding import Rounding
+from rmgl.edges.local_scaling import LISTED
 from rmgl.running.memory import amount, require_memory
 
 logger = logging.getLogger(__name__)
 
 USABLE = 0.6
-"""Share of the memory of a worker that results of tasks may take: beyond it Dask writes them to disk."""
+"""Share of the memory of a worker for results of tasks: beyond it Dask writes them to disk."""
 BYTES_PER_ENTRY = 8 + 8 + 4
 """Memory for an entry of a view: in a chunk, in a block, and in single precision for searches."""
 PAIRS_PER_LISTED = 2
-"""Candidate pairs of a row for every neighbor that is searched for: lists hold a pair in one row or both, and radii add some."""
-BYTES_PER_PAIR = 4 + 4 * 8
-"""Memory for a candidate pair in the row of one node: its index, and costs by the data, with a guide, in the embedding, and in all."""
+"""Candidate pairs of a row per neighbor searched for: a pair is in one list or both, radii add."""
+BYTES_PER_CANDIDATE = 4 + 4 * 8
+"""Memory for a candidate pair in the row of one node: its index and four costs.
+
+The costs are by the data, with a guide, in the embedding, and in all.
+"""
 BYTES_PER_EDGE = 40
-"""Memory of the client for an edge in the row of one node: in a layer, in the sum of layers, among active pairs, and in copies."""
+"""Memory of the client for an edge in the row of one node.
+
+It is in a layer, in the sum of layers, among active pairs, and in copies.
+"""
 TRIAL_SECONDS = 0.2
+"""Seconds of a trial."""
 TRIAL_TILES = 4
 """Tiles of each of the two blocks of a trial."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """The plan of one fit. Where rows are in groups that are far apart, fewer tasks and less time are needed."""
+    """The plan of one fit.
+
+    Where rows are in groups that are far apart, fewer tasks and less time are needed.
+    """
 
     n_rows: int
     widths: tuple[int, ...]
@@ -53,7 +66,7 @@ class Plan:
     limits: tuple[int, ...]
     """Memory limit of each worker in bytes (0: none)."""
     pairs_per_second: tuple[float, ...] = ()
-    """Pairs of rows that one thread of this machine compares, in the space of each view, and of all views side by side."""
+    """Pairs of rows that one thread of this machine compares, in each space (empty: not timed)."""
 
     @classmethod
     def of(
@@ -61,21 +74,28 @@ class Plan:
         shapes: Sequence[tuple[int, int]],
         length: int,
         n_neighbors: int,
-        cluster: Cluster,
-        tiling: Tiling | None = None,
+        workers: Workers,
         timed: bool = True,
     ) -> Plan:
+        """Plan a fit of views with these shapes; `timed` says whether to try how long it takes."""
         n_rows, widths = shapes[0][0], tuple(shape[1] for shape in shapes)
-        spaces = widths if len(widths) == 1 else (*widths, sum(widths))
-        speeds = tuple(comparing_speed(width, length, n_rows) for width in spaces) if timed else ()
-        workers = cluster.workers()
-        threads, limits = tuple(own for own, _ in workers), tuple(limit for _, limit in workers)
-        return cls(n_rows, widths, length, n_neighbors, tiling or Tiling.of(n_rows), threads, limits, speeds)
+        speeds = [comparing_speed(width, length, n_rows) for width in space_widths(widths) if timed]
+        found = workers.threads_and_limits()
+        return cls(
+            n_rows,
+            widths,
+            length,
+            n_neighbors,
+            Tiling.of(n_rows),
+            tuple(threads for threads, _ in found),
+            tuple(limit for _, limit in found),
+            tuple(speeds),
+        )
 
     @property
     def spaces(self) -> tuple[int, ...]:
         """Columns of each space in which neighbors are searched for."""
-        return self.widths if len(self.widths) == 1 else (*self.widths, sum(self.widths))
+        return space_widths(self.widths)
 
     @property
     def n_blocks(self) -> int:
@@ -87,6 +107,7 @@ class Plan:
 
     @property
     def block_rows(self) -> int:
+        """Rows of a block, about."""
         return -(-self.n_rows // self.n_blocks)
 
     @property
@@ -100,7 +121,10 @@ class Plan:
         return max(1, self.n_blocks // -(-LEAST_ROWS // self.block_rows))
 
     def tasks_of_embedding(self, n_columns: int) -> int:
-        """Tasks that measure all candidate pairs of a space in an embedding: pieces that are sent, strips, and two for each in a block."""
+        """Return the number of tasks that measure all candidate pairs of a space in an embedding.
+
+        They are pieces that are sent, strips, and two for each strip in a block.
+        """
         pieces = -(-8 * n_columns * self.n_rows // PIECE_BYTES)
         strips = -(-pieces // -(-pieces // MOST_STRIPS))
         return pieces + strips + self.n_pair_blocks * (2 * strips + 2)
@@ -112,17 +136,26 @@ class Plan:
 
     @property
     def bytes_of_pairs(self) -> int:
-        """Memory of all workers together for candidate pairs and their costs; workers write to disk what exceeds their memory."""
-        return BYTES_PER_PAIR * PAIRS_PER_LISTED * self.n_rows * self.length * len(self.spaces)
+        """Memory of all workers together for candidate pairs and their costs.
+
+        Workers write to disk what exceeds their memory.
+        """
+        return self._bytes_of_pairs(self.n_rows) * len(self.spaces)
+
+    def _bytes_of_pairs(self, n_rows: int) -> int:
+        """Memory for the candidate pairs of some rows in one space."""
+        return BYTES_PER_CANDIDATE * PAIRS_PER_LISTED * n_rows * self.length
 
     @property
     def bytes_of_task(self) -> int:
-        """Memory of a thread for a task: two blocks of rows with what is appended to them, and lists; or pairs of a block with costs.
+        """Memory of a thread for a task.
 
-        Besides, there are some numbers for each of all rows: potentials, their order, and places among the nodes that a block needs.
+        These are two blocks of rows with what is appended to them, and lists; or pairs of a block
+        with costs. Besides, there are some numbers for each of all rows: potentials, their order,
+        and places among the nodes that a block needs.
         """
         search = 2 * self.block_rows * (4 * 4 * (max(self.spaces) + 4) + 4 * 8 * self.length)
-        pairs = BYTES_PER_PAIR * PAIRS_PER_LISTED * self.length * min(self.n_rows, max(self.block_rows, LEAST_ROWS))
+        pairs = self._bytes_of_pairs(min(self.n_rows, max(self.block_rows, LEAST_ROWS)))
         return max(search, pairs) + 32 * self.n_rows
 
     @property
@@ -132,90 +165,146 @@ class Plan:
 
     @property
     def bytes_of_step(self) -> tuple[int, int]:
-        """Bytes that the client sends (to one worker, which passes them on) and receives in a Newton step of one layer.
+        """Bytes that the client sends and receives in a Newton step of one layer.
 
-        It sends the potentials, and receives three numbers for each row and its active pairs, about as many as it keeps neighbors.
+        It sends the potentials to one worker, which passes them on, and receives three numbers for
+        each row and its active pairs, about as many as it keeps neighbors.
         """
         return 8 * self.n_rows, (20 + 4 * self.n_neighbors) * self.n_rows
 
-    def bytes_of_worker(self, n_workers: int, n_threads: int) -> int:
-        """Memory of one of so many workers."""
-        return self.bytes_of_rows // n_workers + n_threads * self.bytes_of_task
+    def bytes_of_worker(self, n_threads: int) -> int:
+        """Return the memory that a worker with so many threads needs."""
+        return self.bytes_of_rows // len(self.threads) + n_threads * self.bytes_of_task
 
     @property
     def minutes(self) -> float | None:
-        """Minutes of the search on all threads, at the speed of this machine (None: it was not measured)."""
+        """Minutes of the search on all threads, at the speed of this machine (None: not timed)."""
         if not self.pairs_per_second:
             return None
-        return sum(self.n_rows**2 / 2 / speed for speed in self.pairs_per_second) / sum(self.threads) / 60
+        seconds = sum(self.n_rows**2 / 2 / speed for speed in self.pairs_per_second)
+        return seconds / sum(self.threads) / 60
 
     def check(self) -> None:
-        """Raise a MemoryError if the workers, or the client, have too little memory; it says how many workers would do.
+        """Raise a MemoryError if the workers, or the client, have too little memory.
 
-        Logs a warning where candidate pairs will be written to disk.
+        It says how many workers would do. Logs a warning where candidate pairs will be written to
+        disk.
         """
         self._check_workers()
-        purpose = f"the layers of {self.n_rows:,} rows, which the client of the cluster keeps,"
-        require_memory(self.bytes_of_client, purpose, "lower n_neighbors, use fewer rows (a sample)")
+        purpose = f"the layers of {self.n_rows:,} rows, which the client keeps,"
+        require_memory(
+            self.bytes_of_client, purpose, "lower n_neighbors, use fewer rows (a sample)"
+        )
         usable = sum(int(USABLE * limit) for limit in self.limits)
-        if all(self.limits) and self.bytes_of_rows + self.bytes_of_pairs > usable:
+        needed = self.bytes_of_rows + self.bytes_of_pairs
+        if all(self.limits) and needed > usable:
             logger.warning(
-                "rows and candidate pairs take %s, more than the %s that the workers can use: they will write some to disk",
-                amount(self.bytes_of_rows + self.bytes_of_pairs),
+                "rows and candidate pairs take %s, more than the %s that the workers can use: they "
+                "will write some to disk",
+                amount(needed),
                 amount(usable),
             )
 
     def _check_workers(self) -> None:
         """Raise a MemoryError if the workers have too little memory."""
-        limited = [(limit, threads) for limit, threads in zip(self.limits, self.threads, strict=True) if limit]
-        if not limited:
+        workers = zip(self.limits, self.threads, strict=True)
+        left_of = [
+            (USABLE * limit - threads * self.bytes_of_task, limit, threads)
+            for limit, threads in workers
+            if limit
+        ]
+        if not left_of:
             return
-        limit, threads = min(limited, key=lambda own: USABLE * own[0] - own[1] * self.bytes_of_task)
-        left = USABLE * limit - threads * self.bytes_of_task
+        left, limit, threads = min(left_of, key=lambda worker: worker[0])
         if left * len(self.threads) >= self.bytes_of_rows:
             return
-        way_out = (
-            f"{amount(threads * self.bytes_of_task)} of it are for tasks, so give workers more memory or fewer threads"
-            if left <= 0
-            else f"{int(np.ceil(self.bytes_of_rows / left))} workers like these would do"
-        )
+        if left > 0:
+            n_enough = int(np.ceil(self.bytes_of_rows / left))
+            way_out = f"{n_enough} workers like these would do"
+        else:
+            of_tasks = amount(threads * self.bytes_of_task)
+            way_out = (
+                f"{of_tasks} of it are for tasks, so give workers more memory or fewer threads"
+            )
         raise MemoryError(
-            f"each of the {len(self.threads)} workers needs {amount(self.bytes_of_worker(len(self.threads), threads))} for "
-            f"{self.n_rows:,} rows of {sum(self.widths)} columns, but can use {amount(int(USABLE * limit))}: {way_out}"
+            f"each of the {len(self.threads)} workers needs {amount(self.bytes_of_worker(threads))}"
+            f" for {self.n_rows:,} rows of {sum(self.widths)} columns, but can use "
+            f"{amount(int(USABLE * limit))}: {way_out}"
         )
 
     def __str__(self) -> str:
+        sent, received = map(amount, self.bytes_of_step)
         lines = [
-            f"{self.n_rows:,} rows, {len(self.widths)} views of {', '.join(map(str, self.widths))} columns: {self.n_blocks} blocks of "
-            f"about {self.block_rows:,} rows, at most {self.n_tasks:,} tasks over pairs of blocks",
-            f"memory of all workers for rows: {amount(self.bytes_of_rows)}; for candidate pairs: {amount(self.bytes_of_pairs)}, written to "
-            f"disk where they do not fit; of a thread for its task: {amount(self.bytes_of_task)}; of the client for layers: "
+            f"{self.n_rows:,} rows, {len(self.widths)} views of "
+            f"{', '.join(map(str, self.widths))} columns: {self.n_blocks} blocks of about "
+            f"{self.block_rows:,} rows, at most {self.n_tasks:,} tasks over pairs of blocks",
+            f"memory of all workers for rows: {amount(self.bytes_of_rows)}; for candidate pairs: "
+            f"{amount(self.bytes_of_pairs)}, written to disk where they do not fit; of a thread "
+            f"for its task: {amount(self.bytes_of_task)}; of the client for layers: "
             f"{amount(self.bytes_of_client)}",
-            f"a Newton step of a layer: the client sends {amount(self.bytes_of_step[0])} and receives {amount(self.bytes_of_step[1])}",
+            f"a Newton step of a layer: the client sends {sent} and receives {received}",
         ]
         if self.minutes is not None:
-            lines.append(f"search: about {self.minutes:.1f} minutes on {sum(self.threads)} threads as fast as this machine")
-        for place, (threads, limit) in enumerate(zip(self.threads, self.limits, strict=True)):
-            needed = amount(self.bytes_of_worker(len(self.threads), threads))
             lines.append(
-                f"worker {place}: {threads} thread(s), needs {needed}, may use {amount(int(USABLE * limit)) if limit else 'any amount'}"
+                f"search: about {self.minutes:.1f} minutes on {sum(self.threads)} threads as fast "
+                "as this machine"
             )
+        for place, (threads, limit) in enumerate(zip(self.threads, self.limits, strict=True)):
+            needed = amount(self.bytes_of_worker(threads))
+            usable = amount(int(USABLE * limit)) if limit else "any amount"
+            lines.append(f"worker {place}: {threads} thread(s), needs {needed}, may use {usable}")
         return "\n".join(lines)
 
 
-def comparing_speed(width: int, length: int, n_rows: int) -> float:
-    """Pairs of rows that one thread compares in a second, on random rows.
+def space_widths(widths: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the columns of each space: those of the views, and of several views side by side."""
+    return widths if len(widths) == 1 else (*widths, sum(widths))
 
-    As many of the rows of two blocks are near enough as would be on average, were they two of all blocks, with the nearest rows known.
+
+def expected_length(n_rows: int, n_neighbors: int) -> int:
+    """Return how many neighbors candidate lists begin with unless a number is given."""
+    return max(LISTED, searched_length(first_length(np.empty((n_rows, 0)), None, n_neighbors)))
+
+
+def listed_length(candidates: Any, n_rows: int, n_neighbors: int) -> int:
+    """Return how many neighbors of every row to search for: local scaling always needs some."""
+    if isinstance(candidates, str) and candidates == "auto":
+        return expected_length(n_rows, n_neighbors)
+    if not isinstance(candidates, Integral) or isinstance(candidates, bool) or int(candidates) < 1:
+        raise ValueError(
+            f"candidates={candidates!r} is not possible on workers, a fit on which searches "
+            "exactly: use 'auto' or a number of neighbors"
+        )
+    return max(LISTED, int(candidates))
+
+
+def first_lists(candidates: Any, n_rows: int, n_neighbors: int) -> int:
+    """Return how many neighbors candidate lists begin with, if there are enough rows for them."""
+    length = listed_length(candidates, n_rows, n_neighbors)
+    if length >= n_rows - 1:
+        raise ValueError(
+            f"{n_rows} rows are too few for workers and lists of {length} neighbors: fit without "
+            "client="
+        )
+    return length
+
+
+def comparing_speed(width: int, length: int, n_rows: int) -> float:
+    """Measure how many pairs of random rows one thread compares in a second.
+
+    As many of the rows of two blocks are near enough as would be on average, were they two of all
+    blocks, with the nearest rows known.
     """
-    rng, size, rounding = np.random.default_rng(0), TRIAL_TILES * TILE, Rounding.of(width, np.float32)
+    size, rounding = TRIAL_TILES * TILE, Rounding.of(width, np.float32)
     none, corners = np.empty((0, 0), dtype=np.float32), np.zeros((TRIAL_TILES, width))
+    starts = np.arange(0, size, TILE)
     one, other = (
-        Tiled(X, none, np.square(X).sum(axis=1, dtype=np.float64), np.arange(0, size, TILE), corners, corners)
-        for X in rng.normal(size=(2, size, width)).astype(np.float32)
+        Tiled(X, none, np.square(X).sum(axis=1, dtype=np.float64), starts, corners, corners)
+        for X in np.random.default_rng(0).normal(size=(2, size, width)).astype(np.float32)
     )
     distances = one.norms[:, None] + other.norms - 2 * one.columns @ other.columns.T
-    known = np.full((size, length), -max(0.0, float(np.quantile(distances, min(1.0, length / n_rows)))) / 2, dtype=np.float32)
+    nearest = max(0.0, float(np.quantile(distances, min(1.0, length / n_rows))))
+    known = np.full((size, length), -nearest / 2, dtype=np.float32)
     nearest_across(one, other, (known, known), rounding)
     began, count = perf_counter(), 0
     while perf_counter() - began < TRIAL_SECONDS:

@@ -1,20 +1,19 @@
-"""Edge stores: the candidate pairs of a layer, and what a solver needs to compute over them."""
+"""Pair stores: the candidate pairs of a layer, and what a solver needs to compute over them."""
 
-from rmgl.edges.all_pairs import AllPairs
 from rmgl.edges.candidates import Candidates, find_candidates, resolve
-from rmgl.edges.interface import ActivePairs, Costs, Edges, Evaluation, Vector
+from rmgl.edges.interface import ActivePairs, Costs, Evaluation, PairStore, Vector
 from rmgl.edges.neighborhoods import Neighborhoods
-from rmgl.edges.pair_list import PairList
+from rmgl.edges.stores import AllPairs, PairList
 
 __all__ = [
     "ActivePairs",
     "AllPairs",
     "Candidates",
     "Costs",
-    "Edges",
     "Evaluation",
     "Neighborhoods",
     "PairList",
+    "PairStore",
     "Vector",
     "find_candidates",
     "resolve",

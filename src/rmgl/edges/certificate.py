@@ -1,19 +1,22 @@
-"""What a certificate that no other pair can carry weight answers, however its candidate pairs are kept."""
+"""Certificates that no other pair can carry weight, and how their candidate pairs grow."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from rmgl.edges.growth import Growth
-from rmgl.edges.interface import Costs, Edges, Vector
+from rmgl.edges.interface import Costs, Floats, PairStore, Vector
 from rmgl.edges.local_scaling import LocalScaling
 from rmgl.edges.space import Space
+from rmgl.edges.stores import PairList
 from rmgl.edges.ties import NearBlock
-from rmgl.running.threads import Check
+from rmgl.running.threads import Check, InParts
+
+Mask = NDArray[np.bool_]
 
 
 class Certificate(Protocol):
@@ -26,23 +29,97 @@ class Certificate(Protocol):
     def scaling(self) -> LocalScaling | None: ...
 
     @property
-    def edges(self) -> Edges: ...
+    def edges(self) -> PairStore: ...
 
     @property
     def growth(self) -> Growth | None:
         """The pairs that the last extension added (None: there was none, or it is not known)."""
 
     def settled(self) -> Certificate:
-        """Itself, after the costs of the new pairs have been taken: nothing that only these need is kept."""
+        """Itself, without what only the costs of new pairs need, after these have been taken."""
 
-    def extended(self, u: Vector, costs: Costs, guide: NDArray[np.float64] | None, check: Check = ...) -> Certificate:
-        """Add the pairs that a certificate at the potentials u needs; itself if the certificate holds already."""
+    def extended(
+        self, u: Vector, costs: Costs, guide: Floats | None, check: Check = ...
+    ) -> Certificate:
+        """Add the pairs that a certificate at u needs; itself if it holds already."""
 
     def pruned(self, u: Vector, costs: Costs) -> Certificate:
-        """Drop pairs that are far from carrying weight at u, where they can be found again easily; itself if there are none."""
+        """Drop pairs that are far from carrying weight at u and can be found again easily.
+
+        Itself if there are none.
+        """
 
     def with_pairs(self, pattern: sparse.csr_array) -> Certificate:
         """Add the pairs of a symmetric pattern."""
 
     def nearest(self, length: int) -> list[NearBlock] | None:
-        """The closed lists of the `length` nearest neighbors of every node; None where candidates need not include them."""
+        """The closed lists of the `length` nearest neighbors of every node.
+
+        None where candidates need not include them.
+        """
+
+
+class Growth(Protocol):
+    """The pairs by which a store has grown."""
+
+    @property
+    def pairs(self) -> PairStore:
+        """The store of the new pairs alone."""
+
+    def carried(self, costs: Costs, new: Costs) -> Costs:
+        """Costs of the earlier pairs, and of the new ones, as costs of all."""
+
+    def new_of(self, costs: Costs) -> Costs:
+        """Those of the costs of all pairs that belong to new ones."""
+
+
+@dataclass(frozen=True)
+class ListGrowth:
+    """The entries of a symmetric pattern that an earlier pattern did not have."""
+
+    is_new: Mask
+    pairs: PairList
+    """The store of the new pairs alone."""
+
+    @classmethod
+    def of(cls, pattern: sparse.csr_array, is_new: Mask, in_parts: InParts) -> ListGrowth:
+        """The growth of a pattern, given which of its entries are new."""
+        return cls(is_new, PairList(only(pattern, is_new), in_parts))
+
+    def carried(self, costs: Vector, new: Vector) -> Vector:
+        return carried(self.is_new, costs, new)
+
+    def new_of(self, costs: Vector) -> Vector:
+        return costs[self.is_new]
+
+
+def only(pattern: sparse.csr_array, chosen: Mask) -> sparse.csr_array:
+    """A pattern with some of its entries."""
+    places = np.flatnonzero(chosen)
+    starts = np.searchsorted(places, pattern.indptr).astype(pattern.indptr.dtype)
+    ones = np.ones(places.size, dtype=bool)
+    return sparse.csr_array((ones, pattern.indices[places], starts), shape=pattern.shape)
+
+
+def carried(is_new: Mask, costs: Vector, new: Vector) -> Vector:
+    """The costs of entries that are new, and of those that are not, as costs of all."""
+    out = np.empty(is_new.size)
+    out[~is_new] = costs
+    out[is_new] = new
+    return out
+
+
+def joined(pattern: sparse.csr_array, added: sparse.csr_array) -> tuple[sparse.csr_array, Mask]:
+    """The union of two patterns, sorted, and which of its entries the first one does not have."""
+    union = sparse.csr_array(marked(pattern, 1) + marked(added, 2))
+    union.sort_indices()
+    is_new: Mask = union.data == 2
+    indices = union.indices.copy()  # SciPy leaves room for the entries of both
+    ones = np.ones(indices.size, dtype=bool)
+    return sparse.csr_array((ones, indices, union.indptr), shape=union.shape), is_new
+
+
+def marked(pattern: sparse.csr_array, mark: int) -> sparse.csr_array:
+    """A pattern with the same small number in all its entries."""
+    marks = np.full(pattern.nnz, mark, dtype=np.uint8)
+    return sparse.csr_array((marks, pattern.indices, pattern.indptr), shape=pattern.shape)

@@ -1,8 +1,9 @@
-"""Candidate pairs in a space whose distances are all known: at a solution, every pair that is not a candidate is looked at.
+"""Candidate pairs in a space of known distances: at a solution, all other pairs are checked.
 
-A pair carries weight only if its cost is below u_i + u_j. If no pair outside the candidates has such a cost, the solution over the
-candidates *is* the solution over all pairs. Where some have, those that would get the most weight become candidates, a few at each node,
-and the solver continues from its last point.
+A pair carries weight only if its cost is below u_i + u_j. If no pair outside the candidates has
+such a cost, the solution over the candidates *is* the solution over all pairs. Where some have,
+those that would get the most weight become candidates, a few at each node, and the solver continues
+from its last point.
 """
 
 from __future__ import annotations
@@ -11,21 +12,20 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
-from rmgl.edges.growth import Growth, ListGrowth, Mask, joined
-from rmgl.edges.interface import Vector
+from rmgl.edges.certificate import Growth, ListGrowth, Mask, joined
+from rmgl.edges.interface import Floats, Vector
 from rmgl.edges.local_scaling import LISTED, LocalScaling
 from rmgl.edges.neighborhoods import first_pairs
-from rmgl.edges.pair_list import PairList, union_of
 from rmgl.edges.space import Square
+from rmgl.edges.stores import PairList, union_of
 from rmgl.running.threads import Check, InParts, one_part
 
-LONG = 100
-"""Candidate pairs a node from which those that are not needed are dropped."""
+LONG_LISTS = 100
+"""Candidate pairs per node from which those that are not needed are dropped."""
 LEAST_ADDED = 16
-"""How many pairs may be added at every node at once; more where lists are longer than that."""
+"""Pairs that may be added at every node at once; more where lists are longer than that."""
 
 
 @dataclass(frozen=True)
@@ -37,25 +37,38 @@ class Checked:
     in_parts: InParts = one_part
     scaling: LocalScaling | None = None
     is_new: Mask | None = None
-    """The entries of the pattern that the last extension added (None: there was none, or it is not known)."""
+    """The entries of the pattern that the last extension added (None: not known, or none)."""
 
     @classmethod
     def search(
-        cls, space: Square, length: int, in_parts: InParts = one_part, check: Check = lambda: None, local: float | None = None
+        cls,
+        space: Square,
+        length: int,
+        in_parts: InParts = one_part,
+        check: Check = lambda: None,
+        local: float | None = None,
     ) -> Checked:
-        """Begin with the `length` nearest points of each. `local` is the floor share of a local scaling (None: no scaling)."""
+        """Begin with the `length` nearest points of each.
+
+        `local` is the floor share of a local scaling (None: no scaling).
+        """
         closed = length if local is None else LISTED
         pattern, lists, _ = first_pairs(space, max(length, closed + 1), closed, check)
-        return cls(space, pattern, in_parts, None if local is None else LocalScaling.from_lists(lists, local))
+        scaling = None if local is None else LocalScaling.from_lists(lists, local)
+        return cls(space, pattern, in_parts, scaling)
 
     @cached_property
     def edges(self) -> PairList:
         return PairList(self.pattern, self.in_parts)
 
-    def extended(self, u: Vector, costs: Vector, guide: NDArray[np.float64] | None, check: Check = lambda: None) -> Checked:
-        """Add pairs that would carry weight at the potentials u; itself if there are none, so that the solution is certified."""
+    def extended(
+        self, u: Vector, costs: Vector, guide: Floats | None, check: Check = lambda: None
+    ) -> Checked:
+        """Add pairs that would carry weight at u; itself if the solution is certified."""
         n = self.space.n_rows
-        scales, floors = (np.ones(n), np.zeros(n)) if self.scaling is None else (self.scaling.scales, self.scaling.floors)
+        scales, floors = np.ones(n), np.zeros(n)
+        if self.scaling is not None:
+            scales, floors = self.scaling.scales, self.scaling.floors
         rows = np.zeros((n, 1)) if guide is None else np.ascontiguousarray(guide)
         most = min(n - 1, max(LEAST_ADDED, self.pattern.nnz // n))
         left, right = self.space.missing(u, self.edges, scales, floors, rows, most, check)
@@ -69,18 +82,24 @@ class Checked:
 
     @property
     def growth(self) -> Growth | None:
-        return None if self.is_new is None else ListGrowth.of(self.pattern, self.is_new, self.in_parts)
+        if self.is_new is None:
+            return None
+        return ListGrowth.of(self.pattern, self.is_new, self.in_parts)
 
     def pruned(self, u: Vector, costs: Vector) -> Checked:
-        """Drop the pairs whose costs are beyond u_i + u_j by more than the mean excess of active pairs, if lists are long."""
-        if self.pattern.nnz <= LONG * self.space.n_rows:
+        """Drop the pairs whose costs are far beyond u_i + u_j, if lists are long.
+
+        Far is more than the mean excess of active pairs.
+        """
+        if self.pattern.nnz <= LONG_LISTS * self.space.n_rows:
             return self
-        found = self.edges.evaluate(u, costs)
-        reach = u + found.excess / np.maximum(found.counts, 1.0) / 2
+        sums = self.edges.evaluate(u, costs)
+        reach = u + sums.excess / np.maximum(sums.counts, 1.0) / 2
         kept = self.edges.active(reach, costs, 0.0)
         if 2 * kept.nnz > self.pattern.nnz:
             return self
-        pattern = sparse.csr_array((np.ones(kept.nnz, dtype=bool), kept.indices, kept.indptr), shape=kept.shape)
+        ones = np.ones(kept.nnz, dtype=bool)
+        pattern = sparse.csr_array((ones, kept.indices, kept.indptr), shape=kept.shape)
         return replace(self, pattern=pattern, is_new=None)
 
     def with_pairs(self, pattern: sparse.csr_array) -> Checked:

@@ -1,7 +1,8 @@
-"""The interface between solvers and edge stores.
+"""What pair stores and spaces answer: the interfaces between data, candidate pairs and solvers.
 
-An *edge store* holds candidate pairs and no data. A solver works with `(edges, costs, alpha)`, where `costs` belong to the store, and
-uses only the methods of `Edges`.
+A *pair store* holds candidate pairs and no data. A solver works with `(edges, costs, alpha)`, where
+`costs` belong to the store, and uses only the methods of `PairStore`. A *space* holds points and
+their squared distances, and finds candidate pairs among them.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,10 +19,18 @@ from scipy import sparse
 from rmgl.running.checkpoint import Checkpoint
 from rmgl.running.threads import Check, InParts
 
+if TYPE_CHECKING:
+    from rmgl.edges.certificate import Certificate
+
 Vector = NDArray[np.float64]
+Floats: TypeAlias = NDArray[np.float64]
+"""A matrix, or an array of any shape."""
+Nodes: TypeAlias = NDArray[np.intp]
 Costs: TypeAlias = Any
-"""Numbers >= 0 for the candidate pairs of one store, in a form that only the store knows: a vector, or parts of one on other machines.
-Costs of the same store can be added, subtracted and multiplied, with one another and with numbers."""
+"""Numbers >= 0 for the candidate pairs of one store, in a form that only the store knows.
+
+They are a vector, or parts of one on other machines. Costs of the same store can be added,
+subtracted and multiplied, with one another and with numbers."""
 
 
 @dataclass(frozen=True)
@@ -48,9 +57,10 @@ class Cheapest:
 
 @dataclass
 class ActivePairs:
-    """The matrix D_A + A, with A the 0/1 matrix of the active pairs; a call multiplies it by a vector.
+    """The matrix D_A + A, with A the 0/1 matrix of the active pairs; a call multiplies a vector.
 
-    If few pairs are active, they are copied once, so that products need not pass over all candidates.
+    If few pairs are active, they are copied once, so that products need not pass over all
+    candidates.
     """
 
     multiply: Callable[[Vector], Vector]
@@ -63,31 +73,34 @@ class ActivePairs:
         return self.multiply(v)
 
 
-class Edges(Protocol):
-    """An edge store, as solvers use it."""
+class PairStore(Protocol):
+    """A store of candidate pairs, as solvers use it."""
 
     n_nodes: int
     n_pairs: int
     max_degree: int
     """The largest number of candidate pairs that share a node."""
 
-    def measure(self, X: NDArray[np.float64] | sparse.csr_array, check: Check = ...) -> Costs:
-        """||x_i - x_j||^2 for every candidate pair, from the rows of a view or embedding. `check` is called repeatedly and may raise."""
+    def measure(self, X: Floats | sparse.csr_array, check: Check = ...) -> Costs:
+        """||x_i - x_j||^2 for every candidate pair, from the rows of a view or embedding.
 
-    def entries_of(self, square: NDArray[np.float64]) -> Costs:
+        `check` is called repeatedly and may raise.
+        """
+
+    def entries_of(self, square: Floats) -> Costs:
         """The entries of a symmetric matrix for every candidate pair."""
 
-    def pairs_among(self, chosen: NDArray[np.bool_]) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
-        """The places in a vector of costs of all candidate pairs of chosen nodes, and their two nodes."""
+    def pairs_among(self, chosen: NDArray[np.bool_]) -> tuple[Nodes, Nodes, Nodes]:
+        """The places, in a vector of costs, of all pairs of chosen nodes, and their two nodes."""
 
     def localized(self, distances: Costs, scales: Vector, floors: Vector) -> Costs:
         """max(z_ij / (s_i s_j), min(f_i, f_j)) for every candidate pair."""
 
     def evaluate(self, u: Vector, costs: Costs) -> Evaluation:
-        """Sums for the degrees and the dual value at u, not yet divided by powers of alpha; one pass."""
+        """Sums for degrees and dual value at u, not yet divided by powers of alpha; one pass."""
 
     def active_pairs(self, u: Vector, costs: Costs, counts: Vector) -> ActivePairs:
-        """The matrix D_A + A of the pairs active at u; `counts` are those that `evaluate` returned."""
+        """The matrix D_A + A of the pairs active at u; `counts` are those of `evaluate`."""
 
     def active(self, u: Vector, costs: Costs, least: float) -> sparse.csr_array:
         """The symmetric matrix of the t_ij that exceed `least`."""
@@ -105,7 +118,51 @@ class Edges(Protocol):
         """About `size` of the costs, taken at equal steps; all if there are fewer."""
 
     def cheapest(self, costs: Costs, share: float) -> Cheapest:
-        """Compare the given share of pairs, at most half, that have the smallest costs with the next one."""
+        """Compare a share of the pairs, at most half, those of smallest cost, with the next one."""
+
+
+class CostVectors:
+    """The part of a pair store that looks at its costs, which are vectors."""
+
+    n_pairs: int
+
+    def least(self, costs: Vector) -> float:
+        return float(costs.min())
+
+    def largest(self, costs: Vector) -> float:
+        return float(costs.max())
+
+    def sample(self, costs: Vector, size: int) -> Vector:
+        return costs[:: max(1, costs.size // size)]
+
+    def cheapest(self, costs: Vector, share: float) -> Cheapest:
+        place = min(int(share * costs.size), costs.size // 2)
+        costs = np.partition(costs, place)
+        excess = float((costs[place] - costs[:place]).sum()) * self.n_pairs / costs.size
+        return Cheapest(excess, float(costs.mean()))
+
+
+def loop_indices(matrix: sparse.csr_array) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Return row starts (64 bits) and column indices (32 bits) of a CSR matrix for loops."""
+    return matrix.indptr.astype(np.int64, copy=False), matrix.indices.astype(np.int32, copy=False)
+
+
+def multiplier(
+    starts: NDArray[np.integer[Any]], indices: NDArray[np.integer[Any]], in_parts: InParts
+) -> Callable[[Vector], Vector]:
+    """The product of D_A + A with a vector, for the active pairs of a symmetric CSR pattern."""
+    from rmgl import kernels
+
+    def multiply(v: Vector) -> Vector:
+        out = np.empty(v.size)
+
+        def multiply_rows(first: int, stop: int) -> None:
+            kernels.pattern_product(starts, indices, v, first, stop, out)
+
+        in_parts(multiply_rows, v.size)
+        return out
+
+    return multiply
 
 
 class Space(ABC):
@@ -116,54 +173,62 @@ class Space(ABC):
     def n_rows(self) -> int: ...
 
     @abstractmethod
-    def among(self, nodes: NDArray[np.intp] | None) -> Space:
+    def among(self, nodes: Nodes | None) -> Space:
         """The space of some of the points (None: all)."""
 
     @abstractmethod
-    def measure(self, edges: Edges, check: Check = lambda: None) -> Costs:
-        """The squared distance of every candidate pair. `check` is called repeatedly and may raise."""
+    def measure(self, edges: PairStore, check: Check = lambda: None) -> Costs:
+        """The squared distance of every candidate pair.
 
-    @abstractmethod
-    def nearest(self, nodes: NDArray[np.intp], length: int, check: Check = lambda: None) -> tuple[NDArray[np.int64], Vector]:
-        """The `length` nearest other points of each node, in any order, and a lower bound of the squared distance to all others.
-
-        The bound is infinite where all points are listed.
+        `check` is called repeatedly and may raise.
         """
 
     @abstractmethod
-    def distances_to(self, nodes: NDArray[np.intp], neighbors: NDArray[np.int64]) -> NDArray[np.float64]:
+    def nearest(
+        self, nodes: Nodes, length: int, check: Check = lambda: None
+    ) -> tuple[NDArray[np.int64], Vector]:
+        """The `length` nearest other points of each node, and a bound of how far all others are.
+
+        Points are in any order. The bound is a lower bound of squared distances, infinite where all
+        points are listed.
+        """
+
+    @abstractmethod
+    def distances_to(self, nodes: Nodes, neighbors: NDArray[np.int64]) -> Floats:
         """Squared distances of each node to the points listed for it."""
 
     @property
     @abstractmethod
     def mean_distance(self) -> float:
-        """The mean squared distance between two random points; over the given pairs where others are not known."""
+        """The mean squared distance of two random points, or of the given pairs."""
 
     @property
-    def given_pairs(self) -> Any:
+    def given_pairs(self) -> sparse.csr_array | None:
         """The only pairs that have a distance, as a CSR array (None: all have one)."""
         return None
 
     @property
     def indexed(self) -> Any:
-        """The rows that an approximate index can be built from (None: something exact takes its place)."""
+        """The rows from which an approximate index can be built (None: there are none)."""
         return None
 
     def exact_instead(self, length: Callable[[Any], int]) -> int | str:
-        """What takes the place of approximate candidates: exact lists as long as length(rows) says, or "all" pairs."""
+        """What replaces approximate candidates: exact lists of length(rows), or "all" pairs."""
         return "all"
 
     def kept_by(self, checkpoint: Checkpoint | None) -> Space:
-        """The space with the results of its searches kept by a checkpoint (None: there is none); itself if it searches for nothing."""
+        """The space with its searches kept by a checkpoint, if any; itself without searches."""
         return self
 
     @property
     def keeps_pairs(self) -> bool:
-        """Whether candidate pairs are kept elsewhere, such as on other machines, and take no memory here."""
+        """Whether candidate pairs are kept elsewhere, such as on other machines."""
         return False
 
-    def search(self, length: int, local: float | None, in_parts: InParts, check: Check) -> Any:
-        """The certificate (`rmgl.edges.certificate`) that begins with the `length` nearest points of each.
+    def search(
+        self, length: int, local: float | None, in_parts: InParts, check: Check
+    ) -> Certificate:
+        """The certificate that begins with the `length` nearest points of each.
 
         `local` is the floor share of a local scaling (None: no scaling).
         """
@@ -179,11 +244,12 @@ class Searchable(Space):
 
     @abstractmethod
     def within(
-        self, nodes: NDArray[np.intp], radii: Vector, scales: Vector | None = None, check: Check = lambda: None
+        self, nodes: Nodes, radii: Vector, scales: Vector | None = None, check: Check = lambda: None
     ) -> tuple[NDArray[Any], NDArray[Any]]:
-        """All pairs of a node and another point with squared distance below s_i s_j (radii_i + radii_j), in one order or both.
+        """All pairs of a node and another point that are nearer than s_i s_j (radii_i + radii_j).
 
-        Rounding may add a few pairs. `scales` are the s_i (None: all are one).
+        Distances are squared. A pair may occur in one order or both, and rounding may add a few
+        pairs. `scales` are the s_i (None: all are one).
         """
 
     def kept_by(self, checkpoint: Checkpoint | None) -> Searchable:
@@ -191,7 +257,9 @@ class Searchable(Space):
 
         return self if checkpoint is None else KeptSearches(self, checkpoint)
 
-    def search(self, length: int, local: float | None, in_parts: InParts, check: Check) -> Any:
+    def search(
+        self, length: int, local: float | None, in_parts: InParts, check: Check
+    ) -> Certificate:
         from rmgl.edges.neighborhoods import Neighborhoods  # which asks spaces
 
         return Neighborhoods.search(self, length, in_parts, check, local)

@@ -1,7 +1,8 @@
 """Exact searches whose results a checkpoint keeps: they are the most expensive part of a fit.
 
-A search is known by the rows of its space and by what is asked, so a run that resumes finds the results of all searches that it had
-finished, in whatever order it comes to them, and does all others.
+A search is known by the rows of its space and by what is asked, so a run that resumes finds the
+results of all searches that it had finished, in whatever order it comes to them, and does all
+others.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 
 from rmgl.checks import Unsound, sound_indices, sound_numbers
 from rmgl.edges.heaps import Ends, Indices
-from rmgl.edges.interface import Costs, Edges, Searchable, Space, Vector
+from rmgl.edges.interface import Costs, Floats, Nodes, PairStore, Searchable, Space, Vector
 from rmgl.running.checkpoint import Checkpoint, Found, check_arrays, digest_of
 from rmgl.running.threads import Check
 
@@ -42,16 +43,18 @@ class KeptSearches(Searchable):
     def mean_distance(self) -> float:
         return self.space.mean_distance
 
-    def among(self, nodes: NDArray[np.intp] | None) -> Space:
+    def among(self, nodes: Nodes | None) -> Space:
         return self if nodes is None else self.space.among(nodes).kept_by(self.checkpoint)
 
-    def measure(self, edges: Edges, check: Check = lambda: None) -> Costs:
+    def measure(self, edges: PairStore, check: Check = lambda: None) -> Costs:
         return self.space.measure(edges, check)
 
-    def distances_to(self, nodes: NDArray[np.intp], neighbors: Indices) -> NDArray[np.float64]:
+    def distances_to(self, nodes: Nodes, neighbors: Indices) -> Floats:
         return self.space.distances_to(nodes, neighbors)
 
-    def nearest(self, nodes: NDArray[np.intp], length: int, check: Check = lambda: None) -> tuple[Indices, Vector]:
+    def nearest(
+        self, nodes: Nodes, length: int, check: Check = lambda: None
+    ) -> tuple[Indices, Vector]:
         def search() -> Found:
             neighbors, bounds = self.space.nearest(nodes, length, check)
             return {"neighbors": neighbors, "bounds": bounds}
@@ -59,11 +62,12 @@ class KeptSearches(Searchable):
         def examine(found: Found) -> None:
             check_lists(found, nodes, min(length, self.n_rows - 1), self.n_rows, bounded=True)
 
-        found = self.checkpoint.step(f"nearest-{digest_of(self._digest, nodes, length)}", search, examine)
+        name = f"nearest-{digest_of(self._digest, nodes, length)}"
+        found = self.checkpoint.step(name, search, examine)
         return found["neighbors"], found["bounds"]
 
     def within(
-        self, nodes: NDArray[np.intp], radii: Vector, scales: Vector | None = None, check: Check = lambda: None
+        self, nodes: Nodes, radii: Vector, scales: Vector | None = None, check: Check = lambda: None
     ) -> tuple[Ends, Ends]:
         def search() -> Found:
             left, right = self.space.within(nodes, radii, scales, check)
@@ -74,17 +78,25 @@ class KeptSearches(Searchable):
         return found["left"], found["right"]
 
 
-def check_lists(found: Found, nodes: NDArray[Any], length: int, n_rows: int, *, bounded: bool = False) -> None:
-    """Raise `Unsound` unless there is a list of other rows for each node and, if they are `bounded`, a bound of how far all others are."""
+def check_lists(
+    found: Found, nodes: NDArray[Any], length: int, n_rows: int, *, bounded: bool = False
+) -> None:
+    """Raise `Unsound` unless there is a list of other rows for each node.
+
+    If the lists are `bounded`, there must also be a bound of how far all other rows are.
+    """
     check_arrays(found, "neighbors", *["bounds"] * bounded)
     neighbors, shape = found["neighbors"], (len(nodes), length)
     if neighbors.shape != shape:
-        raise Unsound(f"the lists of neighbors have shape {neighbors.shape}, but {shape} was expected")
+        raise Unsound(
+            f"the lists of neighbors have shape {neighbors.shape}, but {shape} was expected"
+        )
     check_ends("the neighbors", neighbors.reshape(-1), n_rows)
     if (neighbors == nodes[:, None]).any():
         raise Unsound("a node is in its own list of neighbors")
     if bounded:
-        sound_numbers("the bound of the distances to all others", found["bounds"], shape[:1], least=0.0, infinite=True)
+        bounds, what = found["bounds"], "the bound of the distances to all others"
+        sound_numbers(what, bounds, shape[:1], least=0.0, infinite=True)
 
 
 def check_pairs(found: Found, n_rows: int) -> None:
@@ -98,7 +110,11 @@ def check_pairs(found: Found, n_rows: int) -> None:
 
 
 def check_ends(what: str, rows: NDArray[Any], n_rows: int, *, size: int | None = None) -> None:
-    """Raise `Unsound` unless these are row numbers as searches find them, and so many (None: any number)."""
+    """Raise `Unsound` unless these are row numbers as searches find them.
+
+    `size` is how many there must be (None: any number).
+    """
     if rows.dtype not in (np.int32, np.int64):
-        raise Unsound(f"{what} are of type {rows.dtype}, but integers of 4 or 8 bytes were expected")
+        expected = "integers of 4 or 8 bytes were expected"
+        raise Unsound(f"{what} are of type {rows.dtype}, but {expected}")
     sound_indices(what, rows, n_rows, size=size)

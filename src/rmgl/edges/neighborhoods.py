@@ -1,21 +1,25 @@
 """Candidate pairs with a certificate that no other pair can carry weight.
 
-A pair can carry weight only if its cost is below u_i + u_j, and costs are at least the squared distances z_ij, or the
-locally scaled ones z_ij / (s_i s_j). Let every node have a radius such that all pairs with z_ij < s_i s_j (radius_i + radius_j) are
-candidates (s = 1 without scaling). If u_i <= radius_i for all i, a pair that is not a candidate has
+A pair can carry weight only if its cost is below u_i + u_j, and costs are at least the squared
+distances z_ij, or the locally scaled ones z_ij / (s_i s_j). Let every node have a radius such that
+all pairs with z_ij < s_i s_j (radius_i + radius_j) are candidates (s = 1 without scaling). If u_i
+<= radius_i for all i, a pair that is not a candidate has
 
     u_i + u_j <= radius_i + radius_j <= z_ij / (s_i s_j)
 
-so it carries no weight, whatever the embedding adds to the costs: the solution over the candidates *is* the solution over all pairs.
+so it carries no weight, whatever the embedding adds to the costs: the solution over the candidates
+*is* the solution over all pairs.
 
-A pair in no list of nearest neighbors has z_ij >= sqrt(rho_i rho_j), with rho_i the distance of the last neighbor of i: in units of
-s_i s_j that is at least a_i a_j with a_i = sqrt(rho_i) / s_i. For any number c, such lists have
+A pair in no list of nearest neighbors has z_ij >= sqrt(rho_i rho_j), with rho_i the distance of the
+last neighbor of i: in units of s_i s_j that is at least a_i a_j with a_i = sqrt(rho_i) / s_i. For
+any number c, such lists have
 
     radius_i = c a_i - c^2 / 2  where a_i >= c,      c^2 / 2 - (c - a_i) max(a)  elsewhere
 
-for radius_i + radius_j = a_i a_j - (a_i - c) (a_j - c) if both a are at least c, and no more than a_i a_j in the other cases. Without
-scaling radius_i = rho_i / 2, for z_ij >= (rho_i + rho_j) / 2. Where the u of a node exceeds its radius, the radius is set a little larger
-than u, the pairs within it are added, and the solver continues from its last point.
+for radius_i + radius_j = a_i a_j - (a_i - c) (a_j - c) if both a are at least c, and no more than
+a_i a_j in the other cases. Without scaling radius_i = rho_i / 2, for z_ij >= (rho_i + rho_j) / 2.
+Where the u of a node exceeds its radius, the radius is set a little larger than u, the pairs within
+it are added, and the solver continues from its last point.
 """
 
 from __future__ import annotations
@@ -28,13 +32,23 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from rmgl.edges.growth import Growth, ListGrowth, Mask, joined
+from rmgl.edges.certificate import Growth, ListGrowth, Mask, joined
 from rmgl.edges.heaps import Indices
-from rmgl.edges.interface import Evaluation, Vector
+from rmgl.edges.interface import Evaluation, Floats, Nodes, Vector
 from rmgl.edges.local_scaling import LISTED, LocalScaling
-from rmgl.edges.pair_list import PairList, union_of
 from rmgl.edges.space import Searchable, Space
-from rmgl.edges.ties import MOST, TIED, Answer, NearBlock, closed_at_once, closed_lists, laid_out, pattern_of, searching
+from rmgl.edges.stores import PairList, union_of
+from rmgl.edges.ties import (
+    MOST,
+    TIED,
+    Answer,
+    NearBlock,
+    closed_at_once,
+    closed_lists,
+    laid_out,
+    pattern_of,
+    searching,
+)
 from rmgl.running.memory import require_memory
 from rmgl.running.threads import Check, InParts, one_part
 
@@ -42,11 +56,12 @@ BYTES_PER_LISTED = 100
 """Memory for one listed neighbor: pattern, its transpose and union, distances and costs."""
 
 
-ROWS = 4096
+LOOKED_THROUGH = 4096
 """Rows whose lists are looked through at once."""
 FORESIGHT = 0.15
-"""How far beyond u a radius is set, relative to the mean excess of the active pairs of a node; more means fewer searches and more
-candidates."""
+"""How far beyond u a radius is set, relative to the mean excess of the active pairs of a node.
+
+More means fewer searches and more candidates."""
 
 
 SHORT = 0.01
@@ -55,7 +70,10 @@ SHORT = 0.01
 
 @dataclass(frozen=True)
 class Neighborhoods:
-    """Candidate pairs of the points of a space, as a symmetric CSR pattern that contains every pair within the radii."""
+    """Candidate pairs of the points of a space, with every pair that is within the radii.
+
+    They are a symmetric CSR pattern.
+    """
 
     space: Searchable
     pattern: sparse.csr_array
@@ -63,13 +81,21 @@ class Neighborhoods:
     in_parts: InParts = one_part
     scaling: LocalScaling | None = None
     is_new: Mask | None = None
-    """The entries of the pattern that the last extension added (None: there was none, or it is not known)."""
+    """The entries of the pattern that the last extension added (None: not known, or none)."""
 
     @classmethod
     def search(
-        cls, space: Searchable, length: int, in_parts: InParts = one_part, check: Check = lambda: None, local: float | None = None
+        cls,
+        space: Searchable,
+        length: int,
+        in_parts: InParts = one_part,
+        check: Check = lambda: None,
+        local: float | None = None,
     ) -> Neighborhoods:
-        """Find the `length` nearest points of each exactly. `local` is the floor share of a local scaling (None: no scaling)."""
+        """Find the `length` nearest points of each exactly.
+
+        `local` is the floor share of a local scaling (None: no scaling).
+        """
         closed = length if local is None else LISTED
         pattern, lists, bounds = first_pairs(space, max(length, closed + 1), closed, check)
         if local is None:
@@ -81,26 +107,30 @@ class Neighborhoods:
     def edges(self) -> PairList:
         return PairList(self.pattern, self.in_parts)
 
-    def too_small(self, potentials: Vector) -> NDArray[np.intp]:
-        """The nodes whose potential u exceeds their radius, so that the certificate does not hold."""
+    def too_small(self, potentials: Vector) -> Nodes:
+        """The nodes whose potential u exceeds their radius; the certificate needs none."""
         return np.flatnonzero(potentials > self.radii)
 
-    def extended(self, u: Vector, costs: Vector, guide: NDArray[np.float64] | None, check: Check = lambda: None) -> Neighborhoods:
-        """Add the pairs that a certificate at the potentials u needs; itself if the certificate holds already.
+    def extended(
+        self, u: Vector, costs: Vector, guide: Floats | None, check: Check = lambda: None
+    ) -> Neighborhoods:
+        """Add the pairs that a certificate at u needs; itself if it holds already.
 
-        Costs are those of the candidate pairs; the guide makes the others no cheaper, so it does not matter here.
+        Costs are those of the candidate pairs; the guide makes the others no cheaper, so it does
+        not matter here.
         """
         nodes = self.too_small(u)
         if nodes.size == 0:
             return self
         return self.widened(nodes, foreseen(u, self.edges.evaluate(u, costs)), check)
 
-    def widened(self, nodes: NDArray[np.intp], reached: Vector, check: Check = lambda: None) -> Neighborhoods:
-        """Enlarge the radii of the given nodes to what potentials may reach, and add the pairs within them."""
+    def widened(self, nodes: Nodes, reached: Vector, check: Check = lambda: None) -> Neighborhoods:
+        """Enlarge the radii of the given nodes to what potentials may reach, with their pairs."""
         radii = enlarged(self.radii, nodes, reached)
         scales = None if self.scaling is None else self.scaling.scales
         left, right = self.space.within(nodes, radii, scales, check)
-        require_list_memory(1, self.pattern.nnz + 2 * len(left), "the pairs that a certificate needs")
+        n_listed = self.pattern.nnz + 2 * len(left)
+        require_list_memory(1, n_listed, "the pairs that a certificate needs")
         pattern, is_new = joined(self.pattern, union_of(left, right, radii.size))
         return replace(self, pattern=pattern, radii=radii, is_new=is_new)
 
@@ -109,7 +139,9 @@ class Neighborhoods:
 
     @property
     def growth(self) -> Growth | None:
-        return None if self.is_new is None else ListGrowth.of(self.pattern, self.is_new, self.in_parts)
+        if self.is_new is None:
+            return None
+        return ListGrowth.of(self.pattern, self.is_new, self.in_parts)
 
     def pruned(self, u: Vector, costs: Vector) -> Neighborhoods:
         """Itself: every pair within the radii is needed."""
@@ -119,38 +151,48 @@ class Neighborhoods:
         return replace(self, pattern=sparse.csr_array(self.pattern + pattern), is_new=None)
 
     def nearest(self, length: int) -> list[NearBlock] | None:
-        return None if self.scaling is None or length > LISTED else nearest_listed(self.edges, self.space, length)
+        if self.scaling is None or length > LISTED:
+            return None
+        return nearest_listed(self.edges, self.space, length)
 
 
-def first_pairs(space: Space, length: int, closed: int, check: Check) -> tuple[sparse.csr_array, list[NearBlock], Vector]:
-    """The pattern of the `length` nearest points of each without the last and its equals, with the closed lists of `closed`.
+def first_pairs(
+    space: Space, length: int, closed: int, check: Check
+) -> tuple[sparse.csr_array, list[NearBlock], Vector]:
+    """The first candidate pairs, closed lists, and bounds of the distances to all other points.
 
-    Also these lists, and lower bounds of the squared distances to all points that are not in the pattern.
+    The pattern holds the `length` nearest points of each, without the last and its equals, and the
+    closed lists of `closed`. The bounds are lower bounds of squared distances.
     """
     nodes, search = np.arange(space.n_rows), searching(space, check)
     neighbors, distances, bounds = search(nodes, length)
     bounds = bounds / (1 + TIED)
-    lists = closed_lists(search, nodes, closed, neighbors.shape[1], answer=(neighbors, distances, bounds))
+    answer = (neighbors, distances, bounds)
+    lists = closed_lists(search, nodes, closed, neighbors.shape[1], answer=answer)
     ends = np.where(np.isinf(bounds), np.inf, distances.max(axis=1) / (1 + TIED))
     kept = distances < ends[:, None]
-    kept[~kept.any(axis=1)] = True  # all that are listed are equals: some have to be there for a first solution
+    # all that are listed are equals: some have to be there for a first solution
+    kept[~kept.any(axis=1)] = True
     nearer = NearBlock(nodes, neighbors, np.where(kept, distances, np.inf))
-    pattern = pattern_of([nearer, *(block for block in lists if block.shares is not None)], nodes.size)
+    tied = [block for block in lists if block.shares is not None]
+    pattern = pattern_of([nearer, *tied], nodes.size)
     return pattern, lists, np.minimum(bounds, ends)
 
 
 def require_list_memory(n_nodes: int, length: int, purpose: str) -> None:
-    """Raise a MemoryError, before anything is allocated, if lists of `length` neighbors would not fit."""
+    """Raise a MemoryError, before any allocation, if lists of `length` neighbors would not fit."""
+    n_listed = n_nodes * length
+    purpose = f"{purpose}: {n_listed:,} listed neighbors"
     advice = "use fewer neighbors (a smaller alpha) or fewer rows"
-    require_memory(BYTES_PER_LISTED * n_nodes * length, f"{purpose}: {n_nodes * length:,} listed neighbors", advice)
+    require_memory(BYTES_PER_LISTED * n_listed, purpose, advice)
 
 
-def foreseen(u: Vector, found: Evaluation) -> Vector:
+def foreseen(u: Vector, sums: Evaluation) -> Vector:
     """What potentials may reach, a little beyond u."""
-    return u + FORESIGHT * found.excess / np.maximum(found.counts, 1.0)
+    return u + FORESIGHT * sums.excess / np.maximum(sums.counts, 1.0)
 
 
-def enlarged(radii: Vector, nodes: NDArray[np.intp], reached: Vector) -> Vector:
+def enlarged(radii: Vector, nodes: Nodes, reached: Vector) -> Vector:
     """Radii, of which those of the given nodes are what potentials may reach."""
     larger = radii.copy()
     larger[nodes] = reached[nodes]
@@ -158,9 +200,10 @@ def enlarged(radii: Vector, nodes: NDArray[np.intp], reached: Vector) -> Vector:
 
 
 def first_radii(bounds: Vector, scaling: LocalScaling) -> Vector:
-    """The radii of lists of nearest neighbors, from lower bounds of the squared distances to all others.
+    """The radii of lists of nearest neighbors, from bounds of the distances to all others.
 
-    Few nodes have a smaller a than the number c that is chosen: few have radii far below a^2 / 2, the most that equal nodes can have.
+    Few nodes have a smaller a than the number c that is chosen: few have radii far below a^2 / 2,
+    the most that equal nodes can have.
     """
     relative = np.sqrt(np.maximum(bounds, 0.0)) / scaling.scales
     known = relative[np.isfinite(relative)]
@@ -173,31 +216,36 @@ def first_radii(bounds: Vector, scaling: LocalScaling) -> Vector:
 
 
 def nearest_listed(edges: PairList, space: Space, length: int) -> list[NearBlock] | None:
-    """The closed lists of the nearest points of every node that differ from it; None where a node has too few listed neighbors.
+    """The closed lists of the nearest points of every node that differ from it.
 
-    These are listed up to the 30th nearest at least. Where copies of a node have so many of its places that others may be missing, the
-    space is searched.
+    None where a node has too few listed neighbors: the 30 nearest are needed at least. Where copies
+    of a node have so many of its places that others may be missing, the space is searched.
     """
     if np.diff(edges.indptr).min() < LISTED:
         return None
-    distances, found = space.measure(edges), list[NearBlock]()
-    for first in range(0, edges.n_nodes, ROWS):
-        starts = edges.indptr[first : first + ROWS + 1]
-        own, nodes = slice(starts[0], starts[-1]), np.arange(first, first + starts.size - 1)
-        answer = nearest_among(starts - starts[0], edges.indices[own], distances[own])
-        found += closed_lists(searching(space), nodes, length, LISTED, different=True, answer=answer)
-    return found
+    distances, search, lists = space.measure(edges), searching(space), list[NearBlock]()
+    for first in range(0, edges.n_nodes, LOOKED_THROUGH):
+        starts = edges.indptr[first : first + LOOKED_THROUGH + 1]
+        some, nodes = slice(starts[0], starts[-1]), np.arange(first, first + starts.size - 1)
+        answer = nearest_among(starts - starts[0], edges.indices[some], distances[some])
+        lists += closed_lists(search, nodes, length, LISTED, different=True, answer=answer)
+    return lists
 
 
 def nearest_among(starts: Indices, others: NDArray[Any], distances: Vector) -> Answer:
-    """The 30 nearest among others that are listed for nodes, all others being farther; `starts` are those of the nodes, and the end."""
+    """The 30 nearest among others that are listed for nodes, all others being farther.
+
+    `starts` are those of the nodes, and the end.
+    """
     entries = nearest_entries(starts, distances, LISTED)
     nearest = distances[entries]
     return others[entries].astype(np.int64), nearest, nearest.max(axis=1)
 
 
-def closed_among(nodes: Indices, starts: Indices, others: NDArray[Any], distances: Vector) -> list[NearBlock]:
-    """The closed lists of 30 of nodes among others that are listed for them, which hold all that belong there."""
+def closed_among(
+    nodes: Indices, starts: Indices, others: NDArray[Any], distances: Vector
+) -> list[NearBlock]:
+    """The closed lists of 30 among others that are listed for nodes, and that hold all of them."""
     answer = nearest_among(starts, others, distances)
     blocks, left = closed_at_once(nodes, answer, LISTED)
     if left.size == 0:
@@ -206,26 +254,32 @@ def closed_among(nodes: Indices, starts: Indices, others: NDArray[Any], distance
     reach[left] = answer[2][left] * (1 + TIED)
     row = np.repeat(np.arange(nodes.size), np.diff(starts))
     counts = np.bincount(row[distances <= reach[row]], minlength=nodes.size)
-    reach[counts > MOST] /= (1 + TIED) ** 3  # a stand-in takes the places of too many: only those that are nearer are needed
+    # a stand-in takes the places of too many: only those that are nearer are needed
+    reach[counts > MOST] /= (1 + TIED) ** 3
     kept = np.flatnonzero(distances <= reach[row])
     lengths = np.bincount(row[kept], minlength=nodes.size)
     place = np.arange(kept.size) - (np.cumsum(lengths) - lengths)[row[kept]]
-    found, apart = np.zeros((nodes.size, int(lengths.max())), dtype=np.int64), np.full((nodes.size, int(lengths.max())), np.inf)
+    apart = np.full((nodes.size, int(lengths.max())), np.inf)
+    found = np.zeros(apart.shape, dtype=np.int64)
     found[row[kept], place], apart[row[kept], place] = others[kept], distances[kept]
     many = counts[left] > MOST
     limits = answer[2][left] * (1 + TIED)
     bounds = np.where(many, limits, np.inf)
-    return [*blocks, *laid_out(nodes[left], found[left], apart[left], limits, bounds, ~many, LISTED)]
+    lists = laid_out(nodes[left], found[left], apart[left], limits, bounds, ~many, LISTED)
+    return [*blocks, *lists]
 
 
 def nearest_entries(starts: Indices, distances: Vector, length: int) -> Indices:
-    """The entries with the `length` smallest distances of every row, in any order; `starts` are those of the rows, and the end.
+    """The entries with the `length` smallest distances of every row, in any order.
+
+    `starts` are those of the rows, and the end.
 
     No row may have fewer entries.
     """
     from rmgl import kernels
 
     of_row = np.repeat(np.arange(starts.size - 1, dtype=np.int32), np.diff(starts))
-    scores, chosen = np.full((starts.size - 1, length), -np.finfo(np.float64).max), np.zeros((starts.size - 1, length), dtype=np.int32)
+    scores = np.full((starts.size - 1, length), -np.finfo(np.float64).max)
+    chosen = np.zeros(scores.shape, dtype=np.int32)
     kernels.insert(of_row, np.arange(of_row.size, dtype=np.int32), -distances, scores, chosen)
     return chosen.astype(np.int64)

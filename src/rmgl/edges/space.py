@@ -1,32 +1,47 @@
-"""The rows of a view as points in a space: what candidate pairs are found with, and their squared distances taken from.
+"""Spaces whose distances are in memory: all of them (`Square`), or those of given pairs (`Listed`).
 
-`Rows` computes distances from the rows, tile by tile (`rmgl.edges.search`). `Square` has all of them in memory: where rows are few, no
-distance is computed twice, however many columns there are. `Gapped` is for rows with missing cells (`rmgl.edges.gaps`).
+`Rows` computes distances from the rows, tile by tile (`rmgl.edges.search`); `Gapped` estimates them
+for rows with missing cells (`rmgl.edges.gaps`). With `Square`, no distance is computed twice,
+however many columns there are.
+
+`Rows` computes distances from the rows, tile by tile (`rmgl.edges.search`). `Square` has all of
+them in memory: where rows are few, no distance is computed twice, however many columns there are.
+`Gapped` is for rows with missing cells (`rmgl.edges.gaps`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
-from rmgl.edges.all_pairs import CANCELLATION
-from rmgl.edges.gaps import Blocks, Gapped, Summed
+from rmgl.edges.gaps import Blocks, Gapped, Summed, nearest_in_blocks
 from rmgl.edges.heaps import Indices
-from rmgl.edges.interface import Costs, Edges, Searchable, Space, Vector
-from rmgl.edges.listed import Listed
-from rmgl.edges.pair_list import PairList
-from rmgl.edges.search import Rows, everyone_else
+from rmgl.edges.interface import Costs, Floats, Nodes, PairStore, Searchable, Space, Vector
+from rmgl.edges.search import Rows, as_space, everyone_else
+from rmgl.edges.stores import CANCELLATION, PairList
 from rmgl.edges.tiles import squared_lengths
 from rmgl.running.threads import Check, InParts, one_part
 
-__all__ = ["Blocks", "Gapped", "Listed", "Rows", "Searchable", "Space", "Square", "Summed", "as_space"]
+if TYPE_CHECKING:
+    from rmgl.edges.certificate import Certificate
+__all__ = [
+    "Blocks",
+    "Gapped",
+    "Listed",
+    "Rows",
+    "Searchable",
+    "Space",
+    "Square",
+    "Summed",
+    "as_space",
+]
 
-BLOCK_ENTRIES = 1 << 20
+SQUARE_ENTRIES = 1 << 20
 """Entries of a block of distances that is looked through at once."""
 
 
@@ -47,16 +62,16 @@ class Square(Space):
     (array([1, 0, 1]), array([1., 1., 4.]))
     """
 
-    distances: NDArray[np.float64]
+    distances: Floats
 
     @classmethod
     def of(cls, X: Any, in_parts: InParts = one_part, check: Check = lambda: None) -> Square:
-        """The space of the rows of a matrix, dense or sparse, by |x|^2 + |y|^2 - 2x'y; near-duplicates by the difference of their rows."""
+        """The space of the rows of a matrix, by |x|^2 + |y|^2 - 2x'y, or by differences if near."""
         n = X.shape[0]
         X = X if sparse.issparse(X) else X - X.mean(axis=0)
         norms, same = squared_lengths(X), copies(X)
         distances = np.empty((n, n))
-        size = max(1, BLOCK_ENTRIES // n)
+        size = max(1, SQUARE_ENTRIES // n)
 
         def measure_blocks(begin: int, end: int) -> None:
             for first in range(begin * size, min(end * size, n), size):
@@ -69,8 +84,9 @@ class Square(Space):
                 block += norms[first:]
                 np.maximum(block, 0.0, out=block)
                 repair(block, X, norms, same, first)
-                own = np.triu(block[:, : len(block)], 1)
-                block[:, : len(block)] = own + own.T  # both orders of a pair may have been rounded in different ways
+                upper = np.triu(block[:, : len(block)], 1)
+                # both orders of a pair may have been rounded in different ways
+                block[:, : len(block)] = upper + upper.T
                 distances[some, first:] = block
                 distances[first:, some] = block.T
 
@@ -78,10 +94,12 @@ class Square(Space):
         return cls(distances)
 
     @classmethod
-    def of_blocks(cls, space: Blocks, in_parts: InParts = one_part, check: Check = lambda: None) -> Square:
+    def of_blocks(
+        cls, space: Blocks, in_parts: InParts = one_part, check: Check = lambda: None
+    ) -> Square:
         """All distances of a space that is computed block by block."""
         n = space.n_rows
-        distances, size = np.empty((n, n)), max(1, BLOCK_ENTRIES // n)
+        distances, size = np.empty((n, n)), max(1, SQUARE_ENTRIES // n)
 
         def measure_blocks(begin: int, end: int) -> None:
             for first in range(begin * size, min(end * size, n), size):
@@ -97,57 +115,65 @@ class Square(Space):
     def n_rows(self) -> int:
         return len(self.distances)
 
-    def among(self, nodes: NDArray[np.intp] | None) -> Square:
+    def among(self, nodes: Nodes | None) -> Square:
         return self if nodes is None else Square(self.distances[np.ix_(nodes, nodes)])
 
-    def measure(self, edges: Edges, check: Check = lambda: None) -> Costs:
+    def measure(self, edges: PairStore, check: Check = lambda: None) -> Costs:
         return edges.entries_of(self.distances)
 
-    def nearest(self, nodes: NDArray[np.intp], length: int, check: Check = lambda: None) -> tuple[Indices, Vector]:
+    def nearest(
+        self, nodes: Nodes, length: int, check: Check = lambda: None
+    ) -> tuple[Indices, Vector]:
         if length >= self.n_rows - 1:
             return everyone_else(nodes, self.n_rows)
-        found, last = np.empty((len(nodes), length), dtype=np.int64), np.empty(len(nodes))
-        for some in self._blocks(len(nodes), check):
-            apart = self.distances[nodes[some]]
-            apart[np.arange(len(apart)), nodes[some]] = np.inf
-            found[some] = np.argpartition(apart, length - 1, axis=1)[:, :length]
-            last[some] = np.take_along_axis(apart, found[some], axis=1).max(axis=1)
-        return found, last
+        return nearest_in_blocks(nodes, length, self.distances.__getitem__, self._blocks, check)
 
-    def distances_to(self, nodes: NDArray[np.intp], neighbors: Indices) -> NDArray[np.float64]:
+    def distances_to(self, nodes: Nodes, neighbors: Indices) -> Floats:
         return self.distances[nodes[:, None], neighbors]
 
     @property
     def mean_distance(self) -> float:
         return float(self.distances.mean()) or 1.0
 
-    def search(self, length: int, local: float | None, in_parts: InParts, check: Check) -> Any:
+    def search(
+        self, length: int, local: float | None, in_parts: InParts, check: Check
+    ) -> Certificate:
         from rmgl.edges.checked import Checked  # which is about this space
 
         return Checked.search(self, length, in_parts, check, local)
 
     def missing(
-        self, u: Vector, edges: PairList, scales: Vector, floors: Vector, guide: NDArray[np.float64], most: int, check: Check = lambda: None
+        self,
+        u: Vector,
+        edges: PairList,
+        scales: Vector,
+        floors: Vector,
+        guide: Floats,
+        most: int,
+        check: Check = lambda: None,
     ) -> tuple[Indices, Indices]:
-        """Pairs that are not listed and would carry weight at u, at most so many a node: those of the largest weight.
+        """Pairs that are not listed and would carry weight at u: the `most` largest of each node.
 
-        Their costs are max(z_ij / (s_i s_j), min(f_i, f_j)) + |g_i - g_j|^2, from scales s, floors f and the rows g of a guide.
+        Their costs are max(z_ij / (s_i s_j), min(f_i, f_j)) + |g_i - g_j|^2, from scales s, floors
+        f and the rows g of a guide.
         """
         from rmgl import kernels
 
         given = (self.distances, scales, floors, guide, u, *edges.pairs)
         room = np.zeros(self.n_rows, dtype=np.int32), np.empty(self.n_rows)
-        pairs = []
+        lefts, rights = [], []
         for some in self._blocks(self.n_rows, check):
-            scores, found = np.zeros((some.stop - some.start, most)), np.zeros((some.stop - some.start, most), dtype=np.int32)
-            kernels.missing_pairs(*given, some.start, some.stop, *room, scores, found)
+            scores = np.zeros((some.stop - some.start, most))
+            heaps = np.zeros(scores.shape, dtype=np.int32)
+            kernels.missing_pairs(*given, some.start, some.stop, *room, scores, heaps)
             left, place = np.nonzero(scores)
-            pairs.append((left + some.start, found[left, place]))
-        return np.concatenate([pair[0] for pair in pairs]), np.concatenate([pair[1] for pair in pairs])
+            lefts.append(left + some.start)
+            rights.append(heaps[left, place])
+        return np.concatenate(lefts), np.concatenate(rights)
 
-    def _blocks(self, n_nodes: int, check: Check) -> Any:
+    def _blocks(self, n_nodes: int, check: Check) -> Iterator[slice]:
         """Parts of the nodes that are looked through at once."""
-        size = max(1, BLOCK_ENTRIES // self.n_rows)
+        size = max(1, SQUARE_ENTRIES // self.n_rows)
         for first in range(0, n_nodes, size):
             check()
             yield slice(first, min(first + size, n_nodes))
@@ -156,25 +182,111 @@ class Square(Space):
 def copies(X: Any) -> Indices:
     """For every row the first row that is the same, entry by entry."""
     first: dict[Any, int] = {}
+    rows: Iterable[Any] = (row.tobytes() for row in X)
     if sparse.issparse(X):
-        parts = [(X.indices[start:stop].tobytes(), X.data[start:stop].tobytes()) for start, stop in pairwise(X.indptr.tolist())]
-        return np.array([first.setdefault(row, i) for i, row in enumerate(parts)])
-    return np.array([first.setdefault(row.tobytes(), i) for i, row in enumerate(X)])
+        rows = (
+            (X.indices[start:stop].tobytes(), X.data[start:stop].tobytes())
+            for start, stop in pairwise(X.indptr.tolist())
+        )
+    return np.array([first.setdefault(row, i) for i, row in enumerate(rows)])
 
 
-def repair(block: NDArray[np.float64], X: Any, norms: Vector, same: Indices, first: int) -> None:
-    """Compute small distances from the difference of rows, and set those of copies to zero; the block begins at row and column `first`."""
-    rows, columns = np.nonzero(block <= CANCELLATION * (norms[first : first + len(block)][:, None] + norms[first:]))
+def repair(block: Floats, X: Any, norms: Vector, same: Indices, first: int) -> None:
+    """Compute small distances from the difference of rows, and set those of copies to zero.
+
+    The block begins at row and column `first`.
+    """
+    total = norms[first : first + len(block)][:, None] + norms[first:]
+    rows, columns = np.nonzero(block <= CANCELLATION * total)
     differ = same[rows + first] != same[columns + first]
     block[rows[~differ], columns[~differ]] = 0.0
     rows, columns = rows[differ], columns[differ]
-    chunk = max(1, BLOCK_ENTRIES // X.shape[1])
+    chunk = max(1, SQUARE_ENTRIES // X.shape[1])
     for at in range(0, rows.size, chunk):
-        some = slice(at, at + chunk)
-        block[rows[some], columns[some]] = squared_lengths(X[rows[some] + first] - X[columns[some] + first])
+        left, right = rows[at : at + chunk], columns[at : at + chunk]
+        block[left, right] = squared_lengths(X[left + first] - X[right + first])
 
 
-def as_space(X: Any) -> Searchable | Square | Listed:
-    """The space of the rows of a matrix; a space is returned as it is."""
-    space: Searchable | Square | Listed = X if hasattr(X, "nearest") else Rows.of(X)
-    return space
+@dataclass(frozen=True)
+class Listed(Space):
+    """Given pairs with their squared distances; all others are too far apart to be neighbors.
+
+    The pairs are a symmetric CSR array in which an entry may be zero.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> pairs = np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 4.0], [0.0, 4.0, 0.0]])
+    >>> space = Listed(sparse.csr_array(pairs))
+    >>> space.nearest(np.arange(3), 2)[0]
+    array([[1, 0],
+           [0, 2],
+           [1, 0]])
+    >>> space.distances_to(np.arange(3), np.array([[1, 0], [0, 2], [1, 0]]))
+    array([[ 1., inf],
+           [ 1.,  4.],
+           [ 4., inf]])
+    """
+
+    pairs: sparse.csr_array
+
+    @property
+    def n_rows(self) -> int:
+        return int(self.pairs.shape[0])
+
+    def among(self, nodes: Nodes | None) -> Listed:
+        return self if nodes is None else Listed(sparse.csr_array(self.pairs[nodes][:, nodes]))
+
+    def measure(self, edges: PairStore, check: Check = lambda: None) -> Vector:
+        assert isinstance(edges, PairList)
+        return self._entries(edges.owners, edges.indices)
+
+    @property
+    def mean_distance(self) -> float:
+        return float(self.pairs.data.mean()) or 1.0
+
+    @property
+    def given_pairs(self) -> sparse.csr_array:
+        return self.pairs
+
+    def nearest(
+        self, nodes: Nodes, length: int, check: Check = lambda: None
+    ) -> tuple[Indices, Vector]:
+        """The `length` nearest points that are given for each node.
+
+        The list of a node with fewer is filled with node 0, which is far. The bounds are the
+        distances of the next given points, infinite where there are none.
+        """
+        length = max(1, min(length, self.n_rows - 1))
+        part = self.pairs[nodes]
+        owner = np.repeat(np.arange(len(nodes)), np.diff(part.indptr))
+        order = np.lexsort((part.data, owner))
+        rank = np.arange(owner.size) - part.indptr[owner]
+        kept, following = rank < length, rank == length
+        neighbors = np.zeros((len(nodes), length), dtype=np.int64)
+        neighbors[owner[kept], rank[kept]] = part.indices[order[kept]]
+        bounds = np.full(len(nodes), np.inf)
+        bounds[owner[following]] = part.data[order[following]]
+        return neighbors, bounds
+
+    def distances_to(self, nodes: Nodes, neighbors: Indices) -> Floats:
+        """Squared distances of each node to its listed points; infinite if not given."""
+        entries = self._entries(np.repeat(nodes, neighbors.shape[1]), neighbors.ravel())
+        apart = entries.reshape(neighbors.shape)
+        ordered = np.sort(neighbors, axis=1)
+        if (ordered[:, 1:] == ordered[:, :-1]).any():  # lists that were filled
+            first = np.ones(neighbors.shape, dtype=bool)
+            for place in range(1, neighbors.shape[1]):
+                first[:, place] = (neighbors[:, :place] != neighbors[:, [place]]).all(axis=1)
+            apart[~first] = np.inf
+        return apart
+
+    def _entries(self, rows: Nodes, columns: Nodes) -> Vector:
+        """The squared distances of pairs; infinite where they are not given."""
+        n = np.int64(self.n_rows)
+        owner = np.repeat(np.arange(self.n_rows, dtype=np.int64), np.diff(self.pairs.indptr))
+        keys = owner * n + self.pairs.indices
+        order = np.argsort(keys, kind="stable")
+        wanted = rows.astype(np.int64) * n + columns
+        place = order[np.minimum(np.searchsorted(keys, wanted, sorter=order), keys.size - 1)]
+        return np.where(keys[place] == wanted, self.pairs.data[place], np.inf)

@@ -1,1 +1,1 @@
-"""The common embedding: eigenvectors of a weighted sum of layers, and the clusters that k-means finds in their rows."""
+"""The common embedding: eigenvectors of a weighted sum of layers, and clusters of their rows."""

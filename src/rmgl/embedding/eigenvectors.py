@@ -2,11 +2,12 @@
 
     minimize   tr(Q' L Q)   subject to   Q'Q = I_K,       L = sum_m beta_m L_m
 
-A graph with C components has the eigenvalue 0 exactly C times, with the component indicators as eigenvectors. They are
-taken from the components themselves (counted on the graph, not by a threshold on eigenvalues), and only the rest is
-computed, orthogonal to them: an iterative solver would miss copies of a repeated eigenvalue. With more than K
-components every choice of K null vectors is optimal; the indicators of the K largest components are taken, so that
-nodes outside them are at the origin.
+A graph with C components has the eigenvalue 0 exactly C times, with the component indicators as
+eigenvectors. They are taken from the components themselves (counted on the graph, not by a
+threshold on eigenvalues), and only the rest is computed, orthogonal to them: an iterative solver
+would miss copies of a repeated eigenvalue. With more than K components every choice of K null
+vectors is optimal; the indicators of the K largest components are taken, so that nodes outside them
+are at the origin.
 """
 
 from __future__ import annotations
@@ -24,32 +25,45 @@ from scipy.sparse.linalg import ArpackError
 from sklearn.exceptions import ConvergenceWarning
 
 from rmgl.checks import Unsound, sound_numbers
-from rmgl.edges.index_types import loop_indices
+from rmgl.edges.interface import loop_indices
 from rmgl.embedding.lanczos import DenseSymmetric, SparseLaplacian, Symmetric, smallest_pairs
 from rmgl.running.checkpoint import Checkpoint, Found, check_arrays, digest_of
 from rmgl.running.memory import require_memory
+from rmgl.running.progress import warn_caller
 from rmgl.running.threads import InParts, one_part
-from rmgl.running.warn import warn_caller
 
-DENSE_NODES = 500  # up to so many nodes LAPACK is faster than an iteration
-DENSE_SUM_NODES = 10_000  # up to so many nodes a dense matrix is small compared with the distances of all pairs
-DENSE_SHARE = 0.3  # share of all pairs with an edge above which products with a dense matrix are faster
-LARGE_NODES = 100_000  # beyond so many nodes a vector leaves the cache of a core, and nodes are first sorted so that neighbors are near
-DENSE_RESCUE_NODES = 6000  # up to so many nodes LAPACK is used if the iteration does not converge
-QUICK_NODES = 10_000  # up to so many nodes eigenvectors are computed again in place of being kept
+Floats: TypeAlias = NDArray[np.float64]
+Graph: TypeAlias = sparse.csr_array | Floats
+"""Symmetric edge weights; a dense array if so many are nonzero that its products are faster."""
+
+DENSE_NODES = 500
+"""Number of nodes up to which LAPACK is faster than an iteration."""
+DENSE_SUM_NODES = 10_000
+"""Number of nodes up to which a dense matrix is small beside the distances of all pairs."""
+DENSE_SHARE = 0.3
+"""Share of all pairs with an edge above which products with a dense matrix are faster."""
+LARGE_NODES = 100_000
+"""Number of nodes beyond which a vector leaves the cache, so that nodes are sorted first."""
+DENSE_RESCUE_NODES = 6000
+"""Number of nodes up to which LAPACK is used if the iteration does not converge."""
+QUICK_NODES = 10_000
+"""Number of nodes up to which eigenvectors are computed again instead of being kept."""
 MAX_PRODUCTS = 10_000
-LOOSER = 100.0  # factor by which a tolerance is raised that was not met in as many products
-LONGEST_ENTRY = 1.01  # of a vector of length one that was read from a file, with room for rounding
-TIGHT = 1e-8  # tolerance of residuals, relative to a bound of the spectrum
+LOOSER = 100.0
+"""Factor by which a tolerance is raised that was not met in as many products."""
+LONGEST_ENTRY = 1.01
+"""Longest entry of a unit vector that was read from a file, with room for rounding."""
+RESIDUAL_TOL = 1e-8
+"""Tolerance of residuals, relative to a bound of the spectrum."""
 
 
 @dataclass(frozen=True)
 class Embedding:
     """K orthonormal columns and how well they solve the eigenvalue problem."""
 
-    vectors: NDArray[np.float64]
+    vectors: Floats
     """(N, K), eigenvalues ascending."""
-    values: NDArray[np.float64]
+    values: Floats
     residual: float
     """max_k ||L q_k - lambda_k q_k|| divided by the bound 2 max_i L_ii of the spectrum."""
     n_components: int
@@ -59,7 +73,11 @@ class Embedding:
 
     def arrays(self) -> Found:
         """Its parts as arrays, for a checkpoint."""
-        return {"vectors": self.vectors, "values": self.values, "quality": np.array([self.residual, self.n_components])}
+        return {
+            "vectors": self.vectors,
+            "values": self.values,
+            "quality": np.array([self.residual, self.n_components]),
+        }
 
     @classmethod
     def of(cls, found: Found) -> Embedding:
@@ -68,7 +86,7 @@ class Embedding:
         return cls(found["vectors"], found["values"], residual, int(n_components))
 
     def among(self, nodes: NDArray[np.intp], fragments: NDArray[np.bool_]) -> Embedding:
-        """This embedding of some nodes as one of all nodes, with rows of zeros for the fragments."""
+        """This embedding of some nodes as one of all, with rows of zeros for the fragments."""
         vectors = np.zeros((fragments.size, self.vectors.shape[1]))
         vectors[nodes] = self.vectors
         return replace(self, vectors=vectors, fragments=fragments)
@@ -81,16 +99,15 @@ def check_embedding(found: Found, shape: tuple[int, int]) -> None:
     sound_numbers("the eigenvalues", found["values"], shape[1:])
     _, n_components = sound_numbers("their quality", found["quality"], (2,), least=0.0).tolist()
     if n_components not in range(1, shape[0] + 1) or np.abs(found["vectors"]).max() > LONGEST_ENTRY:
-        raise Unsound("eigenvectors that are longer than one, or a number of components that the graph cannot have")
-
-
-Graph: TypeAlias = sparse.csr_array | NDArray[np.float64]
-"""Symmetric edge weights; a dense array if so many are nonzero that its products are faster."""
+        raise Unsound(
+            "eigenvectors that are longer than one, or a number of components that the graph "
+            "cannot have"
+        )
 
 
 def weighted_sum(adjacencies: Sequence[sparse.csr_array], weights: Sequence[float]) -> Graph:
     """Return sum_m beta_m W_m, skipping layers of weight zero."""
-    used = [(adjacency, weight) for adjacency, weight in zip(adjacencies, weights, strict=True) if weight > 0]
+    used = [pair for pair in zip(adjacencies, weights, strict=True) if pair[1] > 0]
     n = adjacencies[0].shape[0]
     if n <= DENSE_SUM_NODES and sum(adjacency.nnz for adjacency, _ in used) > DENSE_SHARE * n * n:
         return _dense_sum(used, n)
@@ -106,17 +123,20 @@ def _sparse_sum(used: Sequence[tuple[sparse.csr_array, float]], n: int) -> spars
     starts = np.array([size + indptr for indptr, size in zip(indptrs, sizes, strict=False)])
     indices = np.concatenate(columns)
     data = np.concatenate([adjacency.data for adjacency, _ in used])
-    place_of, indptr, found, totals = np.full(n, -1), np.zeros(n + 1, dtype=np.int64), np.empty_like(indices), np.empty_like(data)
-    count = kernels.sum_rows(starts, indices, data, np.array([weight for _, weight in used]), place_of, indptr, found, totals)
+    weights = np.array([weight for _, weight in used])
+    place_of, indptr = np.full(n, -1), np.zeros(n + 1, dtype=np.int64)
+    found, totals = np.empty_like(indices), np.empty_like(data)
+    count = kernels.sum_rows(starts, indices, data, weights, place_of, indptr, found, totals)
     indptr = indptr.astype(indices.dtype) if count <= np.iinfo(indices.dtype).max else indptr
     return sparse.csr_array((totals[:count], found[:count], indptr), shape=(n, n))
 
 
-def _dense_sum(used: Sequence[tuple[sparse.csr_array, float]], n: int) -> NDArray[np.float64]:
+def _dense_sum(used: Sequence[tuple[sparse.csr_array, float]], n: int) -> Floats:
     """Return the weighted sum of adjacency matrices as a dense array."""
     from rmgl import kernels
 
-    require_memory(2 * 8 * n * n, f"layers of {n:,} nodes with edges between over {DENSE_SHARE:.0%} of all pairs", "use a smaller alpha")
+    purpose = f"layers of {n:,} nodes with edges between over {DENSE_SHARE:.0%} of all pairs"
+    require_memory(2 * 8 * n * n, purpose, "use a smaller alpha")
     total = np.zeros((n, n))
     for adjacency, weight in used:
         kernels.add_to_dense(*loop_indices(adjacency), adjacency.data, weight, total)
@@ -128,16 +148,17 @@ def smallest_eigenvectors(
     n_vectors: int,
     *,
     normalized: bool = False,
-    tol: float = TIGHT,
+    tol: float = RESIDUAL_TOL,
     in_parts: InParts = one_part,
     alike: NDArray[np.intp] | None = None,
     checkpoint: Checkpoint | None = None,
 ) -> Embedding:
     """Eigenvectors of the `n_vectors` smallest eigenvalues of the Laplacian of a weighted graph.
 
-    `normalized` uses I - D^-1/2 W D^-1/2 instead of D - W; a node without edges then also has eigenvalue 0. `alike` numbers nodes so that
-    those with the same number, from 0 to less than the number of nodes, have the same edges (None: nothing is known). A checkpoint keeps
-    those of large graphs.
+    `normalized` uses I - D^-1/2 W D^-1/2 instead of D - W; a node without edges then also has
+    eigenvalue 0. `alike` numbers nodes so that those with the same number, from 0 to less than the
+    number of nodes, have the same edges (None: nothing is known). A checkpoint keeps those of large
+    graphs.
 
     Examples
     --------
@@ -152,86 +173,113 @@ def smallest_eigenvectors(
     """
     is_large = sparse.issparse(adjacency) and adjacency.shape[0] > LARGE_NODES
     solver = _in_near_order if is_large else _solved
-    solve = partial(solver, adjacency, n_vectors, alike, normalized=normalized, tol=tol, in_parts=in_parts)
+    solve = partial(
+        solver, adjacency, n_vectors, alike, normalized=normalized, tol=tol, in_parts=in_parts
+    )
     if checkpoint is None or adjacency.shape[0] <= QUICK_NODES:
         return solve()
     name = f"eigenvectors-{digest_of(adjacency, n_vectors, normalized, tol, alike)}"
     shape = (adjacency.shape[0], n_vectors)
-    return Embedding.of(checkpoint.step(name, lambda: solve().arrays(), lambda found: check_embedding(found, shape)))
+    return Embedding.of(
+        checkpoint.step(name, lambda: solve().arrays(), lambda found: check_embedding(found, shape))
+    )
 
 
-def _in_near_order(adjacency: sparse.csr_array, n_vectors: int, alike: NDArray[np.intp] | None, **options: Any) -> Embedding:
-    """Solve with the nodes in an order in which neighbors are near one another, so that products find their entries in the cache."""
+def _in_near_order(
+    adjacency: sparse.csr_array, n_vectors: int, alike: NDArray[np.intp] | None, **options: Any
+) -> Embedding:
+    """Solve with neighbors near one another, so that products find their entries in the cache."""
     order = csgraph.reverse_cuthill_mckee(adjacency, symmetric_mode=True)
-    found = _solved(sparse.csr_array(adjacency[order][:, order]), n_vectors, None if alike is None else alike[order], **options)
-    vectors = np.empty_like(found.vectors)
-    vectors[order] = found.vectors
-    return replace(found, vectors=vectors)
+    ordered = sparse.csr_array(adjacency[order][:, order])
+    alike = None if alike is None else alike[order]
+    embedding = _solved(ordered, n_vectors, alike, **options)
+    vectors = np.empty_like(embedding.vectors)
+    vectors[order] = embedding.vectors
+    return replace(embedding, vectors=vectors)
 
 
 def _solved(
-    adjacency: Graph, n_vectors: int, alike: NDArray[np.intp] | None, *, normalized: bool, tol: float, in_parts: InParts
+    adjacency: Graph,
+    n_vectors: int,
+    alike: NDArray[np.intp] | None,
+    *,
+    normalized: bool,
+    tol: float,
+    in_parts: InParts,
 ) -> Embedding:
     """Compute the embedding with the nodes in their given order."""
     degrees = adjacency.sum(axis=1)
     n_components, component = components(adjacency)
-    null = _null_vectors(component, np.sqrt(degrees) if normalized else np.ones_like(degrees), min(n_components, n_vectors))
+    profile = np.sqrt(degrees) if normalized else np.ones_like(degrees)
+    null = _null_vectors(component, profile, min(n_components, n_vectors))
     if normalized:
         adjacency, degrees = _normalize(adjacency, degrees)
     laplacian = _laplacian(adjacency, degrees, in_parts)
     bound = 2 * float(degrees.max(initial=0.0))
-    block = null
-    if null.shape[1] < n_vectors:
-        missing = n_vectors - null.shape[1]
+    block, n_null = null, null.shape[1]
+    if n_null < n_vectors:
         spectrum = (0.0, bound if normalized else _largest_eigenvalue_bound(adjacency, degrees))
-        rest = smallest_beyond(laplacian, null, missing, spectrum=spectrum, tol=tol * bound, alike=alike)
+        rest = smallest_beyond(
+            laplacian, null, n_vectors - n_null, spectrum=spectrum, tol=tol * bound, alike=alike
+        )
         block = np.hstack([null, rest])
-    return _judged(laplacian, block, null.shape[1], bound, n_components)
+    return _judged(laplacian, block, n_null, bound, n_components)
 
 
 def smallest_beyond(
     matrix: Symmetric,
-    null: NDArray[np.float64],
+    null: Floats,
     count: int,
     *,
     spectrum: tuple[float, float],
     tol: float | None = None,
     alike: NDArray[np.intp] | None = None,
-) -> NDArray[np.float64]:
-    """Return eigenvectors of the `count` smallest eigenvalues of a symmetric matrix, orthogonal to the known eigenvectors `null`.
+) -> Floats:
+    """Eigenvectors of the `count` smallest eigenvalues that are orthogonal to known ones, `null`.
 
-    All eigenvalues lie in the interval `spectrum`. The residuals are at most `tol`, by default 1e-8 times its length. `alike` is as for
-    `smallest_eigenvectors`.
+    All eigenvalues lie in the interval `spectrum`. The residuals are at most `tol`, by default 1e-8
+    times its length. `alike` is as for `smallest_eigenvectors`.
     """
     n = null.shape[0]
     if n <= min(max(DENSE_NODES, 10 * (count + null.shape[1])), DENSE_RESCUE_NODES):
         return _dense_rest(matrix, null, count, spectrum)
     if tol is None:
-        tol = TIGHT * (spectrum[1] - spectrum[0])
+        tol = RESIDUAL_TOL * (spectrum[1] - spectrum[0])
     while True:
         try:
-            return smallest_pairs(matrix, spectrum, null, count, tol=tol, max_products=MAX_PRODUCTS, alike=alike)
+            return smallest_pairs(
+                matrix, spectrum, null, count, tol=tol, max_products=MAX_PRODUCTS, alike=alike
+            )
         except ArpackError:
             if n <= DENSE_RESCUE_NODES:
                 return _dense_rest(matrix, null, count, spectrum)
-            warn_caller(f"eigenvectors missed their tolerance in {MAX_PRODUCTS} products", ConvergenceWarning)
+            warn_caller(
+                f"eigenvectors missed their tolerance in {MAX_PRODUCTS} products",
+                ConvergenceWarning,
+            )
             tol *= LOOSER
 
 
-def signed(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Columns whose largest entry is positive: eigenvectors have no sign of their own, and pictures should be repeatable."""
+def signed(vectors: Floats) -> Floats:
+    """Columns whose largest entry is positive.
+
+    Eigenvectors have no sign of their own, and pictures should be repeatable.
+    """
     largest = vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])]
     return vectors * np.where(largest < 0, -1.0, 1.0)
 
 
-def unit_rows(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
+def unit_rows(vectors: Floats) -> Floats:
     """Scale rows to length one; rows of zeros stay zero."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     return vectors / np.where(lengths > 0, lengths, 1.0)
 
 
 def components(adjacency: Graph) -> tuple[int, NDArray[np.intp]]:
-    """Return the number of connected components and the component of every node, numbered in the order of their first nodes."""
+    """The number of connected components, and the component of every node.
+
+    Components are numbered in the order of their first nodes.
+    """
     if sparse.issparse(adjacency):
         # in a symmetric graph strong components are the components, and finding them copies nothing
         count, labels = csgraph.connected_components(adjacency, directed=True, connection="strong")
@@ -244,14 +292,18 @@ def components(adjacency: Graph) -> tuple[int, NDArray[np.intp]]:
         frontier = left[:1]
         while frontier.size:
             labels[frontier] = count
-            left = np.flatnonzero(labels < 0)  # once all nodes are reached, the rows of the last ones need not be looked at
+            # once all nodes are reached, the rows of the last ones need not be looked at
+            left = np.flatnonzero(labels < 0)
             frontier = left[adjacency[np.ix_(frontier, left)].any(axis=0)]
         count += 1
     return count, labels
 
 
-def _null_vectors(component: NDArray[np.intp], profile: NDArray[np.float64], count: int) -> NDArray[np.float64]:
-    """Return the unit vectors with the entries of `profile` on each of the `count` largest components, the largest first."""
+def _null_vectors(component: NDArray[np.intp], profile: Floats, count: int) -> Floats:
+    """Unit vectors with the entries of `profile` on each of the `count` largest components.
+
+    The largest component comes first.
+    """
     sizes = np.bincount(component)
     vectors = np.zeros((component.size, count))
     for column, label in enumerate(np.argsort(-sizes, kind="stable")[:count]):
@@ -267,15 +319,15 @@ def normalized_laplacian(adjacency: sparse.csr_array) -> sparse.csr_array:
     return sparse.csr_array(sparse.diags_array(diagonal) - scaled)
 
 
-def _normalize(adjacency: sparse.csr_array, degrees: NDArray[np.float64]) -> tuple[sparse.csr_array, NDArray[np.float64]]:
-    """Return D^-1/2 W D^-1/2 and the diagonal of its Laplacian: 1, or 0 for a node without edges."""
+def _normalize(adjacency: sparse.csr_array, degrees: Floats) -> tuple[sparse.csr_array, Floats]:
+    """D^-1/2 W D^-1/2 and the diagonal of its Laplacian: 1, or 0 for a node without edges."""
     root = np.zeros_like(degrees)
     root[degrees > 0] = 1 / np.sqrt(degrees[degrees > 0])
     scaling = sparse.diags_array(root)
     return sparse.csr_array(scaling @ adjacency @ scaling), (degrees > 0).astype(np.float64)
 
 
-def _laplacian(adjacency: Graph, diagonal: NDArray[np.float64], in_parts: InParts) -> Symmetric:
+def _laplacian(adjacency: Graph, diagonal: Floats, in_parts: InParts) -> Symmetric:
     """Return diag - W, dense if it is small or W is dense."""
     if isinstance(adjacency, np.ndarray):
         laplacian = np.negative(adjacency)
@@ -286,51 +338,61 @@ def _laplacian(adjacency: Graph, diagonal: NDArray[np.float64], in_parts: InPart
     return own if keep else DenseSymmetric(own.toarray(), in_parts)
 
 
-def _largest_eigenvalue_bound(adjacency: Graph, degrees: NDArray[np.float64]) -> float:
-    """Return max_i d_i + (mean degree of i's neighbors), from Gershgorin's discs of D^-1 (D - W) D."""
-    connected = degrees > 0
-    return float((degrees + (adjacency @ degrees) / np.where(connected, degrees, 1.0)).max(initial=0.0))
+def _largest_eigenvalue_bound(adjacency: Graph, degrees: Floats) -> float:
+    """Return max_i d_i + (mean degree of i's neighbors), a bound by Gershgorin's discs.
+
+    The discs are those of D^-1 (D - W) D.
+    """
+    means = (adjacency @ degrees) / np.where(degrees > 0, degrees, 1.0)
+    return float((degrees + means).max(initial=0.0))
 
 
 def judged(adjacency: Graph, embedding: Embedding, in_parts: InParts = one_part) -> Embedding:
-    """Evaluate the vectors of an embedding on another graph: their eigenvalues, residual and number of components."""
+    """Compute eigenvalues, residual and number of components of an embedding on another graph."""
     degrees = adjacency.sum(axis=1)
     n_components, _ = components(adjacency)
     bound = 2 * float(degrees.max(initial=0.0))
-    found = _judged(_laplacian(adjacency, degrees, in_parts), embedding.vectors, 0, bound, n_components)
-    return replace(found, values=np.maximum(found.values, 0.0))
+    laplacian = _laplacian(adjacency, degrees, in_parts)
+    judged = _judged(laplacian, embedding.vectors, 0, bound, n_components)
+    return replace(judged, values=np.maximum(judged.values, 0.0))
 
 
-def _judged(laplacian: Symmetric, vectors: NDArray[np.float64], n_null: int, bound: float, n_components: int) -> Embedding:
-    """Compute the eigenvalues and the residual of orthonormal columns; the first `n_null` eigenvalues are 0."""
+def _judged(
+    laplacian: Symmetric, vectors: Floats, n_null: int, bound: float, n_components: int
+) -> Embedding:
+    """Judge orthonormal columns as eigenvectors; the first `n_null` eigenvalues are 0."""
     image = laplacian.times(vectors)
     values = np.einsum("nk,nk->k", vectors, image)
     values[:n_null] = 0.0
-    residual = np.linalg.norm(image - vectors * values, axis=0).max() / max(bound, np.finfo(float).tiny)
+    errors = np.linalg.norm(image - vectors * values, axis=0)
+    residual = errors.max() / max(bound, np.finfo(float).tiny)
     return Embedding(vectors, values, float(residual), n_components)
 
 
-def _dense_rest(matrix: Symmetric, null: NDArray[np.float64], count: int, spectrum: tuple[float, float]) -> NDArray[np.float64]:
-    """Compute the remaining eigenvectors by LAPACK, with the eigenvalues of the known ones moved above the spectrum."""
+def _dense_rest(
+    matrix: Symmetric, null: Floats, count: int, spectrum: tuple[float, float]
+) -> Floats:
+    """Compute the remaining eigenvectors by LAPACK, with known ones moved above the spectrum."""
     n = null.shape[0]
     if n > DENSE_NODES:
-        require_memory(5 * 8 * n * n, f"eigenvectors of a graph of {n:,} nodes", "use fewer clusters or fewer rows")
-    dense = matrix.toarray() if isinstance(matrix, SparseLaplacian | DenseSymmetric) else matrix.times(np.eye(n))
-    last = count - 1
+        purpose = f"eigenvectors of a graph of {n:,} nodes"
+        require_memory(5 * 8 * n * n, purpose, "use fewer clusters or fewer rows")
     beyond = 2 * max(map(abs, spectrum)) or 1.0
-    shifted = dense + beyond * null @ null.T
+    shifted = matrix.toarray() + beyond * null @ null.T
     try:
-        _, vectors = linalg.eigh(shifted, subset_by_index=[0, last])
-    except linalg.LinAlgError:  # the subset driver can fail on many equal eigenvalues; the driver for all of them does not
+        _, vectors = linalg.eigh(shifted, subset_by_index=[0, count - 1])
+    # the subset driver can fail on many equal eigenvalues; the driver for all of them does not
+    except linalg.LinAlgError:
         _, vectors = linalg.eigh(shifted, driver="evd")
-    rest: NDArray[np.float64] = vectors[:, : last + 1]
+    rest: Floats = vectors[:, :count]
     return rest
 
 
-def left_singular(block: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def left_singular(block: Floats) -> tuple[Floats, Floats]:
     """Return the left singular vectors and the singular values of a block of columns."""
     try:
         left, strength, _ = linalg.svd(block, full_matrices=False)
-    except linalg.LinAlgError:  # the faster driver of LAPACK does not always converge; this one does
+    # the faster driver of LAPACK does not always converge; this one does
+    except linalg.LinAlgError:
         left, strength, _ = linalg.svd(block, full_matrices=False, lapack_driver="gesvd")
     return left, strength

@@ -1,40 +1,88 @@
-"""Cluster labels from the rows of an embedding."""
+"""Cluster labels from the rows of an embedding: k-means, known labels, and fragments.
+
+k-means on an embedding may find a cluster of a handful of nodes: copies of one row, or close rows
+that keep most of their edge weight to themselves. Such a cluster is a *fragment* if it is smaller
+than a given size and not an island: more than a twentieth of its links lead out of it. The
+embedding is computed again without the nodes of all fragments, until no cluster is a fragment; if
+more than a fifth of all nodes would be left out, none is. In the end fragments are placed at the
+weighted mean of their neighbors.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, TypeAlias
+
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
+from scipy.optimize import linear_sum_assignment
+from scipy.sparse import linalg as sparse_linalg
+from scipy.spatial.distance import cdist
 from sklearn.cluster import KMeans
 from sklearn.utils import check_random_state
 
-from rmgl.running.threads import single_threaded
+from rmgl.embedding.eigenvectors import Embedding, Graph, judged, smallest_eigenvectors, unit_rows
+from rmgl.running.threads import InParts, single_threaded
+from rmgl.views.canonical import alike_among
 
-SAMPLE_SIZE = 50_000
+Floats: TypeAlias = NDArray[np.float64]
+Labels: TypeAlias = NDArray[np.intp]
+Mask: TypeAlias = NDArray[np.bool_]
+
+SAMPLED_ROWS = 50_000
+"""Number of rows beyond which k-means is initialized on a random sample of as many."""
+MAX_KNOWN_STEPS = 100
+"""Largest number of steps of k-means with known labels."""
+MAX_ISLAND_LINKS = 0.05
+"""Share of the links of a group that lead out of it, up to which the group is an island."""
+MAX_FRAGMENT_SHARE = 0.2
+"""Share of all nodes beyond which no fragment is left out."""
+FRAGMENT_INITS = 3
+"""Initializations of k-means in the search for fragments."""
+SMALLEST_PIVOT = 1e-12
+"""Share of the largest diagonal entry that is added to all; it makes systems solvable.
+
+Nodes without a path to others are placed at the origin.
+"""
 
 
 def cluster_rows(
-    embedding: NDArray[np.float64], n_clusters: int, *, n_init: int = 10, random_state: int | np.random.RandomState | None = None
-) -> NDArray[np.intp]:
+    embedding: Floats,
+    n_clusters: int,
+    *,
+    n_init: int = 10,
+    random_state: int | np.random.RandomState | None = None,
+) -> Labels:
     """Cluster the rows of the embedding by k-means, the best of `n_init` initializations.
 
-    With more than 50,000 rows, the initializations run on a random sample of that size and the best one continues on all rows. One more
-    initialization from all rows can find clusters that are too small for the sample; the better of the two is returned.
+    With more than 50,000 rows, the initializations run on a random sample of that size and the best
+    one continues on all rows. One more initialization from all rows can find clusters that are too
+    small for the sample; the better of the two is returned.
     """
     generator = check_random_state(random_state)
+    several = KMeans(n_clusters, n_init=n_init, random_state=generator)
+    labels: Labels
     # k-means sets the threads of BLAS, too; several at once would each restore what they found
-    with single_threaded("blas"), single_threaded("openmp"):  # the order of sums does not depend on the number of threads
-        if embedding.shape[0] <= SAMPLE_SIZE:
-            labels: NDArray[np.intp] = KMeans(n_clusters, n_init=n_init, random_state=generator).fit_predict(embedding)
+    # the order of sums does not depend on the number of threads
+    with single_threaded("blas"), single_threaded("openmp"):
+        if embedding.shape[0] <= SAMPLED_ROWS:
+            labels = several.fit_predict(embedding)
             return labels
-        sample = embedding[generator.permutation(embedding.shape[0])[:SAMPLE_SIZE]]
-        centers = KMeans(n_clusters, n_init=n_init, random_state=generator).fit(sample).cluster_centers_
-        starts = (KMeans(n_clusters, init=centers, n_init=1), KMeans(n_clusters, n_init=1, random_state=generator))
-        labels = min((start.fit(embedding) for start in starts), key=lambda fitted: fitted.inertia_).labels_
+        sample = embedding[generator.permutation(embedding.shape[0])[:SAMPLED_ROWS]]
+        centers = several.fit(sample).cluster_centers_
+        starts = (
+            KMeans(n_clusters, init=centers, n_init=1),
+            KMeans(n_clusters, n_init=1, random_state=generator),
+        )
+        fitted = [start.fit(embedding) for start in starts]
+        labels = min(fitted, key=lambda one: one.inertia_).labels_
         return labels
 
 
-def as_met(labels: NDArray[np.intp], n_clusters: int) -> NDArray[np.intp]:
-    """Labels that are numbered in the order in which rows meet them first; clusters without members come last.
+def as_met(labels: Labels, n_clusters: int) -> Labels:
+    """Renumber clusters in the order in which rows meet them first; empty clusters come last.
 
     Examples
     --------
@@ -42,8 +90,162 @@ def as_met(labels: NDArray[np.intp], n_clusters: int) -> NDArray[np.intp]:
     >>> as_met(np.array([2, 2, 0, 2]), 3).tolist()
     [0, 0, 1, 0]
     """
-    found, first = np.unique(labels, return_index=True)
+    clusters, first = np.unique(labels, return_index=True)
     number = np.empty(n_clusters, dtype=np.intp)
-    number[found[np.argsort(first)]] = np.arange(found.size)
-    renumbered: NDArray[np.intp] = number[labels]
+    number[clusters[np.argsort(first)]] = np.arange(clusters.size)
+    renumbered: Labels = number[labels]
     return renumbered
+
+
+def label_with_known(
+    rows: Floats, found: Labels, known: Labels, n_clusters: int, aside: Mask | None = None
+) -> Labels:
+    """Labels that agree with all known ones (-1: unknown), from those `found` without them.
+
+    The clusters that k-means has found are matched with the classes so that most known labels
+    agree. k-means goes on from there, with the mean of the known rows of a class as its first
+    center, and known labels stay. Rows `aside` have no part in the centers.
+    """
+    labels = matched(found, known, n_clusters)
+    inside = np.ones(len(rows), dtype=bool) if aside is None else ~aside
+    fixed = known >= 0
+    centers = np.zeros((n_clusters, rows.shape[1]))
+    for k in range(n_clusters):
+        for members in (inside & fixed & (known == k), inside & (labels == k)):
+            if members.any():
+                centers[k] = rows[members].mean(axis=0)
+                break
+    for _ in range(MAX_KNOWN_STEPS):
+        new = np.where(fixed, known, cdist(rows, centers).argmin(axis=1))
+        if (new == labels).all():
+            break
+        labels = new
+        for k in range(n_clusters):
+            members = inside & (labels == k)
+            if members.any():
+                centers[k] = rows[members].mean(axis=0)
+    return np.where(fixed, known, labels).astype(np.intp)
+
+
+def matched(found: Labels, known: Labels, n_clusters: int) -> Labels:
+    """The found clusters, numbered so that most known labels agree.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> matched(np.array([0, 0, 1, 1]), np.array([-1, 1, -1, -1]), 2)
+    array([1, 1, 0, 0])
+    """
+    fixed = known >= 0
+    counts = np.zeros((n_clusters, n_clusters))
+    np.add.at(counts, (found[fixed], known[fixed]), 1.0)
+    _, numbers = linear_sum_assignment(-counts)
+    renumbered: Labels = numbers[found]
+    return renumbered
+
+
+def embed_without(
+    graph: Graph,
+    n_vectors: int,
+    fragments: Mask | None,
+    *,
+    alike: NDArray[np.intp] | None = None,
+    **options: Any,
+) -> Embedding:
+    """Embed the nodes that are not fragments; the rows of the fragments are zero."""
+    if fragments is None:
+        return smallest_eigenvectors(graph, n_vectors, alike=alike, **options)
+    kept = np.flatnonzero(~fragments)
+    among, alike = graph[kept][:, kept], alike_among(alike, kept)
+    return smallest_eigenvectors(among, n_vectors, alike=alike, **options).among(kept, fragments)
+
+
+def judge_without(graph: Graph, embedding: Embedding, in_parts: InParts) -> Embedding:
+    """Judge an embedding by another graph, on the nodes that are not fragments."""
+    if embedding.fragments is None:
+        return judged(graph, embedding, in_parts)
+    kept = np.flatnonzero(~embedding.fragments)
+    among = replace(embedding, vectors=embedding.vectors[kept], fragments=None)
+    return judged(graph[kept][:, kept], among, in_parts).among(kept, embedding.fragments)
+
+
+def find_fragments(
+    embed: Callable[[Mask | None], Embedding],
+    links: Graph,
+    n_clusters: int,
+    min_size: float,
+    *,
+    known: Mask | None = None,
+    random_state: np.random.RandomState,
+) -> Embedding:
+    """The embedding without fragments; `embed(fragments)` computes it without the given ones.
+
+    A cluster of fewer than `min_size` nodes is a fragment unless it is an island in the graph
+    `links`. `known` holds fragments to begin with; they stay fragments.
+    """
+    embedding = first = embed(known)
+    while min_size > 0:
+        more = small_clusters(embedding, links, n_clusters, min_size, random_state)
+        if more is None:
+            break
+        fragments = more if embedding.fragments is None else embedding.fragments | more
+        if fragments.mean() > MAX_FRAGMENT_SHARE:
+            return first
+        embedding = embed(fragments)
+    return embedding
+
+
+def small_clusters(
+    embedding: Embedding,
+    links: Graph,
+    n_clusters: int,
+    min_size: float,
+    random_state: np.random.RandomState,
+) -> Mask | None:
+    """The nodes of all clusters below `min_size` nodes that are not islands (None: none)."""
+    small = np.zeros(len(embedding.vectors), dtype=bool)
+    kept = np.flatnonzero(~small if embedding.fragments is None else ~embedding.fragments)
+    rows = unit_rows(embedding.vectors[kept])
+    labels = cluster_rows(rows, n_clusters, n_init=FRAGMENT_INITS, random_state=random_state)
+    for cluster in np.flatnonzero(np.bincount(labels, minlength=n_clusters) < min_size):
+        members = kept[labels == cluster]
+        outgoing = links[members]
+        total, within = float(outgoing.sum()), float(outgoing[:, members].sum())
+        if total - within > MAX_ISLAND_LINKS * total:
+            small[members] = True
+    return small if small.any() else None
+
+
+def label_rows(
+    rows: Floats,
+    fragments: Mask | None,
+    n_clusters: int,
+    *,
+    n_init: int,
+    random_state: np.random.RandomState,
+) -> Labels:
+    """Cluster the rows that are not fragments; a fragment gets the label of the nearest center."""
+    if fragments is None:
+        return cluster_rows(rows, n_clusters, n_init=n_init, random_state=random_state)
+    kept = rows[~fragments]
+    found = cluster_rows(kept, n_clusters, n_init=n_init, random_state=random_state)
+    clusters = np.unique(found)
+    centers = np.array([kept[found == cluster].mean(axis=0) for cluster in clusters])
+    labels = np.empty(len(rows), dtype=np.intp)
+    labels[~fragments] = found
+    labels[fragments] = clusters[cdist(rows[fragments], centers).argmin(axis=1)]
+    return labels
+
+
+def place_fragments(rows: Floats, fragments: Mask | None, graph: Graph) -> Floats:
+    """Move the rows of fragments to the weighted mean of their neighbors: L_ff r_f = W_fk r_k."""
+    if fragments is None:
+        return rows
+    inside, outside = np.flatnonzero(fragments), np.flatnonzero(~fragments)
+    links = sparse.csr_array(graph)[inside]
+    degrees = links.sum(axis=1)
+    laplacian = sparse.diags_array(degrees + SMALLEST_PIVOT * degrees.max()) - links[:, inside]
+    solve = sparse_linalg.splu(sparse.csc_array(laplacian)).solve
+    placed = rows.copy()
+    placed[inside] = solve(links[:, outside] @ rows[outside])
+    return placed

@@ -1,8 +1,9 @@
-"""The smallest eigenvalues of a large symmetric matrix and their eigenvectors, by the Lanczos method (ARPACK, through scipy).
+"""The smallest eigenvalues of a large symmetric matrix, by the Lanczos method (ARPACK).
 
-The method builds the powers of the matrix times one vector, so products with single vectors take its time. One vector meets every
-eigenspace in one direction only: a repeated eigenvalue may be found once. What is left of the matrix without the vectors that were found
-is therefore searched for an eigenvalue below the largest of them, until there is none.
+The method builds the powers of the matrix times one vector, so products with single vectors take
+its time. One vector meets every eigenspace in one direction only: a repeated eigenvalue may be
+found once. What is left of the matrix without the vectors that were found is therefore searched for
+an eigenvalue below the largest of them, until there is none.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
@@ -17,17 +19,21 @@ from numpy.typing import NDArray
 from scipy import linalg, sparse
 from scipy.sparse.linalg import LinearOperator, eigsh
 
-from rmgl.edges.index_types import loop_indices
+from rmgl.edges.interface import loop_indices
 from rmgl.running.threads import InParts, one_part
 
 Block = NDArray[np.float64]
 """A vector, or a block of columns."""
 
 ROW_BLOCKS = 4
-PARALLEL_PRODUCTS = 1 << 20  # multiplications below which starting threads takes longer than the product
-LOOKING = 1e-3  # relative accuracy at which an eigenvalue is looked for that may have been missed
-LEAST_BASIS = 20  # vectors that a restart begins with, at the least
-NEARLY_ALIKE = 0.01  # length of the part of an eigenvector that differs between nodes that are alike, up to which it is taken for an error
+PARALLEL_PRODUCTS = 1 << 20
+"""Multiplications below which starting threads takes longer than the product."""
+LOOKING = 1e-3
+"""Relative accuracy of the search for an eigenvalue that may have been missed."""
+LEAST_BASIS = 20
+"""Vectors that a restart begins with, at the least."""
+NEARLY_ALIKE = 0.01
+"""Length of the difference between nodes that are alike, up to which it is taken for an error."""
 
 
 class Symmetric(Protocol):
@@ -35,6 +41,9 @@ class Symmetric(Protocol):
 
     def times(self, V: Block) -> Block:
         """Return A V."""
+
+    def toarray(self) -> Block:
+        """Return A as an array."""
 
 
 @dataclass(frozen=True)
@@ -47,10 +56,16 @@ class Products:
         product: Block = self.matrix @ V
         return product
 
+    def toarray(self) -> Block:
+        return self.times(np.eye(self.matrix.shape[0]))
+
 
 @dataclass(frozen=True)
 class DenseSymmetric:
-    """A dense symmetric array; threads share its rows, in blocks that do not depend on the number of threads."""
+    """A dense symmetric array, multiplied in blocks of rows that threads share.
+
+    The blocks do not depend on the number of threads.
+    """
 
     matrix: NDArray[np.float64]
     in_parts: InParts = one_part
@@ -64,10 +79,11 @@ class DenseSymmetric:
         out = np.empty(V.shape)
 
         def multiply(first: int, stop: int) -> None:
-            for start, end in zip(bounds[first:stop], bounds[first + 1 : stop + 1], strict=True):
+            for start, end in pairwise(bounds[first : stop + 1]):
                 out[start:end] = self.matrix[start:end] @ V
 
-        (self.in_parts if self.matrix.size >= PARALLEL_PRODUCTS else one_part)(multiply, ROW_BLOCKS)
+        in_parts = self.in_parts if self.matrix.size >= PARALLEL_PRODUCTS else one_part
+        in_parts(multiply, ROW_BLOCKS)
         return out
 
 
@@ -82,15 +98,15 @@ class SparseLaplacian:
     def times(self, V: Block) -> Block:
         from rmgl import kernels
 
-        (indptr, indices), data, out = self.pattern, self.weights.data, np.empty(V.shape)
+        V, out, data = np.ascontiguousarray(V), np.empty(V.shape), self.weights.data
         product = kernels.laplacian_product if V.ndim == 1 else kernels.laplacian_block
-        V = np.ascontiguousarray(V)
 
         def multiply(first: int, stop: int) -> None:
-            product(indptr, indices, data, self.diagonal, V, first, stop, out)
+            product(*self.pattern, data, self.diagonal, V, first, stop, out)
 
         n_products = data.size * (V.size // max(1, len(V)))
-        (self.in_parts if n_products >= PARALLEL_PRODUCTS else one_part)(multiply, len(V))
+        in_parts = self.in_parts if n_products >= PARALLEL_PRODUCTS else one_part
+        in_parts(multiply, len(V))
         return out
 
     def toarray(self) -> Block:
@@ -113,11 +129,12 @@ def smallest_pairs(
     max_products: int,
     alike: NDArray[np.intp] | None = None,
 ) -> Block:
-    """Compute eigenvectors of the `count` smallest eigenvalues orthogonal to the known eigenvectors.
+    """Eigenvectors of the `count` smallest eigenvalues, orthogonal to the known eigenvectors.
 
-    All eigenvalues lie in the interval `spectrum`, and residuals are at most `tol`. scipy's `ArpackNoConvergence` is raised where that
-    takes more than `max_products` products. Nodes with the same number in `alike` can change places without changing the matrix: they
-    start alike and stay so to rounding, where residuals alone would let them differ by `tol`.
+    All eigenvalues lie in the interval `spectrum`, and residuals are at most `tol`. scipy's
+    `ArpackNoConvergence` is raised where that takes more than `max_products` products. Nodes with
+    the same number in `alike` can change places without changing the matrix: they start alike and
+    stay so to rounding, where residuals alone would let them differ by `tol`.
     """
     search = partial_spectrum(matrix, spectrum, max_products)
     found, values = ritz(matrix, search(known, count, tol, alike))
@@ -132,17 +149,22 @@ def smallest_pairs(
         found, values = found[:, :count], values[:count]
 
 
-def partial_spectrum(matrix: Symmetric, spectrum: tuple[float, float], max_products: int) -> Callable[..., Block]:
-    """search(known, count, tol, alike): eigenvectors of the smallest eigenvalues that a Lanczos iteration finds beside the known ones.
+def partial_spectrum(
+    matrix: Symmetric, spectrum: tuple[float, float], max_products: int
+) -> Callable[..., Block]:
+    """search(known, count, tol, alike): Lanczos eigenvectors beside the known ones.
 
-    It looks for the largest eigenvalues of ceiling - A, from which the known eigenvectors are moved below all others. Every sequence of
-    searches starts from the same vectors, so that the result depends on the matrix alone.
+    It looks for the largest eigenvalues of ceiling - A, from which the known eigenvectors are moved
+    below all others. Every sequence of searches starts from the same vectors, so that the result
+    depends on the matrix alone.
     """
     floor, ceiling = spectrum
     length = (ceiling - floor) or 1.0
     generator = np.random.RandomState(0)
 
-    def search(known: Block, count: int, tol: float, alike: NDArray[np.intp] | None = None) -> Block:
+    def search(
+        known: Block, count: int, tol: float, alike: NDArray[np.intp] | None = None
+    ) -> Block:
         n = known.shape[0]
         start: Any = generator.standard_normal(n)
 
@@ -152,9 +174,15 @@ def partial_spectrum(matrix: Symmetric, spectrum: tuple[float, float], max_produ
             return image
 
         basis = min(n, max(2 * count + 1, LEAST_BASIS))
-        restarts = max(1, max_products // (basis - count))
-        options = {"tol": tol / length, "v0": start if alike is None else start[alike], "ncv": basis, "maxiter": restarts}
-        _, vectors = eigsh(LinearOperator((n, n), matvec=multiply, dtype=np.float64), k=count, which="LA", **options)
+        _, vectors = eigsh(
+            LinearOperator((n, n), matvec=multiply, dtype=np.float64),
+            k=count,
+            which="LA",
+            tol=tol / length,
+            v0=start if alike is None else start[alike],
+            ncv=basis,
+            maxiter=max(1, max_products // (basis - count)),
+        )
         vectors = vectors if alike is None else with_means(vectors, alike)
         left: Block = linalg.qr(vectors - known @ (known.T @ vectors), mode="economic")[0]
         return left
@@ -163,7 +191,10 @@ def partial_spectrum(matrix: Symmetric, spectrum: tuple[float, float], max_produ
 
 
 def with_means(vectors: Block, alike: NDArray[np.intp]) -> Block:
-    """Columns with their means over nodes that are alike, where these hardly differ: a restart of ARPACK lets them differ by `tol`."""
+    """Columns with their means over nodes that are alike, where these hardly differ.
+
+    A restart of ARPACK lets them differ by `tol`.
+    """
     sums = np.column_stack([np.bincount(alike, weights=column) for column in vectors.T])
     means = (sums / np.bincount(alike)[:, None])[alike]
     return np.where(np.linalg.norm(vectors - means, axis=0) <= NEARLY_ALIKE, means, vectors)

@@ -1,4 +1,4 @@
-"""Parts of a graph that are found anew on some of its nodes: are they the same when a fifth of the nodes is left out?"""
+"""Clusters of a graph that are found again with a fifth of the nodes left out."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from rmgl.running.checkpoint import Checkpoint
 
 KEPT = 0.8
 """Share of the nodes that are drawn."""
-N_INIT = 3
+RESAMPLED_INITS = 3
+"""Initializations of k-means for each set of labels."""
 
 
 def four_fifths(nodes: NDArray[np.intp], random_state: np.random.RandomState) -> NDArray[np.intp]:
@@ -33,26 +34,36 @@ def parts_of(
     of_unit_length: bool = True,
     checkpoint: Checkpoint | None = None,
 ) -> list[NDArray[np.intp]]:
-    """Labels of some nodes from the graph between them: for each number one answer of as many parts, by spectral clustering.
+    """Labels of some nodes, one set for each number of parts, by spectral clustering among them.
 
-    There are not more parts than nodes. The eigenvectors, with a relative residual of `tol`, are those of the Laplacian or of the
-    `normalized` one, and are kept in a checkpoint, if given; k-means sees their rows, `of_unit_length` or as they are.
+    There are not more parts than nodes. The eigenvectors, with a relative residual of `tol`, are
+    those of the Laplacian or of the `normalized` one, and are kept in a checkpoint, if given;
+    k-means sees their rows, `of_unit_length` or as they are.
 
     Examples
     --------
     >>> import numpy as np
     >>> graph = np.kron(np.eye(3), np.ones((4, 4)) - np.eye(4))
     >>> nodes = np.array([0, 1, 4, 5, 8, 9])
-    >>> [np.unique(labels).size for labels in parts_of(graph, nodes, [2, 3], np.random.RandomState(0), tol=1e-4)]
-    [2, 3]
+    >>> two, three = parts_of(graph, nodes, [2, 3], np.random.RandomState(0), tol=1e-4)
+    >>> np.unique(two).size, np.unique(three).size
+    (2, 3)
     """
     most = min(max(numbers), nodes.size)
     between = sparse.csr_array(graph)[nodes][:, nodes]
-    vectors = smallest_eigenvectors(between, most, normalized=normalized, tol=tol, checkpoint=checkpoint).vectors
+    vectors = smallest_eigenvectors(
+        between, most, normalized=normalized, tol=tol, checkpoint=checkpoint
+    ).vectors
     return [cut(vectors, min(number, most), random_state, of_unit_length) for number in numbers]
 
 
-def cut(vectors: NDArray[np.float64], number: int, random_state: np.random.RandomState, of_unit_length: bool = True) -> NDArray[np.intp]:
+def cut(
+    vectors: NDArray[np.float64],
+    number: int,
+    random_state: np.random.RandomState,
+    of_unit_length: bool = True,
+) -> NDArray[np.intp]:
     """Labels from the first eigenvectors of a graph, as many as parts are wanted."""
     rows = vectors[:, :number]
-    return cluster_rows(unit_rows(rows) if of_unit_length else rows, number, n_init=N_INIT, random_state=random_state)
+    rows = unit_rows(rows) if of_unit_length else rows
+    return cluster_rows(rows, number, n_init=RESAMPLED_INITS, random_state=random_state)

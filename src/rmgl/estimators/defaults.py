@@ -1,4 +1,6 @@
-"""Defaults of parameters that `RMGL` and the command line share. Nothing is imported here, so the command line can show them at once."""
+"""Defaults of parameters that `RMGL` and the command line share. Nothing is imported here, so the
+command line can show them at once.
+"""
 
 ALPHA = BETA = SCALE = "auto"
 MISSING = "pairwise"

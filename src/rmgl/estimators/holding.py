@@ -1,30 +1,38 @@
-"""Estimators that hold a `FittedModel`, and show its fields as attributes whose names end in an underscore."""
+"""Estimators that hold a `FittedModel`, and show its fields as attributes whose names end in an
+underscore.
+"""
 
 from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Callable
 from copy import copy
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Generic, Self, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rmgl.automatic.number_of_clusters import NumberOfClusters
 from rmgl.edges.local_scaling import LocalScaling
 from rmgl.estimators.base import ViewsClusterer
 from rmgl.fitting.fitted import FittedModel
-from rmgl.fitting.parameters import Parameters
+from rmgl.fitting.ready import Parameters
 from rmgl.layer import Layer
 from rmgl.model.alternate import HistoryRow
+from rmgl.placing.new_views import check_placeable, new_views, scaled_like
+from rmgl.placing.placement import Placed
+from rmgl.results.clusters import Level, levels_of
 from rmgl.results.evidence import report_of
-from rmgl.results.hierarchy import Level, levels_of
 from rmgl.results.report import Report
+from rmgl.running.threads import number_of_workers, team_of
 from rmgl.storage.saved_models import NOTED, read_model, write_model
+from rmgl.views.check_view import has_dask, is_collection_of_views, is_given_view
+from rmgl.views.views import Views
 
 REPORTING = threading.Lock()
 """Held while a report is made: several threads may ask for that of one model."""
@@ -47,7 +55,10 @@ class Learned(Generic[Value]):
         if estimator is None:
             return self
         if "fitted_" not in vars(estimator):
-            raise NotFittedError(f"this {owner.__name__} instance is not fitted yet: it has no {self.field}_; call fit first")
+            raise NotFittedError(
+                f"this {owner.__name__} instance is not fitted yet: it has no {self.field}_; "
+                "call fit first"
+            )
         value: Value = getattr(estimator.fitted_, self.field)
         return value
 
@@ -93,12 +104,16 @@ class FittedClusterer(ViewsClusterer):
 
     @property
     def hierarchy_(self) -> list[Level]:
-        """The chosen clusters and the stable ones above and below them, from coarse to fine; empty unless n_clusters is "auto"."""
+        """The chosen clusters and the stable ones above and below them, from coarse to fine; empty
+        unless n_clusters is "auto".
+        """
         return [] if self.number_ is None else levels_of(self.number_, self.labels_, self.placed_)
 
     @cached_property
     def report_(self) -> Report:
-        """What was chosen, on what evidence, and where the evidence is weak; made when it is first asked for, by one thread."""
+        """What was chosen, on what evidence, and where the evidence is weak; made when it is first
+        asked for, by one thread.
+        """
         check_is_fitted(self)
         with REPORTING:
             if "report_" not in self.__dict__:  # another thread may have made it
@@ -108,12 +123,16 @@ class FittedClusterer(ViewsClusterer):
             return made
 
     def __dir__(self) -> list[str]:
-        """The names of all attributes. Scikit-learn asks for the value of each, which would make the report."""
+        """The names of all attributes. Scikit-learn asks for the value of each, which would make
+        the report.
+        """
         lazy = {"report_"} if self.__sklearn_is_fitted__() else set()
         return [name for name in object.__dir__(self) if name in lazy or hasattr(self, name)]
 
     def _get_fitted_attr_html(self, doc_link: str = "") -> Any:
-        """What scikit-learn's diagrams list, which ask for all values: a report that was not made is not made for them."""
+        """What scikit-learn's diagrams list, which ask for all values: a report that was not made
+        is not made for them.
+        """
         shown = copy(self)
         shown.__dict__.setdefault("report_", "made when it is first asked for")
         return super(FittedClusterer, shown)._get_fitted_attr_html(doc_link)
@@ -128,10 +147,12 @@ class FittedClusterer(ViewsClusterer):
         return Parameters.of(self.get_params(deep=False))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted model to one file of arrays and JSON, which `load` reads; by custom its name ends in .rmgl.
+        """Write the fitted model to one file of arrays and JSON, which `load` reads; by custom its
+        name ends in .rmgl.
 
-        The file is written completely or not at all, and replaces an earlier one of that name. A `random_state` that is not a number is
-        not stored; row labels that are neither text nor numbers are stored as text, and functions in a `policy` by their names.
+        The file is written completely or not at all, and replaces an earlier one of that name. A
+        `random_state` that is not a number is not stored; row labels that are neither text nor
+        numbers are stored as text, and functions in a `policy` by their names.
         """
         check_is_fitted(self)
         noted = {name: vars(self)[name] for name in NOTED if name in vars(self)}
@@ -140,5 +161,87 @@ class FittedClusterer(ViewsClusterer):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Load a model that `save` wrote. Nothing in the file is executed; a damaged or foreign file raises a ValueError."""
+        """Load a model that `save` wrote. Nothing in the file is executed; a damaged or foreign
+        file raises a ValueError.
+        """
         return read_model(path, cls)
+
+
+class Predictor(FittedClusterer):
+    """A fitted clusterer that labels and embeds new rows."""
+
+    align: str | None
+    missing: str
+    n_jobs: int | None
+
+    def predict(self, X: Any, *, observed: Any = None) -> Any:
+        """Assign new rows to the clusters to which they have the most edge weight in the fitted
+        layers (see `predict_proba`).
+
+        Parameters
+        ----------
+        X : as for `fit`
+            New entities, each observed in any of the views: a missing row is NaN, and a view in
+            which none of them is observed may be left out of a dict, or be None in a list. For Dask
+            arrays, the result is a Dask array with chunks of the same rows.
+        observed : as for `fit`
+        """
+        if has_dask(X) and observed is None:
+            return self._by_chunk(Predictor.predict, X, (), np.intp)
+        return self.predict_proba(X, observed=observed).argmax(axis=1)
+
+    def predict_proba(self, X: Any, *, observed: Any = None, by_view: bool = False) -> Any:
+        """Compute the share of the edge weight of new rows that goes to each cluster, (n, K).
+
+        Every new row becomes a node of the layer of each view in which it is observed, and of the
+        consensus. All other nodes stay fixed, so its weights follow from the KKT conditions of the
+        layer problem (`rmgl.placing.placement`). Layers count by `beta_`. With `by_view` the shares
+        are given by layer, in the order of `layers_`: (n, layers, K), which sum to one for each
+        row.
+
+        A new row is compared with all fitted ones up to 5000, else with the nearest ones.
+        """
+        if has_dask(X) and observed is None:
+            shape = (len(self.layers_), self.n_clusters_) if by_view else (self.n_clusters_,)
+            return self._by_chunk(
+                partial(Predictor.predict_proba, by_view=by_view), X, shape, np.float64
+            )
+        votes = self._place(X, observed).votes
+        return votes if by_view else votes.sum(axis=1)
+
+    def transform(self, X: Any, *, observed: Any = None) -> Any:
+        """Embed new rows, (n, K), by the eigenvector equation with all fitted rows fixed."""
+        if has_dask(X) and observed is None:
+            return self._by_chunk(Predictor.transform, X, (self.n_clusters_,), np.float64)
+        return self._place(X, observed).embedding
+
+    def _by_chunk(
+        self, method: Callable[[Any, Any], Any], X: Any, shape: tuple[int, ...], dtype: Any
+    ) -> Any:
+        """A Dask array of what a method returns for every chunk of rows, each in one thread."""
+        from rmgl.distributed.new_rows import by_chunk
+
+        check_is_fitted(self)
+        alone = copy(self)
+        alone._keep(self.fitted_.for_new_rows())
+        alone.n_jobs = 1
+        return by_chunk(partial(method, alone), X, shape, dtype)
+
+    def _place(self, X: Any, observed: Any) -> Placed:
+        check_is_fitted(self)
+        views = self.fitted_.views
+        numbers = views[0].rows is not None and views[0].encoding is None
+        features = numbers and not is_collection_of_views(X) and not is_given_view(X)
+        if features and not isinstance(X, Views) and getattr(X, "ndim", 2) == 2:
+            validate_data(self, X, reset=False, skip_check_array=True)
+        new = new_views(views, X, self.views, align=self.align, observed=observed)
+        self._check_cells(new)
+        with team_of(number_of_workers(self.n_jobs)) as team:
+            return self.fitted_.placement().place(
+                scaled_like(views, check_placeable(views, new)), team
+            )
+
+    def _check_cells(self, views: Views) -> None:
+        """Refuse missing cells, if that was asked for."""
+        if self.missing == "error":
+            views.refuse_gaps("set missing='pairwise'")

@@ -1,4 +1,6 @@
-"""Estimators that explain and show their fitted model: tables, pages, summaries, and graphs for other libraries."""
+"""Estimators that explain and show their fitted model: tables, pages, summaries, and graphs for
+other libraries.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from rmgl.estimators.holding import FittedClusterer
 from rmgl.placing.new_views import new_views
-from rmgl.results.explain import Explanation, check_feature_names, check_same_entities, explain_clusters, features_again, with_all_entities
+from rmgl.results.explain import (
+    Explanation,
+    check_feature_names,
+    check_same_entities,
+    explain_clusters,
+    features_again,
+    with_all_entities,
+)
 from rmgl.storage.graphs import layers_to_igraph, layers_to_networkx, node_attributes
 from rmgl.views.views import Views
 
@@ -22,17 +31,20 @@ class Presenter(FittedClusterer):
     align: str | None
 
     def explain(self, X: Any, feature_names: Any = None, *, observed: Any = None) -> Explanation:
-        """Compare every cluster with all other entities in every feature of the views; nothing is fitted again.
+        """Compare every cluster with all other entities in every feature of the views; nothing is
+        fitted again.
 
-        The effect size is (mean inside - mean outside) / s, with s the standard deviation pooled over the members of the cluster and all
-        other entities; the AUC is the probability that a member has a larger value than another entity. Entities that are missing from a
-        view do not count there. The clusters were found in the same data, so there are no p-values.
+        The effect size is (mean inside - mean outside) / s, with s the standard deviation pooled
+        over the members of the cluster and all other entities; the AUC is the probability that a
+        member has a larger value than another entity. Entities that are missing from a view do not
+        count there. The clusters were found in the same data, so there are no p-values.
 
         Parameters
         ----------
         X : as for `fit`
-            The views of the fit, with the same rows in the same order and their values in the units that are to be reported. A view may
-            be left out of a dict, or be None in a list. A model that was saved and loaded needs them again as well.
+            The views of the fit, with the same rows in the same order and their values in the units
+            that are to be reported. A view may be left out of a dict, or be None in a list. A model
+            that was saved and loaded needs them again as well.
         feature_names : list with one list of names per view, or dict by view name, optional
             By default the names of the columns of tables, or else "column 0", "column 1", ...
         observed : as for `fit`
@@ -40,8 +52,9 @@ class Presenter(FittedClusterer):
         Returns
         -------
         Explanation
-            A table with the columns cluster, view, feature, effect_size, mean_inside, mean_outside, auc, n_inside, n_outside and column;
-            for every cluster the largest effects come first. `pandas.DataFrame(table.as_dict())` makes a DataFrame of it.
+            A table with the columns cluster, view, feature, effect_size, mean_inside, mean_outside,
+            auc, n_inside, n_outside and column; for every cluster the largest effects come first.
+            `pandas.DataFrame(table.as_dict())` makes a DataFrame of it.
 
         Examples
         --------
@@ -53,7 +66,9 @@ class Presenter(FittedClusterer):
         """
         check_is_fitted(self)
         views = self._views_again(X, observed)
-        return explain_clusters(views, self.labels_, self.n_clusters_, check_feature_names(views, feature_names))
+        return explain_clusters(
+            views, self.labels_, self.n_clusters_, check_feature_names(views, feature_names)
+        )
 
     def to_html(
         self,
@@ -66,10 +81,12 @@ class Presenter(FittedClusterer):
         columns: Any = None,
         observed: Any = None,
     ) -> None:
-        """Write a page that shows the result and lets readers explore it: one HTML file, which needs no network (needs bokeh).
+        """Write a page that shows the result and lets readers explore it: one HTML file, which
+        needs no network (needs bokeh).
 
-        It has the verdict, the common embedding, the neighbors of every entity in every layer, what distinguishes the clusters, the views,
-        the choice of the number of clusters, and the certificates. Beyond 100 000 entities it shows a density image and a sample.
+        It has the verdict, the common embedding, the neighbors of every entity in every layer, what
+        distinguishes the clusters, the views, the choice of the number of clusters, and the
+        certificates. Beyond 100 000 entities it shows a density image and a sample.
 
         Parameters
         ----------
@@ -78,10 +95,12 @@ class Presenter(FittedClusterer):
         ids : list or array of N names, optional
             By default `index_`, or else the numbers of the rows.
         features : Explanation, optional
-            What distinguishes the clusters, as returned by `explain`. By default it is computed: from `views`, or else from the rows that
-            the model keeps, which are scaled as for the fit.
+            What distinguishes the clusters, as returned by `explain`. By default it is computed:
+            from `views`, or else from the rows that the model keeps, which are scaled as for the
+            fit.
         views : as for `fit`, optional
-            The views of the fit again, so that features are shown in their own units and with their distributions.
+            The views of the fit again, so that features are shown in their own units and with their
+            distributions.
         feature_names : as for `explain`, optional
         columns : dict or table of columns with N values each, optional
             Further columns that points can be colored by, such as known classes: numbers, or texts.
@@ -92,26 +111,34 @@ class Presenter(FittedClusterer):
         >>> from rmgl import RMGL
         >>> views = {"a": [[0.0], [0.1], [0.3], [5.0], [5.1], [5.3]]}
         >>> model = RMGL(2, random_state=0).fit(views)
-        >>> model.to_html("report.html", ids=["p", "q", "r", "s", "t", "u"], views=views)  # doctest: +SKIP
+        >>> model.to_html("report.html", ids=list("pqrstu"), views=views)  # doctest: +SKIP
         """
         check_is_fitted(self)
         from rmgl.page.page import Given, write_page
 
         again = None if views is None else self._views_again(views, observed)
-        write_page(path, self.fitted_, self.report_, Given(ids, features, again, feature_names, columns))
+        write_page(
+            path, self.fitted_, self.report_, Given(ids, features, again, feature_names, columns)
+        )
 
     def _repr_html_(self) -> str:
-        """What notebooks show: the summary of a fitted model, scikit-learn's diagram before. It does not make the report."""
+        """What notebooks show: the summary of a fitted model, scikit-learn's diagram before. It
+        does not make the report.
+        """
         if not self.__sklearn_is_fitted__():
             return str(estimator_html_repr(self))
-        from rmgl.page.summary import summary_of
+        from rmgl.page.page import summary_of
 
         return summary_of(self.fitted_, vars(self).get("report_"))
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
-        """What notebooks ask for first: text, and HTML unless scikit-learn's option display="text" is set."""
+        """What notebooks ask for first: text, and HTML unless scikit-learn's option display="text"
+        is set.
+        """
         text = {"text/plain": repr(self)}
-        return text if get_config()["display"] == "text" else {**text, "text/html": self._repr_html_()}
+        return (
+            text if get_config()["display"] == "text" else {**text, "text/html": self._repr_html_()}
+        )
 
     def _views_again(self, X: Any, observed: Any) -> Views:
         """The views of the fit, or some of them, given again; an entity may be in none of these."""
@@ -120,14 +147,23 @@ class Presenter(FittedClusterer):
         if rows is None:
             return fitted
         rows = with_all_entities(fitted, rows, self.align)
-        again = new_views(fitted, rows, self.views, align=self.align, observed=observed, everyone=False, again=True)
+        again = new_views(
+            fitted,
+            rows,
+            self.views,
+            align=self.align,
+            observed=observed,
+            everyone=False,
+            again=True,
+        )
         return check_same_entities(fitted, again)
 
     def to_networkx(self) -> Any:
-        """All layers as one `networkx.MultiGraph` whose nodes are the rows 0 to N-1 (needs networkx).
+        """All layers as one `networkx.MultiGraph` whose nodes are the rows 0 to N-1 (needs
+        networkx).
 
-        Edges have the attributes `layer` and `weight`, and the name of the layer as key. Nodes have `label`, `outlier_score` and, where
-        rows have labels, `name`.
+        Edges have the attributes `layer` and `weight`, and the name of the layer as key. Nodes have
+        `label`, `outlier_score` and, where rows have labels, `name`.
 
         Examples
         --------
@@ -137,10 +173,13 @@ class Presenter(FittedClusterer):
         'a'
         """
         check_is_fitted(self)
-        return layers_to_networkx(self.layers_, node_attributes(self.labels_, self.outlier_score_, self.index_))
+        return layers_to_networkx(
+            self.layers_, node_attributes(self.labels_, self.outlier_score_, self.index_)
+        )
 
     def to_igraph(self) -> Any:
-        """All layers as one `igraph.Graph` with parallel edges, attributes as in `to_networkx` (needs igraph).
+        """All layers as one `igraph.Graph` with parallel edges, attributes as in `to_networkx`
+        (needs igraph).
 
         Examples
         --------
@@ -150,4 +189,6 @@ class Presenter(FittedClusterer):
         True
         """
         check_is_fitted(self)
-        return layers_to_igraph(self.layers_, node_attributes(self.labels_, self.outlier_score_, self.index_))
+        return layers_to_igraph(
+            self.layers_, node_attributes(self.labels_, self.outlier_score_, self.index_)
+        )

@@ -1,4 +1,6 @@
-"""Cells of the experiments: one setting on one problem, computed once and kept in a file, so that an interrupted run resumes."""
+"""Cells of the experiments: one setting on one problem, computed once and kept in a file, so that
+an interrupted run resumes.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ RECIPE = 2  # increased when a method changes, so that stored cells are computed
 
 @dataclass(frozen=True)
 class Cell:
-    """One setting on one problem, to be computed; `problem` loads the data in the process that needs it."""
+    """One setting on one problem, to be computed; `problem` loads the data in the process that
+    needs it.
+    """
 
     label: str
     problem: Callable[[], Problem]
@@ -41,18 +45,35 @@ class Cell:
     runs: int
 
     def path(self, folder: Path) -> Path:
-        """Return the path of the result; its name is a hash of everything that the result depends on."""
+        """Return the path of the result; its name is a hash of everything that the result depends
+        on.
+        """
         identity = json.dumps(
-            [__version__, RECIPE, self.fingerprint, self.setting.method, self.setting.parameters, self.runs], sort_keys=True
+            [
+                __version__,
+                RECIPE,
+                self.fingerprint,
+                self.setting.method,
+                self.setting.parameters,
+                self.runs,
+            ],
+            sort_keys=True,
         )
         method = "".join(letter for letter in self.setting.method if letter.isalnum())
-        return folder / f"{self.label}-{method}-{hashlib.sha256(identity.encode()).hexdigest()[:16]}.npz"
+        return (
+            folder
+            / f"{self.label}-{method}-{hashlib.sha256(identity.encode()).hexdigest()[:16]}.npz"
+        )
 
 
-def compute(cells: Sequence[Cell], folder: Path, n_jobs: int, progress: Callable[[int, int, str], None]) -> None:
+def compute(
+    cells: Sequence[Cell], folder: Path, n_jobs: int, progress: Callable[[int, int, str], None]
+) -> None:
     """Compute the cells that are not stored yet, on `n_jobs` processes."""
     folder.mkdir(parents=True, exist_ok=True)
-    missing = list({cell.path(folder): cell for cell in cells if not readable(cell.path(folder))}.values())
+    missing = list(
+        {cell.path(folder): cell for cell in cells if not readable(cell.path(folder))}.values()
+    )
     parallel = Parallel(n_jobs=number_of_workers(n_jobs), return_as="generator_unordered")
     finished = parallel(delayed(compute_one)(cell, folder) for cell in missing)
     progress(0, len(missing), "")
@@ -74,10 +95,15 @@ def compute_one(cell: Cell, folder: Path) -> str:
     problem = cell.problem()
     began = perf_counter()
     with threadpool_limits(limits=1), warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # settings that do not converge are scored, too
+        # settings that do not converge are scored, too
+        warnings.simplefilter("ignore", UserWarning)
         embeddings = METHODS[cell.setting.method](problem, **cell.setting.parameters)
         seconds = perf_counter() - began
-        scores = {name: score(rows, problem, cell.runs) for name, rows in embeddings.items() if not name.startswith("_")}
+        scores = {
+            name: score(rows, problem, cell.runs)
+            for name, rows in embeddings.items()
+            if not name.startswith("_")
+        }
     arrays: dict[str, Any] = {f"embedding:{name}": rows for name, rows in embeddings.items()}
     arrays["scores"] = np.array(json.dumps({"seconds": seconds, "rows": scores}))
     with new_file(cell.path(folder)) as draft, draft.open("wb") as file:
@@ -98,5 +124,9 @@ def read(cell: Cell, folder: Path) -> tuple[dict[str, Any], dict[str, NDArray[An
     """Read the scores and embeddings of a finished cell."""
     with np.load(cell.path(folder), allow_pickle=False) as stored:
         scores = json.loads(str(stored["scores"]))
-        embeddings = {name.removeprefix("embedding:"): stored[name] for name in stored.files if name.startswith("embedding:")}
+        embeddings = {
+            name.removeprefix("embedding:"): stored[name]
+            for name in stored.files
+            if name.startswith("embedding:")
+        }
     return scores, embeddings

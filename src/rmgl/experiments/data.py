@@ -44,7 +44,9 @@ def uci(quick: bool) -> Problem:
     """Load the UCI digits; a quarter of the rows if `quick`."""
     data = load_uci_digits()
     step = 4 if quick else 1
-    return Problem("uci", {name: X[::step] for name, X in data.views.items()}, data.target[::step], UCI_BETA)
+    return Problem(
+        "uci", {name: X[::step] for name, X in data.views.items()}, data.target[::step], UCI_BETA
+    )
 
 
 @lru_cache(1)
@@ -52,7 +54,12 @@ def coil20(quick: bool, images: Path | None, download: bool = True) -> Problem:
     """Load COIL-20; every third pose if `quick`."""
     data = fetch_coil20(images=images, download=download)
     step = 3 if quick else 1
-    return Problem("coil20", {name: X[::step] for name, X in data.views.items()}, data.target[::step], [12, 2, 15])
+    return Problem(
+        "coil20",
+        {name: X[::step] for name, X in data.views.items()},
+        data.target[::step],
+        [12, 2, 15],
+    )
 
 
 def synthetic(draw: int, unit_length: bool = False, noise: float = 0.01) -> Problem:

@@ -37,21 +37,47 @@ def save(figure: Figure, path: Path) -> None:
 
 
 def bars(table: Mapping[str, Any]) -> Figure:
-    """Draw Figure 2: NMI of every method, tuned with labels (bar and standard deviation) and at its defaults (diamond)."""
+    """Draw Figure 2: NMI of every method, tuned with labels (bar and standard deviation) and at its
+    defaults (diamond).
+    """
     rows = [row for row in table["rows"] if row["tuned"] is not None]
     figure = new_figure(8.5, 0.9 + 0.27 * len(rows))
     ax = figure.add_subplot()
     places = np.arange(len(rows))[::-1]
     for place, row in zip(places, rows, strict=True):
         tuned = row["tuned"]
-        ax.barh(place, tuned["nmi_mean"], xerr=tuned["nmi_std"], color=family_color(row["name"]), height=0.75, error_kw={"linewidth": 1})
+        ax.barh(
+            place,
+            tuned["nmi_mean"],
+            xerr=tuned["nmi_std"],
+            color=family_color(row["name"]),
+            height=0.75,
+            error_kw={"linewidth": 1},
+        )
         ax.text(1.02, place, f"{tuned['nmi_mean']:.3f}", va="center", fontsize=8)
         if row["default"] is not None:
-            ax.plot(row["default"]["nmi_mean"], place, "D", color="white", markeredgecolor="black", markersize=5)
-    ax.plot([], [], "D", color="white", markeredgecolor="black", markersize=5, label="defaults, no labels")
+            ax.plot(
+                row["default"]["nmi_mean"],
+                place,
+                "D",
+                color="white",
+                markeredgecolor="black",
+                markersize=5,
+            )
+    ax.plot(
+        [],
+        [],
+        "D",
+        color="white",
+        markeredgecolor="black",
+        markersize=5,
+        label="defaults, no labels",
+    )
     ax.set_yticks(places, [row["name"] for row in rows], fontsize=8)
     ax.set(
-        xlim=(0, 1.1), xticks=np.linspace(0, 1, 6), xlabel=f"NMI, tuned with labels (mean and standard deviation over {table['runs']} runs)"
+        xlim=(0, 1.1),
+        xticks=np.linspace(0, 1, 6),
+        xlabel=f"NMI, tuned with labels (mean and standard deviation over {table['runs']} runs)",
     )
     ax.set_title(TITLES[table["problem"]])
     figure.legend(loc="outside lower left", fontsize=8, frameon=False)
@@ -65,24 +91,52 @@ def family_color(name: str) -> str:
 
 
 def scatter_grid(arrays: Mapping[str, NDArray[Any]], names: Sequence[str]) -> Figure:
-    """Draw Figure 3: the last two columns of the common subspace of each method, colored by the true class."""
+    """Draw Figure 3: the last two columns of the common subspace of each method, colored by the
+    true class.
+    """
     shown = [name for name in names if name in arrays]
     figure = new_figure(3.4 * len(shown), 3.7)
     for place, name in enumerate(shown, start=1):
         ax = figure.add_subplot(1, len(shown), place)
         scatter(ax, arrays[name][:, -2:], arrays["target"], name, size=4, numbered=True)
-    figure.suptitle("UCI handwritten digits: last two columns of the common subspace, one color and number per digit", fontsize=11)
+    figure.suptitle(
+        (
+            "UCI handwritten digits: last two columns of the common subspace, one color and "
+            "number per digit"
+        ),
+        fontsize=11,
+    )
     return figure
 
 
-def scatter(ax: Axes, points: NDArray[np.float64], target: NDArray[np.intp], title: str, size: float, numbered: bool = False) -> None:
+def scatter(
+    ax: Axes,
+    points: NDArray[np.float64],
+    target: NDArray[np.intp],
+    title: str,
+    size: float,
+    numbered: bool = False,
+) -> None:
     """Draw points colored by class and, if `numbered`, the number of each class at its median."""
     for label in np.unique(target):
         own = points[target == label]
-        ax.scatter(own[:, 0], own[:, 1], s=size, c=COLORS[int(label) % len(COLORS)], alpha=0.7, linewidths=0, rasterized=True)
+        ax.scatter(
+            own[:, 0],
+            own[:, 1],
+            s=size,
+            c=COLORS[int(label) % len(COLORS)],
+            alpha=0.7,
+            linewidths=0,
+            rasterized=True,
+        )
     for label in np.unique(target) if numbered else ():
         x, y = np.median(points[target == label], axis=0)
-        box = {"boxstyle": "circle,pad=0.15", "facecolor": "white", "edgecolor": COLORS[int(label) % len(COLORS)], "alpha": 0.85}
+        box = {
+            "boxstyle": "circle,pad=0.15",
+            "facecolor": "white",
+            "edgecolor": COLORS[int(label) % len(COLORS)],
+            "alpha": 0.85,
+        }
         ax.text(x, y, str(label), ha="center", va="center", fontsize=7, bbox=box)
     ax.set_title(title, fontsize=9)
     ax.set(xticks=[], yticks=[])
@@ -103,12 +157,22 @@ def synthetic(arrays: Mapping[str, NDArray[Any]]) -> Figure:
         part.suptitle(title, fontsize=11)
         names = [name for name in arrays if name.startswith(kind)]
         for place, name in enumerate(names, start=1):
-            draw_graph(part.add_subplot(1, len(names), place), arrays[name], target, name.removeprefix(kind))
-    bottom.suptitle("(c) embeddings: two leading principal directions of the rows, one color per class", fontsize=11)
+            draw_graph(
+                part.add_subplot(1, len(names), place),
+                arrays[name],
+                target,
+                name.removeprefix(kind),
+            )
+    bottom.suptitle(
+        "(c) embeddings: two leading principal directions of the rows, one color per class",
+        fontsize=11,
+    )
     columns = 4
     for place, name in enumerate(embeddings, start=1):
         ax = bottom.add_subplot(-(-len(embeddings) // columns), columns, place)
-        scatter(ax, leading_directions(arrays[name]), target, name.removeprefix("embedding:"), size=14)
+        scatter(
+            ax, leading_directions(arrays[name]), target, name.removeprefix("embedding:"), size=14
+        )
     return figure
 
 
@@ -120,8 +184,12 @@ def leading_directions(rows: NDArray[np.float64]) -> NDArray[np.float64]:
     return projected
 
 
-def draw_graph(ax: Axes, adjacency: NDArray[np.float64], target: NDArray[np.intp], title: str) -> None:
-    """Draw a graph with the nodes of each class in a disc; edges within a class have its color, others are gray."""
+def draw_graph(
+    ax: Axes, adjacency: NDArray[np.float64], target: NDArray[np.intp], title: str
+) -> None:
+    """Draw a graph with the nodes of each class in a disc; edges within a class have its color,
+    others are gray.
+    """
     from matplotlib.collections import LineCollection
 
     position = class_layout(target)
@@ -129,17 +197,28 @@ def draw_graph(ax: Axes, adjacency: NDArray[np.float64], target: NDArray[np.intp
     weight = adjacency[i, j] / adjacency.max()
     same = target[i] == target[j]
     for chosen, strength in ((~same, 0.12), (same, 0.35)):
-        colors = [COLORS[int(target[a])] if target[a] == target[b] else "#555555" for a, b in zip(i[chosen], j[chosen], strict=True)]
+        colors = [
+            COLORS[int(target[a])] if target[a] == target[b] else "#555555"
+            for a, b in zip(i[chosen], j[chosen], strict=True)
+        ]
         segments = np.stack([position[i[chosen]], position[j[chosen]]], axis=1)
         ax.add_collection(
-            LineCollection(list(segments), colors=colors, linewidths=0.2 + 0.8 * weight[chosen], alpha=strength, rasterized=True)
+            LineCollection(
+                list(segments),
+                colors=colors,
+                linewidths=0.2 + 0.8 * weight[chosen],
+                alpha=strength,
+                rasterized=True,
+            )
         )
     for label in np.unique(target):
         own = position[target == label]
         ax.scatter(own[:, 0], own[:, 1], s=12, c=COLORS[int(label)], zorder=3, linewidths=0)
     n_cross = int((~same).sum())
     parts = connected_components(csr_array(adjacency), directed=False, return_labels=False)
-    ax.set_title(f"{title}: {len(i)} edges, {n_cross} between classes, {parts} components", fontsize=9)
+    ax.set_title(
+        f"{title}: {len(i)} edges, {n_cross} between classes, {parts} components", fontsize=9
+    )
     ax.set(xticks=[], yticks=[], aspect="equal")
     ax.autoscale_view()
 
@@ -151,7 +230,10 @@ def class_layout(target: NDArray[np.intp]) -> NDArray[np.float64]:
     for place, label in enumerate(labels):
         angle = 2 * np.pi * place / len(labels) + np.pi / 4
         count = int((target == label).sum())
-        radius, turn = np.sqrt((np.arange(count) + 0.5) / count), np.arange(count) * np.pi * (3 - np.sqrt(5))
+        radius, turn = (
+            np.sqrt((np.arange(count) + 0.5) / count),
+            np.arange(count) * np.pi * (3 - np.sqrt(5)),
+        )
         spiral = radius[:, None] * np.column_stack([np.cos(turn), np.sin(turn)])
         position[target == label] = 1.9 * np.array([np.cos(angle), 0.75 * np.sin(angle)]) + spiral
     return position

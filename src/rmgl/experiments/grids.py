@@ -14,7 +14,7 @@ SC_GED_ROUNDS = 30  # the stopping rule of the authors needs more, and minutes p
 
 @dataclass(frozen=True)
 class Setting:
-    """One method with its parameters; `kind` is "grid" (tuned with labels), "default" or "paper"."""
+    """A method with its parameters; `kind` is "grid" (tuned with labels), "default" or "paper"."""
 
     method: str
     parameters: dict[str, Any]
@@ -32,15 +32,20 @@ def settings(problem_name: str, view_names: Iterable[str], quick: bool) -> list[
         found.append(Setting(method, dict(DEFAULTS.get(method, {})), "default"))
     if problem_name != "synthetic":
         scales = ("minmax",) if quick else ("minmax", "standard", "unit", "none")
-        found += [Setting("RMGL", {"scale": scale, "edges": 100.0, "weights": "paper"}, "paper") for scale in scales]
+        found += [
+            Setting("RMGL", {"scale": scale, "edges": 100.0, "weights": "paper"}, "paper")
+            for scale in scales
+        ]
     return found
 
 
-DEFAULTS = {"SC-GED": {"max_iter": SC_GED_ROUNDS}}  # other methods use their defaults, GD-MCCA with the graph of the first view
+# other methods use their defaults, GD-MCCA with the graph of the first view
+DEFAULTS = {"SC-GED": {"max_iter": SC_GED_ROUNDS}}
 
 
 def real_grids(views: list[str]) -> dict[str, list[dict[str, Any]]]:
-    """Return the grids for real data: about sixteen settings per method, eight for SC-GED, whose fits take by far the longest.
+    """Return the grids for real data: about sixteen settings per method, eight for SC-GED, whose
+    fits take by far the longest.
 
     The grid of RMGL contains the beta of the paper, which its authors tuned with labels.
     """
@@ -49,23 +54,38 @@ def real_grids(views: list[str]) -> dict[str, list[dict[str, Any]]]:
         "RMGL": combinations(scale=SCALES, edges=EDGES, weights=("equal", "paper")),
         "GL-SigRep": combinations(scale=SCALES, edges=EDGES, smoothing=(0.1, 1.0)),
         "GL-SigRep(C)": combinations(scale=SCALES, edges=EDGES, smoothing=(0.1, 1.0)),
-        "SC-GED": combinations(scale=SCALES, edges=EDGES, inverse=(100.0,), max_iter=(SC_GED_ROUNDS,)),
+        "SC-GED": combinations(
+            scale=SCALES, edges=EDGES, inverse=(100.0,), max_iter=(SC_GED_ROUNDS,)
+        ),
         "SC-ML": combinations(scale=SCALES, edges=EDGES, merge=(0.2, 0.5)),
-        "GD-MCCA": combinations(scale=("minmax", "none"), graph=views, gamma=(1.0,) if many else (0.1, 1.0), epsilon=(0.1, 1.0)),
+        "GD-MCCA": combinations(
+            scale=("minmax", "none"),
+            graph=views,
+            gamma=(1.0,) if many else (0.1, 1.0),
+            epsilon=(0.1, 1.0),
+        ),
         "kNN spectral": combinations(scale=SCALES, n_neighbors=(5, 7, 10, 15, 20, 30, 50, 100)),
     }
 
 
 def synthetic_grids(views: list[str]) -> dict[str, list[dict[str, Any]]]:
-    """Return the grids for synthetic data: sixteen settings per method, eighteen for GD-MCCA, whose graph varies, too."""
+    """Return the grids for synthetic data: sixteen settings per method, eighteen for GD-MCCA, whose
+    graph varies, too.
+    """
     scales, edges = ("none", "minmax"), ("k=10", "k=20", "k=40", 100.0)
     return {
-        "RMGL": combinations(scale=scales, edges=edges, weights=("equal",), strength=(100.0, 1000.0)),
+        "RMGL": combinations(
+            scale=scales, edges=edges, weights=("equal",), strength=(100.0, 1000.0)
+        ),
         "GL-SigRep": combinations(scale=scales, edges=edges, smoothing=(0.1, 1.0)),
         "GL-SigRep(C)": combinations(scale=scales, edges=edges, smoothing=(0.1, 1.0)),
-        "SC-GED": combinations(scale=scales, edges=edges, inverse=(10.0, 100.0), max_iter=(SC_GED_ROUNDS,)),
+        "SC-GED": combinations(
+            scale=scales, edges=edges, inverse=(10.0, 100.0), max_iter=(SC_GED_ROUNDS,)
+        ),
         "SC-ML": combinations(scale=scales, edges=edges, merge=(0.2, 0.5)),
-        "GD-MCCA": combinations(scale=("minmax",), graph=views, gamma=(0.1, 1.0, 10.0), epsilon=(0.1, 1.0)),
+        "GD-MCCA": combinations(
+            scale=("minmax",), graph=views, gamma=(0.1, 1.0, 10.0), epsilon=(0.1, 1.0)
+        ),
         "kNN spectral": combinations(scale=scales, n_neighbors=(5, 7, 10, 15, 20, 30, 40, 50)),
     }
 
@@ -78,5 +98,9 @@ def combinations(**values: Iterable[Any]) -> list[dict[str, Any]]:
 def describe(parameters: dict[str, Any]) -> str:
     """Return parameters as the text of a table cell."""
     return (
-        ", ".join(f"{key}={value:g}" if isinstance(value, float) else f"{key}={value}" for key, value in parameters.items()) or "defaults"
+        ", ".join(
+            f"{key}={value:g}" if isinstance(value, float) else f"{key}={value}"
+            for key, value in parameters.items()
+        )
+        or "defaults"
     )

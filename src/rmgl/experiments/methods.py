@@ -1,7 +1,8 @@
-"""The methods of the experiments: each takes a problem and parameters and returns named embeddings to run k-means on.
+"""The methods of the experiments: each takes a problem and parameters and returns named embeddings
+to run k-means on.
 
-`edges` sets the density of layers: a number is alpha (100 in the paper); "k=10" is, for each view, the alpha at which a node with
-typical distances has about 10 neighbors.
+`edges` sets the density of layers: a number is alpha (100 in the paper); "k=10" is, for each view,
+the alpha at which a node with typical distances has about 10 neighbors.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from rmgl.baselines.spectral import spectral_rows
 from rmgl.estimators.rmgl import RMGL
 from rmgl.experiments.data import Problem
 from rmgl.matrix import side_by_side
-from rmgl.model.defaults import default_alpha, default_beta
+from rmgl.model.problems import default_alpha, default_beta
 from rmgl.views.views import Views
 
 Embeddings = dict[str, NDArray[np.float64]]
@@ -29,23 +30,35 @@ Embeddings = dict[str, NDArray[np.float64]]
 def rmgl(problem: Problem, **parameters: Any) -> Embeddings:
     """Return the embedding Q of RMGL, and the spectral embedding of each of its layers."""
     model = fit_rmgl(problem, **parameters)
-    layers = {f"RMGL layer {layer.name}": spectral_rows(layer.adjacency, problem.n_clusters) for layer in model.layers_}
+    layers = {
+        f"RMGL layer {layer.name}": spectral_rows(layer.adjacency, problem.n_clusters)
+        for layer in model.layers_
+    }
     components = np.array([layer.n_components for layer in model.layers_])
     return {"RMGL (Q)": model.embedding_, **layers, "_components": components}
 
 
 def fit_rmgl(
-    problem: Problem, *, scale: str = "minmax", edges: float | str = "auto", weights: str = "equal", strength: float = 1.0
+    problem: Problem,
+    *,
+    scale: str = "minmax",
+    edges: float | str = "auto",
+    weights: str = "equal",
+    strength: float = 1.0,
 ) -> RMGL:
     """Fit RMGL with alpha from `edges` and beta from `weights`.
 
-    `weights` is "paper" (the beta of the paper) or "equal" (their mean for every view). These hold for alpha = 100; beta is proportional to
-    alpha and to `strength`. `edges="auto"` uses alpha and beta of `rmgl.model.defaults`, with the same beta for all views.
+    `weights` is "paper" (the beta of the paper) or "equal" (their mean for every view). These hold
+    for alpha = 100; beta is proportional to alpha and to `strength`. `edges="auto"` uses alpha and
+    beta of `rmgl.model.problems`, with the same beta for all views.
     """
     views = Views.of(problem.views).scaled(scale)
     if edges == "auto":
         found = np.array([default_alpha(X) for X in views.matrices])
-        alpha, beta = found.tolist(), [default_beta(found, views.n_rows, problem.n_clusters)] * len(found)
+        alpha, beta = (
+            found.tolist(),
+            [default_beta(found, views.n_rows, problem.n_clusters)] * len(found),
+        )
     else:
         pattern = np.array(problem.paper_beta, dtype=float)
         pattern = pattern if weights == "paper" else np.full(len(pattern), pattern.mean())
@@ -58,10 +71,19 @@ def fit_rmgl(
 def gl_sigrep(problem: Problem, **parameters: Any) -> Embeddings:
     """Return the spectral embedding of the GL-SigRep layer of each view."""
     layers = sigrep_layers(problem, **parameters)
-    return {f"GL-SigRep {layer.name}": spectral_rows(layer.adjacency, problem.n_clusters) for layer in layers}
+    return {
+        f"GL-SigRep {layer.name}": spectral_rows(layer.adjacency, problem.n_clusters)
+        for layer in layers
+    }
 
 
-def gl_sigrep_c(problem: Problem, *, scale: str = "minmax", edges: float | str = "auto", smoothing: float = DEFAULT_ALPHA) -> Embeddings:
+def gl_sigrep_c(
+    problem: Problem,
+    *,
+    scale: str = "minmax",
+    edges: float | str = "auto",
+    smoothing: float = DEFAULT_ALPHA,
+) -> Embeddings:
     """Return the spectral embedding of the GL-SigRep layer of the concatenated views."""
     views = Views.of({"all": side_by_side(Views.of(problem.views).scaled(scale).matrices)})
     (layer,) = learn_layers(views, edges, smoothing)
@@ -74,27 +96,48 @@ def sc_ml(problem: Problem, *, merge: float = 0.5, **parameters: Any) -> Embeddi
     return {"SC-ML": SCML(problem.n_clusters, merge=merge, random_state=0).fit(layers).embedding_}
 
 
-def sc_ged(problem: Problem, *, inverse: float = 100.0, max_iter: int = 200, **parameters: Any) -> Embeddings:
+def sc_ged(
+    problem: Problem, *, inverse: float = 100.0, max_iter: int = 200, **parameters: Any
+) -> Embeddings:
     """Return the embedding of SC-GED on GL-SigRep layers."""
     layers: list[Any] = sigrep_layers(problem, **parameters)
-    return {"SC-GED": SCGED(problem.n_clusters, inverse=inverse, max_iter=max_iter, random_state=0).fit(layers).embedding_}
+    return {
+        "SC-GED": SCGED(problem.n_clusters, inverse=inverse, max_iter=max_iter, random_state=0)
+        .fit(layers)
+        .embedding_
+    }
 
 
-def gd_mcca(problem: Problem, *, graph: str | None = None, gamma: float = 1.0, epsilon: float = 0.1, scale: str = "minmax") -> Embeddings:
-    """Return the embedding of GD-MCCA; `graph` names the view whose affinity is the common graph (None: the first view)."""
+def gd_mcca(
+    problem: Problem,
+    *,
+    graph: str | None = None,
+    gamma: float = 1.0,
+    epsilon: float = 0.1,
+    scale: str = "minmax",
+) -> Embeddings:
+    """Return the embedding of GD-MCCA; `graph` names the view whose affinity is the common graph
+    (None: the first view).
+    """
     graph = next(iter(problem.views)) if graph is None else graph
-    model = GDMCCA(problem.n_clusters, graph=graph, gamma=gamma, epsilon=epsilon, scale=scale, random_state=0)
+    model = GDMCCA(
+        problem.n_clusters, graph=graph, gamma=gamma, epsilon=epsilon, scale=scale, random_state=0
+    )
     return {"GD-MCCA": model.fit(problem.views).embedding_}
 
 
 def knn_spectral(problem: Problem, *, scale: str = "minmax", n_neighbors: int = 10) -> Embeddings:
-    """Return the embedding of scikit-learn's SpectralClustering(affinity="nearest_neighbors") on the concatenated views, each divided by
-    its total standard deviation."""
+    """Return the embedding of scikit-learn's SpectralClustering(affinity="nearest_neighbors") on
+    the concatenated views, each divided by its total standard deviation."""
     views = Views.of(problem.views).scaled(scale).matrices
     table = np.hstack([X / np.sqrt(X.var(axis=0).sum()) for X in views])
     neighbors = kneighbors_graph(table, min(n_neighbors, len(table) - 1), include_self=True)
     affinity = 0.5 * (neighbors + neighbors.T)
-    return {"kNN spectral": spectral_embedding(affinity, n_components=problem.n_clusters, drop_first=False, random_state=0)}
+    return {
+        "kNN spectral": spectral_embedding(
+            affinity, n_components=problem.n_clusters, drop_first=False, random_state=0
+        )
+    }
 
 
 METHODS: dict[str, Callable[..., Embeddings]] = {
@@ -116,7 +159,11 @@ def alphas(views: Views, edges: float | str) -> NDArray[np.float64]:
 
 
 def sigrep_layers(
-    problem: Problem, *, scale: str = "minmax", edges: float | str = "auto", smoothing: float = DEFAULT_ALPHA
+    problem: Problem,
+    *,
+    scale: str = "minmax",
+    edges: float | str = "auto",
+    smoothing: float = DEFAULT_ALPHA,
 ) -> list[SigRepLayer]:
     """Learn a GL-SigRep layer from each scaled view of a problem."""
     return learn_layers(Views.of(problem.views).scaled(scale), edges, smoothing)
@@ -124,5 +171,12 @@ def sigrep_layers(
 
 def learn_layers(views: Views, edges: float | str, smoothing: float) -> list[SigRepLayer]:
     """Learn GL-SigRep layers whose ridge is `smoothing` times the alpha of `edges`."""
-    ridges: list[Any] = ["auto"] * len(views.names) if edges == "auto" else (smoothing * alphas(views, edges)).tolist()
-    return [learn_gl_sigrep(X, smoothing, b, name=n) for n, X, b in zip(views.names, views.matrices, ridges, strict=True)]
+    ridges: list[Any] = (
+        ["auto"] * len(views.names)
+        if edges == "auto"
+        else (smoothing * alphas(views, edges)).tolist()
+    )
+    return [
+        learn_gl_sigrep(X, smoothing, b, name=n)
+        for n, X, b in zip(views.names, views.matrices, ridges, strict=True)
+    ]

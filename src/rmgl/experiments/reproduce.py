@@ -25,12 +25,23 @@ Progress = Callable[[int, int, str], None]
 SHOWN = ("RMGL (Q)", "SC-GED", "SC-ML", "GD-MCCA")
 
 
-def reproduce(name: str, folder: Path, *, runs: int, quick: bool, n_jobs: int, images: Path | None, progress: Progress) -> None:
+def reproduce(
+    name: str,
+    folder: Path,
+    *,
+    runs: int,
+    quick: bool,
+    n_jobs: int,
+    images: Path | None,
+    progress: Progress,
+) -> None:
     """Compute one experiment, reusing stored cells, and write its table and figures."""
     if name == "synthetic":
         reproduce_synthetic(folder, draws=runs, quick=quick, n_jobs=n_jobs, progress=progress)
     else:
-        reproduce_real(name, folder, runs=runs, quick=quick, n_jobs=n_jobs, images=images, progress=progress)
+        reproduce_real(
+            name, folder, runs=runs, quick=quick, n_jobs=n_jobs, images=images, progress=progress
+        )
 
 
 def redraw(name: str, folder: Path) -> None:
@@ -44,24 +55,48 @@ def redraw(name: str, folder: Path) -> None:
         figures.save(figures.scatter_grid(arrays, SHOWN), folder / name / "figure3_uci")
 
 
-def reproduce_real(name: str, folder: Path, *, runs: int, quick: bool, n_jobs: int, images: Path | None, progress: Progress) -> None:
+def reproduce_real(
+    name: str,
+    folder: Path,
+    *,
+    runs: int,
+    quick: bool,
+    n_jobs: int,
+    images: Path | None,
+    progress: Progress,
+) -> None:
     """Compute Figure 2 for the UCI digits or COIL-20 and, for the digits, Figure 3."""
-    load: Callable[[], Problem] = partial(data.uci, quick) if name == "uci" else partial(data.coil20, quick, images)
+    load: Callable[[], Problem] = (
+        partial(data.uci, quick) if name == "uci" else partial(data.coil20, quick, images)
+    )
     problem = load()
     label = f"{name}-quick" if quick else name
-    cells = [Cell(label, load, problem.fingerprint, setting, runs) for setting in settings(name, problem.views, quick)]
+    cells = [
+        Cell(label, load, problem.fingerprint, setting, runs)
+        for setting in settings(name, problem.views, quick)
+    ]
     compute(cells, folder / "cells", n_jobs, progress)
     results = collect(cells, folder / "cells")
     chosen = {shown: best(results, shown, "grid") for shown in SHOWN}
-    embeddings = {shown: result.embedding for shown, result in chosen.items() if result is not None and result.embedding is not None}
+    embeddings = {
+        shown: result.embedding
+        for shown, result in chosen.items()
+        if result is not None and result.embedding is not None
+    }
     write(
-        folder / name, make_table(results, name, len(problem.target), runs, draws=1, quick=quick), embeddings | {"target": problem.target}
+        folder / name,
+        make_table(results, name, len(problem.target), runs, draws=1, quick=quick),
+        embeddings | {"target": problem.target},
     )
     redraw(name, folder)
 
 
-def reproduce_synthetic(folder: Path, *, draws: int, quick: bool, n_jobs: int, progress: Progress) -> None:
-    """Compute Figure 1 over `draws` draws of the data, and the scores of RMGL for eigenvectors of length one."""
+def reproduce_synthetic(
+    folder: Path, *, draws: int, quick: bool, n_jobs: int, progress: Progress
+) -> None:
+    """Compute Figure 1 over `draws` draws of the data, and the scores of RMGL for eigenvectors of
+    length one.
+    """
     cells, unit_cells = [], []
     for draw in range(draws):
         plain, unit = partial(data.synthetic, draw), partial(data.synthetic, draw, unit_length=True)
@@ -69,7 +104,11 @@ def reproduce_synthetic(folder: Path, *, draws: int, quick: bool, n_jobs: int, p
         for setting in settings("synthetic", plain().views, quick):
             cells.append(Cell(f"synthetic-{draw}", plain, plain_hash, setting, runs=1))
             if setting.method == "RMGL" and setting.kind == "grid":
-                unit_cells.append(Cell(f"synthetic-unit-{draw}", unit, unit_hash, for_unit_length(setting), runs=1))
+                unit_cells.append(
+                    Cell(
+                        f"synthetic-unit-{draw}", unit, unit_hash, for_unit_length(setting), runs=1
+                    )
+                )
     compute(cells + unit_cells, folder / "cells", n_jobs, progress)
     results = collect(cells, folder / "cells")
     table = make_table(results, "synthetic", 100, 1, draws, quick)
@@ -80,7 +119,9 @@ def reproduce_synthetic(folder: Path, *, draws: int, quick: bool, n_jobs: int, p
 
 
 def for_unit_length(setting: Setting) -> Setting:
-    """Adapt a setting to data a tenth as large: alpha, if it is a number, is a hundredth, and beta with it."""
+    """Adapt a setting to data a tenth as large: alpha, if it is a number, is a hundredth, and beta
+    with it.
+    """
     edges, scale = setting.parameters["edges"], setting.parameters["scale"]
     if isinstance(edges, str) or scale != "none":
         return setting
@@ -88,20 +129,34 @@ def for_unit_length(setting: Setting) -> Setting:
 
 
 def perfect(result: Result | None) -> dict[str, int]:
-    """Count the draws in which the tuned RMGL has NMI 1, and those in which all its layers have exactly four components."""
+    """Count the draws in which the tuned RMGL has NMI 1, and those in which all its layers have
+    exactly four components.
+    """
     assert result is not None
     right = np.array(result.nmi) > 1 - 1e-9
     split = np.array([set(components) == {4} for components in result.components])
-    return {"draws": len(right), "nmi_1": int(right.sum()), "four_components": int(split.sum()), "both": int((right & split).sum())}
+    return {
+        "draws": len(right),
+        "nmi_1": int(right.sum()),
+        "four_components": int(split.sum()),
+        "both": int((right & split).sum()),
+    }
 
 
 def unit_length_report(results: list[Result], draws: int) -> dict[str, float]:
-    """Score RMGL, and a classifier that knows the class means exactly, for eigenvectors of length one."""
+    """Score RMGL, and a classifier that knows the class means exactly, for eigenvectors of length
+    one.
+    """
     oracle = []
     for draw in range(draws):
-        problem, quiet = data.synthetic(draw, unit_length=True), data.synthetic(draw, unit_length=True, noise=0.0)
+        problem, quiet = (
+            data.synthetic(draw, unit_length=True),
+            data.synthetic(draw, unit_length=True, noise=0.0),
+        )
         X, clean = (np.hstack(list(p.views.values())) for p in (problem, quiet))
-        means = np.array([clean[problem.target == c].mean(axis=0) for c in range(problem.n_clusters)])
+        means = np.array(
+            [clean[problem.target == c].mean(axis=0) for c in range(problem.n_clusters)]
+        )
         nearest = ((X[:, None] - means[None]) ** 2).sum(axis=2).argmin(axis=1)
         oracle.append(normalized_mutual_info_score(problem.target, nearest))
     chosen = best(results, "RMGL (Q)", "grid")
@@ -114,7 +169,9 @@ def unit_length_report(results: list[Result], draws: int) -> dict[str, float]:
 
 
 def figure1_arrays(results: list[Result]) -> dict[str, Any]:
-    """Return the true layers, the layers of RMGL and all embeddings of the first draw, for the tuned settings."""
+    """Return the true layers, the layers of RMGL and all embeddings of the first draw, for the
+    tuned settings.
+    """
     made = make_complementary_layers(random_state=0)
     arrays: dict[str, Any] = {"target": made.target}
     arrays |= {f"true:{name}": adjacency.toarray() for name, adjacency in made.layers.items()}
@@ -122,7 +179,13 @@ def figure1_arrays(results: list[Result]) -> dict[str, Any]:
     assert chosen is not None
     model = fit_rmgl(data.synthetic(0), **chosen.setting.parameters)
     arrays |= {f"learned:{layer.name}": layer.adjacency.toarray() for layer in model.layers_}
-    for name in ["RMGL (Q)", *(f"GL-SigRep {name}" for name in made.views), "SC-GED", "SC-ML", "GD-MCCA"]:
+    for name in [
+        "RMGL (Q)",
+        *(f"GL-SigRep {name}" for name in made.views),
+        "SC-GED",
+        "SC-ML",
+        "GD-MCCA",
+    ]:
         result = best(results, name, "grid")
         if result is not None:
             arrays[f"embedding:{name}"] = result.embedding
@@ -142,4 +205,6 @@ def load_written(folder: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]
     if not (folder / "table.json").is_file():
         raise ValueError(f"{folder} holds no finished experiment: run it without --redraw first")
     with np.load(folder / "arrays.npz", allow_pickle=False) as stored:
-        return json.loads((folder / "table.json").read_text()), {name: stored[name] for name in stored.files}
+        return json.loads((folder / "table.json").read_text()), {
+            name: stored[name] for name in stored.files
+        }

@@ -13,7 +13,16 @@ from numpy.typing import NDArray
 from rmgl.experiments.cells import Cell, read
 from rmgl.experiments.grids import Setting, describe
 
-ORDER = ("RMGL (Q)", "RMGL layer", "GL-SigRep ", "GL-SigRep(C)", "SC-GED", "SC-ML", "GD-MCCA", "kNN spectral")
+ORDER = (
+    "RMGL (Q)",
+    "RMGL layer",
+    "GL-SigRep ",
+    "GL-SigRep(C)",
+    "SC-GED",
+    "SC-ML",
+    "GD-MCCA",
+    "kNN spectral",
+)
 """Order of the methods in tables and figures."""
 PER_VIEW = ("RMGL layer", "GL-SigRep ")
 """Prefixes of methods with one row per view."""
@@ -21,7 +30,9 @@ PER_VIEW = ("RMGL layer", "GL-SigRep ")
 
 @dataclass
 class Result:
-    """One row of a table under one setting: scores over runs or draws, and the embedding of the first draw."""
+    """One row of a table under one setting: scores over runs or draws, and the embedding of the
+    first draw.
+    """
 
     name: str
     setting: Setting
@@ -59,7 +70,8 @@ def collect(cells: Sequence[Cell], folder: Path) -> list[Result]:
 
 
 def best(results: Sequence[Result], name: str, kind: str) -> Result | None:
-    """Return the result with the largest mean NMI and, among equals, the most layers with exactly K components.
+    """Return the result with the largest mean NMI and, among equals, the most layers with exactly K
+    components.
 
     The layers of RMGL are those of the setting that is best for Q.
     """
@@ -73,18 +85,38 @@ def best(results: Sequence[Result], name: str, kind: str) -> Result | None:
 def row_names(results: Sequence[Result]) -> list[str]:
     """Return the names of the rows, in the order of the tables."""
     names = list(dict.fromkeys(result.name for result in results))
-    return [name for piece in ORDER for name in names if (name.startswith(piece) if piece in PER_VIEW else name == piece)]
+    return [
+        name
+        for piece in ORDER
+        for name in names
+        if (name.startswith(piece) if piece in PER_VIEW else name == piece)
+    ]
 
 
-def make_table(results: Sequence[Result], problem: str, n_rows: int, runs: int, draws: int, quick: bool) -> dict[str, Any]:
+def make_table(
+    results: Sequence[Result], problem: str, n_rows: int, runs: int, draws: int, quick: bool
+) -> dict[str, Any]:
     """Return the content of the Markdown table and the figures, as JSON types."""
     rows = []
     for name in row_names(results):
         tuned, default = best(results, name, "grid"), best(results, name, "default")
-        grid = [result for result in results if result.name == name and result.setting.kind == "grid"]
+        grid = [
+            result for result in results if result.name == name and result.setting.kind == "grid"
+        ]
         n_tried: int | str = "as for Q" if name.startswith("RMGL layer") else len(grid)
-        rows.append({"name": name, "tuned": summary(tuned), "default": summary(default), "settings_tried": n_tried})
-    paper = [summary(result) for result in results if result.setting.kind == "paper" and result.name == "RMGL (Q)"]
+        rows.append(
+            {
+                "name": name,
+                "tuned": summary(tuned),
+                "default": summary(default),
+                "settings_tried": n_tried,
+            }
+        )
+    paper = [
+        summary(result)
+        for result in results
+        if result.setting.kind == "paper" and result.name == "RMGL (Q)"
+    ]
     grids: dict[str, list[str]] = {}
     for result in results:
         if result.setting.kind == "grid":
@@ -120,11 +152,17 @@ def summary(result: Result | None) -> dict[str, Any] | None:
 
 def to_markdown(table: dict[str, Any]) -> str:
     """Return the table as Markdown."""
-    spread = f"{table['draws']} draws of the data" if table["draws"] > 1 else f"{table['runs']} k-means seeds"
+    spread = (
+        f"{table['draws']} draws of the data"
+        if table["draws"] > 1
+        else f"{table['runs']} k-means seeds"
+    )
     trial = "**A quick trial: few rows, settings and runs.** " if table["quick"] else ""
     lines = [
-        f"{trial}{table['n_rows']} rows. NMI, mean +/- standard deviation over {spread}. *Tuned with labels*: the best of the written grid "
-        "(RMGL's layers: those of the setting best for Q); *defaults*: no labels used (RMGL: the light coupling of `model.defaults`; its "
+        f"{trial}{table['n_rows']} rows. NMI, mean +/- standard deviation over {spread}. "
+        "*Tuned with labels*: the best of the written grid "
+        "(RMGL's layers: those of the setting best for Q); *defaults*: no labels used (RMGL: "
+        "the light coupling of `model.defaults`; its "
         "automatic choice is in docs/quality.md).",
         "",
         "| method | tuned with labels | parameters chosen | settings tried | defaults, no labels |",
@@ -132,9 +170,14 @@ def to_markdown(table: dict[str, Any]) -> str:
     ]
     for row in table["rows"]:
         parameters = row["tuned"]["parameters"] if row["tuned"] else ""
-        lines.append(f"| {row['name']} | {figures(row['tuned'])} | {parameters} | {row['settings_tried']} | {figures(row['default'])} |")
+        lines.append(
+            f"| {row['name']} | {figures(row['tuned'])} | {parameters} | "
+            f"{row['settings_tried']} | {figures(row['default'])} |"
+        )
     for paper in table["paper_parameters"]:
-        lines.append(f"| RMGL (Q), paper parameters | {figures(paper)} | {paper['parameters']} | | |")
+        lines.append(
+            f"| RMGL (Q), paper parameters | {figures(paper)} | {paper['parameters']} | | |"
+        )
     lines += ["", "<details><summary>The grids</summary>", ""]
     for method, tried in table["grids"].items():
         lines += [f"**{method}** ({len(tried)}): " + "; ".join(tried), ""]

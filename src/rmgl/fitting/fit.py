@@ -3,34 +3,44 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from copy import deepcopy
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from itertools import count
 from numbers import Integral
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from rmgl.automatic.choose import Choice, choose_problems
 from rmgl.embedding.eigenvectors import components, signed, unit_rows, weighted_sum
-from rmgl.embedding.fragments import label_rows, place_fragments
-from rmgl.embedding.known_labels import label_with_known, matched
-from rmgl.fitting.entities import in_order_of_caller, with_others_placed
+from rmgl.embedding.labels import label_rows, label_with_known, matched, place_fragments
+from rmgl.fitting.entities import (
+    in_order_of_caller,
+    mean_lengths,
+    outlier_scores,
+    with_others_placed,
+)
 from rmgl.fitting.fitted import FitEvidence, FittedModel
-from rmgl.fitting.outliers import mean_lengths, outlier_scores
-from rmgl.fitting.parameters import Parameters
-from rmgl.fitting.ready import Ready, in_canonical_order, scaled
-from rmgl.fitting.solve import Solved, Work, pose, solve
+from rmgl.fitting.ready import Parameters, Ready, in_canonical_order, scaled
 from rmgl.layer import Layer
-from rmgl.model.alternate import common_graph
+from rmgl.model.again import separate, separated, without_fragments
+from rmgl.model.alternate import Outcome, alternate, common_graph
 from rmgl.model.known import AGREEING
+from rmgl.model.problems import ViewProblem, candidates_in_order, given_problems
 from rmgl.model.run import Run
-from rmgl.model.separate import separated
+from rmgl.running.progress import Stopwatch
 from rmgl.running.threads import Team, number_of_workers, team_of
+from rmgl.views.canonical import alike_among
 from rmgl.views.views import Views
 
 
 def fit_model(ready: Ready, parameters: Parameters, run: Run, team: Team) -> FittedModel:
-    """Learn layers, embedding and labels. What went wrong is in the evidence (`rmgl.results.warned`)."""
+    """Learn layers, embedding and labels. What went wrong is in the evidence
+    (`rmgl.results.evidence`).
+    """
     work = Work(parameters, run, team, check_random_state(parameters.random_state))
     with run:
         begin(ready, work)
@@ -38,8 +48,14 @@ def fit_model(ready: Ready, parameters: Parameters, run: Run, team: Team) -> Fit
     run.stage("clusters")
     with work.clock("clustering"):
         learned = model_of(solved, ready, work)
-        model = in_order_of_caller(with_others_placed(learned, solved.choice.entities, ready, team), ready)
-    return replace(model, seconds=work.clock.seconds, evidence=evidence_of(solved, learned.labels, model.labels, ready, work))
+        model = in_order_of_caller(
+            with_others_placed(learned, solved.choice.entities, ready, team), ready
+        )
+    return replace(
+        model,
+        seconds=work.clock.seconds,
+        evidence=evidence_of(solved, learned.labels, model.labels, ready, work),
+    )
 
 
 def begin(ready: Ready, work: Work) -> None:
@@ -83,45 +99,76 @@ def model_of(solved: Solved, ready: Ready, work: Work) -> FittedModel:
 
 
 def without_holes(solved: Solved) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
-    """The embedding with rows for the fragments, between those of their neighbors, and which entities these are."""
+    """The embedding with rows for the fragments, between those of their neighbors, and which
+    entities these are.
+    """
     state = solved.outcome.state
     vectors, fragments = state.embedding.vectors, state.embedding.fragments
     if fragments is None:
         return signed(vectors), np.empty(0, dtype=np.intp)
-    return signed(place_fragments(vectors, fragments, common_graph(state))), np.flatnonzero(fragments)
+    return signed(place_fragments(vectors, fragments, common_graph(state))), np.flatnonzero(
+        fragments
+    )
 
 
-def label(solved: Solved, embedding: NDArray[np.float64], layers: list[Layer], ready: Ready, work: Work) -> NDArray[np.intp]:
-    """The components if they were asked for and are there, else k-means on the rows of the embedding, from known labels if any."""
+def label(
+    solved: Solved, embedding: NDArray[np.float64], layers: list[Layer], ready: Ready, work: Work
+) -> NDArray[np.intp]:
+    """The components if they were asked for and are there, else k-means on the rows of the
+    embedding, from known labels if any.
+    """
     parameters, choice = work.parameters, solved.choice
     if parameters.components and separated(solved.outcome, choice.n_clusters):
-        return components(weighted_sum([layer.adjacency for layer in layers], solved.beta.tolist()))[1]
+        return components(
+            weighted_sum([layer.adjacency for layer in layers], solved.beta.tolist())
+        )[1]
     rows = unit_rows(embedding) if parameters.of_unit_length else embedding
     aside = solved.outcome.state.embedding.fragments
-    found = label_rows(rows, aside, choice.n_clusters, n_init=parameters.n_init, random_state=work.random_state)
+    found = label_rows(
+        rows, aside, choice.n_clusters, n_init=parameters.n_init, random_state=work.random_state
+    )
     if ready.known is None:
         return found
     known = ready.known if choice.entities is None else ready.known[choice.entities]
     return label_with_known(rows, found, known, choice.n_clusters, aside)
 
 
-def score_outliers(views: Views, layers: list[Layer], weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """By the scales of the nodes where there are any, else by the mean distances along the edges."""
-    of_views = [(m, layer) for m, layer in enumerate(layer for layer in layers if layer.role == "view") if views[m].graph is None]
+def score_outliers(
+    views: Views, layers: list[Layer], weights: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Score by the scales of the nodes or, without scales, by mean distances along the edges."""
+    of_views = [
+        (m, layer)
+        for m, layer in enumerate(layer for layer in layers if layer.role == "view")
+        if views[m].graph is None
+    ]
     if not of_views:  # graphs have no distances
         return np.zeros(views.n_rows)
     spreads = [
-        mean_lengths(views[m].whole_space(), layer.adjacency)[slice(None) if layer.nodes is None else layer.nodes]
+        mean_lengths(views[m].whole_space(), layer.adjacency)[
+            slice(None) if layer.nodes is None else layer.nodes
+        ]
         if layer.scaling is None
         else layer.scaling.scales**2
         for m, layer in of_views
     ]
-    graphs, nodes = [layer.adjacency for _, layer in of_views], [layer.nodes for _, layer in of_views]
+    graphs, nodes = (
+        [layer.adjacency for _, layer in of_views],
+        [layer.nodes for _, layer in of_views],
+    )
     return outlier_scores(graphs, spreads, nodes, weights[[m for m, _ in of_views]])
 
 
-def evidence_of(solved: Solved, first_labels: NDArray[np.intp], labels: NDArray[np.intp], ready: Ready, work: Work) -> FitEvidence:
-    """What the report will be made from: its second answers can take as long as the fit, and many callers want labels only."""
+def evidence_of(
+    solved: Solved,
+    first_labels: NDArray[np.intp],
+    labels: NDArray[np.intp],
+    ready: Ready,
+    work: Work,
+) -> FitEvidence:
+    """What the report will be made from: its second answers can take as long as the fit, and many
+    callers want labels only.
+    """
     choice, order = solved.choice, ready.canonical.order
     return FitEvidence(
         order=order,
@@ -142,11 +189,16 @@ def evidence_of(solved: Solved, first_labels: NDArray[np.intp], labels: NDArray[
 
 def why_stopped(work: Work) -> str:
     """Why a fit ended before it had converged."""
-    return "the callback asked for it" if work.run.asked_to_stop else f"max_seconds={work.parameters.max_seconds:g} have passed"
+    return (
+        "the callback asked for it"
+        if work.run.asked_to_stop
+        else f"max_seconds={work.parameters.max_seconds:g} have passed"
+    )
 
 
 def found_without(views: Views, known: NDArray[np.intp], parameters: Parameters) -> bool:
-    """Whether a fit without the known labels agrees with nearly all of them, so that they need not change the layers.
+    """Whether a fit without the known labels agrees with nearly all of them, so that they need not
+    change the layers.
 
     With a time limit it is not tried.
     """
@@ -156,8 +208,151 @@ def found_without(views: Views, known: NDArray[np.intp], parameters: Parameters)
     plain = replace(parameters, random_state=seed)
     with warnings.catch_warnings(), team_of(number_of_workers(plain.n_jobs)) as team:
         warnings.simplefilter("ignore")
-        model = fit_model(scaled(*in_canonical_order(views, plain), plain, index=views.index), plain, Run(), team)
+        model = fit_model(
+            scaled(*in_canonical_order(views, plain), plain, index=views.index), plain, Run(), team
+        )
     if model.n_clusters <= known.max():
         return False
     found, fixed = matched(model.labels, known, model.n_clusters), known >= 0
     return bool(np.mean(found[fixed] == known[fixed]) >= AGREEING)
+
+
+@dataclass(frozen=True)
+class Work:
+    """What all steps of a fit work with."""
+
+    parameters: Parameters
+    run: Run
+    team: Team
+    random_state: np.random.RandomState
+    clock: Stopwatch = field(default_factory=Stopwatch)
+
+
+@dataclass(frozen=True)
+class Solved:
+    """A choice of the problem, the problems that were solved in the end, and where that led."""
+
+    choice: Choice
+    problems: Sequence[ViewProblem]
+    outcome: Outcome
+
+    @property
+    def beta(self) -> NDArray[np.float64]:
+        """The weight of each layer in the embedding."""
+        return np.array([problem.beta for problem in self.problems])
+
+
+def pose(ready: Ready, work: Work) -> Choice:
+    """What Algorithm 1 is to solve: chosen from the data, or as given."""
+    work.run.stage("neighbors")
+    asked = candidates_in_order(work.parameters.candidates, ready.views, ready.canonical.order)
+    with work.clock("neighbors"):
+        return (
+            chosen(ready, asked, work) if work.parameters.automatic else given(ready, asked, work)
+        )
+
+
+def chosen(ready: Ready, asked: Any, work: Work) -> Choice:
+    """The problem that is chosen from the data; `asked` are the candidates that the caller asks
+    for.
+    """
+    parameters, workers = work.parameters, ready.workers
+    if workers is not None:
+        workers.use(work.team)
+    rules = parameters.rules
+    return choose_problems(
+        ready.views,
+        # a given graph has its own components
+        policy=replace(rules, neighbor_share=0.0) if parameters.components else rules,
+        candidates=asked if workers is None else workers.length,
+        n_clusters=parameters.given_number,
+        n_neighbors=parameters.n_neighbors,
+        min_cluster_size=parameters.given_size,
+        solver=parameters.solver,
+        team=work.team,
+        random_state=work.random_state,
+        run=work.run,
+        known=ready.known,
+        tied=ready.tied,
+        alike=ready.canonical.alike,
+        spaces=None if workers is None else workers.spaces,
+    )
+
+
+def given(ready: Ready, asked: Any, work: Work) -> Choice:
+    """The problem of given parameters, with heuristic defaults of the others."""
+    parameters = work.parameters
+    problems = given_problems(
+        ready.views,
+        parameters.alpha,
+        parameters.beta,
+        candidates=asked,
+        n_clusters=parameters.n_clusters,
+        n_neighbors=parameters.n_neighbors,
+        team=work.team,
+        run=work.run,
+        known=ready.known,
+        tied=ready.tied,
+    )
+    beta = np.array([problem.beta for problem in problems])
+    return Choice(
+        problems,
+        parameters.n_clusters,
+        beta / beta.sum(),
+        min_cluster_size=parameters.given_size or 0.0,
+    )
+
+
+def solve(choice: Choice, ready: Ready, work: Work) -> Solved:
+    """Algorithm 1; if it was asked for, until every layer has K components, or else without
+    fragments.
+    """
+    alike = alike_among(ready.canonical.alike, choice.entities)
+
+    def again(
+        problems: Sequence[ViewProblem], fragments: NDArray[np.bool_] | None = None
+    ) -> Outcome:
+        return algorithm_1(problems, choice.n_clusters, fragments, alike, work)
+
+    outcome = again(choice.problems)
+    if work.parameters.components:
+        return Solved(choice, *separate(choice.problems, outcome, choice.n_clusters, again))
+    outcome = without_fragments(
+        choice.problems,
+        outcome,
+        choice.n_clusters,
+        choice.min_cluster_size,
+        again,
+        work.random_state,
+    )
+    return Solved(choice, choice.problems, outcome)
+
+
+def algorithm_1(
+    problems: Sequence[ViewProblem],
+    n_clusters: int,
+    fragments: NDArray[np.bool_] | None,
+    alike: NDArray[np.intp] | None,
+    work: Work,
+) -> Outcome:
+    """Layers and embedding in turn (`rmgl.model.alternate`)."""
+    parameters, rounds = work.parameters, count()
+
+    def progress(row: dict[str, Any]) -> None:
+        # few rounds are usual, and their number is not known
+        work.run.stage("embedding", 1 - 0.5 ** next(rounds))
+        work.run.tell(row)
+
+    return alternate(
+        problems,
+        n_clusters,
+        solver=parameters.solver,
+        tol=parameters.tol,
+        max_iter=parameters.max_iter,
+        team=work.team,
+        clock=work.clock,
+        progress=progress,
+        run=work.run,
+        fragments=fragments,
+        alike=alike,
+    )

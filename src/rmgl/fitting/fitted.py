@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rmgl.automatic.number_of_clusters import NumberOfClusters
-from rmgl.checks import Unsound, sound_indices
-from rmgl.distributed.views import StoredViews
+from rmgl.checks import Unsound, sound_indices, sound_numbers
 from rmgl.embedding.eigenvectors import Embedding, Graph
-from rmgl.fitting.parameters import Parameters
-from rmgl.fitting.sound import LARGEST_NUMBER, check_layers, check_numbers
+from rmgl.fitting.ready import Parameters
 from rmgl.layer import Layer
 from rmgl.model.alternate import HISTORY, HistoryRow
 from rmgl.placing.placement import Placement
+from rmgl.views.features import LARGEST_VALUE
+from rmgl.views.stored import StoredViews
 from rmgl.views.views import Views
 
 FloatArray: TypeAlias = NDArray[np.float64]
@@ -25,7 +25,9 @@ FloatArray: TypeAlias = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class FitEvidence:
-    """What the report is made from besides the model: the choice and the first answer, in the order of the fit."""
+    """What the report is made from besides the model: the choice and the first answer, in the order
+    of the fit.
+    """
 
     order: NDArray[np.intp]
     """The rows of the caller, in the order of the fit,"""
@@ -37,7 +39,9 @@ class FitEvidence:
     """The clusters of all entities, in the order of the caller; nobody else has this array."""
     embedding: Embedding
     graph: Graph | None
-    """The weighted sum of the layers before any of them was guided (None: take the layers themselves)."""
+    """The weighted sum of the layers before any of them was guided (None: take the layers
+    themselves).
+    """
     uncertainty: float
     """How accurately roughness is known, where entities are few."""
     columns: list[list[str]]
@@ -55,7 +59,9 @@ class FitEvidence:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FittedModel:
-    """The layers, the embedding, the clusters, and the views that they were learned from. `RMGL` documents the fields."""
+    """The layers, the embedding, the clusters, and the views that they were learned from. `RMGL`
+    documents the fields.
+    """
 
     parameters: Parameters
     view_names: list[str]
@@ -85,7 +91,10 @@ class FittedModel:
     """What the report is made from (None: it was made)."""
 
     def __repr__(self) -> str:
-        return f"FittedModel({self.n_rows} entities, {len(self.view_names)} views, {self.n_clusters} clusters)"
+        return (
+            f"FittedModel({self.n_rows} entities, {len(self.view_names)} views, "
+            f"{self.n_clusters} clusters)"
+        )
 
     @property
     def n_rows(self) -> int:
@@ -104,13 +113,15 @@ class FittedModel:
 
     @property
     def layers_as_learned(self) -> list[Layer]:
-        """The layers with their entities in the order of the fit, without those that were placed."""
+        """The layers with entities in the order of the fit, without those that were placed."""
         assert self.evidence is not None
         layers = [layer.in_order(self.evidence.order) for layer in self.layers]
         return [layer.of_own() for layer in layers] if self.placed.size else layers
 
     def check(self) -> None:
-        """Raise a ValueError unless what was read from a file fits together: matching sizes, indices and numbers in range."""
+        """Raise a ValueError unless what was read from a file fits together: matching sizes,
+        indices and numbers in range.
+        """
         self.views.check(LARGEST_NUMBER)
         self._check_sizes()
         self._check_numbers()
@@ -124,13 +135,21 @@ class FittedModel:
         views, k, n_layers = self.views, self.n_clusters, len(self.layers)
         n_views = len(views.names)
         if not 1 <= k <= views.n_rows or not 1 <= n_views <= n_layers:
-            raise Unsound(f"impossible numbers: {k} clusters, {n_layers} layers, {n_views} views, {views.n_rows} rows")
+            raise Unsound(
+                f"impossible numbers: {k} clusters, {n_layers} layers, {n_views} views, "
+                f"{views.n_rows} rows"
+            )
         if not n_views == len(self.view_names) == len(self.scale):
             raise Unsound("the number of views, their names or scales differ")
 
     def _check_numbers(self) -> None:
         """The shapes of all arrays of numbers, and their ranges."""
-        n, k, n_layers, n_views = self.views.n_rows, self.n_clusters, len(self.layers), len(self.view_names)
+        n, k, n_layers, n_views = (
+            self.views.n_rows,
+            self.n_clusters,
+            len(self.layers),
+            len(self.view_names),
+        )
         check_numbers("the embedding", self.embedding, (n, k))
         if self.guide is not None:
             check_numbers("the guide", self.guide, (n, k))
@@ -141,7 +160,12 @@ class FittedModel:
             raise Unsound("beta_ has a negative entry")
         check_numbers("the weights of the views", self.view_weights, (n_views,))
         if self.view_roughness is not None:
-            check_numbers("the roughness of the views", np.nan_to_num(self.view_roughness, nan=1.0), (n_views,))  # NaN: it is not known
+            # NaN: it is not known
+            check_numbers(
+                "the roughness of the views",
+                np.nan_to_num(self.view_roughness, nan=1.0),
+                (n_views,),
+            )
         check_numbers("the outlier scores", self.outlier_score, (n,))
 
     def _check_entities(self) -> None:
@@ -151,17 +175,113 @@ class FittedModel:
         sound_indices("the fragments", self.fragments, n)
         sound_indices("the entities that were placed", self.placed, n)
         learned_on = [np.arange(n) if layer.nodes is None else layer.nodes for layer in self.layers]
-        if (np.diff(self.placed) <= 0).any() or (self.placed.size and any(np.isin(self.placed, nodes).any() for nodes in learned_on)):
-            raise Unsound("the entities that were placed are not in order, or layers were learned on them")
+        if (np.diff(self.placed) <= 0).any() or (
+            self.placed.size and any(np.isin(self.placed, nodes).any() for nodes in learned_on)
+        ):
+            raise Unsound(
+                "the entities that were placed are not in order, or layers were learned on them"
+            )
         if self.index is not None and self.index.shape != (n,):
             raise Unsound(f"{self.index.size} row labels for {n} rows")
         if self.number is not None:
             self.number.check(n - self.placed.size)
 
     def for_new_rows(self) -> FittedModel:
-        """What workers need to place new rows: without evidence, and with views that they need not read again."""
+        """What workers need to place new rows: without evidence, and with views that they need not
+        read again.
+        """
         return replace(self, stored=self.views, evidence=None)
 
     def placement(self) -> Placement:
         """What places new rows in the layers and the embedding."""
-        return Placement(self.views, self.layers, self.beta, self.embedding, self.eigenvalues, self.guide, self.labels)
+        return Placement(
+            self.views,
+            self.layers,
+            self.beta,
+            self.embedding,
+            self.eigenvalues,
+            self.guide,
+            self.labels,
+        )
+
+
+LARGEST_NUMBER = LARGEST_VALUE**2
+"""Upper bound of the numbers in a fitted model, which include squared distances."""
+
+
+def check_numbers(what: str, values: Any, shape: tuple[int, ...]) -> None:
+    """Raise an error unless `values` is an array of the given shape with numbers in range."""
+    sound_numbers(what, values, shape)
+    if not in_range(values):
+        raise Unsound(f"{what} has numbers above {LARGEST_NUMBER:.0e}")
+
+
+def in_range(*values: Any) -> bool:
+    """Whether all values are finite numbers of at most `LARGEST_NUMBER`."""
+    arrays = [np.asarray(value) for value in values]
+    return all(
+        array.dtype.kind in "iuf"
+        and bool((np.abs(array.astype(np.float64)) <= LARGEST_NUMBER).all())
+        for array in arrays
+    )
+
+
+def check_layers(layers: Sequence[Layer], views: Views) -> None:
+    """Raise an error unless layers are valid, and can have been learned from these views."""
+    if [layer.views for layer in layers if layer.role == "view"] != [
+        (view,) for view in range(len(views.names))
+    ]:
+        raise Unsound("not one layer for each view")
+    for layer in layers:
+        check_layer(layer, views.n_rows, len(views.names))
+        check_origin(layer, views)
+    check_consensus(layers)
+
+
+def check_layer(layer: Layer, n_rows: int, n_views: int) -> None:
+    """Raise an error unless a layer is valid for a model of `n_rows` rows and `n_views` views."""
+    layer.check(n_rows)
+    what = f"layer {layer.name!r}"
+    if (
+        not layer.views
+        or len(layer.views) != len(layer.factors)
+        or not all(0 <= view < n_views for view in layer.views)
+    ):
+        raise Unsound(f"{what} refers to views that the model does not have")
+    if layer.own_potentials.size == 0 or not in_range([layer.alpha, *layer.factors]):
+        raise Unsound(f"{what} has no nodes, or numbers out of range")
+    check_numbers(f"the potentials of {what}", layer.potentials, (n_rows,))
+    if layer.scaling is not None:
+        check_numbers(f"the scales of {what}", layer.scaling.scales, layer.own_potentials.shape)
+        check_numbers(f"the floors of {what}", layer.scaling.floors, layer.own_potentials.shape)
+
+
+def check_origin(layer: Layer, views: Views) -> None:
+    """Raise an error unless the views of a layer, and the networks, are such that it can have been
+    learned from them.
+    """
+    if layer.network_share and not views.graphs:
+        raise Unsound("a layer was learned along networks that the model does not have")
+    if layer.given and layer.role == "view" and layer.views[0] not in views.graphs:
+        raise Unsound("the layer of a view is given, but the view is no network")
+    if layer.network_share and any(views[view].rows is None for view in layer.views):
+        raise Unsound("a layer was learned along networks from a view that has no rows")
+    if layer.role != "view" and any(view in views.graphs for view in layer.views):
+        raise Unsound("a layer of all views side by side has a network among them")
+
+
+def check_consensus(layers: Sequence[Layer]) -> None:
+    """Raise an error unless layers that were learned with costs of the consensus have one, of the
+    same entities.
+    """
+    with_costs = [layer for layer in layers if layer.consensus_share]
+    consensus = next((layer for layer in layers if layer.role == "consensus"), None)
+    if consensus is None and with_costs:
+        raise Unsound("a layer was learned with a consensus that the model does not have")
+    if consensus is None or consensus.nodes is None:
+        return
+    if not all(
+        layer.nodes is not None and np.array_equal(layer.nodes, consensus.nodes)
+        for layer in with_costs
+    ):
+        raise Unsound("a layer was learned with a consensus of other entities")

@@ -2,13 +2,28 @@
 
     t_ij = u_i + u_j - z_ij          a pair is *active* where t_ij > 0
 
-They release the GIL and use one thread each; `first` and `stop` let threads share the rows. They assume finite numbers (`fastmath`)
-and valid indices: check arguments before the call. `tests/kernels/test_kernels.py` compares each kernel with the same computation in NumPy.
+They release the GIL and use one thread each; `first` and `stop` let threads share the rows. They
+assume finite numbers (`fastmath`) and valid indices: check arguments before the call.
+`tests/kernels/test_kernels.py` compares each kernel with the same computation in NumPy.
 """
 
-from rmgl.kernels.all_pairs import fill_distances, pair_above, pair_excess, pair_inner, pair_localize, pair_product
-from rmgl.kernels.graph import add_to_dense, laplacian_block, laplacian_product, pattern_product, sum_rows
-from rmgl.kernels.pair_list import list_above, list_distances, list_excess, list_inner
+from rmgl.kernels.pairs import (
+    add_to_dense,
+    fill_distances,
+    laplacian_block,
+    laplacian_product,
+    list_above,
+    list_distances,
+    list_excess,
+    list_inner,
+    pair_above,
+    pair_excess,
+    pair_inner,
+    pair_localize,
+    pair_product,
+    pattern_product,
+    sum_rows,
+)
 from rmgl.kernels.search import insert, missing_pairs, offer, positive_entries
 
 __all__ = [

@@ -1,13 +1,18 @@
-"""Loops that numba keeps on disk (`cache=True`), so that the next process need not compile them. A cache that fails never stops a run.
+"""Loops that numba keeps on disk (`cache=True`), so that the next process need not compile them.
 
-Numba chooses the folder: NUMBA_CACHE_DIR, then `__pycache__` beside the loops, then the user's cache folder. What it does not do is here:
+A cache that fails never stops a run.
+
+Numba chooses the folder: NUMBA_CACHE_DIR, then `__pycache__` beside the loops, then the user's
+cache folder. What it does not do is here:
 
 - Where none of them can be written it raises an error: loops are then compiled in memory.
-- It raises an error if a file is cut off or the disk is full, and two processes may give one file to two signatures: the files of the loop
-  are then deleted and it is compiled again.
-- It notices a change in the file of a loop only, but loops are compiled into one another: names of cached loops say the state of all files.
+- It raises an error if a file is cut off or the disk is full, and two processes may give one file
+  to two signatures: the files of the loop are then deleted and it is compiled again.
+- It notices a change in the file of a loop only, but loops are compiled into one another: names of
+  cached loops say the state of all files.
 
-Each process warns once about a problem, and logs once, at the level INFO, that it compiles loops that are not on disk yet.
+Each process warns once about a problem, and logs once, at the level INFO, that it compiles loops
+that are not on disk yet.
 """
 
 from __future__ import annotations
@@ -35,9 +40,12 @@ def kept_on_disk(loop: Callable[..., Any], options: dict[str, Any]) -> Any:
     try:
         dispatcher = njit(**options, cache=True)(loop)
     except RuntimeError as error:
-        folders = [folder for folder in (config.CACHE_DIR, HERE / "__pycache__", "the user's cache folder") if folder]
-        tried = " nor ".join(map(str, folders))
-        warn(f"compiled loops cannot be stored on disk ({error}): neither {tried} can be written. {COMPILING}; {ANOTHER_FOLDER}")
+        folders = (config.CACHE_DIR, HERE / "__pycache__", "the user's cache folder")
+        tried = " nor ".join(str(folder) for folder in folders if folder)
+        warn(
+            f"compiled loops cannot be stored on disk ({error}): neither {tried} can be "
+            f"written. {COMPILING}; {ANOTHER_FOLDER}"
+        )
         return njit(**options)(loop)
     if hasattr(dispatcher, "compile"):  # NUMBA_DISABLE_JIT: there is nothing to compile
         dispatcher.compile = unharmed(dispatcher)
@@ -45,9 +53,13 @@ def kept_on_disk(loop: Callable[..., Any], options: dict[str, Any]) -> Any:
 
 
 def unharmed(dispatcher: Any) -> Callable[[Any], Any]:
-    """The method `compile` of a loop, where files that cannot be read or written cost a warning and another compilation at most."""
+    """The method `compile` of a loop, for which a damaged cache costs only another compilation.
+
+    A warning says so.
+    """
     compile_or_load, folder = dispatcher.compile, Path(dispatcher.stats.cache_path)
-    pattern = f"*.{dispatcher.py_func.__qualname__.replace('<', '').replace('>', '')}-*"  # numba leaves out < and >
+    # numba leaves out < and >
+    pattern = f"*.{dispatcher.py_func.__qualname__.replace('<', '').replace('>', '')}-*"
 
     def compile(signature: Any) -> Any:
         files = list(folder.glob(pattern))
@@ -63,11 +75,14 @@ def unharmed(dispatcher: Any) -> Callable[[Any], Any]:
             if signature not in dispatcher.overloads and not files:
                 raise
         if signature in dispatcher.overloads:
-            warn(f"compiled loops cannot be stored in {folder} ({problem}). {COMPILING}; free some space there, or {ANOTHER_FOLDER}")
+            warn(
+                f"compiled loops cannot be stored in {folder} ({problem}). {COMPILING}; free "
+                f"some space there, or {ANOTHER_FOLDER}"
+            )
             return dispatcher.overloads[signature].entry_point
         warn(
-            f"a compiled loop in {folder} cannot be used ({problem}). It is compiled again and replaced, which takes some seconds; "
-            f"if this happens again, {ANOTHER_FOLDER}"
+            f"a compiled loop in {folder} cannot be used ({problem}). It is compiled again and "
+            f"replaced, which takes some seconds; if this happens again, {ANOTHER_FOLDER}"
         )
         for path in files:
             path.unlink(missing_ok=True)
@@ -86,7 +101,9 @@ def all_sources() -> str:
 @cache
 def tell(folder: Path) -> None:
     """Log once that loops are compiled."""
-    logging.getLogger(__name__).info("compiling loops once, which takes some seconds; later runs load them from %s", folder)
+    logging.getLogger(__name__).info(
+        "compiling loops once, which takes some seconds; later runs load them from %s", folder
+    )
 
 
 def warn(message: str) -> None:

@@ -17,20 +17,26 @@ Integers = NDArray[np.integer[Any]]
 Products = NDArray[np.floating[Any]]
 """Products of rows, in single or double precision."""
 
-OPTIONS: dict[str, Any] = {"nogil": True, "fastmath": True, "error_model": "numpy", "no_cfunc_wrapper": True}
-"""No loop divides by zero, so none tests for it; and no loop is called from C, so none is compiled for that."""
+OPTIONS: dict[str, Any] = {
+    "nogil": True,
+    "fastmath": True,
+    "error_model": "numpy",
+    "no_cfunc_wrapper": True,
+}
+"""No loop divides by zero or is called from C, so none is compiled to handle these."""
 
 
 def compiled(loop: Function) -> Function:
-    """Compile a loop, which then releases the GIL: at its first call, or by loading it from disk if it was compiled before."""
+    """Compile a loop at its first call, or load it from disk; it then releases the GIL."""
     return kept(loop, OPTIONS)
 
 
 def compiled_for_lists(loop: Function) -> Function:
     """Compile a loop that reads entries at listed places, one after the other.
 
-    Sums in any order (`fastmath`) would let the compiler load several such entries by one instruction. On processors that protect this
-    instruction against spying, it takes several times as long as loading them one by one.
+    Sums in any order (`fastmath`) would let the compiler load several such entries by one
+    instruction. On processors that protect this instruction against spying, it takes several times
+    as long as loading them one by one.
     """
     return kept(loop, {**OPTIONS, "fastmath": {"contract"}})
 
@@ -45,16 +51,20 @@ def kept(loop: Function, options: dict[str, Any]) -> Function:
 
 
 def uninterrupted(work: Function) -> Function:
-    """Do work in a thread of its own, so that Ctrl-C, which reaches the main thread only, does not cut it short.
+    """Do work in a thread of its own, so that Ctrl-C does not cut it short.
 
-    A compiler that is interrupted may lose the interruption, or free the same memory twice when Python ends.
+    Ctrl-C reaches the main thread only.
+
+    A compiler that is interrupted may lose the interruption, or free the same memory twice when
+    Python ends.
     """
 
     @wraps(work)
     def apart(*arguments: Any) -> Any:
         if current_thread() is not main_thread():
             return work(*arguments)
-        with ThreadPoolExecutor(1) as thread:  # leaving it waits for the work, also after an interruption
+        # leaving it waits for the work, also after an interruption
+        with ThreadPoolExecutor(1) as thread:
             return thread.submit(work, *arguments).result()
 
     done_apart: Any = apart
@@ -62,7 +72,7 @@ def uninterrupted(work: Function) -> Function:
 
 
 def inside(function: Function) -> Function:
-    """Compile a function that loops call, and Python never: it needs no code that unpacks its arguments."""
+    """Compile a function that only loops call, so that it needs no code to unpack arguments."""
     dispatcher: Function = njit(**OPTIONS, no_cpython_wrapper=True)(function)
     return dispatcher
 
@@ -74,20 +84,20 @@ def inlined(function: Function) -> Function:
 
 
 def rounded_as_written(function: Function) -> Function:
-    """Compile a function without `fastmath`, so that its result is the same in every loop that calls it."""
+    """Compile a function without `fastmath`, so that every loop gets the same result."""
     dispatcher: Function = njit(function)
     return dispatcher
 
 
 @rounded_as_written
 def slack(u_i: float, u_j: float, z: float) -> float:
-    """t_ij = u_i + u_j - z_ij, rounded the same way in all kernels, so that they agree on which pairs are active."""
+    """t_ij = u_i + u_j - z_ij, rounded alike in all kernels, so that they agree on active pairs."""
     return (u_i + u_j) - z
 
 
 @inlined
 def unsigned(index: int) -> Any:
-    """An index that is not negative: a loop need not test whether it counts from the end of an array."""
+    """An index that is not negative, so that loops need not count from the end of an array."""
     return np.uint64(index)
 
 

@@ -1,19 +1,32 @@
-"""Neighbor search in the products of two tiles of rows: heaps of scores with the smallest (worst) one at the root, and positive entries.
+"""Neighbor search in the products of two tiles of rows: heaps of scores, and positive entries.
 
-Products may be of a few leading columns, and then are upper bounds of the scores: what passes is measured with whole `rows`, which have no
-columns where products are exact.
+A heap has its smallest (worst) score at the root.
+
+Products may be of a few leading columns, and then are upper bounds of the scores: what passes is
+measured with whole `rows`, which have no columns where products are exact.
 """
 
 from typing import Any
 
 import numpy as np
 
-from rmgl.kernels.compiling import Floats, Integers, Products, compiled, inside, squared_difference, unsigned
+from rmgl.kernels.compiling import (
+    Floats,
+    Integers,
+    Products,
+    compiled,
+    inside,
+    squared_difference,
+    unsigned,
+)
 
 
 @inside
 def replace_worst(scores: Products, found: Integers, heap: int, score: float, place: int) -> None:
-    """Replace the root of a heap, which is one row of `scores` and `found`, by (score, place), and restore the heap."""
+    """Replace the root of a heap by (score, place), and restore the heap.
+
+    A heap is one row of `scores` and `found`.
+    """
     own, places = scores[heap], found[heap]
     one, size = unsigned(1), unsigned(own.size)
     at, child = unsigned(0), one
@@ -31,7 +44,7 @@ def replace_worst(scores: Products, found: Integers, heap: int, score: float, pl
 
 @inside
 def squared_distance(rows: Products, i: int, j: int, limit: float) -> Any:
-    """|x_i - x_j|^2, summed in the precision of the rows, or a part of the sum that exceeds the limit."""
+    """|x_i - x_j|^2 in the precision of the rows, or a part of the sum beyond the limit."""
     total = rows.dtype.type(0)
     for start in range(0, rows.shape[1], 128):
         own, other = rows[i, start : start + 128], rows[j, start : start + 128]
@@ -45,7 +58,10 @@ def squared_distance(rows: Products, i: int, j: int, limit: float) -> Any:
 
 @inside
 def beyond(rows: Products, far: Floats, near: Floats, allowance: Floats, i: int, j: int) -> Any:
-    """Whether |x_i - x_j|^2 exceeds 2 (far_i near_j + near_i far_j) by more than the allowances for rounding."""
+    """Whether |x_i - x_j|^2 exceeds 2 (far_i near_j + near_i far_j) beyond rounding.
+
+    The allowances of both rows are added for rounding.
+    """
     limit = 2.0 * (far[i] * near[j] + near[i] * far[j]) + (allowance[i] + allowance[j])
     return squared_distance(rows, i, j, limit) > limit
 
@@ -62,17 +78,21 @@ def offer(
     cuts: Products,
     rows: Products,
 ) -> None:
-    """Insert row first + b into heap own + a with score products[a, b] and, if `both`, query a into the heap of row first + b.
+    """Insert row first + b into heap own + a with score products[a, b].
 
-    `queries` holds the row that each heap belongs to, which is not inserted into it. With `both`, every row has the heap of its number.
-    A vectorized test skips chunks in which no score is large enough, which are most of them. `cuts` is overwritten.
+    If `both`, also insert query a into the heap of row first + b.
+
+    `queries` holds the row that each heap belongs to, which is not inserted into it. With `both`,
+    every row has the heap of its number. A vectorized test skips chunks in which no score is large
+    enough, which are most of them. `cuts` is overwritten.
     """
     for b in range(products.shape[1]):
         cuts[b] = scores[first + b, 0] if both else 3e38
     for a in range(products.shape[0]):
         heap, query = own + a, queries[own + a]
         for start in range(0, products.shape[1], 64):
-            chunk, chunk_cuts, cut = products[a, start : start + 64], cuts[start : start + 64], scores[heap, 0]
+            chunk, chunk_cuts = products[a, start : start + 64], cuts[start : start + 64]
+            cut = scores[heap, 0]
             hits = np.int32(0)
             for b in range(chunk.size):
                 hits += np.int32(chunk[b] > (cut if cut < chunk_cuts[b] else chunk_cuts[b]))
@@ -83,7 +103,9 @@ def offer(
                 if rows.shape[1] > 0:
                     worst = scores[heap, 0] if scores[heap, 0] < chunk_cuts[b] else chunk_cuts[b]
                     if score > worst:
-                        score = products.dtype.type(-0.5) * squared_distance(rows, query, place, -2.0 * worst)
+                        score = products.dtype.type(-0.5) * squared_distance(
+                            rows, query, place, -2.0 * worst
+                        )
                 if score > scores[heap, 0] and place != query:
                     replace_worst(scores, found, heap, score, place)
                 if both and score > chunk_cuts[b]:
@@ -92,8 +114,10 @@ def offer(
 
 
 @compiled
-def insert(heaps: Integers, places: Integers, offered: Products, scores: Products, found: Integers) -> None:
-    """Insert places into heaps, each with the score that it is offered with, if that exceeds the worst one there."""
+def insert(
+    heaps: Integers, places: Integers, offered: Products, scores: Products, found: Integers
+) -> None:
+    """Insert places into heaps, where their offered scores exceed the worst ones."""
     for hit in range(heaps.size):
         if offered[hit] > scores[heaps[hit], 0]:
             replace_worst(scores, found, heaps[hit], offered[hit], places[hit])
@@ -111,10 +135,12 @@ def positive_entries(
     near: Floats,
     allowance: Floats,
 ) -> int:
-    """Write the pairs (queries_a, first + b) of the positive entries of products, row by row. Returns their number.
+    """Write the pairs (queries_a, first + b) of positive products; return their number.
 
-    Where products are bounds, pairs that are `beyond` are left out. A vectorized test skips chunks without a positive entry, which are most
-    of them.
+    Pairs are written row by row.
+
+    Where products are bounds, pairs that are `beyond` are left out. A vectorized test skips chunks
+    without a positive entry, which are most of them.
     """
     count = 0
     for a in range(products.shape[0]):
@@ -128,7 +154,9 @@ def positive_entries(
                 continue
             for b in range(chunk.size):
                 place = first + start + b
-                if chunk[b] > 0 and not (rows.shape[1] > 0 and beyond(rows, far, near, allowance, query, place)):
+                if chunk[b] > 0 and not (
+                    rows.shape[1] > 0 and beyond(rows, far, near, allowance, query, place)
+                ):
                     left[count] = query
                     right[count] = place
                     count += 1
@@ -151,14 +179,18 @@ def missing_pairs(
     scores: Floats,
     found: Integers,
 ) -> None:
-    """For rows first..stop-1 the pairs with t_ij > 0 that are not listed in (indptr, indices); those of largest t_ij if there are too many.
+    """For rows first..stop-1, the pairs with t_ij > 0 that are not in (indptr, indices).
 
-    Costs are max(z_ij / (s_i s_j), min(f_i, f_j)) + |g_i - g_j|^2, with z a square matrix of distances and g the rows of `guide`. The rows
-    of `scores` and `found` are heaps; places that remain empty have the score 0. `listed` holds 0 for every row, and `scaled` has room for
-    a row of z.
+    If there are too many, those of largest t_ij.
+
+    Costs are max(z_ij / (s_i s_j), min(f_i, f_j)) + |g_i - g_j|^2, with z a square matrix of
+    distances and g the rows of `guide`. The rows of `scores` and `found` are heaps; places that
+    remain empty have the score 0. `listed` holds 0 for every row, and `scaled` has room for a row
+    of z.
     """
     for i in range(first, stop):
-        row, u_i, s_i, f_i, own, heap = distances[i], u[i], scales[i], floors[i], guide[i], i - first
+        row, own, heap = distances[i], guide[i], i - first
+        u_i, s_i, f_i = u[i], scales[i], floors[i]
         for place in range(indptr[i], indptr[i + 1]):
             listed[indices[place]] = 1
         listed[i] = 1

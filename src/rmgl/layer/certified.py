@@ -1,4 +1,4 @@
-"""Solve a layer problem on candidate pairs, which are widened until it is certified that no other pair carries weight."""
+"""Solve a layer problem on candidate pairs, certified to be the solution over all pairs."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from rmgl.edges import Candidates, Costs, Edges, Vector
+from rmgl.edges import Candidates, Costs, PairStore, Vector
 from rmgl.layer.dual_ascent import solve_dual_ascent
 from rmgl.layer.newton import solve_newton
-from rmgl.layer.problem import LayerProblem
+from rmgl.layer.problem import DualSolution, LayerProblem
 from rmgl.layer.result import Layer, Origin, make_layer
-from rmgl.layer.solution import DualSolution
 from rmgl.running.progress import Stopwatch
 from rmgl.running.threads import Check
 
@@ -28,27 +27,31 @@ def solve_certified(
     candidates: Candidates,
     alpha: float,
     *,
-    added: Callable[[Edges], Costs] | None = None,
+    added: Callable[[PairStore], Costs] | None = None,
     solver: str = "newton",
     start: Vector | None = None,
     certified: bool = True,
     check: Check = lambda: None,
     **options: Any,
 ) -> tuple[Candidates, Layer]:
-    """Solve the layer problem, widening the candidate pairs until it is certified that no other pair carries weight.
+    """Solve the layer problem, with candidates widened until no other pair can carry weight.
 
-    The costs are the distances of the candidate pairs, plus `added(edges)` if that is given. `certified=False` solves once, on the given
-    candidates: enough for a layer that a later round replaces.
+    The costs are the distances of the candidate pairs, plus `added(edges)` if that is given.
+    `certified=False` solves once, on the given candidates: enough for a layer that a later round
+    replaces.
     """
     n_iter, n_passes, clock = 0, 0.0, Stopwatch()
     solve = find_solver(solver)
     with clock("layers"):
-        costs = candidates.distances if added is None else candidates.distances + added(candidates.edges)
+        costs = candidates.distances
+        if added is not None:
+            costs = costs + added(candidates.edges)
     while True:
         with clock("layers"):
             problem = LayerProblem(candidates.edges, costs, alpha)
             solution = solve(problem, start=start, check=check, **options)
-            if solution.status == "stalled" and start is not None:  # the potentials for other costs may be too far off
+            # the potentials for other costs may be too far off
+            if solution.status == "stalled" and start is not None:
                 n_iter, n_passes = n_iter + solution.n_iter, n_passes + solution.n_passes
                 solution = solve(problem, check=check, **options)
         n_iter, n_passes = n_iter + solution.n_iter, n_passes + solution.n_passes
@@ -56,16 +59,24 @@ def solve_certified(
             wider = candidates.extended(solution.point.u, check) if certified else candidates
         if wider is candidates:
             with clock("layers"):
-                layer = make_layer(origin, problem, replace(solution, n_iter=n_iter, n_passes=n_passes))
-            known: dict[str, Any] = {"candidates": candidates.reason, "recall": candidates.recall, "scaling": candidates.scaling}
-            return candidates, replace(layer, **known, seconds=clock.seconds)
+                solution = replace(solution, n_iter=n_iter, n_passes=n_passes)
+                layer = make_layer(origin, problem, solution)
+            return candidates, replace(
+                layer,
+                candidates=candidates.reason,
+                recall=candidates.recall,
+                scaling=candidates.scaling,
+                seconds=clock.seconds,
+            )
         with clock("layers"):
             costs = extended_costs(costs, wider, added)
         candidates, start = replace(wider, growth=None), solution.point.u
 
 
-def extended_costs(costs: Costs, wider: Candidates, added: Callable[[Edges], Costs] | None) -> Costs:
-    """The costs of candidates that were extended, from those of the earlier ones, with what is `added` to the distances."""
+def extended_costs(
+    costs: Costs, wider: Candidates, added: Callable[[PairStore], Costs] | None
+) -> Costs:
+    """The costs of extended candidates, from those of the earlier ones and what is `added`."""
     if added is None:
         return wider.distances
     growth = wider.growth
@@ -74,28 +85,38 @@ def extended_costs(costs: Costs, wider: Candidates, added: Callable[[Edges], Cos
     return growth.carried(costs, growth.new_of(wider.distances) + added(growth.pairs))
 
 
-def solve_layer(origin: Origin, problem: LayerProblem, *, solver: str = "newton", **options: Any) -> Layer:
+def solve_layer(
+    origin: Origin, problem: LayerProblem, *, solver: str = "newton", **options: Any
+) -> Layer:
     """Solve a layer problem and return the layer with its certificate."""
     return make_layer(origin, problem, find_solver(solver)(problem, **options))
 
 
 def check_magnitudes(name: str, alpha: float, distance: float, beta: float = 0.0) -> None:
-    """Raise a ValueError if alpha is below the rounding error of costs up to a distance or beta, or too small to divide by."""
+    """Raise a ValueError if alpha is too small to divide by, or beside the costs.
+
+    Costs are rounded: alpha has to exceed the rounding error of the distance and of beta.
+    """
     if alpha < SMALLEST_ALPHA:
         raise ValueError(
-            f"alpha={alpha:.1e} for view {name!r} is too small to divide by in double precision: raise it to {SMALLEST_ALPHA:.0e} or more"
+            f"alpha={alpha:.1e} for view {name!r} is too small to divide by in double "
+            f"precision: raise it to {SMALLEST_ALPHA:.0e} or more"
         )
     largest = max(distance, beta)
     if alpha < EPSILON * largest:
         cause = f"beta={beta:.1e}" if beta == largest else f"squared distances up to {largest:.1e}"
         raise ValueError(
-            f"alpha={alpha:.1e} for view {name!r} is below the rounding error of {cause}, so no layer can be computed: "
-            f"raise alpha to {1e3 * EPSILON * largest:.1e} or more, lower beta, or put the views on one scale (scale='minmax')"
+            f"alpha={alpha:.1e} for view {name!r} is below the rounding error of {cause}, so "
+            "no layer can be computed: "
+            f"raise alpha to {1e3 * EPSILON * largest:.1e} or more, lower beta, or put the "
+            "views on one scale (scale='minmax')"
         )
 
 
 def find_solver(solver: str) -> Solver:
     """Return the solver of the given name."""
     if not isinstance(solver, str) or solver not in SOLVERS:
-        raise ValueError(f"solver={solver!r} is not known: use one of {', '.join(map(repr, SOLVERS))}")
+        raise ValueError(
+            f"solver={solver!r} is not known: use one of {', '.join(map(repr, SOLVERS))}"
+        )
     return SOLVERS[solver]

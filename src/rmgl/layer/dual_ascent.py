@@ -1,7 +1,8 @@
 """Dual ascent: the iteration for the multipliers in Section IV-A of the RMGL paper.
 
-The paper keeps the diagonal of L as unknowns of their own: l = (l_ii, l_ij) >= 0 with the constraints C l = d, that is
-sum_i l_ii = N (multiplier mu_0) and l_ii = sum_j l_ij (multiplier nu_i), and repeats
+The paper keeps the diagonal of L as unknowns of their own: l = (l_ii, l_ij) >= 0 with the
+constraints C l = d, that is sum_i l_ii = N (multiplier mu_0) and l_ii = sum_j l_ij (multiplier
+nu_i), and repeats
 
     l  = { diag(p)^-1 (C' mu - r) }_+            p = 2 alpha on the diagonal, 4 alpha off it
     mu = mu - rho (C l - d)
@@ -11,12 +12,13 @@ With u_i = R_ii - nu_i this reads
     l_ii = (mu_0 - u_i)_+ / (2 alpha)            mu_0 = mu_0 - rho (sum_i l_ii - N)
     l_ij = (u_i + u_j - z_ij)_+ / (4 alpha)      u_i  = u_i + rho (l_ii - sum_j l_ij)
 
-A node without edges has l_ii = 0 for every u_i >= mu_0, where the iteration would rest: u_i is then lowered to mu_0, which cannot lower
-the dual, because its derivative there is -sum_j l_ij <= 0.
+A node without edges has l_ii = 0 for every u_i >= mu_0, where the iteration would rest: u_i is then
+lowered to mu_0, which cannot lower the dual, because its derivative there is -sum_j l_ij <= 0.
 
-This is gradient ascent on a concave function with Lipschitz gradient, so every rho in (0, 2 / ||C diag(p)^-1 C'||)
-converges. Over pairs with at most `max_degree` at a node that norm is at most the larger eigenvalue of
-[[N, sqrt(N)], [sqrt(N), 1 + max_degree]] / (2 alpha); over all pairs it equals it: (N + sqrt(N)) / (2 alpha).
+This is gradient ascent on a concave function with Lipschitz gradient, so every rho in (0, 2 / ||C
+diag(p)^-1 C'||) converges. Over pairs with at most `max_degree` at a node that norm is at most the
+larger eigenvalue of [[N, sqrt(N)], [sqrt(N), 1 + max_degree]] / (2 alpha); over all pairs it equals
+it: (N + sqrt(N)) / (2 alpha).
 """
 
 from __future__ import annotations
@@ -24,12 +26,13 @@ from __future__ import annotations
 import numpy as np
 
 from rmgl.edges import Vector
-from rmgl.layer.problem import LayerProblem
-from rmgl.layer.solution import DualSolution, starting_point
+from rmgl.layer.newton import starting_point
+from rmgl.layer.problem import DualSolution, LayerProblem
 from rmgl.running.threads import Check
 
-MAX_ITER = 100_000
-STEP_FACTOR = 1.5  # times 1 / (Lipschitz constant); converges below 2
+MAX_ASCENT_STEPS = 100_000
+STEP_FACTOR = 1.5
+"""The step size times the Lipschitz constant; the iteration converges below 2."""
 
 
 def step_size(problem: LayerProblem) -> float:
@@ -49,7 +52,7 @@ def solve_dual_ascent(
 ) -> DualSolution:
     """Maximize the dual by gradient ascent until the KKT residual is at most `tol`."""
     point, n_passes = starting_point(problem, start)
-    limit = MAX_ITER if max_iter is None else max_iter
+    limit = MAX_ASCENT_STEPS if max_iter is None else max_iter
     alpha, n, rho = problem.alpha, problem.n_nodes, step_size(problem)
     trace_multiplier = point.u.mean() + 2 * alpha
     for n_iter in range(limit + 1):

@@ -1,4 +1,4 @@
-"""Convert one layer to a networkx or igraph graph; both libraries are optional and imported on first use."""
+"""Convert a layer to a networkx or igraph graph; both libraries are imported when needed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ def graph_to_networkx(name: str, adjacency: sparse.csr_array) -> Any:
     first, second, weights = edge_list(adjacency)
     graph = networkx.Graph(name=name)
     graph.add_nodes_from(range(adjacency.shape[0]))
-    graph.add_weighted_edges_from(zip(first.tolist(), second.tolist(), weights.tolist(), strict=True))
+    edges = zip(first.tolist(), second.tolist(), weights.tolist(), strict=True)
+    graph.add_weighted_edges_from(edges)
     return graph
 
 
@@ -45,10 +46,13 @@ def graph_to_igraph(name: str, adjacency: sparse.csr_array) -> Any:
     igraph = load("igraph")
     first, second, weights = edge_list(adjacency)
     edges = np.column_stack([first, second]).tolist()
-    return igraph.Graph(adjacency.shape[0], edges, graph_attrs={"name": name}, edge_attrs={"weight": weights.tolist()})
+    named, weighted = {"name": name}, {"weight": weights.tolist()}
+    return igraph.Graph(adjacency.shape[0], edges, graph_attrs=named, edge_attrs=weighted)
 
 
-def edge_list(adjacency: sparse.csr_array) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]:
+def edge_list(
+    adjacency: sparse.csr_array,
+) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]:
     """Return the two end nodes and the weight of every edge, each edge once."""
     upper = sparse.triu(adjacency, k=1, format="coo")
     return upper.row, upper.col, upper.data

@@ -9,14 +9,13 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from rmgl.edges import Vector, find_candidates, resolve
-from rmgl.edges.approximate import graph_in_order
+from rmgl.edges.candidates import graph_in_order
 from rmgl.layer.certified import check_magnitudes, find_solver, solve_certified
 from rmgl.layer.result import Layer, Origin
+from rmgl.running.progress import warn_caller
 from rmgl.running.threads import number_of_workers, team_of
-from rmgl.running.warn import warn_caller
 from rmgl.views.canonical import canonical_order
-from rmgl.views.check_view import is_collection_of_views
-from rmgl.views.per_view import positive_per_view
+from rmgl.views.check_view import is_collection_of_views, positive_per_view
 from rmgl.views.views import Views
 
 
@@ -35,23 +34,27 @@ def learn_layer(
 ) -> Layer:
     """Learn a sparse graph on which the rows of X vary smoothly.
 
-    Solves, over edge weights w_ij >= 0 with degrees d_i and squared distances z_ij = ||x_i - x_j||^2,
+    Solves, over edge weights w_ij >= 0 with degrees d_i and squared distances z_ij = ||x_i -
+    x_j||^2,
 
         minimize   z'w + alpha (||d||^2 + 2 ||w||^2)     subject to   2 sum(w) = N
 
-    that is tr(X'LX) + alpha ||L||_F^2 over graph Laplacians L with tr(L) = N. A larger alpha gives more edges, a smaller
-    one fewer. Multiplying the distances and alpha by the same number changes nothing.
+    that is tr(X'LX) + alpha ||L||_F^2 over graph Laplacians L with tr(L) = N. A larger alpha gives
+    more edges, a smaller one fewer. Multiplying the distances and alpha by the same number changes
+    nothing.
 
     Parameters
     ----------
     X : array, DataFrame or sparse matrix of shape (N, D)
-        One view. Single cells may be NaN: distances are then estimated from the columns that two rows share (`rmgl.edges.gaps`).
+        One view. Single cells may be NaN: distances are then estimated from the columns that two
+        rows share (`rmgl.edges.gaps`).
     alpha : float > 0
         Weight of the squared Frobenius norm; larger values give more edges.
     scale : {"minmax", "standard", "unit", "none"}
         How the columns of X are scaled first.
     solver : {"newton", "dual-ascent"}
-        "newton" needs few passes over the pairs; "dual-ascent" is the iteration of the paper and needs many.
+        "newton" needs few passes over the pairs; "dual-ascent" is the iteration of the paper and
+        needs many.
     tol : float
         KKT residual at which the solver stops; smaller values take more iterations.
     max_iter : int, optional
@@ -59,12 +62,15 @@ def learn_layer(
     start : array of shape (N,), optional
         Dual vector to start from: `potentials` of a layer learned from similar data.
     candidates : "auto", "all", int, "approximate" or sparse graph
-        The pairs that may carry an edge. A number starts from that many nearest neighbors of each row, and adds pairs until it is
-        certified that no other pair carries weight, so the solution is that over all pairs (`layer.exact`); "auto" uses all pairs where
-        that is faster. "approximate" neighbors (pynndescent) and a graph of your own (`KNeighborsTransformer`) give no certificate:
-        `layer.exact` is False, and `layer.recall` is the share of true neighbors, estimated on a sample of rows, that they contain.
+        The pairs that may carry an edge. A number starts from that many nearest neighbors of each
+        row, and adds pairs until it is certified that no other pair carries weight, so the solution
+        is that over all pairs (`layer.exact`); "auto" uses all pairs where that is faster.
+        "approximate" neighbors (pynndescent) and a graph of your own (`KNeighborsTransformer`) give
+        no certificate: `layer.exact` is False, and `layer.recall` is the share of true neighbors,
+        estimated on a sample of rows, that they contain.
     n_jobs : int, optional
-        Number of threads; -1 uses all cores. No more threads are used than there are cores. The result does not depend on it.
+        Number of threads; -1 uses all cores. No more threads are used than there are cores. The
+        result does not depend on it.
     name : str
         Name of the layer.
 
@@ -75,8 +81,8 @@ def learn_layer(
 
     References
     ----------
-    S. Gurugubelli and S. P. Chepuri, "Learning Multi-layer Graphs and a Common Representation for Clustering",
-    EUSIPCO 2021, problem (6) with one view and beta = 0.
+    S. Gurugubelli and S. P. Chepuri, "Learning Multi-layer Graphs and a Common Representation for
+    Clustering", EUSIPCO 2021, problem (6) with one view and beta = 0.
 
     Examples
     --------
@@ -91,7 +97,10 @@ def learn_layer(
            [0., 0., 1., 0.]])
     """
     if is_collection_of_views(X):
-        raise ValueError("learn_layer takes one view, a 2-D array, but a collection of views was given: use RMGL(...).fit(views)")
+        raise ValueError(
+            "learn_layer takes one view, a 2-D array, but a collection of views was given: "
+            "use RMGL(...).fit(views)"
+        )
     find_solver(solver)
     if not (isinstance(tol, Real) and tol >= 0):
         raise ValueError(f"tol={tol!r} must be a number >= 0")
@@ -101,10 +110,14 @@ def learn_layer(
     order = canonical_order(views).order
     views = views.in_order(order).scaled(scale)
     if views.graphs:
-        raise ValueError("learn_layer takes rows or distances, but a network was given: fit RMGL to Network(graph, learn=True)")
+        raise ValueError(
+            "learn_layer takes rows or distances, but a network was given: fit RMGL to "
+            "Network(graph, learn=True)"
+        )
     if start is not None and (np.shape(start) != (views.n_rows,) or not np.isfinite(start).all()):
         raise ValueError(
-            f"start must hold {views.n_rows} finite numbers, one for each row of the view: use `potentials` of a layer of as many rows"
+            f"start must hold {views.n_rows} finite numbers, one for each row of the view: "
+            "use `potentials` of a layer of as many rows"
         )
     alpha = float(positive_per_view(alpha, views.names, "alpha")[0])
     with team_of(number_of_workers(n_jobs)) as team:
@@ -112,7 +125,9 @@ def learn_layer(
         pairs = find_candidates(name, views[0].points(), alpha, wanted, in_parts=team.in_parts)
         check_magnitudes(name, alpha, pairs.edges.largest(pairs.distances))
         first = None if start is None else np.asarray(start)[order]
-        _, layer = solve_certified(Origin(name), pairs, alpha, solver=solver, tol=tol, max_iter=max_iter, start=first)
+        _, layer = solve_certified(
+            Origin(name), pairs, alpha, solver=solver, tol=tol, max_iter=max_iter, start=first
+        )
     if layer.status != "converged":
         warn_caller(layer.message, ConvergenceWarning)
     return layer.in_order(np.argsort(order))

@@ -2,11 +2,13 @@
 
 With the network L0 scaled to trace N, its weights w0 and degrees d0,
 
-    alpha ||L - L0||_F^2 = alpha ||L||_F^2 - alpha sum_{i<j} (2 d0_i + 2 d0_j + 4 w0_ij) w_ij + a constant
+    alpha ||L - L0||_F^2 = alpha ||L||_F^2 - alpha sum_{i<j} (2 d0_i + 2 d0_j + 4 w0_ij) w_ij + c0
 
-so that the layer problem with costs z_ij = c - 2 alpha (d0_i + d0_j + 2 w0_ij) has the network as its solution: at
-u_i = c / 2 - 2 alpha d0_i, every pair has (u_i + u_j - z_ij) / (4 alpha) = w0_ij, and the KKT residual is zero. The constant c makes the
-least cost zero; as all weights sum to N / 2, it changes the objective by c N / 2 and the solution not at all.
+with a constant c0, so that the layer problem with costs z_ij = c - 2 alpha (d0_i + d0_j + 2 w0_ij)
+has the network as its solution: at u_i = c / 2 - 2 alpha d0_i, every pair has
+(u_i + u_j - z_ij) / (4 alpha) = w0_ij, and the KKT residual is zero. The constant c makes the least
+cost zero. It changes the objective by c N / 2, because all weights sum to N / 2, and the solution
+not at all.
 """
 
 from __future__ import annotations
@@ -19,22 +21,24 @@ from rmgl.layer.result import Layer
 from rmgl.running.threads import InParts, one_part
 
 STRENGTH = 0.25
-"""alpha times the mean weight of an edge: an edge of that weight is worth a cost of four times as much, here one."""
-
-
-def given_candidates(layer: Layer) -> Candidates:
-    """The edges of a given layer as candidate pairs, without costs."""
-    edges = PairList(layer.adjacency.copy())
-    return Candidates(edges, np.zeros(edges.indices.size), "given")
+"""alpha times the mean edge weight, so that an edge of that weight is worth a cost of one."""
 
 
 def default_alpha(layer: Layer) -> float:
-    """The alpha at which an edge of mean weight is worth a cost of one, that of a typical neighbor in locally scaled distances."""
+    """The alpha at which an edge of mean weight is worth a cost of one.
+
+    One is the cost of a typical neighbor in locally scaled distances.
+    """
     return STRENGTH / float(layer.adjacency.data.mean())
 
 
-def network_candidates(layer: Layer, alpha: float, two_steps: bool = False, in_parts: InParts = one_part) -> Candidates:
-    """The edges of a network, scaled as a layer, as candidate pairs with the costs that have it as solution.
+def network_candidates(
+    layer: Layer, alpha: float, two_steps: bool = False, in_parts: InParts = one_part
+) -> Candidates:
+    """The edges of a network as candidate pairs, with costs that have it as solution.
+
+    The network is scaled as a layer. With `two_steps`, pairs with a common neighbor are candidates,
+    too.
 
     With `two_steps`, pairs with a common neighbor are candidates, too.
     """
@@ -55,9 +59,11 @@ def costs_of(alpha: float, degrees: Vector, pattern: sparse.csr_array) -> Vector
 
 
 def with_two_steps(graph: sparse.csr_array) -> sparse.csr_array:
-    """A graph with an entry of zero for all pairs of nodes that have a common neighbor and no edge."""
+    """A graph with entries of zero for all pairs with a common neighbor and no edge."""
     edges, reached = sparse.coo_array(graph), sparse.coo_array(graph @ graph)
-    off = reached.coords[0] != reached.coords[1]
-    pairs = [np.concatenate([own, found[off]]) for own, found in zip(edges.coords, reached.coords, strict=True)]
-    weights = np.concatenate([edges.data, np.zeros(int(off.sum()))])
-    return sparse.csr_array((weights, (pairs[0], pairs[1])), shape=graph.shape)  # entries of one pair add up
+    off_diagonal = reached.row != reached.col
+    rows = np.concatenate([edges.row, reached.row[off_diagonal]])
+    columns = np.concatenate([edges.col, reached.col[off_diagonal]])
+    weights = np.concatenate([edges.data, np.zeros(int(off_diagonal.sum()))])
+    # entries of one pair add up
+    return sparse.csr_array((weights, (rows, columns)), shape=graph.shape)

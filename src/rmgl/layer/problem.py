@@ -2,34 +2,38 @@
 
 With edge weights w_ij >= 0 on the candidate pairs, degrees d_i = sum_j w_ij and edge costs z_ij,
 
-    minimize   z'w + alpha (||d||^2 + 2 ||w||^2)     subject to   w >= 0,  2 sum(w) = N            (P)
+    minimize   z'w + alpha (||d||^2 + 2 ||w||^2)     subject to   w >= 0,  2 sum(w) = N       (P)
 
-which is tr(LR) + alpha ||L||_F^2 over graph Laplacians L with tr(L) = N. Its dual is unconstrained in N unknowns:
+which is tr(LR) + alpha ||L||_F^2 over graph Laplacians L with tr(L) = N. Its dual is unconstrained
+in N unknowns:
 
     Phi(u)  = sum_{i<j} (u_i + u_j - z_ij)_+^2 / (8 alpha) + ||u - mean(u)||^2 / (4 alpha) - sum(u)
     w_ij    = (u_i + u_j - z_ij)_+ / (4 alpha)
     grad_i  = d_i + (u_i - mean(u)) / (2 alpha) - 1
-    Hess    = (D_A + A) / (4 alpha) + (I - 11'/N) / (2 alpha)        A: 0/1 matrix of the pairs with w > 0
+    Hess    = (D_A + A) / (4 alpha) + (I - 11'/N) / (2 alpha)
 
-The minimum of (P) is alpha N - min Phi, so alpha N - Phi(u) is a lower bound for every u.
+where A is the 0/1 matrix of the pairs with w > 0, and D_A the diagonal matrix of its row sums. The
+minimum of (P) is alpha N - min Phi, so alpha N - Phi(u) is a lower bound for every u.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from scipy import sparse
 
-from rmgl.edges import ActivePairs, Costs, Edges, Vector
+from rmgl.edges import ActivePairs, Costs, PairStore, Vector
 
-# The mean degree is 1; smaller weights are zero up to any tolerance that a solver reaches.
 NEGLIGIBLE_WEIGHT = 1e-10
+"""Smaller weights are zero up to any tolerance that a solver reaches; the mean degree is 1."""
+Status = Literal["converged", "max_iter", "stalled", "given"]
 
 
 @dataclass(frozen=True)
 class DualPoint:
-    """A dual vector u, with the dual value and gradient that one pass over the edges gives."""
+    """A dual vector u, with the dual value and gradient that one pass over the pairs gives."""
 
     u: Vector
     value: float
@@ -40,13 +44,24 @@ class DualPoint:
 
     @property
     def residual(self) -> float:
-        """KKT residual max_i |grad_i|, in units of the mean degree 1; zero exactly at the solution."""
+        """KKT residual max_i |grad_i|, in units of the mean degree; zero at the solution."""
         return float(np.abs(self.gradient).max())
 
 
 @dataclass(frozen=True)
+class DualSolution:
+    """The last dual point of a solver, why the solver stopped, and the work it did."""
+
+    point: DualPoint
+    status: Status
+    n_iter: int
+    n_passes: float
+    """Passes over the candidate pairs; a Hessian product counts as the share of active pairs."""
+
+
+@dataclass(frozen=True)
 class LayerProblem:
-    """The layer problem (P) for given candidate edges, costs and alpha.
+    """The layer problem (P) for given candidate pairs, costs and alpha.
 
     Examples
     --------
@@ -63,7 +78,7 @@ class LayerProblem:
            [1., 0.]])
     """
 
-    edges: Edges
+    edges: PairStore
     costs: Costs
     alpha: float
 
@@ -72,12 +87,12 @@ class LayerProblem:
         return self.edges.n_nodes
 
     def at(self, u: Vector) -> DualPoint:
-        """Compute the dual value and gradient at u, in one pass over the edges."""
-        found = self.edges.evaluate(u, self.costs)
+        """Compute the dual value and gradient at u, in one pass over the pairs."""
+        alpha, sums = self.alpha, self.edges.evaluate(u, self.costs)
         deviation = u - u.mean()
-        value = found.squares / (8 * self.alpha) + deviation @ deviation / (4 * self.alpha) - u.sum()
-        gradient = found.excess / (4 * self.alpha) + deviation / (2 * self.alpha) - 1
-        return DualPoint(u, float(value), gradient, found.counts)
+        value = sums.squares / (8 * alpha) + deviation @ deviation / (4 * alpha) - u.sum()
+        gradient = sums.excess / (4 * alpha) + deviation / (2 * alpha) - 1
+        return DualPoint(u, float(value), gradient, sums.counts)
 
     def active_pairs(self, point: DualPoint) -> ActivePairs:
         """Return the matrix D_A + A at a point."""
@@ -110,6 +125,6 @@ class LayerProblem:
 
 
 def squared_norm(adjacency: sparse.csr_array) -> float:
-    """Return ||L||_F^2 = ||d||^2 + 2 ||w||^2 for the Laplacian L of a symmetric adjacency matrix."""
+    """Return ||L||_F^2 = ||d||^2 + 2 ||w||^2 for the Laplacian L of an adjacency matrix."""
     degrees = adjacency.sum(axis=1)
     return float(degrees @ degrees + adjacency.data @ adjacency.data)

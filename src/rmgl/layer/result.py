@@ -1,8 +1,8 @@
-"""A learned graph layer and its certificate."""
+"""A learned graph layer with its certificate, and a layer from a given graph."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -13,16 +13,24 @@ from scipy.sparse import csgraph
 
 from rmgl.archive.records import record
 from rmgl.checks import Unsound, sound_indices, sound_numbers, sound_sparse
-from rmgl.edges import Vector
+from rmgl.edges import Candidates, PairList, Vector
 from rmgl.edges.local_scaling import LocalScaling
 from rmgl.layer.graphs import graph_to_igraph, graph_to_networkx
-from rmgl.layer.problem import LayerProblem
-from rmgl.layer.solution import ADVICE, DualSolution, Status
+from rmgl.layer.problem import DualSolution, LayerProblem, Status
 from rmgl.matrix import square_in_order
 
 Role = Literal["view", "consensus", "neighbors"]
 PROVEN = ("all pairs", "certified", "given edges", "given pairs")
-"""Candidates over which a layer is exact: no other pair can carry weight, because of its cost or because it is not among the given ones."""
+"""Candidates over which a layer is exact, because no other pair exists or can carry weight."""
+SOLVER_ADVICE = {
+    "max_iter": (
+        "raise max_iter of learn_layer; solver='newton' and a larger alpha need fewer iterations"
+    ),
+    "stalled": (
+        "rounding errors prevent further progress, because alpha is very small beside the costs; "
+        "raise alpha or scale the data"
+    ),
+}
 
 
 @dataclass(frozen=True)
@@ -57,8 +65,11 @@ class Layer:
     """Symmetric edge weights, degrees summing to N."""
     alpha: float
     kkt_residual: float
-    """max_i |d_i + (u_i - mean(u))/(2 alpha) - 1| at the potentials; zero at the exact solution. If a solve does not improve on the
-    layer it started from, that layer is kept, and `gap` bounds its error."""
+    """max_i |d_i + (u_i - mean(u))/(2 alpha) - 1| at the potentials; zero at the solution.
+
+    If a solve does not improve on the layer it started from, that layer is kept, and `gap` bounds
+    its error.
+    """
     objective: float
     """z'w + alpha (||d||^2 + 2 ||w||^2)."""
     lower_bound: float
@@ -66,19 +77,22 @@ class Layer:
     status: Status
     n_iter: int
     n_passes: float
-    """Passes over the candidate edges; a product with the Hessian counts as the share of the edges that is active."""
+    """Passes over the candidate pairs; a Hessian product counts as the share of active pairs."""
     potentials: Vector = field(repr=False)
     """The dual solution u: an edge exists where u_i + u_j exceeds its cost."""
     candidates: str = "all pairs"
-    """Which pairs could carry an edge: "all pairs", "certified" (nearest neighbors, with a proof that no other pair carries weight),
-    "given edges" or "given pairs" (of a network or sparse distances, which have no other pairs), or "approximate" and "given" (no such
-    proof)."""
+    """Which pairs could carry an edge.
+
+    "all pairs"; "certified" (nearest neighbors, with a proof that no other pair carries weight);
+    "given edges" or "given pairs" (of a network or of sparse distances, which have no other pairs);
+    "approximate" or "given" (no such proof).
+    """
     seconds: dict[str, float] = field(default_factory=dict, repr=False)
-    """Seconds spent on "neighbors" (widening the candidates) and on "layers" (solving) in the last solve."""
+    """Seconds of the last solve: "neighbors" for widening the candidates, "layers" for solving."""
     recall: float | None = None
-    """Share of the true nearest neighbors of a sample of rows that are candidates; None for exact candidates."""
+    """Share of the nearest neighbors in a sample that are candidates; None for exact candidates."""
     role: Role = "view"
-    """Whether the layer is that of one "view", is the "consensus" of all views, or the given graph of nearest "neighbors"."""
+    """Whether the layer is that of a "view", the "consensus", or given nearest "neighbors"."""
     nodes: NDArray[np.intp] | None = field(default=None, repr=False)
     """Indices of the entities that the layer was learned on (None: all)."""
     views: tuple[int, ...] = (0,)
@@ -88,9 +102,9 @@ class Layer:
     consensus_share: float = 0.0
     """The costs of the pairs in the consensus times this share are part of the costs."""
     network_share: float = 0.0
-    """The share of the neighbors in the networks in each row that the layer was learned from (0: rows are as they are)."""
+    """Share of neighbors in the networks in each row that the layer was learned from (0: none)."""
     scaling: LocalScaling | None = field(default=None, repr=False)
-    """Local scales of the nodes that the layer was learned on; None if squared distances are not rescaled."""
+    """Local scales of the nodes that the layer was learned on (None: plain distances)."""
 
     @property
     def given(self) -> bool:
@@ -104,7 +118,7 @@ class Layer:
 
     @property
     def exact(self) -> bool:
-        """Whether the layer is the solution over all pairs or, where only some are given, over those."""
+        """Whether the layer is the solution over all pairs, or over those that are given."""
         return self.given or (self.candidates in PROVEN and self.status == "converged")
 
     @property
@@ -118,7 +132,10 @@ class Layer:
 
     @property
     def gap(self) -> float:
-        """Relative duality gap |objective - lower bound| / objective; no layer has an objective lower by more than this share."""
+        """Relative duality gap |objective - lower bound| / objective.
+
+        No layer has an objective that is lower by more than this share.
+        """
         return 0.0 if self.given else abs(self.objective - self.lower_bound) / self.objective
 
     @cached_property
@@ -144,12 +161,13 @@ class Layer:
     def n_components(self) -> int:
         """Number of connected components among the entities that the layer was learned on."""
         n_absent = 0 if self.nodes is None else self.n_nodes - self.nodes.size
-        return int(csgraph.connected_components(self.adjacency, directed=False, return_labels=False)) - n_absent
+        count = csgraph.connected_components(self.adjacency, directed=False, return_labels=False)
+        return int(count) - n_absent
 
     @property
     def origin(self) -> Origin:
         """What the layer was learned from."""
-        return Origin(self.name, self.role, self.nodes, self.views, self.factors, self.consensus_share, self.network_share)
+        return Origin(**{name.name: getattr(self, name.name) for name in fields(Origin)})
 
     @cached_property
     def own_potentials(self) -> Vector:
@@ -159,15 +177,17 @@ class Layer:
     @property
     def message(self) -> str:
         """The status in words and, if the layer did not converge, what to change."""
+        layer = f"layer {self.name!r}"
         if self.given:
-            return f"layer {self.name!r} is given"
-        if self.status == "converged":
-            among = "" if self.exact else f" (among {self.candidates} candidates, recall {self.recall:.3f})"
-            return f"layer {self.name!r} converged{among}: KKT residual {self.kkt_residual:.1e}, relative gap {self.gap:.1e}"
-        return (
-            f"layer {self.name!r} did not converge in {self.n_iter} iterations "
-            f"(KKT residual {self.kkt_residual:.1e}, relative gap {self.gap:.1e}): {ADVICE[self.status]}"
-        )
+            return f"{layer} is given"
+        accuracy = f"KKT residual {self.kkt_residual:.1e}, relative gap {self.gap:.1e}"
+        if self.status != "converged":
+            advice = SOLVER_ADVICE[self.status]
+            return f"{layer} did not converge in {self.n_iter} iterations ({accuracy}): {advice}"
+        if self.exact:
+            return f"{layer} converged: {accuracy}"
+        among = f"(among {self.candidates} candidates, recall {self.recall:.3f})"
+        return f"{layer} converged {among}: {accuracy}"
 
     def check(self, n_nodes: int) -> None:
         """Raise an error if a layer read from a file is not a valid layer on `n_nodes` nodes."""
@@ -175,39 +195,57 @@ class Layer:
         sound_sparse(f"{what}: its adjacency", self.adjacency, (n_nodes, n_nodes))
         sound_numbers(f"{what}: its edge weights", self.adjacency.data, (None,), least=0.0)
         sound_numbers(f"{what}: its potentials", self.potentials, (n_nodes,))
-        own = n_nodes if self.nodes is None else sound_indices(f"{what}: its nodes", self.nodes, n_nodes).size
+        n_learned = n_nodes
+        if self.nodes is not None:
+            n_learned = sound_indices(f"{what}: its nodes", self.nodes, n_nodes).size
         if self.scaling is not None:
-            self.scaling.check(own)
-        numbers = [self.alpha, self.kkt_residual, self.objective, self.lower_bound, self.n_passes, self.consensus_share]
-        positive = self.role in ("neighbors", "view") if self.given else (self.alpha > 0 and self.objective > 0)
+            self.scaling.check(n_learned)
         if not 0 <= self.network_share < 1:
-            raise Unsound(f"{what} has a share of the networks of {self.network_share}, which must be from 0 to 1")
-        if not np.isfinite(numbers).all() or not positive or min(self.n_iter, self.n_passes, self.consensus_share) < 0:
-            raise Unsound(f"{what} has a number out of range: all must be finite, alpha and the objective > 0, and counts >= 0")
+            raise Unsound(
+                f"{what} has a share of the networks of {self.network_share}, which must be "
+                "from 0 to 1"
+            )
+        counts = (self.n_iter, self.n_passes, self.consensus_share)
+        numbers = (self.alpha, self.kkt_residual, self.objective, self.lower_bound, *counts)
+        if self.given:
+            in_range = self.role in ("neighbors", "view")
+        else:
+            in_range = self.alpha > 0 and self.objective > 0
+        if not in_range or not np.isfinite(numbers).all() or min(counts) < 0:
+            raise Unsound(
+                f"{what} has a number out of range: all must be finite, alpha and the "
+                "objective > 0, and counts >= 0"
+            )
 
     def among_all(self, n_entities: int) -> Layer:
-        """Extend the layer to all entities: those that it was not learned on get no edges and potential zero."""
+        """Extend the layer to all entities; the others get no edges and potential zero."""
         if self.nodes is None:
             return self
         potentials = np.zeros(n_entities)
         potentials[self.nodes] = self.potentials
-        return replace(self, adjacency=padded_graph(self.adjacency, self.nodes, n_entities), potentials=potentials)
+        adjacency = padded_graph(self.adjacency, self.nodes, n_entities)
+        return replace(self, adjacency=adjacency, potentials=potentials)
 
     def of_own(self) -> Layer:
-        """Return the layer with the entities only that it was learned on, which `among_all` extended."""
+        """Return the layer of the entities that it was learned on, without those of `among_all`."""
         if self.nodes is None:
             return self
-        return replace(self, adjacency=square_in_order(self.adjacency, self.nodes), potentials=self.own_potentials, nodes=None)
+        adjacency = square_in_order(self.adjacency, self.nodes)
+        return replace(self, adjacency=adjacency, potentials=self.own_potentials, nodes=None)
 
     def in_order(self, order: NDArray[np.intp]) -> Layer:
-        """Return the layer with its nodes in another order: the first is the one that is number order[0] now."""
-        adjacency, potentials = square_in_order(self.adjacency, order), self.potentials[order]
-        if self.nodes is None:
-            scaling = None if self.scaling is None else self.scaling.of_nodes(order)
-            return replace(self, adjacency=adjacency, potentials=potentials, scaling=scaling)
-        places = np.argsort(order)[self.nodes]
-        scaling = None if self.scaling is None else self.scaling.of_nodes(np.argsort(places))
-        return replace(self, adjacency=adjacency, potentials=potentials, scaling=scaling, nodes=np.sort(places))
+        """Return the layer with its nodes in another order, given by their present numbers."""
+        nodes, scaling_order = None, order
+        if self.nodes is not None:
+            places = np.argsort(order)[self.nodes]
+            nodes, scaling_order = np.sort(places), np.argsort(places)
+        return replace(
+            self,
+            adjacency=square_in_order(self.adjacency, order),
+            potentials=self.potentials[order],
+            scaling=None if self.scaling is None else self.scaling.of_nodes(scaling_order),
+            nodes=nodes,
+        )
 
     def to_networkx(self) -> Any:
         """Convert the layer to a `networkx.Graph` with edge attribute `weight` (needs networkx)."""
@@ -218,7 +256,9 @@ class Layer:
         return graph_to_igraph(self.name, self.adjacency)
 
 
-def padded_graph(adjacency: sparse.csr_array, nodes: NDArray[np.intp] | None, n_nodes: int) -> sparse.csr_array:
+def padded_graph(
+    adjacency: sparse.csr_array, nodes: NDArray[np.intp] | None, n_nodes: int
+) -> sparse.csr_array:
     """Extend a graph on some of the nodes to all of them; the others have no edges."""
     if nodes is None:
         return adjacency
@@ -247,8 +287,27 @@ def make_layer(origin: Origin, problem: LayerProblem, solution: DualSolution) ->
 
 
 def given_layer(origin: Origin, adjacency: sparse.csr_array) -> Layer:
-    """Make a layer of a given graph with symmetric weights >= 0, scaled so that the degrees sum to the number of nodes."""
+    """Make a layer of a given graph, with weights scaled so that the degrees sum to N.
+
+    The weights must be symmetric and >= 0.
+    """
     n = adjacency.shape[0]
-    scaled = sparse.csr_array(adjacency * (n / adjacency.sum()))
-    numbers: dict[str, Any] = dict.fromkeys(("alpha", "kkt_residual", "objective", "lower_bound", "n_passes"), 0.0)
-    return Layer(**vars(origin), **numbers, adjacency=scaled, status="given", n_iter=0, potentials=np.zeros(n), candidates="given")
+    return Layer(
+        **vars(origin),
+        adjacency=sparse.csr_array(adjacency * (n / adjacency.sum())),
+        alpha=0.0,
+        kkt_residual=0.0,
+        objective=0.0,
+        lower_bound=0.0,
+        status="given",
+        n_iter=0,
+        n_passes=0.0,
+        potentials=np.zeros(n),
+        candidates="given",
+    )
+
+
+def given_candidates(layer: Layer) -> Candidates:
+    """Return the edges of a given layer as candidate pairs, with costs of zero."""
+    edges = PairList(layer.adjacency.copy())
+    return Candidates(edges, np.zeros(edges.indices.size), "given")

@@ -16,13 +16,13 @@ MAX_NEIGHBOR_SHARE = 0.5
 EDGE_TOL = 0.03
 """Relative accuracy of the number of edges."""
 EDGE_POWER = 1.5
-"""Factor by which the assumed exponent grows while all trials are on one side; also its first value."""
+"""First assumed exponent, and the factor by which it grows while trials stay on one side."""
 MAX_SECANTS = 12
 MAX_ALPHA_FACTOR = 1e4
 """The search ends when alpha differs from the first guess by more than this factor."""
 
 LEAST_GUESS = 1e-12
-"""Share of the mean cost below which a guess is the rounding error of the costs of copies, which are zero."""
+"""Share of the mean cost below which a guess is only the rounding error of zero costs."""
 
 
 def solve_for_edges(
@@ -35,59 +35,73 @@ def solve_for_edges(
     check: Check = lambda: None,
     **options: Any,
 ) -> tuple[Candidates, Layer]:
-    """Learn the layer whose nodes have `n_neighbors` edges on average, within 3 %, by solving for alpha.
+    """Learn the layer whose nodes have `n_neighbors` edges on average, within 3 %.
 
-    The number of edges grows with alpha nearly like a power of it, so a secant rule on logarithms finds alpha. Each solve starts from the
-    last potentials, the first one from the layer `last` of similar costs, if given.
+    The number of edges grows with alpha nearly like a power of it, so a secant rule on logarithms
+    finds alpha. Each solve starts from the last potentials, the first one from the layer `last` of
+    similar costs, if given.
     """
     n = candidates.edges.n_nodes
     wanted = min(float(n_neighbors), MAX_NEIGHBOR_SHARE * (n - 1))
     guess = alpha_guess(candidates, wanted)
-    alpha, start = (guess, None) if last is None or below_rounding(last.alpha, candidates) else (last.alpha, last.potentials)
+    alpha, start = guess, None
+    if last is not None and not below_rounding(last.alpha, candidates):
+        alpha, start = last.alpha, last.potentials
     power = EDGE_POWER
     nearest: Layer | None = None
     below: tuple[float, float] | None = None
     above: tuple[float, float] | None = None
     for _ in range(MAX_SECANTS):
-        candidates, layer = solve_certified(origin, candidates, alpha, tol=tol, start=start, check=check, **options)
+        candidates, layer = solve_certified(
+            origin, candidates, alpha, tol=tol, start=start, check=check, **options
+        )
         candidates = candidates.pruned(layer.potentials)
-        found, start = 2 * layer.n_edges / n, layer.potentials
+        n_found, start = 2 * layer.n_edges / n, layer.potentials
         if nearest is None or off_by(layer, wanted) < off_by(nearest, wanted):
             nearest = layer
-        if abs(found / wanted - 1) <= EDGE_TOL:
+        if abs(n_found / wanted - 1) <= EDGE_TOL:
             break
-        point = (np.log(alpha), np.log(max(found, 1 / n)))
-        below, above = (point, above) if found < wanted else (below, point)
+        point = (np.log(alpha), np.log(max(n_found, 1 / n)))
+        below, above = (point, above) if n_found < wanted else (below, point)
         if below is not None and above is not None:
             share = (np.log(wanted) - below[1]) / (above[1] - below[1])
             alpha = float(np.exp(below[0] + np.clip(share, 0.05, 0.95) * (above[0] - below[0])))
         else:
-            alpha *= (wanted / max(found, 1 / n)) ** power
+            alpha *= (wanted / max(n_found, 1 / n)) ** power
             power *= EDGE_POWER  # a longer step next time, if it is still on the same side
-        if not guess / MAX_ALPHA_FACTOR <= alpha <= guess * MAX_ALPHA_FACTOR or below_rounding(alpha, candidates):
+        in_range = guess / MAX_ALPHA_FACTOR <= alpha <= guess * MAX_ALPHA_FACTOR
+        if not in_range or below_rounding(alpha, candidates):
             break
     assert nearest is not None
     return candidates, nearest
 
 
 def off_by(layer: Layer, wanted: float) -> float:
-    """How far a layer is from the wanted number of edges: the logarithm of the ratio, as half as many are as bad as twice as many."""
+    """How far a layer is from the wanted number of edges: the logarithm of the ratio.
+
+    Half as many edges are as bad as twice as many.
+    """
     return float(abs(np.log(max(2 * layer.n_edges, 1) / (wanted * layer.adjacency.shape[0]))))
 
 
 def below_rounding(alpha: float, candidates: Candidates) -> bool:
-    """Whether alpha is below the rounding error of even the smallest cost, so that no constant u has mean degree 1."""
+    """Whether alpha is lost in the rounding of even the smallest cost.
+
+    Then no constant u has mean degree 1.
+    """
     least = candidates.edges.least(candidates.distances)
     return least + 2 * alpha * candidates.edges.n_nodes == least
 
 
 def alpha_guess(candidates: Candidates, n_neighbors: float) -> float:
-    """Return the alpha at which a constant u has mean degree 1 and `n_neighbors` active pairs per node.
+    """The alpha at which a constant u has mean degree 1 and `n_neighbors` active pairs per node.
 
-    Where so many pairs are equally cheap, there is no such alpha. Any small one gives a layer of these pairs; a large one would first
-    make candidates of many others, because potentials differ by up to 2 alpha between nodes.
+    Where so many pairs are equally cheap, there is no such alpha. Any small one gives a layer of
+    these pairs; a large one would first make candidates of many others, because potentials differ
+    by up to 2 alpha between nodes.
     """
     edges = candidates.edges
-    found = edges.cheapest(candidates.distances, n_neighbors * edges.n_nodes / (2 * edges.n_pairs))
-    alpha = found.excess / (2 * edges.n_nodes)
-    return alpha if alpha > LEAST_GUESS * found.mean else found.mean / n_neighbors or 1.0
+    share = n_neighbors * edges.n_nodes / (2 * edges.n_pairs)
+    cheapest = edges.cheapest(candidates.distances, share)
+    alpha = cheapest.excess / (2 * edges.n_nodes)
+    return alpha if alpha > LEAST_GUESS * cheapest.mean else cheapest.mean / n_neighbors or 1.0

@@ -15,14 +15,14 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from rmgl.edges import Costs, Edges, PairList
+from rmgl.edges import Costs, PairList, PairStore
 from rmgl.embedding.eigenvectors import Embedding, Graph, weighted_sum
-from rmgl.embedding.fragments import embed_without, judge_without
+from rmgl.embedding.labels import embed_without, judge_without
 from rmgl.layer import Layer, solve_certified
 from rmgl.layer.problem import squared_norm
 from rmgl.layer.result import padded_graph
+from rmgl.model.problems import ViewProblem
 from rmgl.model.run import Run
-from rmgl.model.view_problem import ViewProblem
 from rmgl.running.checkpoint import Checkpoint
 from rmgl.running.progress import Stopwatch
 from rmgl.running.threads import Check, Team
@@ -30,7 +30,9 @@ from rmgl.running.threads import Check, Team
 
 @dataclass(frozen=True)
 class Accuracy:
-    """How accurately a round solves its half steps: KKT residual of the layers, relative residual of the eigenvectors."""
+    """How accurately a round solves its half steps: KKT residual of the layers, relative residual
+    of the eigenvectors.
+    """
 
     layer: float
     eigen: float
@@ -48,7 +50,9 @@ EIGEN_TOL = 1e-6
 
 @dataclass(frozen=True)
 class State:
-    """Layers and embedding, with what follows from them. The problems are part of it because their candidates may grow."""
+    """Layers and embedding, with what follows from them. The problems are part of it because their
+    candidates may grow.
+    """
 
     problems: list[ViewProblem]
     layers: list[Layer]
@@ -62,7 +66,7 @@ class State:
 
     @property
     def objective(self) -> float:
-        """The sum of all terms, correctly rounded, so a true decrease never shows as an increase."""
+        """The sum of all terms, rounded correctly, so that a decrease never shows as a rise."""
         return fsum(self.terms.flat)
 
 
@@ -77,7 +81,9 @@ class Outcome:
     stopped: bool = False
     """Whether it was asked to stop before it had converged."""
     eigen_residual: float = 0.0
-    """The residual of the last embedding on the layers that it was computed from, before these were certified."""
+    """The residual of the last embedding on the layers that it was computed from, before these were
+    certified.
+    """
 
     @property
     def embedded(self) -> bool:
@@ -101,21 +107,25 @@ def alternate(
 ) -> Outcome:
     """Learn layers and embedding in turn until neither the objective nor the subspace changes.
 
-    No half step raises the objective. The first layers are those of the data alone (Q = 0), on candidates that suffice for them. Half
-    steps are coarse until a round changes little, and tight, on candidates that suffice, from then on until a round changes nothing.
-    Between rounds `run` may ask to stop. However it ends, the layers are certified at last: they are the exact solutions for the embedding
-    that is returned. `alike` numbers entities so that copies have the same number.
+    No half step raises the objective. The first layers are those of the data alone (Q = 0), on
+    candidates that suffice for them. Half steps are coarse until a round changes little, and tight,
+    on candidates that suffice, from then on until a round changes nothing. Between rounds `run` may
+    ask to stop. However it ends, the layers are certified at last: they are the exact solutions for
+    the embedding that is returned. `alike` numbers entities so that copies have the same number.
     """
     log, clock, run = History(progress), clock or Stopwatch(), run or Run()
     accuracy = COARSE if max_iter > 1 else TIGHT
     done, converged, stopped = 0, False, False
-    state = first_state(problems, n_clusters, solver, accuracy, team, clock, fragments, alike, run.checkpoint)
+    state = first_state(
+        problems, n_clusters, solver, accuracy, team, clock, fragments, alike, run.checkpoint
+    )
     log.add("start", 0, state)
     for iteration in range(1, max_iter + 1):
         if run.over:
             stopped = True
             break
-        after_layers = update_layers(state, solver, accuracy, team, clock)  # problem (6), one per view
+        # problem (6), one per view
+        after_layers = update_layers(state, solver, accuracy, team, clock)
         log.add("layers", iteration, after_layers)
         after_embedding = update_embedding(after_layers, accuracy, team, clock)  # problem (10)
         log.add("embedding", iteration, after_embedding)
@@ -132,9 +142,14 @@ def alternate(
 
 
 def has_settled(old: State, new: State, tol: float) -> bool:
-    """Whether a round lowered the objective by at most the share `tol` and turned the subspace by at most its root."""
-    fall = (old.objective - new.objective) / max(abs(old.objective), np.finfo(float).tiny)  # it is 0 where layers are given
-    return fall <= tol and subspace_change(old.embedding.vectors, new.embedding.vectors) <= np.sqrt(tol)
+    """Whether a round lowered the objective by at most the share `tol` and turned the subspace by
+    at most its root.
+    """
+    # it is 0 where layers are given
+    fall = (old.objective - new.objective) / max(abs(old.objective), np.finfo(float).tiny)
+    return fall <= tol and subspace_change(old.embedding.vectors, new.embedding.vectors) <= np.sqrt(
+        tol
+    )
 
 
 def first_state(
@@ -153,7 +168,12 @@ def first_state(
     def learn(view: ViewProblem, check: Check) -> tuple[ViewProblem, Layer]:
         if view.given is not None:
             return view, view.given
-        options: dict[str, Any] = {"solver": solver, "tol": accuracy.layer, "start": view.start, "check": check}
+        options: dict[str, Any] = {
+            "solver": solver,
+            "tol": accuracy.layer,
+            "start": view.start,
+            "check": check,
+        }
         candidates, layer = solve_certified(view.origin, view.candidates, view.alpha, **options)
         return replace(view, candidates=candidates), layer
 
@@ -162,23 +182,36 @@ def first_state(
         problems, layers = [view for view, _ in learned], [layer for _, layer in learned]
         spent += [layer.seconds for layer in layers]
     with clock("embedding"):
-        embedding = _embed(problems, layers, n_clusters, accuracy, team, fragments, alike, checkpoint)
-        terms = team(lambda item, check: _view_terms(item[0], item[1], embedding, check), list(zip(problems, layers, strict=True)))
+        embedding = _embed(
+            problems, layers, n_clusters, accuracy, team, fragments, alike, checkpoint
+        )
+        terms = team(
+            lambda item, check: _view_terms(item[0], item[1], embedding, check),
+            list(zip(problems, layers, strict=True)),
+        )
         return State(problems, layers, embedding, np.array(terms), alike, checkpoint)
 
 
-def update_layers(state: State, solver: str, accuracy: Accuracy, team: Team, clock: Stopwatch) -> State:
-    """Solve problem (6) for every layer, starting from its last potentials. A layer that cannot be improved is kept."""
+def update_layers(
+    state: State, solver: str, accuracy: Accuracy, team: Team, clock: Stopwatch
+) -> State:
+    """Solve problem (6) for every layer, starting from its last potentials. A layer that cannot be
+    improved is kept.
+    """
     embedding = state.embedding
 
-    def update(item: tuple[ViewProblem, Layer, NDArray[np.float64]], check: Check) -> tuple[ViewProblem, Layer, NDArray[np.float64]]:
+    def update(
+        item: tuple[ViewProblem, Layer, NDArray[np.float64]], check: Check
+    ) -> tuple[ViewProblem, Layer, NDArray[np.float64]]:
         view, layer, terms = item
         if view.given is not None:
             return view, layer, terms
 
-        def coupling(edges: Edges) -> Costs:
+        def coupling(edges: PairStore) -> Costs:
             spread = shared.get(store_of(view)) if edges is view.edges else None
-            return view.beta * (spread_of(view, edges, embedding, check) if spread is None else spread)
+            return view.beta * (
+                spread_of(view, edges, embedding, check) if spread is None else spread
+            )
 
         candidates, found = solve_certified(
             view.origin,
@@ -213,7 +246,8 @@ def update_embedding(state: State, accuracy: Accuracy, team: Team, clock: Stopwa
         embedding = _embed(state.problems, state.layers, n_clusters, accuracy, team, *known)
         terms = state.terms.copy()  # the first two do not depend on the embedding
         terms[:, 2] = team(
-            lambda item, check: _coupling(item[0], item[1], embedding, check), list(zip(state.problems, state.layers, strict=True))
+            lambda item, check: _coupling(item[0], item[1], embedding, check),
+            list(zip(state.problems, state.layers, strict=True)),
         )
         candidate = replace(state, embedding=embedding, terms=terms)
         if candidate.objective <= state.objective:
@@ -223,14 +257,21 @@ def update_embedding(state: State, accuracy: Accuracy, team: Team, clock: Stopwa
 
 
 def certified(state: State, solver: str, team: Team, clock: Stopwatch) -> State:
-    """Solve problem (6) once more, tightly and over all pairs, for the last embedding, and judge that by the new layers.
+    """Solve problem (6) once more, tightly and over all pairs, for the last embedding, and judge
+    that by the new layers.
 
-    A stop can come while half steps are coarse, and the embedding has moved since the layers were learned in any case. What layers claim
-    is then true of the costs that anyone can compute: those of the data plus beta ||q_i - q_j||^2 in the embedding that is returned.
+    A stop can come while half steps are coarse, and the embedding has moved since the layers were
+    learned in any case. What layers claim is then true of the costs that anyone can compute: those
+    of the data plus beta ||q_i - q_j||^2 in the embedding that is returned.
     """
     last = update_layers(state, solver, TIGHT, team, clock)
     with clock("embedding"):
-        return replace(last, embedding=judge_without(_graph(last.problems, last.layers), last.embedding, team.in_parts))
+        return replace(
+            last,
+            embedding=judge_without(
+                _graph(last.problems, last.layers), last.embedding, team.in_parts
+            ),
+        )
 
 
 def subspace_change(old: NDArray[np.float64], new: NDArray[np.float64]) -> float:
@@ -240,7 +281,17 @@ def subspace_change(old: NDArray[np.float64], new: NDArray[np.float64]) -> float
 
 HistoryRow: TypeAlias = dict[str, float | str]
 HISTORY = {
-    *("iteration", "step", "objective", "smoothness", "ridge", "coupling", "kkt_residual", "eigen_residual", "seconds"),
+    *(
+        "iteration",
+        "step",
+        "objective",
+        "smoothness",
+        "ridge",
+        "coupling",
+        "kkt_residual",
+        "eigen_residual",
+        "seconds",
+    ),
 }
 
 
@@ -279,12 +330,19 @@ def _embed(
     alike: NDArray[np.intp] | None,
     checkpoint: Checkpoint | None,
 ) -> Embedding:
-    options: dict[str, Any] = {"tol": accuracy.eigen, "in_parts": team.in_parts, "alike": alike, "checkpoint": checkpoint}
+    options: dict[str, Any] = {
+        "tol": accuracy.eigen,
+        "in_parts": team.in_parts,
+        "alike": alike,
+        "checkpoint": checkpoint,
+    }
     return embed_without(_graph(problems, layers), n_clusters, fragments, **options)
 
 
 def _graph(problems: Sequence[ViewProblem], layers: Sequence[Layer]) -> Graph:
-    adjacencies = [padded_graph(layer.adjacency, layer.nodes, problems[0].n_entities) for layer in layers]
+    adjacencies = [
+        padded_graph(layer.adjacency, layer.nodes, problems[0].n_entities) for layer in layers
+    ]
     return weighted_sum(adjacencies, [view.beta for view in problems])
 
 
@@ -293,12 +351,20 @@ def store_of(view: ViewProblem) -> tuple[int, int]:
     return id(view.edges), id(view.nodes)
 
 
-def shared_spreads(problems: Sequence[ViewProblem], embedding: Embedding) -> dict[tuple[int, int], Costs]:
-    """||q_i - q_j||^2 on candidates that several problems share, which need to be measured only once."""
+def shared_spreads(
+    problems: Sequence[ViewProblem], embedding: Embedding
+) -> dict[tuple[int, int], Costs]:
+    """||q_i - q_j||^2 on candidates that several problems share, which need to be measured only
+    once.
+    """
     stores: dict[tuple[int, int], list[ViewProblem]] = {}
     for view in problems:
         stores.setdefault(store_of(view), []).append(view)
-    return {store: spread_of(views[0], views[0].edges, embedding) for store, views in stores.items() if len(views) > 1}
+    return {
+        store: spread_of(views[0], views[0].edges, embedding)
+        for store, views in stores.items()
+        if len(views) > 1
+    }
 
 
 def common_graph(state: State) -> Graph:
@@ -306,19 +372,33 @@ def common_graph(state: State) -> Graph:
     return _graph(state.problems, state.layers)
 
 
-def spread_of(view: ViewProblem, edges: Edges, embedding: Embedding, check: Check = lambda: None) -> Costs:
-    """||q_i - q_j||^2 on pairs of nodes; 0 for pairs with a fragment, which takes no part in the embedding."""
+def spread_of(
+    view: ViewProblem, edges: PairStore, embedding: Embedding, check: Check = lambda: None
+) -> Costs:
+    """||q_i - q_j||^2 on pairs of nodes; 0 for pairs with a fragment, which takes no part in the
+    embedding.
+    """
     spread = edges.measure(view.own(embedding.vectors), check)
     if embedding.fragments is None:
         return spread
-    with_one_fragment = edges.measure(view.own(embedding.fragments.astype(np.float64)[:, None]), check)
+    with_one_fragment = edges.measure(
+        view.own(embedding.fragments.astype(np.float64)[:, None]), check
+    )
     return spread * (1.0 - with_one_fragment)
 
 
-def _view_terms(view: ViewProblem, layer: Layer, embedding: Embedding, check: Check) -> NDArray[np.float64]:
+def _view_terms(
+    view: ViewProblem, layer: Layer, embedding: Embedding, check: Check
+) -> NDArray[np.float64]:
     """tr(L S), alpha ||L||_F^2 and beta tr(Q'LQ) of one view."""
     smoothness = view.edges.inner(view.distances, layer.adjacency)
-    return np.array([smoothness, view.alpha * squared_norm(layer.adjacency), _coupling(view, layer, embedding, check)])
+    return np.array(
+        [
+            smoothness,
+            view.alpha * squared_norm(layer.adjacency),
+            _coupling(view, layer, embedding, check),
+        ]
+    )
 
 
 def _coupling(view: ViewProblem, layer: Layer, embedding: Embedding, check: Check) -> float:

@@ -1,12 +1,15 @@
-"""Known labels of some entities: pairs with the same label are tied, pairs with different ones kept apart, through the costs of the layers.
+"""Known labels of some entities: pairs with the same label are tied, pairs with different ones kept
+apart, through the costs of the layers.
 
     z_ij  ->  the least cost of a pair at these nodes        if i and j are known to belong together
-    z_ij  ->  z_ij + 100 s                                   if i and j are known to belong to different clusters
+    z_ij  ->  z_ij + 100 s                 if i and j are known to belong to different clusters
 
-The least cost is min(f_i, f_j), the floor of local scaling, or 0 without it: known members of a cluster are as near to each other as
-nearest neighbors. s is the typical cost of a 7th neighbor, which is 1 with local scaling. All pairs that are tied are candidates, and no
-other cost becomes smaller, so the certificates of the layers hold. Ties draw the known members of a cluster a little away from its others:
-where labels agree with the clusters that are found without them, they only number the clusters (`RMGL.fit`).
+The least cost is min(f_i, f_j), the floor of local scaling, or 0 without it: known members of a
+cluster are as near to each other as nearest neighbors. s is the typical cost of a 7th neighbor,
+which is 1 with local scaling. All pairs that are tied are candidates, and no other cost becomes
+smaller, so the certificates of the layers hold. Ties draw the known members of a cluster a little
+away from its others: where labels agree with the clusters that are found without them, they only
+number the clusters (`RMGL.fit`).
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from rmgl.edges import Candidates, Edges, Vector
+from rmgl.edges import Candidates, PairStore, Vector
 from rmgl.edges.candidates import measured
 from rmgl.edges.local_scaling import LocalScaling
 from rmgl.edges.neighborhoods import require_list_memory
@@ -26,56 +29,85 @@ from rmgl.running.threads import Check
 
 UNKNOWN = -1
 AGREEING = 0.95
-"""Share of the known labels from which the clusters that are found without them are taken to agree with them."""
+"""Share of the known labels from which the clusters that are found without them are taken to agree
+with them.
+"""
 APART = 100.0
-"""What is added to the cost of a pair that is kept apart, in multiples of the cost of a typical 7th neighbor."""
+"""What is added to the cost of a pair that is kept apart, in multiples of the cost of a typical 7th
+neighbor.
+"""
 
 Labels = NDArray[np.intp]
 
 
 def check_known(y: Any, n_rows: int, n_clusters: int | None) -> Labels | None:
-    """The known labels, -1 for unknown; None if none is known, or y has no -1: with all labels known there is nothing to find."""
+    """The known labels, -1 for unknown; None if none is known, or y has no -1: with all labels
+    known there is nothing to find.
+    """
     if y is None:
         return None
     values = np.asarray(y)
     if values.dtype.kind == "f" and values.ndim == 1 and np.isnan(values).any():
         row = int(np.flatnonzero(np.isnan(values))[0])
         raise ValueError(f"y[{row}] is NaN: write -1 where a label is not known")
-    if values.dtype.kind not in "iub" and not (values.dtype.kind == "f" and np.isfinite(values).all() and (values == values.round()).all()):
-        return None  # scores or names, which scikit-learn's tools pass on, are no numbers of clusters
+    if values.dtype.kind not in "iub" and not (
+        values.dtype.kind == "f" and np.isfinite(values).all() and (values == values.round()).all()
+    ):
+        # scores or names, which scikit-learn's tools pass on, are no numbers of clusters
+        return None
     if values.ndim != 1 or not (values == UNKNOWN).any():
         return None
     known = values.astype(np.intp)
     if known.size != n_rows:
-        raise ValueError(f"y has {known.size} labels for the {n_rows} rows of the views: give one for each row, -1 where it is not known")
+        raise ValueError(
+            f"y has {known.size} labels for the {n_rows} rows of the views: give one for "
+            "each row, -1 where it is not known"
+        )
     if known.min() < UNKNOWN:
         row = int(np.flatnonzero(known < UNKNOWN)[0])
-        raise ValueError(f"y[{row}] is {known[row]}: labels are numbers of clusters, 0, 1, 2, ..., or -1 where they are not known")
+        raise ValueError(
+            f"y[{row}] is {known[row]}: labels are numbers of clusters, 0, 1, 2, ..., or -1 "
+            "where they are not known"
+        )
     classes = np.unique(known[known >= 0])
     if n_clusters is not None and classes.size > n_clusters:
-        raise ValueError(f"y has {classes.size} classes, more than n_clusters={n_clusters}: ask for at least {classes.size} clusters")
+        raise ValueError(
+            f"y has {classes.size} classes, more than n_clusters={n_clusters}: ask for at "
+            f"least {classes.size} clusters"
+        )
     if n_clusters is not None and classes.size and classes[-1] >= n_clusters:
         raise ValueError(
-            f"y has the label {classes[-1]}, but the n_clusters={n_clusters} clusters are numbered from 0 to {n_clusters - 1}: number the "
+            f"y has the label {classes[-1]}, but the n_clusters={n_clusters} clusters are "
+            f"numbered from 0 to {n_clusters - 1}: number the "
             "labels from 0"
         )
     return known if classes.size else None
 
 
-def with_known(candidates: Candidates, space: Any, known: Labels | None, check: Check = lambda: None) -> Candidates:
-    """Tie candidates with the same known label and keep those with different ones apart. `space` is a matrix or a space."""
+def with_known(
+    candidates: Candidates, space: Any, known: Labels | None, check: Check = lambda: None
+) -> Candidates:
+    """Tie candidates with the same known label and keep those with different ones apart. `space` is
+    a matrix or a space.
+    """
     if known is None or np.count_nonzero(known >= 0) < 2:
         return candidates
     space = as_space(space)
     if candidates.neighborhoods is not None:
-        candidates = Candidates.certified(candidates.neighborhoods.with_pairs(tied_pairs(known)), check)
+        candidates = Candidates.certified(
+            candidates.neighborhoods.with_pairs(tied_pairs(known)), check
+        )
     scaling = candidates.scaling
     typical = 1.0 if scaling is not None else float(np.median(LocalScaling.of(space).scales) ** 2)
 
-    def added(edges: Edges, check: Check) -> Vector:
+    def added(edges: PairStore, check: Check) -> Vector:
         places, left, right = edges.pairs_among(known >= 0)
         own = measured(edges, space, scaling, check)
-        least = np.zeros(places.size) if scaling is None else np.minimum(scaling.floors[left], scaling.floors[right])
+        least = (
+            np.zeros(places.size)
+            if scaling is None
+            else np.minimum(scaling.floors[left], scaling.floors[right])
+        )
         costs = np.zeros(own.size)
         same = known[left] == known[right]
         costs[places] = np.where(same, np.minimum(least - own[places], 0.0), APART * typical)
@@ -86,10 +118,17 @@ def with_known(candidates: Candidates, space: Any, known: Labels | None, check: 
 
 def tied_pairs(known: Labels) -> sparse.csr_array:
     """The pattern of all pairs with the same known label."""
-    members = [np.flatnonzero(known == label).astype(np.int32) for label in np.unique(known[known >= 0])]
-    require_list_memory(1, sum(own.size**2 for own in members), "pairs of rows with the same known label")
+    members = [
+        np.flatnonzero(known == label).astype(np.int32) for label in np.unique(known[known >= 0])
+    ]
+    require_list_memory(
+        1, sum(own.size**2 for own in members), "pairs of rows with the same known label"
+    )
     rows = [np.repeat(own, own.size) for own in members]
     columns = [np.tile(own, own.size) for own in members]
     left, right = np.concatenate(rows), np.concatenate(columns)
     off = left != right
-    return sparse.csr_array((np.ones(int(off.sum()), dtype=bool), (left[off], right[off])), shape=(known.size, known.size))
+    return sparse.csr_array(
+        (np.ones(int(off.sum()), dtype=bool), (left[off], right[off])),
+        shape=(known.size, known.size),
+    )

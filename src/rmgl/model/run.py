@@ -1,4 +1,6 @@
-"""The progress of one fit: its callback, its time limit, and the checkpoint from which it can resume."""
+"""The progress of one fit: its callback, its time limit, and the checkpoint from which it can
+resume.
+"""
 
 from __future__ import annotations
 
@@ -35,11 +37,14 @@ class OtherRun(ValueError):
 
 
 class Run:
-    """One fit. With a checkpoint folder, what is expensive is written there, and read in place of being computed again.
+    """One fit. With a checkpoint folder, what is expensive is written there, and read in place of
+    being computed again.
 
-    These are the results of exact searches, and eigenvectors. All else is computed again, and is deterministic from where the random
-    generator stood at the beginning: a run that resumes ends with the same numbers as one that was never stopped. Every file carries the
-    fingerprint of its run, and a lock keeps a second process out of the folder as long as the run lasts: use it in a `with` block.
+    These are the results of exact searches, and eigenvectors. All else is computed again, and is
+    deterministic from where the random generator stood at the beginning: a run that resumes ends
+    with the same numbers as one that was never stopped. Every file carries the fingerprint of its
+    run, and a lock keeps a second process out of the folder as long as the run lasts: use it in a
+    `with` block.
     """
 
     def __init__(
@@ -65,8 +70,12 @@ class Run:
         if self._lock is not None:
             self._lock.release()
 
-    def begin(self, parameters: dict[str, Any], views: Any, random_state: np.random.RandomState) -> None:
-        """Open the checkpoint; refuse one of another run. A generator without a seed resumes where it stood."""
+    def begin(
+        self, parameters: dict[str, Any], views: Any, random_state: np.random.RandomState
+    ) -> None:
+        """Open the checkpoint; refuse one of another run. A generator without a seed resumes where
+        it stood.
+        """
         if self.folder is None:
             return
         self.folder.mkdir(exist_ok=True)
@@ -74,7 +83,8 @@ class Run:
         foreign = [name for name in found if not name.endswith(SUFFIX)]
         if foreign:
             raise ValueError(
-                f"checkpoint={str(self.folder)!r} holds {foreign[0]!r}, which is no part of a checkpoint: choose another folder"
+                f"checkpoint={str(self.folder)!r} holds {foreign[0]!r}, which is no part of "
+                "a checkpoint: choose another folder"
             )
         self._lock = FolderLock(self.folder)
         self._lock.acquire()
@@ -82,7 +92,12 @@ class Run:
         if not self._path("run").exists():
             with suppress(FileExistsError):  # another run was faster where locks do not work
                 self._write("run", {"random_state": random_state.get_state()}, exclusive=True)
-        random_state.set_state(self._read("run", lambda kept: sound_generator_state("the random generator", kept["random_state"])))
+        random_state.set_state(
+            self._read(
+                "run",
+                lambda kept: sound_generator_state("the random generator", kept["random_state"]),
+            )
+        )
 
     @property
     def checkpoint(self) -> Run | None:
@@ -90,7 +105,9 @@ class Run:
         return None if self.folder is None else self
 
     def step(self, name: str, work: Callable[[], Found], check: Callable[[Found], None]) -> Found:
-        """The result of some work, from the checkpoint if it is there (see `Checkpoint`). Threads may ask for several at once."""
+        """The result of some work, from the checkpoint if it is there (see `Checkpoint`). Threads
+        may ask for several at once.
+        """
 
         def sound(kept: dict[str, Any]) -> Found:
             found: Found = expect("what was found", kept["found"], dict[str, NDArray[Any]])
@@ -110,19 +127,35 @@ class Run:
             kept = expect("the content", read_archive(path, format=FORMAT), dict[str, Any])
             if kept["run"] != self.fingerprint:
                 raise OtherRun(
-                    f"checkpoint={str(self.folder)!r} holds a run on other data or with other parameters or versions "
+                    f"checkpoint={str(self.folder)!r} holds a run on other data or with "
+                    "other parameters or versions "
                     f"({path.name}): choose another folder, or delete it"
                 )
             return take(kept)
         except OtherRun:
             raise
-        except (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError) as error:
-            told = str(error) if str(path) in str(error) else f"{path}: what it holds does not fit together ({error})"
+        except (
+            ValueError,
+            TypeError,
+            KeyError,
+            IndexError,
+            AttributeError,
+            OverflowError,
+        ) as error:
+            told = (
+                str(error)
+                if str(path) in str(error)
+                else f"{path}: what it holds does not fit together ({error})"
+            )
             raise ValueError(f"{told}; delete the file, and the step is done again") from error
 
     def _write(self, name: str, kept: dict[str, Any], *, exclusive: bool = False) -> None:
-        """Keep something under a name, in place of what was there; with `exclusive` only if nothing is there."""
-        write_archive(self._path(name), {"run": self.fingerprint, **kept}, format=FORMAT, exclusive=exclusive)
+        """Keep something under a name, in place of what was there; with `exclusive` only if nothing
+        is there.
+        """
+        write_archive(
+            self._path(name), {"run": self.fingerprint, **kept}, format=FORMAT, exclusive=exclusive
+        )
 
     def _path(self, name: str) -> Path:
         assert self.folder is not None
@@ -141,11 +174,14 @@ class Run:
     @property
     def over(self) -> bool:
         """Whether the fit should end with the best result so far."""
-        return self.asked_to_stop or (self.max_seconds is not None and self.seconds >= self.max_seconds)
+        return self.asked_to_stop or (
+            self.max_seconds is not None and self.seconds >= self.max_seconds
+        )
 
 
 class FolderLock:
-    """A lock on a checkpoint folder, held by one run at a time and released when its process ends, however it ends.
+    """A lock on a checkpoint folder, held by one run at a time and released when its process ends,
+    however it ends.
 
     The file says which process holds it.
     """
@@ -163,9 +199,12 @@ class FolderLock:
             return
         if self._lock is None:
             raise ValueError(
-                f"checkpoint={str(self.folder)!r} is in use by another run ({self._holder()}): wait until it ends, or choose another folder"
+                f"checkpoint={str(self.folder)!r} is in use by another run "
+                f"({self._holder()}): wait until it ends, or choose another folder"
             )
-        (self.folder / HOLDER).write_text(f"process {os.getpid()} on {platform.node()}", encoding="utf-8")
+        (self.folder / HOLDER).write_text(
+            f"process {os.getpid()} on {platform.node()}", encoding="utf-8"
+        )
 
     def release(self) -> None:
         if self._lock is not None:
@@ -179,7 +218,9 @@ class FolderLock:
 
 
 def remove_checkpoint(folder: Path) -> None:
-    """Delete the files of a finished run, and the folder if nothing else is in it; leave all of it to a run that has begun there since."""
+    """Delete the files of a finished run, and the folder if nothing else is in it; leave all of it
+    to a run that has begun there since.
+    """
     if not folder.is_dir():
         return
     lock = FolderLock(folder)
@@ -201,7 +242,9 @@ def remove_checkpoint(folder: Path) -> None:
 def fingerprint(parameters: dict[str, Any], views: Any) -> str:
     """A number that differs for other parameters, data or versions."""
     arrays = Arrays()
-    described = encode({**parameters, "views": views, "versions": [version("rmgl"), np.__version__]}, arrays)
+    described = encode(
+        {**parameters, "views": views, "versions": [version("rmgl"), np.__version__]}, arrays
+    )
     digest = hashlib.sha256(json.dumps(described).encode())
     for array in arrays.found:
         digest.update(f"{array.shape} {array.dtype.str}".encode())

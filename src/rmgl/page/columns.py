@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import base64
+import json
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from rmgl.page.elements import readable, shortened
+from rmgl.results.explain import Explanation
+from rmgl.views.view import View
+from rmgl.views.views import Views
 
 MOST_CATEGORIES = 200
 """Different texts of a column that are told apart; the rarer ones are shown as "other"."""
@@ -26,13 +33,20 @@ class GivenColumn:
 
 
 def check_ids(ids: Any, index: NDArray[Any] | None, n_rows: int) -> list[str] | None:
-    """The names of the entities: those given, or else the row labels of the fit (None: there are none)."""
+    """The names of the entities: those given, or else the row labels of the fit (None: there are
+    none).
+    """
     if ids is None:
         return None if index is None else [shortened(str(name)) for name in index]
     if isinstance(ids, str) or not hasattr(ids, "__len__"):
-        raise TypeError(f"ids is of type {type(ids).__name__}: give a list or array with one name for each of the {n_rows} entities")
+        raise TypeError(
+            f"ids is of type {type(ids).__name__}: give a list or array with one name for "
+            f"each of the {n_rows} entities"
+        )
     if len(ids) != n_rows:
-        raise ValueError(f"ids has {len(ids)} names, but the model has {n_rows} entities: give one name for each")
+        raise ValueError(
+            f"ids has {len(ids)} names, but the model has {n_rows} entities: give one name for each"
+        )
     return [shortened(str(name)) for name in ids]
 
 
@@ -41,7 +55,10 @@ def check_columns(columns: Any, n_rows: int) -> list[GivenColumn]:
     if columns is None:
         return []
     if not isinstance(columns, Mapping) and not hasattr(columns, "columns"):
-        raise TypeError(f"columns is of type {type(columns).__name__}: give a dict or table of columns with one value for each entity")
+        raise TypeError(
+            f"columns is of type {type(columns).__name__}: give a dict or table of columns "
+            "with one value for each entity"
+        )
     names = list(columns) if isinstance(columns, Mapping) else list(columns.columns)
     return [_checked(str(name), columns[name], n_rows) for name in names]
 
@@ -49,19 +66,153 @@ def check_columns(columns: Any, n_rows: int) -> list[GivenColumn]:
 def _checked(name: str, given: Any, n_rows: int) -> GivenColumn:
     values = np.asarray(given)
     if values.shape != (n_rows,):
-        raise ValueError(f"columns: {name!r} has shape {values.shape}, but the model has {n_rows} entities: give one value for each")
+        raise ValueError(
+            f"columns: {name!r} has shape {values.shape}, but the model has {n_rows} "
+            "entities: give one value for each"
+        )
     if values.dtype.kind in "iuf":
         with np.errstate(over="ignore"):
             numbers = values.astype(np.float32)
-        return GivenColumn(readable(name), np.where(np.isfinite(numbers), numbers, np.float32(np.nan)), None)
+        return GivenColumn(
+            readable(name), np.where(np.isfinite(numbers), numbers, np.float32(np.nan)), None
+        )
     return _categories(readable(name), [str(value) for value in values])
 
 
 def _categories(name: str, texts: Sequence[str]) -> GivenColumn:
-    found, codes, counts = np.unique(np.array(texts, dtype=object), return_inverse=True, return_counts=True)
+    found, codes, counts = np.unique(
+        np.array(texts, dtype=object), return_inverse=True, return_counts=True
+    )
     if found.size <= MOST_CATEGORIES:
         return GivenColumn(name, codes.astype(np.uint16), [shortened(text) for text in found])
     common = np.argsort(-counts, kind="stable")[: MOST_CATEGORIES - 1]
     renamed = np.full(found.size, MOST_CATEGORIES - 1)
     renamed[common] = np.arange(common.size)
-    return GivenColumn(name, renamed[codes].astype(np.uint16), [*(shortened(text) for text in found[common]), "other"])
+    return GivenColumn(
+        name,
+        renamed[codes].astype(np.uint16),
+        [*(shortened(text) for text in found[common]), "other"],
+    )
+
+
+N_BINS = 20
+MOST_ROWS = 20_000
+"""Rows of a view beyond which a sample of them is counted."""
+TAIL = 0.005
+"""Share of the values at each end that are counted in the first and the last bin."""
+
+
+def histograms(
+    table: Explanation, views: Views, labels: NDArray[np.intp]
+) -> list[dict[str, Any] | None]:
+    """For every row of the table: the ends of the range, and the shares of the values in each bin
+    inside and outside of the cluster.
+    """
+    parts = [_sampled(view, labels) for view in views]
+    places = {name: view for view, name in enumerate(views.names)}
+    found: list[dict[str, Any] | None] = []
+    for row in range(len(table)):
+        X, own, gaps = parts[places[table.view[row]]]
+        column = X[:, [table.column[row]]]
+        values = (column.toarray() if sparse.issparse(column) else column).ravel()
+        there = slice(None) if gaps is None else ~gaps[:, table.column[row]]
+        found.append(histogram(values[there], (own == table.cluster[row])[there]))
+    return found
+
+
+def histogram(values: NDArray[np.float64], inside: NDArray[np.bool_]) -> dict[str, Any] | None:
+    """One histogram of a feature; None if there are no values inside or outside."""
+    if inside.all() or not inside.any():
+        return None
+    low, high = (float(end) for end in np.quantile(values, [TAIL, 1 - TAIL]))
+    if not high > low:
+        low, high = float(values.min()), float(values.max())
+    width = high - low
+    if not 0 < width < np.inf:
+        return None
+    bins = np.clip((values - low) / width * N_BINS, 0, N_BINS - 1).astype(np.intp)
+    shares = [
+        np.bincount(bins[part], minlength=N_BINS) / np.count_nonzero(part)
+        for part in (inside, ~inside)
+    ]
+    return {
+        "low": low,
+        "high": high,
+        "inside": shares[0].round(3).tolist(),
+        "outside": shares[1].round(3).tolist(),
+    }
+
+
+def _sampled(
+    view: View, labels: NDArray[np.intp]
+) -> tuple[Any, NDArray[np.intp], NDArray[np.bool_] | None]:
+    """The observed rows of a view, or some of them, their clusters, and their missing cells (None:
+    none).
+    """
+    rows = np.flatnonzero(view.mask)
+    if rows.size > MOST_ROWS:
+        rows = np.sort(np.random.RandomState(0).permutation(rows)[:MOST_ROWS])
+    X, gaps = view.matrix[rows], view.gaps
+    return (
+        (sparse.csc_array(X) if sparse.issparse(X) else X),
+        labels[rows],
+        None if gaps is None else gaps[rows],
+    )
+
+
+UNKNOWN = 255
+"""Stands for NaN among shares in bytes."""
+KINDS = {
+    "uint8": "Uint8Array",
+    "uint16": "Uint16Array",
+    "uint32": "Uint32Array",
+    "float32": "Float32Array",
+}
+
+
+def packed(facts: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> str:
+    """Pack facts (JSON) and arrays into text: a line of JSON with the places of the arrays, then
+    the arrays themselves.
+
+    Before compression the block is: the length of the JSON (8 bytes, little-endian), the JSON,
+    padding to a multiple of 8 bytes, and the arrays, each padded likewise.
+    """
+    places: dict[str, list[Any]] = {}
+    content = bytearray()
+    for name, values in arrays.items():
+        places[name] = [KINDS[values.dtype.name], len(content), int(values.size)]
+        content += values.astype(values.dtype.newbyteorder("<")).tobytes()
+        content += bytes(-len(content) % 8)
+    text = json.dumps({**facts, "arrays": places}, allow_nan=False).encode("utf-8")
+    text += b" " * (-len(text) % 8)
+    block = len(text).to_bytes(8, "little") + text + bytes(content)
+    return base64.b64encode(zlib.compress(block, 9)).decode("ascii")
+
+
+def unpacked(text: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Undo `packed`, as the page does.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> facts, arrays = unpacked(packed({"n": 2}, {"x": np.array([0.5, 1.0], dtype=np.float32)}))
+    >>> facts["n"], arrays["x"].tolist()
+    (2, [0.5, 1.0])
+    """
+    block = zlib.decompress(base64.b64decode(text))
+    length = int.from_bytes(block[:8], "little")
+    facts = json.loads(block[8 : 8 + length])
+    dtypes = {kind: np.dtype(name).newbyteorder("<") for name, kind in KINDS.items()}
+    arrays = {
+        name: np.frombuffer(block, dtype=dtypes[kind], count=size, offset=8 + length + at)
+        for name, (kind, at, size) in facts.pop("arrays").items()
+    }
+    return facts, arrays
+
+
+def as_bytes(shares: NDArray[np.float64]) -> NDArray[np.uint8]:
+    """Shares from 0 to 1 in steps of 1/254; `UNKNOWN` where they are not known."""
+    known = np.isfinite(shares)
+    return np.where(
+        known, np.rint(np.clip(np.where(known, shares, 0.0), 0.0, 1.0) * 254), UNKNOWN
+    ).astype(np.uint8)

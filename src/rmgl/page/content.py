@@ -10,17 +10,13 @@ from numpy.typing import NDArray
 
 from rmgl.fitting.fitted import FittedModel
 from rmgl.layer import Layer
-from rmgl.page.columns import GivenColumn
-from rmgl.page.distributions import histograms
+from rmgl.page.columns import GivenColumn, as_bytes, histograms
 from rmgl.page.elements import shortened
-from rmgl.page.packed import as_bytes
-from rmgl.page.positions import density, positions, spread_out
-from rmgl.page.shown import MOST_POINTS, Shown, choose_shown
+from rmgl.page.shown import MOST_POINTS, Shown, choose_shown, density, positions, spread_out
 from rmgl.plots import layer_data
-from rmgl.results.chance import Share
 from rmgl.results.clusters import ClusterFacts, cluster_facts, stability_of_clusters
 from rmgl.results.explain import Explanation
-from rmgl.results.own_neighbors import own_neighbors
+from rmgl.results.own_neighbors import Share, own_neighbors
 from rmgl.results.report import Report
 from rmgl.results.standing import Standing, standing_of
 from rmgl.views.views import Views
@@ -47,14 +43,17 @@ class Content:
     """The features with the largest effects, of each cluster and view."""
     distributions: list[dict[str, Any] | None]
     own_units: bool
-    """Whether the features are in the units of the data; otherwise they are scaled as for the fit."""
+    """Whether the features are in the units of the data; otherwise they are scaled as for the fit.
+    """
     ids: list[str] | None
     columns: list[GivenColumn]
     shown: Shown
     points: NDArray[np.float64]
     """The places of all entities."""
     inside: list[Share]
-    """For every view the share of the neighbors of an entity in the view alone that are in its cluster."""
+    """For every view the share of the neighbors of an entity in the view alone that are in its
+    cluster.
+    """
     n_spread: int
     """Number of clusters whose members were at nearly one place and are spread over a disc."""
 
@@ -73,12 +72,19 @@ def gather(
     ids: list[str] | None,
     columns: list[GivenColumn],
 ) -> Content:
-    """Compute what the page shows. Distributions are those of the given views (None: there are none)."""
+    """Compute what the page shows. Distributions are those of the given views (None: there are
+    none).
+    """
     own = own_neighbors(model.views)
     standing = standing_of(model.layers, model.beta, model.labels, model.n_clusters, own)
     aside = np.union1d(model.fragments, model.placed)
     stability = stability_of_clusters(
-        model.layers, model.beta, model.labels, model.embedding, aside, of_unit_length=model.parameters.of_unit_length
+        model.layers,
+        model.beta,
+        model.labels,
+        model.embedding,
+        aside,
+        of_unit_length=model.parameters.of_unit_length,
     )
     clusters = cluster_facts(standing, model.labels, model.embedding, stability, own)
     top = None if explanation is None else explanation.top(FEATURES, by_view=True)
@@ -103,8 +109,12 @@ def gather(
     )
 
 
-def special(model: FittedModel, standing: Standing, clusters: list[ClusterFacts]) -> NDArray[np.intp]:
-    """The entities that are on the page in any case: doubtful ones, outliers, and typical members of the clusters."""
+def special(
+    model: FittedModel, standing: Standing, clusters: list[ClusterFacts]
+) -> NDArray[np.intp]:
+    """The entities that are on the page in any case: doubtful ones, outliers, and typical members
+    of the clusters.
+    """
     outliers = np.argsort(-model.outlier_score, kind="stable")[:LISTED_OUTLIERS]
     members = [part for cluster in clusters for part in (cluster.typical, cluster.doubtful)]
     return np.unique(np.concatenate([standing.doubtful[:LISTED_DOUBTS], outliers, *members]))
@@ -120,8 +130,13 @@ def facts_of(content: Content) -> dict[str, Any]:
         "sampled": content.sampled,
         "n_clusters": model.n_clusters,
         "ids": None if content.ids is None else [content.ids[entity] for entity in shown.entities],
-        "layers": [{"name": shortened(layer.name, 60), "role": layer.role} for layer in model.layers],
-        "columns": [{"name": shortened(column.name, 60), "categories": column.categories} for column in content.columns],
+        "layers": [
+            {"name": shortened(layer.name, 60), "role": layer.role} for layer in model.layers
+        ],
+        "columns": [
+            {"name": shortened(column.name, 60), "categories": column.categories}
+            for column in content.columns
+        ],
         "most_neighbors": shown.most_neighbors,
         "all_neighbors": shown.complete,
         "clusters": [
@@ -175,8 +190,12 @@ def arrays_of(content: Content) -> dict[str, NDArray[Any]]:
         "agreement": as_bytes(content.standing.agreement[entities]),
         "outlier": as_bytes(model.outlier_score[entities]),
     }
-    for at, (shares, links, layer) in enumerate(zip(content.standing.layers, content.shown.links, model.layers, strict=True)):
-        arrays[f"named_{at}"] = np.where(shares.named < 0, 65535, shares.named)[entities].astype(np.uint16)
+    for at, (shares, links, layer) in enumerate(
+        zip(content.standing.layers, content.shown.links, model.layers, strict=True)
+    ):
+        arrays[f"named_{at}"] = np.where(shares.named < 0, 65535, shares.named)[entities].astype(
+            np.uint16
+        )
         arrays[f"share_{at}"] = as_bytes(shares.of_named[entities])
         arrays[f"own_{at}"] = as_bytes(shares.own[entities])
         heaviest = links.weights.max(initial=0.0) or 1.0
@@ -188,18 +207,24 @@ def arrays_of(content: Content) -> dict[str, NDArray[Any]]:
         arrays[f"column_{at}"] = column.values[entities]
     if content.sampled:
         counts, cluster, corners = density(content.points, model.labels, model.n_clusters, N_CELLS)
-        arrays["cell_count"] = np.rint(255 * np.log1p(counts) / np.log1p(counts.max())).astype(np.uint8).ravel()
+        arrays["cell_count"] = (
+            np.rint(255 * np.log1p(counts) / np.log1p(counts.max())).astype(np.uint8).ravel()
+        )
         arrays["cell_cluster"] = np.where(cluster < 0, 65535, cluster).astype(np.uint16).ravel()
         arrays["corners"] = corners.astype(np.float32).ravel()
     return arrays
 
 
 def block_picture(layer: Layer, labels: NDArray[np.intp]) -> NDArray[np.uint8]:
-    """The edge weight of a layer in the cells of a grid, entities ordered by cluster, on a logarithmic scale: 0 none, 255 the most."""
+    """The edge weight of a layer in the cells of a grid, entities ordered by cluster, on a
+    logarithmic scale: 0 none, 255 the most.
+    """
     image, _ = layer_data(layer, labels, n_bins=N_BLOCKS)
     present = image[image > 0]
     if not present.size:
         return np.zeros(image.size, dtype=np.uint8)
     high = float(np.quantile(present, 0.995))
     scaled = 1 + np.log(np.maximum(image, high / 300) / high) / np.log(300)
-    return np.where(image > 0, np.rint(np.clip(scaled, 0.02, 1.0) * 255), 0).astype(np.uint8).ravel()
+    return (
+        np.where(image > 0, np.rint(np.clip(scaled, 0.02, 1.0) * 255), 0).astype(np.uint8).ravel()
+    )

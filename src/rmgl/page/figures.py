@@ -1,4 +1,6 @@
-"""The interactive pictures of the page, made with Bokeh (extra `report`). Their points are filled in by the page."""
+"""The interactive pictures of the page, made with Bokeh (extra `report`). Their points are filled
+in by the page.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ def bokeh(module: str) -> Any:
 
 def scripts() -> str:
     """The JavaScript of Bokeh that the page needs."""
-    code = "\n".join(bokeh("resources").Resources(mode="inline", components=["bokeh", "bokeh-gl"]).js_raw)
+    code = "\n".join(
+        bokeh("resources").Resources(mode="inline", components=["bokeh", "bokeh-gl"]).js_raw
+    )
     return code.replace("</script", "<\\/script").replace("<!--", "<\\!--")
 
 
@@ -62,15 +66,47 @@ def scatter(points: NDArray[np.float64]) -> Any:
     plot.axis.visible = False
     plot.grid.visible = False
     plot.background_fill_alpha = plot.border_fill_alpha = 0.0
-    image = models.ColumnDataSource({"image": [], "x": [], "y": [], "width": [], "height": []}, name="density")
+    image = models.ColumnDataSource(
+        {"image": [], "x": [], "y": [], "width": [], "height": []}, name="density"
+    )
     plot.image_rgba("image", "x", "y", "width", "height", source=image, level="image")
     dots_source = models.ColumnDataSource({"x": [], "y": [], "color": []}, name="points")
-    dots = plot.scatter("x", "y", source=dots_source, size=6, fill_color="color", line_color=None, fill_alpha=0.8, name="dots")
+    dots = plot.scatter(
+        "x",
+        "y",
+        source=dots_source,
+        size=6,
+        fill_color="color",
+        line_color=None,
+        fill_alpha=0.8,
+        name="dots",
+    )
     dots.nonselection_glyph.fill_alpha = 0.12
-    edges = models.ColumnDataSource({name: [] for name in ("x0", "y0", "x1", "y1", "width")}, name="edges")
-    plot.segment("x0", "y0", "x1", "y1", line_width="width", line_color="#888888", line_alpha=0.8, source=edges, name="lines")
+    edges = models.ColumnDataSource(
+        {name: [] for name in ("x0", "y0", "x1", "y1", "width")}, name="edges"
+    )
+    plot.segment(
+        "x0",
+        "y0",
+        "x1",
+        "y1",
+        line_width="width",
+        line_color="#888888",
+        line_alpha=0.8,
+        source=edges,
+        name="lines",
+    )
     rings = models.ColumnDataSource({"x": [], "y": []}, name="rings")
-    plot.scatter("x", "y", source=rings, size=18, fill_color=None, line_color="#888888", line_width=3, name="ring")
+    plot.scatter(
+        "x",
+        "y",
+        source=rings,
+        size=18,
+        fill_color=None,
+        line_color="#888888",
+        line_width=3,
+        name="ring",
+    )
     names = models.ColumnDataSource({"x": [], "y": [], "text": []}, name="names")
     outline: dict[str, Any] = {
         "text_align": "center",
@@ -79,7 +115,12 @@ def scatter(points: NDArray[np.float64]) -> Any:
         "text_font_size": "16px",
         "text_font": {"value": "system-ui, sans-serif"},
     }
-    box: dict[str, Any] = {"background_fill_color": "white", "background_fill_alpha": 0.85, "padding": 3, "border_radius": 6}
+    box: dict[str, Any] = {
+        "background_fill_color": "white",
+        "background_fill_alpha": 0.85,
+        "padding": 3,
+        "border_radius": 6,
+    }
     plot.text("x", "y", "text", source=names, name="numbers", **outline, **box)
     plot.select_one(models.LassoSelectTool).renderers = [dots]
     return plot
@@ -88,13 +129,23 @@ def scatter(points: NDArray[np.float64]) -> Any:
 def number_of_clusters(number: NumberOfClusters) -> Any:
     """The evidence for the number of clusters."""
     plot = bokeh("plotting").figure(
-        name="evidence", height=300, sizing_mode="stretch_width", tools="pan,box_zoom,reset,hover", toolbar_location=None
+        name="evidence",
+        height=300,
+        sizing_mode="stretch_width",
+        tools="pan,box_zoom,reset,hover",
+        toolbar_location=None,
     )
     plot.background_fill_alpha = plot.border_fill_alpha = 0.0
     plot.y_range.start, plot.y_range.end = 0.0, 1.05
     plot.xaxis.axis_label = "number of clusters K"
     plot.add_layout(
-        bokeh("models").Span(location=float(number.chosen), dimension="height", line_dash="dotted", line_color="#888888", line_width=2)
+        bokeh("models").Span(
+            location=float(number.chosen),
+            dimension="height",
+            line_dash="dotted",
+            line_color="#888888",
+            line_width=2,
+        )
     )
     for attribute, title, color, width in EVIDENCE:
         values = np.asarray(getattr(number, attribute), dtype=np.float64)

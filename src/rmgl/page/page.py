@@ -9,14 +9,18 @@ from importlib.resources import files
 from string import Template
 from typing import Any
 
+import numpy as np
+
 from rmgl.archive.atomic import new_file
 from rmgl.fitting.fitted import FittedModel
 from rmgl.page import figures, sections
-from rmgl.page.columns import check_columns, check_ids
+from rmgl.page.columns import check_columns, check_ids, packed
 from rmgl.page.content import Content, arrays_of, facts_of, gather
-from rmgl.page.packed import packed
+from rmgl.page.elements import Html, element, joined, table
+from rmgl.page.words import found, one_line, percent, trust_word, verdict, warnings_of
 from rmgl.results.explain import Explanation, check_feature_names, explain_clusters
 from rmgl.results.report import Report
+from rmgl.results.standing import standing_of
 from rmgl.views.views import Views
 
 
@@ -32,7 +36,9 @@ class Given:
     columns: Any = None
 
 
-def write_page(path: str | os.PathLike[str], model: FittedModel, report: Report, given: Given) -> None:
+def write_page(
+    path: str | os.PathLike[str], model: FittedModel, report: Report, given: Given
+) -> None:
     """Write the page of a model to a file, completely or not at all."""
     figures.bokeh("plotting")  # the error comes before any work
     text = page_of(content_of(model, report, given))
@@ -46,11 +52,18 @@ def content_of(model: FittedModel, report: Report, given: Given) -> Content:
     ids, columns = check_ids(given.ids, model.index, n_rows), check_columns(given.columns, n_rows)
     features, shown = given.features, given.views
     if features is not None and not isinstance(features, Explanation):
-        raise TypeError(f"features is of type {type(features).__name__}: give the table that explain returns, or the views as views=")
+        raise TypeError(
+            f"features is of type {type(features).__name__}: give the table that explain "
+            "returns, or the views as views="
+        )
     if features is None:
         shown = kept if shown is None else shown
-        features = explain_clusters(shown, model.labels, model.n_clusters, check_feature_names(shown, given.feature_names))
-    return gather(model, report, features, shown, own_units=shown is not kept, ids=ids, columns=columns)
+        features = explain_clusters(
+            shown, model.labels, model.n_clusters, check_feature_names(shown, given.feature_names)
+        )
+    return gather(
+        model, report, features, shown, own_units=shown is not kept, ids=ids, columns=columns
+    )
 
 
 def page_of(content: Content) -> str:
@@ -58,7 +71,9 @@ def page_of(content: Content) -> str:
     facts = facts_of(content)
     facts["figures"] = [figures.as_item(figures.scatter(content.points), "scatter")]
     if content.model.number is not None:
-        facts["figures"].append(figures.as_item(figures.number_of_clusters(content.model.number), "evidence"))
+        facts["figures"].append(
+            figures.as_item(figures.number_of_clusters(content.model.number), "evidence")
+        )
     parts: dict[str, Any] = {
         "title": sections.heading(content),
         "verdict": sections.verdict_section(content),
@@ -82,3 +97,61 @@ def page_of(content: Content) -> str:
 
 def _file(name: str) -> str:
     return (files("rmgl.page") / "files" / name).read_text(encoding="utf-8")
+
+
+def summary_of(model: FittedModel, report: Report | None) -> Html:
+    """The verdict, the warnings, the sizes of the clusters and the weights of the views, as HTML
+    that needs no script or style.
+
+    Where no report has been made, it is not made for this: there is no verdict, and how to get one
+    is said.
+    """
+    n_doubtful = standing_of(model.layers, model.beta, model.labels, model.n_clusters).doubtful.size
+    sizes = [int((model.labels == cluster).sum()) for cluster in range(model.n_clusters)]
+    rough = (
+        np.full(len(model.view_names), np.nan)
+        if model.view_roughness is None
+        else model.view_roughness
+    )
+    rows = [
+        [one_line(name), percent(float(weight)), "" if np.isnan(own) else f"{own:.2f}"]
+        for name, weight, own in zip(model.view_names, model.view_weights, rough, strict=True)
+    ]
+    if report is None:
+        verdict_of = [
+            element(
+                "p",
+                element("b", "RMGL. "),
+                "How far these clusters can be trusted has not been examined yet.",
+            )
+        ]
+    else:
+        verdict_of = [
+            element(
+                "p",
+                element("b", f"RMGL, trust {trust_word(report)}. "),
+                verdict(model, report, n_doubtful)[0],
+            )
+        ]
+        if report.warnings:
+            verdict_of.append(
+                element("ul", *(element("li", warning) for warning in warnings_of(report)))
+            )
+    return element(
+        "div",
+        *verdict_of,
+        element("p", found(model, n_doubtful)),
+        element("p", f"Sizes of the clusters: {', '.join(map(str, sizes))}."),
+        table(("View", "Weight", "Roughness"), rows, "Views"),
+        element(
+            "p",
+            joined(
+                [
+                    element("code", "print(model.report_)"),
+                    " examines the clusters and explains all choices, and ",
+                ]
+            ),
+            element("code", "model.to_html('report.html')"),
+            " writes the page to explore.",
+        ),
+    )

@@ -32,7 +32,10 @@ def names_of(content: Content) -> list[str]:
 def heading(content: Content) -> str:
     """The title of the page."""
     model = content.model
-    return f"{plural(model.n_clusters, 'cluster')} of {len(model.labels):,} entities in {plural(len(model.view_names), 'view')}"
+    return (
+        f"{plural(model.n_clusters, 'cluster')} of {len(model.labels):,} entities in "
+        f"{plural(len(model.view_names), 'view')}"
+    )
 
 
 def verdict_section(content: Content) -> Html:
@@ -43,8 +46,16 @@ def verdict_section(content: Content) -> Html:
     heading = element("h3", f"{plural(len(warnings), 'warning')}")
     return joined(
         [
-            element("div", heading, element("ul", *warnings), class_="warnings") if warnings else "",
-            element("p", element("span", f"Trust: {word}", class_=f"badge {word}"), " ", sentences[0], class_="verdict"),
+            element("div", heading, element("ul", *warnings), class_="warnings")
+            if warnings
+            else "",
+            element(
+                "p",
+                element("span", f"Trust: {word}", class_=f"badge {word}"),
+                " ",
+                sentences[0],
+                class_="verdict",
+            ),
             element("p", sentences[1], class_="verdict"),
         ]
     )
@@ -54,17 +65,37 @@ def tiles(content: Content) -> Html:
     """The four numbers that answer the first questions."""
     model, doubtful = content.model, content.standing.doubtful.size
     weights, names = model.view_weights, names_of(content)
-    chosen = "the number was given" if model.number is None else f"chosen from the data, confidence {model.number.confidence}"
+    chosen = (
+        "the number was given"
+        if model.number is None
+        else f"chosen from the data, confidence {model.number.confidence}"
+    )
     held = content.report.refits
-    trust = "not examined" if held is None else f"{held.resampled:.2f} agreement when a fifth of the entities is left out (1: the same)"
-    most, rest = int(weights.argmax()), f"counts for {percent(weights.max())} of the common graph's view weight"
+    trust = (
+        "not examined"
+        if held is None
+        else (
+            f"{held.resampled:.2f} agreement when a fifth of the entities is left out (1: the same)"
+        )
+    )
+    most, rest = (
+        int(weights.argmax()),
+        f"counts for {percent(weights.max())} of the common graph's view weight",
+    )
     same = count_the_same(weights)
     return joined(
         [
             tile("How many clusters?", f"{model.n_clusters}", chosen, "#number"),
             tile("Can I trust them?", trust_word(content.report).capitalize(), trust, "#how"),
-            tile("Which view matters most?", "all the same" if same else names[most], "" if same else rest, "#views"),
-            tile("Which entities are doubtful?", f"{doubtful:,}", first_doubtful(content), "#explore"),
+            tile(
+                "Which view matters most?",
+                "all the same" if same else names[most],
+                "" if same else rest,
+                "#views",
+            ),
+            tile(
+                "Which entities are doubtful?", f"{doubtful:,}", first_doubtful(content), "#explore"
+            ),
         ]
     )
 
@@ -72,14 +103,21 @@ def tiles(content: Content) -> Html:
 def first_doubtful(content: Content) -> str:
     """How many entities there are, and the names of the most doubtful ones."""
     first = content.standing.doubtful[:3].tolist()
-    names = [str(entity) if content.ids is None else shortened(content.ids[entity], 20) for entity in first]
+    names = [
+        str(entity) if content.ids is None else shortened(content.ids[entity], 20)
+        for entity in first
+    ]
     said = f"of {len(content.model.labels):,} entities"
     return f"{said}; most of all {listed(names)}" if names else said
 
 
 def tile(question: str, answer: str, detail: str, link: str) -> Html:
     """A question, its answer, and where to read more."""
-    parts = (element("span", question, class_="question"), element("strong", answer), element("span", detail, class_="detail"))
+    parts = (
+        element("span", question, class_="question"),
+        element("strong", answer),
+        element("span", detail, class_="detail"),
+    )
     return element("a", *parts, class_="tile", href=link)
 
 
@@ -88,7 +126,14 @@ def clusters_table(content: Content) -> Html:
     largest = max(cluster.size for cluster in content.clusters)
     rows = []
     for number, cluster in enumerate(content.clusters):
-        button = element("button", swatch(number), f"Cluster {number}", type="button", class_="link", data_cluster=number)
+        button = element(
+            "button",
+            swatch(number),
+            f"Cluster {number}",
+            type="button",
+            class_="link",
+            data_cluster=number,
+        )
         stable = float("nan") if cluster.stability is None else cluster.stability
         rows.append(
             [
@@ -101,8 +146,22 @@ def clusters_table(content: Content) -> Html:
                 element("td", "", class_="number chosen", data_chosen_cluster=number),
             ]
         )
-    titles = ("Cluster", "Entities", "Cohesion", "Found again", "Views that separate it", "Stands out by", "Selected")
-    return table(titles, rows, "All clusters. Select one to see what distinguishes it.", class_="cards", id="cluster-table")
+    titles = (
+        "Cluster",
+        "Entities",
+        "Cohesion",
+        "Found again",
+        "Views that separate it",
+        "Stands out by",
+        "Selected",
+    )
+    return table(
+        titles,
+        rows,
+        "All clusters. Select one to see what distinguishes it.",
+        class_="cards",
+        id="cluster-table",
+    )
 
 
 def swatch(cluster: int) -> Html:
@@ -133,7 +192,14 @@ def distinguishing(content: Content, number: int) -> str:
 def views_table(content: Content) -> Html:
     """One row for each view."""
     names = names_of(content)
-    only = [[number for number, cluster in enumerate(content.clusters) if cluster.separated_by == [view]] for view in range(len(names))]
+    only = [
+        [
+            number
+            for number, cluster in enumerate(content.clusters)
+            if cluster.separated_by == [view]
+        ]
+        for view in range(len(names))
+    ]
     rows = []
     for view, report in enumerate(content.report.views):
         inside = content.inside[view]
@@ -164,9 +230,12 @@ def views_table(content: Content) -> Html:
         "Agrees on selection",
     )
     caption = (
-        "The views, those with the largest weight first. Roughness is 0 if neighbors in the view agree with the common embedding, 1 if "
-        "unrelated. Own neighbors are the 12 nearest in the view alone, before anything is learned; chance is the share that they would "
-        "have if the clusters were dealt out at random. A view agrees on an entity if most of these neighbors are in its cluster."
+        "The views, those with the largest weight first. Roughness is 0 if neighbors in the "
+        "view agree with the common embedding, 1 if "
+        "unrelated. Own neighbors are the 12 nearest in the view alone, before anything is "
+        "learned; chance is the share that they would "
+        "have if the clusters were dealt out at random. A view agrees on an entity if most "
+        "of these neighbors are in its cluster."
     )
     return table(titles, [rows[view] for view in order], caption, class_="cards")
 
@@ -176,16 +245,31 @@ def agreement_table(content: Content) -> Html:
     names = names_of(content)
     if len(names) < 2:
         return Html("")
-    of_views = [shares for shares, layer in zip(content.standing.layers, content.model.layers, strict=True) if layer.role == "view"]
+    of_views = [
+        shares
+        for shares, layer in zip(content.standing.layers, content.model.layers, strict=True)
+        if layer.role == "view"
+    ]
     matrix, chance = agreement_of_views(of_views)
-    rows = [[name, *map(agreement_cell, row, by_chance)] for name, row, by_chance in zip(names, matrix, chance, strict=True)]
-    caption = "Agreement of views: the share of the entities whose nearest neighbors are mostly in the same cluster in both, and by chance."
+    rows = [
+        [name, *map(agreement_cell, row, by_chance)]
+        for name, row, by_chance in zip(names, matrix, chance, strict=True)
+    ]
+    caption = (
+        "Agreement of views: the share of the entities whose nearest neighbors are mostly in the "
+        "same cluster in both, and by chance."
+    )
     return table(["", *names], rows, caption, class_="matrix")
 
 
 def agreement_cell(value: float, chance: float) -> Html:
     """How well two views agree, and how well they would by chance."""
-    return element("td", f"{percent(value)} ({percent(chance)})", class_="cell", style=f"--share:{0 if value != value else value:.3f}")
+    return element(
+        "td",
+        f"{percent(value)} ({percent(chance)})",
+        class_="cell",
+        style=f"--share:{0 if value != value else value:.3f}",
+    )
 
 
 def layer_pictures(content: Content) -> Html:
@@ -193,7 +277,10 @@ def layer_pictures(content: Content) -> Html:
     pictures = []
     for at, layer in enumerate(content.model.layers):
         name = one_line(layer.name)
-        text = f"Layer {name}: edge weight between entities ordered by cluster. Blocks on the diagonal are clusters."
+        text = (
+            f"Layer {name}: edge weight between entities ordered by cluster. Blocks on the "
+            "diagonal are clusters."
+        )
         canvas = element("canvas", width=64, height=64, data_block=at, role="img", aria_label=text)
         pictures.append(element("figure", canvas, element("figcaption", name)))
     return joined(pictures)
@@ -203,11 +290,29 @@ def certificates(content: Content) -> Html:
     """The numbers that prove the layers."""
     rows = []
     for layer in content.model.layers:
-        kind = {"view": "one view", "consensus": "all views side by side", "neighbors": "given: nearest neighbors"}[layer.role]
-        exact = "given, nothing to prove" if layer.given else "yes" if layer.exact else f"no: {layer.doubt}"
+        kind = {
+            "view": "one view",
+            "consensus": "all views side by side",
+            "neighbors": "given: nearest neighbors",
+        }[layer.role]
+        exact = (
+            "given, nothing to prove"
+            if layer.given
+            else "yes"
+            if layer.exact
+            else f"no: {layer.doubt}"
+        )
         proof = ["-", "-"] if layer.given else [f"{layer.kkt_residual:.1e}", f"{layer.gap:.1e}"]
         rows.append([one_line(layer.name), kind, f"{layer.n_edges:,}", exact, *proof, layer.status])
-    titles = ("Layer", "Learned from", "Edges", "Exact over all pairs", "KKT residual", "Relative gap", "Status")
+    titles = (
+        "Layer",
+        "Learned from",
+        "Edges",
+        "Exact over all pairs",
+        "KKT residual",
+        "Relative gap",
+        "Status",
+    )
     return table(titles, rows, "The certificate of every layer", class_="cards")
 
 
@@ -221,17 +326,32 @@ def number_section(content: Content) -> Html:
     number = content.model.number
     if number is None:
         said = (
-            f'You asked for {plural(content.model.n_clusters, "cluster")}. To have the number chosen from the data, use n_clusters="auto".'
+            f"You asked for {plural(content.model.n_clusters, 'cluster')}. To have the number "
+            'chosen from the data, use n_clusters="auto".'
         )
         return element("p", said)
-    reason = element("p", f"K = {number.chosen} was {number.reason}. The score is modularity times the square of stability.")
+    reason = element(
+        "p",
+        (
+            f"K = {number.chosen} was {number.reason}. The score is modularity times the square "
+            "of stability."
+        ),
+    )
     rows = [
-        [plural(int(str(row["n_clusters"])), "cluster"), f"{row['stability']:.2f}", f"{row['modularity']:.2f}", str(row["sentence"])]
+        [
+            plural(int(str(row["n_clusters"])), "cluster"),
+            f"{row['stability']:.2f}",
+            f"{row['modularity']:.2f}",
+            str(row["sentence"]),
+        ]
         for row in number.table
     ]
     picture = element("div", id="evidence", class_="picture")
     coarser = table(
-        ("Resolution", "Stability", "Modularity", "In words"), rows, "Coarser and finer clusters that are stable", class_="cards"
+        ("Resolution", "Stability", "Modularity", "In words"),
+        rows,
+        "Coarser and finer clusters that are stable",
+        class_="cards",
     )
     return joined([reason, picture, coarser])
 
@@ -242,15 +362,22 @@ def how_to_read(content: Content) -> Html:
     said = [about_places(n, content.model.n_clusters)]
     if content.sampled:
         said.append(
-            f"{n:,} entities are too many for single points: the background shows how many there are in each place, in the color of the "
-            f"cluster of most of them, and the points are a sample of {shown.n_points:,}, which includes the most doubtful entities."
+            f"{n:,} entities are too many for single points: the background shows how many "
+            "there are in each place, in the color of the "
+            f"cluster of most of them, and the points are a sample of {shown.n_points:,}, "
+            "which includes the most doubtful entities."
         )
     if content.n_spread:
         said.append(
-            "Clusters whose members have nearly the same place in the embedding are drawn as discs, so that every point can be seen."
+            "Clusters whose members have nearly the same place in the embedding are drawn as "
+            "discs, so that every point can be seen."
         )
     said += [about_confidence(), about_agreement(content.standing.agreement_by_chance)]
     if not shown.complete:
-        most = "one with the largest weight" if shown.most_neighbors == 1 else f"{shown.most_neighbors} with the largest weights"
+        most = (
+            "one with the largest weight"
+            if shown.most_neighbors == 1
+            else f"{shown.most_neighbors} with the largest weights"
+        )
         said.append(f"Of the neighbors of an entity, the page holds the {most} in each layer.")
     return joined(element("p", sentence, class_="note") for sentence in said)

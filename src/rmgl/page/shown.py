@@ -1,4 +1,4 @@
-"""Which entities the page holds, and their neighbors: all of them, or a sample where they are many."""
+"""Which entities the page holds, and their neighbors: all of them, or a sample of many."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.neighbors import NearestNeighbors
 
 from rmgl.layer import Layer
+from rmgl.plots import TSNE_ROWS, embedding_data
 
 MOST_POINTS = 100_000
 """Entities beyond which the page shows a density image and a sample."""
@@ -62,11 +64,19 @@ def choose_shown(layers: Sequence[Layer], wanted: NDArray[np.intp], seed: int = 
     place = np.full(n, -1, dtype=np.intp)
     place[entities] = np.arange(entities.size)
     complete = all(np.diff(layer.adjacency.indptr).max(initial=0) <= most for layer in layers)
-    return Shown(entities, points.size, [Links(found.starts, place[found.targets], found.weights) for found in links], most, complete)
+    return Shown(
+        entities,
+        points.size,
+        [Links(found.starts, place[found.targets], found.weights) for found in links],
+        most,
+        complete,
+    )
 
 
 def strongest(graph: sparse.csr_array, rows: NDArray[np.intp], most: int) -> Links:
-    """The neighbors of some rows with the largest weights, the largest first, at most `most` for each."""
+    """The neighbors of some rows with the largest weights, the largest first, at most `most` for
+    each.
+    """
     part = graph if rows.size == graph.shape[0] else graph[rows]
     owner = np.repeat(np.arange(rows.size), np.diff(part.indptr))
     order = np.lexsort((-part.data, owner))
@@ -75,3 +85,91 @@ def strongest(graph: sparse.csr_array, rows: NDArray[np.intp], most: int) -> Lin
     counts = np.minimum(np.diff(part.indptr), most)
     starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.uint32)
     return Links(starts, part.indices[kept].astype(np.intp), part.data[kept])
+
+
+Points = NDArray[np.float64]
+LARGEST_DISC, SPACING = 0.05, 0.012
+"""The radius of a disc of spread points: at most, and per square root of their number, as shares of
+the picture.
+"""
+GOLDEN_ANGLE = np.pi * (3 - np.sqrt(5))
+NEAREST = 5
+"""Sampled entities whose places are averaged for an entity that is not in the sample."""
+
+
+def positions(embedding: NDArray[np.float64], seed: int = 0) -> Points:
+    """Two coordinates for every entity, (N, 2).
+
+    Beyond 3000 entities, t-SNE places a sample of 3000. Every other one gets the mean place of the
+    five sampled ones that are nearest in the embedding, weighted by the inverse of the squared
+    distance.
+    """
+    n = len(embedding)
+    if n <= TSNE_ROWS:
+        return embedding_data(embedding, random_state=seed)
+    chosen = np.sort(np.random.RandomState(seed).permutation(n)[:TSNE_ROWS])
+    places = embedding_data(embedding[chosen], random_state=seed)
+    distances, nearest = (
+        NearestNeighbors(n_neighbors=NEAREST, algorithm="brute")
+        .fit(embedding[chosen])
+        .kneighbors(embedding)
+    )
+    weights = 1 / (distances**2 + 1e-3 * np.mean(distances**2) + 1e-300)
+    found: Points = (weights[:, :, None] * places[nearest]).sum(axis=1) / weights.sum(axis=1)[
+        :, None
+    ]
+    found[chosen] = places
+    return found
+
+
+def spread_out(points: Points, labels: NDArray[np.intp]) -> tuple[Points, int]:
+    """Spread the members of clusters that are drawn at nearly one place over a disc, so that each
+    can be seen, and count such clusters.
+
+    A disc of n points has a radius of at most 5 % of the picture. A cluster whose mean distance
+    from its center is below a quarter of it is spread; its points lie on a spiral, as the seeds of
+    a sunflower do.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> placed = np.array([[0.0, 0.0], [0.0, 0.0], [1.0, 0.0], [1.0, 0.3]])
+    >>> points, count = spread_out(placed, np.array([0, 0, 1, 1]))
+    >>> count, len(np.unique(points.round(6), axis=0))
+    (1, 4)
+    """
+    found, count = points.copy(), 0
+    extent = float(np.ptp(points, axis=0).max()) or 1.0
+    for label in np.unique(labels):
+        members = np.flatnonzero(labels == label)
+        center = points[members].mean(axis=0)
+        radius = extent * min(LARGEST_DISC, SPACING * np.sqrt(members.size))
+        if (
+            members.size < 2
+            or np.sqrt(np.square(points[members] - center).sum(axis=1).mean()) >= radius / 4
+        ):
+            continue
+        order = np.arange(members.size)
+        reach, angle = radius * np.sqrt((order + 0.5) / members.size), GOLDEN_ANGLE * order
+        found[members] = center + np.column_stack([reach * np.cos(angle), reach * np.sin(angle)])
+        count += 1
+    return found, count
+
+
+def density(
+    points: Points, labels: NDArray[np.intp], n_clusters: int, n_cells: int
+) -> tuple[NDArray[np.intp], NDArray[np.intp], Points]:
+    """The number of entities in every cell of a grid over the points, (n_cells, n_cells) with y
+    first, the cluster that most of them are in (-1: the cell is empty), and the corners of the
+    grid."""
+    corners = np.array([points.min(axis=0), points.max(axis=0)])
+    width = np.where(corners[1] > corners[0], corners[1] - corners[0], 1.0)
+    cells = np.minimum((points - corners[0]) / width * n_cells, n_cells - 1).astype(np.intp)
+    flat = cells[:, 1] * n_cells + cells[:, 0]
+    counts = np.bincount(flat, minlength=n_cells**2)
+    most, cluster = np.zeros(n_cells**2, dtype=np.intp), np.full(n_cells**2, -1, dtype=np.intp)
+    for label in range(n_clusters):
+        own = np.bincount(flat[labels == label], minlength=n_cells**2)
+        cluster[own > most] = label
+        most = np.maximum(most, own)
+    return counts.reshape(n_cells, n_cells), cluster.reshape(n_cells, n_cells), corners

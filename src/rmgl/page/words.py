@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from rmgl.fitting.fitted import FittedModel
 from rmgl.page.elements import shortened
-from rmgl.results import notes
 from rmgl.results.findings import Finding, sentences
+from rmgl.results.notes import choices as what_was_chosen
+from rmgl.results.notes import measurements
 from rmgl.results.report import Report
 from rmgl.results.standing import DOUBTFUL
 
@@ -38,7 +39,10 @@ def verdict(model: FittedModel, report: Report, n_doubtful: int) -> list[str]:
     if report.trust is None:
         first = "How far these clusters can be trusted was not examined."
     else:
-        first = f"{ADVICE.get(report.trust.word, report.trust.word)}: {'; '.join(said(report.trust.findings))}."
+        first = (
+            f"{ADVICE.get(report.trust.word, report.trust.word)}: "
+            f"{'; '.join(said(report.trust.findings))}."
+        )
     return [first, found(model, n_doubtful)]
 
 
@@ -49,7 +53,9 @@ def found(model: FittedModel, n_doubtful: int) -> str:
     counts = f"{n:,} entities form {plural(k, 'cluster')}{chosen}"
     if len(model.view_names) > 1:
         counts += f"; {most_important(model)}"
-    doubts = {0: "no entity is doubtful", 1: "one entity is doubtful"}.get(n_doubtful, f"{n_doubtful:,} entities are doubtful")
+    doubts = {0: "no entity is doubtful", 1: "one entity is doubtful"}.get(
+        n_doubtful, f"{n_doubtful:,} entities are doubtful"
+    )
     return f"{counts}; {doubts}."
 
 
@@ -63,8 +69,8 @@ def count_the_same(weights: NDArray[np.float64]) -> bool:
 
     Examples
     --------
-    >>> count_the_same(np.array([0.501, 0.499])), count_the_same(np.array([0.97, 0.03])), count_the_same(np.array([1.0]))
-    (True, False, False)
+    >>> [count_the_same(np.array(shares)) for shares in ([0.501, 0.499], [0.97, 0.03], [1.0])]
+    [True, False, False]
     """
     return weights.size > 1 and float(weights.max() - weights.min()) < EQUAL
 
@@ -76,28 +82,37 @@ def most_important(model: FittedModel) -> str:
         return "all views count the same"
     first, last = int(weights.argmax()), int(weights.argmin())
     names = [one_line(name) for name in model.view_names]
-    return f"view {names[first]} counts most ({percent(weights[first])}) and {names[last]} least ({percent(weights[last])})"
+    return (
+        f"view {names[first]} counts most ({percent(weights[first])}) and {names[last]} least "
+        f"({percent(weights[last])})"
+    )
 
 
 def about_places(n_entities: int, n_clusters: int) -> str:
     """How the places of the entities in the picture were found."""
     if n_clusters <= 2 or n_entities < 10:
         return "Places are the principal components of the embedding."
-    return "Places are those of t-SNE, which keeps neighbors together; distances between far groups mean little."
+    return (
+        "Places are those of t-SNE, which keeps neighbors together; distances between far groups "
+        "mean little."
+    )
 
 
 def about_confidence() -> str:
     """What confidence is, and which entities are doubtful."""
     return (
-        "Confidence compares the edge weight of an entity to its own cluster with that to the strongest other cluster: 100\xa0% if there "
-        f"is no other, 50\xa0% if both are equal. Entities below {percent(DOUBTFUL)} are called doubtful."
+        "Confidence compares the edge weight of an entity to its own cluster with that to "
+        "the strongest other cluster: 100\xa0% if there "
+        f"is no other, 50\xa0% if both are equal. Entities below {percent(DOUBTFUL)} are "
+        "called doubtful."
     )
 
 
 def about_agreement(by_chance: float) -> str:
     """What it means that views agree."""
     return (
-        "Views agree: the share of the views in which most of the 12 nearest neighbors of an entity, in the view alone, are in its "
+        "Views agree: the share of the views in which most of the 12 nearest neighbors of an "
+        "entity, in the view alone, are in its "
         f"cluster; by chance {percent(by_chance)}."
     )
 
@@ -113,8 +128,10 @@ def said(findings: Sequence[Finding]) -> list[str]:
 
 
 def choices(report: Report) -> list[str]:
-    """What was chosen and why, and what was measured, without the numbers that the page shows in tables."""
-    return sentences([*notes.choices(report, one_line), *notes.measurements(report, one_line)])
+    """What was chosen and why, and what was measured, without the numbers that the page shows in
+    tables.
+    """
+    return sentences([*what_was_chosen(report, one_line), *measurements(report, one_line)])
 
 
 def plural(count: int, word: str) -> str:
@@ -129,7 +146,8 @@ def plural(count: int, word: str) -> str:
 
 
 def percent(share: float) -> str:
-    r"""A share as a whole number of percent, "unknown" for NaN, and less than one percent as such; lines do not break inside it.
+    r"""A share as a whole number of percent, "unknown" for NaN, and less than one percent as such;
+    lines do not break inside it.
 
     Examples
     --------

@@ -10,10 +10,8 @@ import numpy as np
 from scipy import sparse
 
 from rmgl.views.check_view import is_collection_of_views, is_given_view
-from rmgl.views.features import FeatureView
+from rmgl.views.features import LARGEST_VALUE, FeatureView
 from rmgl.views.incomplete import check_observed, named_rows
-from rmgl.views.spread import LARGEST_VALUE
-from rmgl.views.view import View
 from rmgl.views.views import Views
 
 
@@ -27,41 +25,59 @@ def new_views(
     everyone: bool = True,
     again: bool = False,
 ) -> Views:
-    """Check new rows against the views that a model was fitted on; views that are not given are missing for all rows.
+    """Check new rows against the views that a model was fitted on.
 
-    Unless `everyone` is False, every row must be in some view. With `again`, the rows are those of the fit, to explain clusters by.
+    Views that are not given are missing for all rows. Unless `everyone` is False, every row must be
+    in some view. With `again`, the rows are those of the fit, and explain its clusters.
     """
     data, given = [data] if is_given_view(data) else data, {}
     if isinstance(data, list | tuple) and is_collection_of_views(data):
         if len(data) != len(fitted):
-            raise ValueError(f"{len(data)} views are given, but the model was fitted on {len(fitted)}: put None for a view that is missing")
+            raise ValueError(
+                f"{len(data)} views are given, but the model was fitted on {len(fitted)}: "
+                "put None for a view that is missing"
+            )
         data = dict(zip(fitted.names, data, strict=True))
     elif not is_collection_of_views(data) and not isinstance(data, Views) and blocks is None:
         data = {fitted.names[0]: data}
     if isinstance(data, Mapping):
         blocks, given = None, {str(name): X for name, X in data.items()}
-        data = {name: fitted[name].against(X) if is_given_view(X) and name in fitted.names else X for name, X in given.items()}
+        data = {
+            name: fitted[name].against(X) if is_given_view(X) and name in fitted.names else X
+            for name, X in given.items()
+        }
         data, observed = of_given_views(data, observed, len(fitted))
         if not all(hasattr(X, "reindex") for X in data.values()):
             align = None  # rows without labels are taken to be in the same order
     if isinstance(data, Views):
         blocks = align = observed = None
-    encodings = {view.name: view.encoding for view in fitted}
-    new = Views.of(data, blocks, align=align, observed=observed, least=0, everyone=everyone, encodings=encodings)
+    new = Views.of(
+        data,
+        blocks,
+        align=align,
+        observed=observed,
+        least=0,
+        everyone=everyone,
+        encodings={view.name: view.encoding for view in fitted},
+    )
     unknown = [name for name in new.names if name not in fitted.names]
     if unknown:
-        raise ValueError(f"the model has no views {unknown}: it was fitted on {list(fitted.names)}; rename the views or leave them out")
-    rows = {view.name: view for view in new}
+        raise ValueError(
+            f"the model has no views {unknown}: it was fitted on {list(fitted.names)}; "
+            "rename the views or leave them out"
+        )
+    rows, n = {view.name: view for view in new}, new.n_rows
+    if again:
+        like = [view.again(rows.get(view.name), n) for view in fitted]
+    else:
+        like = [view.new(rows.get(view.name), n, given.get(view.name)) for view in fitted]
+    return Views(tuple(without_empty(fitted, like)), new.index)
 
-    def like(view: View) -> FeatureView:
-        own = rows.get(view.name)
-        return view.again(own, new.n_rows) if again else view.new(own, new.n_rows, given.get(view.name))
 
-    return Views(tuple(without_empty(fitted, [like(view) for view in fitted])), new.index)
-
-
-def of_given_views(data: dict[str, Any], observed: Any, n_fitted: int) -> tuple[dict[str, Any], Any]:
-    """The views that are not None, and the masks of their rows."""
+def of_given_views(
+    data: dict[str, Any], observed: Any, n_fitted: int
+) -> tuple[dict[str, Any], Any]:
+    """Return the views that are not None, and the masks of their rows."""
     if observed is not None and not isinstance(observed, Mapping) and len(data) == n_fitted:
         observed = dict(zip(data, check_observed(observed, list(data)), strict=True))
     data = {name: X for name, X in data.items() if X is not None}
@@ -75,33 +91,39 @@ def check_placeable(fitted: Views, new: Views) -> Views:
     nowhere = new.in_none
     if fitted.graphs and nowhere.size:
         raise ValueError(
-            f"{named_rows(nowhere, new.index)} in no view, without an edge to a fitted entity in any network and without a row in another "
-            "view: drop such rows"
+            f"{named_rows(nowhere, new.index)} in no view, without an edge to a fitted "
+            "entity in any network and without a row in another view: drop such rows"
         )
     return new
 
 
 def without_empty(fitted: Views, new: Sequence[FeatureView]) -> list[FeatureView]:
-    """Treat rows of zeros as missing in views where the fit did so, unless the row has no other view, or lacks some cells only."""
+    """Treat rows of zeros as missing in views where the fit did so.
+
+    Rows that have no other view, or lack only some cells, are kept.
+    """
     filled = [view.filled for view in new]
     elsewhere = np.any([view.mask & own for view, own in zip(new, filled, strict=True)], axis=0)
     return [
-        replace(view, entities=np.flatnonzero(view.mask & (own | ~elsewhere))) if known.n_empty else view
+        replace(view, entities=np.flatnonzero(view.mask & (own | ~elsewhere)))
+        if known.n_empty
+        else view
         for known, view, own in zip(fitted, new, filled, strict=True)
     ]
 
 
 def scaled_like(fitted: Views, new: Views) -> Views:
-    """Scale new rows like the fitted ones; raise a ValueError if a value is too large for squared distances in double precision."""
+    """Scale new rows like the fitted ones, and check that their distances can be squared."""
     with np.errstate(over="ignore"):
-        scaled = [view.scaled_new(own) for view, own in zip(fitted, new, strict=True)]
+        scaled = [view.scaled_new(rows) for view, rows in zip(fitted, new, strict=True)]
     for view in scaled:
         entries = sparse.coo_array(view.matrix)
         beyond = ~(np.abs(entries.data) <= LARGEST_VALUE)
         if beyond.any():
             raise ValueError(
-                f"row {entries.coords[0][beyond].min()} of view {view.name!r} has values up to {np.abs(entries.data).max():.0e} in units "
-                "of the fitted ones, too large to square in double precision: leave the row out, or set all its values to NaN if it is "
-                "missing"
+                f"row {entries.coords[0][beyond].min()} of view {view.name!r} has values up "
+                f"to {np.abs(entries.data).max():.0e} in units of the fitted ones, too large to "
+                "square in double precision: leave the row out, or set all its values to NaN if "
+                "it is missing"
             )
     return Views(tuple(scaled), new.index)

@@ -1,19 +1,22 @@
-"""Every cluster by itself: its size, how well it holds together, whether it is found again, and its most typical members."""
+"""Every cluster by itself: its size, how well it holds together, whether it is found again, and its
+most typical members.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.metrics import adjusted_rand_score
 
-from rmgl.embedding.eigenvectors import unit_rows, weighted_sum
+from rmgl.archive.records import record
+from rmgl.automatic.number_of_clusters import NumberOfClusters
+from rmgl.embedding.eigenvectors import Embedding, Graph, unit_rows, weighted_sum
 from rmgl.embedding.resampling import four_fifths, parts_of
 from rmgl.layer import Layer
-from rmgl.results.chance import Share
-from rmgl.results.own_neighbors import OwnNeighbors
-from rmgl.results.refits import DRAWS, TOL, can_answer_again
+from rmgl.results.own_neighbors import OwnNeighbors, Share
 from rmgl.results.standing import Standing
 from rmgl.results.weak_points import LOOSE
 
@@ -26,20 +29,34 @@ class ClusterFacts:
 
     size: int
     cohesion: float
-    """The share of the edge weight of its members in the common graph that stays inside (NaN: they have no edges)."""
+    """The share of the edge weight of its members in the common graph that stays inside (NaN: they
+    have no edges).
+    """
     stability: float | None
-    """The overlap with the most similar cluster of quick refits on four fifths of the entities, 1 for the same; None: not measured."""
+    """The overlap with the most similar cluster of quick refits on four fifths of the entities, 1
+    for the same; None: not measured.
+    """
     by_view: list[Share]
-    """The share of the nearest neighbors of its members, in each view alone, that are in the cluster."""
+    """The share of the nearest neighbors of its members, in each view alone, that are in the
+    cluster.
+    """
     typical: NDArray[np.intp]
-    """Of the more confident half of the members, those nearest to the center of the cluster in the embedding, the nearest first."""
+    """Of the more confident half of the members, those nearest to the center of the cluster in the
+    embedding, the nearest first.
+    """
     doubtful: NDArray[np.intp]
     """The members of the lowest confidence, the lowest first."""
 
     @property
     def separated_by(self) -> list[int]:
-        """The views in which at least 70 % of the neighbors of the members are in the cluster, and more than by chance."""
-        return [view for view, share in enumerate(self.by_view) if share.found >= LOOSE and share.is_more]
+        """The views in which at least 70 % of the neighbors of the members are in the cluster, and
+        more than by chance.
+        """
+        return [
+            view
+            for view, share in enumerate(self.by_view)
+            if share.found >= LOOSE and share.is_more
+        ]
 
 
 def cluster_facts(
@@ -71,8 +88,12 @@ def cluster_facts(
     return facts
 
 
-def typical_members(members: NDArray[np.intp], rows: Vector, confidence: Vector) -> NDArray[np.intp]:
-    """The more confident half of the members of a cluster, the nearest to the mean of all their rows first."""
+def typical_members(
+    members: NDArray[np.intp], rows: Vector, confidence: Vector
+) -> NDArray[np.intp]:
+    """The more confident half of the members of a cluster, the nearest to the mean of all their
+    rows first.
+    """
     if not members.size:
         return members
     distances = np.square(rows - rows.mean(axis=0)).sum(axis=1)
@@ -91,10 +112,11 @@ def stability_of_clusters(
     of_unit_length: bool = True,
     seed: int = 0,
 ) -> Vector | None:
-    """The mean overlap |A and B| / |A or B| of every cluster A with the most similar cluster B of refits on four fifths of the entities.
+    """The mean overlap |A and B| / |A or B| of every cluster A with the most similar cluster B of
+    refits on four fifths of the entities.
 
-    Nothing is learned again, as in `rmgl.results.refits`. `left_out` took no part in the embedding. None if entities are too many, or too
-    few for the clusters.
+    Nothing is learned again. `left_out` took no part in the embedding.
+    None if entities are too many, or too few for the clusters.
     """
     n_clusters = embedding.shape[1]
     everyone = np.setdiff1d(np.arange(labels.size), left_out)
@@ -105,14 +127,17 @@ def stability_of_clusters(
     overlaps = []
     for _ in range(DRAWS):
         nodes = four_fifths(everyone, random_state)
-        (found,) = parts_of(graph, nodes, [n_clusters], random_state, tol=TOL, of_unit_length=of_unit_length)
+        (found,) = parts_of(
+            graph, nodes, [n_clusters], random_state, tol=TOL, of_unit_length=of_unit_length
+        )
         overlaps.append(best_overlaps(labels[nodes], found, n_clusters))
     mean: Vector = np.mean(overlaps, axis=0)
     return mean
 
 
 def best_overlaps(labels: NDArray[np.intp], others: NDArray[np.intp], n_clusters: int) -> Vector:
-    """For every cluster, |A and B| / |A or B| with the most similar cluster of another answer; 0 for an empty cluster.
+    """For every cluster, |A and B| / |A or B| with the most similar cluster of another answer; 0
+    for an empty cluster.
 
     Examples
     --------
@@ -123,5 +148,131 @@ def best_overlaps(labels: NDArray[np.intp], others: NDArray[np.intp], n_clusters
     both = np.zeros((n_clusters, n_clusters))
     np.add.at(both, (labels, others), 1)
     either = both.sum(axis=1)[:, None] + both.sum(axis=0)[None, :] - both
-    overlaps: Vector = np.divide(both, either, out=np.zeros_like(both), where=either > 0).max(axis=1)
+    overlaps: Vector = np.divide(both, either, out=np.zeros_like(both), where=either > 0).max(
+        axis=1
+    )
     return overlaps
+
+
+@dataclass(frozen=True)
+class Level:
+    """The clusters at one resolution."""
+
+    n_clusters: int
+    labels: NDArray[np.intp]
+    """The cluster of every entity; -1 for one that was placed after the fit, except at the chosen
+    level.
+    """
+    stability: float
+    """Agreement with the clusters that are found on four fifths of the entities: 1 the same, 0 no
+    better than chance.
+    """
+    nested: float
+    """The share of the entities that are in the same cluster of the next coarser level as most of
+    their own cluster: 1 if nested.
+    """
+
+
+def levels_of(
+    number: NumberOfClusters, labels: NDArray[np.intp], placed: NDArray[np.intp]
+) -> list[Level]:
+    """The chosen clusters, and the stable ones above and below them, from coarse to fine."""
+    if number.resolutions is None or number.parts is None:
+        return []
+    learned = np.setdiff1d(np.arange(labels.size), placed)
+    levels: list[Level] = []
+    for k, own in zip(number.resolutions.tolist(), number.parts, strict=True):
+        of_all = labels.copy() if k == number.chosen else np.full(labels.size, -1, dtype=np.intp)
+        if k != number.chosen:
+            of_all[learned] = own
+        nested = nestedness(of_all[learned], levels[-1].labels[learned]) if levels else 1.0
+        levels.append(Level(k, of_all, float(number.stability[number.candidates == k][0]), nested))
+    return levels
+
+
+def nestedness(fine: NDArray[np.intp], coarse: NDArray[np.intp]) -> float:
+    """The share of the entities that are in the coarse cluster of most of their fine cluster.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> nestedness(np.array([0, 0, 1, 1, 2, 2]), np.array([0, 0, 0, 0, 1, 0]))
+    0.8333333333333334
+    """
+    table = np.zeros((fine.max() + 1, coarse.max() + 1))
+    np.add.at(table, (fine, coarse), 1)
+    return float(table.max(axis=1).sum() / fine.size)
+
+
+MOST_ENTITIES = 50_000
+"""Entities beyond which no second answers are computed: each takes as long as the embedding."""
+MEMBERS = 2
+"""Entities for each cluster below which there are none: too few to leave some out."""
+DRAWS = 3
+TOL = 1e-3
+
+
+@record
+@dataclass(frozen=True)
+class Refits:
+    """How well second answers agree with the first: 1 the same, 0 no better than chance."""
+
+    resampled: float = 1.0
+    """The mean over draws of four fifths of the entities."""
+    without: dict[str, float] = field(default_factory=dict)
+    """Without the layer of each view, if there are several. The consensus and the neighbors stay.
+    """
+    neighbors_only: float | None = None
+    """The answer of the plain neighbor layer alone (None: there is none)."""
+
+
+def second_answers(
+    layers: Sequence[Layer],
+    beta: NDArray[np.float64],
+    labels: NDArray[np.intp],
+    embedding: Embedding,
+    random_state: np.random.RandomState,
+    of_unit_length: bool = True,
+) -> Refits | None:
+    """Compare the labels with those of quick refits, without fragments; None if entities are too
+    many, or too few for the clusters.
+
+    `of_unit_length` says whether k-means sees rows of length one, as it did for the labels.
+    """
+    n_clusters = embedding.vectors.shape[1]
+    everyone = (
+        np.arange(labels.size)
+        if embedding.fragments is None
+        else np.flatnonzero(~embedding.fragments)
+    )
+    if not can_answer_again(everyone.size, n_clusters):
+        return None
+
+    def agreement(graph: Graph, nodes: NDArray[np.intp]) -> float:
+        (found,) = parts_of(
+            graph, nodes, [n_clusters], random_state, tol=TOL, of_unit_length=of_unit_length
+        )
+        return float(adjusted_rand_score(labels[nodes], found))
+
+    graph = weighted_sum([layer.adjacency for layer in layers], beta.tolist())
+    draws = [four_fifths(everyone, random_state) for _ in range(DRAWS)]
+    without = {}
+    several = sum(layer.role == "view" for layer in layers) > 1
+    for at, view in enumerate(layers):
+        others, weights = (
+            [layer.adjacency for layer in layers if layer is not view],
+            np.delete(beta, at),
+        )
+        if several and view.role == "view" and weights.any():
+            without[view.name] = agreement(weighted_sum(others, weights.tolist()), everyone)
+    plain = next((layer.adjacency for layer in layers if layer.role == "neighbors"), None)
+    return Refits(
+        float(np.mean([agreement(graph, nodes) for nodes in draws])),
+        without,
+        None if plain is None else agreement(plain, everyone),
+    )
+
+
+def can_answer_again(n_entities: int, n_clusters: int) -> bool:
+    """Whether entities are enough for the clusters, and not too many for second answers."""
+    return n_clusters >= 2 and MEMBERS * n_clusters <= n_entities <= MOST_ENTITIES

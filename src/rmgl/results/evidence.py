@@ -1,4 +1,6 @@
-"""The report with what the views say alone: the parts that are measured on the rows, and not on what was learned from them."""
+"""The report with what the views say alone: the parts that are measured on the rows, and not on
+what was learned from them.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rmgl.fitting.fitted import FittedModel
-from rmgl.results.chance import Share
 from rmgl.results.findings import Finding
-from rmgl.results.own_neighbors import own_neighbors
+from rmgl.results.own_neighbors import Share, own_neighbors
 from rmgl.results.report import Report, ViewReport, describe_views, make_report
 from rmgl.results.tables import cross_table, rest_has_clusters
 from rmgl.results.trust import doubted
@@ -25,10 +26,14 @@ def report_of(fitted: FittedModel) -> Report:
     return report if views is None else with_table(report, views, labels)
 
 
-def with_shares(described: list[ViewReport], kept: Views | None, labels: NDArray[np.intp]) -> list[ViewReport]:
-    """The parts of the report on the views with what each says alone. `kept` are the scaled views (None: they are not read for this)."""
+def with_shares(
+    described: list[ViewReport], kept: Views | None, labels: NDArray[np.intp]
+) -> list[ViewReport]:
+    """The parts of the report on the views with what each says alone. `kept` are the scaled views
+    (None: they are not read for this).
+    """
     if kept is None:
-        unread = "the rows are stored on the workers of a cluster, and are not read for the report"
+        unread = "the rows are stored on Dask workers, and are not read for the report"
         return [replace(view, inside_unknown=unread) for view in described]
     shares = [neighbors.inside(labels) for neighbors in own_neighbors(kept)]
     return [with_share(view, share) for view, share in zip(described, shares, strict=True)]
@@ -38,14 +43,28 @@ def with_table(report: Report, kept: Views, labels: NDArray[np.intp]) -> Report:
     """The report with less trust where the clusters are a table of columns."""
     table, trust = cross_table(kept, labels), report.trust
     if table is not None and trust is not None and not rest_has_clusters(kept, table, labels):
-        trust = doubted(trust, [Finding("table", "poor", factor.view_name, words={"column": factor.name}) for factor in table.factors])
+        trust = doubted(
+            trust,
+            [
+                Finding("table", "poor", factor.view_name, words={"column": factor.name})
+                for factor in table.factors
+            ],
+        )
     return replace(report, trust=trust)
 
 
 def with_share(view: ViewReport, share: Share) -> ViewReport:
     """The part of the report on a view with what it says alone, or why that is not known."""
     if np.isnan(share.found):
-        return replace(view, inside_unknown="no entity has neighbors in it that can be told from others")
+        return replace(
+            view, inside_unknown="no entity has neighbors in it that can be told from others"
+        )
     if not share.leaves_room:
-        return replace(view, inside_unknown="there is one cluster, or all other entities are neighbors, whatever the clusters are")
+        return replace(
+            view,
+            inside_unknown=(
+                "there is one cluster, or all other entities are neighbors, whatever the "
+                "clusters are"
+            ),
+        )
     return replace(view, inside=share)

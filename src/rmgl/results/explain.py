@@ -1,16 +1,20 @@
-"""What distinguishes a cluster: its features with the largest standardized difference from all other entities.
+"""What distinguishes a cluster: its features with the largest standardized difference from all
+other entities.
 
-For a cluster with n_in members and the n_out other entities that are observed in a view, every column of the view has
+For a cluster with n_in members and the n_out other entities that are observed in a view, every
+column of the view has
 
-    effect size = (mean inside - mean outside) / s        s^2 = (SS_in + SS_out) / (n_in + n_out - 2)
-    AUC         = P(x > y) + P(x = y) / 2                  x a random member, y a random other entity
+    effect size = (mean inside - mean outside) / s       s^2 = (SS_in + SS_out) / (n_in + n_out - 2)
+    AUC         = P(x > y) + P(x = y) / 2                x a random member, y a random other entity
 
-SS is the sum of squared differences from the mean of the group, so s is the pooled standard deviation and the effect size is Cohen's d.
-The AUC depends on the order of the values only: 1 if every member has a larger value than every other entity, 0.5 if there is no
-difference, 0 if every member has a smaller one. There are no p-values, because the clusters were found in the same data: a test would call
-almost every feature significant, also in noise.
+SS is the sum of squared differences from the mean of the group, so s is the pooled standard
+deviation and the effect size is Cohen's d. The AUC depends on the order of the values only: 1 if
+every member has a larger value than every other entity, 0.5 if there is no difference, 0 if every
+member has a smaller one. There are no p-values, because the clusters were found in the same data: a
+test would call almost every feature significant, also in noise.
 
-Columns are read once, one after the other. The zeros of a sparse column are counted and not stored, and all numbers are the same.
+Columns are read once, one after the other. The zeros of a sparse column are counted and not stored,
+and all numbers are the same.
 """
 
 from __future__ import annotations
@@ -36,9 +40,11 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class Explanation:
-    """A table of features: one row for each cluster, view and feature; for each cluster the largest effects first.
+    """A table of features: one row for each cluster, view and feature; for each cluster the largest
+    effects first.
 
-    Every field is a column, an array with one entry per row. `pandas.DataFrame(explanation.as_dict())` makes a DataFrame of them.
+    Every field is a column, an array with one entry per row.
+    `pandas.DataFrame(explanation.as_dict())` makes a DataFrame of them.
 
     Examples
     --------
@@ -54,11 +60,15 @@ class Explanation:
     view: NDArray[np.object_]
     feature: NDArray[np.object_]
     effect_size: Vector
-    """(mean inside - mean outside) / pooled standard deviation; infinite if the values differ and do not vary; NaN if a group is empty."""
+    """(mean inside - mean outside) / pooled standard deviation; infinite if the values differ and
+    do not vary; NaN if a group is empty.
+    """
     mean_inside: Vector
     mean_outside: Vector
     auc: Vector
-    """The probability that a member has a larger value than another entity; equal values count half."""
+    """The probability that a member has a larger value than another entity; equal values count
+    half.
+    """
     n_inside: NDArray[np.intp]
     """Number of members of the cluster that are observed in the view."""
     n_outside: NDArray[np.intp]
@@ -73,11 +83,15 @@ class Explanation:
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def top(self, n: int = 5, by_view: bool = False) -> Explanation:
-        """Return the `n` features with the largest effects of each cluster or, with `by_view`, of each cluster and view."""
+        """Return the `n` features with the largest effects of each cluster or, with `by_view`, of
+        each cluster and view.
+        """
         if n < 0:
             raise ValueError(f"n={n} is not a number of features: give a whole number >= 0")
         codes = {name: code for code, name in enumerate(dict.fromkeys(self.view.tolist()))}
-        views = np.fromiter(map(codes.__getitem__, self.view.tolist()), dtype=np.intp, count=len(self))
+        views = np.fromiter(
+            map(codes.__getitem__, self.view.tolist()), dtype=np.intp, count=len(self)
+        )
         groups = self.cluster * len(codes) + views if by_view else self.cluster
         order = np.argsort(groups, kind="stable")
         _, first, counts = np.unique(groups[order], return_index=True, return_counts=True)
@@ -93,18 +107,28 @@ class Explanation:
 
     def __str__(self) -> str:
         """The five features with the largest effects of each cluster."""
-        lines = [f"{'cluster':>7s} {'view':12s} {'feature':20s} {'effect':>8s} {'inside':>10s} {'outside':>10s} {'AUC':>5s}"]
+        lines = [
+            (
+                f"{'cluster':>7s} {'view':12s} {'feature':20s} {'effect':>8s} {'inside':>10s} "
+                f"{'outside':>10s} {'AUC':>5s}"
+            )
+        ]
         top = self.top()
         for row in range(len(top)):
             lines.append(
-                f"{top.cluster[row]:7d} {top.view[row]:12s} {top.feature[row]:20s} {top.effect_size[row]:8.2f} "
+                f"{top.cluster[row]:7d} {top.view[row]:12s} {top.feature[row]:20s} "
+                f"{top.effect_size[row]:8.2f} "
                 f"{top.mean_inside[row]:10.4g} {top.mean_outside[row]:10.4g} {top.auc[row]:5.2f}"
             )
         return "\n".join(lines)
 
 
-def explain_clusters(views: Views, labels: NDArray[np.intp], n_clusters: int, names: Sequence[Sequence[str]]) -> Explanation:
-    """Compare every cluster with all other entities in every feature; networks and views without observed rows are left out."""
+def explain_clusters(
+    views: Views, labels: NDArray[np.intp], n_clusters: int, names: Sequence[Sequence[str]]
+) -> Explanation:
+    """Compare every cluster with all other entities in every feature; networks and views without
+    observed rows are left out.
+    """
     shown = [(view, own) for view, own in zip(views, names, strict=True) if has_features(view)]
     if not shown:
         return no_features()
@@ -122,22 +146,38 @@ def has_features(view: View) -> bool:
 
 def no_features() -> Explanation:
     """The table where no view has features."""
-    kinds = {"view": object, "feature": object, **dict.fromkeys(("cluster", "n_inside", "n_outside", "column"), np.intp)}
-    return Explanation(**{field.name: np.empty(0, dtype=kinds.get(field.name, np.float64)) for field in fields(Explanation)})
+    kinds = {
+        "view": object,
+        "feature": object,
+        **dict.fromkeys(("cluster", "n_inside", "n_outside", "column"), np.intp),
+    }
+    return Explanation(
+        **{
+            field.name: np.empty(0, dtype=kinds.get(field.name, np.float64))
+            for field in fields(Explanation)
+        }
+    )
 
 
-def _explain_view(view: View, labels: NDArray[np.intp], n_clusters: int, names: Sequence[str]) -> dict[str, NDArray[Any]]:
+def _explain_view(
+    view: View, labels: NDArray[np.intp], n_clusters: int, names: Sequence[str]
+) -> dict[str, NDArray[Any]]:
     """The columns of the table for one view."""
     rows, encoding = view.entities, view.encoding
     own = labels if rows is None else labels[rows]
     columns = list(columns_of(view.own(), own, n_clusters, view.own_gaps()))
-    columns = columns[:-1] if encoding is not None and encoding.has_categories else columns  # the last one is for new rows only
+    # the last one is for new rows only
+    columns = columns[:-1] if encoding is not None and encoding.has_categories else columns
     names = names[: len(columns)]
-    sizes = [np.bincount(column.clusters, minlength=n_clusters) + column.n_zeros for column in columns]
+    sizes = [
+        np.bincount(column.clusters, minlength=n_clusters) + column.n_zeros for column in columns
+    ]
     compared = [compare(column, size) for column, size in zip(columns, sizes, strict=True)]
     n_columns = len(compared)
     measures = [field.name for field in fields(Compared)]
-    numbers = {name: np.concatenate([getattr(found, name) for found in compared]) for name in measures}
+    numbers = {
+        name: np.concatenate([getattr(found, name) for found in compared]) for name in measures
+    }
     return {
         "cluster": np.tile(np.arange(n_clusters), n_columns),
         "view": np.full(n_columns * n_clusters, view.name, dtype=object),
@@ -150,18 +190,33 @@ def _explain_view(view: View, labels: NDArray[np.intp], n_clusters: int, names: 
 
 
 def features_again(fitted: Views, data: Any) -> Any:
-    """Views that are given again, with None for those without features, such as networks; None if nothing else is given."""
+    """Views that are given again, with None for those without features, such as networks; None if
+    nothing else is given.
+    """
     data = [data] if is_given_view(data) else data
-    views = data.values() if isinstance(data, Mapping) else data if isinstance(data, list | tuple) else ()
+    views = (
+        data.values()
+        if isinstance(data, Mapping)
+        else data
+        if isinstance(data, list | tuple)
+        else ()
+    )
     if not any(is_given_view(X) for X in views):
         return data
     named = data.items() if isinstance(data, Mapping) else zip(fitted.names, data, strict=False)
-    found = {str(name): fitted[str(name)].features_of(X) if is_given_view(X) and name in fitted.names else X for name, X in named}
+    found = {
+        str(name): fitted[str(name)].features_of(X)
+        if is_given_view(X) and name in fitted.names
+        else X
+        for name, X in named
+    }
     return found if any(X is not None for X in found.values()) else None
 
 
 def with_all_entities(fitted: Views, data: Any, align: str | None) -> Any:
-    """Give tables that were aligned by row label at the fit the rows of the fit again; those that a table does not have become NaN."""
+    """Give tables that were aligned by row label at the fit the rows of the fit again; those that a
+    table does not have become NaN.
+    """
     if align is None or fitted.index is None or not isinstance(data, Mapping | list | tuple):
         return data
     named = data.items() if isinstance(data, Mapping) else zip(fitted.names, data, strict=False)
@@ -171,65 +226,96 @@ def with_all_entities(fitted: Views, data: Any, align: str | None) -> Any:
     for name, X in tables.items() if align == "outer" else ():
         unknown = X.index[~X.index.isin(fitted.index)]
         if len(unknown):
-            raise ValueError(f"row {unknown[0]!r} of view {name!r} was not in the fit: give the entities of the fit again")
+            raise ValueError(
+                f"row {unknown[0]!r} of view {name!r} was not in the fit: give the entities "
+                "of the fit again"
+            )
     return {name: X.reindex(fitted.index) for name, X in tables.items()}
 
 
 def check_same_entities(fitted: Views, views: Views) -> Views:
-    """Check that views given again have the rows of the fitted ones; a row that is missing there, or was at the fit, is left out."""
+    """Check that views given again have the rows of the fitted ones; a row that is missing there,
+    or was at the fit, is left out.
+    """
     if views.n_rows != fitted.n_rows:
-        raise ValueError(f"views have {views.n_rows} rows, but the model was fitted on {fitted.n_rows}: give the entities of the fit again")
+        raise ValueError(
+            f"views have {views.n_rows} rows, but the model was fitted on {fitted.n_rows}: "
+            "give the entities of the fit again"
+        )
     if views.index is not None and fitted.index is not None:
         differs = np.flatnonzero(views.index.astype(str) != fitted.index.astype(str))
         if differs.size:
             row = differs[0]
             raise ValueError(
-                f"row {row} of the views is labeled {views.index[row]!r}, but {fitted.index[row]!r} in the fitted ones: "
+                f"row {row} of the views is labeled {views.index[row]!r}, but "
+                f"{fitted.index[row]!r} in the fitted ones: "
                 "give the entities of the fit in the same order"
             )
-    present = [np.flatnonzero(view.mask & known.mask) for view, known in zip(views, fitted, strict=True)]
+    present = [
+        np.flatnonzero(view.mask & known.mask) for view, known in zip(views, fitted, strict=True)
+    ]
     if not any(rows.size for rows in present):
-        raise ValueError("views have no observed row in any view of the fit: give at least one of its views again")
+        raise ValueError(
+            "views have no observed row in any view of the fit: give at least one of its "
+            "views again"
+        )
     return views.with_fields("entities", present)
 
 
 def check_feature_names(views: Views, given: Any) -> list[list[str]]:
-    """The names of the columns of every view: given (a list per view, or a dict by view name), those of tables, or their positions."""
+    """The names of the columns of every view: given (a list per view, or a dict by view name),
+    those of tables, or their positions.
+    """
     names = [_names_of(view) for view in views]
     if given is None:
         return names
     if not isinstance(given, Mapping):
         if isinstance(given, str) or not hasattr(given, "__len__"):
-            raise TypeError(f"feature_names is of type {type(given).__name__}: give one list of names per view, or a dict by view name")
-        given = [given] if len(views.names) == 1 and len(given) and all(isinstance(name, str) for name in given) else list(given)
+            raise TypeError(
+                f"feature_names is of type {type(given).__name__}: give one list of names "
+                "per view, or a dict by view name"
+            )
+        given = (
+            [given]
+            if len(views.names) == 1 and len(given) and all(isinstance(name, str) for name in given)
+            else list(given)
+        )
         if len(given) != len(views.names):
             raise ValueError(
-                f"feature_names has {len(given)} lists for {len(views.names)} views {list(views.names)}: give one for each view"
+                f"feature_names has {len(given)} lists for {len(views.names)} views "
+                f"{list(views.names)}: give one for each view"
             )
         given = dict(zip(views.names, given, strict=True))
     unknown = [name for name in given if str(name) not in views.names]
     if unknown:
-        raise ValueError(f"feature_names names unknown views {unknown}: the views are {list(views.names)}; use these names")
+        raise ValueError(
+            f"feature_names names unknown views {unknown}: the views are "
+            f"{list(views.names)}; use these names"
+        )
     for name, own in given.items():
         view = views.names.index(str(name))
         if own is None:
             continue
         if isinstance(own, str) or len(own) != len(names[view]):
             found = "a text" if isinstance(own, str) else f"{len(own)} names"
-            raise ValueError(f"feature_names has {found} for view {name!r}, which has {len(names[view])} columns: give one name per column")
+            raise ValueError(
+                f"feature_names has {found} for view {name!r}, which has {len(names[view])} "
+                "columns: give one name per column"
+            )
         names[view] = [str(feature) for feature in own]
     return names
 
 
 def _names_of(view: View) -> list[str]:
     columns, width = view.columns, view.matrix.shape[1]
-    named = columns is not None and len(columns) == width  # not where columns were replaced by indicators of their values
+    # not where columns were replaced by indicators of their values
+    named = columns is not None and len(columns) == width
     return list(columns or ()) if named else [f"column {column}" for column in range(width)]
 
 
 @dataclass(frozen=True)
 class Column:
-    """The values of one feature with the cluster of each; zeros of a sparse view are only counted."""
+    """The values of one feature with their clusters; zeros of a sparse view are only counted."""
 
     values: Vector
     clusters: NDArray[np.intp]
@@ -237,15 +323,21 @@ class Column:
     """Number of zeros in each cluster that are not among the values."""
 
 
-def columns_of(X: Any, clusters: NDArray[np.intp], n_clusters: int, gaps: NDArray[np.bool_] | None = None) -> Iterator[Column]:
-    """The columns of a dense or sparse matrix, one after the other, without the cells that are missing."""
+def columns_of(
+    X: Any, clusters: NDArray[np.intp], n_clusters: int, gaps: NDArray[np.bool_] | None = None
+) -> Iterator[Column]:
+    """The columns of a dense or sparse matrix, one after the other, without the cells that are
+    missing.
+    """
     if sparse.issparse(X):
         sizes = np.bincount(clusters, minlength=n_clusters)
         by_column = sparse.csc_array(X, copy=True)
         by_column.eliminate_zeros()
         for start, end in zip(by_column.indptr[:-1], by_column.indptr[1:], strict=True):
             own = clusters[by_column.indices[start:end]]
-            yield Column(by_column.data[start:end], own, sizes - np.bincount(own, minlength=n_clusters))
+            yield Column(
+                by_column.data[start:end], own, sizes - np.bincount(own, minlength=n_clusters)
+            )
         return
     none = np.zeros(n_clusters, dtype=np.intp)
     for start in range(0, X.shape[1], BLOCK):
@@ -266,7 +358,8 @@ class Compared:
 
 def compare(column: Column, sizes: NDArray[np.intp]) -> Compared:
     """Compare the values inside every cluster with those outside."""
-    shift = 0.0 if column.n_zeros.any() or not column.values.size else float(column.values[0])  # a constant column is exactly zero then
+    # a constant column is exactly zero then
+    shift = 0.0 if column.n_zeros.any() or not column.values.size else float(column.values[0])
     with np.errstate(over="ignore"):
         centered = column.values - shift
     unit = float(np.abs(centered).max(initial=0.0)) or 1.0
@@ -276,21 +369,27 @@ def compare(column: Column, sizes: NDArray[np.intp]) -> Compared:
     others, pooled = _outside(means, squares, sizes)
     difference = means - others
     flat, same = pooled <= ROUNDING, np.abs(difference) <= ROUNDING
-    effect = np.divide(difference, pooled, out=np.where(same, 0.0, np.copysign(np.inf, difference)), where=~flat)
+    effect = np.divide(
+        difference, pooled, out=np.where(same, 0.0, np.copysign(np.inf, difference)), where=~flat
+    )
     effect[np.isnan(difference)] = np.nan
     return Compared(effect, shift + unit * means, shift + unit * others, _auc(column, sizes))
 
 
 def _moments(column: Column, sizes: NDArray[np.intp]) -> tuple[Vector, Vector]:
-    """The mean of every cluster (NaN if it is empty), and the sum of squared differences from it."""
+    """The mean of every cluster (NaN if it is empty), and the sum of squared deviations."""
     totals = np.bincount(column.clusters, weights=column.values, minlength=sizes.size)
     means = np.divide(totals, sizes, out=np.full(sizes.size, np.nan), where=sizes > 0)
-    squares = np.bincount(column.clusters, weights=(column.values - means[column.clusters]) ** 2, minlength=sizes.size)
+    squares = np.bincount(
+        column.clusters, weights=(column.values - means[column.clusters]) ** 2, minlength=sizes.size
+    )
     return means, squares + column.n_zeros * np.nan_to_num(means) ** 2
 
 
 def _outside(means: Vector, squares: Vector, sizes: NDArray[np.intp]) -> tuple[Vector, Vector]:
-    """For every cluster, the mean of all others together, and the standard deviation pooled over it and them."""
+    """For every cluster, the mean of all others together, and the standard deviation pooled over it
+    and them.
+    """
     others, pooled = np.full(sizes.size, np.nan), np.full(sizes.size, np.nan)
     known = np.nan_to_num(means)
     for cluster in np.flatnonzero(sizes):
@@ -304,15 +403,25 @@ def _outside(means: Vector, squares: Vector, sizes: NDArray[np.intp]) -> tuple[V
 
 
 def _auc(column: Column, sizes: NDArray[np.intp]) -> Vector:
-    """The area under the ROC curve of every cluster, from the sum of the ranks of its members; equal values have their mean rank."""
+    """The area under the ROC curve of every cluster, from the sum of the ranks of its members;
+    equal values have their mean rank.
+    """
     order = np.argsort(column.values)
     values, clusters = column.values[order], column.clusters[order]
     n_zeros, n_negative = int(column.n_zeros.sum()), int(np.searchsorted(values, 0.0))
-    first = np.flatnonzero(np.r_[True, values[1:] != values[:-1]]) if values.size else np.empty(0, dtype=np.intp)
+    first = (
+        np.flatnonzero(np.r_[True, values[1:] != values[:-1]])
+        if values.size
+        else np.empty(0, dtype=np.intp)
+    )
     lengths = np.diff(np.r_[first, values.size])
     ranks = np.repeat(first + (lengths + 1) / 2, lengths)
     ranks[n_negative:] += n_zeros
-    sums = np.bincount(clusters, weights=ranks, minlength=sizes.size) + column.n_zeros * (n_negative + (n_zeros + 1) / 2)
+    sums = np.bincount(clusters, weights=ranks, minlength=sizes.size) + column.n_zeros * (
+        n_negative + (n_zeros + 1) / 2
+    )
     pairs = sizes * (sizes.sum() - sizes)
-    auc: Vector = np.divide(sums - sizes * (sizes + 1) / 2, pairs, out=np.full(sizes.size, np.nan), where=pairs > 0)
+    auc: Vector = np.divide(
+        sums - sizes * (sizes + 1) / 2, pairs, out=np.full(sizes.size, np.nan), where=pairs > 0
+    )
     return auc

@@ -1,7 +1,9 @@
-"""What a report says, as data: text, page, summaries, files and commands render findings, and nobody reads sentences.
+"""What a report says, as data: text, page, summaries, files and commands render findings, and
+nobody reads sentences.
 
-A new finding is one entry in `SENTENCES`, and the code that finds it: in `rmgl.results.notes` what was chosen and measured, in
-`rmgl.results.weak_points` where the evidence is weak, in `rmgl.results.trust` why an answer can be trusted or not.
+A new finding is one entry in `SENTENCES`, and the code that finds it: in `rmgl.results.notes` what
+was chosen and measured, in `rmgl.results.weak_points` where the evidence is weak, in
+`rmgl.results.trust` why an answer can be trusted or not.
 """
 
 from __future__ import annotations
@@ -48,11 +50,13 @@ class Finding:
 
 
 def sentences(findings: Iterable[Finding]) -> list[str]:
-    """Findings as sentences: one for each of them, or for all that follow each other and are listed `TOGETHER`.
+    """Findings as sentences: one for each of them, or for all that follow each other and are listed
+    `TOGETHER`.
 
     Examples
     --------
-    >>> sentences([Finding("layer not exact", "warning", name, words={"doubt": "it is odd"}) for name in "ab"])
+    >>> odd = {"doubt": "it is odd"}
+    >>> sentences([Finding("layer not exact", "warning", name, words=odd) for name in "ab"])
     ['layers are not known to be exact (a: it is odd; b: it is odd)']
     """
     said: list[str] = []
@@ -70,16 +74,24 @@ def _scale(subject: str, scale: str, reason: str, missing: int, empty: int) -> s
 
 def _few_cells(subject: str, n: int, rows: str) -> str:
     count = "one row has" if n == 1 else f"{n:,} rows have"
-    return f"view {subject!r}: {count} fewer than a third of the cells ({rows} among them), so little is known about the neighbors"
+    return (
+        f"view {subject!r}: {count} fewer than a third of the cells ({rows} among them), so "
+        "little is known about the neighbors"
+    )
 
 
 def _pairs_apart(subject: str, share: float) -> str:
     pairs = "less than 0.1%" if share < 0.001 else f"{share:.1%}"
-    return f"view {subject!r}: {pairs} of the pairs of rows have no column in common: they get the mean distance of the view"
+    return (
+        f"view {subject!r}: {pairs} of the pairs of rows have no column in common: they get the "
+        "mean distance of the view"
+    )
 
 
 def _uncertain_number(chosen: int, others: list[int], subject: str = "") -> str:
-    return "the number of clusters is uncertain" + (f": {others} do about as well as {chosen}" if others else "")
+    return "the number of clusters is uncertain" + (
+        f": {others} do about as well as {chosen}" if others else ""
+    )
 
 
 SENTENCES: dict[str, Callable[..., str]] = {
@@ -87,110 +99,173 @@ SENTENCES: dict[str, Callable[..., str]] = {
     "scale": _scale,
     "column": "Column: {subject}: {column}.".format,
     "missing cells": (
-        "Missing: {subject}: {missing:,} of {cells:,} cells ({share:.1%}) are missing, in {rows:,} rows; distances are taken from the "
+        "Missing: {subject}: {missing:,} of {cells:,} cells ({share:.1%}) are missing, in "
+        "{rows:,} rows; distances are taken from the "
         "columns that two rows share, and scaled up."
     ).format,
     "alpha on local distances": (
-        "alpha: solved for {edges} edges a node on average, on squared distances in units of the distances to the 7th neighbors."
+        "alpha: solved for {edges} edges a node on average, on squared distances in units of "
+        "the distances to the 7th neighbors."
     ).format,
-    "alpha on plain distances": "alpha: solved for {edges} edges a node on average, on squared distances as they are.".format,
+    "alpha on plain distances": (
+        "alpha: solved for {edges} edges a node on average, on squared distances as they are."
+    ).format,
     "given parameters": (
-        "alpha, beta: set by you, or heuristic defaults (typical distances; a weak coupling, the same for all views)."
+        "alpha, beta: set by you, or heuristic defaults (typical distances; a weak coupling, "
+        "the same for all views)."
     ).format,
     "consensus": "A consensus layer is learned from all views side by side.".format,
     "consensus along networks": (
-        "Networks have no rows: for the consensus, those of the other views are smoothed along the networks, a share of {share:.2f} being "
+        "Networks have no rows: for the consensus, those of the other views are smoothed "
+        "along the networks, a share of {share:.2f} being "
         "that of the neighbors."
     ).format,
     "no consensus of networks": "No consensus layer is learned: all views are networks.".format,
     "no consensus beside networks": (
-        "No consensus layer is learned: one view with complete rows, or more, is needed beside networks."
+        "No consensus layer is learned: one view with complete rows, or more, is needed "
+        "beside networks."
     ).format,
-    "no consensus of few": "No consensus layer is learned: entities have too few views in common, or are too many.".format,
+    "no consensus of few": (
+        "No consensus layer is learned: entities have too few views in common, or are too many."
+    ).format,
     "no consensus by rule": "No consensus layer is learned, by the rule {rule!r}.".format,
     "weights by agreement": (
-        "Weights: the better the layer of a view agrees with the embedding of {reference}, the more it counts "
+        "Weights: the better the layer of a view agrees with the embedding of {reference}, "
+        "the more it counts "
         "(roughness 0: neighbors agree, 1: they are unrelated)."
     ).format,
     "roughness of few": (
-        "Entities are few: roughness is known to about {uncertainty:.2f}, which was added to it, so that weights are nearer to equal."
+        "Entities are few: roughness is known to about {uncertainty:.2f}, which was added to "
+        "it, so that weights are nearer to equal."
     ).format,
     "equal weights": "Weights: the same for all views.".format,
     "weights by rule": "Weights: by the rule {rule}.".format,
     "costs of the consensus": (
-        "Each view separates only some of the clusters: the layers of the views were learned with {share:.2f} times the costs of the "
+        "Each view separates only some of the clusters: the layers of the views were learned "
+        "with {share:.2f} times the costs of the "
         "consensus added to their own."
     ).format,
     "neighbor layer": (
-        "The graph of the nearest neighbors of all views side by side is one more layer of the common graph, with {share:.0%} of the "
+        "The graph of the nearest neighbors of all views side by side is one more layer of "
+        "the common graph, with {share:.0%} of the "
         "weight of the others."
     ).format,
     "fragments": (
-        "{n} entities form fragments, small groups that keep their edge weight to themselves: they take no part in the embedding and have "
+        "{n} entities form fragments, small groups that keep their edge weight to "
+        "themselves: they take no part in the embedding and have "
         "the labels of their neighbors (fragments_; {rows} among them)."
     ).format,
     "placed": (
-        "{n} entities are missing from a view. Each view separates only some of the clusters, so the model was learned on the {others} "
+        "{n} entities are missing from a view. Each view separates only some of the "
+        "clusters, so the model was learned on the {others} "
         "others, and these were placed as new ones are (placed_)."
     ).format,
     "layers exact": "the exact solutions over all pairs, KKT residual {residual:.0e}".format,
-    "layers exact on given pairs": "the exact solutions over all given pairs, KKT residual {residual:.0e}".format,
-    "layers perhaps not exact": "not known to be exact ({doubts}), KKT residual {residual:.0e}".format,
+    "layers exact on given pairs": (
+        "the exact solutions over all given pairs, KKT residual {residual:.0e}"
+    ).format,
+    "layers perhaps not exact": (
+        "not known to be exact ({doubts}), KKT residual {residual:.0e}"
+    ).format,
     "alternation converged": "alternation converged".format,
     "alternation stopped": "alternation not converged".format,
     "evidence": (
-        "Evidence in the common graph: relative gap after eigenvalue {eigenvalue}: {gap:.2f}; edge weight inside clusters: {within:.0%}."
+        "Evidence in the common graph: relative gap after eigenvalue {eigenvalue}: "
+        "{gap:.2f}; edge weight inside clusters: {within:.0%}."
     ).format,
     "second answer of some": "on four fifths of the entities {agreement:.2f}".format,
     "second answer without a view": "without the layer of {subject} {agreement:.2f}".format,
     "second answer of neighbors": "from plain neighbors alone {agreement:.2f}".format,
     # where the evidence is weak
     "view without clusters": (
-        "view {subject!r} alone does not have these clusters: {inside:.0%} of its nearest neighbors are in the same cluster, and "
+        "view {subject!r} alone does not have these clusters: {inside:.0%} of its nearest "
+        "neighbors are in the same cluster, and "
         "{chance:.0%} would be by chance"
     ).format,
     "view disagrees": (
-        "view {subject!r} does not agree with the others (roughness {roughness:.2f}, 1 is unrelated) and counts for {weight:.1%}: it is "
+        "view {subject!r} does not agree with the others (roughness {roughness:.2f}, 1 is "
+        "unrelated) and counts for {weight:.1%}: it is "
         "noise, or tells of other clusters; look at it alone"
     ).format,
     "view disagrees, in part": (
-        "view {subject!r} does not agree with the others (roughness {roughness:.2f}, 1 is unrelated) and counts for {weight:.1%}: it has "
-        "a part in these clusters ({inside:.0%} of its own nearest neighbors are in the same cluster, and {chance:.0%} would be by "
+        "view {subject!r} does not agree with the others (roughness {roughness:.2f}, 1 is "
+        "unrelated) and counts for {weight:.1%}: it has "
+        "a part in these clusters ({inside:.0%} of its own nearest neighbors are in the same "
+        "cluster, and {chance:.0%} would be by "
         "chance), which noise can have, too; look at it alone"
     ).format,
-    "no view agrees": "no view agrees well with the common embedding: the views may not have clusters in common".format,
-    "edges missed": "view {subject!r} has {edges:.1f} edges a node, not {wanted}: no alpha gives as many".format,
+    "no view agrees": (
+        "no view agrees well with the common embedding: the views may not have clusters in common"
+    ).format,
+    "edges missed": (
+        "view {subject!r} has {edges:.1f} edges a node, not {wanted}: no alpha gives as many"
+    ).format,
     "few cells": _few_cells,
     "pairs apart": _pairs_apart,
-    "no eigengap": "there is no gap after eigenvalue {eigenvalue} ({gap:.2f}): another number of clusters fits about as well".format,
-    "weakly separated": "only {within:.0%} of the edge weight lies inside clusters: they are weakly separated".format,
-    "small cluster": "the smallest cluster has {size} member(s): it may be a fragment, or a group of outliers".format,
+    "no eigengap": (
+        "there is no gap after eigenvalue {eigenvalue} ({gap:.2f}): another number of clusters "
+        "fits about as well"
+    ).format,
+    "weakly separated": (
+        "only {within:.0%} of the edge weight lies inside clusters: they are weakly separated"
+    ).format,
+    "small cluster": (
+        "the smallest cluster has {size} member(s): it may be a fragment, or a group of outliers"
+    ).format,
     "not converged": "the alternation did not converge".format,
     "layer not exact": "{subject}: {doubt}".format,
     "layers not exact": "layers are not known to be exact (among their candidates only)".format,
     "looks like a network": (
-        "view {subject!r} looks like a network (square, symmetric, mostly zeros, no negative entry, nothing on the diagonal), but its rows "
-        "were compared as features: if it is one, give it as rmgl.Network(...), or as a list of edges with --network on the command line"
+        "view {subject!r} looks like a network (square, symmetric, mostly zeros, no negative "
+        "entry, nothing on the diagonal), but its rows "
+        "were compared as features: if it is one, give it as rmgl.Network(...), or as a list "
+        "of edges with --network on the command line"
     ).format,
-    "unconnected": "{rows} not connected to any other entity in any layer, so the label is arbitrary; raise alpha".format,
+    "unconnected": (
+        "{rows} not connected to any other entity in any layer, so the label is arbitrary; raise "
+        "alpha"
+    ).format,
     "number uncertain": _uncertain_number,
     # why an answer can be trusted or not
     "stable": "the clusters stay when entities, or the layers of views, are left out".format,
     "one large cluster": (
-        "nearly all entities are in one cluster, and the others are small groups that keep their links to themselves"
+        "nearly all entities are in one cluster, and the others are small groups that keep "
+        "their links to themselves"
     ).format,
-    "view dominates": "view {subject!r} has {weight:.0%} of the weight, so the other views hardly count".format,
-    "too few to resample": "there are too few entities to leave some out and look whether the clusters stay".format,
+    "view dominates": (
+        "view {subject!r} has {weight:.0%} of the weight, so the other views hardly count"
+    ).format,
+    "too few to resample": (
+        "there are too few entities to leave some out and look whether the clusters stay"
+    ).format,
     "clusters too small to resample": (
-        "there are too few entities for each cluster to leave some out and look whether the clusters stay"
+        "there are too few entities for each cluster to leave some out and look whether the "
+        "clusters stay"
     ).format,
-    "not resampled": "it was not examined whether the clusters stay when entities, or the layers of views, are left out".format,
-    "unstable": "the clusters change when a fifth of the entities is left out (agreement {agreement:.2f})".format,
-    "unlike neighbors": ("the nearest neighbors of all views side by side alone give other clusters (agreement {agreement:.2f})").format,
-    "contested by a view": "without the layer of view {subject!r} the clusters are different (agreement {agreement:.2f})".format,
-    "few entities": "there are only {n} entities, too few for choices to be supported by data".format,
-    "many components": "layer {subject!r} falls into many components ({share:.0%} of its entities)".format,
-    "hub": "one entity has {degree:.0f} times the mean edge weight: it is a hub that connects clusters".format,
+    "not resampled": (
+        "it was not examined whether the clusters stay when entities, or the layers of views, "
+        "are left out"
+    ).format,
+    "unstable": (
+        "the clusters change when a fifth of the entities is left out (agreement {agreement:.2f})"
+    ).format,
+    "unlike neighbors": (
+        "the nearest neighbors of all views side by side alone give other clusters "
+        "(agreement {agreement:.2f})"
+    ).format,
+    "contested by a view": (
+        "without the layer of view {subject!r} the clusters are different (agreement "
+        "{agreement:.2f})"
+    ).format,
+    "few entities": (
+        "there are only {n} entities, too few for choices to be supported by data"
+    ).format,
+    "many components": (
+        "layer {subject!r} falls into many components ({share:.0%} of its entities)"
+    ).format,
+    "hub": (
+        "one entity has {degree:.0f} times the mean edge weight: it is a hub that connects clusters"
+    ).format,
     "table": "{column} of view {subject!r}".format,
     # of reports of earlier versions
     "sentence": "{sentence}".format,

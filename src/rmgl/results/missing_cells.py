@@ -37,14 +37,25 @@ class Gaps:
 
 
 def gaps_of(view: View, order: NDArray[np.intp], index: NDArray[Any] | None) -> Gaps | None:
-    """What is missing from a view (None: no cell is). `order` are the rows of the caller that its entities are, `index` their labels."""
+    """What is missing from a view (None: no cell is). `order` are the rows of the caller that its
+    entities are, `index` their labels.
+    """
     if view.gaps is None:
         return None
     cells = view.table_gaps()
     few = np.flatnonzero((~cells).sum(axis=1) < FEW_CELLS * cells.shape[1])
     rows = view.entities
-    named = listed_rows(np.sort(order[few if rows is None else rows[few]]), index) if few.size else ""
+    named = (
+        listed_rows(np.sort(order[few if rows is None else rows[few]]), index) if few.size else ""
+    )
     sample = np.sort(np.random.RandomState(0).permutation(len(cells))[:MOST_ROWS])
     there = (~cells[sample]).astype(np.float32)
     apart = (there @ there.T == 0).sum() / max(1, sample.size * (sample.size - 1))
-    return Gaps(int(cells.sum()), cells.size, int(cells.any(axis=1).sum()), int(few.size), named, float(apart))
+    return Gaps(
+        int(cells.sum()),
+        cells.size,
+        int(cells.any(axis=1).sum()),
+        int(few.size),
+        named,
+        float(apart),
+    )

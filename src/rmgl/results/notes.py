@@ -12,13 +12,17 @@ if TYPE_CHECKING:
 
 
 def choices(report: Report, shown: Callable[[str], str] = str) -> list[Finding]:
-    """What was done to the views, chosen, and left apart, with the names of views as they are to be shown."""
+    """What was done to the views, chosen, and left apart, with the names of views as they are to be
+    shown.
+    """
     of_views = [note for view in report.views for note in of_view(view)]
     return [found.named(shown) for found in (*of_views, *parameters(report), *apart(report))]
 
 
 def measurements(report: Report, shown: Callable[[str], str] = str) -> list[Finding]:
-    """What is proved of the layers, the evidence in their sum, and second answers, with names as they are to be shown."""
+    """What is proved of the layers, the evidence in their sum, and second answers, with names as
+    they are to be shown.
+    """
     return [found.named(shown) for found in (*proof(report, shown), *second_answers(report))]
 
 
@@ -29,13 +33,22 @@ def note(kind: str, subject: str = "", **numbers: float) -> Finding:
 def of_view(view: ViewReport) -> Iterator[Finding]:
     """What was done to a view."""
     absent: dict[str, float | list[int]] = {"missing": view.n_missing, "empty": view.n_empty}
-    yield Finding("scale", "note", view.name, absent, {"scale": view.scale, "reason": view.scale_reason})
+    yield Finding(
+        "scale", "note", view.name, absent, {"scale": view.scale, "reason": view.scale_reason}
+    )
     for column in view.columns:
         yield Finding("column", "note", view.name, words={"column": column})
     gaps = view.gaps
     if gaps is not None:
         share = gaps.n_missing / gaps.n_cells
-        yield note("missing cells", view.name, missing=gaps.n_missing, cells=gaps.n_cells, share=share, rows=gaps.n_rows)
+        yield note(
+            "missing cells",
+            view.name,
+            missing=gaps.n_missing,
+            cells=gaps.n_cells,
+            share=share,
+            rows=gaps.n_rows,
+        )
 
 
 def parameters(report: Report) -> Iterator[Finding]:
@@ -43,7 +56,10 @@ def parameters(report: Report) -> Iterator[Finding]:
     if not report.automatic:
         yield note("given parameters")
         return
-    yield note("alpha on local distances" if report.local_scaling else "alpha on plain distances", edges=report.n_neighbors)
+    yield note(
+        "alpha on local distances" if report.local_scaling else "alpha on plain distances",
+        edges=report.n_neighbors,
+    )
     if report.consensus:
         yield note("consensus")
         if report.network_share > 0:
@@ -84,7 +100,9 @@ def no_consensus(report: Report) -> Finding:
 def apart(report: Report) -> Iterator[Finding]:
     """Who took no part in the embedding."""
     if report.n_fragments:
-        yield Finding("fragments", "note", numbers={"n": report.n_fragments}, words={"rows": report.fragments})
+        yield Finding(
+            "fragments", "note", numbers={"n": report.n_fragments}, words={"rows": report.fragments}
+        )
     if report.n_placed:
         yield note("placed", n=report.n_placed, others=report.n_rows - report.n_placed)
 
@@ -92,10 +110,21 @@ def apart(report: Report) -> Iterator[Finding]:
 def proof(report: Report, shown: Callable[[str], str]) -> Iterator[Finding]:
     """What is proved of the layers, and the evidence in their sum."""
     if report.exact:
-        yield note("layers exact on given pairs" if report.given_pairs else "layers exact", residual=report.kkt_residual)
+        yield note(
+            "layers exact on given pairs" if report.given_pairs else "layers exact",
+            residual=report.kkt_residual,
+        )
     else:
-        doubts = "; ".join(f"{shown(name)}: {doubt}" for name, doubt in report.doubts.items()) or "among their candidates only"
-        yield Finding("layers perhaps not exact", "note", numbers={"residual": report.kkt_residual}, words={"doubts": doubts})
+        doubts = (
+            "; ".join(f"{shown(name)}: {doubt}" for name, doubt in report.doubts.items())
+            or "among their candidates only"
+        )
+        yield Finding(
+            "layers perhaps not exact",
+            "note",
+            numbers={"residual": report.kkt_residual},
+            words={"doubts": doubts},
+        )
     yield note("alternation converged" if report.converged else "alternation stopped")
     yield note("evidence", eigenvalue=report.n_clusters, gap=report.eigengap, within=report.within)
 

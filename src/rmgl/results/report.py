@@ -16,11 +16,11 @@ from rmgl.automatic.number_of_clusters import share_inside
 from rmgl.embedding.eigenvectors import Embedding, Graph, smallest_eigenvectors, weighted_sum
 from rmgl.fitting.fitted import FittedModel
 from rmgl.layer import Layer
-from rmgl.results.chance import Share
+from rmgl.results.clusters import Refits, second_answers
 from rmgl.results.findings import Finding, sentences
 from rmgl.results.missing_cells import Gaps, gaps_of
 from rmgl.results.notes import choices, measurements
-from rmgl.results.refits import Refits, second_answers
+from rmgl.results.own_neighbors import Share
 from rmgl.results.trust import Evidence, Trust, judge
 from rmgl.results.weak_points import uncertain_number, unconnected_rows, warning, weak_points
 from rmgl.views.incomplete import named_rows
@@ -43,18 +43,22 @@ class ViewReport:
     edges_per_node: float
     weight: float
     roughness: float | None
-    """Disagreement of its layer with the common embedding: 0 if neighbors have the same position, 1 if they are unrelated (None: it was
-    not measured, or no edge of the layer can show it)."""
+    """Disagreement of its layer with the common embedding: 0 if neighbors have the same position, 1
+    if they are unrelated (None: it was not measured, or no edge of the layer can show it)."""
     n_missing: int
     """Number of entities that are missing from this view."""
     n_empty: int
     """Number of rows of zeros, which are treated as missing."""
     columns: list[str] = field(default_factory=list)
-    """What columns were taken for, and why, where they are not all numbers; and those that are left out."""
+    """What columns were taken for, and why, where they are not all numbers; and those that are left
+    out.
+    """
     gaps: Gaps | None = None
     """What is missing from the rows of this view (None: no cell is)."""
     inside: Share | None = None
-    """The share of the 12 nearest neighbors of an entity, in this view alone, that are in its cluster (None: it is not known)."""
+    """The share of the 12 nearest neighbors of an entity, in this view alone, that are in its
+    cluster (None: it is not known).
+    """
     inside_unknown: str = ""
     """Why it is not known."""
     is_network: bool = False
@@ -63,7 +67,9 @@ class ViewReport:
 @record
 @dataclass(frozen=True)
 class Report:
-    """What was chosen for scale, alpha, beta, weights and K, and why. `str` gives sentences, `as_dict` plain data."""
+    """What was chosen for scale, alpha, beta, weights and K, and why. `str` gives sentences,
+    `as_dict` plain data.
+    """
 
     n_rows: int
     n_clusters: int
@@ -80,7 +86,9 @@ class Report:
     kkt_residual: float
     converged: bool
     neighbor_share: float = 0.0
-    """The weight of the plain neighbor layer in the common graph, as a share of that of all other layers (0: there is none)."""
+    """The weight of the plain neighbor layer in the common graph, as a share of that of all other
+    layers (0: there is none).
+    """
     consensus_share: float = 0.0
     """The share of the costs of the consensus that the layers of the views were learned with."""
     n_fragments: int = 0
@@ -88,9 +96,12 @@ class Report:
     fragments: str = ""
     """The first of them, by name."""
     n_placed: int = 0
-    """Entities that took no part because they are missing from a view, and were placed afterwards."""
+    """Entities that took no part because they are missing from a view, and were placed afterwards.
+    """
     uncertainty: float = 0.0
-    """How accurately roughness is known, where entities are few; it was added to the roughness of every view."""
+    """How accurately roughness is known, where entities are few; it was added to the roughness of
+    every view.
+    """
     trust: Trust | None = None
     """How far the answer can be trusted (None: models of earlier versions)."""
     refits: Refits | None = None
@@ -104,9 +115,13 @@ class Report:
     consensus_rule: str = "overlap"
     """The rule by which it was decided whether there is a consensus layer."""
     network_share: float = 0.0
-    """The share of the neighbors in the networks in the rows that the consensus was learned from (0: rows are as they are)."""
+    """The share of the neighbors in the networks in the rows that the consensus was learned from
+    (0: rows are as they are).
+    """
     given_pairs: bool = False
-    """Whether a layer was learned on the pairs of a network or of sparse distances, which has no others."""
+    """Whether a layer was learned on the pairs of a network or of sparse distances, which has no
+    others.
+    """
     doubts: dict[str, str] = field(default_factory=dict)
     """For every layer that is not known to be exact why it is not."""
 
@@ -117,16 +132,29 @@ class Report:
 
     @property
     def findings(self) -> list[Finding]:
-        """All that the report says, beside its tables: the reasons of the verdict, what was chosen and measured, and weak evidence."""
-        return [*([] if self.trust is None else self.trust.findings), *choices(self), *measurements(self), *self.weak_points]
+        """All that the report says, beside its tables: the reasons of the verdict, what was chosen
+        and measured, and weak evidence.
+        """
+        return [
+            *([] if self.trust is None else self.trust.findings),
+            *choices(self),
+            *measurements(self),
+            *self.weak_points,
+        ]
 
     def as_dict(self) -> dict[str, Any]:
-        """The fields as plain data, with the findings once, and as sentences where they are reasons or warnings."""
+        """The fields as plain data, with the findings once, and as sentences where they are reasons
+        or warnings.
+        """
         data = asdict(self)
         del data["weak_points"]
         if self.trust is not None:
             data["trust"] = {"word": self.trust.word, "reasons": self.trust.reasons}
-        return {**data, "warnings": self.warnings, "findings": [asdict(finding) for finding in self.findings]}
+        return {
+            **data,
+            "warnings": self.warnings,
+            "findings": [asdict(finding) for finding in self.findings],
+        }
 
     def _table(self) -> list[str]:
         """The numbers of every view."""
@@ -138,19 +166,41 @@ class Report:
         lines = [line("view", titles)]
         for view in self.views:
             rough = "" if view.roughness is None else f"{view.roughness:.3f}"
-            inside = ("", "") if view.inside is None else (f"{view.inside.found:.0%}", f"{view.inside.chance:.0%}")
-            known = (f"{view.alpha:.4g}", f"{view.beta:.4g}", f"{view.edges_per_node:.1f}", f"{view.weight:.3f}", rough)
+            inside = (
+                ("", "")
+                if view.inside is None
+                else (f"{view.inside.found:.0%}", f"{view.inside.chance:.0%}")
+            )
+            known = (
+                f"{view.alpha:.4g}",
+                f"{view.beta:.4g}",
+                f"{view.edges_per_node:.1f}",
+                f"{view.weight:.3f}",
+                rough,
+            )
             lines.append(line(view.name, (*known, *inside)))
         if any(view.inside is not None for view in self.views):
-            lines.append("Inside: the share of the 12 nearest neighbors in a view alone that are in the same cluster; and by chance.")
-        reasons = dict.fromkeys(view.inside_unknown for view in self.views if view.inside is None and view.inside_unknown)
+            lines.append(
+                "Inside: the share of the 12 nearest neighbors in a view alone that are in "
+                "the same cluster; and by chance."
+            )
+        reasons = dict.fromkeys(
+            view.inside_unknown
+            for view in self.views
+            if view.inside is None and view.inside_unknown
+        )
         for reason in reasons:
             names = ", ".join(view.name for view in self.views if view.inside_unknown == reason)
             lines.append(f"Inside is not known for {names}: {reason}.")
         return lines
 
     def __str__(self) -> str:
-        lines = [f"{self.n_rows} entities, {len(self.views)} views, {self.n_clusters} clusters ({self.n_clusters_reason})."]
+        lines = [
+            (
+                f"{self.n_rows} entities, {len(self.views)} views, {self.n_clusters} clusters "
+                f"({self.n_clusters_reason})."
+            )
+        ]
         if self.trust is not None:
             lines.append(f"Trust: {self.trust}.")
         lines += sentences(choices(self))
@@ -165,12 +215,28 @@ def make_report(views: list[ViewReport], fitted: FittedModel) -> Report:
 
     Evidence is taken from the graph of the choice, or else from the layers themselves.
     """
-    evidence, layers, beta, parameters = fitted.evidence, fitted.layers_as_learned, fitted.beta, fitted.parameters
+    evidence, layers, beta, parameters = (
+        fitted.evidence,
+        fitted.layers_as_learned,
+        fitted.beta,
+        fitted.parameters,
+    )
     assert evidence is not None
-    labels, embedding, number, rules = evidence.first_labels, evidence.embedding, fitted.number, parameters.rules.named()
-    graph = weighted_sum([layer.adjacency for layer in layers], beta.tolist()) if evidence.graph is None else evidence.graph
+    labels, embedding, number, rules = (
+        evidence.first_labels,
+        evidence.embedding,
+        fitted.number,
+        parameters.rules.named(),
+    )
+    graph = (
+        weighted_sum([layer.adjacency for layer in layers], beta.tolist())
+        if evidence.graph is None
+        else evidence.graph
+    )
     given = np.array([layer.role == "neighbors" for layer in layers])
-    refits = second_answers(layers, beta, labels, embedding, deepcopy(evidence.random_state), parameters.of_unit_length)
+    refits = second_answers(
+        layers, beta, labels, embedding, deepcopy(evidence.random_state), parameters.of_unit_length
+    )
     report = Report(
         n_rows=fitted.n_rows,
         n_clusters=fitted.n_clusters,
@@ -207,7 +273,17 @@ def make_report(views: list[ViewReport], fitted: FittedModel) -> Report:
     if number is not None and number.confidence == "low":
         weak.append(uncertain_number(number))
     weights = {view.name: view.weight for view in report.views}
-    trust = judge(Evidence(labels.size, sizes, report.within, weights, components_of(layers, beta), largest_degree(layers, beta), refits))
+    trust = judge(
+        Evidence(
+            labels.size,
+            sizes,
+            report.within,
+            weights,
+            components_of(layers, beta),
+            largest_degree(layers, beta),
+            refits,
+        )
+    )
     return replace(report, weak_points=weak, trust=trust)
 
 
@@ -226,9 +302,18 @@ def largest_degree(layers: Sequence[Layer], beta: NDArray[np.float64]) -> float:
 def describe_views(fitted: FittedModel) -> list[ViewReport]:
     """The part of the report on each view."""
     assert fitted.evidence is not None
-    views, roughness, columns, order = fitted.read_views, fitted.view_roughness, fitted.evidence.columns, fitted.evidence.order
+    views, roughness, columns, order = (
+        fitted.read_views,
+        fitted.view_roughness,
+        fitted.evidence.columns,
+        fitted.evidence.order,
+    )
     in_order = views.in_order(order) if views is not None and views.has_gaps else None
-    of_views = [(layer, float(b)) for layer, b in zip(fitted.layers, fitted.beta, strict=True) if layer.role == "view"]
+    of_views = [
+        (layer, float(b))
+        for layer, b in zip(fitted.layers, fitted.beta, strict=True)
+        if layer.role == "view"
+    ]
     return [
         ViewReport(
             name,
@@ -250,11 +335,15 @@ def describe_views(fitted: FittedModel) -> list[ViewReport]:
 
 def unconnected(layers: Sequence[Layer], beta: NDArray[np.float64]) -> NDArray[np.intp]:
     """The entities without an edge in any layer that counts."""
-    return np.flatnonzero(np.sum([layer.degrees for layer, b in zip(layers, beta, strict=True) if b > 0], axis=0) == 0)
+    return np.flatnonzero(
+        np.sum([layer.degrees for layer, b in zip(layers, beta, strict=True) if b > 0], axis=0) == 0
+    )
 
 
 def eigengap(graph: Graph, embedding: Embedding) -> float:
-    """(lambda_K+1 - lambda_K) / lambda_K+1 of a graph near that of the embedding; 0 where no eigenvalue above zero comes next."""
+    """(lambda_K+1 - lambda_K) / lambda_K+1 of a graph near that of the embedding; 0 where no
+    eigenvalue above zero comes next.
+    """
     n_clusters = embedding.vectors.shape[1]
     if n_clusters >= graph.shape[0]:
         return 0.0

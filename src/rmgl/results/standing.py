@@ -1,9 +1,11 @@
 """How firmly every entity stands in its cluster, as the learned graphs see it.
 
-In a view, an entity *names* the cluster of most of its nearest neighbors in that view alone (`rmgl.results.own_neighbors`), and in other
-layers the one to which most of its edge weight leads. Its *confidence* is a / (a + b), where a is its edge
-weight to its own cluster and b that to the strongest other cluster in the common graph, the sum of the layers times beta: 1 if there is no
-other, 1/2 if both are equally strong. In dense graphs every entity has weak edges to all clusters, which this does not count as doubt.
+In a view, an entity *names* the cluster of most of its nearest neighbors in that view alone
+(`rmgl.results.own_neighbors`), and in other layers the one to which most of its edge weight leads.
+Its *confidence* is a / (a + b), where a is its edge weight to its own cluster and b that to the
+strongest other cluster in the common graph, the sum of the layers times beta: 1 if there is no
+other, 1/2 if both are equally strong. In dense graphs every entity has weak edges to all clusters,
+which this does not count as doubt.
 """
 
 from __future__ import annotations
@@ -30,7 +32,9 @@ class Shares:
     """Where the edges of the entities lead in one graph."""
 
     own: Vector
-    """The share of the edge weight of every entity that leads to its own cluster; NaN without edges."""
+    """The share of the edge weight of every entity that leads to its own cluster; NaN without
+    edges.
+    """
     named: NDArray[np.intp]
     """The cluster that gets the largest share; -1 without edges."""
     of_named: Vector
@@ -38,7 +42,9 @@ class Shares:
     of_rival: Vector
     """The largest share of another cluster than its own; 0 if there is none."""
     by_cluster: Vector
-    """The share of the edge weight of the members of every cluster that stays inside it; NaN for a cluster without edges."""
+    """The share of the edge weight of the members of every cluster that stays inside it; NaN for a
+    cluster without edges.
+    """
 
 
 @dataclass(frozen=True)
@@ -48,9 +54,13 @@ class Standing:
     layers: list[Shares]
     common: Shares
     agreement: Vector
-    """The share of the views in which the entity names its own cluster, among those in which it has neighbors; NaN if there are none."""
+    """The share of the views in which the entity names its own cluster, among those in which it has
+    neighbors; NaN if there are none.
+    """
     agreement_by_chance: float
-    """The mean of that share over all entities if their clusters were dealt out at random; NaN if there are no neighbors."""
+    """The mean of that share over all entities if their clusters were dealt out at random; NaN if
+    there are no neighbors.
+    """
 
     @property
     def confidence(self) -> Vector:
@@ -65,11 +75,17 @@ class Standing:
 
 
 def standing_of(
-    layers: Sequence[Layer], beta: Vector, labels: NDArray[np.intp], n_clusters: int, own: Sequence[OwnNeighbors] = ()
+    layers: Sequence[Layer],
+    beta: Vector,
+    labels: NDArray[np.intp],
+    n_clusters: int,
+    own: Sequence[OwnNeighbors] = (),
 ) -> Standing:
-    """Look at the edges of every entity in the common graph, at its neighbors in every view alone, and at its edges in all other layers.
+    """Look at the edges of every entity in the common graph, at its neighbors in every view alone,
+    and at its edges in all other layers.
 
-    `own` are the neighbors in the views, in the order of their layers; nothing is said about the views without them.
+    `own` are the neighbors in the views, in the order of their layers; nothing is said about the
+    views without them.
 
     Examples
     --------
@@ -81,9 +97,15 @@ def standing_of(
     """
     n = labels.size
     clusters = sparse.csr_array((np.ones(n), (np.arange(n), labels)), shape=(n, n_clusters))
-    alone = iter([neighbors.votes(labels, n_clusters) for neighbors in own] or [sparse.csr_array((n, n_clusters))] * len(layers))
+    alone = iter(
+        [neighbors.votes(labels, n_clusters) for neighbors in own]
+        or [sparse.csr_array((n, n_clusters))] * len(layers)
+    )
     learned = [Votes(layer.adjacency, clusters) for layer in layers]
-    votes = [Votes(next(alone)) if layer.role == "view" else edges for layer, edges in zip(layers, learned, strict=True)]
+    votes = [
+        Votes(next(alone)) if layer.role == "view" else edges
+        for layer, edges in zip(layers, learned, strict=True)
+    ]
     shares = [shares_of([found], [1.0], labels, n_clusters) for found in votes]
     common = shares_of(learned, beta.tolist(), labels, n_clusters)
     of_views = [found for found, layer in zip(shares, layers, strict=True) if layer.role == "view"]
@@ -94,11 +116,16 @@ def standing_of(
 
 
 def named_by_chance(of_views: Sequence[Shares], labels: NDArray[np.intp]) -> float:
-    """The share of the entities, of all views together, that name their cluster if those that they name are dealt out at random."""
+    """The share of the entities, of all views together, that name their cluster if those that they
+    name are dealt out at random.
+    """
     met, asked = 0.0, 0
     for found in of_views:
         there = found.named >= 0
-        named, own = (np.bincount(clusters[there], minlength=len(found.by_cluster)) for clusters in (found.named, labels))
+        named, own = (
+            np.bincount(clusters[there], minlength=len(found.by_cluster))
+            for clusters in (found.named, labels)
+        )
         met += float(named @ own) / max(1, int(there.sum()))
         asked += int(there.sum())
     return met / asked if asked else float("nan")
@@ -106,7 +133,9 @@ def named_by_chance(of_views: Sequence[Shares], labels: NDArray[np.intp]) -> flo
 
 @dataclass(frozen=True)
 class Votes:
-    """The weight of every entity to each cluster (N, K): a matrix, or a product that is not formed as a whole."""
+    """The weight of every entity to each cluster (N, K): a matrix, or a product that is not formed
+    as a whole.
+    """
 
     left: sparse.csr_array
     right: sparse.csr_array | None = None
@@ -118,7 +147,9 @@ class Votes:
         return votes
 
 
-def shares_of(votes: Sequence[Votes], weights: Sequence[float], labels: NDArray[np.intp], n_clusters: int) -> Shares:
+def shares_of(
+    votes: Sequence[Votes], weights: Sequence[float], labels: NDArray[np.intp], n_clusters: int
+) -> Shares:
     """The shares in a weighted sum of graphs, which is never formed."""
     n = labels.size
     own, of_named, of_rival = (np.full(n, np.nan) for _ in range(3))
@@ -142,16 +173,26 @@ def shares_of(votes: Sequence[Votes], weights: Sequence[float], labels: NDArray[
     return Shares(own, named, of_named, of_rival, by_cluster)
 
 
-def agreement_of_views(of_views: Sequence[Shares]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The share of the entities for which each two views name the same cluster, among those with neighbors in both, and by chance.
+def agreement_of_views(
+    of_views: Sequence[Shares],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The share of the entities for which each two views name the same cluster, among those with
+    neighbors in both, and by chance.
 
-    By chance, the clusters that one view names are dealt out at random. Both are NaN where no entity has neighbors in both.
+    By chance, the clusters that one view names are dealt out at random. Both are NaN where no
+    entity has neighbors in both.
     """
     matrix, chance = np.full((2, len(of_views), len(of_views)), np.nan)
     for a, first in enumerate(of_views):
         for b, second in enumerate(of_views):
             both = (first.named >= 0) & (second.named >= 0)
             if both.any():
-                one, other = (np.bincount(found.named[both], minlength=len(first.by_cluster)) / both.sum() for found in (first, second))
-                matrix[a, b], chance[a, b] = np.mean(first.named[both] == second.named[both]), one @ other
+                one, other = (
+                    np.bincount(found.named[both], minlength=len(first.by_cluster)) / both.sum()
+                    for found in (first, second)
+                )
+                matrix[a, b], chance[a, b] = (
+                    np.mean(first.named[both] == second.named[both]),
+                    one @ other,
+                )
     return matrix, chance

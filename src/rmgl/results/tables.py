@@ -1,8 +1,10 @@
-"""Clusters that are a table of categories: one to three columns, of one view or several, whose cells determine the clusters.
+"""Clusters that are a table of categories: one to three columns, of one view or several, whose
+cells determine the clusters.
 
-Such clusters say no more than these columns do. They are no reason for doubt where the rest of the data has them, too: then the columns
-name what is there without them. Columns of zeros and ones that code one category side by side are one column here: those that the table
-leaves out say the same once more.
+Such clusters say no more than these columns do. They are no reason for doubt where the rest of the
+data has them, too: then the columns name what is there without them. Columns of zeros and ones that
+code one category side by side are one column here: those that the table leaves out say the same
+once more.
 """
 
 from __future__ import annotations
@@ -18,14 +20,17 @@ from scipy import sparse
 
 from rmgl.matrix import Matrix
 from rmgl.results.own_neighbors import own_neighbors, points_of, sample_of
+from rmgl.views.canonical import projected
 from rmgl.views.features import FeatureView
-from rmgl.views.hashing import projected
 from rmgl.views.views import Views
 
 MOST_COLUMNS = 200
-"""Columns of a view up to which they are looked at one by one; of a wider view, only its whole rows."""
+"""Columns of a view up to which they are looked at one by one; of a wider view, only its whole
+rows.
+"""
 MOST_FACTORS = 24
-"""Columns of few values, those that say most about the clusters, of which up to three are crossed."""
+"""Columns of few values, those that say most about the clusters, of which up to three are crossed.
+"""
 CROSSED = 3
 FEW = 3
 """Cells for each cluster up to which a table has few,"""
@@ -34,7 +39,9 @@ MEMBERS = 5
 SAME = 0.95
 """Share of the entities that must be in the cluster of most in their cell."""
 CLEAR = 0.7
-"""Share of the nearest neighbors in the same cluster from which the rest of a view has the clusters."""
+"""Share of the nearest neighbors in the same cluster from which the rest of a view has the
+clusters.
+"""
 
 Indices = NDArray[np.intp]
 
@@ -68,11 +75,14 @@ class Table:
 
     def columns_of(self, view: int) -> list[int]:
         """The columns of numbers of a view that it takes."""
-        return [column for factor in self.factors if factor.view == view for column in factor.columns]
+        return [
+            column for factor in self.factors if factor.view == view for column in factor.columns
+        ]
 
 
 def cross_table(views: Views, labels: Indices) -> Table | None:
-    """A table whose cells determine the clusters (None: there is none), from columns rather than whole rows, and from as few as possible.
+    """A table whose cells determine the clusters (None: there is none), from columns rather than
+    whole rows, and from as few as possible.
 
     Where entities are many, a sample of them is looked at.
 
@@ -92,27 +102,38 @@ def cross_table(views: Views, labels: Indices) -> Table | None:
     if n_clusters < 2:
         return None
     features = [(place, view.features) for place, view in enumerate(views)]
-    found = (factor for place, view in features if view is not None for factor in factors_of(view, place, asked))
+    found = (
+        factor
+        for place, view in features
+        if view is not None
+        for factor in factors_of(view, place, asked)
+    )
     few = [factor for factor in found if 2 <= factor.n_levels <= FEW * n_clusters]
-    few.sort(key=lambda factor: -information(counts_of([factor], labels)))  # equals stay in the order of views and columns
+    # equals stay in the order of views and columns
+    few.sort(key=lambda factor: -information(counts_of([factor], labels)))
     columns = [factor for factor in few if not factor.is_rows]
     for factors in (columns, few) if len(columns) < len(few) else (columns,):
         for size in range(1, CROSSED + 1):
             for crossed in combinations(factors[:MOST_FACTORS], size):
                 if determines(counts_of(crossed, labels)):
-                    return Table(tuple(sorted(crossed, key=lambda factor: (factor.view, factor.columns))))
+                    return Table(
+                        tuple(sorted(crossed, key=lambda factor: (factor.view, factor.columns)))
+                    )
     return None
 
 
 def factors_of(view: FeatureView, place: int, asked: NDArray[np.bool_] | None) -> Iterator[Factor]:
-    """The columns of a view at a place, the categories that some of them code, and its whole rows, with their values for those asked."""
+    """The columns of a view at a place, the categories that some of them code, and its whole rows,
+    with their values for those asked.
+    """
     own = view if asked is None else view.of(np.flatnonzero(asked))
     X, gaps, there = own.own(), own.own_gaps(), own.mask
 
     def levels(values: Indices) -> Indices:
         with_missing = np.full(own.n_rows, -1)
         with_missing[there] = values
-        found: Indices = np.unique(with_missing, return_inverse=True)[1]  # those that are missing from the view have a level of their own
+        # those that are missing from the view have a level of their own
+        found: Indices = np.unique(with_missing, return_inverse=True)[1]
         return found
 
     if not there.any():
@@ -125,27 +146,53 @@ def factors_of(view: FeatureView, place: int, asked: NDArray[np.bool_] | None) -
     coded = [(columns, f"{names[columns[0]]} to {names[columns[-1]]}") for columns in categories]
     for columns, name in dict([*coded, *groups]).items():
         some = list(columns)
-        places = projected(dense[:, some] if gaps is None else np.hstack([dense[:, some], gaps[:, some]]))
-        taken = sorted(set(columns).union(*(category for category in categories if set(category) & set(columns))))
+        places = projected(
+            dense[:, some] if gaps is None else np.hstack([dense[:, some], gaps[:, some]])
+        )
+        taken = sorted(
+            set(columns).union(
+                *(category for category in categories if set(category) & set(columns))
+            )
+        )
         numbers = taken if of_all is None else numbers_of(of_all, taken)
-        yield Factor(place, view.name, tuple(numbers), name, levels(np.unique(places, return_inverse=True)[1]))
+        yield Factor(
+            place,
+            view.name,
+            tuple(numbers),
+            name,
+            levels(np.unique(places, return_inverse=True)[1]),
+        )
     if len(groups) != 1:
         everything = tuple(range(X.shape[1]))
-        yield Factor(place, view.name, everything, "the different rows", levels(points_of(own)[1]), is_rows=True)
+        yield Factor(
+            place,
+            view.name,
+            everything,
+            "the different rows",
+            levels(points_of(own)[1]),
+            is_rows=True,
+        )
 
 
 def places_of(X: sparse.csr_array) -> Matrix:
-    """The column of numbers that stands for the value of every cell, where each value of a column has one of its own."""
+    """The column of numbers that stands for the value of every cell, where each value of a column
+    has one of its own.
+    """
     return X.sorted_indices().indices.reshape(X.shape[0], -1)
 
 
 def numbers_of(places: Indices, columns: Sequence[int]) -> list[int]:
     """The columns of numbers that stand for the values of some columns."""
-    return [number for column in columns for number in range(places[:, column].min(), places[:, column].max() + 1)]
+    return [
+        number
+        for column in columns
+        for number in range(places[:, column].min(), places[:, column].max() + 1)
+    ]
 
 
 def one_hots(X: NDArray[Any]) -> list[tuple[int, ...]]:
-    """The columns of two values, side by side, that code one category: every row has the larger value in exactly one of them.
+    """The columns of two values, side by side, that code one category: every row has the larger
+    value in exactly one of them.
 
     Examples
     --------
@@ -170,12 +217,19 @@ def one_hots(X: NDArray[Any]) -> list[tuple[int, ...]]:
 
 
 def column_groups(view: FeatureView) -> list[tuple[tuple[int, ...], str]]:
-    """The columns of values that each column of a view takes, and what it is called; none if there are too many."""
+    """The columns of values that each column of a view takes, and what it is called; none if there
+    are too many.
+    """
     encoding = view.encoding
     if encoding is not None:
         taken = [column for column in encoding.columns if column.features]
-        parts = np.split(np.arange(sum(len(column.features) for column in taken)), encoding.first_features[1:])
-        found = [(tuple(part.tolist()), repr(column.name)) for part, column in zip(parts, taken, strict=True)]
+        parts = np.split(
+            np.arange(sum(len(column.features) for column in taken)), encoding.first_features[1:]
+        )
+        found = [
+            (tuple(part.tolist()), repr(column.name))
+            for part, column in zip(parts, taken, strict=True)
+        ]
     elif view.columns is not None:
         found = [((column,), repr(name)) for column, name in enumerate(view.columns)]
     else:
@@ -185,14 +239,20 @@ def column_groups(view: FeatureView) -> list[tuple[tuple[int, ...], str]]:
 
 def counts_of(factors: Sequence[Factor], labels: Indices) -> NDArray[np.intp]:
     """The entities of each cluster in every cell of a table that is not empty."""
-    codes = np.ravel_multi_index([factor.levels for factor in factors], tuple(factor.n_levels for factor in factors))
+    codes = np.ravel_multi_index(
+        [factor.levels for factor in factors], tuple(factor.n_levels for factor in factors)
+    )
     cells = np.unique(codes, return_inverse=True)[1]  # there may be many more empty ones
     n_cells, n_clusters = int(cells.max()) + 1, int(labels.max()) + 1
-    return np.bincount(cells * n_clusters + labels, minlength=n_cells * n_clusters).reshape(n_cells, n_clusters)
+    return np.bincount(cells * n_clusters + labels, minlength=n_cells * n_clusters).reshape(
+        n_cells, n_clusters
+    )
 
 
 def determines(counts: NDArray[np.intp]) -> bool:
-    """Whether few cells of many entities determine the clusters: nearly all entities of a cell share one, and no cluster is without."""
+    """Whether few cells of many entities determine the clusters: nearly all entities of a cell
+    share one, and no cluster is without.
+    """
     n_cells, n_clusters = counts.shape
     n, most = counts.sum(), counts.argmax(axis=1)
     few = n_cells <= FEW * n_clusters and n >= MEMBERS * n_cells
@@ -208,7 +268,9 @@ def information(counts: NDArray[np.intp]) -> float:
 
 
 def rest_has_clusters(views: Views, table: Table, labels: Indices) -> bool:
-    """Whether some view has the clusters without the columns of the table: from many different rows, its own neighbors share them."""
+    """Whether some view has the clusters without the columns of the table: from many different
+    rows, its own neighbors share them.
+    """
     n_clusters = np.unique(labels).size
     for neighbors in own_neighbors(without_columns(views, table)):
         share = neighbors.inside(labels)
@@ -221,4 +283,10 @@ def rest_has_clusters(views: Views, table: Table, labels: Indices) -> bool:
 def without_columns(views: Views, table: Table) -> Views:
     """The views without the columns of a table."""
     taken = [table.columns_of(place) for place in range(len(views))]
-    return replace(views, views=tuple(view.without(columns) if columns else view for view, columns in zip(views, taken, strict=True)))
+    return replace(
+        views,
+        views=tuple(
+            view.without(columns) if columns else view
+            for view, columns in zip(views, taken, strict=True)
+        ),
+    )

@@ -1,7 +1,7 @@
 """How far an answer can be trusted, in one word with reasons.
 
-Signs of a poor answer are those that went with answers far below a plain baseline on public data sets (docs/quality.md); signs of a fair
-one are weaker forms of them. None of them uses classes.
+Signs of a poor answer are those that went with answers far below a plain baseline on public data
+sets (docs/quality.md); signs of a fair one are weaker forms of them. None of them uses classes.
 """
 
 from __future__ import annotations
@@ -13,26 +13,32 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rmgl.archive.records import record
-from rmgl.automatic.weighing import FEW_ENTITIES
+from rmgl.automatic.weighing import Weighing
+from rmgl.results.clusters import MEMBERS, Refits
 from rmgl.results.findings import Finding, sentences
-from rmgl.results.refits import MEMBERS, Refits
+
+FEW_ENTITIES = Weighing.few_entities
 
 ALL_INSIDE = 0.995
 FEW_SIZES = 0.3
-"""Share of edge weight inside clusters, and entropy of their sizes as a share of the largest possible: nearly all in one cluster, and
-fragments that keep their weight to themselves."""
+"""Share of edge weight inside clusters, and entropy of their sizes as a share of the largest
+possible: nearly all in one cluster, and fragments that keep their weight to themselves."""
 MOST_WEIGHT = 0.8
 """Weight of one view beyond which the others hardly count."""
 UNSTABLE, SHAKY = 0.6, 0.9
-"""Agreement with the answers on four fifths of the entities below which an answer is poor, or fair."""
+"""Agreement with the answers on four fifths of the entities below which an answer is poor, or fair.
+"""
 UNLIKE, DIFFERENT = 0.4, 0.65
 """Agreement with the answer of the plain neighbor layer below which an answer is poor, or fair."""
 CONTESTED = 0.7
 """Agreement with the answer without one of the views below which an answer is fair."""
 MANY_COMPONENTS = 0.05
-"""Components of a layer, as a share of its entities, beyond which it tells only of close neighbors."""
+"""Components of a layer, as a share of its entities, beyond which it tells only of close neighbors.
+"""
 HUB = 20.0
-"""Degree of an entity in the common graph, in multiples of the mean, beyond which it is called a hub."""
+"""Degree of an entity in the common graph, in multiples of the mean, beyond which it is called a
+hub.
+"""
 
 
 @record
@@ -81,7 +87,11 @@ def judge(evidence: Evidence) -> Trust:
 
 def of_clusters(evidence: Evidence) -> Iterator[Finding]:
     """Signs in the sizes of the clusters and the weights of the views."""
-    if evidence.sizes.size > 1 and evidence.within >= ALL_INSIDE and entropy(evidence.sizes) < FEW_SIZES:
+    if (
+        evidence.sizes.size > 1
+        and evidence.within >= ALL_INSIDE
+        and entropy(evidence.sizes) < FEW_SIZES
+    ):
         yield Finding("one large cluster", "poor")
     for name, weight in evidence.weights.items():
         if weight > MOST_WEIGHT and len(evidence.weights) > 1:
@@ -100,10 +110,16 @@ def of_second_answers(evidence: Evidence) -> Iterator[Finding]:
             yield Finding("not resampled", "fair")
         return
     if refits.resampled < SHAKY:
-        yield Finding("unstable", "poor" if refits.resampled < UNSTABLE else "fair", numbers={"agreement": refits.resampled})
+        yield Finding(
+            "unstable",
+            "poor" if refits.resampled < UNSTABLE else "fair",
+            numbers={"agreement": refits.resampled},
+        )
     plain = refits.neighbors_only
     if plain is not None and plain < DIFFERENT:
-        yield Finding("unlike neighbors", "poor" if plain < UNLIKE else "fair", numbers={"agreement": plain})
+        yield Finding(
+            "unlike neighbors", "poor" if plain < UNLIKE else "fair", numbers={"agreement": plain}
+        )
     for name, agreement in refits.without.items():
         if agreement < CONTESTED:
             yield Finding("contested by a view", "fair", name, {"agreement": agreement})

@@ -6,16 +6,18 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from rmgl.fitting.fitted import FitEvidence, FittedModel
-from rmgl.fitting.parameters import Parameters
+from rmgl.fitting.ready import Parameters
 from rmgl.layer import Layer
 from rmgl.model.alternate import EIGEN_TOL
 from rmgl.results.report import unconnected
 from rmgl.results.weak_points import unconnected_rows
-from rmgl.running.warn import warn_caller
+from rmgl.running.progress import warn_caller
 
 
 def warn_about(model: FittedModel) -> None:
-    """Warn if the rounds, the layers or the embedding did not converge, and if entities are not connected."""
+    """Warn if the rounds, the layers or the embedding did not converge, and if entities are not
+    connected.
+    """
     evidence = model.evidence
     assert evidence is not None
     warn_about_rounds(evidence, model.n_iter, model.parameters)
@@ -23,7 +25,8 @@ def warn_about(model: FittedModel) -> None:
         warn_about_layer(layer)
     if evidence.eigen_residual > EIGEN_TOL and not evidence.stopped:
         warn_caller(
-            f"the eigenvectors of the embedding have a relative residual of {evidence.eigen_residual:.1e}: "
+            "the eigenvectors of the embedding have a relative residual of "
+            f"{evidence.eigen_residual:.1e}: "
             "their eigenvalues are too close together; use a smaller n_clusters or a larger alpha",
             ConvergenceWarning,
         )
@@ -33,7 +36,8 @@ def warn_about(model: FittedModel) -> None:
     n_components = evidence.embedding.n_components
     if n_components > model.n_clusters:
         warn_caller(
-            f"the layers together fall into {n_components} components, more than n_clusters={model.n_clusters}: "
+            f"the layers together fall into {n_components} components, more than "
+            f"n_clusters={model.n_clusters}: "
             "isolated nodes and small fragments share a label; raise alpha to connect them",
             UserWarning,
         )
@@ -43,7 +47,11 @@ def warn_about_rounds(evidence: FitEvidence, n_iter: int, parameters: Parameters
     """Warn if Algorithm 1 ended before it had converged."""
     if evidence.stopped:
         warn_caller(
-            f"RMGL was stopped after {n_iter} rounds because {evidence.stopped}; this is the best result so far", ConvergenceWarning
+            (
+                f"RMGL was stopped after {n_iter} rounds because {evidence.stopped}; this is the "
+                "best result so far"
+            ),
+            ConvergenceWarning,
         )
     elif not evidence.settled:
         warn_caller(

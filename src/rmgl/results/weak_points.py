@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from rmgl.results.report import Report, ViewReport
 
 NOISE = 0.65
-"""Roughness of a view (0 same place, 1 unrelated) beyond which it is said not to agree with the others."""
+"""Roughness of a view (0 same place, 1 unrelated) beyond which it is said not to agree with the
+others.
+"""
 AGREEING = 0.35
 """Roughness that at least one view should stay below."""
 FRAGMENT = 0.2
@@ -43,7 +45,12 @@ def of_views(report: Report) -> Iterator[Finding]:
     views = report.views
     for view in views:
         if view.inside is not None and not view.inside.is_more:
-            yield warning("view without clusters", view.name, inside=view.inside.found, chance=view.inside.chance)
+            yield warning(
+                "view without clusters",
+                view.name,
+                inside=view.inside.found,
+                chance=view.inside.chance,
+            )
     rough = [-1.0 if view.roughness is None else view.roughness for view in views]
     for view, roughness in zip(views, rough, strict=True):
         if roughness > NOISE:
@@ -52,24 +59,32 @@ def of_views(report: Report) -> Iterator[Finding]:
         yield warning("no view agrees")
     for view in views:
         if misses_edges(view, report):
-            yield warning("edges missed", view.name, edges=view.edges_per_node, wanted=report.n_neighbors)
+            yield warning(
+                "edges missed", view.name, edges=view.edges_per_node, wanted=report.n_neighbors
+            )
     for view in views:
         yield from gaps(view)
 
 
 def disagreement(view: ViewReport, roughness: float) -> Finding:
-    """A view that does not agree with the others: it may be noise if it does not have the clusters alone."""
+    """A view that does not agree with the others: it may be noise if it does not have the clusters
+    alone.
+    """
     inside = view.inside
     if inside is None or not inside.is_more:
         return warning("view disagrees", view.name, roughness=roughness, weight=view.weight)
     shares = {"inside": inside.found, "chance": inside.chance}
-    return warning("view disagrees, in part", view.name, roughness=roughness, weight=view.weight, **shares)
+    return warning(
+        "view disagrees, in part", view.name, roughness=roughness, weight=view.weight, **shares
+    )
 
 
 def misses_edges(view: ViewReport, report: Report) -> bool:
-    """Whether the layer of a view has far more or fewer edges than the choice of alpha asked for."""
+    """Whether the layer of a view has far more or fewer edges than alpha was chosen for."""
     off = abs(view.edges_per_node / report.n_neighbors - 1) > OFF
-    return report.automatic and off and report.n_rows > 3 * report.n_neighbors and not view.is_network
+    return (
+        report.automatic and off and report.n_rows > 3 * report.n_neighbors and not view.is_network
+    )
 
 
 def gaps(view: ViewReport) -> Iterator[Finding]:
@@ -77,7 +92,13 @@ def gaps(view: ViewReport) -> Iterator[Finding]:
     if view.gaps is None:
         return
     if view.gaps.n_sparse:
-        yield Finding("few cells", "warning", view.name, {"n": view.gaps.n_sparse}, {"rows": view.gaps.sparse_rows})
+        yield Finding(
+            "few cells",
+            "warning",
+            view.name,
+            {"n": view.gaps.n_sparse},
+            {"rows": view.gaps.sparse_rows},
+        )
     if view.gaps.share_apart > 0:
         yield warning("pairs apart", view.name, share=view.gaps.share_apart)
 
@@ -105,10 +126,17 @@ def of_solution(report: Report) -> Iterator[Finding]:
 
 def unconnected_rows(alone: NDArray[np.intp], index: NDArray[Any] | None) -> Finding:
     """Entities without an edge, by their labels."""
-    return Finding("unconnected", "warning", numbers={"n": alone.size}, words={"rows": named_rows(alone, index)})
+    return Finding(
+        "unconnected",
+        "warning",
+        numbers={"n": alone.size},
+        words={"rows": named_rows(alone, index)},
+    )
 
 
 def uncertain_number(number: NumberOfClusters) -> Finding:
     """A number of clusters that was chosen, and those that do about as well."""
     others = [k for k in number.rivals if k != number.chosen]
-    return Finding("number uncertain", "warning", numbers={"chosen": number.chosen, "others": others})
+    return Finding(
+        "number uncertain", "warning", numbers={"chosen": number.chosen, "others": others}
+    )

@@ -1,4 +1,4 @@
-"""What a checkpoint is to those who do expensive work: a place that keeps its results under names made from all that they depend on."""
+"""Checkpoints keep the results of expensive work, under names made from all its inputs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rmgl.checks import Unsound
 
 Found: TypeAlias = dict[str, NDArray[Any]]
 """The result of expensive work: arrays by their names."""
-DIGITS = 32
+DIGEST_DIGITS = 32
 """Hexadecimal digits of a digest."""
 
 
@@ -24,7 +24,8 @@ class Checkpoint(Protocol):
     def step(self, name: str, work: Callable[[], Found], check: Callable[[Found], None]) -> Found:
         """The result of some work, which is done if nothing is kept under its name.
 
-        What is read comes from outside: `check` raises `Unsound` if it cannot be a result of the work.
+        A kept result comes from outside: `check` raises `Unsound` if it cannot be a result of the
+        work.
         """
 
 
@@ -40,14 +41,16 @@ def digest_of(*parts: Any) -> str:
     Examples
     --------
     >>> import numpy as np
-    >>> digest_of(np.zeros(2), 1) == digest_of(np.zeros(2), 1), digest_of(np.zeros(2)) == digest_of(np.zeros((1, 2)))
-    (True, False)
+    >>> digest_of(np.zeros(2), 1) == digest_of(np.zeros(2), 1)
+    True
+    >>> digest_of(np.zeros(2)) == digest_of(np.zeros((1, 2)))
+    False
     """
     digest = hashlib.sha256()
     for part in parts:
         for piece in _pieces(part):
             digest.update(piece)
-    return digest.hexdigest()[:DIGITS]
+    return digest.hexdigest()[:DIGEST_DIGITS]
 
 
 def _pieces(part: Any) -> Iterator[Any]:

@@ -25,24 +25,25 @@ VERSION_1 = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_f
 UNLIMITED = 1 << 60
 """Control groups of version 1 state a limit of this order where there is none."""
 BUFFERS = 96 * MIB
-"""Address space that OpenBLAS needs per thread: 32 MiB for numpy, the same for scipy, and a reserve."""
+"""Address space that OpenBLAS needs per thread: 32 MiB each for numpy and scipy, and a reserve."""
 THREAD = 144 * MIB
 """Address space of two threads, one for views and one for rows: a stack and a heap each."""
 
 
 def available_memory() -> int | None:
     """Bytes of memory that this process can still use (None: unknown)."""
-    limits = [limit for limit in (_system_memory(), _control_group_memory(), _address_space_beside_buffers()) if limit is not None]
-    return min(limits, default=None)
+    limits = (_system_memory(), _control_group_memory(), _address_space_beside_buffers())
+    return min((limit for limit in limits if limit is not None), default=None)
 
 
 def require_memory(needed: int, purpose: str, way_out: str = "use fewer rows (a sample)") -> None:
-    """Raise a MemoryError if less memory is available than `needed`; `way_out` says how to need less."""
+    """Raise a MemoryError if less than `needed` is available; `way_out` says how to need less."""
     available = available_memory()
     if available is not None and needed > available:
         raise MemoryError(
-            f"{purpose} need at least {amount(needed)} of memory and {amount(available)} are available: "
-            f"{way_out}, use a machine with more memory, or raise the memory limit of this process"
+            f"{purpose} need at least {amount(needed)} of memory and {amount(available)} are "
+            f"available: {way_out}, use a machine with more memory, or raise the memory limit of "
+            "this process"
         )
 
 
@@ -53,15 +54,15 @@ def amount(size: int) -> str:
 
 @cache
 def take_buffers() -> None:
-    """Allocate the buffers of linear algebra libraries for one thread, before anything else uses up the address space.
+    """Allocate the buffers of linear algebra for one thread, while there is address space.
 
     OpenBLAS ends the process, or retries forever, if it cannot allocate them.
     """
     available = address_space()
     if available is not None and available < BUFFERS:
         raise MemoryError(
-            f"linear algebra needs {amount(BUFFERS)} of address space, but the limit of this process leaves {amount(available)}: "
-            "raise the limit (ulimit -v, ulimit -d)"
+            f"linear algebra needs {amount(BUFFERS)} of address space, but the limit of this "
+            f"process leaves {amount(available)}: raise the limit (ulimit -v, ulimit -d)"
         )
     ones = np.ones((4, 4))
     blas.dgemm(1.0, ones, ones @ ones)
@@ -74,7 +75,7 @@ def room_for_threads() -> int | None:
 
 
 def address_space() -> int | None:
-    """Bytes of address space that the limits of the process (ulimit -v, ulimit -d) leave (None: no limits)."""
+    """Bytes of address space that the limits of the process leave (None: no limits)."""
     if resource is None:
         return None
     try:
@@ -83,14 +84,19 @@ def address_space() -> int | None:
         return None
     used = {resource.RLIMIT_AS: pages[0], resource.RLIMIT_DATA: pages[5]}
     limits = {kind: resource.getrlimit(kind)[0] for kind in used}
-    left = [limit - used[kind] * resource.getpagesize() for kind, limit in limits.items() if limit != resource.RLIM_INFINITY]
+    left = [
+        limit - used[kind] * resource.getpagesize()
+        for kind, limit in limits.items()
+        if limit != resource.RLIM_INFINITY
+    ]
     return min(left, default=None)
 
 
 def _address_space_beside_buffers() -> int | None:
     """The remaining address space, less the buffers that the other threads may still allocate.
 
-    This thread has its buffers already, and half of the threads of a team wait while the other half works.
+    This thread has its buffers already, and half of the threads of a team wait while the other half
+    works.
     """
     available = address_space()
     return None if available is None else available - (threading.active_count() - 1) * BUFFERS // 2
@@ -111,7 +117,10 @@ def _system_memory() -> int | None:
 
 
 def _control_group_memory() -> int | None:
-    """Memory left by the limits of a container or batch job: those of the control groups of the process and of their parents."""
+    """Memory that the limits of a container or batch job leave (None: no limits).
+
+    The limits are those of the control groups of the process and of their parents.
+    """
     left = []
     for group, (limit_file, used_file, cached) in _control_groups():
         try:
@@ -119,15 +128,19 @@ def _control_group_memory() -> int | None:
             if limit >= UNLIMITED:
                 continue
             used = int((group / used_file).read_text())
-            statistics = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
-            left.append(limit - used + int(statistics.get(cached, 0)))  # the system frees cached files when memory is needed
+            lines = (group / "memory.stat").read_text().splitlines()
+            # the system frees cached files when memory is needed
+            left.append(limit - used + int(dict(map(str.split, lines)).get(cached, 0)))
         except (OSError, ValueError):  # no such group, or "max": no limit
             continue
     return min(left, default=None)
 
 
 def _control_groups() -> Iterator[tuple[Path, tuple[str, str, str]]]:
-    """The control groups of this process, with the names of their files. In a container its own group may be the root."""
+    """The control groups of this process, with the names of their files.
+
+    In a container the group of the process may be the root.
+    """
     try:
         lines = (PROCESS / "cgroup").read_text().splitlines()
     except OSError:

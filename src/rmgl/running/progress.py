@@ -1,10 +1,15 @@
-"""A progress bar with the stages of a run, bars for the cells of an experiment and the tasks of a cluster, and a stopwatch."""
+"""What a run tells the user: progress bars, the time of each stage, and warnings."""
 
 from __future__ import annotations
 
+import inspect
+import os
 import threading
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import accumulate
+from pathlib import Path
 from time import perf_counter
 from typing import Protocol
 
@@ -19,26 +24,26 @@ SHARES = {
     "second answers": 7,
     "writing": 10,
 }
-"""The stages of a run in their order, and about which share of its time each takes, for the estimate of the time left."""
-FORMAT = "{desc:18s} {percentage:3.0f}% |{bar}| {elapsed} spent, about {remaining} left"
+"""The stages of a run in their order, and the rough share of its time that each one takes."""
+BAR_FORMAT = "{desc:18s} {percentage:3.0f}% |{bar}| {elapsed} spent, about {remaining} left"
 TICK = 0.5
 """Seconds after which the clock of the bar moves, also while a stage lasts."""
 
 
 class Stage(Protocol):
-    """stage(name, part): the run is in the stage of that name, of which a part between 0 and 1 is done."""
+    """stage(name, part): the run is in this stage, of which a part between 0 and 1 is done."""
 
     def __call__(self, name: str, part: float = 0.0, /) -> None: ...
 
 
 class Bar:
-    """A bar on standard error that says which stage a run is in, the time spent, and an estimate of the time left."""
+    """A bar on standard error with the stage of a run, the time spent, and the time left."""
 
     def __init__(self) -> None:
         from tqdm.auto import tqdm
 
-        self.bar = tqdm(total=sum(SHARES.values()), bar_format=FORMAT, smoothing=0)
-        self.begins = dict(zip(SHARES, _sums_before(list(SHARES.values())), strict=True))
+        self.bar = tqdm(total=sum(SHARES.values()), bar_format=BAR_FORMAT, smoothing=0)
+        self.begins = dict(zip(SHARES, accumulate(SHARES.values(), initial=0), strict=False))
         self.over = threading.Event()
         self.ticking = threading.Thread(target=self._tick, name="rmgl-progress", daemon=True)
         self.ticking.start()
@@ -68,9 +73,10 @@ _open_bar: Bar | None = None
 
 @contextmanager
 def stages(shown: bool) -> Iterator[Stage]:
-    """Show a progress bar in this block; yields a function that is told the stages. Does nothing unless `shown`.
+    """Show a progress bar in this block, if `shown`; yields a function that is told the stages.
 
-    Within the block of a bar, the same bar is used: a command shows one for reading, fitting and writing.
+    Within the block of a bar, the same bar is used: a command shows one for reading, fitting and
+    writing.
     """
     global _open_bar
     if _open_bar is not None or not shown:
@@ -85,14 +91,13 @@ def stages(shown: bool) -> Iterator[Stage]:
         bar.close(finished)
 
 
-def _sums_before(values: list[int]) -> list[int]:
-    """For every value, the sum of those before it."""
-    return [sum(values[:place]) for place in range(len(values))]
-
-
 @contextmanager
 def cell_progress(name: str) -> Iterator[Callable[[int, int, str], None]]:
-    """Show a progress bar; yields a function of the number of cells done, the number of all cells, and the name of the last one."""
+    """Show a progress bar for the cells of an experiment.
+
+    Yields a function of the number of cells done, the number of all cells, and the name of the last
+    one.
+    """
     from tqdm.auto import tqdm
 
     with tqdm(unit="cell", desc=name) as bar:
@@ -107,7 +112,7 @@ def cell_progress(name: str) -> Iterator[Callable[[int, int, str], None]]:
 
 @contextmanager
 def task_progress(name: str, total: int, shown: bool) -> Iterator[Callable[[int], None]]:
-    """Show a progress bar; yields a function of the number of tasks done. Does nothing unless `shown`."""
+    """Show a progress bar, if `shown`; yields a function of the number of tasks done."""
     if not shown:
         yield lambda done: None
         return
@@ -136,7 +141,8 @@ class Stopwatch:
     def shared(self) -> Iterator[list[dict[str, float]]]:
         """Divide the time of the block among several stages.
 
-        Append to the list a dict of the seconds that each worker spent on each stage; the time is divided in proportion to them.
+        Append to the list a dict of the seconds that each worker spent on each stage; the time is
+        divided in proportion to them.
         """
         spent: list[dict[str, float]] = []
         began = perf_counter()
@@ -149,3 +155,18 @@ class Stopwatch:
     def add(self, stage: str, seconds: float) -> None:
         """Add seconds to a stage."""
         self.seconds[stage] = self.seconds.get(stage, 0.0) + seconds
+
+
+def warn_caller(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn at the nearest line that is neither in this package nor in scikit-learn.
+
+    Methods of scikit-learn call `fit`, so their lines do not help either.
+    """
+    import sklearn
+
+    files = (Path(__file__).parent, Path(sklearn.__file__))
+    folders = tuple(f"{file.parent}{os.sep}" for file in files)
+    frame, level = inspect.currentframe(), 1
+    while frame is not None and frame.f_code.co_filename.startswith(folders):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)

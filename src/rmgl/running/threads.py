@@ -1,7 +1,10 @@
-"""Threads of one fit, for several views at once or for the rows of one long loop; Ctrl-C stops them at once.
+"""Threads of one fit, for several views at once or for the rows of one long loop.
 
-Inside a team, linear algebra libraries use one thread. Loops are divided into rows whose sums are independent, or at places that do not
-depend on the number of threads, so results are identical for any number of threads.
+Ctrl-C stops them at once.
+
+Inside a team, linear algebra libraries use one thread. Loops are divided into rows whose sums are
+independent, or at places that do not depend on the number of threads, so results are identical for
+any number of threads.
 """
 
 from __future__ import annotations
@@ -22,7 +25,7 @@ from threadpoolctl import ThreadpoolController
 from rmgl.running.memory import room_for_threads, take_buffers
 
 Check = Callable[[], None]
-"""A function that long computations call repeatedly; it raises an exception when the run is to stop."""
+"""A function that long computations call repeatedly; it raises an exception to stop the run."""
 InParts = Callable[[Callable[[int, int], Any], int], list[Any]]
 """in_parts(work, n): the list of work(first, stop) for consecutive parts of the rows 0..n-1."""
 
@@ -40,34 +43,45 @@ def _blas() -> ThreadpoolController:
 
 @lru_cache(maxsize=1)
 def _openmp(n_modules: int) -> ThreadpoolController:
-    """The thread pools of all OpenMP libraries of this process; a new module may bring one more. Finding them takes milliseconds."""
+    """The thread pools of all OpenMP libraries; a new module may bring one more.
+
+    Finding them takes milliseconds, so they are kept while the number of modules stays.
+    """
     return ThreadpoolController().select(user_api="openmp")
 
 
 def number_of_workers(n_jobs: int | None) -> int:
-    """The number of threads or processes for `n_jobs`, as in joblib: None means one, -1 all cores, -2 all cores but one.
+    """The number of threads or processes for `n_jobs`, as in joblib.
 
-    It is at most the number of cores, and at most what a limit on the address space (ulimit -v) allows.
+    None means one, -1 all cores, -2 all cores but one. It is at most the number of cores, and at
+    most what a limit on the address space (ulimit -v) allows.
     """
     if n_jobs is not None and (not isinstance(n_jobs, Integral) or n_jobs == 0):
-        raise ValueError(f"n_jobs={n_jobs!r} must be an integer other than 0, or None: use 1 for one thread and -1 for all cores")
+        raise ValueError(
+            f"n_jobs={n_jobs!r} must be an integer other than 0, or None: use 1 for one "
+            "thread and -1 for all cores"
+        )
     most = (cpu_count(), room_for_threads())
     return int(min(effective_n_jobs(n_jobs), *(number for number in most if number is not None)))
 
 
 class _OneBlasThread:
-    """A context in which BLAS uses one thread. BLAS has one number of threads for the whole process.
+    """A context in which BLAS uses one thread.
 
-    Several Python threads may be in this context at once: the first to enter sets the number, and the last to leave restores it.
+    BLAS has one number of threads for the whole process. Several Python threads may be in this
+    context at once: the first to enter sets the number, and the last to leave restores it.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._n_inside = 0
         self._limit: Any = None
-        if hasattr(os, "register_at_fork"):  # a forked child must not inherit a lock held by another thread
+        # a forked child must not inherit a lock held by another thread
+        if hasattr(os, "register_at_fork"):
             release = self._lock.release
-            os.register_at_fork(before=self._lock.acquire, after_in_parent=release, after_in_child=release)
+            os.register_at_fork(
+                before=self._lock.acquire, after_in_parent=release, after_in_child=release
+            )
 
     def __enter__(self) -> None:
         take_buffers()
@@ -87,7 +101,10 @@ class _OneBlasThread:
 
 
 def _release_control() -> None:
-    """Let any thread set the limit: from version 3.8 on, threadpoolctl otherwise obeys only the first thread that set it."""
+    """Let any thread set the limit.
+
+    From version 3.8 on, threadpoolctl otherwise obeys only the first thread that set it.
+    """
     for library in _blas().lib_controllers:
         if hasattr(library, "clear_controlling_thread"):
             library.clear_controlling_thread(force=True)
@@ -97,7 +114,10 @@ _one_blas_thread = _OneBlasThread()
 
 
 def single_threaded(user_api: str) -> AbstractContextManager[Any]:
-    """A context in which "blas" or "openmp" uses one thread. OpenMP keeps a separate number for each thread that uses it."""
+    """A context in which "blas" or "openmp" uses one thread.
+
+    OpenMP keeps a separate number for each thread that uses it.
+    """
     return _one_blas_thread if user_api == "blas" else _openmp(len(sys.modules)).limit(limits=1)
 
 
@@ -106,7 +126,11 @@ class Interrupted(Exception):
 
 
 class Team:
-    """A team of `n_threads` threads. Work repeatedly calls the `check` it is given, which raises `Interrupted` when the run is stopped."""
+    """A team of `n_threads` threads.
+
+    Work repeatedly calls the `check` it is given, which raises `Interrupted` when the run is
+    stopped.
+    """
 
     def __init__(self, n_threads: int) -> None:
         self.n_threads = n_threads
@@ -116,7 +140,10 @@ class Team:
         self._row_workers = ThreadPoolExecutor(n_threads, thread_name_prefix="rmgl-rows")
 
     def __call__(self, work: Callable[[Any, Check], Any], items: Sequence[Any]) -> list[Any]:
-        """The list of work(item, check), several items in parallel; the remaining threads share the rows of each item."""
+        """The list of work(item, check), with several items in parallel.
+
+        The remaining threads share the rows of each item.
+        """
         n_parallel = min(self.n_threads, len(items))
         if n_parallel <= 1:
             return [work(item, self._check) for item in items]

@@ -1,8 +1,10 @@
-"""How much memory the columns of an Arrow file (Feather, version 2) need, before any of them is decompressed.
+"""How much memory the columns of an Arrow file (Feather, version 2) need, before any of them is
+decompressed.
 
-An Arrow file ends with a list of its blocks. Each block has a header, which lists the sizes of the block's buffers, and a body with the
-buffers. A buffer that is compressed begins with its size without compression. The header and the list are in the format of FlatBuffers:
-tables, whose fields are found by their number. https://arrow.apache.org/docs/format/Columnar.html describes all of it.
+An Arrow file ends with a list of its blocks. Each block has a header, which lists the sizes of the
+block's buffers, and a body with the buffers. A buffer that is compressed begins with its size
+without compression. The header and the list are in the format of FlatBuffers: tables, whose fields
+are found by their number. https://arrow.apache.org/docs/format/Columnar.html describes all of it.
 """
 
 from __future__ import annotations
@@ -21,7 +23,8 @@ END = struct.Struct("<i6s")
 BLOCK = struct.Struct("<qi4xq")
 """A block in the list: its place, and the sizes of its header and its body."""
 NODE = BUFFER = struct.Struct("<qq")
-"""The cells of a column and how many are missing; the place of a buffer in the body, and its size."""
+"""The cells of a column and how many are missing; the place of a buffer in the body, and its size.
+"""
 CONTINUATION = 0xFFFFFFFF
 FOOTER_DICTIONARIES, FOOTER_BATCHES = 2, 3
 MESSAGE_HEADER_KIND, MESSAGE_HEADER = 1, 2
@@ -97,20 +100,29 @@ def batch_at(content: mmap.mmap, place: int) -> Record:
     (mark,) = struct.unpack_from("<I", content, place)
     message = root(content, place + (8 if mark == CONTINUATION else 4))
     header = message.record(MESSAGE_HEADER)
-    return header.record(DICTIONARY_DATA) if message.byte(MESSAGE_HEADER_KIND) == DICTIONARY_BATCH else header
+    return (
+        header.record(DICTIONARY_DATA)
+        if message.byte(MESSAGE_HEADER_KIND) == DICTIONARY_BATCH
+        else header
+    )
 
 
 def batch_size(batch: Record, body: int) -> int:
-    """The bytes that some rows take: those of their buffers without compression, or of their cells, if that is more."""
+    """The bytes that some rows take: those of their buffers without compression, or of their cells,
+    if that is more.
+    """
     n_cells = sum(length for length, _ in batch.structs(BATCH_NODES, NODE))
     compressed = batch.field(BATCH_COMPRESSION) is not None
     buffers = batch.structs(BATCH_BUFFERS, BUFFER)
-    sizes = (unpacked_size(batch.content, body + offset, size) if compressed else size for offset, size in buffers)
+    sizes = (
+        unpacked_size(batch.content, body + offset, size) if compressed else size
+        for offset, size in buffers
+    )
     return max(CELL * n_cells, sum(sizes))
 
 
 def unpacked_size(content: mmap.mmap, place: int, size: int) -> int:
-    """The size of a buffer without its compression; -1 in its place says that it is not compressed."""
+    """The uncompressed size of a buffer; -1 in its place says that it is not compressed."""
     if size == 0:
         return 0
     (unpacked,) = struct.unpack_from("<q", content, place)

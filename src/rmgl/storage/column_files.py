@@ -1,7 +1,8 @@
 """Read Parquet and Feather (Arrow) files, after a check that their columns fit into memory.
 
-A Parquet file may store each different text once, and for every row which of them it has, so a file of some kilobytes can hold gigabytes
-of text. Such texts are read as they are stored, and the rows of the table share them.
+A Parquet file may store each different text once, and for every row which of them it has, so a file
+of some kilobytes can hold gigabytes of text. Such texts are read as they are stored, and the rows
+of the table share them.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ AS_STORED = {"PLAIN", "RLE", "BIT_PACKED", "PLAIN_DICTIONARY", "RLE_DICTIONARY"}
 
 
 def read_parquet(path: Path) -> Any:
-    """The table of a Parquet file as a pandas one, in which columns of texts hold Python's strings."""
+    """The table of a Parquet file for pandas, in which columns of texts hold Python's strings."""
     from pyarrow import parquet
 
     with parquet.ParquetFile(path) as file:
@@ -33,7 +34,11 @@ def read_parquet(path: Path) -> Any:
     check_flat(names, schema.types)
     check_size(path, declared)
     texts = {name for name, kind in zip(names, schema.types, strict=True) if is_text(kind)}
-    odd = {names[place] for place, chunk in column_chunks(declared) if not AS_STORED.issuperset(chunk.encodings)} & texts
+    odd = {
+        names[place]
+        for place, chunk in column_chunks(declared)
+        if not AS_STORED.issuperset(chunk.encodings)
+    } & texts
     with parquet.ParquetFile(path, metadata=declared, read_dictionary=sorted(texts - odd)) as file:
         table = file.read([name for name in names if name not in odd] if odd else None)
         for name in odd:
@@ -42,7 +47,9 @@ def read_parquet(path: Path) -> Any:
 
 
 def read_feather(path: Path) -> Any:
-    """The table of a Feather file as a pandas one. Files of the first version take as much memory as they are large."""
+    """The table of a Feather file as a pandas one. Files of the first version take as much memory
+    as they are large.
+    """
     import pandas as pd
     from pyarrow import ipc
 
@@ -54,7 +61,9 @@ def read_feather(path: Path) -> Any:
 
 
 def check_flat(names: list[str], kinds: list[Any]) -> None:
-    """Raise an error for columns that no view can have: those of the same name, and those whose cells hold several values."""
+    """Raise an error for columns that no view can have: those of the same name, and those whose
+    cells hold several values.
+    """
     from pyarrow import types
 
     seen = set()
@@ -63,14 +72,25 @@ def check_flat(names: list[str], kinds: list[Any]) -> None:
         if name in seen:
             raise Refused(f"column {name!r} occurs more than once: rename one of them")
         if types.is_nested(stored) or types.is_run_end_encoded(stored):
-            raise Refused(f"column {name!r} holds values of type {kind}, but a cell needs one value: convert the column, or leave it out")
+            raise Refused(
+                f"column {name!r} holds values of type {kind}, but a cell needs one value: "
+                "convert the column, or leave it out"
+            )
         seen.add(name)
 
 
 def check_size(path: Path, declared: Any) -> None:
-    """Raise a MemoryError if the columns need more memory than there is, by what the file declares about them."""
-    widths = [max(CELL, declared.schema.column(place).length or 0) for place in range(declared.num_columns)]
-    sizes = (max(widths[place] * chunk.num_values, chunk.total_uncompressed_size) for place, chunk in column_chunks(declared))
+    """Raise a MemoryError if the columns need more memory than there is, by what the file declares
+    about them.
+    """
+    widths = [
+        max(CELL, declared.schema.column(place).length or 0)
+        for place in range(declared.num_columns)
+    ]
+    sizes = (
+        max(widths[place] * chunk.num_values, chunk.total_uncompressed_size)
+        for place, chunk in column_chunks(declared)
+    )
     require_memory(sum(sizes), f"{path}: its columns", WAY_OUT)
 
 
@@ -86,18 +106,30 @@ def is_text(kind: Any) -> bool:
     """Whether a type of Arrow is that of texts or bytes of any length."""
     from pyarrow import types
 
-    return any(check(kind) for check in (types.is_string, types.is_large_string, types.is_binary, types.is_large_binary))
+    return any(
+        check(kind)
+        for check in (
+            types.is_string,
+            types.is_large_string,
+            types.is_binary,
+            types.is_large_binary,
+        )
+    )
 
 
 def in_batches(path: Path, file: Any, name: str) -> Any:
-    """A column of texts, read some rows at a time: it does not declare its size, so the memory is checked as it is read."""
+    """A column of texts, read some rows at a time: it does not declare its size, so the memory is
+    checked as it is read.
+    """
     import pyarrow
 
     chunks = []
     for batch in file.iter_batches(BATCH_ROWS, columns=[name]):
         require_memory(batch.nbytes, f"{path}: the texts of column {name!r}", WAY_OUT)
         chunks.append(batch.column(name).dictionary_encode())
-    return pyarrow.chunked_array(chunks, type=pyarrow.dictionary(pyarrow.int32(), file.schema_arrow.field(name).type))
+    return pyarrow.chunked_array(
+        chunks, type=pyarrow.dictionary(pyarrow.int32(), file.schema_arrow.field(name).type)
+    )
 
 
 def with_shared_texts(table: Any, texts: set[str]) -> Any:
@@ -106,7 +138,9 @@ def with_shared_texts(table: Any, texts: set[str]) -> Any:
     for column in note["columns"]:
         if column["field_name"] in texts:
             column["numpy_type"] = "object"  # others ask for a copy of every text
-    frame = table.replace_schema_metadata({**(table.schema.metadata or {}), b"pandas": json.dumps(note).encode()}).to_pandas()
+    frame = table.replace_schema_metadata(
+        {**(table.schema.metadata or {}), b"pandas": json.dumps(note).encode()}
+    ).to_pandas()
     own = [name for name in table.column_names if name not in note["index_columns"]]
     for place, name in enumerate(own):
         if name in texts:

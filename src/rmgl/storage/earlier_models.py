@@ -1,8 +1,10 @@
 """Convert model files of earlier format versions to the current one, before they are decoded.
 
-Version 1 (rmgl 0.1) stored a second record of every layer, `FittedLayer`, in a `Placement` next to the `Layer`. Up to version 2, reports
-held sentences in place of findings, `Views` had one list for every property of the views (their matrices, missing rows and cells,
-encodings, relations), and models had a list of the scalers of the views; now every view is a record that holds what belongs to it.
+Version 1 (rmgl 0.1) stored a second record of every layer, `FittedLayer`, in a `Placement` next to
+the `Layer`. Up to version 2, reports held sentences in place of findings, `Views` had one list for
+every property of the views (their matrices, missing rows and cells, encodings, relations), and
+models had a list of the scalers of the views; now every view is a record that holds what belongs to
+it.
 """
 
 from __future__ import annotations
@@ -14,7 +16,9 @@ MOVED = {"nodes": "nodes", "members": "views", "factors": "factors", "scaling": 
 
 
 def upgraded(version: int, content: Any) -> Any:
-    """Convert the JSON content of a model file of an earlier version to that of the current version."""
+    """Convert the JSON content of a model file of an earlier version to that of the current
+    version.
+    """
     parts = dict(content["dict"])
     attributes = dict(parts["attributes"]["dict"])
     if version < 2:
@@ -49,36 +53,75 @@ def with_views(attributes: dict[str, Any]) -> dict[str, Any]:
 
     fields = ("matrices", "present", "columns", "gaps", "encodings", "relations")
     parts = zip(names, *map(of_each, fields), of_each("n_empty", 0), scalers, strict=True)
-    attributes["_views"] = {"Views": {"views": {"tuple": [view_record(*part) for part in parts]}, "index": views.get("index")}}
+    attributes["_views"] = {
+        "Views": {
+            "views": {"tuple": [view_record(*part) for part in parts]},
+            "index": views.get("index"),
+        }
+    }
     return attributes
 
 
 def view_record(
-    name: Any, matrix: Any, present: Any, columns: Any, gaps: Any, encoding: Any, relation: Any, n_empty: Any, scaler: Any
+    name: Any,
+    matrix: Any,
+    present: Any,
+    columns: Any,
+    gaps: Any,
+    encoding: Any,
+    relation: Any,
+    n_empty: Any,
+    scaler: Any,
 ) -> dict[str, Any]:
-    """The record of one view, from what version 2 said about it; a relation says how a square matrix is to be read."""
+    """The record of one view, from what version 2 said about it; a relation says how a square
+    matrix is to be read.
+    """
     view = {"name": name, "matrix": matrix, "entities": present}
     if relation is None:
-        own = {"columns": columns, "gaps": gaps, "encoding": encoding, "scaler": scaler, "n_empty": n_empty}
+        own = {
+            "columns": columns,
+            "gaps": gaps,
+            "encoding": encoding,
+            "scaler": scaler,
+            "n_empty": n_empty,
+        }
         return {"FeatureView": view | own}
     said = relation["Relation"]
     if said["kind"] == "network":
-        return {"NetworkView": view | {field: said[field] for field in ("learn", "two_steps") if field in said}}
+        return {
+            "NetworkView": view
+            | {field: said[field] for field in ("learn", "two_steps") if field in said}
+        }
     if said["kind"] == "jaccard":
         return {"JaccardView": view | {"ones": said["rows"], "columns": columns}}
-    return {"PrecomputedView": view | {field: said[field] for field in ("kind", "loops", "ceiling") if field in said}}
+    return {
+        "PrecomputedView": view
+        | {field: said[field] for field in ("kind", "loops", "ceiling") if field in said}
+    }
 
 
 def with_findings(report: dict[str, Any]) -> dict[str, Any]:
-    """A report of version 2 as one of version 3: each of its sentences is a finding, and views say whether they are networks."""
+    """A report of version 2 as one of version 3: each of its sentences is a finding, and views say
+    whether they are networks.
+    """
     report = dict(report)
-    report["weak_points"] = [finding("warning", sentence) for sentence in report.pop("warnings", [])]
+    report["weak_points"] = [
+        finding("warning", sentence) for sentence in report.pop("warnings", [])
+    ]
     if report.get("trust") is not None:
         trust = report["trust"]["Trust"]
         reasons = [finding(trust["word"], sentence) for sentence in trust["reasons"]]
         report["trust"] = {"Trust": {"word": trust["word"], "findings": reasons}}
     views = [entry["ViewReport"] for entry in report.get("views", [])]
-    report["views"] = [{"ViewReport": {**view, "is_network": view["scale"] in ("network", "network, learned again")}} for view in views]
+    report["views"] = [
+        {
+            "ViewReport": {
+                **view,
+                "is_network": view["scale"] in ("network", "network, learned again"),
+            }
+        }
+        for view in views
+    ]
     return report
 
 

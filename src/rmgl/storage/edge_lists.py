@@ -1,4 +1,6 @@
-"""Read networks from edge list files: two columns of node ids, and one of weights if there is a third."""
+"""Read networks from edge list files: two columns of node ids, and one of weights if there is a
+third.
+"""
 
 from __future__ import annotations
 
@@ -13,18 +15,29 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from rmgl.storage.first_line import is_whole
-from rmgl.storage.notation import find_notation, in_some_notation
 from rmgl.storage.paths import check_inputs
-from rmgl.storage.raw_text import kind_of, read_characters, view_name
 from rmgl.storage.readers import DAMAGED
 from rmgl.storage.row_ids import without_marks
 from rmgl.storage.text_file import Line, find_separator, lines_of
+from rmgl.storage.text_format import (
+    find_notation,
+    in_some_notation,
+    is_whole,
+    kind_of,
+    read_characters,
+    view_name,
+)
 from rmgl.views.network import Network
 from rmgl.views.views import Views
 
 logger = logging.getLogger("rmgl")
-HEADS = ({"source", "target"}, {"from", "to"}, {"node1", "node2"}, {"node_1", "node_2"}, {"id1", "id2"})
+HEADS = (
+    {"source", "target"},
+    {"from", "to"},
+    {"node1", "node2"},
+    {"node_1", "node_2"},
+    {"id1", "id2"},
+)
 """Names of the first two columns by which a line of names is known."""
 
 
@@ -42,26 +55,42 @@ class EdgeList:
 
 
 def read_edge_list(path: Path) -> EdgeList:
-    """Read a .csv, .tsv or .txt file with one edge a line: two ids and, if there is a third column, a weight >= 0.
+    """Read a .csv, .tsv or .txt file with one edge a line: two ids and, if there is a third column,
+    a weight >= 0.
 
-    Separators, encodings, decimal commas and compression are those of tables; in .txt files spaces separate, too.
+    Separators, encodings, decimal commas and compression are those of tables; in .txt files spaces
+    separate, too.
     """
     check_inputs([path])
     rows = read_rows(path)
     if rows and is_head(rows[0][1], [row for _, row in rows[1:]]):
         rows = rows[1:]
     if not rows:
-        raise ValueError(f"{path}: there is no edge in the file: write two ids, and a weight if there is one, a line")
+        raise ValueError(
+            f"{path}: there is no edge in the file: write two ids, and a weight if there is "
+            "one, a line"
+        )
     width = len(rows[0][1])
     for line, row in rows:
         if len(row) != width or width not in (2, 3):
-            raise ValueError(f"{path}: line {line} has {len(row)} fields, but an edge has two ids and, in every line or none, a weight")
+            raise ValueError(
+                f"{path}: line {line} has {len(row)} fields, but an edge has two ids and, in "
+                "every line or none, a weight"
+            )
         if None in without_marks(row[:2]):
             raise ValueError(
-                f"{path}: line {line} holds {row[0]!r} and {row[1]!r}, but an edge needs two ids: fill them in, or remove the line"
+                f"{path}: line {line} holds {row[0]!r} and {row[1]!r}, but an edge needs two "
+                "ids: fill them in, or remove the line"
             )
     weights = weights_of(path, rows)
-    return EdgeList(view_name(path), path, [row[0] for _, row in rows], [row[1] for _, row in rows], weights, [line for line, _ in rows])
+    return EdgeList(
+        view_name(path),
+        path,
+        [row[0] for _, row in rows],
+        [row[1] for _, row in rows],
+        weights,
+        [line for line, _ in rows],
+    )
 
 
 def read_rows(path: Path) -> list[Line]:
@@ -70,20 +99,33 @@ def read_rows(path: Path) -> list[Line]:
         text, _ = read_characters(path)
         separator = find_separator(path, text)
         in_words = kind_of(path) == ".txt" and separator not in text.split("\n", 1)[0]
-        found = enumerate(map(str.split, text.splitlines()), 1) if in_words else lines_of(text, separator)
+        found = (
+            enumerate(map(str.split, text.splitlines()), 1)
+            if in_words
+            else lines_of(text, separator)
+        )
         rows = [(line, [cell.strip() for cell in row]) for line, row in found]
     except (*DAMAGED, csv.Error) as error:
-        raise ValueError(f"{path}: not a readable list of edges ({error}): write two ids, and a weight if there is one, a line") from error
+        raise ValueError(
+            f"{path}: not a readable list of edges ({error}): write two ids, and a weight if "
+            "there is one, a line"
+        ) from error
     return [(line, row) for line, row in rows if any(row)]
 
 
 def is_head(first: Sequence[str], others: Sequence[Sequence[str]]) -> bool:
-    """Whether the first line holds column names: well-known ones, no number above weights, or no numbers above numbered nodes."""
+    """Whether the first line holds column names: well-known ones, no number above weights, or no
+    numbers above numbered nodes.
+    """
     if {cell.lower() for cell in first[:2]} in HEADS:
         return True
     if len(first) == 3 and not in_some_notation(first[2]):
         return True
-    return bool(others) and not any(map(is_whole, first[:2])) and all(is_whole(cell) for row in others for cell in row[:2])
+    return (
+        bool(others)
+        and not any(map(is_whole, first[:2]))
+        and all(is_whole(cell) for row in others for cell in row[:2])
+    )
 
 
 def weights_of(path: Path, rows: Sequence[Line]) -> NDArray[np.float64]:
@@ -94,54 +136,95 @@ def weights_of(path: Path, rows: Sequence[Line]) -> NDArray[np.float64]:
     found = [notation.number(row[2]) for _, row in rows]
     for (line, row), weight in zip(rows, found, strict=True):
         if weight is None or not 0 <= weight < np.inf:
-            raise ValueError(f"{path}: line {line}, column 3 holds {row[2]!r} where a weight >= 0 is needed")
+            raise ValueError(
+                f"{path}: line {line}, column 3 holds {row[2]!r} where a weight >= 0 is needed"
+            )
     return np.array(found, dtype=np.float64)
 
 
 def without_head(edges: EdgeList, first: Sequence[Any], second: Sequence[Any]) -> EdgeList:
-    """The edges without a first line that names no entity, if all other lines name two: it holds the names of the columns."""
+    """The edges without a first line that names no entity, if all other lines name two: it holds
+    the names of the columns.
+    """
     left, right = set(map(str, first)), set(map(str, second))
     known = [(a in left, b in right) for a, b in zip(edges.first, edges.second, strict=True)]
     if len(known) < 2 or any(known[0]) or not all(map(all, known[1:])):
         return edges
-    logger.info("%s: line 1 (%s, %s) is taken for the names of the columns", edges.path, edges.first[0], edges.second[0])
-    return EdgeList(edges.name, edges.path, edges.first[1:], edges.second[1:], edges.weights[1:], edges.lines[1:])
+    logger.info(
+        "%s: line 1 (%s, %s) is taken for the names of the columns",
+        edges.path,
+        edges.first[0],
+        edges.second[0],
+    )
+    return EdgeList(
+        edges.name,
+        edges.path,
+        edges.first[1:],
+        edges.second[1:],
+        edges.weights[1:],
+        edges.lines[1:],
+    )
 
 
-def places_of(edges: EdgeList, ids: Sequence[str], known: Sequence[Any], what: str) -> NDArray[np.intp]:
-    """The places of the ids of nodes among known ones; an unknown id raises a ValueError that names its line."""
+def places_of(
+    edges: EdgeList, ids: Sequence[str], known: Sequence[Any], what: str
+) -> NDArray[np.intp]:
+    """The places of the ids of nodes among known ones; an unknown id raises a ValueError that names
+    its line.
+    """
     places = {str(label): place for place, label in enumerate(known)}
     unknown = next((at for at, label in enumerate(ids) if label not in places), None)
     if unknown is not None:
         raise ValueError(
-            f"{edges.path}: line {edges.lines[unknown]}: {ids[unknown]!r} is no {what}: the nodes of a network must be the entities of the "
+            f"{edges.path}: line {edges.lines[unknown]}: {ids[unknown]!r} is no {what}: the "
+            "nodes of a network must be the entities of the "
             "other views, named by their ids (--id) or, without ids, by their row numbers from 0"
         )
     return np.array([places[label] for label in ids], dtype=np.intp)
 
 
 def with_networks(views: Views | None, lists: Sequence[EdgeList]) -> Views:
-    """Views with one more network for each list of edges. Without other views, the entities are the nodes, in the order of the files."""
+    """Views with one more network for each list of edges. Without other views, the entities are the
+    nodes, in the order of the files.
+    """
     if views is None:
-        ids = list(dict.fromkeys(label for edges in lists for pair in zip(edges.first, edges.second, strict=True) for label in pair))
+        ids = list(
+            dict.fromkeys(
+                label
+                for edges in lists
+                for pair in zip(edges.first, edges.second, strict=True)
+                for label in pair
+            )
+        )
         index: NDArray[Any] | None = np.array(ids, dtype=object)
     else:
-        index, ids = views.index, [str(label) for label in (range(views.n_rows) if views.index is None else views.index)]
+        index, ids = (
+            views.index,
+            [str(label) for label in (range(views.n_rows) if views.index is None else views.index)],
+        )
     networks = {}
     for edges in (without_head(own, ids, ids) for own in lists):
-        first, second = (places_of(edges, own, ids, "entity") for own in (edges.first, edges.second))
+        first, second = (
+            places_of(edges, own, ids, "entity") for own in (edges.first, edges.second)
+        )
         graph = sparse.csr_array((edges.weights, (first, second)), shape=(len(ids), len(ids)))
-        networks[edges.name] = Network(graph + graph.T)  # a line is an edge, in whichever direction it is written
+        # a line is an edge, in whichever direction it is written
+        networks[edges.name] = Network(graph + graph.T)
     taken = [] if views is None else list(views.names)
     if len(networks) < len(lists) or set(networks) & set(taken):
         names = [*taken, *(edges.name for edges in lists)]
-        raise ValueError(f"view names are file names without their suffix and must differ, but they are {names}: rename a file")
+        raise ValueError(
+            "view names are file names without their suffix and must differ, but they are "
+            f"{names}: rename a file"
+        )
     if views is None:
         return Views.of(networks, index=index)
     return views.beside(Views.of(networks, everyone=False)).checked()
 
 
-def new_edges(edges: EdgeList, new_ids: Sequence[Any], fitted_ids: Sequence[Any]) -> sparse.csr_array:
+def new_edges(
+    edges: EdgeList, new_ids: Sequence[Any], fitted_ids: Sequence[Any]
+) -> sparse.csr_array:
     """The weights of edges from new entities, named first, to fitted ones, named second."""
     first = places_of(edges, edges.first, new_ids, "new entity (first column)")
     second = places_of(edges, edges.second, fitted_ids, "fitted entity (second column)")

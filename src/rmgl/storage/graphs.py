@@ -1,4 +1,6 @@
-"""Convert all layers of a fitted model to one graph with parallel edges, for networkx, igraph and GraphML files."""
+"""Convert all layers of a fitted model to one graph with parallel edges, for networkx, igraph and
+GraphML files.
+"""
 
 from __future__ import annotations
 
@@ -17,16 +19,24 @@ from rmgl.layer.graphs import edge_list, load
 NOT_IN_XML = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def node_attributes(labels: NDArray[np.intp], outlier_score: NDArray[np.float64], names: Any = None) -> dict[str, list[Any]]:
-    """Return the attributes of the nodes: cluster label, outlier score and, if rows have labels, the name."""
+def node_attributes(
+    labels: NDArray[np.intp], outlier_score: NDArray[np.float64], names: Any = None
+) -> dict[str, list[Any]]:
+    """Return the attributes of the nodes: cluster label, outlier score and, if rows have labels,
+    the name.
+    """
     attributes = {"label": labels.tolist(), "outlier_score": outlier_score.tolist()}
     return attributes if names is None else attributes | {"name": list(names)}
 
 
-def layers_to_networkx(layers: Sequence[Layer], nodes: Mapping[str, Sequence[Any]], *, numbered: bool = False) -> Any:
-    """Return a `networkx.MultiGraph` whose nodes are the rows 0 to N-1, with the attributes `nodes`.
+def layers_to_networkx(
+    layers: Sequence[Layer], nodes: Mapping[str, Sequence[Any]], *, numbered: bool = False
+) -> Any:
+    """Return a `networkx.MultiGraph` whose nodes are the rows 0 to N-1, with the attributes
+    `nodes`.
 
-    Edges have the attributes `layer` and `weight`, and the name of the layer as key (or their number, if `numbered`).
+    Edges have the attributes `layer` and `weight`, and the name of the layer as key (or their
+    number, if `numbered`).
 
     Examples
     --------
@@ -38,16 +48,21 @@ def layers_to_networkx(layers: Sequence[Layer], nodes: Mapping[str, Sequence[Any
     ('u', 'a')
     """
     graph = load("networkx").MultiGraph()
-    graph.add_nodes_from((node, dict(zip(nodes, values, strict=True))) for node, values in enumerate(zip(*nodes.values(), strict=True)))
+    graph.add_nodes_from(
+        (node, dict(zip(nodes, values, strict=True)))
+        for node, values in enumerate(zip(*nodes.values(), strict=True))
+    )
     numbers = count()
     graph.add_edges_from(
-        (i, j, next(numbers) if numbered else layer, {"layer": layer, "weight": weight}) for i, j, layer, weight in all_edges(layers)
+        (i, j, next(numbers) if numbered else layer, {"layer": layer, "weight": weight})
+        for i, j, layer, weight in all_edges(layers)
     )
     return graph
 
 
 def layers_to_igraph(layers: Sequence[Layer], nodes: Mapping[str, Sequence[Any]]) -> Any:
-    """Return an `igraph.Graph` with parallel edges; vertex i is row i. Edges have the attributes `layer` and `weight`.
+    """Return an `igraph.Graph` with parallel edges; vertex i is row i. Edges have the attributes
+    `layer` and `weight`.
 
     Examples
     --------
@@ -59,18 +74,32 @@ def layers_to_igraph(layers: Sequence[Layer], nodes: Mapping[str, Sequence[Any]]
     """
     igraph = load("igraph")
     lists = [edge_list(layer.adjacency) for layer in layers]
-    edges = np.concatenate([np.column_stack([first, second]) for first, second, _ in lists]).tolist()
+    edges = np.concatenate(
+        [np.column_stack([first, second]) for first, second, _ in lists]
+    ).tolist()
     names = [layer.name for layer in layers for _ in range(layer.n_edges)]
     weights = np.concatenate([weights for _, _, weights in lists]).tolist()
-    return igraph.Graph(layers[0].n_nodes, edges, vertex_attrs=dict(nodes), edge_attrs={"layer": names, "weight": weights})
+    return igraph.Graph(
+        layers[0].n_nodes,
+        edges,
+        vertex_attrs=dict(nodes),
+        edge_attrs={"layer": names, "weight": weights},
+    )
 
 
-def write_graphml(path: Path | str, layers: Sequence[Layer], nodes: Mapping[str, Sequence[Any]]) -> None:
-    """Write all layers to a GraphML file: the graph of `layers_to_networkx`, with names as text and numbers as edge ids.
+def write_graphml(
+    path: Path | str, layers: Sequence[Layer], nodes: Mapping[str, Sequence[Any]]
+) -> None:
+    """Write all layers to a GraphML file: the graph of `layers_to_networkx`, with names as text and
+    numbers as edge ids.
 
-    Characters in names that XML does not allow, such as control characters, are written as escapes (``\\x01``).
+    Characters in names that XML does not allow, such as control characters, are written as escapes
+    (``\\x01``).
     """
-    named = {name: [xml_text(str(value)) for value in values] if name == "name" else values for name, values in nodes.items()}
+    named = {
+        name: [xml_text(str(value)) for value in values] if name == "name" else values
+        for name, values in nodes.items()
+    }
     graph = layers_to_networkx(layers, named, numbered=True)
     layer_names = {layer.name: xml_text(layer.name) for layer in layers}
     for *_, attributes in graph.edges(data=True):
@@ -86,11 +115,15 @@ def xml_text(text: str) -> str:
     >>> print(xml_text("a\\x01b"))
     a\\x01b
     """
-    return NOT_IN_XML.sub(lambda found: found[0].encode("unicode_escape", "surrogatepass").decode("ascii"), text)
+    return NOT_IN_XML.sub(
+        lambda found: found[0].encode("unicode_escape", "surrogatepass").decode("ascii"), text
+    )
 
 
 def all_edges(layers: Sequence[Layer]) -> Iterator[tuple[int, int, str, float]]:
     """Yield both end nodes, the layer and the weight of every edge, layer by layer."""
     for layer in layers:
         first, second, weights = edge_list(layer.adjacency)
-        yield from zip(first.tolist(), second.tolist(), repeat(layer.name), weights.tolist(), strict=False)
+        yield from zip(
+            first.tolist(), second.tolist(), repeat(layer.name), weights.tolist(), strict=False
+        )

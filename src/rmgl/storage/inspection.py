@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from rmgl.storage.paths import check_inputs
-from rmgl.storage.raw_text import kind_of
 from rmgl.storage.readers import read_table, read_views
-from rmgl.views.columns import is_table, likely_ids
+from rmgl.storage.text_format import kind_of
+from rmgl.views.check_view import is_table
+from rmgl.views.column_kinds import likely_ids
 from rmgl.views.view import View
 from rmgl.views.views import Views
 
@@ -20,30 +21,45 @@ SHOWN = 3
 
 
 def inspect_file(path: Path, id_column: str | None) -> list[str]:
-    """Lines on what a file would be taken for: rows, ids, columns by kind, missing cells, and the proposed scaling."""
+    """Lines on what a file would be taken for: rows, ids, columns by kind, missing cells, and the
+    proposed scaling.
+    """
     check_inputs([path])
     if kind_of(path) in (".npz", ".h5mu"):
         views = read_views([path], id_column, least=0, everyone=False)
         lines = [f"{path}: {len(views.names)} views"]
         for view in views:
-            lines += [f"  view {view.name!r}", *(f"    {line}" for line in describe(view, views.index))]
+            lines += [
+                f"  view {view.name!r}",
+                *(f"    {line}" for line in describe(view, views.index)),
+            ]
         return lines
     table = read_table(path, id_column)
     values, ids, notes = table.values, table.ids, []
     if is_table(values):
         for name in likely_ids(values):
             notes.append(
-                f"column {name!r} looks like row ids or free text: name it with --id {name} if it names the rows, else leave it out"
+                f"column {name!r} looks like row ids or free text: name it with --id {name} "
+                "if it names the rows, else leave it out"
             )
         values = values[[name for name in values.columns if str(name) not in likely_ids(values)]]
     lines = [f"{path}: {table.parts.how}", f"  view {table.name!r}"]
     index = None if ids is None else np.array(ids, dtype=object)
     if values.shape[1]:
-        columns = (table.parts.columns,) if table.parts.columns is not None and not is_table(values) else ()
-        views = Views.of({table.name: values}, least=0, everyone=False, index=index, columns=columns)
+        columns = (
+            (table.parts.columns,)
+            if table.parts.columns is not None and not is_table(values)
+            else ()
+        )
+        views = Views.of(
+            {table.name: values}, least=0, everyone=False, index=index, columns=columns
+        )
         lines += [f"    {line}" for line in describe(views[0], views.index)]
         if views.recognized:
-            notes.append("looks like a network (square, symmetric, mostly zeros): if it is one, give its list of edges with --network")
+            notes.append(
+                "looks like a network (square, symmetric, mostly zeros): if it is one, give "
+                "its list of edges with --network"
+            )
     else:
         notes.append("no column is left beside row ids and free text: it cannot be a view")
     if ids is not None and len(set(ids)) < len(ids):
@@ -57,14 +73,23 @@ def describe(view: View, index: Any) -> list[str]:
     names, n_gaps = view.columns, view.n_gaps
     lines = [f"{view.n_rows:,} rows, {named_rows(index)}"]
     if view.encoding is None:
-        lines.append(f"{view.matrix.shape[1]:,} columns, all numbers{'' if names is None else f': {some(names)}'}")
+        lines.append(
+            f"{view.matrix.shape[1]:,} columns, all "
+            f"numbers{'' if names is None else f': {some(names)}'}"
+        )
     else:
         lines += view.encoding.sentences()
     if n_gaps:
         cells = view.table_gaps()
-        lines.append(f"missing: {n_gaps:,} of {cells.size:,} cells ({n_gaps / cells.size:.1%}), in {int(cells.any(axis=1).sum()):,} rows")
+        lines.append(
+            f"missing: {n_gaps:,} of {cells.size:,} cells ({n_gaps / cells.size:.1%}), in "
+            f"{int(cells.any(axis=1).sum()):,} rows"
+        )
     if view.n_missing:
-        lines.append(f"missing: {view.n_missing:,} rows have no value, so their entities are missing from this view")
+        lines.append(
+            f"missing: {view.n_missing:,} rows have no value, so their entities are missing "
+            "from this view"
+        )
     if view.n_own:
         scale, reason = view.choose_scale("auto")
         lines.append(f"scale: {scale} ({reason})")

@@ -1,4 +1,6 @@
-"""Read Matrix Market files (.mtx), with the names of rows and columns in files beside them, as 10x Genomics writes them."""
+"""Read Matrix Market files (.mtx), with the names of rows and columns in files beside them, as 10x
+Genomics writes them.
+"""
 
 from __future__ import annotations
 
@@ -10,24 +12,30 @@ from rmgl.archive.array_file import WAY_OUT
 from rmgl.checks import sound_sparse
 from rmgl.running.memory import require_memory
 from rmgl.storage.paths import MATRICES
-from rmgl.storage.raw_text import kind_of, read_bytes, read_characters, view_name
 from rmgl.storage.row_ids import checked_ids, without_marks
 from rmgl.storage.text_file import Parts
+from rmgl.storage.text_format import kind_of, read_bytes, read_characters, view_name
 
 ENTITIES = ("barcodes", "rows", "obs", "cells")
 """Names of files that name the entities,"""
 FEATURES = ("features", "genes", "cols", "columns", "var", "peaks")
-"""and the columns: as they are, or with the name of the matrix and an underscore, point or hyphen before."""
+"""and the columns: as they are, or with the name of the matrix and an underscore, point or hyphen
+before.
+"""
 SUFFIXES = (".tsv", ".tsv.gz", ".txt", ".txt.gz", ".csv", ".csv.gz")
 
 
 def read_folder(path: Path, id_column: str | None) -> Parts:
-    """Read the matrix in a folder of 10x Genomics: matrix.mtx, barcodes.tsv and features.tsv (or genes.tsv), compressed or not."""
+    """Read the matrix in a folder of 10x Genomics: matrix.mtx, barcodes.tsv and features.tsv (or
+    genes.tsv), compressed or not.
+    """
     return read_matrix(next(path / name for name in MATRICES if (path / name).is_file()), id_column)
 
 
 def read_matrix(path: Path, id_column: str | None) -> Parts:
-    """Read a Matrix Market file. Its rows are entities, unless the names beside it say that its columns are."""
+    """Read a Matrix Market file. Its rows are entities, unless the names beside it say that its
+    columns are.
+    """
     from scipy.io import mmread
 
     content = read_bytes(path)
@@ -35,45 +43,84 @@ def read_matrix(path: Path, id_column: str | None) -> Parts:
     try:
         matrix = mmread(io.BytesIO(content))
     except Exception as error:  # scipy raises all sorts of things on a damaged file
-        raise ValueError(f"not a readable .mtx file ({error}): write it again with scipy.io.mmwrite") from error
+        raise ValueError(
+            f"not a readable .mtx file ({error}): write it again with scipy.io.mmwrite"
+        ) from error
     ids, columns = row_ids_beside(path), names_beside(path, FEATURES)
     if matrix.dtype.kind == "c":
         raise ValueError("it holds complex numbers: give real ones")
-    as_written, turned = fits(ids, columns, n_rows, n_columns), fits(ids, columns, n_columns, n_rows)
+    as_written, turned = (
+        fits(ids, columns, n_rows, n_columns),
+        fits(ids, columns, n_columns, n_rows),
+    )
     if not as_written and not turned:
-        counts = " and ".join(f"{len(names)} {what}" for names, what in ((ids, "entities"), (columns, "columns")) if names is not None)
-        raise ValueError(f"it has {n_rows} rows and {n_columns} columns, but the files beside it name {counts}: give one name for each")
+        counts = " and ".join(
+            f"{len(names)} {what}"
+            for names, what in ((ids, "entities"), (columns, "columns"))
+            if names is not None
+        )
+        raise ValueError(
+            f"it has {n_rows} rows and {n_columns} columns, but the files beside it name "
+            f"{counts}: give one name for each"
+        )
     both = ids is not None and columns is not None
     transposed = turned and (both or not as_written)  # 10x Genomics writes one row for each feature
     matrix = matrix.T if transposed else matrix
     values = sound_sparse("the matrix", matrix) if hasattr(matrix, "format") else matrix
-    return Parts(values, ids, columns, f"Matrix Market{', one column for each entity' if transposed else ''}")
+    return Parts(
+        values, ids, columns, f"Matrix Market{', one column for each entity' if transposed else ''}"
+    )
 
 
-def fits(ids: Sequence[str] | None, columns: Sequence[str] | None, n_rows: int, n_columns: int) -> bool:
+def fits(
+    ids: Sequence[str] | None, columns: Sequence[str] | None, n_rows: int, n_columns: int
+) -> bool:
     """Whether there are as many names as rows and columns, where there are any."""
     return (ids is None or len(ids) == n_rows) and (columns is None or len(columns) == n_columns)
 
 
 def checked_sizes(path: Path, content: bytes) -> tuple[int, int]:
-    """The numbers of rows and columns that a file declares, after a check that what it declares fits into memory."""
+    """The numbers of rows and columns that a file declares, after a check that what it declares
+    fits into memory.
+    """
     first, _, _ = content.partition(b"\n")
-    sizes = next((line.split() for line in content.splitlines()[1:] if line.strip() and not line.startswith(b"%")), [])
+    sizes = next(
+        (
+            line.split()
+            for line in content.splitlines()[1:]
+            if line.strip() and not line.startswith(b"%")
+        ),
+        [],
+    )
     try:
         numbers = [int(size) for size in sizes]
-        if not first.startswith(b"%%MatrixMarket") or len(numbers) not in (2, 3) or min(numbers) < 0:
+        if (
+            not first.startswith(b"%%MatrixMarket")
+            or len(numbers) not in (2, 3)
+            or min(numbers) < 0
+        ):
             raise ValueError
     except ValueError:
-        raise ValueError("not a Matrix Market file: its first lines must state the kind and size of the matrix") from None
+        raise ValueError(
+            "not a Matrix Market file: its first lines must state the kind and size of the matrix"
+        ) from None
     entries = numbers[0] * numbers[1] if len(numbers) == 2 else 2 * numbers[2]
     require_memory(16 * entries + 8 * (numbers[0] + numbers[1]), f"{path}: its entries", WAY_OUT)
     return numbers[0], numbers[1]
 
 
 def row_ids_beside(path: Path) -> list[str] | None:
-    """The names of the entities of a matrix, none of which is missing (None: no file beside it holds them)."""
+    """The names of the entities of a matrix, none of which is missing (None: no file beside it
+    holds them).
+    """
     beside = file_beside(path, ENTITIES)
-    return None if beside is None else checked_ids(without_marks(names_in(beside)), lambda row: f"{beside.name}, name {row + 1}")
+    return (
+        None
+        if beside is None
+        else checked_ids(
+            without_marks(names_in(beside)), lambda row: f"{beside.name}, name {row + 1}"
+        )
+    )
 
 
 def names_beside(path: Path, stems: Sequence[str]) -> tuple[str, ...] | None:
@@ -91,6 +138,15 @@ def names_in(path: Path) -> tuple[str, ...]:
 def file_beside(path: Path, stems: Sequence[str]) -> Path | None:
     """The first of the files beside a matrix that is there."""
     own = view_name(path)
-    prefixes = ("", *(f"{own}{mark}" for mark in "_.-")) if path.name in MATRICES else tuple(f"{own}{mark}" for mark in "_.-")
-    found = (path.parent / f"{prefix}{stem}{suffix}" for prefix in prefixes for stem in stems for suffix in SUFFIXES)
+    prefixes = (
+        ("", *(f"{own}{mark}" for mark in "_.-"))
+        if path.name in MATRICES
+        else tuple(f"{own}{mark}" for mark in "_.-")
+    )
+    found = (
+        path.parent / f"{prefix}{stem}{suffix}"
+        for prefix in prefixes
+        for stem in stems
+        for suffix in SUFFIXES
+    )
     return next((beside for beside in found if beside.is_file()), None)

@@ -24,36 +24,55 @@ from rmgl.results.explain import Explanation
 from rmgl.results.report import Report
 from rmgl.storage.graphs import node_attributes, write_graphml
 from rmgl.storage.paths import check_folder
-from rmgl.storage.spreadsheet import shown_as_text
+from rmgl.storage.row_ids import shown_as_text
 
 FEATURES = 200
-"""Number of features of each cluster and view, those with the largest effects, that features.csv lists."""
+"""Number of features of each cluster and view, those with the largest effects, that features.csv
+lists.
+"""
 LONGEST_NAME = 120
-"""Maximum length in bytes of a view's name in a file name; encrypted folders allow 143, other file systems more."""
+"""Maximum length in bytes of a view's name in a file name; encrypted folders allow 143, other file
+systems more.
+"""
 
 
 def check_names(names: Sequence[str], ids: NDArray[Any] | None) -> None:
     """Raise a ValueError for view names and row ids that cannot be written as text."""
-    texts = [("the name of view", name) for name in names] + [("the row id", str(label)) for label in (() if ids is None else ids)]
+    texts = [("the name of view", name) for name in names] + [
+        ("the row id", str(label)) for label in (() if ids is None else ids)
+    ]
     for what, text in texts:
         try:
             text.encode("utf-8")
         except UnicodeEncodeError:
             raise ValueError(f"{what} {text!r} is not text in UTF-8: rename it") from None
         if "\0" in text:
-            raise ValueError(f"{what} {text!r} contains a NUL character, which is not text: rename it")
+            raise ValueError(
+                f"{what} {text!r} contains a NUL character, which is not text: rename it"
+            )
 
 
 def write_predictions(path: Path, shares: NDArray[np.float64], ids: NDArray[Any] | None) -> None:
-    """Write the label of every row, its share of the edge weight, and the shares of all clusters to a CSV file.
+    """Write the label of every row, its share of the edge weight, and the shares of all clusters to
+    a CSV file.
 
-    The file is written completely or not at all. Ids are written as `rmgl.storage.spreadsheet` describes.
+    The file is written completely or not at all. Ids are written as `rmgl.storage.row_ids`
+    describes.
     """
     with new_file(path) as draft, draft.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
-        writer.writerow(["row" if ids is None else "id", "label", "share", *(f"cluster_{k}" for k in range(shares.shape[1]))])
+        writer.writerow(
+            [
+                "row" if ids is None else "id",
+                "label",
+                "share",
+                *(f"cluster_{k}" for k in range(shares.shape[1])),
+            ]
+        )
         for name, row in zip(row_names(ids, len(shares)), shares, strict=True):
-            writer.writerow([name, int(row.argmax()), f"{row.max():.4f}", *(f"{share:.4f}" for share in row)])
+            writer.writerow(
+                [name, int(row.argmax()), f"{row.max():.4f}", *(f"{share:.4f}" for share in row)]
+            )
 
 
 def row_names(ids: NDArray[Any] | None, n_rows: int) -> Sequence[Any]:
@@ -63,7 +82,9 @@ def row_names(ids: NDArray[Any] | None, n_rows: int) -> Sequence[Any]:
 
 @contextmanager
 def new_folder(folder: Path, force: bool) -> Iterator[Path]:
-    """Create a folder under a temporary name, which is renamed when the block ends without an error; `force` replaces an old result."""
+    """Create a folder under a temporary name, which is renamed when the block ends without an
+    error; `force` replaces an old result.
+    """
     check_folder(folder, force)
     with atomic.new_folder(folder, replace=force) as draft:
         yield draft
@@ -71,13 +92,24 @@ def new_folder(folder: Path, force: bool) -> Iterator[Path]:
 
 
 def write_features(path: Path, explanation: Explanation) -> None:
-    """Write what distinguishes each cluster to a CSV file, the largest effects first. Names are written as ids are."""
+    """Write what distinguishes each cluster to a CSV file, the largest effects first. Names are
+    written as ids are.
+    """
     table = explanation.top(FEATURES, by_view=True)
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
-        writer.writerow(["cluster", "view", "feature", "effect_size", "mean_inside", "mean_outside", "auc"])
-        names = zip(table.cluster.tolist(), map(shown_as_text, table.view), map(shown_as_text, table.feature), strict=True)
-        numbers = zip(table.effect_size, table.mean_inside, table.mean_outside, table.auc, strict=True)
+        writer.writerow(
+            ["cluster", "view", "feature", "effect_size", "mean_inside", "mean_outside", "auc"]
+        )
+        names = zip(
+            table.cluster.tolist(),
+            map(shown_as_text, table.view),
+            map(shown_as_text, table.feature),
+            strict=True,
+        )
+        numbers = zip(
+            table.effect_size, table.mean_inside, table.mean_outside, table.auc, strict=True
+        )
         for name, values in zip(names, numbers, strict=True):
             writer.writerow([*name, *(f"{value:.6g}" for value in values)])
 
@@ -92,33 +124,49 @@ def write_results(
     graphml: bool = False,
     explanation: Explanation | None = None,
 ) -> None:
-    """Write labels.csv, embedding.npy, layers/NAME.npz, summary.json and report.txt, and on request the other `FILES`.
+    """Write labels.csv, embedding.npy, layers/NAME.npz, summary.json and report.txt, and on request
+    the other `FILES`.
 
-    Ids in labels.csv are written as `rmgl.storage.spreadsheet` describes.
+    Ids in labels.csv are written as `rmgl.storage.row_ids` describes.
     """
     with (folder / "labels.csv").open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(["row" if model.index is None else "id", "label", "outlier_score"])
         scores = [f"{score:.4f}" for score in model.outlier_score]
-        writer.writerows(zip(row_names(model.index, len(model.labels)), model.labels.tolist(), scores, strict=True))
+        writer.writerows(
+            zip(
+                row_names(model.index, len(model.labels)),
+                model.labels.tolist(),
+                scores,
+                strict=True,
+            )
+        )
     np.save(folder / "embedding.npy", model.embedding)
     (folder / "layers").mkdir()
     file_names = layer_file_names([layer.name for layer in model.layers])
     for layer, file_name in zip(model.layers, file_names, strict=True):
         sparse.save_npz(folder / "layers" / file_name, layer.adjacency)
     summary = summarize(model, report, seconds, file_names)
-    (folder / "summary.json").write_text(json.dumps(plain(summary), indent=2, allow_nan=False) + "\n", encoding="utf-8")
+    (folder / "summary.json").write_text(
+        json.dumps(plain(summary), indent=2, allow_nan=False) + "\n", encoding="utf-8"
+    )
     (folder / "report.txt").write_text(f"{report}\n", encoding="utf-8")
     if explanation is not None:
         write_features(folder / "features.csv", explanation)
     if pictures:
         draw_pictures(folder, model)
     if graphml:
-        write_graphml(folder / "layers.graphml", model.layers, node_attributes(model.labels, model.outlier_score, model.index))
+        write_graphml(
+            folder / "layers.graphml",
+            model.layers,
+            node_attributes(model.labels, model.outlier_score, model.index),
+        )
 
 
 def draw_pictures(folder: Path, model: FittedModel) -> None:
-    """Draw the embedding, the layers and, if it was chosen, the evidence for the number of clusters."""
+    """Draw the embedding, the layers and, if it was chosen, the evidence for the number of
+    clusters.
+    """
     from rmgl import plots
 
     plots.draw_embedding(model.embedding, model.labels).savefig(folder / "embedding.png")
@@ -128,7 +176,9 @@ def draw_pictures(folder: Path, model: FittedModel) -> None:
 
 
 def layer_file_names(view_names: Sequence[str]) -> list[str]:
-    """Return a distinct file name for every view: its name, shortened and with unsafe characters replaced if necessary."""
+    """Return a distinct file name for every view: its name, shortened and with unsafe characters
+    replaced if necessary.
+    """
     names: dict[str, str] = {}
     for view in view_names:
         base = re.sub(r"[^\w.-]", "_", view).strip(".") or "view"
@@ -147,7 +197,7 @@ def case_insensitive(name: str) -> str:
 
 
 def plain(value: Any) -> Any:
-    """Convert a value to JSON types: NumPy numbers to numbers, numbers that are not finite to null."""
+    """Convert a value to JSON types: NumPy numbers to numbers, numbers not finite to null."""
     if isinstance(value, dict):
         return {str(key): plain(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple | np.ndarray):
@@ -157,8 +207,12 @@ def plain(value: Any) -> Any:
     return None if isinstance(value, float) and not np.isfinite(value) else value
 
 
-def summarize(model: FittedModel, report: Report, seconds: float, file_names: Sequence[str]) -> dict[str, Any]:
-    """Return the content of summary.json: parameters, layers with their certificates, report and versions."""
+def summarize(
+    model: FittedModel, report: Report, seconds: float, file_names: Sequence[str]
+) -> dict[str, Any]:
+    """Return the content of summary.json: parameters, layers with their certificates, report and
+    versions.
+    """
     layers = [
         {
             "name": layer.name,
@@ -171,11 +225,15 @@ def summarize(model: FittedModel, report: Report, seconds: float, file_names: Se
             "n_edges": layer.n_edges,
             "n_components": layer.n_components,
         }
-        for layer, file_name, alpha, beta in zip(model.layers, file_names, model.alpha, model.beta, strict=True)
+        for layer, file_name, alpha, beta in zip(
+            model.layers, file_names, model.alpha, model.beta, strict=True
+        )
     ]
     last = model.history[-1]
     return {
-        "status": "converged" if model.converged and all(layer.solved for layer in model.layers) else "not converged",
+        "status": "converged"
+        if model.converged and all(layer.solved for layer in model.layers)
+        else "not converged",
         "n_iter": model.n_iter,
         "objective": last["objective"],
         "eigen_residual": last["eigen_residual"],

@@ -1,4 +1,6 @@
-"""Check the paths that a command reads and writes, before anything is loaded or computed: this module loads no numerical library."""
+"""Check the paths that a command reads and writes, before anything is loaded or computed: this
+module loads no numerical library.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,8 @@ def check_inputs(paths: Sequence[Path]) -> None:
 
 
 def check_apart(written: Mapping[str, Path | None], read: Sequence[Path]) -> None:
-    """Raise a ValueError if an output would overwrite, contain or lie inside another output or an input.
+    """Raise a ValueError if an output would overwrite, contain or lie inside another output or an
+    input.
 
     `written` maps the description of each output to its path.
     """
@@ -45,13 +48,18 @@ def check_apart(written: Mapping[str, Path | None], read: Sequence[Path]) -> Non
         for other, other_path in [*targets[:place], *inputs]:
             if overlap(path, other_path):
                 relation = "the same as" if same(path, other_path) else "inside, or contains,"
-                raise ValueError(f"{path} ({what}) is {relation} {other_path} ({other}), which would be overwritten: choose another name")
+                raise ValueError(
+                    f"{path} ({what}) is {relation} {other_path} ({other}), which would be "
+                    "overwritten: choose another name"
+                )
 
 
 def overlap(path: Path, other: Path) -> bool:
     """Whether two paths are the same or one is inside the other, also through links."""
     pairs = [(one, another) for one in locations(path) for another in locations(other)]
-    return same(path, other) or any(one.is_relative_to(another) or another.is_relative_to(one) for one, another in pairs)
+    return same(path, other) or any(
+        one.is_relative_to(another) or another.is_relative_to(one) for one, another in pairs
+    )
 
 
 def same(path: Path, other: Path) -> bool:
@@ -70,19 +78,26 @@ def locations(path: Path) -> set[Path]:
 
 
 def check_folder(folder: Path, force: bool) -> None:
-    """Raise a ValueError if the folder cannot be written or exists; with `force` it may exist if it holds a result of rmgl only."""
+    """Raise a ValueError if the folder cannot be written or exists; with `force` it may exist if it
+    holds a result of rmgl only.
+    """
     if not folder.parent.is_dir():
         raise ValueError(f"{folder}: its parent folder does not exist: create it first")
     check_writable(folder)
     if not os.path.lexists(folder):
         return
     if not force:
-        raise ValueError(f"{folder} exists already: choose another name, or replace it with --force")
+        raise ValueError(
+            f"{folder} exists already: choose another name, or replace it with --force"
+        )
     if not folder.is_dir() or folder.is_symlink():
         raise ValueError(f"{folder} is not a folder: choose another name")
     foreign = foreign_file(folder)
     if foreign is not None:
-        raise ValueError(f"{folder} holds {foreign!r}, which rmgl did not write, so --force will not replace it: choose another name")
+        raise ValueError(
+            f"{folder} holds {foreign!r}, which rmgl did not write, so --force will not "
+            "replace it: choose another name"
+        )
 
 
 def check_file(path: Path, force: bool) -> None:
@@ -101,7 +116,11 @@ def foreign_file(folder: Path) -> str | None:
     present = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*"))
     try:
         summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
-        ours = FILES | {layer["file"] for layer in summary["layers"]} if "rmgl" in summary["versions"] else set()
+        ours = (
+            FILES | {layer["file"] for layer in summary["layers"]}
+            if "rmgl" in summary["versions"]
+            else set()
+        )
     except (OSError, ValueError, KeyError, TypeError):
         ours = set()
     return next((name for name in present if name not in ours), None)

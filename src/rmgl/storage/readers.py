@@ -1,4 +1,6 @@
-"""Read views from files: one .npz or .h5mu file with all views, or one file of another kind per view."""
+"""Read views from files: one .npz or .h5mu file with all views, or one file of another kind per
+view.
+"""
 
 from __future__ import annotations
 
@@ -26,14 +28,14 @@ from rmgl.extras import not_installed
 from rmgl.matrix import padded
 from rmgl.running.memory import require_memory
 from rmgl.storage.column_files import read_feather, read_parquet
-from rmgl.storage.first_line import described, find_id
 from rmgl.storage.matrix_market import read_folder, read_matrix
 from rmgl.storage.paths import check_inputs
-from rmgl.storage.raw_text import kind_of, view_name
 from rmgl.storage.row_ids import NO_VALUE, checked_ids, texts_of
 from rmgl.storage.scverse import from_anndata, from_mudata
 from rmgl.storage.text_file import MOSTLY, Parts, read_text
-from rmgl.views.columns import Encoding, is_table
+from rmgl.storage.text_format import described, find_id, kind_of, view_name
+from rmgl.views.check_view import is_table
+from rmgl.views.columns import Encoding
 from rmgl.views.incomplete import align_labels, lookalike_hint
 from rmgl.views.views import Views
 
@@ -43,7 +45,9 @@ DAMAGED = (
 )
 SPARSE = ("csr_matrix", "csc_matrix")
 MOST_OBJECTS, DEEPEST = 100_000, 30
-"""Largest number of groups and datasets in an .h5mu file, and of nested groups; links can make a small file appear endless."""
+"""Largest number of groups and datasets in an .h5mu file, and of nested groups; links can make a
+small file appear endless.
+"""
 UNUSUAL = re.compile("Windows-1252|numbers with|the first of")
 """Ways to read a file that may be wrong, so that users are told."""
 logger = logging.getLogger("rmgl")
@@ -78,32 +82,50 @@ def read_views(
 ) -> Views:
     """Read and check views, with the names of their columns and, given an id column, of their rows.
 
-    With an id column, or where files name their rows, rows are put in the order of the first file. Each view needs at least `least` rows,
-    and every entity some view, unless `everyone` is False.
-    `encodings` are those of the views of a fit, which new rows get, too; the only view of a fit may have another name.
+    With an id column, or where files name their rows, rows are put in the order of the first file.
+    Each view needs at least `least` rows, and every entity some view, unless `everyone` is False.
+    `encodings` are those of the views of a fit, which new rows get, too; the only view of a fit may
+    have another name.
     """
     check_inputs(paths)
     kinds = {kind_of(path) for path in paths}
     if kinds & {".npz", ".h5mu"} and len(paths) > 1:
         raise ValueError(
-            "an .npz or .h5mu file was given together with other files: give either one .npz file or one .h5mu file with all views, or one "
+            "an .npz or .h5mu file was given together with other files: give either one .npz "
+            "file or one .h5mu file with all views, or one "
             "file of another kind per view"
         )
     if ".npz" in kinds:
         if id_column is not None:
-            raise ValueError(f"{paths[0]}: arrays of an .npz file have no id column: put their rows in the same order and leave out --id")
+            raise ValueError(
+                f"{paths[0]}: arrays of an .npz file have no id column: put their rows in "
+                "the same order and leave out --id"
+            )
         return Views.of(read_arrays(paths[0]), least=least, everyone=everyone)
     if ".h5mu" in kinds:
         if id_column is not None:
-            raise ValueError(f"{paths[0]}: the row ids of an .h5mu file are the names of its observations: leave out --id")
+            raise ValueError(
+                f"{paths[0]}: the row ids of an .h5mu file are the names of its "
+                "observations: leave out --id"
+            )
         return read_h5mu(paths[0])
     tables = [read_table(path, id_column) for path in paths]
     names = [table.name for table in tables]
     if len(set(names)) < len(names):
-        raise ValueError(f"view names are file names without their suffix and must differ, but they are {names}: rename a file")
+        raise ValueError(
+            "view names are file names without their suffix and must differ, but they are "
+            f"{names}: rename a file"
+        )
     ids, places = row_order(tables, how)
-    views = {table.name: table.values if rows is None else in_order(table.values, rows) for table, rows in zip(tables, places, strict=True)}
-    observed = {table.name: rows >= 0 for table, rows in zip(tables, places, strict=True) if rows is not None and (rows < 0).any()}
+    views = {
+        table.name: table.values if rows is None else in_order(table.values, rows)
+        for table, rows in zip(tables, places, strict=True)
+    }
+    observed = {
+        table.name: rows >= 0
+        for table, rows in zip(tables, places, strict=True)
+        if rows is not None and (rows < 0).any()
+    }
     columns = tuple(table.parts.columns for table in tables)
     if encodings is not None and len(encodings) == len(names) == 1:
         encodings = dict.fromkeys(names, next(iter(encodings.values())))
@@ -129,7 +151,10 @@ def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
     except Refused as error:
         raise ValueError(f"{path}: {error}") from error
     except DAMAGED as error:
-        raise ValueError(f"{path}: not a readable .npz file of plain arrays{_detail(error)}: write it again with numpy.savez") from error
+        raise ValueError(
+            f"{path}: not a readable .npz file of plain arrays{_detail(error)}: write it "
+            "again with numpy.savez"
+        ) from error
 
 
 def read_h5mu(path: Path) -> Views:
@@ -162,49 +187,68 @@ def read_hdf5(path: Path, package: str, function: str, writer: str) -> Any:
             warnings.simplefilter("ignore")  # announcements of changes in these packages
             return reader(path)
     except ImportError as error:
-        raise ValueError(f"{path}: {not_installed(f'{path.suffix} files need', package)}") from error
+        raise ValueError(
+            f"{path}: {not_installed(f'{path.suffix} files need', package)}"
+        ) from error
     except MemoryError:
         raise
-    except Exception as error:  # mudata, anndata and h5py raise all sorts of things on a damaged file
-        raise ValueError(f"{path}: not a readable {path.suffix} file{_detail(error)}: write it again with {writer}") from error
+    # mudata, anndata and h5py raise all sorts of things on a damaged file
+    except Exception as error:
+        raise ValueError(
+            f"{path}: not a readable {path.suffix} file{_detail(error)}: write it again with "
+            f"{writer}"
+        ) from error
 
 
 def declared_sizes(group: Any, depth: int = 0) -> Iterator[int]:
-    """Yield the bytes that every dataset of an HDF5 group, or of a group inside it, takes in memory.
+    """Yield the bytes that every dataset of an HDF5 group, or of a group inside it, takes in
+    memory.
 
-    A dataset of a few bytes on disk can declare any shape, and reading it decompresses whole chunks. A group takes no memory, unless it
-    is a sparse matrix, which takes some numbers for every row and column.
+    A dataset of a few bytes on disk can declare any shape, and reading it decompresses whole
+    chunks. A group takes no memory, unless it is a sparse matrix, which takes some numbers for
+    every row and column.
     """
     if depth > DEEPEST:
         raise ValueError(f"it contains groups inside groups, more than {DEEPEST} deep")
     for name in group:
         item = group.get(name)  # None if it is a broken link
         if hasattr(item, "keys"):
-            yield 8 * sum(map(int, item.attrs["shape"])) if item.attrs.get("encoding-type") in SPARSE else 0
+            yield (
+                8 * sum(map(int, item.attrs["shape"]))
+                if item.attrs.get("encoding-type") in SPARSE
+                else 0
+            )
             yield from declared_sizes(item, depth + 1)
         elif hasattr(item, "chunks"):
             yield item.dtype.itemsize * max(prod(item.shape or ()), prod(item.chunks or ()))
 
 
 def _detail(error: Exception) -> str:
-    """Return the message of a library about a file that it cannot read, if it is meant for users."""
-    return f" ({error})" if isinstance(error, DAMAGED) and not isinstance(error, tokenize.TokenError) else ""
+    """Return the message of a library about a file that it cannot read, if users can use it."""
+    return (
+        f" ({error})"
+        if isinstance(error, DAMAGED) and not isinstance(error, tokenize.TokenError)
+        else ""
+    )
 
 
 def read_table(path: Path, id_column: str | None) -> Table:
-    """Read the view of one file, by the reader for its suffix, or of a folder with a matrix in it."""
+    """Read the view of one file, by the reader for its suffix, or of a folder with a matrix."""
     if path.is_dir():
         return Table(path.resolve().name, named_errors(read_folder, path, id_column))
     reader = READERS.get(kind_of(path))
     if reader is None:
         raise ValueError(
-            f"{path}: unknown kind of file: use one .npz or .h5mu, or .npy, .csv, .tsv, .parquet, .feather or .arrow files, or .xlsx, .mtx "
+            f"{path}: unknown kind of file: use one .npz or .h5mu, or .npy, .csv, .tsv, "
+            ".parquet, .feather or .arrow files, or .xlsx, .mtx "
             "or .h5ad files; .csv, .tsv and .mtx files may be compressed (.gz, .bz2, .xz or .zip)"
         )
     return Table(view_name(path), named_errors(reader, path, id_column))
 
 
-def named_errors(reader: Callable[[Path, str | None], Parts], path: Path, id_column: str | None) -> Parts:
+def named_errors(
+    reader: Callable[[Path, str | None], Parts], path: Path, id_column: str | None
+) -> Parts:
     """Read a file; its errors begin with its name."""
     try:
         return reader(path, id_column)
@@ -216,13 +260,19 @@ def named_errors(reader: Callable[[Path, str | None], Parts], path: Path, id_col
 def read_array(path: Path, id_column: str | None) -> Parts:
     """Read an .npy file."""
     if id_column is not None:
-        raise ValueError(f"an .npy file has no id column {id_column!r}: leave out --id, or use a table such as .csv")
+        raise ValueError(
+            f"an .npy file has no id column {id_column!r}: leave out --id, or use a table "
+            "such as .csv"
+        )
     try:
         return Parts(read_npy(path), how="a NumPy array")
     except Refused:
         raise
     except DAMAGED as error:
-        raise ValueError(f"not a readable .npy file of plain numbers{_detail(error)}: write it again with numpy.save") from error
+        raise ValueError(
+            f"not a readable .npy file of plain numbers{_detail(error)}: write it again with "
+            "numpy.save"
+        ) from error
 
 
 def read_frame(path: Path, id_column: str | None) -> Parts:
@@ -230,19 +280,34 @@ def read_frame(path: Path, id_column: str | None) -> Parts:
     try:
         import pyarrow  # noqa: F401
     except ImportError as error:
-        raise ImportError(not_installed("Parquet, Feather and Arrow files need", "pyarrow")) from error
+        raise ImportError(
+            not_installed("Parquet, Feather and Arrow files need", "pyarrow")
+        ) from error
     try:
         frame = read_parquet(path) if path.suffix.lower() == ".parquet" else read_feather(path)
     except (MemoryError, Refused):
         raise
     except Exception as error:  # pandas and pyarrow raise all sorts of things on a damaged file
-        raise ValueError(f"not a readable {path.suffix.lower()} file{_detail(error)}: write it again from its table") from error
+        raise ValueError(
+            f"not a readable {path.suffix.lower()} file{_detail(error)}: write it again from "
+            "its table"
+        ) from error
     if id_column is not None and id_column in frame.index.names:
         frame = frame.reset_index(level=id_column)
-    elif id_column is None and not (frame.index.dtype.kind in "iu" and np.array_equal(frame.index, np.arange(len(frame)))):
+    elif id_column is None and not (
+        frame.index.dtype.kind in "iu" and np.array_equal(frame.index, np.arange(len(frame)))
+    ):
         named = f"--id {frame.index.name}" if frame.index.name else "a name and --id"
-        raise ValueError(f"its rows have labels, which would be lost: use {named}, or remove them with reset_index(drop=True)")
-    return parts_of(frame, id_column, f"a table ({path.suffix.lower()})", lambda row: f"row {row}, column {id_column!r}")
+        raise ValueError(
+            f"its rows have labels, which would be lost: use {named}, or remove them with "
+            "reset_index(drop=True)"
+        )
+    return parts_of(
+        frame,
+        id_column,
+        f"a table ({path.suffix.lower()})",
+        lambda row: f"row {row}, column {id_column!r}",
+    )
 
 
 def read_excel(path: Path, id_column: str | None) -> Parts:
@@ -254,16 +319,30 @@ def read_excel(path: Path, id_column: str | None) -> Parts:
         raise ImportError(not_installed("Excel files need", "openpyxl")) from error
     try:
         with zipfile.ZipFile(path) as archive:
-            require_memory(EXCEL_BYTES * sum(info.file_size for info in archive.infolist()), f"{path}: its sheets", WAY_OUT)
+            require_memory(
+                EXCEL_BYTES * sum(info.file_size for info in archive.infolist()),
+                f"{path}: its sheets",
+                WAY_OUT,
+            )
         with pd.ExcelFile(path, engine="openpyxl") as book:
             sheets = list(map(str, book.sheet_names))
-            frame = book.parse(0, dtype=None if id_column is None else {id_column: str}, keep_default_na=False, na_values=NO_VALUE)
+            frame = book.parse(
+                0,
+                dtype=None if id_column is None else {id_column: str},
+                keep_default_na=False,
+                na_values=NO_VALUE,
+            )
     except MemoryError:
         raise
     except Exception as error:  # openpyxl raises all sorts of things on a damaged file
         raise ValueError(f"not a readable .xlsx file{_detail(error)}: save it again") from error
     more = f", the first of {len(sheets)}" if len(sheets) > 1 else ""
-    parts = parts_of(frame, id_column, f"Excel, sheet {sheets[0]!r}{more}", lambda row: f"line {row + 2}, column {id_column!r}")
+    parts = parts_of(
+        frame,
+        id_column,
+        f"Excel, sheet {sheets[0]!r}{more}",
+        lambda row: f"line {row + 2}, column {id_column!r}",
+    )
     check_cells(frame, id_column)
     return parts
 
@@ -274,24 +353,38 @@ def check_cells(frame: Any, id_column: str | None) -> None:
         column = frame.iloc[:, place]
         if str(name) == id_column or column.dtype != np.dtype(object):
             continue
-        present = [(row, cell) for row, cell in enumerate(column.tolist()) if cell is not None and cell == cell]
+        present = [
+            (row, cell)
+            for row, cell in enumerate(column.tolist())
+            if cell is not None and cell == cell
+        ]
         texts = [(row, cell) for row, cell in present if isinstance(cell, str)]
-        n_numbers = sum(isinstance(cell, int | float) and not isinstance(cell, bool) for _, cell in present)
+        n_numbers = sum(
+            isinstance(cell, int | float) and not isinstance(cell, bool) for _, cell in present
+        )
         if texts and n_numbers >= MOSTLY * len(present):
             row, cell = texts[0]
             raise ValueError(
-                f"line {row + 2}, column {place + 1} holds {described(cell)} where a number is needed, because most cells of this column "
-                "are numbers: correct the cell or leave it empty, or name the column of row ids with --id"
+                f"line {row + 2}, column {place + 1} holds {described(cell)} where a number "
+                "is needed, because most cells of this column "
+                "are numbers: correct the cell or leave it empty, or name the column of row "
+                "ids with --id"
             )
 
 
 def parts_of(frame: Any, id_column: str | None, how: str, id_place: Callable[[int], str]) -> Parts:
-    """The numbers of a table, or the table itself if it has columns of other kinds; `id_place(row)` says where the id of a row is."""
+    """The numbers of a table, or the table itself if it has columns of other kinds; `id_place(row)`
+    says where the id of a row is.
+    """
     place = find_id([str(column) for column in frame.columns], id_column)
     ids = None if place is None else checked_ids(texts_of(frame.iloc[:, place]), id_place)
     others = frame if place is None else frame.drop(columns=frame.columns[place])
     numbers = others.select_dtypes(exclude=["number", "bool"]).shape[1] == 0
-    values = others.to_numpy(dtype=np.float64, na_value=np.nan) if numbers else others.reset_index(drop=True)
+    values = (
+        others.to_numpy(dtype=np.float64, na_value=np.nan)
+        if numbers
+        else others.reset_index(drop=True)
+    )
     return Parts(values, ids, tuple(map(str, others.columns)), how)
 
 
@@ -308,17 +401,24 @@ READERS: dict[str, Callable[[Path, str | None], Parts]] = {
 }
 
 
-def row_order(tables: Sequence[Table], how: str | None = None) -> tuple[list[str] | None, list[NDArray[np.intp] | None]]:
-    """One order of row ids for all tables, and the places of its rows in each (-1: it does not have the row); None without ids.
+def row_order(
+    tables: Sequence[Table], how: str | None = None
+) -> tuple[list[str] | None, list[NDArray[np.intp] | None]]:
+    """One order of row ids for all tables, and the places of its rows in each (-1: it does not have
+    the row); None without ids.
 
-    By default all tables need the same ids, and the order is that of the first; `how` is that of `align_labels`.
+    By default all tables need the same ids, and the order is that of the first; `how` is that of
+    `align_labels`.
     """
     without = [table.name for table in tables if table.ids is None]
     if len(without) == len(tables):
         return None, [None] * len(tables)
     if without:
         named = next(table.name for table in tables if table.ids is not None)
-        raise ValueError(f"view {named!r} has row ids, but view {without[0]!r} has none: name its column of row ids with --id")
+        raise ValueError(
+            f"view {named!r} has row ids, but view {without[0]!r} has none: name its column "
+            "of row ids with --id"
+        )
     labels = [(table.name, table.ids or []) for table in tables]
     if how is None:
         check_same_ids(labels)
@@ -327,7 +427,9 @@ def row_order(tables: Sequence[Table], how: str | None = None) -> tuple[list[str
 
 
 def in_order(values: Any, rows: NDArray[np.intp]) -> Any:
-    """The rows of an array, sparse matrix or table at the given places; rows of NaN, or of zeros if it is sparse, for places -1."""
+    """The rows of an array, sparse matrix or table at the given places; rows of NaN, or of zeros if
+    it is sparse, for places -1.
+    """
     if sparse.issparse(values):
         there = np.flatnonzero(rows >= 0)
         return padded(sparse.csr_array(values)[rows[there]], there, rows.size)
@@ -347,6 +449,7 @@ def check_same_ids(labels: Sequence[tuple[str, list[str]]]) -> None:
             holder, other = (name, first) if odd[0] not in first_ids else (first, name)
             count = f"{len(odd)} such ids" if len(odd) > 1 else "one such id"
             raise ValueError(
-                f"id {odd[0]!r} is in view {holder!r} but not in view {other!r} ({count}): every view needs the same ids, or --align outer"
+                f"id {odd[0]!r} is in view {holder!r} but not in view {other!r} ({count}): "
+                "every view needs the same ids, or --align outer"
                 f"{lookalike_hint(labels)}"
             )

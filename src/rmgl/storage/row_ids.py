@@ -1,32 +1,37 @@
-"""Row ids that files hold: every row needs one, because rows of several files are matched by them."""
+"""Row ids that files hold: every row needs one, because they match the rows of several files."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import re
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from rmgl.views.columns import cells_of
 
 NO_VALUE = ["", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null", "?"]
-"""Marks of missing values in any column of a text file or Excel sheet. Others, such as "none", may be a category."""
+"""Marks of missing values in any column of a text file or Excel sheet. Others, such as "none", may
+be a category.
+"""
 
 
 def checked_ids(ids: Iterable[str | None], place: Callable[[int], str]) -> list[str]:
-    """The row ids of a file; a ValueError if one is missing (None) or blank. `place(row)` says where the file holds the id of a row.
+    """The row ids of a file; a ValueError if one is missing (None) or blank. `place(row)` says
+    where the file holds the id of a row.
 
     Examples
     --------
     >>> checked_ids(["a", "b"], lambda row: f"row {row}")
     ['a', 'b']
-    >>> checked_ids(["a", None], lambda row: f"row {row}")
+    >>> checked_ids(["a", None], lambda row: f"row {row}")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    ValueError: row 1 holds no row id (it is empty, or holds a mark of missing values): give every row an id of its own, or remove the row
+    ValueError: row 1 holds no row id (it is empty, or holds a mark of missing values): ...
     """
     found = []
     for row, label in enumerate(ids):
         if label is None or not label.strip():
             raise ValueError(
-                f"{place(row)} holds no row id (it is empty, or holds a mark of missing values): give every row an id of its own, or "
+                f"{place(row)} holds no row id (it is empty, or holds a mark of missing "
+                "values): give every row an id of its own, or "
                 "remove the row"
             )
         found.append(label)
@@ -39,6 +44,41 @@ def without_marks(cells: Iterable[str]) -> Iterable[str | None]:
 
 
 def texts_of(values: Any) -> Iterable[str | None]:
-    """The cells of a pandas column or index as text, with None in place of missing values; texts are not copied."""
+    """The cells of a pandas column or index as text, with None in place of missing values; texts
+    are not copied.
+    """
     cells = cells_of(values) if values.dtype.kind == "O" else values.astype(str)
-    return (None if missing else str(cell) for cell, missing in zip(cells, values.isna(), strict=True))
+    return (
+        None if missing else str(cell) for cell, missing in zip(cells, values.isna(), strict=True)
+    )
+
+
+FORMULA = re.compile(r"'*[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
+NUMBER = re.compile(r"-[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
+
+
+def shown_as_text(identifier: str) -> str:
+    """Return the id as it is written to a file.
+
+    Examples
+    --------
+    >>> [shown_as_text(name) for name in ("cell 1", "=1+1", "'=1+1", "-5", "-x")]
+    ['cell 1', "'=1+1", "''=1+1", '-5', "'-x"]
+    """
+    return (
+        f"'{identifier}"
+        if FORMULA.match(identifier) and not NUMBER.fullmatch(identifier)
+        else identifier
+    )
+
+
+def read_as_text(cell: str) -> str:
+    """Return the id in a cell that rmgl wrote: `read_as_text(shown_as_text(identifier)) ==
+    identifier`.
+    """
+    return cell[1:] if cell.startswith("'") and FORMULA.match(cell) else cell
+
+
+def written_by_rmgl(header: Sequence[str]) -> bool:
+    """Whether column names are those of labels.csv, or of the file that `rmgl predict` writes."""
+    return list(header[:3]) in (["id", "label", "outlier_score"], ["id", "label", "share"])

@@ -1,7 +1,8 @@
 """Save fitted models to files, and load and check them.
 
-A file holds the parameters of the estimator and its fitted attributes: the fields of a `FittedModel` under the names that the estimator
-gives them, the report, and what scikit-learn asks about the columns of the input.
+A file holds the parameters of the estimator and its fitted attributes: the fields of a
+`FittedModel` under the names that the estimator gives them, the report, and what scikit-learn asks
+about the columns of the input.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 from rmgl.archive.archive import read_archive, write_archive
 from rmgl.checks import Unsound, expect
 from rmgl.fitting.fitted import FittedModel
-from rmgl.fitting.parameters import Parameters, storable
+from rmgl.fitting.ready import Parameters, storable
 from rmgl.results.report import Report
 from rmgl.storage.earlier_models import upgraded
 from rmgl.views.views import Views
@@ -27,7 +28,11 @@ HIDDEN = {"stored": "_views"}
 """Fields of a `FittedModel` that estimators of earlier versions kept as private attributes,"""
 APART = ("parameters", "evidence")
 """and those that are no attribute in a file."""
-NAMES = {field.name: HIDDEN.get(field.name, f"{field.name}_") for field in fields(FittedModel) if field.name not in APART}
+NAMES = {
+    field.name: HIDDEN.get(field.name, f"{field.name}_")
+    for field in fields(FittedModel)
+    if field.name not in APART
+}
 """The other fields, with their names in a file."""
 NOTED: dict[str, Any] = {"n_features_in_": int, "feature_names_in_": NDArray[Any]}
 """What scikit-learn notes about the columns of the input; the names only of one table."""
@@ -47,21 +52,36 @@ Model = TypeVar("Model", bound=Loadable)
 
 
 def write_model(
-    path: str | os.PathLike[str], parameters: dict[str, Any], fitted: FittedModel, report: Report, noted: Mapping[str, Any]
+    path: str | os.PathLike[str],
+    parameters: dict[str, Any],
+    fitted: FittedModel,
+    report: Report,
+    noted: Mapping[str, Any],
 ) -> None:
-    """Write a fitted model, the parameters of its estimator, and what that has noted, to one file."""
+    """Write a fitted model, its estimator's parameters, and what that has noted, to one file."""
     learned = {name: getattr(fitted, field) for field, name in NAMES.items()}
-    attributes = {**learned, **noted, "_views": fitted.views, "_n_features_out": fitted.n_clusters, "report_": report}
-    write_archive(path, {"parameters": storable(parameters), "attributes": attributes}, format=FORMAT)
+    attributes = {
+        **learned,
+        **noted,
+        "_views": fitted.views,
+        "_n_features_out": fitted.n_clusters,
+        "report_": report,
+    }
+    write_archive(
+        path, {"parameters": storable(parameters), "attributes": attributes}, format=FORMAT
+    )
 
 
 def read_model(path: str | os.PathLike[str], kind: type[Model]) -> Model:
-    """Load a model from a file, as an estimator of the given kind; raise a ValueError if the file contains none."""
+    """Load a model from a file, as an estimator of the given kind; raise a ValueError if the file
+    contains none.
+    """
     content = read_archive(path, format=FORMAT, upgrade=upgraded)
     try:
         model = kind(**content["parameters"])
         model._check_parameters()
-        later = {name: np.empty(0, dtype=np.intp) for name in ("fragments_", "placed_")}  # attributes that earlier models lack
+        # attributes that earlier models lack
+        later = {name: np.empty(0, dtype=np.intp) for name in ("fragments_", "placed_")}
         attributes = later | expect("the attributes", content["attributes"], dict[str, Any])
         check_types(attributes)
         learned = {field: attributes[name] for field, name in NAMES.items()}
@@ -70,14 +90,17 @@ def read_model(path: str | os.PathLike[str], kind: type[Model]) -> Model:
         check_beside(fitted, attributes)
     except (KeyError, TypeError, AttributeError, ValueError, IndexError) as error:
         detail = f" ({error})" if isinstance(error, ValueError) else ""
-        raise ValueError(f"{path}: not a readable {FORMAT}; what it holds does not fit together{detail}: save the model again") from error
+        raise ValueError(
+            f"{path}: not a readable {FORMAT}; what it holds does not fit together{detail}: "
+            "save the model again"
+        ) from error
     noted = {name: attributes[name] for name in NOTED if name in attributes}
     vars(model).update(noted, fitted_=fitted, report_=attributes["report_"])
     return model
 
 
 def check_types(attributes: dict[str, Any]) -> None:
-    """Raise an error unless attributes from a file are those of a fitted model, each of its type."""
+    """Raise an error unless attributes from a file are a fitted model's, each of its type."""
     hints = get_type_hints(FittedModel)
     known = {name: hints[field] for field, name in NAMES.items()}
     known |= {**NOTED, "_views": Views, "_n_features_out": int, "report_": Report}
@@ -94,7 +117,10 @@ def check_beside(fitted: FittedModel, attributes: dict[str, Any]) -> None:
     """Raise an error unless the report, and the number of columns, match the model."""
     report, n_views = attributes["report_"], len(fitted.view_names)
     if attributes["_n_features_out"] != fitted.n_clusters:
-        raise Unsound(f"{attributes['_n_features_out']} columns of the embedding for {fitted.n_clusters} clusters")
+        raise Unsound(
+            f"{attributes['_n_features_out']} columns of the embedding for "
+            f"{fitted.n_clusters} clusters"
+        )
     if len(report.views) != n_views:
         raise Unsound(f"the report describes {len(report.views)} views instead of {n_views}")
     str(report)

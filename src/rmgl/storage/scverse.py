@@ -22,7 +22,12 @@ SHARED_VARIABLES = 1
 """Value of `MuData.axis` for modalities that share variables instead of observations."""
 
 
-def from_mudata(mdata: Any, *, rep: str | Mapping[str, str] | None = None, layer: str | Mapping[str, str] | None = None) -> Views:
+def from_mudata(
+    mdata: Any,
+    *,
+    rep: str | Mapping[str, str] | None = None,
+    layer: str | Mapping[str, str] | None = None,
+) -> Views:
     """Convert the modalities of a MuData to views, for `RMGL.fit`.
 
     Observations that a modality does not have are missing from its view.
@@ -32,7 +37,8 @@ def from_mudata(mdata: Any, *, rep: str | Mapping[str, str] | None = None, layer
     mdata : MuData
         It is not modified.
     rep : str, or dict by modality, optional
-        Name in `obsm` to use instead of `X`, such as "X_pca". Modalities that are not in the dict use `X`.
+        Name in `obsm` to use instead of `X`, such as "X_pca". Modalities that are not in the dict
+        use `X`.
     layer : str, or dict by modality, optional
         Name in `layers` to use instead of `X`.
 
@@ -50,19 +56,27 @@ def from_mudata(mdata: Any, *, rep: str | Mapping[str, str] | None = None, layer
     (('rna', 'protein'), (0, 1))
     """
     if not hasattr(mdata, "mod"):
-        raise TypeError(f"from_mudata takes a MuData, but this is a {type(mdata).__name__}: use rmgl.from_anndata for an AnnData")
+        raise TypeError(
+            f"from_mudata takes a MuData, but this is a {type(mdata).__name__}: use "
+            "rmgl.from_anndata for an AnnData"
+        )
     if getattr(mdata, "axis", 0) == SHARED_VARIABLES:
         raise ValueError(
-            "the modalities of this MuData share variables (axis=1), but views share observations (axis=0): build it with axis=0"
+            "the modalities of this MuData share variables (axis=1), but views share "
+            "observations (axis=0): build it with axis=0"
         )
     modalities = dict(mdata.mod.items())
     if not modalities:
-        raise ValueError("this MuData has no modality, but at least one is needed: add one to its `mod`")
+        raise ValueError(
+            "this MuData has no modality, but at least one is needed: add one to its `mod`"
+        )
     sources = choose_sources(list(modalities), rep, layer)
     found = []
     for name, adata in modalities.items():
         X = stored(adata, *sources[name], f"modality {name!r}")
-        view = modality_view(name, X, positions(mdata.obs_names, adata.obs_names, name), mdata.n_obs)
+        view = modality_view(
+            name, X, positions(mdata.obs_names, adata.obs_names, name), mdata.n_obs
+        )
         found.append(replace(view, columns=column_names(adata, sources[name])))
     views = Views(tuple(found), np.asarray(mdata.obs_names, dtype=object))
     views.check_entities(least=0)
@@ -91,24 +105,37 @@ def from_anndata(adata: Any, views: Sequence[str] | Mapping[str, str]) -> Views:
     if hasattr(adata, "mod"):
         raise TypeError("from_anndata takes an AnnData, but this is a MuData: use rmgl.from_mudata")
     if isinstance(views, str):
-        raise TypeError(f"views={views!r} is one name: give a list of names, or a dict of view name to name")
+        raise TypeError(
+            f"views={views!r} is one name: give a list of names, or a dict of view name to name"
+        )
     if not isinstance(views, Mapping | Sequence):
-        raise TypeError(f"views={views!r} is not a list of names or a dict of view name to name: name parts of the AnnData, such as ['X']")
+        raise TypeError(
+            f"views={views!r} is not a list of names or a dict of view name to name: name "
+            "parts of the AnnData, such as ['X']"
+        )
     named = list(views.items()) if isinstance(views, Mapping) else [(name, name) for name in views]
     names = [name for name, _ in named]
     if len(set(names)) < len(names):
-        raise ValueError(f"view names must differ, but they are {names}: name each part once, or give a dict of view name to name")
+        raise ValueError(
+            f"view names must differ, but they are {names}: name each part once, or give a "
+            "dict of view name to name"
+        )
     sources = {name: find_source(adata, key) for name, key in named}
-    found = Views.of({name: stored(adata, *source, "this AnnData") for name, source in sources.items()}, least=0)
+    found = Views.of(
+        {name: stored(adata, *source, "this AnnData") for name, source in sources.items()}, least=0
+    )
     columns = [column_names(adata, source) for source in sources.values()]
-    return replace(found.with_fields("columns", columns), index=np.asarray(adata.obs_names, dtype=object))
+    return replace(
+        found.with_fields("columns", columns), index=np.asarray(adata.obs_names, dtype=object)
+    )
 
 
 def to_mudata(model: Any, mdata: Any, *, key: str = "rmgl") -> None:
     """Write the result of a fit into a MuData, in place.
 
-    `obs[key]` gets the labels, `obs[f"{key}_outlier_score"]` the outlier scores, `obsm[f"X_{key}"]` the embedding,
-    `obsp[f"{key}_{layer}"]` every layer, and `uns[key]` the parameters, the weights of the views and the report.
+    `obs[key]` gets the labels, `obs[f"{key}_outlier_score"]` the outlier scores, `obsm[f"X_{key}"]`
+    the embedding, `obsp[f"{key}_{layer}"]` every layer, and `uns[key]` the parameters, the weights
+    of the views and the report.
 
     Parameters
     ----------
@@ -135,7 +162,8 @@ def to_mudata(model: Any, mdata: Any, *, key: str = "rmgl") -> None:
 
 
 def to_anndata(model: Any, adata: Any, *, key: str = "rmgl") -> None:
-    """Write the result of a fit into the AnnData that was clustered, in place; see `to_mudata` for the entries and parameters.
+    """Write the result of a fit into the AnnData that was clustered, in place; see `to_mudata` for
+    the entries and parameters.
 
     Examples
     --------
@@ -156,8 +184,18 @@ def choose_sources(names: Sequence[str], rep: Any, layer: Any) -> dict[str, tupl
     reps, layers = by_modality(rep, names, "rep"), by_modality(layer, names, "layer")
     both = [name for name in names if name in reps and name in layers]
     if both:
-        raise ValueError(f"rep={reps[both[0]]!r} and layer={layers[both[0]]!r} are both given for modality {both[0]!r}: use one of the two")
-    return {name: ("obsm", reps[name]) if name in reps else ("layers", layers[name]) if name in layers else ("X", None) for name in names}
+        raise ValueError(
+            f"rep={reps[both[0]]!r} and layer={layers[both[0]]!r} are both given for "
+            f"modality {both[0]!r}: use one of the two"
+        )
+    return {
+        name: ("obsm", reps[name])
+        if name in reps
+        else ("layers", layers[name])
+        if name in layers
+        else ("X", None)
+        for name in names
+    }
 
 
 def by_modality(value: Any, names: Sequence[str], parameter: str) -> dict[str, str]:
@@ -167,10 +205,15 @@ def by_modality(value: Any, names: Sequence[str], parameter: str) -> dict[str, s
     if isinstance(value, str):
         return dict.fromkeys(names, value)
     if not isinstance(value, Mapping):
-        raise TypeError(f"{parameter} is a {type(value).__name__}, not a str or dict: give one name, or a dict by modality")
+        raise TypeError(
+            f"{parameter} is a {type(value).__name__}, not a str or dict: give one name, or "
+            "a dict by modality"
+        )
     unknown = [name for name in value if name not in names]
     if unknown:
-        raise ValueError(f"{parameter} names unknown modalities {unknown}: the modalities are {list(names)}")
+        raise ValueError(
+            f"{parameter} names unknown modalities {unknown}: the modalities are {list(names)}"
+        )
     return {name: key for name, key in value.items() if key is not None}
 
 
@@ -182,7 +225,10 @@ def find_source(adata: Any, key: str) -> tuple[str, str | None]:
     if len(places) == 1:
         return places[0], key
     if places:
-        raise ValueError(f"{key!r} is a name in both obsm and layers of this AnnData, but must be in one of them: rename one")
+        raise ValueError(
+            f"{key!r} is a name in both obsm and layers of this AnnData, but must be in one "
+            "of them: rename one"
+        )
     known = ["X", *adata.obsm.keys(), *adata.layers.keys()]
     raise ValueError(f"this AnnData has no {key!r} in obsm or layers: use one of {known}")
 
@@ -196,7 +242,9 @@ def stored(adata: Any, place: str, key: str | None, owner: str) -> Any:
     else:
         entries = getattr(adata, place)
         if key not in entries:
-            raise ValueError(f"{owner} has no {key!r} in {place}: it has {list(entries.keys())} there")
+            raise ValueError(
+                f"{owner} has no {key!r} in {place}: it has {list(entries.keys())} there"
+            )
         X = entries[key]
     return X.to_memory() if hasattr(X, "to_memory") else X
 
@@ -211,10 +259,16 @@ def positions(all_names: Any, own_names: Any, name: str) -> NDArray[np.intp]:
     for names, owner in ((all_names, "the MuData"), (own_names, f"modality {name!r}")):
         repeated = names[names.duplicated()]
         if len(repeated):
-            raise ValueError(f"{owner} has the observation {repeated[0]!r} more than once: call obs_names_make_unique()")
+            raise ValueError(
+                f"{owner} has the observation {repeated[0]!r} more than once: call "
+                "obs_names_make_unique()"
+            )
     found: NDArray[np.intp] = all_names.get_indexer(own_names)
     if (found < 0).any():
-        raise ValueError(f"observation {own_names[found < 0][0]!r} of modality {name!r} is not in the MuData: call update() on it")
+        raise ValueError(
+            f"observation {own_names[found < 0][0]!r} of modality {name!r} is not in the "
+            "MuData: call update() on it"
+        )
     return found
 
 
@@ -230,10 +284,17 @@ def modality_view(name: str, X: Any, places: NDArray[np.intp], n_rows: int) -> F
     if checked.gaps is not None:
         gaps = np.zeros((n_rows, checked.gaps.shape[1]), dtype=bool)
         gaps[rows] = checked.gaps[own]
-    return FeatureView(name, padded(checked.matrix[own], rows, n_rows), None if rows.size == n_rows else rows, gaps=gaps)
+    return FeatureView(
+        name,
+        padded(checked.matrix[own], rows, n_rows),
+        None if rows.size == n_rows else rows,
+        gaps=gaps,
+    )
 
 
-def _write_into(model: FittedModel, report: Report, parameters: dict[str, Any], data: Any, key: str) -> None:
+def _write_into(
+    model: FittedModel, report: Report, parameters: dict[str, Any], data: Any, key: str
+) -> None:
     """Write the result of a fit into a MuData or AnnData, which have the same attributes."""
     import pandas as pd
 
@@ -250,7 +311,10 @@ def _write_into(model: FittedModel, report: Report, parameters: dict[str, Any], 
 def check_observations(model: FittedModel, obs_names: Any) -> None:
     """Raise a ValueError unless the rows of the model are the observations, in the same order."""
     if len(model.labels) != len(obs_names):
-        raise ValueError(f"the model was fitted on {len(model.labels)} rows, but there are {len(obs_names)} observations: fit it on these")
+        raise ValueError(
+            f"the model was fitted on {len(model.labels)} rows, but there are "
+            f"{len(obs_names)} observations: fit it on these"
+        )
     if model.index is None:
         return
     ours, theirs = np.asarray(model.index).astype(str), np.asarray(obs_names).astype(str)
@@ -258,7 +322,8 @@ def check_observations(model: FittedModel, obs_names: Any) -> None:
     if differs.size:
         row = differs[0]
         raise ValueError(
-            f"row {row} of the model is {str(ours[row])!r}, but observation {row} is {str(theirs[row])!r}: "
+            f"row {row} of the model is {str(ours[row])!r}, but observation {row} is "
+            f"{str(theirs[row])!r}: "
             "fit the model on these observations, or put them in the order of model.index_"
         )
 
@@ -277,12 +342,16 @@ def describe(model: FittedModel, report: Report, parameters: dict[str, Any]) -> 
 
 
 def writable(value: Any) -> Any:
-    """Convert a value to text, numbers, arrays of these and dicts; dicts lose entries that are None, other objects become their repr."""
+    """Convert a value to text, numbers, arrays of these and dicts; dicts lose entries that are
+    None, other objects become their repr.
+    """
     if isinstance(value, Mapping):
         return {str(name): writable(entry) for name, entry in value.items() if entry is not None}
     if isinstance(value, str | bool | int | float | np.number):
         return value
-    if isinstance(value, list | tuple | np.ndarray) and all(isinstance(entry, str | int | float | np.number) for entry in value):
+    if isinstance(value, list | tuple | np.ndarray) and all(
+        isinstance(entry, str | int | float | np.number) for entry in value
+    ):
         array = np.asarray(value)
         return array if array.dtype.kind in "biuf" else array.astype(str)
     return repr(value)

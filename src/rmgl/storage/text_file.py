@@ -1,17 +1,22 @@
 """Read tables from .csv and .tsv files. The rules, in the order in which they apply:
 
-1. Text: decompressed by its suffix; UTF-8 or UTF-16 by its mark, else UTF-8, else Windows-1252 (`raw_text`).
-2. Fields are separated by tabs in .tsv files; else by the first of semicolon, tab and vertical bar that divides the first 20 lines into
-   equally many fields, and commas do not or into no more; else by commas. Fields may be in quotes, which may hold ends of lines.
+1. Text: decompressed by its suffix; UTF-8 or UTF-16 by its mark, else UTF-8, else Windows-1252
+   (`raw_text`).
+2. Fields are separated by tabs in .tsv files; else by the first of semicolon, tab and vertical bar
+   that divides the first 20 lines into equally many fields, and commas do not or into no more; else
+   by commas. Fields may be in quotes, which may hold ends of lines.
 3. All lines have as many fields as the first; empty lines may stand at the end only.
 4. The first line holds column names or is a row (`first_line`).
-5. Numbers have decimal points; or decimal commas, where a cell such as 1,5 or 1.234,5 says so. Both may have separators of thousands. Where
-   1,234 can be read both ways and no other cell decides, the comma is decimal in files with semicolons (`notation`).
-6. `NO_VALUE` lists the marks of missing cells in all columns. If all other cells of a column are numbers or marks in `notation.MISSING`, it
-   is a column of numbers. If at least half of them are, the others are mistakes. Else it holds truth values or texts.
+5. Numbers have decimal points; or decimal commas, where a cell such as 1,5 or 1.234,5 says so. Both
+   may have separators of thousands. Where 1,234 can be read both ways and no other cell decides,
+   the comma is decimal in files with semicolons (`notation`).
+6. `NO_VALUE` lists the marks of missing cells in all columns. If all other cells of a column are
+   numbers or marks in `notation.MISSING`, it is a column of numbers. If at least half of them are,
+   the others are mistakes. Else it holds truth values or texts.
 
-`pandas.read_csv` reads the numbers. Python's csv module finds the lines and their fields, because pandas does not say in which line a cell
-is, and fills up lines that are too short. Rule 5 is ours, because one option of pandas, `thousands`, also takes 1,2,3 for 123.
+`pandas.read_csv` reads the numbers. Python's csv module finds the lines and their fields, because
+pandas does not say in which line a cell is, and fills up lines that are too short. Rule 5 is ours,
+because one option of pandas, `thousands`, also takes 1,2,3 for 123.
 """
 
 from __future__ import annotations
@@ -26,11 +31,17 @@ from typing import Any
 
 import numpy as np
 
-from rmgl.storage.first_line import described, find_header, find_id
-from rmgl.storage.notation import Notation, find_notation, is_missing
-from rmgl.storage.raw_text import kind_of, read_characters
-from rmgl.storage.row_ids import NO_VALUE, checked_ids, without_marks
-from rmgl.storage.spreadsheet import read_as_text, written_by_rmgl
+from rmgl.storage.row_ids import NO_VALUE, checked_ids, read_as_text, without_marks, written_by_rmgl
+from rmgl.storage.text_format import (
+    Notation,
+    described,
+    find_header,
+    find_id,
+    find_notation,
+    is_missing,
+    kind_of,
+    read_characters,
+)
 
 Line = tuple[int, list[str]]
 """The number of a line in its file, and its cells."""
@@ -54,7 +65,9 @@ class Parts:
 
 
 def read_text(path: Path, id_column: str | None) -> Parts:
-    """Read a table whose fields are separated by commas, semicolons, tabs or vertical bars, with or without a line of column names."""
+    """Read a table whose fields are separated by commas, semicolons, tabs or vertical bars, with or
+    without a line of column names.
+    """
     text, encoding = read_characters(path)
     separator = find_separator(path, text)
     check_no_nul(text, separator)
@@ -77,7 +90,10 @@ def read_text(path: Path, id_column: str | None) -> Parts:
 
 def ids_of(rows: Sequence[tuple[int, str]], header: Sequence[str], id_place: int) -> list[str]:
     """The row ids in the lines of a file."""
-    ids = checked_ids(without_marks(cell for _, cell in rows), lambda row: f"line {rows[row][0]}, column {header[id_place]!r}")
+    ids = checked_ids(
+        without_marks(cell for _, cell in rows),
+        lambda row: f"line {rows[row][0]}, column {header[id_place]!r}",
+    )
     return [read_as_text(cell) for cell in ids] if written_by_rmgl(header) else ids
 
 
@@ -88,12 +104,16 @@ def gathered(columns: Sequence[Any], names: Sequence[str] | None, n_rows: int) -
     if all(isinstance(column, np.ndarray) for column in columns):
         return np.column_stack(columns) if columns else np.empty((n_rows, 0))
     frame = pd.concat([pd.Series(column) for column in columns], axis=1)
-    frame.columns = [f"column {place + 1}" for place in range(len(columns))] if names is None else list(names)
+    frame.columns = (
+        [f"column {place + 1}" for place in range(len(columns))] if names is None else list(names)
+    )
     return frame
 
 
 def lines_of(text: str, separator: str) -> Iterator[Line]:
-    """The lines of a text with their fields; a line in quotes may span several lines of the file, of which the last counts."""
+    """The lines of a text with their fields; a line in quotes may span several lines of the file,
+    of which the last counts.
+    """
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
     for row in reader:
         yield reader.line_num, row
@@ -125,7 +145,10 @@ def check_no_nul(text: str, separator: str) -> None:
     for line, row in lines_of(text, separator):
         for place, cell in enumerate(row):
             if "\0" in cell:
-                raise ValueError(f"line {line}, column {place + 1} holds a NUL character, which is not text: write the file again")
+                raise ValueError(
+                    f"line {line}, column {place + 1} holds a NUL character, which is not "
+                    "text: write the file again"
+                )
     raise ValueError("it holds a NUL character, which is not text: write the file again")
 
 
@@ -139,7 +162,9 @@ class Sheet:
     has_header: bool
 
     def checked_rows(self) -> Iterator[Line]:
-        """The rows; a ValueError if one has not as many fields as the first line, but for empty lines at the end."""
+        """The rows; a ValueError if one has not as many fields as the first line, but for empty
+        lines at the end.
+        """
         empty = None
         for line, row in islice(lines_of(self.text, self.separator), int(self.has_header), None):
             if not row:
@@ -147,23 +172,34 @@ class Sheet:
                 continue
             if empty or len(row) != self.width:
                 raise ValueError(
-                    f"line {empty or line} has {0 if empty else len(row)} fields but the first line has {self.width}: give every line the "
+                    f"line {empty or line} has {0 if empty else len(row)} fields but the "
+                    f"first line has {self.width}: give every line the "
                     "same number of fields"
                 )
             yield line, row
 
     def columns(self, places: Sequence[int], n_rows: int) -> tuple[list[Any], Notation]:
-        """The columns at these places: an array of floats for each that holds numbers, else the texts or truth values; and the notation."""
+        """The columns at these places: an array of floats for each that holds numbers, else the
+        texts or truth values; and the notation.
+        """
         if not places or n_rows == 0:
             return [np.empty(0)] * len(places), Notation()
         frame = self._parsed(places).iloc[:n_rows]
         unclear = {place for place in places if frame[place].dtype.kind == "O"}
-        cells = (cell for place in unclear for cell in frame[place].dropna().unique() if isinstance(cell, str))
+        cells = (
+            cell
+            for place in unclear
+            for cell in frame[place].dropna().unique()
+            if isinstance(cell, str)
+        )
         notation = find_notation(cells, self.separator == ";")
         if notation.decimal_comma:  # pandas may have taken 1.234 for a number below two
             frame = self._parsed(places, dtype=str).iloc[:n_rows]
             unclear = set(places)
-        return [self._column(frame[place], place, notation) if place in unclear else plain(frame[place]) for place in places], notation
+        return [
+            self._column(frame[place], place, notation) if place in unclear else plain(frame[place])
+            for place in places
+        ], notation
 
     def _parsed(self, places: Sequence[int], dtype: type | None = None) -> Any:
         """The table as pandas reads it, with numbers to the last digit."""
@@ -184,7 +220,9 @@ class Sheet:
         )
 
     def _column(self, values: Any, place: int, notation: Notation) -> Any:
-        """The numbers of a column of texts, or its truth values or texts; a ValueError if most of them are numbers, and one is not."""
+        """The numbers of a column of texts, or its truth values or texts; a ValueError if most of
+        them are numbers, and one is not.
+        """
         cells = values.astype(object).where(values.notna(), None).tolist()
         present = [cell for cell in cells if cell is not None]
         if present and all(isinstance(cell, bool) for cell in present):
@@ -197,8 +235,10 @@ class Sheet:
         if n_numbers < MOSTLY * (n_numbers + len(others)):
             return cells
         raise ValueError(
-            f"line {self._line_of(str(others[0]), place)}, column {place + 1} holds {described(str(others[0]))} where a number is needed, "
-            "because most cells of this column are numbers: correct the cell or leave it empty, write categories with letters in all "
+            f"line {self._line_of(str(others[0]), place)}, column {place + 1} holds "
+            f"{described(str(others[0]))} where a number is needed, "
+            "because most cells of this column are numbers: correct the cell or leave it "
+            "empty, write categories with letters in all "
             "cells, or name the column of row ids with --id"
         )
 

@@ -1,32 +1,43 @@
-"""The order in which entities are worked on: by what the data say about them, not by where they stand.
+"""The canonical order of entities, which depends on their data and not on their position.
 
-Sums, samples, start vectors and ties among equals depend on the order of rows. A fit therefore sorts the entities by their content first,
-and returns its results in the order of the caller: the same entities in another order have the same result, to the last bit.
+Sums, samples, start vectors and ties depend on the order of rows. A fit therefore sorts the
+entities by their content first, and returns its results in the order of the caller: the same
+entities in another order have the same result, to the last bit.
 
-They are sorted by a random projection, sum_m x_mi'r_m over the views m, which puts similar rows near each other; those that it cannot tell
-apart, by a hash of their rows. In networks and given distances, where columns are entities, the hash is of the entries of a row and the
-hashes of the other entities, again and again until that tells no more entities apart. That cannot begin in a regular graph: there the
-hashes of walks do. Nodes that can be exchanged without changing the network have no order of their own, and any of them comes first. Where
-all views have rows, entities with the same projection and hash are copies in all views; nothing may treat these differently.
+Entities are sorted by a random projection, sum_m x_mi'r_m over the views m, which puts similar rows
+near each other; those with the same projection are sorted by a hash of their rows. In networks and
+given distances, where columns are entities, the hash combines the entries of a row with the hashes
+of the other entities, repeatedly, until that separates no more entities. In a regular graph this
+cannot begin, so there the walks of the graph are hashed. Nodes that can be exchanged without
+changing the network have no order of their own, and any of them comes first. Where all views have
+rows, entities with the same projection and hash are copies in all views; nothing may treat them
+differently.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from hashlib import blake2b
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from rmgl.views.hashing import Keys, Vector, bits, mixed
-from rmgl.views.views import Views
+if TYPE_CHECKING:
+    from rmgl.views.views import Views
+
+Keys = NDArray[np.uint64]
+Vector = NDArray[np.float64]
 
 ROUNDS = 32
-"""How often the keys of others may enter those of an entity, whatever it costs,"""
+"""Number of rounds in which the keys of others may enter those of an entity, at any cost."""
 WORK = 1 << 22
-"""and how many entries may be looked at in all where that is more; also multiplications that count walks."""
+"""Number of entries that more rounds may look at, and of multiplications that may count walks."""
+CACHED_ENTRIES = 1 << 16
+"""Number of entries that are projected together, so that they stay in the cache."""
 
 
 @dataclass(frozen=True)
@@ -34,83 +45,93 @@ class Canonical:
     """The entities of the caller in canonical order."""
 
     order: NDArray[np.intp]
-    """The rows of the caller, in the order in which they are worked on."""
+    """The rows of the caller, in the order in which the fit works on them."""
     alike: NDArray[np.intp] | None
-    """Numbers of the entities in that order, the same for those that are copies in all views (None: there are none)."""
+    """One number per entity in that order, equal for copies in all views (None: no copies)."""
 
     @classmethod
     def of(cls, places: Vector, keys: Keys) -> Canonical:
         """Sort entities by their places, and those in the same place by their keys."""
         order = np.lexsort((keys, places))
-        first = np.concatenate([[True], (np.diff(places[order]) != 0) | (np.diff(keys[order]) != 0)])
+        first = _differs_from_last(places[order], keys[order])
         return cls(order, None if first.all() else np.cumsum(first) - 1)
 
     @property
     def keeps_order(self) -> bool:
-        """Whether the entities stand in that order already."""
+        """Whether the caller gave the entities in canonical order."""
         return bool((np.diff(self.order) > 0).all())
 
 
-def alike_among(alike: NDArray[np.intp] | None, entities: NDArray[np.intp] | None) -> NDArray[np.intp] | None:
-    """The numbers of some of the entities (None: all), from 0 on and the same for copies."""
+def alike_among(
+    alike: NDArray[np.intp] | None, entities: NDArray[np.intp] | None
+) -> NDArray[np.intp] | None:
+    """Number some of the entities (None: all) from 0 on, with equal numbers for copies."""
     if alike is None or entities is None:
         return alike
     numbers: NDArray[np.intp] = np.unique(alike[entities], return_inverse=True)[1]
     return numbers
 
 
-def canonical_order(views: Views, known: NDArray[np.intp] | None = None, graphs: Sequence[sparse.csr_array] = ()) -> Canonical:
-    """The canonical order of entities; `known` labels, and given `graphs` of candidate pairs, are part of what is known about them.
+def canonical_order(
+    views: Views, known: NDArray[np.intp] | None = None, graphs: Sequence[sparse.csr_array] = ()
+) -> Canonical:
+    """Return the canonical order of the entities of some views.
+
+    Labels that are `known`, and `graphs` of candidate pairs, are part of the data of an entity.
 
     Examples
     --------
     >>> import numpy as np
+    >>> from rmgl.views.views import Views
     >>> X = np.arange(12.0).reshape(6, 2) ** 2
     >>> first, second = (Views.of({"a": rows}) for rows in (X, X[::-1]))
     >>> bool((X[canonical_order(first).order] == X[::-1][canonical_order(second).order]).all())
     True
     """
     squares = [view.relating for view in views if view.relating is not None]
-    given = np.zeros(views.n_rows) if known is None else known.astype(np.float64)
-    places = added([given, *(view.projected(place) for place, view in enumerate(views))])
+    labels = np.zeros(views.n_rows) if known is None else known.astype(np.float64)
+    places = added([labels, *(view.projected(salt) for salt, view in enumerate(views))])
     unclear = np.arange(views.n_rows) if squares else tied(places)
     keys = np.zeros(views.n_rows, dtype=np.uint64)
-    for place, view in enumerate(views):
-        keys[unclear] += view.keys(unclear, place)
-    keys += mixed(0, bits(given))
+    for salt, view in enumerate(views):
+        keys[unclear] += view.keys(unclear, salt)
+    keys += mixed(0, bits(labels))
     if squares:
-        return Canonical(Canonical.of(np.zeros(views.n_rows), told_apart(keys, [*squares, *graphs])).order, None)
-    found = Canonical.of(places, keys)
-    if found.alike is None or not graphs:
-        return found
-    return Canonical(Canonical.of(places, told_apart(mixed(bits(places), keys), list(graphs))).order, None)
+        return Canonical(np.lexsort((told_apart(keys, [*squares, *graphs]),)), None)
+    by_rows = Canonical.of(places, keys)
+    if by_rows.alike is None or not graphs:
+        return by_rows
+    keys = told_apart(mixed(bits(places), keys), list(graphs))
+    return Canonical(np.lexsort((keys, places)), None)
 
 
 def tied(places: Vector | Keys) -> NDArray[np.intp]:
-    """The entities in a place with others."""
+    """Return the entities that share their place with others."""
     _, group, counts = np.unique(places, return_inverse=True, return_counts=True)
     return np.flatnonzero(counts[group] > 1)
 
 
 def added(parts: Sequence[Vector]) -> Vector:
-    """The sum of the projections of all views, in their order; a number where they are too large to add."""
+    """Add the projections of all views in their order; a sum that overflows becomes finite."""
     with np.errstate(over="ignore", invalid="ignore"):
         total: Vector = np.nan_to_num(np.add.reduce(list(parts), axis=0))
         return total
 
 
-def run_sums(values: Keys, starts: NDArray[Any]) -> Keys:
-    """Sums modulo 2^64 of the values between consecutive starts."""
-    sums: Keys = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(values, dtype=np.uint64)])
-    found: Keys = sums[starts[1:]] - sums[starts[:-1]]
-    return found
+def _differs_from_last(places: Vector | Keys, keys: Keys) -> NDArray[np.bool_]:
+    """Return which of some sorted pairs of a place and a key differ from the pair before them."""
+    return np.concatenate([[True], (np.diff(places) != 0) | (np.diff(keys) != 0)])
+
+
+# Square matrices, whose columns are entities, too
 
 
 def told_apart(keys: Keys, squares: list[Any]) -> Keys:
-    """Keys that also depend on the entries of square matrices, different for all entities as far as `WORK` allows.
+    """Make keys of entries of square matrices, all different as far as `WORK` allows.
 
-    Where neither the keys of others nor walks tell entities apart, any of them is chosen, which tells others apart, and so on. If they can
-    be exchanged without changing the matrices, each choice leads to the same matrices in the order of the keys.
+    Where neither the keys of others nor walks separate entities, any of them is chosen, which
+    separates others, and so on. If they can be exchanged without changing the matrices, each choice
+    leads to the same matrices in the order of the keys.
     """
     affordable = WORK // (keys.size + sum(X.nnz if sparse.issparse(X) else X.size for X in squares))
     keys, left = refined(keys, squares, max(ROUNDS, affordable))
@@ -126,12 +147,15 @@ def told_apart(keys: Keys, squares: list[Any]) -> Keys:
 
 
 def n_different(keys: Keys) -> int:
-    """How many different keys there are."""
+    """Count the different keys."""
     return int(np.unique(keys).size)
 
 
 def refined(keys: Keys, squares: list[Any], rounds: int) -> tuple[Keys, int]:
-    """Keys that also depend on the keys of others, until that tells no more entities apart (color refinement); and the rounds left."""
+    """Mix the keys of others into keys until no more entities separate (color refinement).
+
+    Returns the keys, and how many of the `rounds` are left.
+    """
     n_before = n_different(keys)
     while rounds > 0:
         rounds -= 1
@@ -144,45 +168,112 @@ def refined(keys: Keys, squares: list[Any], rounds: int) -> tuple[Keys, int]:
 
 
 def of_others(keys: Keys, squares: list[Any]) -> Keys:
-    """A hash, for every entity, of the entries in its rows of square matrices with the keys of the others."""
-    parts = list[Keys]()
-    for X in squares:
+    """Hash the entries in the rows of square matrices together with the keys of their columns."""
+    total = np.zeros(keys.size, dtype=np.uint64)
+    for salt, X in enumerate(squares, start=1):
         if sparse.issparse(X):
-            found = run_sums(mixed(keys[X.indices], bits(X.data)), X.indptr)
+            sums = run_sums(mixed(keys[X.indices], bits(X.data)), X.indptr)
         else:
-            found = np.array([mixed(keys, bits(row)).sum(dtype=np.uint64) for row in X])
-        parts.append(mixed(len(parts) + 1, found))
-    total: Keys = np.sum(parts, axis=0, dtype=np.uint64)
+            sums = np.array([mixed(keys, bits(row)).sum(dtype=np.uint64) for row in X])
+        total += mixed(salt, sums)
     return total
 
 
 def with_numbers_of_twins(keys: Keys, squares: list[Any]) -> Keys:
-    """Different keys for twins, which have the same rows in all square matrices and can be exchanged whatever else is."""
-    rows = of_others(mixed(6, np.arange(keys.size, dtype=np.uint64)), squares)
+    """Give different keys to twins, which have the same rows in all square matrices.
+
+    Twins can be exchanged without any other change.
+    """
+    places = np.arange(keys.size)
+    rows = of_others(mixed(6, places.astype(np.uint64)), squares)
     order = np.lexsort((rows, keys))
-    first = np.concatenate([[True], (np.diff(keys[order]) != 0) | (np.diff(rows[order]) != 0)])
+    first = _differs_from_last(keys[order], rows[order])
     number = np.empty_like(keys)
-    number[order] = np.arange(keys.size) - np.maximum.accumulate(np.where(first, np.arange(keys.size), 0))
+    number[order] = places - np.maximum.accumulate(np.where(first, places, 0))
     return mixed(number, keys)
 
 
 def by_walks(keys: Keys, squares: list[Any]) -> Keys:
-    """Keys that also depend on the walks of 2, 4, 8, ... steps to other entities in sparse matrices, until they tell all entities apart.
+    """Mix the walks of 2, 4, 8, ... steps in sparse matrices into keys until all are different.
 
-    Color refinement cannot tell the nodes of a regular graph apart; the short cycles through them can. Walks are counted modulo 2^64, and
-    the counts are hashed before they are multiplied again, as pairs are in the Weisfeiler-Leman algorithm of dimension two.
+    Color refinement cannot separate the nodes of a regular graph; the short cycles through them
+    can. Walks are counted modulo 2^64, and the counts are hashed before they are multiplied again,
+    as pairs are in the Weisfeiler-Leman algorithm of dimension two.
     """
     walks = sparse.diags_array(mixed(3, keys), dtype=np.uint64, format="csr")
     for salt, X in enumerate(filter(sparse.issparse, squares), start=4):
-        walks = walks + sparse.csr_array((mixed(salt, bits(X.data)), X.indices, X.indptr), shape=X.shape)
-    told = (0, 0)
-    while told < (now := (walks.nnz, n_different(keys))) and now[1] < keys.size and multiplications(walks) <= WORK:
-        told, walks = now, walks @ walks
+        steps = mixed(salt, bits(X.data))
+        walks = walks + sparse.csr_array((steps, X.indices, X.indptr), shape=X.shape)
+    before, now = (0, 0), (walks.nnz, n_different(keys))
+    while before < now and now[1] < keys.size and multiplications(walks) <= WORK:
+        walks = walks @ walks
         walks.data = mixed(5, walks.data)
         keys = mixed(run_sums(walks.data, walks.indptr), keys)
+        before, now = now, (walks.nnz, n_different(keys))
     return keys
 
 
 def multiplications(square: sparse.csr_array) -> float:
-    """How many multiplications a symmetric matrix takes to multiply with itself."""
+    """Count the multiplications of the product of a symmetric matrix with itself."""
     return float(np.square(np.diff(square.indptr), dtype=np.float64).sum())
+
+
+def run_sums(values: Keys, starts: NDArray[Any]) -> Keys:
+    """Sum the values between consecutive starts, modulo 2^64."""
+    sums: Keys = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(values, dtype=np.uint64)])
+    runs: Keys = sums[starts[1:]] - sums[starts[:-1]]
+    return runs
+
+
+# Projections and hashes of rows, which treat every row alike, wherever it stands
+
+
+def projected(X: Any, gaps: NDArray[np.bool_] | None = None, view: int = 0) -> Vector:
+    """Project the rows of a matrix on a random direction, and sum each row in the same order."""
+    direction = np.random.RandomState(view).standard_normal(X.shape[1])
+    with np.errstate(over="ignore", invalid="ignore"):
+        if sparse.issparse(X):
+            along: Vector = X @ direction
+            return along
+        places, size = np.empty(X.shape[0]), max(1, CACHED_ENTRIES // max(1, X.shape[1]))
+        for start in range(0, X.shape[0], size):
+            some = slice(start, start + size)
+            entries = np.ascontiguousarray(X[some]) * direction
+            if gaps is not None:
+                entries = entries + gaps[some] * direction[::-1]
+            places[some] = entries.sum(axis=1)
+        return places
+
+
+def row_keys(X: Any, gaps: NDArray[np.bool_] | None = None, view: int = 0) -> Keys:
+    """Hash every row of a matrix, dense or sparse; the hashes of several views can be added."""
+    if sparse.issparse(X):
+        X = sparse.csr_array(X, copy=True)
+        X.sum_duplicates()
+        X.eliminate_zeros()
+        rows: Any = (
+            X.indices[start:stop].astype(np.int64).tobytes() + (X.data[start:stop] + 0.0).tobytes()
+            for start, stop in pairwise(X.indptr.tolist())
+        )
+    else:
+        # minus zero is zero
+        rows = np.ascontiguousarray(X + 0.0 if gaps is None else np.where(gaps, np.nan, X + 0.0))
+    hashes = [int.from_bytes(blake2b(row, digest_size=8).digest(), "little") for row in rows]
+    return mixed(view + 2, np.array(hashes, dtype=np.uint64))
+
+
+def bits(values: Any) -> Keys:
+    """Return the bits of numbers in double precision; minus zero is zero."""
+    return (np.asarray(values, dtype=np.float64) + 0.0).view(np.uint64)
+
+
+def mixed(salt: Any, values: Keys) -> Keys:
+    """Hash pairs of numbers by the steps of SplitMix64 (Steele, Lea and Flood, 2014)."""
+    with np.errstate(over="ignore"):
+        x = (values ^ np.asarray(salt, dtype=np.uint64)) + np.uint64(0x9E37_79B9_7F4A_7C15)
+        x ^= x >> np.uint64(30)
+        x *= np.uint64(0xBF58_476D_1CE4_E5B9)
+        x ^= x >> np.uint64(27)
+        x *= np.uint64(0x94D0_49BB_1331_11EB)
+        x ^= x >> np.uint64(31)
+    return x

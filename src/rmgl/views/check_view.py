@@ -1,10 +1,19 @@
-"""Checks of what users pass as views: of each view alone, and of all together."""
+"""Checks of what users pass for the views: the inputs by name, each view alone, and all together.
+
+`Views.of` passes through this module in the order of its parts. `named_inputs` gives every input a
+name; `matched` puts inputs with row labels or named nodes into one order of the entities;
+`check_view` turns an array or table into a `FeatureView`, while other objects make their own view
+(`GivenView`); `check_same_rows` compares the views. `per_view` reads parameters that users give
+once for all views, or once per view.
+"""
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any, Protocol, runtime_checkable
+from collections.abc import Iterable, Mapping, Sequence
+from numbers import Real
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,20 +21,65 @@ from scipy import sparse
 from sklearn.utils import check_array
 
 from rmgl.checks import sound_sparse
-from rmgl.views.columns import Encoding, fit_encoding, is_table, plain_numbers
+from rmgl.views.column_blocks import split_columns
+from rmgl.views.column_kinds import fit_encoding
+from rmgl.views.columns import Encoding, listed
 from rmgl.views.features import FeatureView
-from rmgl.views.incomplete import without_missing
+from rmgl.views.incomplete import Mask, aligned, without_missing
 from rmgl.views.view import View
 
-SAME_ROWS = "give a missing entity a row of NaN, or align tables by their row labels with align='outer'"
+Named: TypeAlias = list[tuple[str, Any]]
+"""What users pass for the views, each with the name of its view."""
+
+NUMBERS = Encoding(())
+"""Stands for no encoding: all columns must be numbers."""
+LARGEST_WEIGHT = 1e100
+"""Largest number that users may give for a view."""
+SAME_ROWS = (
+    "give a missing entity a row of NaN, or align tables by their row labels with align='outer'"
+)
 SAME_NODES = (
-    "give a network or a matrix of distances a row and a column for each entity (without edges if there are none), or a graph whose nodes "
-    "are named by the row labels of the tables"
+    "give a network or a matrix of distances a row and a column for each entity (without edges if "
+    "there are none), or a graph whose nodes are named by the row labels of the tables"
 )
 
 
+# Inputs by name
+
+
+@runtime_checkable
+class GivenView(Protocol):
+    """An object that users pass for a view in place of an array or table, such as `rmgl.Network`.
+
+    It may also have methods that match its entities with the row labels of tables: `labels()` and
+    `placed(name, index)`, or `in_order(name, index)`.
+    """
+
+    def to_view(self, name: str, observed: Mask | None) -> View:
+        """Return the checked view of that name; entities that are not `observed` are missing.
+
+        None: all entities are observed.
+        """
+
+
+def is_given_view(item: Any) -> bool:
+    """Whether an input makes a view of its own kind, and is not an array or table."""
+    return isinstance(item, GivenView)
+
+
+def is_table(X: Any) -> bool:
+    """Whether an input is a pandas DataFrame."""
+    return hasattr(X, "iloc") and hasattr(X, "columns") and hasattr(X, "dtypes")
+
+
+def as_table(X: Any) -> Any:
+    """Convert a polars or pyarrow table to a pandas one; return other inputs as they are."""
+    is_other = hasattr(X, "to_pandas") and getattr(X, "ndim", 2) == 2 and not hasattr(X, "iloc")
+    return X.to_pandas() if is_other else X
+
+
 def is_collection_of_views(data: Any) -> bool:
-    """True for a dict, and for a list or tuple that holds arrays or tables rather than rows of numbers."""
+    """Whether an input is a dict, or a list or tuple of arrays or tables and not of numbers."""
     if sparse.issparse(data):  # a DOK matrix is also a dict
         return False
     if isinstance(data, Mapping):
@@ -33,25 +87,12 @@ def is_collection_of_views(data: Any) -> bool:
     if not isinstance(data, list | tuple):
         return False
     return not data or any(
-        is_given_view(item) or hasattr(item, "shape") or hasattr(item, "__array__") or _nesting(item) >= 2 for item in data
+        is_given_view(item)
+        or hasattr(item, "shape")
+        or hasattr(item, "__array__")
+        or _nesting(item) >= 2
+        for item in data
     )
-
-
-@runtime_checkable
-class GivenView(Protocol):
-    """What users pass for a view that is no array or table, such as `rmgl.Network` and `rmgl.Precomputed`.
-
-    It may also have methods that match its entities with the row labels of tables: `labels()` and `placed(name, index)`, or
-    `in_order(name, index)`.
-    """
-
-    def to_view(self, name: str, observed: NDArray[np.bool_] | None) -> View:
-        """The view of that name, checked; entities that are not `observed` are missing from it (None: all are observed)."""
-
-
-def is_given_view(item: Any) -> bool:
-    """Whether a view is no array or table, but makes a view of its own kind."""
-    return isinstance(item, GivenView)
 
 
 def _nesting(item: Any) -> int:
@@ -62,92 +103,270 @@ def _nesting(item: Any) -> int:
     return depth
 
 
-NUMBERS = Encoding(())
-"""Stands for no encoding: all columns must be numbers."""
+def is_dask(X: Any) -> bool:
+    """Whether an input is a Dask collection."""
+    return hasattr(X, "__dask_graph__")
+
+
+def is_zarr(X: Any) -> bool:
+    """Whether an input is a zarr array or group."""
+    return type(X).__module__.partition(".")[0] == "zarr"
+
+
+def is_stored(X: Any) -> bool:
+    """Whether only Dask workers read a view: a Dask collection, a zarr array, or a path."""
+    return is_dask(X) or isinstance(X, os.PathLike) or is_zarr(X)
+
+
+def has_stored(data: Any) -> bool:
+    """Whether one of the given views can only be read by Dask workers."""
+    return any(map(is_stored, given_items(data)))
+
+
+def has_dask(data: Any) -> bool:
+    """Whether one of the given views is a Dask collection."""
+    return any(map(is_dask, given_items(data)))
+
+
+def given_items(data: Any) -> list[Any]:
+    """The views of a dict, list or tuple; anything else is a single view."""
+    if isinstance(data, Mapping):
+        return list(data.values())
+    return list(data) if isinstance(data, list | tuple) else [data]
+
+
+def named_inputs(data: Any, blocks: Any) -> Named:
+    """Name the inputs of a list, tuple or dict, or the column `blocks` of one table."""
+    if hasattr(data, "obs_names"):
+        kind = "mudata(mdata)" if hasattr(data, "mod") else "anndata(adata, ['X', ...])"
+        raise TypeError(
+            f"the input is of type {type(data).__name__}, but arrays or tables were "
+            f"expected: use rmgl.from_{kind}"
+        )
+    if is_collection_of_views(data):
+        if blocks is not None:
+            raise ValueError(
+                "views= describes the column blocks of one 2-D input, but several views were "
+                "given: leave views=None"
+            )
+        items: Iterable[tuple[Any, Any]] = ((f"view_{m}", X) for m, X in enumerate(data))
+        if isinstance(data, Mapping):
+            items = data.items()
+        named = [(str(name), as_table(X)) for name, X in items]
+    elif blocks is None:
+        named = [("view_0", as_table(data))]
+    else:
+        named = split_columns(as_table(data), blocks)
+    names = [name for name, _ in named]
+    if not names:
+        raise ValueError("no views were given: pass at least one 2-D array")
+    if len(set(names)) < len(names):
+        raise ValueError(f"view names must differ, but they are {names}: rename the repeated ones")
+    return named
+
+
+# One order of the entities
+
+
+def matched(
+    named: Named, align: str | None, index: NDArray[Any] | None
+) -> tuple[Named, NDArray[Any] | None]:
+    """Put the entities of inputs into one order, by `align` or their labels; return the labels."""
+    if align is not None:
+        tables = dict(aligned(tables_in(named), align))
+        named = [(name, tables.get(name, X)) for name, X in named]
+    named, index = with_nodes_placed(named, index)
+    labels = row_labels(tables_in(named)) if index is None else index
+    if labels is not None:
+        named = [
+            (name, X.in_order(name, labels) if hasattr(X, "in_order") else X) for name, X in named
+        ]
+    return named, row_labels(named) if index is None else index
+
+
+def tables_in(named: Named) -> Named:
+    """Return the inputs that are arrays or tables."""
+    return [(name, X) for name, X in named if not is_given_view(X)]
+
+
+def with_nodes_placed(
+    named: Named, index: NDArray[Any] | None
+) -> tuple[Named, NDArray[Any] | None]:
+    """Put networks with named nodes into the order of the row labels.
+
+    If all views are networks, the order is that of their nodes.
+    """
+    labels = {name: X.labels() for name, X in named if hasattr(X, "labels")}
+    if not any(labels.values()):
+        return named, index
+    known = row_labels(named) if index is None else index
+    if known is None and len(labels) == len(named) and all(labels.values()):
+        nodes = dict.fromkeys(label for names in labels.values() for label in names or ())
+        known = index = np.array(list(nodes), dtype=object)
+    if known is None:
+        unnamed = next(name for name, _ in named if not labels.get(name))
+        name = next(name for name, names in labels.items() if names)
+        raise ValueError(
+            f"view {name!r}: the nodes of the network have names, but the rows of view "
+            f"{unnamed!r} have none to match them with: give tables with row labels, or name the "
+            "nodes 0, 1, 2, ... in the order of the rows"
+        )
+    order = known.tolist()
+    return [(name, X.placed(name, order) if labels.get(name) else X) for name, X in named], index
+
+
+def has_row_labels(X: Any) -> bool:
+    """Whether an input is a DataFrame whose index is not just 0, 1, 2, ..."""
+    return hasattr(X, "iloc") and not (
+        X.index.dtype.kind in "iu" and np.array_equal(X.index, np.arange(len(X.index)))
+    )
+
+
+def row_labels(named: Sequence[tuple[str, Any]]) -> NDArray[np.object_] | None:
+    """Return the row labels of the first table that has any."""
+    return next((np.asarray(X.index, dtype=object) for _, X in named if has_row_labels(X)), None)
+
+
+def column_names(named: Sequence[tuple[str, Any]]) -> tuple[tuple[str, ...] | None, ...]:
+    """Return the column names of each table (None: it has none); empty if no table has any."""
+    columns = [tuple(getattr(X, "columns", ())) for _, X in named]
+    names = [own if own and all(isinstance(c, str) for c in own) else None for own in columns]
+    return tuple(names) if any(names) else ()
+
+
+# One view
 
 
 def check_view(
-    name: str, X: Any, observed: NDArray[np.bool_] | None = None, least: int = 2, encoding: Encoding | None = None
+    name: str,
+    X: Any,
+    observed: Mask | None = None,
+    least: int = 2,
+    encoding: Encoding | None = None,
 ) -> FeatureView:
     """Check one view, and turn it into numbers; errors name the view.
 
-    Rows that are not `observed`, or are NaN in every column, are missing from the view. Columns of a table that are not numbers are
-    encoded: by the given `encoding`, which was fitted to another table, or by a new one.
+    Rows that are not `observed`, or are NaN in every column, are missing from the view. Columns of
+    a table that are not numbers are encoded: by the given `encoding`, which was fitted to another
+    table, or by a new one.
     """
     if getattr(X, "ndim", 0) == 2 and not X.shape[1]:
-        found = f"Found array with 0 feature(s) (shape={X.shape}) while a minimum of 1 is required"  # as scikit-learn says it
-        raise ValueError(f"view {name!r}: {found}: give at least one column, or leave the view out")
+        raise ValueError(  # as scikit-learn says it
+            f"view {name!r}: Found array with 0 feature(s) (shape={X.shape}) while a minimum of 1 "
+            "is required: give at least one column, or leave the view out"
+        )
     X, encoding = _encoded(name, X, encoding)
+    X = _plain(name, X)
+    try:
+        checked = check_array(
+            X,
+            accept_sparse="csr",
+            dtype=np.float64,
+            order="C",  # one order in memory, so that sums are rounded in one way
+            ensure_all_finite=False,
+            ensure_min_samples=least,
+            input_name=name,
+        )
+    except (ValueError, TypeError) as error:
+        message = _without_arrays(str(error)) + _text_columns(X)
+        raise type(error)(f"view {name!r}: {message}") from error
+    checked, rows, gaps = without_missing(name, checked, observed)
+    if sparse.issparse(checked):
+        checked = sparse.csr_array(checked, dtype=np.float64, copy=True)
+        checked.sum_duplicates()
+    columns = None if encoding is None else encoding.features
+    return FeatureView(name, checked, rows, columns, gaps, encoding)
+
+
+def _encoded(name: str, X: Any, encoding: Encoding | None) -> tuple[Any, Encoding | None]:
+    """Turn a table with columns of several kinds into numbers; return other inputs as they are."""
+    if not is_table(X):
+        if encoding is not None and encoding is not NUMBERS:
+            columns = listed([column.name for column in encoding.used])
+            raise ValueError(
+                f"view {name!r}: it was fitted on a table with the columns {columns}: give a "
+                "table with these columns"
+            )
+        return X, None
+    try:
+        if encoding is None and not hasattr(X, "sparse"):
+            encoding = fit_encoding(X)
+        if encoding is None or encoding is NUMBERS:
+            return _plain_numbers(X), None
+        return encoding(X), encoding
+    except (ValueError, TypeError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        columns = _text_columns(X) if encoding is NUMBERS else ""
+        raise kind(f"view {name!r}: {error}{columns}") from error
+
+
+def _plain_numbers(table: Any) -> Any:
+    """Convert a table of pandas' own types (nullable, Arrow) to floats; return others as is."""
+    if any(
+        not isinstance(kind, np.dtype) and not hasattr(kind, "fill_value") for kind in table.dtypes
+    ):
+        return table.to_numpy(dtype=np.float64, na_value=np.nan)
+    return table
+
+
+def _plain(name: str, X: Any) -> Any:
+    """Convert masked arrays and tables of sparse columns, and refuse arrays of text or dates."""
     if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
         X = np.ma.filled(X.astype(np.float64), np.nan)
-    if getattr(X, "ndim", 0) == 2 and X.shape[1] and hasattr(X, "sparse"):  # a table whose columns are all sparse
+    # a table whose columns are all sparse
+    if getattr(X, "ndim", 0) == 2 and X.shape[1] and hasattr(X, "sparse"):
         try:
             X = X.sparse.to_coo()  # here, because scikit-learn before 1.9 makes truth values dense
         except (ValueError, TypeError) as error:
             raise type(error)(f"view {name!r}: {error}") from error
     if sparse.issparse(X):
-        X = sound_sparse(f"view {name!r}", X)  # before any conversion: conversions are compiled code and trust the indices
+        # before any conversion: conversions are compiled code and trust the indices
+        return sound_sparse(f"view {name!r}", X)
     if isinstance(X, np.ndarray) and X.dtype.kind in "USMm":
-        raise ValueError(f"view {name!r}: could not convert {X.dtype} values (text or dates) to numbers: encode them first")
-    try:
-        checked = check_array(
-            X, accept_sparse="csr", dtype=np.float64, order="C", ensure_all_finite=False, ensure_min_samples=least, input_name=name
-        )  # one order in memory, so that sums are rounded in one way
-    except (ValueError, TypeError) as error:
-        raise type(error)(f"view {name!r}: {_without_arrays(str(error))}{_text_columns(X)}") from error
-    checked, rows, gaps = without_missing(name, checked, observed)
-    if sparse.issparse(checked):
-        checked = sparse.csr_array(checked, dtype=np.float64, copy=True)
-        checked.sum_duplicates()
-    return FeatureView(name, checked, rows, None if encoding is None else encoding.features, gaps, encoding)
-
-
-def _encoded(name: str, X: Any, encoding: Encoding | None) -> tuple[Any, Encoding | None]:
-    """The numbers of a table with columns of several kinds, and how they were encoded; other inputs as they are."""
-    try:
-        if encoding is not None and encoding is not NUMBERS:
-            return encoding(X), encoding
-        if not is_table(X) or not X.shape[1]:
-            return X, None
-        found = None if encoding is NUMBERS or hasattr(X, "sparse") else fit_encoding(X)
-        if found is None:
-            return plain_numbers(X), None
-        return found(X), found
-    except (ValueError, TypeError) as error:
-        raise (TypeError if isinstance(error, TypeError) else ValueError)(
-            f"view {name!r}: {error}{_text_columns(X) if encoding is NUMBERS else ''}"
-        ) from error
+        raise ValueError(
+            f"view {name!r}: could not convert {X.dtype} values (text or dates) to numbers: "
+            "encode them first"
+        )
+    return X
 
 
 def _without_arrays(message: str) -> str:
-    """An error message of scikit-learn without the array that it quotes, which may be long."""
+    """Shorten an error message of scikit-learn by the array that it quotes, which may be long."""
     if message.startswith("Complex data") or message.endswith("not 'complex'"):
-        return "Complex data not supported: give the real and imaginary parts, or the absolute values, as separate columns"
-    return re.sub(r" instead:\narray=.*\.\n(?=Reshape your data)", " instead. ", message, flags=re.DOTALL)
+        return (
+            "Complex data not supported: give the real and imaginary parts, or the absolute "
+            "values, as separate columns"
+        )
+    quoted = r" instead:\narray=.*\.\n(?=Reshape your data)"
+    return re.sub(quoted, " instead. ", message, flags=re.DOTALL)
 
 
 def _text_columns(X: Any) -> str:
-    """The columns of a table that are not numbers, as the end of an error message."""
+    """Name the columns of a table that are not numbers, as the end of an error message."""
     if not hasattr(X, "select_dtypes"):
         return ""
     text = list(X.select_dtypes(exclude=["number", "bool"]).columns)
     return f" (columns that are not numbers: {text[:5]}; drop or encode them)" if text else ""
 
 
-def check_same_rows(named: list[tuple[str, Any]], lengths: Sequence[int]) -> None:
-    """Check that all views have the same number of rows and, where tables have row labels, the same labels in the same order."""
+# All views
+
+
+def check_same_rows(named: Named, lengths: Sequence[int]) -> None:
+    """Check that all views have equally many rows and, where tables have labels, the same ones."""
     for (name, given), length in zip(named, lengths, strict=True):
         if length != lengths[0]:
             square = is_given_view(given) or is_given_view(named[0][1])
             raise ValueError(
-                f"view {name!r} has {length} rows but view {named[0][0]!r} has {lengths[0]}: every view needs the same entities in "
+                f"view {name!r} has {length} rows but view {named[0][0]!r} has {lengths[0]}: "
+                "every view needs the same entities in "
                 f"the same order; {SAME_NODES if square else SAME_ROWS}"
             )
     check_same_labels(named)
 
 
-def check_same_labels(named: list[tuple[str, Any]]) -> None:
-    """Check that tables of as many rows that have row labels have the same labels in the same order."""
+def check_same_labels(named: Named) -> None:
+    """Check that tables with row labels have the same labels in the same order."""
     labeled = [(name, X.index) for name, X in named if has_row_labels(X)]
     for name, index in labeled[1:]:
         reference_name, reference = labeled[0]
@@ -157,22 +376,54 @@ def check_same_labels(named: list[tuple[str, Any]]) -> None:
         if differs.size:
             row = differs[0]
             raise ValueError(
-                f"row {row} of view {name!r} is labeled {index[row]!r} but {reference[row]!r} in view {reference_name!r}: "
-                "align the rows by their labels (align='outer' or 'inner'), or drop the labels (reset_index) if they mean nothing"
+                f"row {row} of view {name!r} is labeled {index[row]!r} but "
+                f"{reference[row]!r} in view {reference_name!r}: "
+                "align the rows by their labels (align='outer' or 'inner'), or drop the "
+                "labels (reset_index) if they mean nothing"
             )
 
 
-def row_labels(named: Sequence[tuple[str, Any]]) -> NDArray[np.object_] | None:
-    """The row labels of the first table that has any."""
-    return next((np.asarray(X.index, dtype=object) for _, X in named if has_row_labels(X)), None)
+# Parameters of all views
 
 
-def column_names(named: Sequence[tuple[str, Any]]) -> tuple[tuple[str, ...] | None, ...]:
-    """The column names of the tables whose columns have names, None for other views; empty if no view has names."""
-    names = [tuple(X.columns) if hasattr(X, "columns") and all(isinstance(c, str) for c in X.columns) else None for _, X in named]
-    return tuple(names) if any(names) else ()
+def per_view(value: Any, names: Sequence[str], parameter: str) -> list[Any]:
+    """Return one value per view from a single value, a list by place, or a dict by view name."""
+    if isinstance(value, Mapping):
+        value = {str(key): entry for key, entry in value.items()}
+        unknown = [key for key in value if key not in names]
+        missing = [name for name in names if name not in value]
+        if unknown or missing:
+            problem = (
+                f"names unknown views {unknown}" if unknown else f"has no entry for views {missing}"
+            )
+            raise ValueError(
+                f"{parameter} {problem}: the views are {list(names)}; give one entry for "
+                "each of them"
+            )
+        return [value[name] for name in names]
+    if hasattr(value, "__array__"):  # arrays and pandas Series
+        value = np.asarray(value).tolist()
+    if isinstance(value, list | tuple):
+        if len(value) != len(names):
+            raise ValueError(
+                f"{parameter} has {len(value)} entries for {len(names)} views {list(names)}: "
+                "give one value, or one for each view"
+            )
+        return list(value)
+    return [value] * len(names)
 
 
-def has_row_labels(X: Any) -> bool:
-    """Whether the input is a DataFrame whose index is not just 0, 1, 2, ..."""
-    return hasattr(X, "iloc") and not (X.index.dtype.kind in "iu" and np.array_equal(X.index, np.arange(len(X.index))))
+def positive_per_view(
+    value: Any, names: Sequence[str], parameter: str, *, zero_allowed: bool = False
+) -> NDArray[np.float64]:
+    """Return one positive number per view, given as for `per_view`, or zero if `zero_allowed`."""
+    values = per_view(value, names, parameter)
+    for name, number in zip(names, values, strict=True):
+        is_number = isinstance(number, Real) and not isinstance(number, bool)
+        if is_number and 0 <= float(number) <= LARGEST_WEIGHT and (number != 0 or zero_allowed):
+            continue
+        wanted = f"> 0 and at most {LARGEST_WEIGHT:g}"
+        if zero_allowed:
+            wanted = f"from 0 to {LARGEST_WEIGHT:g}"
+        raise ValueError(f"{parameter}={number!r} for view {name!r} must be a number {wanted}")
+    return np.array(values, dtype=np.float64)

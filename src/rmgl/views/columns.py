@@ -1,12 +1,15 @@
-"""Tables with columns of any kind: what each column is taken for, and the numbers that it becomes.
+"""Tables with columns of any kind: the numbers that each column becomes.
 
-A number stays as it is, a truth value becomes 0 or 1, a date or duration a number of days, an ordered category its rank 0, 1, 2, ..., and
-a category one column of zeros and ones for each of its values. The scaling of such a view (`rmgl.views.scaling.fit_mixed`) divides
-measured columns by their range and zeros and ones by the square root of 2, so that every column of the table adds at most 1 to the squared
-distance of two rows, and a category 0 or 1: a squared distance of Gower's kind.
+A number stays as it is, a truth value becomes 0 or 1, a date or duration a number of days, an
+ordered category its rank 0, 1, 2, ..., and a category one column of zeros and ones for each of its
+values. The scaling of such a view (`rmgl.views.scaling.fit_mixed`) divides measured columns by
+their range and zeros and ones by the square root of 2, so that every column of the table adds at
+most 1 to the squared distance of two rows, and a category 0 or 1: a squared distance of Gower's
+kind.
 
-A category that was not seen in fitting is zero in all columns of its own, and counted in one more column, which the view's categories
-share: it differs from all that are known, by 1 as well. Cells that are missing are NaN.
+A category that the fit did not see is zero in all columns of its own, and counted in one more
+column, which all categories of the view share: it differs from all known ones, by 1 as well. Cells
+that are missing are NaN. `rmgl.views.column_kinds` decides the kind of each column.
 """
 
 from __future__ import annotations
@@ -21,36 +24,27 @@ from numpy.typing import NDArray
 
 from rmgl.archive.records import record
 from rmgl.checks import Unsound
-from rmgl.views.dates import days_of, days_since_1970, is_date
+from rmgl.views.dates import days_of, days_since_1970
 
 Vector = NDArray[np.float64]
 MEASURED = ("number", "truth value", "date", "duration", "ordered category")
 """Kinds of columns that become one column of numbers."""
 LEFT_OUT = "left out"
-KINDS = (*MEASURED, "category", LEFT_OUT)
+COLUMN_KINDS = (*MEASURED, "category", LEFT_OUT)
 UNSEEN = "(a category that was not seen in fitting)"
-"""The name of the column that counts such categories: it holds the square root of their number."""
-
-ALL_DIFFERENT = 0.9
-"""Share of the rows beyond which different texts are taken for row ids,"""
-MANY_LEVELS, MANY_DIFFERENT = 50, 0.5
-"""and the share beyond which so many texts are."""
-SHOWN = 5
-"""Names or values that a sentence lists."""
-
-
-class LikelyIds(ValueError):
-    """A column of texts that are nearly all different."""
+"""The name of the column that holds the square root of the number of such categories."""
+NAMES_SHOWN = 5
+"""Number of names or values that a sentence lists."""
 
 
 @record
 @dataclass(frozen=True)
 class TableColumn:
-    """One column of a table: what it was taken for, and why."""
+    """One column of a table with its kind and the reason for it."""
 
     name: str
     kind: str
-    """One of `KINDS`."""
+    """One of `COLUMN_KINDS`."""
     reason: str
     levels: tuple[str, ...] = ()
     """The values of a category as text, in their order."""
@@ -62,19 +56,60 @@ class TableColumn:
             return tuple(f"{self.name} = {level}" for level in self.levels)
         return () if self.kind == LEFT_OUT else (self.name,)
 
+    def measure(self, values: Any) -> Vector:
+        """Return the numbers of a column of a kind in `MEASURED`; NaN where a cell is missing."""
+        if self.kind == "ordered category":
+            ranks: dict[str | None, float] = {level: at for at, level in enumerate(self.levels)}
+            ranked = [ranks.get(text, np.nan) for text in _texts(values)]
+            return np.array(ranked, dtype=np.float64)
+        if self.kind == "date":
+            return days_in(self.name, values)
+        try:
+            convert = days_of if self.kind == "duration" else _as_numbers
+            numbers = np.asarray(convert(values), dtype=np.float64)
+        except (ValueError, TypeError) as error:
+            raise ValueError(
+                f"column {self.name!r} was taken for a {self.kind}, but "
+                f"{_first_without_number(values) or error}: correct it"
+            ) from error
+        infinite = np.flatnonzero(np.isinf(numbers))
+        if infinite.size:
+            raise ValueError(
+                f"column {self.name!r} has infinity in row {infinite[0]}: replace it with a "
+                "finite number"
+            )
+        return numbers
+
+    def indicate(self, values: Any) -> tuple[NDArray[np.float64], Vector]:
+        """Return zeros and ones for each level of a category, and ones where it was not seen.
+
+        The zeros and ones are NaN where the cell is missing.
+        """
+        places = {level: place for place, level in enumerate(self.levels)}
+        codes = [-2 if text is None else places.get(text, -1) for text in _texts(values)]
+        code = np.array(codes, dtype=np.intp)
+        indicators = (code[:, None] == np.arange(len(self.levels))).astype(np.float64)
+        indicators[code == -2] = np.nan
+        return indicators, (code == -1).astype(np.float64)
+
 
 @record
 @dataclass(frozen=True)
 class Encoding:
-    """How the columns of a table become numbers; fitted to one table, and applied to new rows."""
+    """The rule that makes numbers of the columns of a table, and of new rows of it."""
 
     columns: tuple[TableColumn, ...]
+
+    @property
+    def used(self) -> list[TableColumn]:
+        """The columns that are not left out."""
+        return [column for column in self.columns if column.kind != LEFT_OUT]
 
     @cached_property
     def features(self) -> tuple[str, ...]:
         """The names of the columns of numbers."""
-        named = tuple(feature for column in self.columns for feature in column.features)
-        return (*named, UNSEEN) if self.has_categories else named
+        names = tuple(feature for column in self.columns for feature in column.features)
+        return (*names, UNSEEN) if self.has_categories else names
 
     @property
     def has_categories(self) -> bool:
@@ -83,217 +118,113 @@ class Encoding:
     @cached_property
     def measured(self) -> NDArray[np.bool_]:
         """Which columns of numbers are measured, and not zeros and ones of a category."""
-        kinds = [column.kind in MEASURED for column in self.columns for _ in column.features]
-        return np.array([*kinds, False] if self.has_categories else kinds, dtype=bool)
-
-    @cached_property
-    def first_features(self) -> NDArray[np.intp]:
-        """The first column of numbers of each column of the table that is not left out; its others are missing where it is."""
-        widths = [len(column.features) for column in self.columns if column.features]
-        return np.cumsum([0, *widths[:-1]], dtype=np.intp)
+        return self._features_of(*MEASURED)
 
     @cached_property
     def numbers(self) -> NDArray[np.bool_]:
-        """Which columns were numbers in the table."""
-        kinds = [column.kind == "number" for column in self.columns for _ in column.features]
-        return np.array([*kinds, False] if self.has_categories else kinds, dtype=bool)
+        """Which columns of numbers were numbers in the table."""
+        return self._features_of("number")
+
+    def _features_of(self, *kinds: str) -> NDArray[np.bool_]:
+        """Return which columns of numbers come from columns of some kinds."""
+        chosen = [column.kind in kinds for column in self.columns for _ in column.features]
+        return np.array([*chosen, False] if self.has_categories else chosen, dtype=bool)
+
+    @cached_property
+    def first_features(self) -> NDArray[np.intp]:
+        """The first column of numbers of each used column; where it is missing, all of them are."""
+        widths = [len(column.features) for column in self.columns if column.features]
+        return np.cumsum([0, *widths[:-1]], dtype=np.intp)
 
     def __call__(self, table: Any) -> NDArray[np.float64]:
-        """The numbers of a table with these columns, in any order; NaN where a cell is missing."""
+        """Return the numbers of a table with these columns, in any order; NaN where missing."""
         place = self._places(table)
         n = len(table)
         parts, n_unseen = [np.empty((n, 0))], np.zeros(n)
-        for column in self.columns:
-            if column.kind == LEFT_OUT:
-                continue
+        for column in self.used:
             values = table.iloc[:, place[column.name]]
             values = values.sparse.to_dense() if hasattr(values.dtype, "fill_value") else values
             if column.kind == "category":
-                indicators, unseen = _indicators(values, column.levels)
+                indicators, unseen = column.indicate(values)
                 parts.append(indicators)
                 n_unseen += unseen
             else:
-                parts.append(_measured(column, values)[:, None])
+                parts.append(column.measure(values)[:, None])
         if self.has_categories:
             missing = np.isnan(np.hstack(parts)).all(axis=1)
             parts.append(np.where(missing, np.nan, np.sqrt(n_unseen))[:, None])
         return np.ascontiguousarray(np.hstack(parts))
 
     def _places(self, table: Any) -> dict[str, int]:
-        """The position of every column in a table; raises a ValueError if it has not the columns of the fit."""
-        if not is_table(table):
-            used = [column.name for column in self.columns if column.kind != LEFT_OUT]
-            raise ValueError(f"it was fitted on a table with the columns {_listed(used)}: give a table with these columns")
+        """Return the position of every column in a table, which must have those of the fit."""
         names = [str(name) for name in table.columns]
         place = {name: at for at, name in enumerate(names)}
-        known = {column.name for column in self.columns}
-        missing = [column.name for column in self.columns if column.kind != LEFT_OUT and column.name not in place]
-        unknown = [name for name in names if name not in known]
+        missing = [column.name for column in self.used if column.name not in place]
         if missing:
-            raise ValueError(f"it has no column {missing[0]!r}, which the fitted view has: give the columns of the fit")
-        if unknown or len(place) < len(names):
-            odd = unknown[0] if unknown else next(name for at, name in enumerate(names) if place[name] != at)
-            problem = "which the fitted view does not have" if unknown else "which occurs more than once"
-            raise ValueError(f"it has a column {odd!r}, {problem}: leave it out")
+            raise ValueError(
+                f"it has no column {missing[0]!r}, which the fitted view has: give the "
+                "columns of the fit"
+            )
+        known = {column.name for column in self.columns}
+        unknown = [name for name in names if name not in known]
+        if unknown:
+            problem = "which the fitted view does not have"
+            raise ValueError(f"it has a column {unknown[0]!r}, {problem}: leave it out")
+        repeated = [name for at, name in enumerate(names) if place[name] != at]
+        if repeated:
+            problem = "which occurs more than once"
+            raise ValueError(f"it has a column {repeated[0]!r}, {problem}: leave it out")
         return place
 
     def check(self, n_features: int) -> None:
-        """Raise `Unsound` if an encoding read from a file does not have so many columns of numbers, or is of an unknown kind."""
+        """Raise `Unsound` if an encoding from a file has unknown kinds or other columns."""
         kinds = {column.kind for column in self.columns}
-        if not kinds <= set(KINDS) or len(self.features) != n_features or len({column.name for column in self.columns}) < len(self.columns):
+        names = {column.name for column in self.columns}
+        if (
+            not kinds <= set(COLUMN_KINDS)
+            or len(self.features) != n_features
+            or len(names) < len(self.columns)
+        ):
             raise Unsound(f"the encoding of a table does not fit its {n_features} columns")
 
     def sentences(self) -> list[str]:
-        """What the columns were taken for, and why: kinds of many columns in one sentence, others one by one."""
-        found = []
+        """Describe the kinds of the columns: frequent kinds in one sentence, others one by one."""
+        sentences = []
         for kind in ("number", "truth value"):
             names = [column.name for column in self.columns if column.kind == kind]
             if names:
-                found.append(f"{len(names):,} {kind}{'s' if len(names) > 1 else ''}: {_listed(names)}")
-        others = [column for column in self.columns if column.kind not in ("number", "truth value", LEFT_OUT)]
-        found += [f"{column.name}: {column.kind} ({column.reason})" for column in others]
-        found += [f"{column.name}: number ({column.reason})" for column in self.columns if column.kind == "number" and column.reason]
-        left_out = [column for column in self.columns if column.kind == LEFT_OUT]
-        return found + [f"{column.name}: left out ({column.reason})" for column in left_out]
+                plural = "s" if len(names) > 1 else ""
+                sentences.append(f"{len(names):,} {kind}{plural}: {listed(names)}")
+        for column in self.used:
+            if column.kind not in ("number", "truth value"):
+                sentences.append(f"{column.name}: {column.kind} ({column.reason})")
+        for column in self.columns:
+            if column.kind == "number" and column.reason:
+                sentences.append(f"{column.name}: number ({column.reason})")
+        for column in self.columns:
+            if column.kind == LEFT_OUT:
+                sentences.append(f"{column.name}: left out ({column.reason})")
+        return sentences
 
 
 def left_out_sentence(constant: NDArray[np.intp], names: Sequence[str] | None) -> str:
-    """What is said of constant columns of a view of numbers."""
-    shown = [f"column {at}" if names is None else names[at] for at in constant[: SHOWN + 1].tolist()]
-    more = f" and {constant.size - SHOWN:,} more" if constant.size > SHOWN else ""
-    return f"left out, because constant: {', '.join(map(_short, shown[:SHOWN]))}{more}"
+    """Describe the constant columns of a view of numbers."""
+    columns = [f"column {at}" if names is None else names[at] for at in constant.tolist()]
+    return f"left out, because constant: {listed(columns)}"
 
 
-def is_table(X: Any) -> bool:
-    """Whether the input is a pandas DataFrame."""
-    return hasattr(X, "iloc") and hasattr(X, "columns") and hasattr(X, "dtypes")
-
-
-def as_table(X: Any) -> Any:
-    """A polars or pyarrow table as a pandas one; other inputs as they are."""
-    return X.to_pandas() if hasattr(X, "to_pandas") and getattr(X, "ndim", 2) == 2 and not hasattr(X, "iloc") else X
-
-
-def fit_encoding(table: Any) -> Encoding | None:
-    """Decide what the columns of a table are taken for; None if all of them are numbers or truth values already."""
-    from pandas.api.types import infer_dtype, is_bool_dtype, is_numeric_dtype
-
-    plain = ("integer", "floating", "mixed-integer-float", "boolean", "empty", "decimal", "complex")
-    if all(
-        is_numeric_dtype(kind) or is_bool_dtype(kind) or (kind == np.dtype(object) and infer_dtype(table.iloc[:, at], skipna=True) in plain)
-        for at, kind in enumerate(table.dtypes)
-    ):
-        return None
-    names = [str(name) for name in table.columns]
-    if len(set(names)) < len(names):
-        repeated = next(name for at, name in enumerate(names) if name in names[:at])
-        raise ValueError(f"column {repeated!r} occurs more than once: rename one of them")
-    columns = tuple(_take(name, table.iloc[:, at]) for at, name in enumerate(names))
-    if all(column.kind == LEFT_OUT for column in columns):
-        reasons = _listed([f"{column.name} ({column.reason})" for column in columns])
-        raise ValueError(f"no column is left: {reasons}; leave the view out")
-    return Encoding(columns)
-
-
-def likely_ids(table: Any) -> list[str]:
-    """The columns of a table that look like row ids or free text."""
-
-    def is_likely(name: Any, values: Any) -> bool:
-        try:
-            _take(str(name), values)
-        except LikelyIds:
-            return True
-        except (ValueError, TypeError):
-            pass
-        return False
-
-    return [str(name) for at, name in enumerate(table.columns) if is_likely(name, table.iloc[:, at])]
-
-
-def plain_numbers(table: Any) -> Any:
-    """A table of numbers whose types are pandas' own (nullable, Arrow) as an array of floats; other tables as they are."""
-    if any(not isinstance(kind, np.dtype) and not hasattr(kind, "fill_value") for kind in table.dtypes):
-        return table.to_numpy(dtype=np.float64, na_value=np.nan)
-    return table
-
-
-def _take(name: str, values: Any) -> TableColumn:
-    """Decide what one column is taken for."""
-    from pandas.api.types import is_bool_dtype, is_datetime64_any_dtype, is_numeric_dtype, is_timedelta64_dtype
-
-    kind, present = values.dtype, values[values.notna()]
-    if not len(present):
-        return TableColumn(name, LEFT_OUT, "no row has a value")
-    ordered = bool(getattr(kind, "ordered", False))
-    is_number = is_numeric_dtype(kind) and not is_bool_dtype(kind)
-    different = set() if is_number else set(map(level_text, cells_of(present)))
-    if (present.nunique() if is_number else len(different)) == 1:
-        return TableColumn(name, LEFT_OUT, f"constant: {_shown(level_text(present.iloc[0]))} in all rows")
-    if ordered:
-        levels = tuple(map(level_text, kind.categories))
-        return TableColumn(name, "ordered category", f"{len(levels)} ordered values, {' < '.join(_some(levels))}: by rank", levels)
-    if hasattr(kind, "categories"):
-        return _category(name, different, len(present), "a categorical column")
-    if is_bool_dtype(kind):
-        return TableColumn(name, "truth value", "")
-    if is_numeric_dtype(kind):
-        return TableColumn(name, "number", "")
-    if is_datetime64_any_dtype(kind) or hasattr(kind, "freq"):
-        return _date(name, values)
-    if is_timedelta64_dtype(kind):
-        return TableColumn(name, "duration", "in days")
-    return _take_objects(name, values, present, different)
-
-
-def _take_objects(name: str, values: Any, present: Any, different: set[str]) -> TableColumn:
-    """Decide what a column of texts or other objects is taken for, by its different values as text."""
-    import pandas as pd
-
-    found = pd.api.types.infer_dtype(present, skipna=True)
-    if found == "boolean":
-        return TableColumn(name, "truth value", "")
-    if found in ("integer", "floating", "mixed-integer-float", "decimal"):
-        return TableColumn(name, "number", "")
-    if found in ("date", "datetime", "datetime64"):
-        return _date(name, values)
-    if found in ("timedelta", "timedelta64"):
-        return TableColumn(name, "duration", "in days")
-    if found not in ("string", "mixed-integer"):
-        kinds = sorted({type(value).__name__ for value in present.iloc[:1000]})
-        raise TypeError(
-            f"column {name!r} holds values of type {', '.join(kinds)}, which are no numbers, texts, truth values, categories or dates: "
-            "convert the column, or leave it out"
-        )
-    if pd.to_numeric(pd.Series(list(different), dtype=object), errors="coerce").notna().all():
-        return TableColumn(name, "number", "text that holds a number in every row")
-    if all(map(is_date, different)):
-        try:
-            return _date(name, values)
-        except ValueError:  # 2024-13-45
-            pass
-    return _category(name, different, len(present), "text")
-
-
-def _category(name: str, different: set[str], n: int, what: str) -> TableColumn:
-    """A category by its different values in n rows; a ValueError if they are too many."""
-    levels = tuple(sorted(different))
-    if len(levels) >= ALL_DIFFERENT * n or (len(levels) > MANY_LEVELS and len(levels) > MANY_DIFFERENT * n):
-        raise LikelyIds(
-            f"column {name!r} holds {len(levels):,} different values in {n:,} rows, so it looks like row ids or free text, which no two "
-            f"rows have in common: if it names the rows, make it the row labels (set_index({name!r}); --id {name} on the command line); "
-            "else leave it out"
-        )
-    return TableColumn(name, "category", f"{what} with {len(levels):,} different values: {_listed(levels)}; 0 if equal, else 1", levels)
-
-
-def _date(name: str, values: Any) -> TableColumn:
-    days = _days(name, values)
-    first, last = (np.datetime64(int(np.floor(end)), "D") for end in (np.nanmin(days), np.nanmax(days)))
-    return TableColumn(name, "date", f"from {first} to {last}, in days")
+def days_in(name: str, values: Any) -> Vector:
+    """Return the days since 1970 of a column of dates, in UTC where they have a time zone."""
+    try:
+        return days_since_1970(values)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise ValueError(
+            f"column {name!r} was taken for dates, but holds something else ({error}): correct it"
+        ) from error
 
 
 def level_text(value: Any) -> str:
-    """A value of a category as text: whole numbers are written alike, whatever their type.
+    """Write a value of a category as text: whole numbers alike, whatever their type.
 
     Examples
     --------
@@ -305,84 +236,45 @@ def level_text(value: Any) -> str:
     return str(value)
 
 
-def _measured(column: TableColumn, values: Any) -> Vector:
-    """The numbers of a column that becomes one column of numbers."""
-    if column.kind == "ordered category":
-        ranks = {level: float(rank) for rank, level in enumerate(column.levels)}
-        return np.array([ranks.get(level_text(value), np.nan) if have else np.nan for value, have in _cells(values)], dtype=np.float64)
-    if column.kind == "date":
-        return _days(column.name, values)
-    if column.kind == "duration":
-        return _checked(column, values, lambda: days_of(values))
-    return _checked(column, values, lambda: _as_numbers(values))
+def cells_of(values: Any) -> list[Any]:
+    """Return the cells of a pandas column or index, without copies of the values of a category."""
+    is_category = hasattr(values.dtype, "categories")
+    cells: list[Any] = (values.astype(object) if is_category else values).tolist()
+    return cells
+
+
+def _texts(values: Any) -> list[str | None]:
+    """Return the cells of a pandas column as the texts of levels; None where a cell is missing."""
+    pairs = zip(cells_of(values), values.notna().tolist(), strict=True)
+    return [level_text(value) if present else None for value, present in pairs]
 
 
 def _as_numbers(values: Any) -> Vector:
     import pandas as pd
 
-    numbers = pd.to_numeric(values)
-    found: Vector = numbers.to_numpy(dtype=np.float64, na_value=np.nan)
-    return found
+    numbers: Vector = pd.to_numeric(values).to_numpy(dtype=np.float64, na_value=np.nan)
+    return numbers
 
 
-def _checked(column: TableColumn, values: Any, convert: Any) -> Vector:
-    """Converted values; a ValueError that names the column, and the first row that cannot be converted, or is infinite."""
-    try:
-        found = np.asarray(convert(), dtype=np.float64)
-    except (ValueError, TypeError) as error:
-        import pandas as pd
+def _first_without_number(values: Any) -> str:
+    """Name the first row whose cell is not a number; empty if there is none."""
+    import pandas as pd
 
-        bad = pd.to_numeric(values.astype(object), errors="coerce").isna() & values.notna()
-        rows = np.flatnonzero(bad.to_numpy())
-        where = f"row {rows[0]} holds {_shown(level_text(values.iloc[rows[0]]))}" if rows.size else str(error)
-        raise ValueError(f"column {column.name!r} was taken for a {column.kind}, but {where}: correct it") from error
-    infinite = np.flatnonzero(np.isinf(found))
-    if infinite.size:
-        raise ValueError(f"column {column.name!r} has infinity in row {infinite[0]}: replace it with a finite number")
-    return found
+    bad = pd.to_numeric(values.astype(object), errors="coerce").isna() & values.notna()
+    rows = np.flatnonzero(bad.to_numpy())
+    return f"row {rows[0]} holds {quoted(values.iloc[rows[0]])}" if rows.size else ""
 
 
-def _days(name: str, values: Any) -> Vector:
-    """Days since 1970 of a column of dates, in UTC where they have a time zone."""
-    try:
-        return days_since_1970(values)
-    except (ValueError, TypeError, OverflowError) as error:
-        raise ValueError(f"column {name!r} was taken for dates, but holds something else ({error}): correct it") from error
+def listed(names: Sequence[str]) -> str:
+    """List the first names, and the number of the others."""
+    more = f" and {len(names) - NAMES_SHOWN:,} more" if len(names) > NAMES_SHOWN else ""
+    return ", ".join(map(_short, names[:NAMES_SHOWN])) + more
 
 
-def _indicators(values: Any, levels: Sequence[str]) -> tuple[NDArray[np.float64], Vector]:
-    """Zeros and ones for each level, NaN where the cell is missing; and a one for every row with a category that is not a level."""
-    places = {level: place for place, level in enumerate(levels)}
-    codes = np.array([places.get(level_text(value), -1) if have else -2 for value, have in _cells(values)], dtype=np.intp)
-    indicators = (codes[:, None] == np.arange(len(levels))).astype(np.float64)
-    indicators[codes == -2] = np.nan
-    return indicators, (codes == -1).astype(np.float64)
-
-
-def _cells(values: Any) -> Any:
-    """Pairs of a cell and whether it holds a value."""
-    return zip(cells_of(values), values.notna().tolist(), strict=True)
-
-
-def cells_of(values: Any) -> list[Any]:
-    """The cells of a pandas column or index; the values of a category are shared by its cells, and not copied."""
-    found: list[Any] = (values.astype(object) if hasattr(values.dtype, "categories") else values).tolist()
-    return found
-
-
-def _some(names: Sequence[str]) -> list[str]:
-    return list(names) if len(names) <= SHOWN else [*names[: SHOWN - 1], "...", names[-1]]
-
-
-def _listed(names: Sequence[str]) -> str:
-    """The first names, and how many more there are."""
-    more = f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else ""
-    return ", ".join(map(_short, names[:SHOWN])) + more
+def quoted(value: Any) -> str:
+    """Quote the text of a cell, which may be long."""
+    return repr(_short(level_text(value)))
 
 
 def _short(text: str) -> str:
     return text if len(text) <= 40 else f"{text[:40]}..."
-
-
-def _shown(text: str) -> str:
-    return repr(_short(text))

@@ -1,7 +1,8 @@
-"""Dates of the years 1 to 9999 as numbers of days, whatever range the types of pandas have.
+"""Dates of the years 1 to 9999 as numbers of days, beyond the range of the types of pandas.
 
-Most versions of pandas turn texts and Python's dates into nanoseconds, which reach from 1677 to 2262. Dates such as 9999-12-31, which many
-tables have where no end is known, are read in another year: the calendar repeats itself every 400 years.
+Most versions of pandas turn texts and Python's dates into nanoseconds, which reach from 1677 to
+2262. Dates such as 9999-12-31, which many tables have where no end is known, are read in another
+year: the calendar repeats itself every 400 years.
 """
 
 from __future__ import annotations
@@ -14,14 +15,15 @@ from numpy.typing import NDArray
 
 Moments = NDArray[np.datetime64]
 DAY = np.timedelta64(1, "D")
-DATE = re.compile(r"\d{4}[-/]\d{1,2}[-/]\d{1,2}([ T]\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?|\d{1,2}\.\d{1,2}\.\d{4}")
-"""Dates whose order of year, month and day is clear: 2024-03-01, with a time or not, 2024/3/1, and 1.3.2024."""
+TIME = r"[ T]\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?"
+DATE = re.compile(rf"\d{{4}}[-/]\d{{1,2}}[-/]\d{{1,2}}({TIME})?|\d{{1,2}}\.\d{{1,2}}\.\d{{4}}")
+"""Dates with a clear order of year, month and day: 2024-03-01, 2024/3/1 8:30, and 1.3.2024."""
 YEAR = re.compile(r"^\d{4}(?=-)|(?<=\.)\d{4}$")
 """The year of such a date, written with hyphens or points."""
 CYCLE, CYCLE_DAYS = 400, 146_097
-"""Years after which days of the week and leap years repeat, and their days."""
+"""Years after which days of the week and leap years repeat, and the days in them."""
 SAFE = 1800
-"""From this year on, all types of pandas have a whole cycle."""
+"""The first year of a whole cycle that all types of pandas can hold."""
 
 
 def is_date(text: str) -> bool:
@@ -30,18 +32,22 @@ def is_date(text: str) -> bool:
 
 
 def days_since_1970(values: Any) -> NDArray[np.float64]:
-    """The days since 1970 of a column of dates, in UTC where they have a time zone; NaN where there is none.
+    """Return the days since 1970 of a column of dates; NaN where a cell is missing.
 
-    Raises a ValueError, TypeError or OverflowError for what is no date.
+    Dates with a time zone are converted to UTC. Raises a ValueError, TypeError or OverflowError for
+    a cell that is not a date.
     """
     present = values.notna().to_numpy()
-    found = np.full(len(values), np.nan)
-    found[present] = (_moments(values[present]) - np.datetime64(0, "us")) / DAY
-    return found
+    days = np.full(len(values), np.nan)
+    days[present] = (_moments(values[present]) - np.datetime64(0, "us")) / DAY
+    return days
 
 
 def days_of(values: Any) -> NDArray[np.float64]:
-    """The days of a column of durations, which keep their unit: centuries in seconds have no nanoseconds."""
+    """Return the days of a column of durations.
+
+    Durations keep their unit: centuries in seconds do not fit into nanoseconds.
+    """
     import pandas as pd
 
     durations = pd.to_timedelta(values)
@@ -50,7 +56,7 @@ def days_of(values: Any) -> NDArray[np.float64]:
 
 
 def _moments(values: Any) -> Moments:
-    """The moments of a column without missing values."""
+    """Return the moments of a column without missing values."""
     from pandas.api.types import infer_dtype, is_datetime64_any_dtype
 
     if hasattr(values.dtype, "freq"):
@@ -63,18 +69,18 @@ def _moments(values: Any) -> Moments:
 
 
 def _moments_of_texts(texts: list[str]) -> Moments:
-    """The moments of dates that are written with hyphens, or all of them with points."""
+    """Return the moments of dates that are written with hyphens, or all with points."""
     import pandas as pd
 
-    with_points = not any("-" in text for text in texts)
+    order = "ISO8601" if any("-" in text for text in texts) else "%d.%m.%Y"
     moved = [_in_safe_year(text) for text in texts]
-    stamps = pd.to_datetime(pd.Series([text for text, _ in moved]), utc=True, format="%d.%m.%Y" if with_points else "ISO8601")
+    stamps = pd.to_datetime(pd.Series([text for text, _ in moved]), utc=True, format=order)
     cycles = np.array([cycles for _, cycles in moved], dtype=np.int64)
     return np.asarray(stamps.to_numpy(dtype="datetime64[us]") + cycles * CYCLE_DAYS * DAY)
 
 
 def _in_safe_year(text: str) -> tuple[str, int]:
-    """A date with its year moved by whole cycles to one that all types of pandas have, and the number of cycles.
+    """Move the year of a date by whole cycles into the range of pandas; return also the cycles.
 
     Examples
     --------
@@ -91,7 +97,8 @@ def _in_safe_year(text: str) -> tuple[str, int]:
 
 
 def _moment(value: Any) -> np.datetime64:
-    """A date or time of Python, NumPy or pandas as a moment; without a time zone it is in UTC."""
+    """Return a date or time of Python, NumPy or pandas as a moment, in UTC without a time zone."""
     offset = value.utcoffset() if getattr(value, "tzinfo", None) is not None else None
-    local = np.datetime64(value if offset is None else value.replace(tzinfo=None)).astype("datetime64[us]")
-    return np.datetime64(local if offset is None else local - np.timedelta64(offset))
+    local = value if offset is None else value.replace(tzinfo=None)
+    moment = np.datetime64(local).astype("datetime64[us]")
+    return np.datetime64(moment if offset is None else moment - np.timedelta64(offset))

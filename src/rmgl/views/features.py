@@ -1,4 +1,7 @@
-"""`FeatureView`: rows of numbers, dense or sparse, whose distances are Euclidean. Single cells of dense rows may be missing."""
+"""`FeatureView`: rows of numbers, dense or sparse, whose distances are Euclidean.
+
+Single cells of dense rows may be missing.
+"""
 
 from __future__ import annotations
 
@@ -20,19 +23,36 @@ from rmgl.edges.space import Square
 from rmgl.matrix import Matrix, padded, total_variance
 from rmgl.running.memory import require_memory
 from rmgl.running.threads import Check, InParts, one_part
+from rmgl.views.canonical import Keys, Vector, mixed, projected, row_keys
 from rmgl.views.columns import Encoding, left_out_sentence
-from rmgl.views.hashing import Keys, Vector, mixed, projected, row_keys
-from rmgl.views.incomplete import refuse_gaps
-from rmgl.views.scaling import Scaler, choose_mixed, choose_scale, fit_mixed, fit_scaler
-from rmgl.views.spread import check_spread
+from rmgl.views.incomplete import Mask, refuse_gaps
+from rmgl.views.scaling import (
+    Scaler,
+    choose_mixed,
+    choose_scale,
+    column_ends,
+    fit_mixed,
+    fit_scaler,
+)
 from rmgl.views.view import Comparing, Indices, View
 
 EMPTY_COLUMNS = 10
-"""A row of zeros is taken as missing only in views of at least so many columns: in a narrow view zeros are ordinary values."""
+"""Least number of columns of a view whose rows of zeros can count as missing.
+
+In a narrow view zeros are ordinary values.
+"""
 LEAST_PRESENT = 0.2
-"""Rows of zeros are not taken as missing where less than this share of a view's rows would remain."""
+"""Least share of the rows of a view that must remain for rows of zeros to count as missing."""
 COPIES = 4
-"""Matrices of the size of a view that distances with missing cells take."""
+"""Number of matrices of the size of a view that distances with missing cells need."""
+LARGEST_VALUE = 1e70
+"""Largest value whose squared distances, squared again in the dual, do not overflow."""
+SMALLEST_SPREAD = 1e-70
+"""Smallest difference whose squared distance, squared again in the dual, does not underflow."""
+SMALLEST_NETWORK = 10
+"""Least number of rows of a view that can look like a network."""
+MOST_EDGES = 0.2
+"""Share of nonzero entries up to which a square view can look like a network."""
 NO_UNITS = "make the columns categories (astype('category')) and leave metric at 'euclidean'"
 
 
@@ -50,39 +70,44 @@ class FeatureView(View):
     """
 
     columns: tuple[str, ...] | None = None
-    gaps: NDArray[np.bool_] | None = None
+    gaps: Mask | None = None
     encoding: Encoding | None = None
     scaler: Scaler | None = None
-    """How the rows were scaled (None: not yet)."""
+    """The scaler of the rows (None: they are not scaled yet)."""
     n_empty: int = 0
 
     def own(self) -> Matrix:
         return self.matrix if self.entities is None else self.matrix[self.entities]
 
     def of(self, entities: Indices) -> FeatureView:
-        gaps = None if self.gaps is None else self.gaps[entities]
-        return replace(self, matrix=self.matrix[entities], entities=self._entities_of(entities), gaps=gaps, n_empty=0)
+        return replace(self._at(entities), entities=self._entities_of(entities), n_empty=0)
 
     def in_order(self, order: Indices) -> FeatureView:
-        gaps = None if self.gaps is None else self.gaps[order]
-        return replace(self, matrix=self.matrix[order], entities=self._entities_in(order), gaps=gaps)
+        return replace(self._at(order), entities=self._entities_in(order))
+
+    def _at(self, places: Indices) -> FeatureView:
+        """Return the rows at some places, with the missing cells in them."""
+        gaps = None if self.gaps is None else self.gaps[places]
+        return replace(self, matrix=self.matrix[places], gaps=gaps)
 
     def without(self, columns: Sequence[int]) -> FeatureView:
         rest = np.setdiff1d(np.arange(self.matrix.shape[1]), columns)
         gaps = None if self.gaps is None else self.gaps[:, rest]
-        return replace(self, matrix=self.matrix[:, rest], gaps=gaps, columns=None, encoding=None, scaler=None)
+        matrix = self.matrix[:, rest]
+        return replace(self, matrix=matrix, gaps=gaps, columns=None, encoding=None, scaler=None)
 
     @property
-    def filled(self) -> NDArray[np.bool_]:
+    def filled(self) -> Mask:
         filled = super().filled
         return filled if self.gaps is None else filled | self.gaps.any(axis=1)
 
-    def without_empty(self, filled: NDArray[np.bool_], anywhere: NDArray[np.bool_]) -> FeatureView:
+    def without_empty(self, filled: Mask, anywhere: Mask) -> FeatureView:
         """Rows of zeros are missing in views of many columns, unless too few would remain."""
         rows = np.arange(self.n_rows) if self.entities is None else self.entities
         left = rows[(filled | ~anywhere)[rows]]
         n_empty = rows.size - left.size
-        if self.matrix.shape[1] < EMPTY_COLUMNS or n_empty <= 1 or left.size < max(2, LEAST_PRESENT * rows.size):
+        too_few = left.size < max(2, LEAST_PRESENT * rows.size)
+        if self.matrix.shape[1] < EMPTY_COLUMNS or n_empty <= 1 or too_few:
             return self
         return replace(self, entities=left, n_empty=n_empty)
 
@@ -113,10 +138,11 @@ class FeatureView(View):
         return Rows(self.matrix) if self.gaps is None else self.gapped()
 
     def gapped(self) -> Gapped:
-        """The space of all rows, in which cells may be missing."""
+        """Return the space of all rows, in which cells may be missing."""
         X = self.matrix
-        require_memory(COPIES * 8 * X.shape[0] * X.shape[1], f"view {self.name!r}: distances with missing cells")
-        return Gapped.of(X.toarray() if sparse.issparse(X) else X, self.gaps, self.entities)
+        needed = COPIES * 8 * X.shape[0] * X.shape[1]
+        require_memory(needed, f"view {self.name!r}: distances with missing cells")
+        return Gapped.of(_dense(X), self.gaps, self.entities)
 
     def square(self, in_parts: InParts = one_part, check: Check = lambda: None) -> Square:
         if self.gaps is not None:
@@ -143,19 +169,24 @@ class FeatureView(View):
     def choose_scale(self, how: str) -> tuple[str, str]:
         if how != "auto":
             return how, "given"
-        return choose_scale(self.measured(), self.n_gaps) if self.encoding is None else choose_mixed(self.measured(), self.encoding)
+        if self.encoding is not None:
+            return choose_mixed(self.measured(), self.encoding)
+        return choose_scale(self.measured(), self.n_gaps)
 
     def scaled(self, how: str) -> FeatureView:
         """Refuses rows that are constant, or too large or small to square."""
-        fit = partial(fit_scaler, how) if self.encoding is None else partial(fit_mixed, how, encoding=self.encoding)
+        fit = partial(fit_scaler, how)
+        if self.encoding is not None:
+            fit = partial(fit_mixed, how, encoding=self.encoding)
         return self.scaled_by(self._apply(fit))
 
     def scaled_by(self, scaler: Scaler, check: bool = True) -> FeatureView:
-        own, gaps = self._apply(scaler), self.own_gaps()
+        X, gaps = self._apply(scaler), self.own_gaps()
         if check:
-            check_spread(self.name, own, scaler.name)
-        own = own if gaps is None else np.where(gaps, 0.0, own)
-        return replace(self, matrix=own if self.entities is None else padded(own, self.entities, self.n_rows), scaler=scaler)
+            check_spread(self.name, X, scaler.name)
+        X = X if gaps is None else np.where(gaps, 0.0, X)
+        matrix = X if self.entities is None else padded(X, self.entities, self.n_rows)
+        return replace(self, matrix=matrix, scaler=scaler)
 
     def _apply(self, function: Callable[[Matrix], Any]) -> Any:
         """Apply a function to the observed rows; its errors name the view."""
@@ -165,14 +196,19 @@ class FeatureView(View):
             raise ValueError(f"view {self.name!r} {error}") from error
 
     def check_metric(self, how: str, by_name: bool) -> None:
-        if how in ("hamming", "jaccard"):
-            refuse_gaps(self.name, self.gaps, NO_UNITS if how == "hamming" else "use another metric")
-            if self.encoding is not None:
-                raise ValueError(f"metric={how!r} for view {self.name!r}, which has columns of other kinds than numbers: use 'euclidean'")
+        if how not in ("hamming", "jaccard"):
+            return
+        advice = NO_UNITS if how == "hamming" else "use another metric"
+        refuse_gaps(self.name, self.gaps, advice)
+        if self.encoding is not None:
+            raise ValueError(
+                f"metric={how!r} for view {self.name!r}, which has columns of other "
+                "kinds than numbers: use 'euclidean'"
+            )
 
     @property
     def has_levels(self) -> bool:
-        """Whether there is a column of numbers for each value of a column, as for Hamming distances."""
+        """Whether every value of a column has a column of its own, as for Hamming distances."""
         return self.scaler is not None and self.scaler.levels is not None
 
     @property
@@ -185,12 +221,10 @@ class FeatureView(View):
         if rows is None:
             return no_rows(self.name, n_new, self.width, sparse.issparse(self.matrix))
         check_columns(self, rows, self.width)
-        X = rows.matrix
-        if sparse.issparse(self.matrix) and rows.gaps is None:
-            X = sparse.csr_array(X)
-        elif sparse.issparse(X):
-            X = X.toarray()
-        return FeatureView(self.name, X, np.flatnonzero(rows.mask), rows.columns or self.columns, rows.gaps, self.encoding)
+        is_sparse = sparse.issparse(self.matrix) and rows.gaps is None
+        X = sparse.csr_array(rows.matrix) if is_sparse else _dense(rows.matrix)
+        observed, columns = np.flatnonzero(rows.mask), rows.columns or self.columns
+        return FeatureView(self.name, X, observed, columns, rows.gaps, self.encoding)
 
     def scaled_new(self, new: View) -> View:
         return new if self.scaler is None else new.scaled_by(self.scaler, check=False)
@@ -201,7 +235,7 @@ class FeatureView(View):
         def compare(new: FeatureView) -> NDArray[np.float64]:
             if new.gaps is None and self.gaps is None:
                 return dense_distances(new.matrix, self.matrix)
-            return gapped().distances_from(new.matrix.toarray() if sparse.issparse(new.matrix) else new.matrix, new.gaps)
+            return gapped().distances_from(_dense(new.matrix), new.gaps)
 
         return compare
 
@@ -212,18 +246,19 @@ class FeatureView(View):
     def with_columns(self, names: tuple[str, ...] | None) -> FeatureView:
         return self if self.columns is not None or names is None else replace(self, columns=names)
 
-    def table_gaps(self) -> NDArray[np.bool_]:
+    def table_gaps(self) -> Mask:
         gaps = self.own_gaps()
         if gaps is None:
-            n_columns = self.matrix.shape[1] if self.encoding is None else self.encoding.first_features.size
-            return np.zeros((self.n_own, n_columns), dtype=bool)
+            gaps = np.zeros((self.n_own, self.matrix.shape[1]), dtype=bool)
         return gaps if self.encoding is None else gaps[:, self.encoding.first_features]
 
     def describe_columns(self) -> list[str]:
-        said = [] if self.encoding is None else self.encoding.sentences()
-        span = None if self.scaler is None else self.scaler.span
-        constant = np.empty(0, dtype=np.intp) if span is None else np.flatnonzero(np.isinf(span))
-        return [*said, left_out_sentence(constant, self.columns)] if constant.size else said
+        sentences = [] if self.encoding is None else self.encoding.sentences()
+        if self.scaler is not None and self.scaler.span is not None:
+            constant = np.flatnonzero(np.isinf(self.scaler.span))
+            if constant.size:
+                sentences.append(left_out_sentence(constant, self.columns))
+        return sentences
 
     def again(self, rows: View | None, n_new: int) -> FeatureView:
         return self.new(rows, n_new)
@@ -231,35 +266,91 @@ class FeatureView(View):
     def check(self, n_rows: int, most: float = np.inf) -> None:
         super().check(n_rows, most)
         X, gaps, what = self.matrix, self.gaps, f"view {self.name!r}"
-        if gaps is not None and (sparse.issparse(X) or gaps.dtype != bool or gaps.shape != X.shape or X[gaps].any()):
-            raise Unsound(f"the missing cells of {what} do not fit its {X.shape[0]} rows and {X.shape[1]} columns, or are not zero there")
+        if gaps is not None and (
+            sparse.issparse(X) or gaps.dtype != bool or gaps.shape != X.shape or X[gaps].any()
+        ):
+            raise Unsound(
+                f"the missing cells of {what} do not fit its {X.shape[0]} rows and "
+                f"{X.shape[1]} columns, or are not zero there"
+            )
         if self.encoding is not None:
             self.encoding.check(X.shape[1])
         if self.scaler is not None:
             self.scaler.check(what, X, most)
 
 
+def _dense(X: Matrix) -> NDArray[np.float64]:
+    dense: NDArray[np.float64] = X.toarray() if sparse.issparse(X) else X
+    return dense
+
+
 def no_rows(name: str, n_new: int, width: int, is_sparse: bool) -> FeatureView:
-    """New entities none of which is in the view."""
+    """Return new entities none of which is in the view."""
     X = sparse.csr_array((n_new, width)) if is_sparse else np.zeros((n_new, width))
     return FeatureView(name, X, np.empty(0, dtype=np.intp))
 
 
 def no_features(rows: View | None, name: str, n_new: int) -> FeatureView:
-    """Entities of a kind of view that has no features; `rows` says which of them are given."""
-    return FeatureView(name, np.zeros((n_new, 0)), np.empty(0, dtype=np.intp) if rows is None else rows.entities)
+    """Return entities of a view without features; `rows` says which of them are given."""
+    entities = np.empty(0, dtype=np.intp) if rows is None else rows.entities
+    return FeatureView(name, np.zeros((n_new, 0)), entities)
 
 
 def check_columns(fitted: View, rows: View, width: int) -> None:
-    """Raise a ValueError unless new rows have so many columns and, where both have names, those of the fitted view."""
+    """Raise a ValueError unless new rows have the number and the names of the fitted columns."""
     name, n_columns = fitted.name, rows.matrix.shape[1]
     if n_columns != width:
         raise ValueError(
-            f"view {name!r} has {n_columns} columns, but the model was fitted on {width}: give the same columns in the same order"
+            f"view {name!r} has {n_columns} columns, but the model was fitted on {width}: "
+            "give the same columns in the same order"
         )
-    known, found = fitted.columns, rows.columns
-    if known is not None and found is not None and known != found:
-        wrong = next(at for at, (ours, theirs) in enumerate(zip(known, found, strict=True)) if ours != theirs)
+    for at, (known, given) in enumerate(
+        zip(fitted.columns or (), rows.columns or (), strict=False)
+    ):
+        if known != given:
+            raise ValueError(
+                f"column {at} of view {name!r} is {given!r}, but {known!r} in "
+                "the fitted one: put columns in the same order"
+            )
+
+
+def check_spread(name: str, X: Matrix, scale: str, n_rows: int | None = None) -> None:
+    """Check that the rows of a view are not all equal, and that their distances can be squared.
+
+    X may also hold the smallest and the largest entry of every column of a view of `n_rows` rows.
+    """
+    low, high = column_ends(X)
+    largest = max(float(np.abs(high).max()), float(np.abs(low).max()))
+    if largest > LARGEST_VALUE:
         raise ValueError(
-            f"column {wrong} of view {name!r} is {found[wrong]!r}, but {known[wrong]!r} in the fitted one: put columns in the same order"
+            f"view {name!r} has values up to {largest:.0e}, too large to square in double "
+            "precision: use scale='minmax', or divide the view by a constant c (and alpha and "
+            "beta by c^2)"
         )
+    spread = float((high - low).max())
+    if spread == 0:
+        after = "" if scale == "none" else f" after scale={scale!r}"
+        raise ValueError(
+            f"view {name!r} is constant{after}: all its {n_rows or X.shape[0]} rows are "
+            "equal, so it cannot separate clusters; leave it out"
+        )
+    if spread < SMALLEST_SPREAD:
+        raise ValueError(
+            f"view {name!r} varies by at most {spread:.0e}, too little to square in double "
+            "precision: use scale='minmax', or multiply the view by a constant c (and alpha and "
+            "beta by c^2)"
+        )
+
+
+def looks_like_network(X: Matrix) -> bool:
+    """Whether rows look like the adjacency matrix of a network.
+
+    Such a matrix is square, symmetric, >= 0 and mostly zero, with a zero diagonal.
+    """
+    if X.shape[0] != X.shape[1] or X.shape[0] < SMALLEST_NETWORK:
+        return False
+    entries = sparse.csr_array(X)
+    share = entries.count_nonzero() / X.shape[0] ** 2
+    if not 0 < share <= MOST_EDGES or entries.data.min() < 0 or entries.diagonal().any():
+        return False
+    return bool(abs(entries - entries.T).max() == 0)

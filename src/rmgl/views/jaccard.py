@@ -1,4 +1,7 @@
-"""Jaccard distances between rows of zeros and ones: of all pairs where these fit into memory, else of the nearest pairs."""
+"""Jaccard distances between rows of zeros and ones.
+
+They are those of all pairs if these fit into memory, and of the nearest pairs otherwise.
+"""
 
 from __future__ import annotations
 
@@ -14,16 +17,17 @@ from rmgl.archive.records import record
 from rmgl.checks import Unsound, sound_sparse
 from rmgl.matrix import Matrix
 from rmgl.running.memory import available_memory, require_memory
-from rmgl.running.warn import warn_caller
-from rmgl.views.distances import DistanceView
+from rmgl.running.progress import warn_caller
 from rmgl.views.features import FeatureView, check_columns
+from rmgl.views.incomplete import Mask
+from rmgl.views.pairs import DistanceView, entries_of
 from rmgl.views.scaling import cosine
 from rmgl.views.view import Indices, View
 
-LISTED = 100
-"""Nearest rows that are listed for each row where not all pairs fit into memory."""
-BLOCK_ENTRIES = 1 << 22
-"""Distances that are computed at once."""
+N_NEAREST = 100
+"""Number of nearest rows that are kept for each row where not all pairs fit into memory."""
+DISTANCES_AT_ONCE = 1 << 22
+"""Number of distances that are computed at a time."""
 
 
 @record
@@ -37,11 +41,14 @@ class JaccardView(DistanceView):
 
     @classmethod
     def of_rows(cls, view: View, n_views: int) -> JaccardView:
-        """The Jaccard distances between the rows of one of so many views."""
+        """Return the Jaccard distances between the rows of one of `n_views` views."""
         ones = binary(view.name, view.matrix)
         distances = distances_among(view.name, ones, view.mask, n_views)
-        if not (distances.data if sparse.issparse(distances) else distances).any():
-            raise ValueError(f"view {view.name!r} is constant: all its rows are equal, so it cannot separate clusters; leave it out")
+        if not entries_of(distances).any():
+            raise ValueError(
+                f"view {view.name!r} is constant: all its rows are equal, so it cannot "
+                "separate clusters; leave it out"
+            )
         return cls(view.name, distances, view.entities, ones, view.columns)
 
     def parts_of(self, places: Indices) -> dict[str, Any]:
@@ -52,9 +59,11 @@ class JaccardView(DistanceView):
         return FeatureView(self.name, self.ones, self.entities, self.columns)
 
     def without(self, columns: Sequence[int]) -> FeatureView:
-        """Cosines of what is left of the rows are in place of the distances."""
+        """Return the rest of the rows, whose cosines take the place of the distances."""
         rest = self.features.without(columns)
-        return replace(rest, matrix=cosine(rest.matrix)(rest.matrix)) if rest.matrix.shape[1] else rest
+        if not rest.matrix.shape[1]:
+            return rest
+        return replace(rest, matrix=cosine(rest.matrix)(rest.matrix))
 
     @property
     def words(self) -> str:
@@ -70,8 +79,8 @@ class JaccardView(DistanceView):
 
     def squared_of_new(self, rows: View, given: Any) -> Matrix:
         check_columns(self, rows, self.ones.shape[1])
-        needed = 24 * rows.n_rows * self.n_rows
-        require_memory(needed, f"view {self.name!r}: the Jaccard distances of new rows", "give fewer rows at once")
+        what = f"view {self.name!r}: the Jaccard distances of new rows"
+        require_memory(24 * rows.n_rows * self.n_rows, what, "give fewer rows at once")
         return jaccard_distances(binary(self.name, sparse.csr_array(rows.matrix)), self.ones)
 
     def check(self, n_rows: int, most: float = np.inf) -> None:
@@ -82,17 +91,21 @@ class JaccardView(DistanceView):
 
 
 def binary(name: str, X: Matrix) -> sparse.csr_array:
-    """Rows of zeros and ones as a CSR array."""
-    values = X.data if sparse.issparse(X) else X
-    if not np.isin(values, (0.0, 1.0)).all():
-        raise ValueError(f"view {name!r}: metric='jaccard' is for rows of zeros and ones, but there are other values: code them as 0 and 1")
+    """Return rows of zeros and ones as a CSR array."""
+    if not np.isin(entries_of(X), (0.0, 1.0)).all():
+        raise ValueError(
+            f"view {name!r}: metric='jaccard' is for rows of zeros and ones, but there are "
+            "other values: code them as 0 and 1"
+        )
     rows = sparse.csr_array(X)
     rows.eliminate_zeros()
     return rows
 
 
 def jaccard_distances(left: sparse.csr_array, right: sparse.csr_array) -> NDArray[np.float64]:
-    """1 - |x and y| / |x or y| for all pairs of rows of zeros and ones, which are squared Euclidean distances; 0 for two empty rows.
+    """Return 1 - |x and y| / |x or y| for all pairs of rows; 0 for two empty rows.
+
+    These are squared Euclidean distances.
 
     Examples
     --------
@@ -104,21 +117,24 @@ def jaccard_distances(left: sparse.csr_array, right: sparse.csr_array) -> NDArra
            [1.   , 1.   , 0.   ]])
     """
     both = (left @ right.T).toarray()
-    either = np.asarray(left.sum(axis=1)).ravel()[:, None] + np.asarray(right.sum(axis=1)).ravel() - both
-    found: NDArray[np.float64] = 1.0 - np.divide(both, either, out=np.ones_like(both), where=either > 0)
-    return found
+    n_left, n_right = (np.asarray(rows.sum(axis=1)).ravel() for rows in (left, right))
+    either = n_left[:, None] + n_right - both
+    shares = np.divide(both, either, out=np.ones_like(both), where=either > 0)
+    return np.asarray(1.0 - shares)
 
 
-def distances_among(name: str, rows: sparse.csr_array, present: NDArray[np.bool_], n_views: int) -> Matrix:
-    """The distances of all pairs of rows that are present, if they fit into memory beside those of all views.
+def distances_among(name: str, rows: sparse.csr_array, present: Mask, n_views: int) -> Matrix:
+    """Return the distances of all pairs of the rows that are present.
 
-    If they do not fit, those of the nearest pairs, with a warning.
+    If these do not fit into memory beside those of all views, it warns and returns those of the
+    nearest pairs.
     """
     available = available_memory()
     if available is not None and 8 * (n_views + 6) * rows.shape[0] ** 2 > available:
         warn_caller(
-            f"view {name!r}: the Jaccard distances of all {rows.shape[0]:,} rows do not fit into memory, so only the {LISTED} nearest "
-            "rows of each may be its neighbors; use fewer rows, a machine with more memory, or metric='cosine'",
+            f"view {name!r}: the Jaccard distances of all {rows.shape[0]:,} rows do not fit "
+            f"into memory, so only the {N_NEAREST} nearest rows of each may be its neighbors; "
+            "use fewer rows, a machine with more memory, or metric='cosine'",
         )
         return nearest_pairs(rows, present)
     distances = jaccard_distances(rows, rows)
@@ -127,10 +143,14 @@ def distances_among(name: str, rows: sparse.csr_array, present: NDArray[np.bool_
     return distances
 
 
-def nearest_pairs(rows: sparse.csr_array, present: NDArray[np.bool_], length: int = LISTED) -> sparse.csr_array:
-    """The distances of each row that is present to the `length` nearest others, in both directions; an entry may be zero.
+def nearest_pairs(
+    rows: sparse.csr_array, present: Mask, length: int = N_NEAREST
+) -> sparse.csr_array:
+    """Return the distances of each row that is present to the `length` nearest others.
 
-    Of rows that are tied for the last places either all are taken or, if the list would become ten times as long, none.
+    Every pair is there in both directions, and an entry may be zero. Of rows that are
+    tied for the last places either all are taken or, if the list would become ten times as long,
+    none.
 
     Examples
     --------
@@ -140,10 +160,11 @@ def nearest_pairs(rows: sparse.csr_array, present: NDArray[np.bool_], length: in
     6
     """
     nodes, n = np.flatnonzero(present), rows.shape[0]
-    own, length, size = rows[nodes], min(length, nodes.size - 1), max(1, BLOCK_ENTRIES // nodes.size)
+    rows, length = rows[nodes], min(length, nodes.size - 1)
+    size = max(1, DISTANCES_AT_ONCE // nodes.size)
     keys, values = [], []
     for first in range(0, nodes.size, size):
-        distances = jaccard_distances(own[first : first + size], own)
+        distances = jaccard_distances(rows[first : first + size], rows)
         places = np.arange(len(distances))
         distances[places, places + first] = np.inf
         last = np.partition(distances, length - 1, axis=1)[:, [length - 1]]

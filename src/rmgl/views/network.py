@@ -7,14 +7,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from rmgl.archive.records import record
 from rmgl.checks import Unsound
 from rmgl.views.features import FeatureView, check_columns, no_rows
-from rmgl.views.pairs import PairView
-from rmgl.views.square import check_not_negative, observed_nodes, square_matrix
+from rmgl.views.incomplete import Mask
+from rmgl.views.pairs import PairView, check_not_negative, observed_nodes, square_matrix
 from rmgl.views.view import Comparing, GivenGraph, View
 
 
@@ -22,29 +21,34 @@ from rmgl.views.view import Comparing, GivenGraph, View
 class Network:
     """A view that is a graph on the entities: links between documents, friendships, interactions.
 
-    The layer of the view is the network itself, its weights scaled so that the degrees sum to the number of its nodes. With `learn=True`
-    the layer L is learned again, near the network L0 (scaled in the same way),
+    The layer of the view is the network itself, its weights scaled so that the degrees sum to the
+    number of its nodes. With `learn=True` the layer L is learned again, near the network L0 (scaled
+    in the same way),
 
-        minimize   alpha ||L - L0||_F^2 + beta tr(Q' L Q)      over graph Laplacians L with tr(L) = tr(L0) on the given edges
+        minimize   alpha ||L - L0||_F^2 + beta tr(Q' L Q)
+        over graph Laplacians L with tr(L) = tr(L0) on the given edges
 
-    which is the layer problem with costs z_ij = c - 2 alpha (d0_i + d0_j + 2 w0_ij): without an embedding the solution is the network, and
-    with one, edges between clusters fade. The constant c makes the least cost zero and changes nothing. The solution is exact over the
-    edges of the network (and, with `two_steps=True`, over all pairs with a common neighbor, whose w0 is zero).
+    which is the layer problem with costs z_ij = c - 2 alpha (d0_i + d0_j + 2 w0_ij): without an
+    embedding the solution is the network, and with one, edges between clusters fade. The constant c
+    makes the least cost zero and changes nothing. The solution is exact over the edges of the
+    network (and, with `two_steps=True`, over all pairs with a common neighbor, whose w0 is zero).
 
-    Entities without edges are missing from the view. The weight of an edge that is given in both directions, as in a directed graph, is
-    the mean of the two; loops are left out.
+    Entities without edges are missing from the view. The weight of an edge that is given in both
+    directions, as in a directed graph, is the mean of the two; loops are left out.
 
     Parameters
     ----------
     graph : scipy sparse or dense matrix of shape (N, N), DataFrame, networkx graph, or igraph graph
-        Edge weights >= 0. Node i is the entity in row i of the other views. The labels of a DataFrame and the names of nodes (of networkx,
-        or the vertex attribute "name" of igraph) are matched with the row labels of the other views, if these have any.
+        Edge weights >= 0. Node i is the entity in row i of the other views. The labels of a
+        DataFrame and the names of nodes (of networkx, or the vertex attribute "name" of igraph) are
+        matched with the row labels of the other views, if these have any.
     learn : bool
         Whether the layer is learned again on the edges of the network.
     two_steps : bool
         Whether neighbors of neighbors may get edges, too; only with `learn=True`.
     weight : str
-        The edge attribute of a networkx or igraph graph that holds the weights; edges without it have weight one.
+        The edge attribute of a networkx or igraph graph that holds the weights; edges without it
+        have weight one.
 
     Examples
     --------
@@ -67,69 +71,87 @@ class Network:
             if not isinstance(getattr(self, name), bool | np.bool_):
                 raise TypeError(f"Network: {name}={getattr(self, name)!r} must be True or False")
         if self.two_steps and not self.learn:
-            raise ValueError("Network: two_steps=True adds candidates for learning, but learn is False: set learn=True, too")
+            raise ValueError(
+                "Network: two_steps=True adds candidates for learning, but learn is False: "
+                "set learn=True, too"
+            )
 
     def labels(self) -> list[Any] | None:
-        """The names of the nodes, None where they are just 0, 1, 2, ..."""
-        if _is_networkx(self.graph):
-            names = list(self.graph.nodes)
-        elif _is_igraph(self.graph):
-            names = list(self.graph.vs["name"]) if "name" in self.graph.vs.attributes() else list(range(self.graph.vcount()))
-        elif hasattr(self.graph, "iloc"):
-            names = list(self.graph.index)
-            if names != list(self.graph.columns) and list(range(len(names))) != list(self.graph.columns):
+        """Return the names of the nodes (None: they are 0, 1, 2, ...)."""
+        graph = self.graph
+        if _is_networkx(graph):
+            names = list(graph.nodes)
+        elif _is_igraph(graph):
+            if "name" not in graph.vs.attributes():
+                return None
+            names = list(graph.vs["name"])
+        elif hasattr(graph, "iloc"):
+            names, columns = list(graph.index), list(graph.columns)
+            if columns not in (names, list(range(len(names)))):
                 raise ValueError(
-                    "Network: the row labels and the column labels of the table differ: both must name the nodes, in one order"
+                    "Network: the row labels and the column labels of the table differ: both "
+                    "must name the nodes, in one order"
                 )
         else:
             return None
         return None if names == list(range(len(names))) else names
 
     def matrix(self, name: str) -> Any:
-        """The weights as given, nodes in their own order."""
+        """Return the weights as given, with the nodes in their own order."""
         if _is_networkx(self.graph):
             return _from_networkx(name, self.graph, self.weight)
         if _is_igraph(self.graph):
-            return _from_igraph(self.graph, self.weight)
+            return _from_igraph(name, self.graph, self.weight)
         return self.graph
 
     def placed(self, name: str, index: Sequence[Any]) -> Network:
-        """This network with one node for each entity of the index; a node that is no entity raises a ValueError."""
+        """Return this network with one node for each entity; every node must be an entity."""
         names = self.labels()
         assert names is not None
         places = {label: place for place, label in enumerate(index)}
         by_text = {str(label): place for place, label in enumerate(index)}
-        found = [places.get(label, by_text.get(str(label), -1)) for label in names]
-        unknown = [label for label, place in zip(names, found, strict=True) if place < 0]
+        nodes = [places.get(label, by_text.get(str(label), -1)) for label in names]
+        unknown = [label for label, place in zip(names, nodes, strict=True) if place < 0]
         if unknown:
             raise ValueError(
-                f"view {name!r}: node {unknown[0]!r} of the network is no entity of the other views ({len(unknown)} such nodes): "
-                "the names of nodes must be row labels; leave other nodes out of the network"
+                f"view {name!r}: node {unknown[0]!r} of the network is no entity of the "
+                f"other views ({len(unknown)} such nodes): the names of nodes must be row "
+                "labels; leave other nodes out of the network"
             )
-        if len(set(found)) < len(found):
-            raise ValueError(f"view {name!r}: two nodes of the network have the same name: make the names of nodes unique")
+        if len(set(nodes)) < len(nodes):
+            raise ValueError(
+                f"view {name!r}: two nodes of the network have the same name: make the names "
+                "of nodes unique"
+            )
         entries = sparse.coo_array(square_matrix(name, "the network", self.matrix(name)))
-        rows, columns = (np.asarray(found, dtype=np.intp)[axis] for axis in entries.coords)
+        rows, columns = (np.asarray(nodes, dtype=np.intp)[axis] for axis in entries.coords)
         graph = sparse.csr_array((entries.data, (rows, columns)), shape=(len(index), len(index)))
         return Network(graph, self.learn, self.two_steps, self.weight)
 
-    def to_view(self, name: str, observed: NDArray[np.bool_] | None) -> NetworkView:
-        """Symmetric weights >= 0 without loops; entities without edges are missing."""
+    def to_view(self, name: str, observed: Mask | None) -> NetworkView:
+        """Return symmetric weights >= 0 without loops; entities without edges are missing."""
         X = sparse.csr_array(square_matrix(name, "the network", self.matrix(name)))
         check_not_negative(name, "the network", X)
         seen = observed_nodes(name, X.shape[0], observed)
         kept = sparse.diags_array(seen.astype(np.float64))
         X = sparse.coo_array(kept @ ((X + X.T) / 2) @ kept)
-        off = X.coords[0] != X.coords[1]
-        X = sparse.csr_array((X.data[off], (X.coords[0][off], X.coords[1][off])), shape=X.shape)
+        rows, columns = X.coords
+        off = rows != columns
+        X = sparse.csr_array((X.data[off], (rows[off], columns[off])), shape=X.shape)
         X.eliminate_zeros()
         X.sort_indices()
         linked = np.diff(X.indptr) > 0
         if not linked.any():
-            raise ValueError(f"view {name!r}: the network has no edge between two different entities: leave the view out")
+            raise ValueError(
+                f"view {name!r}: the network has no edge between two different entities: "
+                "leave the view out"
+            )
         largest = float(X.data.max())
         if not float(X.data.min()) / largest > 1e-100 or not 1e-200 < largest < 1e200:
-            raise ValueError(f"view {name!r}: the weights of the network are too far apart, or too large or small, for double precision")
+            raise ValueError(
+                f"view {name!r}: the weights of the network are too far apart, or too large "
+                "or small, for double precision"
+            )
         entities = None if linked.all() else np.flatnonzero(linked)
         return NetworkView(name, X, entities, bool(self.learn), bool(self.two_steps))
 
@@ -137,7 +159,10 @@ class Network:
 @record
 @dataclass(frozen=True)
 class NetworkView(PairView):
-    """Edge weights: symmetric, >= 0, without loops. It has no distances: its layer is given, or learned near it."""
+    """Symmetric edge weights >= 0 without loops; the layer is given, or learned near them.
+
+    A network has no distances.
+    """
 
     learn: bool = False
     two_steps: bool = False
@@ -174,7 +199,8 @@ class NetworkView(PairView):
         check_not_negative(self.name, "the network", rows.matrix)
         weights = sparse.csr_array(rows.matrix)
         weights.eliminate_zeros()
-        return FeatureView(self.name, weights, np.flatnonzero(rows.mask & (np.diff(weights.indptr) > 0)), gaps=rows.gaps)
+        linked = np.flatnonzero(rows.mask & (np.diff(weights.indptr) > 0))
+        return FeatureView(self.name, weights, linked, gaps=rows.gaps)
 
     def comparing(self) -> Comparing:
         return self.points()  # type: ignore[no-any-return]
@@ -195,22 +221,34 @@ def _is_igraph(graph: Any) -> bool:
 
 def _from_networkx(name: str, graph: Any, weight: str) -> sparse.csr_array:
     places = {node: place for place, node in enumerate(graph.nodes)}
-    edges = [(places[one], places[other], data.get(weight, 1.0)) for one, other, data in graph.edges(data=True)]
-    return _of_edges(name, edges, len(places), directed=graph.is_directed())
+    edges = list(graph.edges(data=weight, default=1.0))
+    pairs = [(places[one], places[other]) for one, other, _ in edges]
+    weights = [value for _, _, value in edges]
+    return _of_edges(name, pairs, weights, len(places), graph.is_directed())
 
 
-def _from_igraph(graph: Any, weight: str) -> sparse.csr_array:
+def _from_igraph(name: str, graph: Any, weight: str) -> sparse.csr_array:
     weights = graph.es[weight] if weight in graph.es.attributes() else [1.0] * graph.ecount()
-    edges = [(one, other, value) for (one, other), value in zip(graph.get_edgelist(), weights, strict=True)]
-    return _of_edges("network", edges, graph.vcount(), directed=graph.is_directed())
+    return _of_edges(name, graph.get_edgelist(), weights, graph.vcount(), graph.is_directed())
 
 
-def _of_edges(name: str, edges: Sequence[tuple[int, int, Any]], n_nodes: int, directed: bool) -> sparse.csr_array:
-    """The weights of a list of edges; parallel edges add up, and an undirected edge counts in both directions."""
+def _of_edges(
+    name: str,
+    edges: Sequence[tuple[int, int]],
+    weights: Sequence[Any],
+    n_nodes: int,
+    directed: bool,
+) -> sparse.csr_array:
+    """Return the weights of a list of edges as a matrix, in which parallel edges add up.
+
+    An undirected edge counts in both directions.
+    """
     try:
-        values = np.array([value for _, _, value in edges], dtype=np.float64)
+        values = np.array(weights, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"view {name!r}: an edge of the network has a weight that is no number ({error})") from error
-    pairs = np.array([(one, other) for one, other, _ in edges], dtype=np.intp).reshape(len(edges), 2).T
-    graph = sparse.csr_array((values, (pairs[0], pairs[1])), shape=(n_nodes, n_nodes))
+        raise ValueError(
+            f"view {name!r}: an edge of the network has a weight that is no number ({error})"
+        ) from error
+    rows, columns = np.array(edges, dtype=np.intp).reshape(len(edges), 2).T
+    graph = sparse.csr_array((values, (rows, columns)), shape=(n_nodes, n_nodes))
     return graph if directed else sparse.csr_array(graph + graph.T)

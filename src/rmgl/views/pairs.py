@@ -1,35 +1,48 @@
-"""`PairView`: a square matrix of what is known about pairs of entities, in place of rows of features."""
+"""Views of pairs: a square matrix of data about pairs of entities in place of rows of features.
+
+`PairView` is the base of all such views, and `DistanceView` that of views whose entries are squared
+distances. The functions below check the square matrices that users pass for them.
+"""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from rmgl.checks import Unsound, sound_sparse
+from rmgl.edges.space import Listed, Square
 from rmgl.matrix import Matrix, square_in_order
-from rmgl.views.features import FeatureView, no_features
-from rmgl.views.view import Indices, View
+from rmgl.running.threads import Check, InParts, one_part
+from rmgl.views.features import FeatureView, no_features, no_rows
+from rmgl.views.incomplete import Mask
+from rmgl.views.view import Comparing, Indices, View
 
 
 @dataclass(frozen=True)
 class PairView(View):
-    """A symmetric matrix >= 0 with a zero diagonal; rows and columns of missing entities are zero."""
+    """A symmetric matrix >= 0 with a zero diagonal, and zeros for pairs with missing entities."""
 
     def own(self) -> Matrix:
-        return self.matrix if self.entities is None else self.matrix[self.entities][:, self.entities]
+        return self.matrix if self.entities is None else self._among(self.entities)
+
+    def _among(self, entities: Indices) -> Matrix:
+        return self.matrix[entities][:, entities]
 
     def of(self, entities: Indices) -> Self:
-        matrix = self.matrix[entities][:, entities]
-        return replace(self, matrix=matrix, entities=self._entities_of(entities), **self.parts_of(entities))
+        matrix, present = self._among(entities), self._entities_of(entities)
+        return replace(self, matrix=matrix, entities=present, **self.parts_of(entities))
 
     def in_order(self, order: Indices) -> Self:
-        return replace(self, matrix=square_in_order(self.matrix, order), entities=self._entities_in(order), **self.parts_of(order))
+        matrix, present = square_in_order(self.matrix, order), self._entities_in(order)
+        return replace(self, matrix=matrix, entities=present, **self.parts_of(order))
 
     def parts_of(self, places: Indices) -> dict[str, Any]:
-        """The other fields that hold something about every entity, for those at the given places."""
+        """Return the other fields that hold data about every entity, for those at some places."""
         return {}
 
     def again(self, rows: View | None, n_new: int) -> FeatureView:
@@ -39,10 +52,144 @@ class PairView(View):
         X, what = self.matrix, f"view {self.name!r}"
         if getattr(X, "shape", None) != (n_rows, n_rows):
             raise Unsound(f"{what} is no square matrix of a {self.words}")
-        entries = sound_sparse(what, X) if sparse.issparse(X) else X
-        values = entries.data if sparse.issparse(entries) else entries
-        if not np.isfinite(values).all() or (values.size and values.min() < 0) or entries.diagonal().any():
-            raise Unsound(f"{what} has a negative or infinite entry, or one that is not zero on its diagonal")
-        if (entries - entries.T).max() > 0:
+        X = sound_sparse(what, X) if sparse.issparse(X) else X
+        values = entries_of(X)
+        negative = values.size and values.min() < 0
+        if not np.isfinite(values).all() or negative or X.diagonal().any():
+            raise Unsound(
+                f"{what} has a negative or infinite entry, or one that is not zero on its diagonal"
+            )
+        if (X - X.T).max() > 0:
             raise Unsound(f"{what} is not symmetric")
         super().check(n_rows, most)
+
+
+@dataclass(frozen=True)
+class DistanceView(PairView):
+    """A symmetric matrix of squared distances, with zeros for pairs with missing entities."""
+
+    @property
+    def comparable(self) -> bool:
+        return not sparse.issparse(self.matrix)
+
+    def points(self) -> Square | Listed:
+        return square_space(self.own())
+
+    def whole_space(self) -> Square | Listed:
+        return square_space(self.matrix)
+
+    def square(self, in_parts: InParts = one_part, check: Check = lambda: None) -> Square | None:
+        return Square(self.matrix) if self.comparable else None
+
+    @property
+    def words(self) -> str:
+        return "precomputed"
+
+    @property
+    @abstractmethod
+    def kind(self) -> str:
+        """The kind of the distances, or of the data that they were computed from."""
+
+    @property
+    def described(self) -> str:
+        pairs = "all pairs" if self.comparable else f"{self.matrix.nnz // 2} pairs"
+        return f"{self.kind} of {pairs}"
+
+    @property
+    def made_from(self) -> str:
+        return f"the {self.kind} of pairs"
+
+    @abstractmethod
+    def squared_of_new(self, rows: View, given: Any) -> Matrix:
+        """Return the squared distances of new entities to all of this view, from checked rows."""
+
+    def new(self, rows: View | None, n_new: int, given: Any = None) -> FeatureView:
+        if rows is None:
+            return no_rows(self.name, n_new, self.n_rows, sparse.issparse(self.matrix))
+        squared, present = self.squared_of_new(rows, given), rows.mask
+        if sparse.issparse(squared):
+            present &= np.diff(squared.indptr) > 0
+        return FeatureView(self.name, squared, np.flatnonzero(present), gaps=rows.gaps)
+
+    def comparing(self) -> Comparing:
+        return given_distances
+
+
+def square_space(X: Matrix) -> Square | Listed:
+    """Return the space of given squared distances, dense or sparse."""
+    return Listed(X) if sparse.issparse(X) else Square(X)
+
+
+def given_distances(new: FeatureView) -> NDArray[np.float64]:
+    """Return the distances that new rows hold; infinite where a sparse row has no entry."""
+    X = new.matrix
+    if not sparse.issparse(X):
+        return np.asarray(X)
+    entries = sparse.coo_array(X)
+    distances = np.full(X.shape, np.inf)
+    distances[entries.coords] = entries.data
+    return distances
+
+
+# Square matrices that users pass
+
+
+def entries_of(X: Matrix) -> NDArray[np.float64]:
+    """Return the entries of a dense matrix, or those that a sparse one stores."""
+    values: NDArray[np.float64] = X.data if sparse.issparse(X) else X
+    return values
+
+
+def square_matrix(name: str, what: str, given: Any) -> Matrix:
+    """Copy a square matrix of finite numbers as float64, dense or CSR; errors name the view."""
+    X = given.to_numpy() if hasattr(given, "to_numpy") else given
+    if sparse.issparse(X):
+        X = sparse.csr_array(sound_sparse(f"view {name!r}", X), copy=True)
+        X.sum_duplicates()
+        if X.dtype.kind not in "biuf":
+            raise ValueError(
+                f"view {name!r}: {what} holds values of type {X.dtype}, but numbers are needed"
+            )
+        X = X.astype(np.float64)
+    else:
+        try:
+            X = np.array(X, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                f"view {name!r}: {what} does not hold numbers ({error}): give a square "
+                "matrix of numbers"
+            ) from error
+    if X.ndim != 2 or X.shape[0] != X.shape[1]:
+        raise ValueError(
+            f"view {name!r}: {what} has shape {X.shape}, but must be square, with one row "
+            "and one column for each entity"
+        )
+    if not np.isfinite(entries_of(X)).all():
+        raise ValueError(
+            f"view {name!r}: {what} holds NaN or infinity: replace them; where an entity is "
+            "missing, say so with observed="
+        )
+    return X
+
+
+def check_not_negative(name: str, what: str, X: Matrix) -> None:
+    """Raise a ValueError that names the first negative entry."""
+    values = entries_of(X)
+    if values.size and values.min() < 0:
+        is_small = sparse.issparse(X) and X.shape[0] <= 1000
+        rows, columns = np.nonzero((X.toarray() if is_small else X) < 0)
+        first = float(X[rows[0], columns[0]])
+        raise ValueError(
+            f"view {name!r}: {what} has {rows.size} negative entries (first: entry "
+            f"({rows[0]}, {columns[0]}) is {first:g}): they must be >= 0"
+        )
+
+
+def observed_nodes(name: str, n_rows: int, observed: Mask | None) -> Mask:
+    """Return the mask of observed entities, which is all of them if no mask is given."""
+    if observed is not None and observed.size != n_rows:
+        raise ValueError(
+            f"observed has {observed.size} truth values for the {n_rows} entities of view "
+            f"{name!r}: give one for each"
+        )
+    return np.ones(n_rows, dtype=bool) if observed is None else observed

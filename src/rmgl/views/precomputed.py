@@ -13,22 +13,29 @@ from scipy import sparse
 from rmgl.archive.records import record
 from rmgl.checks import Unsound, sound_numbers
 from rmgl.matrix import Matrix
-from rmgl.views.distances import DistanceView
-from rmgl.views.features import check_columns
-from rmgl.views.square import check_not_negative, check_symmetric, observed_nodes, square_matrix
+from rmgl.views.features import LARGEST_VALUE, check_columns
+from rmgl.views.incomplete import Mask
+from rmgl.views.pairs import (
+    DistanceView,
+    check_not_negative,
+    entries_of,
+    observed_nodes,
+    square_matrix,
+)
 from rmgl.views.view import Indices, View
 
 Kind = Literal["distance", "squared", "kernel", "similarity"]
-KINDS = get_args(Kind)
-ROUNDING = 1e-8
-"""Share of the largest entry up to which a number that should be zero or positive may be negative."""
+MATRIX_KINDS = get_args(Kind)
+TOLERANCE = 1e-8
+"""Share of the largest entry up to which numbers that should be equal or >= 0 may be wrong."""
 
 
 @dataclass(frozen=True, eq=False)
 class Precomputed:
-    """A view that is a square matrix of distances or similarities between the entities. It is not scaled.
+    """A view that is a square matrix of distances or similarities between the entities.
 
-    The layer of the view is learned from squared distances z_ij, which are computed from the entries m_ij:
+    It is not scaled. The layer of the view is learned from squared distances z_ij, which are
+    computed from the entries m_ij:
 
     | kind | z_ij |
     |---|---|
@@ -37,8 +44,9 @@ class Precomputed:
     | "kernel" | m_ii + m_jj - 2 m_ij |
     | "similarity" | the largest entry - m_ij |
 
-    In a sparse matrix, what is absent means far: only the pairs that are given can carry weight, and the layer is exact over these. A pair
-    may be given in one direction or in both. Entities without any pair are missing from the view.
+    In a sparse matrix, what is absent means far: only the pairs that are given can carry weight,
+    and the layer is exact over these. A pair may be given in one direction or in both. Entities
+    without any pair are missing from the view.
 
     Parameters
     ----------
@@ -46,7 +54,8 @@ class Precomputed:
         For `predict`, the rows of new entities against the fitted ones: (n, N).
     kind : {"distance", "squared", "kernel", "similarity"}
     diagonal : array of shape (n,), optional
-        For new rows of a kernel: the kernel of each new entity with itself. It may be left out if all fitted ones have the same.
+        For new rows of a kernel: the kernel of each new entity with itself. It may be left out if
+        all fitted ones have the same.
 
     Examples
     --------
@@ -64,29 +73,35 @@ class Precomputed:
     diagonal: Any = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        if self.kind not in KINDS:
-            raise ValueError(f"Precomputed: kind={self.kind!r} is not known: use one of {', '.join(map(repr, KINDS))}")
+        if self.kind not in MATRIX_KINDS:
+            raise ValueError(
+                f"Precomputed: kind={self.kind!r} is not known: use one of "
+                f"{', '.join(map(repr, MATRIX_KINDS))}"
+            )
 
     def in_order(self, name: str, index: Sequence[Any]) -> Precomputed:
-        """This matrix with its rows and columns in the order of the entities, if it is a table with labels."""
-        if not hasattr(self.matrix, "iloc") or list(self.matrix.index) == list(range(len(self.matrix))):
+        """Return the matrix in the order of the entities, if it is a table with row labels."""
+        table = self.matrix
+        if not hasattr(table, "iloc") or list(table.index) == list(range(len(table))):
             return self
-        labels, wanted = [str(label) for label in self.matrix.index], [str(label) for label in index]
+        labels, wanted = list(map(str, table.index)), list(map(str, index))
         if sorted(labels) != sorted(wanted) or len(set(labels)) < len(labels):
-            odd = next((label for label in [*wanted, *labels] if labels.count(label) != 1 or wanted.count(label) != 1), labels[0])
+            both = [*wanted, *labels]
+            odd = next(x for x in both if labels.count(x) != 1 or wanted.count(x) != 1)
             raise ValueError(
-                f"view {name!r}: the labels of the {self.kind} matrix are not those of the rows of the other views (first: {odd!r}): "
-                "give the same entities, each once"
+                f"view {name!r}: the labels of the {self.kind} matrix are not those of the "
+                f"rows of the other views (first: {odd!r}): give the same entities, each once"
             )
         places = {label: place for place, label in enumerate(labels)}
         order = [places[label] for label in wanted]
         return replace(self, matrix=self.matrix.iloc[order, order])
 
-    def to_view(self, name: str, observed: NDArray[np.bool_] | None) -> PrecomputedView:
-        """Squared distances, symmetric with a zero diagonal; entities without any are missing."""
+    def to_view(self, name: str, observed: Mask | None) -> PrecomputedView:
+        """Return symmetric squared distances; entities without any are missing."""
         what = f"the {self.kind} matrix"
         given = square_matrix(name, what, self.matrix)
-        given = both_directions(name, what, given) if sparse.issparse(given) else check_symmetric(name, what, given, ADVICE)
+        symmetric = both_directions if sparse.issparse(given) else check_symmetric
+        given = symmetric(name, what, given)
         seen = observed_nodes(name, given.shape[0], observed)
         if self.kind != "kernel":
             check_not_negative(name, what, given)
@@ -94,19 +109,27 @@ class Precomputed:
         loops: NDArray[np.float64] = np.array(given.diagonal())
         if self.kind in ("distance", "squared") and loops.any():
             at = int(np.flatnonzero(loops)[0])
-            raise ValueError(f"view {name!r}: entry ({at}, {at}) of {what} is {loops[at]:g}, but the distance of an entity to itself is 0")
-        ceiling = float(entries_of(given).max()) if self.kind == "similarity" else 0.0
-        view = PrecomputedView(name, given, None, self.kind, loops if self.kind == "kernel" else None, ceiling)
+            raise ValueError(
+                f"view {name!r}: entry ({at}, {at}) of {what} is {loops[at]:g}, but the "
+                "distance of an entity to itself is 0"
+            )
+        view = PrecomputedView(name, given, None, self.kind)
+        if self.kind == "kernel":
+            view = replace(view, loops=loops)
+        if self.kind == "similarity":
+            view = replace(view, ceiling=float(entries_of(given).max()))
         squared = view.squared(given, loops)
         if sparse.issparse(squared):
-            squared, present = _among(squared, seen)
+            squared, seen = _among(squared, seen)
         else:
             np.fill_diagonal(squared, 0.0)
             squared[~seen] = squared[:, ~seen] = 0.0
-            present = seen
         if not entries_of(squared).any():
-            raise ValueError(f"view {name!r}: all distances are zero, so it cannot separate clusters; leave it out")
-        return replace(view, matrix=squared, entities=None if present.all() else np.flatnonzero(present))
+            raise ValueError(
+                f"view {name!r}: all distances are zero, so it cannot separate clusters; "
+                "leave it out"
+            )
+        return replace(view, matrix=squared, entities=None if seen.all() else np.flatnonzero(seen))
 
 
 @record
@@ -116,46 +139,55 @@ class PrecomputedView(DistanceView):
 
     kind: Kind = "distance"
     loops: NDArray[np.float64] | None = None
-    """The kernel of every entity with itself."""
+    """The kernel of every entity with itself (None: it is not a kernel)."""
     ceiling: float = 0.0
     """The largest similarity."""
 
     def parts_of(self, places: Indices) -> dict[str, Any]:
         return {"loops": None if self.loops is None else self.loops[places]}
 
-    def squared(self, given: Matrix, own: NDArray[np.float64]) -> Matrix:
-        """Squared distances from rows of what was given; `own` is the kernel of the entity of each row with itself."""
+    def squared(self, given: Matrix, loops: NDArray[np.float64]) -> Matrix:
+        """Return squared distances from rows of the given kind.
+
+        `loops` holds the kernel of the entity of each row with itself.
+        """
         values = entries_of(given)
         if self.kind == "distance":
-            found = values**2
+            squares = values**2
         elif self.kind == "kernel":
-            found = self._from_kernel(given, own)
+            squares = self._from_kernel(given, loops)
         elif self.kind == "similarity":
-            found = np.maximum(self.ceiling - values, 0.0)
+            squares = np.maximum(self.ceiling - values, 0.0)
         else:
-            found = values.copy()
-        return sparse.csr_array((found, given.indices, given.indptr), shape=given.shape) if sparse.issparse(given) else found
+            squares = values.copy()
+        if not sparse.issparse(given):
+            return squares
+        return sparse.csr_array((squares, given.indices, given.indptr), shape=given.shape)
 
-    def _from_kernel(self, given: Matrix, own: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _from_kernel(self, given: Matrix, loops: NDArray[np.float64]) -> NDArray[np.float64]:
         assert self.loops is not None
         if sparse.issparse(given):
             rows, columns = sparse.coo_array(given).coords
-            total = own[rows] + self.loops[columns]
+            total = loops[rows] + self.loops[columns]
         else:
-            total = own[:, None] + self.loops
-        found: NDArray[np.float64] = total - 2 * entries_of(given)
-        if found.size and found.min() < -ROUNDING * max(1e-300, float(np.abs(total).max())):
+            total = loops[:, None] + self.loops
+        squares: NDArray[np.float64] = total - 2 * entries_of(given)
+        if squares.size and squares.min() < -TOLERANCE * max(1e-300, float(np.abs(total).max())):
             raise ValueError(
-                f"view {self.name!r}: the kernel has m_ii + m_jj - 2 m_ij = {found.min():g} < 0 for some pair, so it is no kernel: give a "
+                f"view {self.name!r}: the kernel has m_ii + m_jj - 2 m_ij = {squares.min():g} "
+                "< 0 for some pair, so it is no kernel: give a "
                 "positive semidefinite matrix with its diagonal, or kind='similarity'"
             )
-        return np.maximum(found, 0.0)
+        return np.maximum(squares, 0.0)
 
     def against(self, given: Any) -> Any:
         if not isinstance(given, Precomputed):
             return super().against(given)
         if given.kind != self.kind:
-            raise ValueError(f"view {self.name!r} is of kind {given.kind!r}, but was fitted on kind {self.kind!r}: give the same kind")
+            raise ValueError(
+                f"view {self.name!r} is of kind {given.kind!r}, but was fitted on kind "
+                f"{self.kind!r}: give the same kind"
+            )
         return given.matrix
 
     def squared_of_new(self, rows: View, given: Any) -> Matrix:
@@ -165,83 +197,106 @@ class PrecomputedView(DistanceView):
             X = sparse.csr_array(X)
         elif sparse.issparse(X):
             raise ValueError(
-                f"view {self.name!r} was fitted on the {self.kind} of all pairs, but new rows are sparse: give all their entries"
+                f"view {self.name!r} was fitted on the {self.kind} of all pairs, but new "
+                "rows are sparse: give all their entries"
             )
         if self.kind == "kernel":
-            return self.squared(X, self._loops_of_new(given.diagonal if isinstance(given, Precomputed) else None, X.shape[0]))
+            diagonal = given.diagonal if isinstance(given, Precomputed) else None
+            return self.squared(X, self._loops_of_new(diagonal, X.shape[0]))
         check_not_negative(self.name, f"the {self.kind} of new rows", X)
         return self.squared(X, np.zeros(X.shape[0]))
 
     def _loops_of_new(self, diagonal: Any, n_new: int) -> NDArray[np.float64]:
-        """The kernel of each new entity with itself, which may be left out if it is the same for all fitted ones."""
+        """Return the kernel of each new entity with itself.
+
+        It may be left out if it is the same for all fitted entities.
+        """
         assert self.loops is not None
-        loops = np.full(n_new, self.loops[0]) if diagonal is None else np.asarray(diagonal, dtype=np.float64)
-        if diagonal is None and not np.allclose(self.loops, self.loops[0], rtol=ROUNDING):
+        if diagonal is not None:
+            loops = np.asarray(diagonal, dtype=np.float64)
+        elif np.allclose(self.loops, self.loops[0], rtol=TOLERANCE):
+            loops = np.full(n_new, self.loops[0])
+        else:
             raise ValueError(
-                f"view {self.name!r} is a kernel whose diagonal is not constant, so the kernel of each new entity with itself is needed: "
-                "give rmgl.Precomputed(rows, kind='kernel', diagonal=...)"
+                f"view {self.name!r} is a kernel whose diagonal is not constant, so the "
+                "kernel of each new entity with itself is needed: give "
+                "rmgl.Precomputed(rows, kind='kernel', diagonal=...)"
             )
         if loops.shape != (n_new,):
-            raise ValueError(f"view {self.name!r}: diagonal has shape {loops.shape} for {n_new} new rows: give one number for each")
+            raise ValueError(
+                f"view {self.name!r}: diagonal has shape {loops.shape} for {n_new} new rows: "
+                "give one number for each"
+            )
         return loops
 
     def check(self, n_rows: int, most: float = np.inf) -> None:
         super().check(n_rows, most)
         if self.kind == "kernel":
-            sound_numbers(f"the kernel of the entities of view {self.name!r} with themselves", self.loops, (n_rows,))
+            what = f"the kernel of the entities of view {self.name!r} with themselves"
+            sound_numbers(what, self.loops, (n_rows,))
         if not np.isfinite(self.ceiling):
             raise Unsound(f"the largest similarity of view {self.name!r} is not finite")
 
 
-def entries_of(X: Matrix) -> NDArray[np.float64]:
-    """The entries of a dense matrix, and those that a sparse one stores."""
-    values: NDArray[np.float64] = X.data if sparse.issparse(X) else X
-    return values
-
-
-LARGEST = 1e70
-"""Distances whose squares, squared again in the dual, do not overflow; the smallest is the inverse of it."""
-
-
 def check_magnitude(name: str, what: str, X: Matrix, kind: str) -> None:
     """Raise a ValueError if a matrix has no entry, or entries too large or small to square."""
-    values = X.data if sparse.issparse(X) else X
-    largest = float(np.abs(values).max(initial=0.0))
-    most = LARGEST if kind == "distance" else LARGEST**2
+    values = entries_of(X)
     if values.size == 0:
         raise ValueError(f"view {name!r}: {what} has no pair of entities: leave the view out")
+    largest = float(np.abs(values).max(initial=0.0))
+    most = LARGEST_VALUE if kind == "distance" else LARGEST_VALUE**2
     if largest > most or 0 < largest < 1 / most:
         raise ValueError(
-            f"view {name!r}: {what} has entries up to {largest:.0e}, too large or small for double precision: multiply it by a constant"
+            f"view {name!r}: {what} has entries up to {largest:.0e}, too large or small for "
+            "double precision: multiply it by a constant"
         )
 
 
-ADVICE = "give the mean of the matrix and its transpose, if the difference does not matter"
+def check_symmetric(name: str, what: str, X: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the mean of X and its transpose, which may differ by rounding errors only."""
+    apart = abs(X - X.T)
+    if X.size and apart.max() > TOLERANCE * abs(X).max():
+        row, column = divmod(int(apart.argmax()), X.shape[1])
+        raise _not_symmetric(name, what, X, row, column)
+    mean: NDArray[np.float64] = (X + X.T) / 2
+    return mean
 
 
 def both_directions(name: str, what: str, X: sparse.csr_array) -> sparse.csr_array:
-    """A sparse matrix with every pair in both directions; where both are given they must agree. Entries that are zero stay."""
+    """Return a sparse matrix with every pair in both directions, also where the entry is zero.
+
+    Where both directions are given, they must agree.
+    """
     n = X.shape[0]
+    if not X.nnz:
+        return sparse.csr_array(X.shape)
     rows, columns = (np.asarray(axis, dtype=np.int64) for axis in sparse.coo_array(X).coords)
-    keys, values = np.concatenate([rows * n + columns, columns * n + rows]), np.concatenate([X.data, X.data])
+    keys = np.concatenate([rows * n + columns, columns * n + rows])
     order = np.argsort(keys, kind="stable")
-    keys, values = keys[order], values[order]
-    first = np.flatnonzero(np.r_[True, keys[1:] != keys[:-1]]) if keys.size else np.empty(0, dtype=np.int64)
-    last = np.r_[first[1:], keys.size] - 1 if keys.size else first
+    keys, values = keys[order], np.concatenate([X.data, X.data])[order]
+    first = np.flatnonzero(np.r_[True, keys[1:] != keys[:-1]])
+    last = np.r_[first[1:], keys.size] - 1
     apart = np.abs(values[first] - values[last])
-    if apart.size and apart.max() > ROUNDING * np.abs(values).max():
-        at = int(apart.argmax())
-        row, column = divmod(int(keys[first[at]]), n)
-        raise ValueError(
-            f"view {name!r}: {what} is not symmetric: entry ({row}, {column}) is {X[row, column]:g}, but entry ({column}, {row}) is "
-            f"{X[column, row]:g}, a difference of {apart[at]:g}, the largest of all: {ADVICE}"
-        )
+    if apart.max() > TOLERANCE * np.abs(values).max():
+        row, column = divmod(int(keys[first[apart.argmax()]]), n)
+        raise _not_symmetric(name, what, X, row, column)
     pairs = keys[first]
-    return sparse.csr_array(((values[first] + values[last]) / 2, (pairs // n, pairs % n)), shape=X.shape)
+    means = (values[first] + values[last]) / 2
+    return sparse.csr_array((means, (pairs // n, pairs % n)), shape=X.shape)
 
 
-def _among(squared: sparse.csr_array, seen: NDArray[np.bool_]) -> tuple[sparse.csr_array, NDArray[np.bool_]]:
-    """The pairs of different entities that are seen, and the entities that have any."""
+def _not_symmetric(name: str, what: str, X: Matrix, row: int, column: int) -> ValueError:
+    """Return an error that names the pair of entries with the largest difference."""
+    one, other = X[row, column], X[column, row]
+    return ValueError(
+        f"view {name!r}: {what} is not symmetric: entry ({row}, {column}) is {one:g}, but entry "
+        f"({column}, {row}) is {other:g}, a difference of {abs(one - other):g}, the largest of "
+        "all: give the mean of the matrix and its transpose, if the difference does not matter"
+    )
+
+
+def _among(squared: sparse.csr_array, seen: Mask) -> tuple[sparse.csr_array, Mask]:
+    """Return the pairs of different entities that are seen, and the entities that have any."""
     rows, columns = sparse.coo_array(squared).coords
     kept = (rows != columns) & seen[rows] & seen[columns]
     pairs = sparse.csr_array((squared.data[kept], (rows[kept], columns[kept])), shape=squared.shape)

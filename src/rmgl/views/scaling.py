@@ -1,7 +1,8 @@
-"""Scaling of one view: `fit_scaler(name, X)` fits the scaler of a given name, and `choose_scale(X)` chooses a name from the data.
+"""Scaling of one view: `choose_scale` chooses a scale from the data, and `fit_scaler` fits it.
 
-Sparse views stay sparse: only distances between rows matter, so their columns need no shift. In dense views NaN marks a missing cell: it
-stays NaN, and ranges, means and lengths are those of the other cells.
+Sparse views stay sparse: only distances between rows matter, so their columns need no shift. In
+dense views NaN marks a missing cell: it stays NaN, and ranges, means and lengths are those of the
+other cells.
 """
 
 from __future__ import annotations
@@ -26,25 +27,32 @@ Vector = NDArray[np.float64]
 @record
 @dataclass(frozen=True)
 class Scaler:
-    """A fitted scaling of a view: square roots, then (x / largest - shift) / span in each column, then rows of length one."""
+    """A fitted scaling of a view, by up to three steps.
+
+    It takes square roots, then (x / largest - shift) / span in each column, then scales rows to
+    length one.
+    """
 
     name: str
     roots: bool = False
     largest: Vector | None = None
-    """The largest absolute value of each column, by which it is divided first to avoid overflow (None: columns are not scaled)."""
+    """The first divisor of each column, its largest absolute value, against overflow.
+
+    None: columns are not scaled.
+    """
     shift: Vector | None = None
     span: Vector | None = None
-    """The divisor of each column; infinite for a constant column, which becomes zero."""
+    """The second divisor of each column; infinite for a constant column, which becomes zero."""
     unit: bool = False
     rooted: NDArray[np.bool_] | None = None
     """The columns whose square roots are taken, if `roots` (None: all)."""
     centered: bool = False
     """Whether the mean of each row is subtracted from it before it gets length one."""
     levels: tuple[Vector, ...] | None = None
-    """The values of each column, in order, where all that counts is whether two values are the same (None: columns are numbers)."""
+    """The sorted values of each column, if only their equality counts (None: they are numbers)."""
 
     def __call__(self, X: Matrix) -> Matrix:
-        """Scale the rows that the scaler was fitted to, or new ones. Returns a copy, or X itself if the scaling changes nothing."""
+        """Scale the rows of the fit, or new ones; returns X itself if nothing changes."""
         if self.levels is not None:
             return _indicators(X, self.levels)
         X = _roots(X, self.rooted) if self.roots else X
@@ -59,21 +67,29 @@ class Scaler:
         return _unit_rows(X) if self.unit else X
 
     def check(self, what: str, X: Matrix, most: float) -> None:
-        """Raise `Unsound` unless a scaler can have scaled the rows of a view to X."""
-        width, divisors = X.shape[1], [column for column in (self.largest, self.span) if column is not None]
-        columns = divisors if self.shift is None else [*divisors, self.shift]
-        if self.levels is not None and (self.name != "hamming" or width != sum(level.size + 1 for level in self.levels)):
+        """Raise `Unsound` unless this scaler can have scaled the rows of a view to X."""
+        width, levels = X.shape[1], self.levels or ()
+        if self.levels is not None and (
+            self.name != "hamming" or width != sum(level.size + 1 for level in levels)
+        ):
             raise Unsound(f"the values of {what} do not match its {width} columns")
-        for level in self.levels or ():
+        for level in levels:
             sound_numbers(f"the values of {what}", level, (None,))
+        columns = [c for c in (self.largest, self.span, self.shift) if c is not None]
         known = self.name in SCALES or self.name in METRICS
-        if not known or len(columns) not in (0, 3) or any(column.shape != (width,) for column in columns):
+        if not known or len(columns) not in (0, 3) or any(c.shape != (width,) for c in columns):
             raise Unsound(f"the scaler of {what} does not match its {width} columns")
-        if self.rooted is not None and (self.rooted.dtype != bool or self.rooted.shape != (width,) or sparse.issparse(X)):
-            raise Unsound(f"the scaler of {what} takes square roots of columns that it does not have")
+        if self.rooted is not None and (
+            self.rooted.dtype != bool or self.rooted.shape != (width,) or sparse.issparse(X)
+        ):
+            raise Unsound(
+                f"the scaler of {what} takes square roots of columns that it does not have"
+            )
         in_range = self.shift is None or bool((np.abs(self.shift) <= most).all())
-        if not in_range or not all((divisor > 0).all() for divisor in divisors):
-            raise Unsound(f"the scaler of {what} has a divisor that is not > 0, or a shift out of range")
+        if not in_range or not all((divisor > 0).all() for divisor in columns[:2]):
+            raise Unsound(
+                f"the scaler of {what} has a divisor that is not > 0, or a shift out of range"
+            )
 
 
 def fit_scaler(name: str, X: Matrix) -> Scaler:
@@ -82,85 +98,107 @@ def fit_scaler(name: str, X: Matrix) -> Scaler:
 
 
 def fit_mixed(name: str, X: Matrix, encoding: Encoding) -> Scaler:
-    """Fit the scaler of that name to the measured columns of a table; zeros and ones of categories are divided by the square root of 2.
+    """Fit the scaler of that name to the measured columns of an encoded table.
 
-    Two rows with different categories then have a squared distance of 1 there: 1/2 from the column of each.
+    Zeros and ones of categories are divided by the square root of 2. Two rows with different
+    categories then have a squared distance of 1 there: 1/2 from the column of each.
     """
     if name not in MIXED_SCALES:
-        raise ValueError(f"has categories, which cannot be scaled by {name!r}: use one of {', '.join(map(repr, ('auto', *MIXED_SCALES)))}")
+        raise ValueError(
+            f"has categories, which cannot be scaled by {name!r}: use one of "
+            f"{', '.join(map(repr, ('auto', *MIXED_SCALES)))}"
+        )
     measured, n = encoding.measured, X.shape[1]
     rooted = encoding.numbers if name == "root" else None
-    own = Scaler(name)
-    if measured.any() and name != "none":
-        own = standard(X[:, measured]) if name == "standard" else minmax((X if rooted is None else _roots(X, rooted))[:, measured])
     largest, shift, span = np.ones(n), np.zeros(n), np.where(measured, 1.0, np.sqrt(2.0))
-    if own.largest is not None:
-        largest[measured], shift[measured], span[measured] = own.largest, own.shift, own.span
+    if measured.any() and name != "none":
+        fit = standard if name == "standard" else minmax
+        fitted = fit((X if rooted is None else _roots(X, rooted))[:, measured])
+        largest[measured] = fitted.largest
+        shift[measured], span[measured] = fitted.shift, fitted.span
     return Scaler(name, name == "root", largest, shift, span, rooted=rooted)
 
 
 def none(X: Matrix) -> Scaler:
-    """No scaling."""
+    """Keep the rows as they are."""
     return Scaler("none")
 
 
 def unit(X: Matrix) -> Scaler:
-    """Rows of length one; a row of zeros stays zero."""
+    """Scale rows to length one; a row of zeros stays zero."""
     return Scaler("unit", unit=True)
 
 
 def minmax(X: Matrix, name: str = "minmax", roots: bool = False) -> Scaler:
-    """Columns from 0 to 1; a constant column becomes zero."""
+    """Scale columns to the range from 0 to 1; a constant column becomes zero."""
     _, largest, low, high = _bounded_columns(_roots(X) if roots else X)
-    return Scaler(name, roots, largest, low, np.where(high - low > 4 * EPSILON, high - low, np.inf))
+    return Scaler(name, roots, largest, low, deviations_to_spans(high - low, low, high))
 
 
 def standard(X: Matrix) -> Scaler:
-    """Columns with mean 0 and variance 1 (only variance 1 if X is sparse); a constant column becomes zero."""
+    """Scale columns to mean 0 and variance 1 (only to variance 1 if X is sparse).
+
+    A constant column becomes zero.
+    """
     X, largest, low, high = _bounded_columns(X)
     mean = column_means(X)
     if sparse.issparse(X):
-        n_zeros = X.shape[0] - np.bincount(X.indices, minlength=X.shape[1])
-        squares = np.bincount(X.indices, weights=np.square(X.data - mean[X.indices]), minlength=X.shape[1])
-        deviation = np.sqrt((squares + n_zeros * mean**2) / X.shape[0])
+        n, width = X.shape
+        n_zeros = n - np.bincount(X.indices, minlength=width)
+        deviations = np.square(X.data - mean[X.indices])
+        squares = np.bincount(X.indices, weights=deviations, minlength=width)
+        deviation = np.sqrt((squares + n_zeros * mean**2) / n)
     else:
         deviation = np.sqrt(column_means(np.square(X - mean)))
     return Scaler("standard", False, largest, mean, deviations_to_spans(deviation, low, high))
 
 
 def deviations_to_spans(deviation: Vector, low: Vector, high: Vector) -> Vector:
-    """What columns are divided by: their standard deviation, or infinity if they are constant."""
+    """Return the divisors of columns: their deviation, or infinity if they are constant."""
     return np.where(high - low > 4 * EPSILON, deviation, np.inf)
 
 
 def root(X: Matrix) -> Scaler:
-    """Square roots of the entries, then columns from 0 to 1; for histograms and other skewed non-negative measurements."""
+    """Take square roots of the entries, then scale columns to the range from 0 to 1.
+
+    For histograms and other skewed measurements that are not negative.
+    """
     return minmax(X, "root", roots=True)
 
 
 def hellinger(X: Matrix) -> Scaler:
-    """Square roots of the entries, then rows of length one; for counts. Distances are Hellinger distances, up to a constant factor."""
+    """Take square roots of the entries, then scale rows to length one; for counts.
+
+    Distances are Hellinger distances, up to a constant factor.
+    """
     _roots(X)  # raises an error for negative entries
     return Scaler("hellinger", roots=True, unit=True)
 
 
-SCALES = {"minmax": minmax, "root": root, "hellinger": hellinger, "unit": unit, "standard": standard, "none": none}
+SCALES = {
+    "minmax": minmax,
+    "root": root,
+    "hellinger": hellinger,
+    "unit": unit,
+    "standard": standard,
+    "none": none,
+}
 MIXED_SCALES = ("minmax", "root", "standard", "none")
 """The scales of tables whose columns are not all numbers."""
 
 
 def cosine(X: Matrix) -> Scaler:
-    """Rows of length one: squared distances are 2 (1 - cosine)."""
+    """Scale rows to length one: squared distances are 2 (1 - cosine)."""
     return Scaler("cosine", unit=True)
 
 
 def correlation(X: Matrix) -> Scaler:
-    """Rows of mean zero and length one: squared distances are 2 (1 - correlation)."""
+    """Scale rows to mean zero and length one: squared distances are 2 (1 - correlation)."""
     return Scaler("correlation", unit=True, centered=True)
 
 
 def hamming(X: Matrix) -> Scaler:
-    """Indicators of the values of every column: squared distances are the share of columns that differ."""
+    """Take indicators of values: squared distances are the share of columns that differ."""
     columns = X.toarray() if sparse.issparse(X) else X
     return Scaler("hamming", levels=tuple(np.unique(column) for column in columns.T))
 
@@ -168,17 +206,18 @@ def hamming(X: Matrix) -> Scaler:
 METRICS = {"cosine": cosine, "correlation": correlation, "hellinger": hellinger, "hamming": hamming}
 """Distances that are Euclidean after a transformation of the rows."""
 
-COUNT_COLUMNS = 100
-COUNT_ZEROS = 0.7
-"""A view with at least so many columns and more than this share of zeros is taken as counts,"""
+COUNTS_WIDTH = 100
+"""Smallest number of columns of a view whose entries can be taken as counts."""
+COUNTS_ZEROS = 0.7
+"""Share of zeros beyond which the entries of a wide view are taken as counts."""
 FEW_NEGATIVE = 0.05
-"""if none of the other entries is negative; if a smaller share than this is, as counts that were weighted (tf-idf)."""
+"""Share of negative entries below which counts are taken as weighted ones (tf-idf)."""
 SKEWED = 1.0
 """Median skewness of the columns above which their square roots are used."""
 
 
 def choose_scale(X: Matrix, n_gaps: int = 0) -> tuple[str, str]:
-    """Choose a scale by the signs, zeros and skewness of the entries of a view. Returns its name and the reason.
+    """Choose a scale by the signs, zeros and skewness of a view; return its name and the reason.
 
     `n_gaps` is the number of missing cells, which are NaN.
 
@@ -191,19 +230,26 @@ def choose_scale(X: Matrix, n_gaps: int = 0) -> tuple[str, str]:
     'root'
     """
     entries = X.data if sparse.issparse(X) else X
-    n_nonzero, n_negative = int(np.count_nonzero(entries)) - n_gaps, int(np.count_nonzero(entries < 0))
+    n_nonzero = int(np.count_nonzero(entries)) - n_gaps
+    n_negative = int(np.count_nonzero(entries < 0))
     return choose_scale_by(n_nonzero, n_negative, X.shape, lambda: median_skewness(X), n_gaps)
 
 
 def choose_scale_by(
-    n_nonzero: int, n_negative: int, shape: tuple[int, int], median_skewness: Callable[[], float], n_gaps: int = 0
+    n_nonzero: int,
+    n_negative: int,
+    shape: tuple[int, int],
+    median_skewness: Callable[[], float],
+    n_gaps: int = 0,
 ) -> tuple[str, str]:
-    """Choose a scale by the numbers of entries that are not zero and that are negative, and by the skewness of the columns."""
+    """Choose a scale by the numbers of nonzero and negative entries, and by the skewness."""
     zeros = 1 - n_nonzero / (shape[0] * shape[1] - n_gaps)
-    if zeros > COUNT_ZEROS and shape[1] >= COUNT_COLUMNS and n_negative < FEW_NEGATIVE * n_nonzero:
-        signs = f"{n_negative / n_nonzero:.1%} of the others negative" if n_negative else "no negative entries"
+    if zeros > COUNTS_ZEROS and shape[1] >= COUNTS_WIDTH and n_negative < FEW_NEGATIVE * n_nonzero:
         size = f"{zeros:.0%} zeros, {shape[1]} columns"
-        return ("unit", f"{signs}, {size}: weighted counts") if n_negative else ("hellinger", f"{signs}, {size}: counts")
+        if not n_negative:
+            return "hellinger", f"no negative entries, {size}: counts"
+        signs = f"{n_negative / n_nonzero:.1%} of the others negative"
+        return "unit", f"{signs}, {size}: weighted counts"
     if n_negative:
         return "minmax", "negative entries"
     skewness = median_skewness()
@@ -213,9 +259,10 @@ def choose_scale_by(
 
 
 def choose_mixed(X: Matrix, encoding: Encoding) -> tuple[str, str]:
-    """Choose the scale of a table whose columns are not all numbers, by its numbers, if there are any."""
-    numbers = X[:, encoding.numbers]
-    how, reason = choose_scale(numbers, int(np.isnan(numbers).sum())) if numbers.size else ("minmax", "")
+    """Choose the scale of a table with columns of several kinds, by its numbers, if it has any."""
+    numbers, how, reason = X[:, encoding.numbers], "minmax", ""
+    if numbers.size:
+        how, reason = choose_scale(numbers, int(np.isnan(numbers).sum()))
     if how not in MIXED_SCALES:
         how, reason = "minmax", "many zeros"
     given = f"numbers: {reason}; " if reason else ""
@@ -223,14 +270,14 @@ def choose_mixed(X: Matrix, encoding: Encoding) -> tuple[str, str]:
 
 
 def median_skewness(X: Matrix) -> float:
-    """The median of |E (x - mean)^3| / deviation^3 over the columns that are not constant."""
+    """Return the median of |E (x - mean)^3| / deviation^3 over the columns that vary."""
     X, _, low, high = _bounded_columns(X)  # so that no power overflows
     moments = [column_means(X if power == 1 else X**power) for power in (1, 2, 3)]
     return skewness_from(moments, low, high)
 
 
 def skewness_from(moments: Sequence[Vector], low: Vector, high: Vector) -> float:
-    """The median skewness of columns, from the means of their first three powers and their ranges."""
+    """Return the median skewness of columns from the means of their powers and their ranges."""
     mean, second, third = moments
     variance = second - mean**2
     varies = (high - low > 4 * EPSILON) & (variance > EPSILON)
@@ -240,18 +287,16 @@ def skewness_from(moments: Sequence[Vector], low: Vector, high: Vector) -> float
     return float(np.median(np.abs(central[varies]) / variance[varies] ** 1.5))
 
 
-def _unit_rows(X: Matrix) -> Matrix:
-    X = _divide_rows(X, _row_norms(X, np.inf))  # first by the largest entry, so that no square overflows
-    return _divide_rows(X, _row_norms(X, 2))
-
-
 def _roots(X: Matrix, columns: NDArray[np.bool_] | None = None) -> Matrix:
-    """The square roots of all entries, or of those in some columns of a dense matrix."""
+    """Take the square roots of all entries, or of those in some columns of a dense matrix."""
     entries = X.data if sparse.issparse(X) else X if columns is None else X[:, columns]
     negative = entries.min(initial=0.0)
     negative = np.nanmin(entries, initial=0.0) if np.isnan(negative) else negative
     if negative < 0:
-        raise ValueError(f"has negative entries (down to {negative:.3g}), which have no square root: use scale='minmax' (and no metric)")
+        raise ValueError(
+            f"has negative entries (down to {negative:.3g}), which have no square root: use "
+            "scale='minmax' (and no metric)"
+        )
     if columns is None:
         return np.sqrt(X)
     roots = X.copy()
@@ -260,33 +305,36 @@ def _roots(X: Matrix, columns: NDArray[np.bool_] | None = None) -> Matrix:
 
 
 def column_means(X: Matrix) -> Vector:
-    """The mean of each column, over the cells that are not missing."""
+    """Return the mean of each column, over the cells that are not missing."""
     mean = np.asarray(X.mean(axis=0)).ravel()
     return np.nanmean(X, axis=0) if np.isnan(mean).any() else mean
 
 
 def column_ends(X: Matrix) -> tuple[Vector, Vector]:
-    """The smallest and the largest value of each column that are not missing."""
-    low, high = (_dense(v) for v in (X.min(axis=0), X.max(axis=0)))
+    """Return the smallest and the largest value of each column that are not missing."""
+    low, high = _dense(X.min(axis=0)), _dense(X.max(axis=0))
     return (np.nanmin(X, axis=0), np.nanmax(X, axis=0)) if np.isnan(low).any() else (low, high)
 
 
 def _bounded_columns(X: Matrix) -> tuple[Matrix, Vector, Vector, Vector]:
-    """X with every column divided by its largest absolute value; that value; and the smallest and largest values after the division."""
+    """Divide every column by its largest absolute value; return also that value and its range."""
     largest, low, high = bounded(*column_ends(X))
     X = _divide_columns(X, largest) if sparse.issparse(X) else X / largest
     return X, largest, low, high
 
 
 def bounded(low: Vector, high: Vector) -> tuple[Vector, Vector, Vector]:
-    """The largest absolute value of every column from its range, and the range divided by it."""
+    """Return the largest absolute value of every column, and its range divided by it."""
     largest = np.maximum(np.abs(low), np.abs(high))
     largest[largest == 0] = 1.0
     return largest, low / largest, high / largest
 
 
 def _indicators(X: Matrix, levels: tuple[Vector, ...]) -> sparse.csr_array:
-    """One column for every value of every column, and one for values that were not there at the fit; rows differ in 1/D a column."""
+    """Return one column for every value of every column, and one for values that are new.
+
+    Two rows that differ in one of D columns have a squared distance of 1/D.
+    """
     columns = X.toarray() if sparse.issparse(X) else X
     starts = np.concatenate([[0], np.cumsum([known.size + 1 for known in levels])])
     places = np.empty(columns.shape, dtype=np.int64)
@@ -294,27 +342,42 @@ def _indicators(X: Matrix, levels: tuple[Vector, ...]) -> sparse.csr_array:
         place = np.minimum(np.searchsorted(known, column), known.size - 1)
         places[:, at] = starts[at] + np.where(known[place] == column, place, known.size)
     n, width = columns.shape
+    entries = np.full(n * width, np.sqrt(0.5 / width))
     pointers = width * np.arange(n + 1)
-    return sparse.csr_array((np.full(n * width, np.sqrt(0.5 / width)), places.ravel(), pointers), shape=(n, int(starts[-1])))
+    return sparse.csr_array((entries, places.ravel(), pointers), shape=(n, int(starts[-1])))
 
 
 def _dense(v: Any) -> Vector:
     return np.asarray(v.todense() if sparse.issparse(v) else v, dtype=np.float64).ravel()
 
 
-def _row_norms(X: Matrix, order: float) -> Vector:
-    norms = _dense(abs(X).max(axis=1)) if order == np.inf else np.sqrt(np.asarray((X * X).sum(axis=1)).ravel())
-    if np.isnan(norms).any():  # the length that a row would have if its missing cells were like the others
+def _unit_rows(X: Matrix) -> Matrix:
+    """Scale rows to length one, first by their largest entry, so that no square overflows."""
+    X = _divide_rows(X, _largest_entries(X))
+    return _divide_rows(X, _row_lengths(X))
+
+
+def _largest_entries(X: Matrix) -> Vector:
+    largest = _dense(abs(X).max(axis=1))
+    return np.nanmax(np.abs(X), axis=1, initial=0.0) if np.isnan(largest).any() else largest
+
+
+def _row_lengths(X: Matrix) -> Vector:
+    """Return the length of each row, as if its missing cells were like the others."""
+    lengths: Vector = np.sqrt(np.asarray((X * X).sum(axis=1)).ravel())
+    if np.isnan(lengths).any():
         present = np.maximum((~np.isnan(X)).sum(axis=1), 1)
-        norms = np.nanmax(np.abs(X), axis=1, initial=0.0) if order == np.inf else np.sqrt(np.nansum(X * X, axis=1) * X.shape[1] / present)
-    norms[norms == 0] = 1.0
-    return norms
+        lengths = np.sqrt(np.nansum(X * X, axis=1) * X.shape[1] / present)
+    return lengths
 
 
 def _divide_rows(X: Matrix, divisor: Vector) -> Matrix:
-    if sparse.issparse(X):
-        return sparse.csr_array((X.data / np.repeat(divisor, np.diff(X.indptr)), X.indices, X.indptr), shape=X.shape)
-    return X / divisor[:, None]
+    """Divide each row by its divisor, if that is not zero."""
+    divisor = np.where(divisor == 0, 1.0, divisor)
+    if not sparse.issparse(X):
+        return X / divisor[:, None]
+    entries = X.data / np.repeat(divisor, np.diff(X.indptr))
+    return sparse.csr_array((entries, X.indices, X.indptr), shape=X.shape)
 
 
 def _divide_columns(X: sparse.csr_array, divisor: Vector) -> sparse.csr_array:

@@ -1,0 +1,173 @@
+"""One exact search on workers, as tasks over pairs of blocks of near rows.
+
+The nearest rows are first searched for inside every block. The distances found there bound how far
+it is necessary to look: pairs of blocks that are farther apart are skipped, and a task over a pair
+of blocks returns only rows that are nearer than what is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rmgl.distributed import search_tasks
+from rmgl.distributed.blocks import Floats, box_of, in_tiles
+from rmgl.distributed.workers import Future, as_it_is
+from rmgl.edges.bounds import LEADING_ERROR, Rounding
+from rmgl.edges.heaps import HALF_OF_LARGEST, Indices
+from rmgl.edges.interface import Vector
+from rmgl.edges.tiles import Reach, box_distance
+from rmgl.running.threads import Check
+
+if TYPE_CHECKING:
+    from rmgl.distributed.rows import DistributedRows
+
+
+TiledBlocks: TypeAlias = tuple[list[Future], Floats, Floats]
+"""Blocks in tiles, on the workers, and the lower and upper corners of their bounding boxes."""
+
+
+def tiled_blocks(rows: DistributedRows, dtype: Any) -> TiledBlocks:
+    """Sort all blocks into tiles."""
+    pad = LEADING_ERROR * float(np.sqrt(rows.norms.max(initial=0.0)))
+    tiled = [
+        rows.workers.submit("rmgl-sort-into-tiles", in_tiles, block, rows.tiling.tile, dtype, pad)
+        for block in rows.blocks
+    ]
+    boxes = rows.workers.gather(rows.workers.map("rmgl-bounding-box", box_of, tiled))
+    return tiled, np.array([low for low, _ in boxes]), np.array([high for _, high in boxes])
+
+
+class Search:
+    """One search, with the rows of all blocks in single or in double precision."""
+
+    def __init__(self, rows: DistributedRows, precise: bool, check: Check) -> None:
+        self.rows, self.check, self.workers = rows, check, rows.workers
+        self.rounding = Rounding.of(rows.matrix.shape[1], np.float64 if precise else np.float32)
+        blocks: TiledBlocks = tiled_blocks(rows, np.float64) if precise else rows.in_single
+        self.tiled, self.low, self.high = blocks
+
+    def far(self, block: int) -> Vector:
+        """The squared distances between the box of a block and those of all blocks."""
+        return box_distance(self.low, self.high, self.low[block], self.high[block])
+
+    def nearest_of_all(self, length: int) -> tuple[list[Future], Vector]:
+        """Find the places of the nearest rows of every row, block by block on the workers.
+
+        Also returns the squared distances of the last ones.
+        """
+        submit, blocks = self.workers.submit, range(len(self.tiled))
+        search = search_tasks.nearest_inside
+        inside = [
+            submit("rmgl-nearest-inside-block", search, tiled, length, self.rounding)
+            for tiled in self.tiled
+        ]
+        known, worst = self.known(inside, "search inside blocks")
+        hits: list[list[search_tasks.Part]] = [[] for _ in blocks]
+        for a in blocks:
+            near = self.far(a) <= 2.0 * np.minimum(-np.minimum(worst[a], worst), HALF_OF_LARGEST)
+            for b in (np.flatnonzero(near[a + 1 :]) + a + 1).tolist():
+                pair = (self.tiled[a], self.tiled[b], (known[a], known[b]))
+                across = submit(
+                    "rmgl-nearest-across-blocks", search_tasks.nearest_across, *pair, self.rounding
+                )
+                hits[a].append((self.rows.own(b).start, across, 0))
+                hits[b].append((self.rows.own(a).start, across, 1))
+        del known
+        return self.merged(list(blocks), inside, hits)
+
+    def nearest_of_some(self, chosen: Indices, length: int) -> tuple[NDArray[np.int32], Vector]:
+        """Find the nearest rows of rows at some places, which are in ascending order.
+
+        Also returns the squared distances of the last ones.
+        """
+        submit, name = self.workers.submit, "rmgl-nearest-of-some-rows"
+        bounds = np.searchsorted(chosen, self.rows.starts)
+        asked = np.flatnonzero(np.diff(bounds)).tolist()
+        sent = [self.sent(chosen, bounds, a) for a in asked]
+        inside = [
+            submit(name, search_tasks.nearest_of, self.tiled[a], queries, length, self.rounding)
+            for a, queries in zip(asked, sent, strict=True)
+        ]
+        known, worst = self.known(inside, "search again")
+        hits: list[list[search_tasks.Part]] = []
+        for a, queries, scores, lowest in zip(asked, sent, known, worst.tolist(), strict=True):
+            near = np.flatnonzero(self.far(a) <= 2.0 * min(-lowest, HALF_OF_LARGEST))
+            task = search_tasks.nearest_of_others
+            hits.append([])
+            for b in near[near != a].tolist():
+                across = submit(
+                    name, task, self.tiled[a], self.tiled[b], queries, scores, self.rounding
+                )
+                hits[-1].append((self.rows.own(b).start, across, None))
+        lists, last = self.merged(asked, inside, hits)
+        return np.concatenate(self.workers.gather(lists)), last
+
+    def sent(self, chosen: Indices, bounds: Indices, block: int) -> Future:
+        """Send the chosen rows of a block to the workers, by their places in it."""
+        some = chosen[bounds[block] : bounds[block + 1]] - self.rows.starts[block]
+        return self.workers.submit("rmgl-chosen", as_it_is, some)
+
+    def known(self, inside: Sequence[Future], name: str) -> tuple[list[Future], Vector]:
+        """Return the scores of the nearest rows inside each block, and the lowest of each.
+
+        The scores stay with the workers.
+        """
+        tasks = self.workers.map("rmgl-lowest-scores", search_tasks.lowest_of, inside)
+        lowest = self.workers.gather(tasks, name, self.check)
+        return self.workers.map("rmgl-scores", itemgetter(0), inside), np.array(lowest)
+
+    def merged(
+        self,
+        blocks: Sequence[int],
+        inside: Sequence[Future],
+        hits: Sequence[Sequence[search_tasks.Part]],
+    ) -> tuple[list[Future], Vector]:
+        """Return the places of the best hits of every query of some blocks, on the workers.
+
+        Also returns the squared distances of the last ones.
+        """
+        submit, task = self.workers.submit, search_tasks.best_of
+        merged = [
+            submit("rmgl-merge-lists", task, found, self.rows.own(block).start, list(parts))
+            for block, found, parts in zip(blocks, inside, hits, strict=True)
+        ]
+        tasks = self.workers.map("rmgl-last-scores", itemgetter(1), merged)
+        last = self.workers.gather(tasks, "search across blocks", self.check)
+        lists = self.workers.map("rmgl-lists", itemgetter(0), merged)
+        return lists, -2.0 * np.concatenate(last).astype(np.float64)
+
+    def within(
+        self, radii: Vector, scales: Vector, chosen: Indices | None
+    ) -> tuple[list[Future], list[tuple[int, int]]]:
+        """Start tasks that find the pairs in reach, and return them with their blocks.
+
+        One row of each pair is chosen (None: all are). Radii and scales are by places.
+        """
+        submit, rows, n = self.workers.submit, self.rows, len(self.tiled)
+        reach = [
+            submit("rmgl-reach", Reach.rounded_up, radii[some], scales[some], self.rounding)
+            for some in map(rows.own, range(n))
+        ]
+        largest = Reach.rounded_up(radii, scales, self.rounding).largest(rows.starts[:-1])
+        picked, sizes = [None] * n, [1] * n
+        if chosen is not None:
+            bounds = np.searchsorted(chosen, rows.starts)
+            sizes = np.diff(bounds).tolist()
+            picked = [self.sent(chosen, bounds, a) for a in range(n)]
+        tasks, pairs = [], []
+        for a in range(n):
+            near = self.far(a) <= largest[a : a + 1].to(largest)
+            for b in (np.flatnonzero(near[a:]) + a).tolist():
+                if not (sizes[a] or sizes[b]):
+                    continue
+                two = (self.tiled[a], None if b == a else self.tiled[b], (reach[a], reach[b]))
+                both = None if chosen is None else (picked[a], picked[b])
+                name = "rmgl-within-radii-inside" if b == a else "rmgl-within-radii-across"
+                tasks.append(submit(name, search_tasks.within, *two, both, self.rounding))
+                pairs.append((a, b))
+        return tasks, pairs

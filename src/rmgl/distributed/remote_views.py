@@ -1,0 +1,243 @@
+"""Views on workers: checked, scaled and described by sums over chunks.
+
+Errors are those of views in memory, as far as they are possible.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rmgl.distributed.remote_matrix import RemoteMatrix, Summary
+from rmgl.distributed.sources import (
+    NOT_YET,
+    Source,
+    as_rows,
+    missing_message,
+    source_of,
+    with_groups,
+)
+from rmgl.distributed.workers import Workers
+from rmgl.views.canonical import Canonical, added, projected, row_keys, tied
+from rmgl.views.check_view import (
+    as_table,
+    check_same_labels,
+    is_collection_of_views,
+    is_stored,
+    is_zarr,
+    row_labels,
+)
+from rmgl.views.features import EMPTY_COLUMNS, LEAST_PRESENT, FeatureView, check_spread
+from rmgl.views.scaling import (
+    Scaler,
+    bounded,
+    choose_scale_by,
+    deviations_to_spans,
+    fit_scaler,
+    skewness_from,
+)
+from rmgl.views.views import Views
+
+MOST_CHUNKS = 100
+"""Chunks of a view beyond which rows stay in their order: every chunk sends rows to every other."""
+
+
+def named_views(data: Any) -> list[tuple[str, Any]]:
+    """Return the views by name; a single one is called view_0."""
+    if isinstance(data, Views):
+        return in_memory(data)
+    if is_zarr(data):
+        items = [("view_0", data)]
+    elif isinstance(data, Mapping):
+        items = [(str(name), as_path_or_table(X)) for name, X in data.items()]
+    elif is_collection_of_views(data) or has_stored_item(data):
+        items = [(f"view_{m}", as_path_or_table(X)) for m, X in enumerate(data)]
+    else:
+        items = [("view_0", as_path_or_table(data))]
+    return with_groups(items)
+
+
+def in_memory(views: Views) -> list[tuple[str, Any]]:
+    """Return the matrices of views by name, if they are complete tables of numbers."""
+    way_out = "fit without client="
+    if not views.complete:
+        raise ValueError(f"entities are missing from some views, {NOT_YET}: {way_out}")
+    views.refuse_gaps(way_out)
+    for view in views:
+        if view.encoding is not None or view.rows is None:
+            raise ValueError(f"view {view.name!r} is not a table of numbers, {NOT_YET}: {way_out}")
+    return list(zip(views.names, views.matrices, strict=True))
+
+
+def as_path_or_table(X: Any) -> Any:
+    """Return the path that a text names, and a table in memory as one of pandas."""
+    if isinstance(X, str):
+        return Path(X)
+    return X if is_stored(X) else as_table(X)
+
+
+def index_of(data: Any, named: list[tuple[str, Any]]) -> NDArray[Any] | None:
+    """Return the row labels of tables in memory, which must agree; stored ones are not read."""
+    if isinstance(data, Views):
+        return data.index
+    tables = [(name, X) for name, X in named if not is_stored(X)]
+    check_same_labels(tables)
+    return row_labels(tables)
+
+
+def has_stored_item(data: Any) -> bool:
+    """Whether the input is a list with a view that only workers read."""
+    return isinstance(data, list | tuple) and any(isinstance(X, str) or is_stored(X) for X in data)
+
+
+def on_workers(
+    named: list[tuple[str, Any]],
+    workers: Workers,
+    folder: Path | None,
+    chunk_rows: int | None = None,
+) -> Views:
+    """Return views whose matrices are on the workers, after all checks of shapes."""
+    return views_from(named, sources_of(named, workers, folder, chunk_rows), workers)
+
+
+def sources_of(
+    named: list[tuple[str, Any]],
+    workers: Workers,
+    folder: Path | None,
+    chunk_rows: int | None = None,
+) -> list[Source]:
+    """Return where the rows of all views are, after all checks of shapes.
+
+    Only the lengths of Dask collections may have to be computed.
+    """
+    if not named:
+        raise ValueError("no views were given: pass at least one 2-D array")
+    names = [name for name, _ in named]
+    if len(set(names)) < len(names):
+        raise ValueError(f"view names must differ, but they are {names}: rename the repeated ones")
+
+    def opened() -> list[Source]:
+        with workers.client.as_current():  # it need not be the default one
+            return [source_of(name, X, folder, chunk_rows) for name, X in named]
+
+    sources: list[Source] = workers.attended(opened)
+    n_rows = sources[0].shape[0]
+    for name, source in zip(names, sources, strict=True):
+        if source.shape[0] != n_rows:
+            raise ValueError(
+                f"view {name!r} has {source.shape[0]} rows but view {names[0]!r} has {n_rows}: "
+                "every view needs the same entities in the same order"
+            )
+    if n_rows < 2:
+        raise ValueError(f"view {names[0]!r} has {n_rows} row(s), but needs at least 2")
+    return sources
+
+
+def views_from(
+    named: list[tuple[str, Any]],
+    sources: list[Source],
+    workers: Workers,
+    index: NDArray[Any] | None = None,
+) -> Views:
+    """Let the workers read the views; `index` holds the labels of the rows."""
+    views = []
+    for (name, _), source in zip(named, sources, strict=True):
+        chunks = tuple(
+            workers.submit("rmgl-as-numbers", as_rows, chunk) for chunk in source.start(workers)
+        )
+        matrix = RemoteMatrix(workers, chunks, source.bounds, source.shape[1])
+        views.append(FeatureView(name, matrix, columns=source.columns))
+    return Views(tuple(views), index)
+
+
+def check_numbers(views: Views) -> None:
+    """Raise a ValueError that names the row of an entry that is not finite."""
+    for name, matrix in zip(views.names, views.matrices, strict=True):
+        summary: Summary = matrix.summary
+        if summary.bad_row < 0:
+            continue
+        if summary.missing:
+            raise ValueError(missing_message(name, summary.bad_row))
+        raise ValueError(
+            f"view {name!r}: row {summary.bad_row} has an entry that is NaN or infinite in column "
+            f"{summary.bad_column}: fill it, or drop the row or the column"
+        )
+
+
+def check_empty_rows(views: Views) -> None:
+    """Raise a ValueError where a fit on one machine would take rows of zeros as missing."""
+    nonzero = [matrix.summary.nonzero for matrix in views.matrices]
+    somewhere = np.any(nonzero, axis=0)
+    for name, matrix, filled in zip(views.names, views.matrices, nonzero, strict=True):
+        n_rows, n_columns = matrix.shape
+        empty = np.flatnonzero(somewhere & ~filled)
+        few_left = n_rows - empty.size < max(2, LEAST_PRESENT * n_rows)
+        if n_columns < EMPTY_COLUMNS or empty.size <= 1 or few_left:
+            continue
+        raise ValueError(
+            f"view {name!r}: row {empty[0]} and {empty.size - 1} more hold only zeros, so these "
+            f"entities are taken as missing from the view, {NOT_YET}: drop such rows, or fit "
+            "without client="
+        )
+
+
+def canonical_of(views: Views) -> Canonical:
+    """Return the canonical order of the entities, from keys of rows that the workers compute.
+
+    Entities stay as they are where chunks are too many.
+    """
+    if max(len(matrix.chunks) for matrix in views.matrices) > MOST_CHUNKS:
+        return Canonical(np.arange(views.n_rows), None)
+    parts, keys = [np.zeros(views.n_rows)], np.zeros(views.n_rows, dtype=np.uint64)
+    for view, matrix in enumerate(views.matrices):
+        parts.append(np.concatenate(matrix.each("rmgl-project-rows", projected, None, view)) + 1.0)
+        keys += np.concatenate(matrix.each("rmgl-hash-rows", row_keys, None, view))
+    places = added(parts)
+    unclear = tied(places)
+    if unclear.size < keys.size:  # as on one machine, where only those are hashed
+        keys[np.setdiff1d(np.arange(keys.size), unclear)] = 0
+    return Canonical.of(places, keys)
+
+
+def in_order(views: Views, order: NDArray[np.intp]) -> Views:
+    """Put the rows in another order; their labels stay in the order of the caller."""
+    return views.with_fields("matrix", [matrix.in_order(order) for matrix in views.matrices])
+
+
+def chosen_scale(matrix: RemoteMatrix) -> tuple[str, str]:
+    """Choose the scale of a view as `rmgl.views.scaling.choose_scale` does; return it and why."""
+    summary = matrix.summary
+
+    def skewness() -> float:
+        largest, low, high = bounded(summary.low, summary.high)
+        return skewness_from(matrix.moments(largest), low, high)
+
+    return choose_scale_by(summary.n_nonzero, summary.n_negative, matrix.shape, skewness)
+
+
+def fitted_scaler(name: str, how: str, matrix: RemoteMatrix) -> Scaler:
+    """Fit the scaler of a view: all but one depend on the ranges of the columns alone."""
+    summary = matrix.summary
+    try:
+        if how != "standard":
+            return fit_scaler(how, np.vstack([summary.low, summary.high]))
+        largest, low, high = bounded(summary.low, summary.high)
+        divided = matrix.mapped("rmgl-scale", np.divide, largest)
+        spans = deviations_to_spans(np.sqrt(divided.variances), low, high)
+        return Scaler("standard", False, largest, divided.mean, spans)
+    except ValueError as error:
+        raise ValueError(f"view {name!r} {error}") from error
+
+
+def scaled_views(views: Views, scalers: list[Scaler]) -> Views:
+    """Scale every chunk of the views, after a check of their spread."""
+    pairs = zip(views.matrices, scalers, strict=True)
+    matrices = [matrix.scaled(scaler) for matrix, scaler in pairs]
+    for name, matrix, scaler in zip(views.names, matrices, scalers, strict=True):
+        ranges = np.vstack([matrix.summary.low, matrix.summary.high])
+        check_spread(name, ranges, scaler.name, matrix.shape[0])
+    return views.with_fields("matrix", matrices).with_fields("scaler", scalers)

@@ -1,0 +1,331 @@
+"""Dask workers as the rest of the package sees them: named tasks, and waiting that never hangs.
+
+Every task is a pure function of stored rows, of the results of other tasks and of small arrays, and
+none is tied to a worker. When a worker is lost, Dask computes its tasks again on the others. Arrays
+are arguments of tasks, which the scheduler keeps, and are not scattered: scattered data would be
+lost with a worker. An array that many tasks need is the result of a task (`Workers.share`): it is
+sent once, and workers pass it on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import logging
+import threading
+import uuid
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from itertools import count
+from time import monotonic
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rmgl.extras import not_installed
+from rmgl.running.progress import task_progress
+from rmgl.running.threads import Check, InParts, one_part
+
+Future: TypeAlias = Any
+"""A `distributed.Future`; Dask is optional, so type checkers see no more than Any."""
+logger = logging.getLogger(__name__)
+POLL = 1.0
+"""Seconds between two looks at the workers while the client waits for results."""
+PIECE_BYTES = 8 << 20
+"""Bytes of a piece of an array that is sent at once; Dask warns of tasks of more than 10 MB."""
+ANSWER = 10.0
+"""Seconds in which a scheduler answers, unless it is frozen."""
+PATIENCE = 30.0
+"""Seconds without any worker before a fit fails: lost ones may be started again in this time."""
+START_AGAIN = (
+    "start workers, and fit again; with checkpoint= the fit resumes from its finished searches"
+)
+NEEDS_DASK = not_installed(
+    "a fit on Dask workers needs", "distributed", "'dask[array,dataframe]' distributed"
+)
+
+
+class NoWorkers(ConnectionError):
+    """All workers, or their scheduler, are gone."""
+
+
+@dataclass
+class Workers:
+    """The Dask workers of a client, with the task names and the waiting that this package uses."""
+
+    client: Any
+    progress: bool = False
+    """Whether to show a progress bar while many tasks run."""
+    _run: str = field(default_factory=lambda: f"0{uuid.uuid4().hex[:11]}")
+    in_parts: InParts = one_part
+    """How the client shares its own work among its threads."""
+    traffic: Traffic = field(default_factory=lambda: Traffic())
+    """What the client has exchanged with the workers for the layers."""
+    _tasks: Iterator[int] = field(default_factory=count)
+    _futures: weakref.WeakSet[Future] = field(default_factory=weakref.WeakSet, repr=False)
+    """The results that are still wanted."""
+
+    @classmethod
+    def of(cls, client: Any, progress: bool = False) -> Workers:
+        """Check that a client can be used, and log where its dashboard is."""
+        try:
+            from distributed import Client
+        except ImportError as error:
+            raise ImportError(NEEDS_DASK) from error
+        if not isinstance(client, Client):
+            raise TypeError(
+                f"client is of type {type(client).__name__}, but a dask.distributed.Client was "
+                "expected: use Client() for workers on this machine, or Client('tcp://host:8786') "
+                "for those of a scheduler elsewhere"
+            )
+        if client.asynchronous:
+            raise ValueError(
+                "the client is asynchronous, but fit waits for results: create it with "
+                "Client(asynchronous=False)"
+            )
+        if client.status != "running":
+            raise ValueError(
+                f"the client is {client.status}, so nothing can be computed with it: create a new "
+                "one with Client(address)"
+            )
+        workers = cls(client, progress)
+        workers.check_versions()
+        logger.info("Dask's dashboard: %s (%s)", client.dashboard_link, client)
+        return workers
+
+    def exist(self) -> bool:
+        """Whether the scheduler answers and knows a worker."""
+        try:
+            if self.client.status != "running":
+                return False
+            ask = self.client.scheduler.ncores
+            return len(self.client.sync(ask, callback_timeout=ANSWER)) > 0
+        # what lost connections raise, and a TimeoutError
+        except (OSError, RuntimeError, AttributeError):
+            return False
+
+    def addresses(self) -> list[str]:
+        """The addresses of all workers."""
+        return list(self.client.nthreads())
+
+    def threads_and_limits(self) -> list[tuple[int, int]]:
+        """The number of threads of each worker, and its memory limit in bytes (0: no limit)."""
+        by_address: dict[str, tuple[int, int]] = self.attended(
+            lambda: self.client.run_on_scheduler(threads_and_limits)
+        )
+        return [by_address[address] for address in sorted(by_address)]
+
+    def check_versions(self) -> None:
+        """Raise an error unless a worker has this version of the package: results could differ."""
+        here = version("rmgl")
+        try:
+            (there,) = self.gather([self.submit("rmgl-version", installed_version)])
+        # the latter where the scheduler cannot read the task
+        except (ModuleNotFoundError, RuntimeError) as error:
+            reason = " ".join(str(error).split())
+            raise ValueError(
+                f"a worker or the scheduler cannot import rmgl ({reason}): install rmgl {here} on "
+                "all workers and where the scheduler runs"
+            ) from error
+        if there != here:
+            raise ValueError(
+                f"the workers have rmgl {there}, but this process has {here}: install the same "
+                "version everywhere"
+            )
+
+    def submit(self, name: str, task: Callable[..., Any], *arguments: Any) -> Future:
+        """Run a function on some worker; Dask's dashboard shows tasks of the same name together."""
+        future = self.client.submit(task, *arguments, key=self._key(name), pure=False)
+        self._futures.add(future)
+        return future
+
+    def map(self, name: str, task: Callable[..., Any], *arguments: Sequence[Any]) -> list[Future]:
+        """Run a function for every place of arguments of equal length, which are sent together."""
+        keys = [self._key(name) for _ in arguments[0]]
+        futures: list[Future] = self.client.map(task, *arguments, key=keys, pure=False)
+        self._futures.update(futures)
+        return futures
+
+    def _key(self, name: str) -> str:
+        return f"{name}-{self._run}-{next(self._tasks)}"
+
+    def share(self, name: str, array: NDArray[Any]) -> Shared:
+        """Send an array to the workers, in pieces of rows, for any number of tasks."""
+        step = max(1, PIECE_BYTES // max(1, array[:1].nbytes))
+        bounds = (*range(0, len(array), step), len(array))
+        pieces = tuple(
+            self.submit(name, as_it_is, array[first : first + step]) for first in bounds[:-1]
+        )
+        return Shared(pieces, bounds, array.nbytes)
+
+    def in_strips(self, shared: Shared, most: int) -> tuple[tuple[Future, ...], tuple[int, ...]]:
+        """Join the pieces of a shared array to at most so many; return them and their bounds."""
+        pieces, bounds = shared.pieces, shared.bounds
+        step = -(-len(pieces) // most)
+        if step <= 1:
+            return pieces, bounds
+        groups = [list(pieces[first : first + step]) for first in range(0, len(pieces), step)]
+        strips = self.map("rmgl-join-pieces", joined, groups)
+        return tuple(strips), (*bounds[:-1:step], bounds[-1])
+
+    def gather(
+        self, futures: Sequence[Future], name: str = "", check: Check = lambda: None
+    ) -> list[Any]:
+        """Wait for results; raise what a task raised, or `NoWorkers` if nobody can compute them."""
+        results: list[Any] = self._finish(self.client.gather, list(futures), name, check)
+        return results
+
+    def wait(self, futures: Sequence[Future], name: str = "", check: Check = lambda: None) -> None:
+        """Wait until results are there, and leave them with the workers."""
+        self._finish(self._waited, list(futures), name, check)
+
+    def _waited(self, futures: list[Future]) -> Any:
+        import distributed
+
+        dask: Any = distributed  # only parts of it have types
+        with self.client.as_current():  # it need not be the default one
+            return dask.wait(futures)
+
+    def attended(self, work: Callable[[], Any]) -> Any:
+        """Return the result of work that asks the workers by itself; raises as `gather` does."""
+        return self._finish(lambda _: work(), [], "", lambda: None)
+
+    @contextmanager
+    def until_stopped(self) -> Iterator[None]:
+        """Make the workers forget the tasks that they still have to run if an error passes.
+
+        Something else may refer to their results, such as a thread that waits for them, or the
+        error itself by the functions it passed through. An interruption counts as an error.
+        """
+        try:
+            yield
+        except BaseException:
+            for future in list(self._futures):
+                # cancelling tasks that depend on one another can end the scheduler
+                future.release()
+            raise
+
+    def _finish(
+        self, work: Callable[[list[Future]], Any], futures: list[Future], name: str, check: Check
+    ) -> Any:
+        """Run work(futures) in a thread, and look after the workers until it has ended."""
+        waiting = Waiting(work, futures)
+        with task_progress(name, len(futures), self.progress and bool(name)) as advance:
+            last_seen = monotonic()
+            while not waiting.done.wait(POLL):
+                check()
+                advance(sum(future.done() for future in futures))
+                if self.exist():
+                    last_seen = monotonic()
+                elif monotonic() - last_seen > PATIENCE:
+                    raise NoWorkers(
+                        f"Dask has had no worker for {PATIENCE:.0f} seconds, or its scheduler does "
+                        f"not answer (its client is {self.client.status}): {START_AGAIN}"
+                    )
+        return waiting.result()
+
+
+@dataclass(frozen=True)
+class Shared:
+    """An array that the workers have, in pieces of rows."""
+
+    pieces: tuple[Future, ...]
+    bounds: tuple[int, ...]
+    nbytes: int
+
+
+@dataclass
+class Traffic:
+    """How often the client asked the workers for something, and the bytes sent and received.
+
+    Workers pass on to one another what the client sends; these bytes are not counted.
+    """
+
+    requests: dict[str, tuple[int, int, int]] = field(default_factory=dict)
+    """For every kind of request its number, bytes sent and bytes received."""
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+
+    def add(self, kind: str, sent: int, received: int) -> None:
+        """Count one more request."""
+        with self._lock:
+            last = self.requests.get(kind, (0, 0, 0))
+            self.requests[kind] = (last[0] + 1, last[1] + sent, last[2] + received)
+
+    def __str__(self) -> str:
+        return "; ".join(
+            f"{kind}: {number} requests, {sent / 1e6:.1f} MB sent, {received / 1e6:.1f} MB received"
+            for kind, (number, sent, received) in self.requests.items()
+        )
+
+
+class Waiting:
+    """A thread that waits for results, because Dask offers no way to give up waiting for them."""
+
+    def __init__(self, work: Callable[[list[Future]], Any], futures: list[Future]) -> None:
+        self.work, self.futures = work, futures
+        self.done = threading.Event()
+        self.results: Any = None
+        self.error: BaseException | None = None
+        threading.Thread(target=self._wait, name="rmgl-waiting", daemon=True).start()
+
+    def _wait(self) -> None:
+        try:
+            self.results = self.work(self.futures)
+        except BaseException as error:
+            self.error = error
+        finally:
+            self.done.set()
+
+    def result(self) -> Any:
+        """Return the results, or raise the error in words that say what to do about it."""
+        from distributed.scheduler import KilledWorker
+
+        if isinstance(self.error, KilledWorker):
+            raise MemoryError(
+                "a task ended several workers one after the other, most likely because it needs "
+                f"more memory than one has ({self.error}): give each worker more memory, or fewer "
+                "threads"
+            ) from self.error
+        if isinstance(self.error, concurrent.futures.CancelledError | asyncio.CancelledError):
+            reason = " ".join(str(self.error).split())
+            raise NoWorkers(
+                "the tasks were cancelled, most likely because the scheduler has ended "
+                f"({reason}): {START_AGAIN}"
+            ) from self.error
+        if self.error is not None:
+            raise self.error
+        return self.results
+
+
+def as_it_is(piece: NDArray[Any]) -> NDArray[Any]:
+    """Return a piece of an array, as a result that workers can pass on and compute again."""
+    return piece
+
+
+def joined(pieces: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """Return the array that was shared in pieces."""
+    return pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
+
+
+def size_of(result: Any) -> int:
+    """Return the bytes of a result that is an array, a number, or a tuple or list of them."""
+    if isinstance(result, tuple | list):
+        return sum(map(size_of, result))
+    return int(getattr(result, "nbytes", 8))
+
+
+def installed_version() -> str:
+    """Return the version of this package on a worker."""
+    return version("rmgl")
+
+
+def threads_and_limits(dask_scheduler: Any) -> dict[str, tuple[int, int]]:
+    """Return threads and memory limits of all workers; runs on the scheduler."""
+    return {
+        address: (int(worker.nthreads), int(worker.memory_limit or 0))
+        for address, worker in dask_scheduler.workers.items()
+    }

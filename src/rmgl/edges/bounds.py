@@ -1,0 +1,149 @@
+"""Bounds of squared distances: what rounding may change, and what a few leading axes prove.
+
+Statements about exact distances allow for how far computed ones may be off.
+Squared distances z are computed as |x|^2 + |y|^2 - 2x'y, from rows and lengths that were rounded to
+single or to double precision. Let D be the number of columns, e the distance from 1 to the next
+number of that precision, and t its smallest normal number. Rounding an entry, and every product and
+sum, takes no more than the share e/2 of the result or, where that is smaller than t, all of it.
+This has three effects:
+
+- Shares. No sum of some of the x_k y_k exceeds (|x|^2 + |y|^2) / 2. So D products and their sums,
+  both lengths, and the rounding of rows change z by less than e (D/2 + 7/2) (|x|^2 + |y|^2).
+- Results that vanish. There are no more than 2D + 7 products, sums and lengths, each of which
+  counts twice in z: (4D + 14) t.
+- Entries that vanish. They change x'y by t (|x_1| + ... + |x_D|) <= sqrt(D) t |x| <= (e/4) |x|^2 +
+  D t^2 / e, and likewise for y. The last term is far below t.
+
+Together this is less than e (D + 4) (|x|^2 + |y|^2) + 4 (D + 4) t. Distances from the differences
+of rounded rows are not farther off. Where rows are centered, but measured as they were before, z
+changes by e (|x|^2 + |y|^2) / 2 + e z more: the share has room for the first part, and radii are
+rounded up by more than the second.
+
+In views of many columns, a few principal axes and the length of what they leave bound distances
+from below; only the pairs that they do not rule out are measured with all columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rmgl.edges.interface import Floats, Nodes, Vector
+
+LEADING_ERROR = 1e-7
+"""Error of the appended length, relative to the length of the longest row.
+
+It is a square root of a difference that may have lost all digits.
+"""
+FEWEST_COLUMNS = 64
+"""Columns below which products with all of them are as fast."""
+WIDTHS = (16, 32, 64, 128)
+"""Numbers of axes to choose from."""
+AXES_SAMPLE = 2000
+"""Rows from which axes are estimated."""
+AXES_QUERIES = 200
+"""Rows of the sample from which the share of pairs that axes do not rule out is estimated."""
+MEASURING = 12.0
+"""Time for a column of a pair that is measured alone, in columns of a product of tiles."""
+LEAST_GAIN = 1.3
+"""How many times faster a search must be expected to be for its rows to be rotated."""
+
+
+@dataclass(frozen=True)
+class Rounding:
+    """A computed squared distance is off by at most share (|x|^2 + |y|^2) + floor, for rows x, y.
+
+    Examples
+    --------
+    >>> rounding = Rounding.of(12, np.float32)
+    >>> f"{rounding.share:.1e} {rounding.floor:.1e}"
+    '1.9e-06 7.5e-37'
+    """
+
+    share: float
+    floor: float
+    """What is left where all terms are too small for the precision.
+
+    It matters only beside distances that are nearly as small.
+    """
+
+    @classmethod
+    def of(cls, width: int, dtype: type[np.floating[Any]]) -> Rounding:
+        """The rounding of rows with so many columns."""
+        precision = np.finfo(dtype)
+        share = float(precision.eps) * (width + 4)
+        return cls(share / (1 - share), 4.0 * (width + 4) * float(precision.tiny))
+
+    def loss(self, norms: Vector) -> Vector:
+        """The part of each row, given its squared length, in the error of a distance.
+
+        A distance is off by no more than the sum over its two rows.
+        """
+        return self.share * norms + self.floor / 2
+
+    def distance_bound(self, last: Vector, norms: Vector) -> Vector:
+        """A lower bound of the squared distance to all unlisted rows.
+
+        `last` is the computed distance of the last listed row.
+
+        Since |y|^2 <= 2 |x|^2 + 2 z, the true z of an unlisted row satisfies z + share (3 |x|^2 + 2
+        z) + floor >= last.
+        """
+        return (last - 3 * self.share * norms - self.floor) / (1 + 2 * self.share)
+
+
+def leading_columns(X: Floats, norms: Floats) -> Floats | None:
+    """The leading columns of centered rows, and the length of the rest.
+
+    None if a search with all columns is expected to be as fast.
+    """
+    axes = leading_axes(X.shape, lambda rows: X[rows])
+    return None if axes is None else projected(X, norms, axes)
+
+
+def leading_axes(shape: tuple[int, int], take: Callable[[Nodes], Floats]) -> Floats | None:
+    """The axes of leading columns, from a sample of the centered rows, which `take` returns.
+
+    None if they are expected not to pay.
+    """
+    n, width = shape
+    if width < FEWEST_COLUMNS or n < 2 * AXES_SAMPLE:
+        return None
+    sample = take(np.random.RandomState(0).permutation(n)[:AXES_SAMPLE])
+    values, axes = np.linalg.eigh(sample.T @ sample)
+    axes = np.ascontiguousarray(axes[:, np.argsort(-values)[: max(WIDTHS)]])
+    chosen = cheapest_width(sample, axes)
+    return None if chosen is None else axes[:, :chosen]
+
+
+def projected(X: Floats, norms: Floats, axes: Floats) -> Floats:
+    """The rows in orthonormal axes, and the length of what they leave."""
+    out = np.empty((X.shape[0], axes.shape[1] + 1))
+    out[:, :-1] = X @ axes
+    out[:, -1] = np.sqrt(np.maximum(norms - np.square(out[:, :-1]).sum(axis=1), 0.0))
+    return out
+
+
+def cheapest_width(sample: Floats, axes: Floats) -> int | None:
+    """The number of axes with which a search takes the least time (None: all columns).
+
+    It depends on the share of the pairs of a sample that the axes do not rule out.
+    """
+    norms = np.square(sample).sum(axis=1)
+    few = sample[:AXES_QUERIES]
+    distances = norms[:AXES_QUERIES, None] + norms - 2 * few @ sample.T
+    distances[np.arange(len(few)), np.arange(len(few))] = np.inf
+    # in all rows, which are more, the last listed neighbor is hardly farther
+    nearest = distances.min(axis=1, keepdims=True)
+    width = sample.shape[1]
+    costs: dict[int, float] = {}
+    for count in WIDTHS:
+        if count < width / 2:
+            rows = projected(sample, norms, axes[:, :count])
+            bounds = norms[:AXES_QUERIES, None] + norms - 2 * rows[:AXES_QUERIES] @ rows.T
+            costs[count] = count + 3 + MEASURING * width * float((bounds <= nearest).mean())
+    best = min(costs, key=lambda count: costs[count], default=None)
+    return best if best is not None and LEAST_GAIN * costs[best] < width + 2 else None

@@ -1,0 +1,102 @@
+"""Raise beta until every layer falls into exactly K components."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rmgl.embedding.eigenvectors import Embedding, Graph
+from rmgl.embedding.labels import embed_without, find_fragments
+from rmgl.model.alternate import Outcome, State, common_graph
+from rmgl.model.problems import ViewProblem
+from rmgl.running.progress import warn_caller
+
+FACTOR = 4.0
+"""What beta is multiplied by from one attempt to the next."""
+MAX_STEPS = 15
+
+Solve = Callable[[Sequence[ViewProblem]], Outcome]
+"""solve(problems): Algorithm 1."""
+
+
+def separate(
+    problems: list[ViewProblem], outcome: Outcome, n_clusters: int, solve: Solve
+) -> tuple[list[ViewProblem], Outcome]:
+    """Solve again with larger beta until every layer, and their sum, has exactly `n_clusters`
+    components; warn if no beta does it.
+    """
+    for _ in range(MAX_STEPS):
+        if separated(outcome, n_clusters) or outcome.stopped:
+            return problems, outcome
+        if any(layer.n_components > n_clusters for layer in outcome.state.layers):
+            break  # a larger beta joins nothing
+        problems = [replace(problem, beta=FACTOR * problem.beta) for problem in problems]
+        outcome = solve(problems)
+    if not separated(outcome, n_clusters):
+        counts = {layer.name: layer.n_components for layer in outcome.state.layers}
+        warn_caller(
+            f"components=True, but no beta gives every layer exactly {n_clusters} components "
+            f"(now {counts}): "
+            "raise n_neighbors or alpha to keep clusters connected, or ask for another number",
+        )
+    return problems, outcome
+
+
+def separated(outcome: Outcome, n_clusters: int) -> bool:
+    """Whether every layer has exactly `n_clusters` components, and so has their sum."""
+    state = outcome.state
+    return state.embedding.n_components == n_clusters and all(
+        layer.n_components == n_clusters for layer in state.layers
+    )
+
+
+TOL = 1e-4
+"""Relative residual of the eigenvectors in which fragments are looked for."""
+
+SolveWithout = Callable[[Sequence[ViewProblem], NDArray[np.bool_] | None], Outcome]
+"""solve(problems, fragments): Algorithm 1 without the fragments."""
+
+
+def _embed(
+    state: State, graph: Graph, n_clusters: int, fragments: NDArray[np.bool_] | None
+) -> Embedding:
+    """The last embedding if it is without these fragments, or a new one."""
+    if fragments is state.embedding.fragments:
+        return state.embedding
+    return embed_without(
+        graph, n_clusters, fragments, tol=TOL, alike=state.alike, checkpoint=state.checkpoint
+    )
+
+
+def without_fragments(
+    problems: Sequence[ViewProblem],
+    outcome: Outcome,
+    n_clusters: int,
+    min_size: float,
+    solve: SolveWithout,
+    random_state: np.random.RandomState,
+) -> Outcome:
+    """Leave clusters of fewer than `min_size` members that are no islands out of the embedding, and
+    solve again until there are none.
+    """
+    while min_size > 0 and not outcome.stopped:
+        state, graph = outcome.state, common_graph(outcome.state)
+        given = [layer.adjacency for layer in state.layers if layer.role == "neighbors"]
+        links = given[0] if given else graph
+        known = state.embedding.fragments
+        embed = partial(_embed, state, graph, n_clusters)
+        found = find_fragments(
+            embed, links, n_clusters, min_size, known=known, random_state=random_state
+        )
+        if found.fragments is known:
+            break
+        warm = [
+            replace(problem, candidates=grown.candidates, start=layer.potentials)
+            for problem, grown, layer in zip(problems, state.problems, state.layers, strict=True)
+        ]
+        outcome = solve(warm, found.fragments)
+    return outcome

@@ -1,0 +1,286 @@
+"""One view as Algorithm 1 sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from rmgl.edges import AllPairs, Candidates, Costs, PairStore, Vector, find_candidates
+from rmgl.edges.candidates import among_all, given_pattern, graph_in_order, pairs_among
+from rmgl.edges.neighborhoods import require_list_memory
+from rmgl.edges.space import as_space
+from rmgl.layer import Layer, Origin, given_layer
+from rmgl.layer.certified import check_magnitudes
+from rmgl.layer.network import default_alpha as network_alpha
+from rmgl.layer.network import network_candidates
+from rmgl.layer.result import given_candidates
+from rmgl.matrix import total_variance
+from rmgl.model.known import with_known
+from rmgl.model.run import Run
+from rmgl.running.threads import Check, Team
+from rmgl.views.check_view import per_view, positive_per_view
+from rmgl.views.view import View
+from rmgl.views.views import Views
+
+
+@dataclass(frozen=True)
+class ViewProblem:
+    """What one layer is learned from: candidate pairs with the data distances on them, and its two
+    parameters.
+    """
+
+    origin: Origin
+    candidates: Candidates
+    alpha: float
+    beta: float
+    n_entities: int
+    """The number of entities in all views together."""
+    given: Layer | None = None
+    """The layer itself, if it is a given graph and not learned."""
+    start: Vector | None = None
+    """Potentials to start the first layer from."""
+
+    @classmethod
+    def of_given(cls, layer: Layer, beta: float, n_entities: int | None = None) -> ViewProblem:
+        """A given layer, which only takes part in the embedding: its pairs have no cost but their
+        distance in the embedding.
+
+        `n_entities` is the number of all entities, if some are no nodes of the layer.
+        """
+        n_entities = layer.n_nodes if n_entities is None else n_entities
+        return cls(layer.origin, given_candidates(layer), 0.0, beta, n_entities, given=layer)
+
+    @property
+    def name(self) -> str:
+        return self.origin.name
+
+    @property
+    def nodes(self) -> NDArray[np.intp] | None:
+        """Indices of the entities that are the nodes of its pairs (None: all)."""
+        return self.origin.nodes
+
+    @property
+    def edges(self) -> PairStore:
+        return self.candidates.edges
+
+    @property
+    def distances(self) -> Costs:
+        return self.candidates.distances
+
+    def own(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The rows of its entities."""
+        return rows if self.nodes is None else rows[self.nodes]
+
+
+def is_auto(value: Any) -> bool:
+    """Whether a parameter asks for a value chosen from the data."""
+    return isinstance(value, str) and value == "auto"
+
+
+def asked_candidates(candidates: Any, views: Views) -> list[Any]:
+    """What the parameter `candidates` asks for in each view; given graphs are cut to the entities
+    that a view has.
+    """
+    given = per_view(candidates, views.names, "candidates")
+    return [
+        pairs_among(view.name, asked, view.entities, views.n_rows)
+        for view, asked in zip(views, given, strict=True)
+    ]
+
+
+def given_graphs(candidates: Any, views: Views) -> list[sparse.csr_array]:
+    """The graphs that are given as candidates, symmetric and without weights; those of another size
+    are refused later.
+    """
+    n, everyone = views.n_rows, np.arange(views.n_rows)
+    asked = (
+        candidates_in_order(candidates, views, everyone)
+        if not isinstance(candidates, str | Integral)
+        else []
+    )
+    found = [
+        given_pattern(name, graph, n)
+        for name, graph in zip(views.names, asked, strict=False)
+        if np.shape(graph) == (n, n)
+    ]
+    return [sparse.csr_array(pattern + pattern.T) for pattern in found]
+
+
+def candidates_in_order(candidates: Any, views: Views, order: NDArray[np.intp]) -> Any:
+    """The parameter `candidates` with given graphs among all entities, in the order of the views:
+    `order` has the rows of the caller.
+    """
+    if isinstance(candidates, str | Integral):
+        return candidates
+    found = list[Any]()
+    for view, asked in zip(views, per_view(candidates, views.names, "candidates"), strict=True):
+        rows = None if view.entities is None else np.sort(order[view.entities])
+        found.append(
+            graph_in_order(view.name, among_all(view.name, asked, rows, order.size), order)
+        )
+    return found
+
+
+def given_problems(
+    views: Views,
+    alpha: Any,
+    beta: Any,
+    *,
+    candidates: Any,
+    n_clusters: Any,
+    n_neighbors: int,
+    team: Team,
+    run: Run,
+    known: Any = None,
+    tied: bool = True,
+) -> list[ViewProblem]:
+    """One problem for each view, from the parameters of `RMGL`. What is left at "auto" gets a
+    heuristic default (`rmgl.model.problems`).
+    """
+    names, points = views.names, [view.points() if view.graph is None else None for view in views]
+    alphas = None if is_auto(alpha) else positive_per_view(alpha, names, "alpha")
+    betas = None if is_auto(beta) else positive_per_view(beta, names, "beta", zero_allowed=True)
+    if betas is not None and not betas.any():
+        raise ValueError(
+            "beta is 0 for every view, so nothing defines the embedding: give at least one "
+            "view a positive beta"
+        )
+    asked = asked_candidates(candidates, views)
+    if is_auto(n_clusters):
+        raise ValueError(
+            "n_clusters='auto' is part of the automatic choice: leave alpha and beta at "
+            "'auto', or give n_clusters"
+        )
+    if alphas is None:
+        alphas = np.array(
+            team(lambda m, check: first_alpha(views[m], points[m], n_neighbors), range(len(names)))
+        )
+    if betas is None:
+        betas = np.full(len(names), default_beta(alphas, views.n_rows, n_clusters, n_neighbors))
+    wanted = [view.wanted(a, c) for view, a, c in zip(views, alphas, asked, strict=True)]
+    stores = Stores(views.n_rows, wanted, team)
+
+    def state(m: int, check: Check) -> ViewProblem:
+        view, a, b = views[m], float(alphas[m]), float(betas[m])
+        origin = Origin(view.name, nodes=view.entities, views=(m,))
+        if view.graph is not None:
+            return network_problem(view, origin, a, b, team)
+
+        options: dict[str, Any] = {
+            "shared": stores.of(view.n_own),
+            "in_parts": team.in_parts,
+            "check": check,
+        }
+        pairs = find_candidates(
+            view.name, points[m], a, wanted[m], checkpoint=run.checkpoint, **options
+        )
+        if tied:
+            pairs = with_known(
+                pairs,
+                points[m],
+                known if known is None or view.entities is None else known[view.entities],
+                check,
+            )
+        check_magnitudes(view.name, a, pairs.edges.largest(pairs.distances), b)
+        return ViewProblem(origin, pairs, a, b, views.n_rows)
+
+    return team(state, range(len(names)))
+
+
+def first_alpha(view: View, points: Any, n_neighbors: int) -> float:
+    """The alpha of a view where it is not given; `points` has its distances."""
+    if view.graph is not None:
+        return network_alpha(given_layer(Origin(view.name), view.own()))
+    return default_alpha(points, n_neighbors)
+
+
+def network_problem(
+    view: View, origin: Origin, alpha: float, beta: float, team: Team
+) -> ViewProblem:
+    """The problem of a graph: it is given or, if it is to be learned again, its edges are
+    candidates.
+    """
+    graph, layer = view.graph, given_layer(origin, view.own())
+    if graph is None or not graph.learn:
+        return ViewProblem.of_given(layer, beta, view.n_rows)
+    pairs = network_candidates(layer, alpha, graph.two_steps, team.in_parts)
+    check_magnitudes(origin.name, alpha, pairs.edges.largest(pairs.distances), beta)
+    return ViewProblem(origin, pairs, alpha, beta, view.n_rows)
+
+
+class Stores:
+    """The stores of all pairs, which views with as many entities share. What would not fit into
+    memory is refused at once.
+    """
+
+    def __init__(self, n_rows: int, wanted: Sequence[Any], team: Team, copies: int = 1) -> None:
+        """`copies` is the number of vectors of distances a view."""
+        self.team = team
+        self.by_size = {n_rows: AllPairs(n_rows, team.in_parts)}
+        n_dense = sum(map(is_all, wanted))
+        if n_dense:
+            self.by_size[n_rows].require_memory(
+                copies * (n_dense + min(team.n_threads, n_dense)) + 2, f"{n_dense} view(s)"
+            )
+        lengths = [c for c in wanted if isinstance(c, int)]
+        if lengths:
+            require_list_memory(n_rows, sum(lengths), f"{len(lengths)} view(s)")
+
+    def of(self, n_rows: int) -> AllPairs:
+        """The store for so many entities."""
+        return self.by_size.setdefault(n_rows, AllPairs(n_rows, self.team.in_parts))
+
+
+def is_all(candidates: Any) -> bool:
+    """Whether all pairs are candidates."""
+    return isinstance(candidates, str) and candidates == "all"
+
+
+DEFAULT_NEIGHBORS = 20
+COUPLING = 0.1
+SAMPLE = 2000
+
+
+def default_alpha(X: Any, n_neighbors: int = DEFAULT_NEIGHBORS) -> float:
+    """The alpha at which a node with typical distances keeps about `n_neighbors` neighbors.
+
+    If node i had k neighbors at squared distances z_i1 <= ... <= z_ik and the next at z_i,k+1, all
+    nodes alike, its degree would be sum_j (z_i,k+1 - z_ij) / (4 alpha); it is 1 on average at alpha
+    = mean_i sum_j (z_i,k+1 - z_ij) / 4. Beyond 2000 rows the mean is taken over a sample of them. X
+    is a matrix or a space.
+    """
+    space = as_space(X)
+    n = space.n_rows
+    k = min(n_neighbors, n - 2)
+    if k >= 1:
+        rows = (
+            np.arange(n)
+            if n <= SAMPLE
+            else np.sort(np.random.RandomState(0).permutation(n)[:SAMPLE])
+        )
+        nearest = np.sort(space.distances_to(rows, space.nearest(rows, k + 1)[0]), axis=1)
+        # the last one stands for those not given
+        nearest = np.maximum.accumulate(np.where(np.isfinite(nearest), nearest, 0.0), axis=1)
+        alpha = float((nearest[:, -1:] - nearest[:, :-1]).sum(axis=1).mean() / 4)
+        if alpha > 0:
+            return alpha
+    # too few rows, or too many duplicates
+    return space.mean_distance if space is X else 2 * total_variance(X)
+
+
+def default_beta(
+    alpha: NDArray[np.float64], n_nodes: int, n_clusters: int, n_neighbors: int = DEFAULT_NEIGHBORS
+) -> float:
+    """One beta for all views: a light coupling.
+
+    Rows of Q in two clusters of N/K nodes are 2K/N apart, so beta = N/K times a cost adds about
+    that cost to every edge between clusters; the cost taken is a tenth of the mean weight-giving
+    cost alpha / n_neighbors.
+    """
+    return COUPLING * float(alpha.mean()) * n_nodes / (n_clusters * n_neighbors)

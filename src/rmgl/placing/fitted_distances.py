@@ -1,0 +1,213 @@
+"""Squared distances of new rows to the fitted entities, in the views that a layer is learned from.
+
+A new row may lack some views of a layer, which are then assumed to add the mean distance of the
+others; where fitted entities lack views, too, each view that one of two rows lacks adds the same
+constant as in the consensus.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from rmgl.automatic.consensus import UNKNOWN
+from rmgl.automatic.smoothing import Smoothing
+from rmgl.edges.local_scaling import LISTED
+from rmgl.edges.search import Rows
+from rmgl.layer import Layer
+from rmgl.matrix import Matrix, side_by_side
+from rmgl.placing.new_edges import Comparison, Floats
+from rmgl.views.features import FeatureView
+from rmgl.views.incomplete import Mask
+from rmgl.views.view import Comparing, Indices
+from rmgl.views.views import Views
+
+Members = list[tuple[int, float]]
+"""Views that are put side by side, each with its factor."""
+
+
+@dataclass(frozen=True)
+class FittedDistances:
+    """The fitted views and layers, which measure distances of new rows."""
+
+    views: Views
+    """The scaled views of the fit."""
+    layers: Sequence[Layer]
+    _arranging: Any = field(default_factory=threading.Lock, repr=False, compare=False)
+
+    @cached_property
+    def _in_all(self) -> Indices:
+        return self.views.in_all
+
+    @cached_property
+    def _spaces(self) -> dict[Any, tuple[Matrix, Rows]]:
+        return {}
+
+    @cached_property
+    def _comparing(self) -> list[Comparing | None]:
+        """The function that compares new entities with those of each view (None: a graph)."""
+        return [None if view.graph is not None else view.comparing() for view in self.views]
+
+    @cached_property
+    def _smoothings(self) -> dict[float, Smoothing]:
+        """The rows smoothed along the networks, by the share of the neighbors in each row."""
+        members = tuple(place for place, view in enumerate(self.views) if view.rows is not None)
+        shares = {layer.network_share for layer in self.layers if layer.network_share > 0}
+        return {share: Smoothing(self.views, members, share) for share in shares}
+
+    # Layers
+
+    def has_missing(self, layer: Layer) -> bool:
+        """Whether pairs of entities of a layer of several views differ in the views they share."""
+        if len(layer.views) == 1 or self.views.complete or layer.network_share > 0:
+            return False
+        return layer.nodes is None or not np.isin(layer.nodes, self._in_all).all()
+
+    def has_gaps(self, layer: Layer, new: Views | None = None) -> bool:
+        """Whether cells are missing from a view of a layer, in the fitted rows or in new ones."""
+        both = (self.views,) if new is None else (self.views, new)
+        return any(views[view].gaps is not None for views in both for view in layer.views)
+
+    # New rows
+
+    def new_rows(self, new: Views, rows: Indices, network_share: float) -> Views:
+        """Return some of the new rows, smoothed along their edges if those of the layer are."""
+        views = list(new.of_entities(rows))
+        if network_share > 0:
+            smoothing = self._smoothings[network_share]
+            smoothed = zip(smoothing.members, smoothing.of_new(new, rows), strict=True)
+            for place, (Y, present) in smoothed:
+                views[place] = FeatureView(new.names[place], Y, np.flatnonzero(present))
+        return Views(tuple(views))
+
+    # Distances
+
+    def to_all(self, layer: Layer, new: Views, rows: Indices, pattern: Mask) -> Floats | None:
+        """Return the squared distances to all nodes of a layer, summed view by view.
+
+        The rows have the views in `pattern`. None: `beside` compares the rows.
+        """
+        if self.has_missing(layer):
+            return self.with_missing(layer, new, rows, pattern)
+        views = members(layer, pattern)
+        is_complete = all(self.views[view].rows is not None for view, _ in views)
+        if is_complete and not self.has_gaps(layer, new):
+            return None
+        total = np.zeros((rows.size, self.views.n_rows))
+        for view, factor in views:
+            total += factor**2 * self._in_view(view, new, rows)
+        total = total if layer.nodes is None else total[:, layer.nodes]
+        return len(pattern) / len(views) * total
+
+    def with_missing(self, layer: Layer, new: Views, rows: Indices, pattern: Mask) -> Floats:
+        """Sum squared distances over views; one that either row lacks adds a constant."""
+        total = np.zeros((rows.size, self.views.n_rows))
+        for view, factor, has in zip(layer.views, layer.factors, pattern, strict=True):
+            if has:
+                distances = self._in_view(view, new, rows) * factor**2
+                total += np.where(self.views[view].mask, distances, 2 * UNKNOWN)
+            else:
+                total += 2 * UNKNOWN
+        return total
+
+    def _in_view(self, view: int, new: Views, rows: Indices) -> Floats:
+        """Return the squared distances of new rows of one view to all fitted ones."""
+        compare, asking = self._comparing[view], new[view]
+        assert compare is not None, "graphs are compared with nothing"
+        gaps = None if asking.gaps is None else asking.gaps[rows]
+        return compare(FeatureView(asking.name, asking.matrix[rows], gaps=gaps))
+
+    def beside(self, layer: Layer, new: Views, rows: Indices, pattern: Mask) -> Comparison:
+        """Return new rows and fitted rows of the views in `pattern` side by side."""
+        views = members(layer, pattern)
+        X, fitted = self._fitted_rows(views, layer)
+        # missing views are assumed to add the mean distance of the others
+        return Comparison(fitted, X, _side_by_side(new, views, rows), len(pattern) / len(views))
+
+    def _fitted_rows(self, views: Members, layer: Layer) -> tuple[Matrix, Rows]:
+        """Return fitted rows side by side and their space, kept for other batches and layers."""
+        nodes, share = layer.nodes, layer.network_share
+        key = (tuple(views), None if nodes is None else nodes.tobytes(), share)
+        with self._arranging:  # once, whichever thread comes first
+            if key not in self._spaces:
+                fitted = self.views if share == 0 else self._smoothed(share)
+                X = _side_by_side(fitted, views, nodes)
+                self._spaces[key] = (X, Rows.of(X))
+        return self._spaces[key]
+
+    def _smoothed(self, network_share: float) -> Views:
+        """Return the views with rows smoothed along the networks; all entities have one."""
+        smoothing = self._smoothings[network_share]
+        views = list(self.views)
+        for place, Y in zip(smoothing.members, smoothing.matrices, strict=True):
+            views[place] = FeatureView(self.views.names[place], Y)
+        return Views(tuple(views))
+
+    def arrange(self, space: Rows) -> None:
+        """Prepare a space for searches, once for all threads."""
+        with self._arranging:
+            space.arrange()
+
+    # Costs in the consensus
+
+    def consensus_costs(
+        self, new: Views, rows: Indices, some: Indices, entities: Indices
+    ) -> Floats:
+        """Return the costs in the consensus of some rows of a batch to the entities of each."""
+        consensus = next(layer for layer in self.layers if layer.role == "consensus")
+        costs = np.empty(entities.shape)
+        of_batch = self.new_rows(new, rows, consensus.network_share)
+        for pattern, chosen in patterns(consensus, of_batch, some):
+            costs[chosen] = self._costs_of_pattern(
+                consensus, of_batch, some[chosen], pattern, entities[chosen]
+            )
+        return costs
+
+    def _costs_of_pattern(
+        self, consensus: Layer, new: Views, rows: Indices, pattern: Mask, entities: Indices
+    ) -> Floats:
+        """Return the costs of new rows that have the same views to the entities of each."""
+        scaling, listed = consensus.scaling, entities
+        if consensus.nodes is not None and not self.has_missing(consensus):
+            listed = np.searchsorted(consensus.nodes, entities)
+        distances = self.to_all(consensus, new, rows, pattern)
+        if distances is not None:
+            if scaling is not None:
+                everyone = np.broadcast_to(np.arange(distances.shape[1]), distances.shape)
+                distances = scaling.costs_of_new(everyone, distances)
+            return np.take_along_axis(distances, listed, axis=1)
+        compared = self.beside(consensus, new, rows, pattern)
+        distances = compared.to_listed(listed)
+        if scaling is None:
+            return distances
+        nearest, apart = compared.nearest(min(LISTED, compared.X.shape[0]))
+        return scaling.costs_between(scaling.of_new(nearest, apart), listed, distances)
+
+
+def patterns(layer: Layer, new: Views, rows: Indices) -> Iterator[tuple[Mask, Indices]]:
+    """Yield each set of views of a layer that some rows have, and the places of these rows."""
+    observed = np.column_stack([new[view].mask[rows] for view in layer.views])
+    for pattern in np.unique(observed, axis=0):
+        if pattern.any():
+            yield pattern, np.flatnonzero((observed == pattern).all(axis=1))
+
+
+def members(layer: Layer, pattern: Mask) -> Members:
+    """Return the views of a layer that are in a pattern, each with its factor."""
+    views = zip(layer.views, layer.factors, pattern, strict=True)
+    return [(view, factor) for view, factor, has in views if has]
+
+
+def _side_by_side(views: Views, chosen: Members, rows: Indices | None) -> Matrix:
+    """Concatenate some views, each times its factor, restricted to the given rows (None: all)."""
+    matrices = [views[view].matrix for view, _ in chosen]
+    if rows is not None:
+        matrices = [X[rows] for X in matrices]
+    if len(chosen) == 1 and chosen[0][1] == 1.0:
+        return matrices[0]
+    return side_by_side([X * factor for X, (_, factor) in zip(matrices, chosen, strict=True)])

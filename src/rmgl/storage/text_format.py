@@ -1,0 +1,320 @@
+"""Text of files that may be compressed, in any common encoding."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+import re
+import zipfile
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rmgl.archive.array_file import WAY_OUT
+from rmgl.running.memory import require_memory
+
+BLOCK = 1 << 22
+MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
+"""The first bytes of files that state their encoding."""
+NOT_TEXT = bytes([*range(9), 11, 12, *range(14, 32), 127])
+"""Control characters, which no text file holds; tabs and ends of lines are not among them."""
+NOT_ASCII = bytes(range(128, 256))
+MOSTLY_ASCII = 0.7
+COMPRESSED = (".gz", ".bz2", ".xz", ".zip")
+
+
+def kind_of(path: Path) -> str:
+    """The suffix that says what a file holds, in lower case, without that of its compression.
+
+    Examples
+    --------
+    >>> kind_of(Path("Data.CSV.gz")), kind_of(Path("x.npy"))
+    ('.csv', '.npy')
+    """
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    return (
+        suffixes[-2]
+        if len(suffixes) > 1 and suffixes[-1] in COMPRESSED
+        else suffixes[-1]
+        if suffixes
+        else ""
+    )
+
+
+def view_name(path: Path) -> str:
+    """The name of a file without its suffix and that of its compression."""
+    name = path.stem if path.suffix.lower() in COMPRESSED else path.name
+    return Path(name).stem
+
+
+def read_bytes(path: Path) -> bytes:
+    """Read a file, and decompress it by its suffix; a file that would not fit into memory is
+    refused.
+    """
+    suffix = path.suffix.lower()
+    if suffix == ".zip":
+        with zipfile.ZipFile(path) as archive:
+            members = [info for info in archive.infolist() if not info.is_dir()]
+            if len(members) != 1:
+                raise ValueError(f"the archive holds {len(members)} files: it must hold one")
+            with archive.open(members[0]) as file:
+                return _read(path, file)
+    known: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+    open_file = known.get(suffix, open)
+    with open_file(path, "rb") as file:
+        return _read(path, file)
+
+
+def _read(path: Path, file: Any) -> bytes:
+    """Read to the end; a few bytes on disk may become any number, so the memory is checked as they
+    are read.
+    """
+    content, checked = io.BytesIO(), BLOCK
+    while block := file.read(BLOCK):
+        content.write(block)
+        if content.tell() > checked:
+            checked = 2 * content.tell()
+            require_memory(2 * checked, f"{path}: its text", WAY_OUT)
+    return content.getvalue()
+
+
+def read_characters(path: Path) -> tuple[str, str]:
+    """Read the text of a file, and say in which encoding: UTF-8, UTF-16 with a mark, or else
+    Windows-1252, if most of it is ASCII.
+    """
+    content = read_bytes(path)
+    mark = next(
+        (encoding for first, encoding in MARKS.items() if content.startswith(first)), "utf-8"
+    )
+    try:
+        return content.decode(mark), mark.removesuffix("-sig").upper()
+    except UnicodeDecodeError as error:
+        n_plain = len(content.translate(None, NOT_ASCII))
+        if (
+            mark == "utf-8"
+            and content.translate(None, NOT_TEXT) == content
+            and n_plain >= MOSTLY_ASCII * len(content)
+        ):
+            with suppress(UnicodeDecodeError):
+                return content.decode("cp1252"), "Windows-1252"
+        raise ValueError(
+            f"byte {error.start} is not text in {mark.upper()}: save the file in UTF-8"
+        ) from error
+
+
+SPACES = " '\u2019\u00a0\u202f"
+"""Characters that separate thousands, beside the comma or point."""
+COMMA_DECIMAL = re.compile(rf"[+-]?(\d+|\d{{1,3}}([.{SPACES}]\d{{3}})+)?,\d+([eE][+-]?\d+)?")
+"""1,5 and 1.234,5"""
+COMMA_THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d*)?([eE][+-]?\d+)?")
+"""1,234 and 1,234.5"""
+SPACE_THOUSANDS = re.compile(rf"[+-]?\d{{1,3}}([{SPACES}]\d{{3}})+([.,]\d*)?([eE][+-]?\d+)?")
+POINT_THOUSANDS = re.compile(r"[+-]?\d{1,3}(\.\d{3})+")
+"""1.234.567, and 1.234 where commas are decimal"""
+MISSING = {"", "-", "--", ".", "?", "na", "n/a", "#n/a", "<na>", "null", "none", "nil", "missing"}
+"""Common marks of missing values among numbers, in lower case."""
+
+
+@dataclass(frozen=True)
+class Notation:
+    """How a file writes its numbers."""
+
+    decimal_comma: bool = False
+    thousands: bool = False
+    """Whether some of its numbers have separators of thousands."""
+
+    def __str__(self) -> str:
+        parts = ["decimal commas"] if self.decimal_comma else []
+        return (
+            " and ".join([*parts, "separators of thousands"] if self.thousands else parts)
+            or "decimal points"
+        )
+
+    def number(self, text: str) -> float | None:
+        """The number in a cell; None if it is none.
+
+        Examples
+        --------
+        >>> comma = Notation(decimal_comma=True)
+        >>> comma.number("1.234,5"), Notation().number("1,234.5"), Notation().number("12 x")
+        (1234.5, 1234.5, None)
+        """
+        text = text.strip()
+        if self.decimal_comma and COMMA_DECIMAL.fullmatch(text):
+            return float(_without(text, "." + SPACES).replace(",", "."))
+        if self.decimal_comma and self.thousands and POINT_THOUSANDS.fullmatch(text):
+            return float(text.replace(".", ""))
+        if is_number(text):
+            return float(text)
+        if not self.decimal_comma and COMMA_THOUSANDS.fullmatch(text):
+            return float(text.replace(",", ""))
+        if SPACE_THOUSANDS.fullmatch(text) and ("," not in text or self.decimal_comma):
+            return float(_without(text, SPACES).replace(",", "."))
+        return None
+
+
+def find_notation(cells: Iterable[str], decimal_comma: bool) -> Notation:
+    """How numbers are written, by the cells that pandas did not take for numbers.
+
+    Cells such as 1,5 speak for decimal commas and 1,234.5 for separators of thousands. Where there
+    are only cells like 1,234, which can be read both ways, `decimal_comma` decides.
+    """
+    stripped = [cell.strip() for cell in cells]
+    decimal = {cell for cell in stripped if COMMA_DECIMAL.fullmatch(cell)}
+    thousands = {cell for cell in stripped if COMMA_THOUSANDS.fullmatch(cell)}
+    comma = bool(decimal - thousands) or (decimal_comma and bool(decimal) and decimal >= thousands)
+    return Notation(comma, any(is_grouped(cell, comma) for cell in stripped))
+
+
+def is_grouped(text: str, decimal_comma: bool) -> bool:
+    """Whether a number clearly has separators of thousands."""
+    if SPACE_THOUSANDS.fullmatch(text):
+        return True
+    if not decimal_comma:
+        return COMMA_THOUSANDS.fullmatch(text) is not None
+    pattern = COMMA_DECIMAL if "," in text else POINT_THOUSANDS
+    return text.count(".") > ("," not in text) and pattern.fullmatch(text) is not None
+
+
+def is_number(text: str) -> bool:
+    """Whether a cell is a number; unlike in Python, 1_000 is not."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return "_" not in text
+
+
+def in_some_notation(text: str) -> bool:
+    """Whether a cell is a number with a decimal point or comma."""
+    return any(
+        notation.number(text) is not None for notation in (Notation(), Notation(decimal_comma=True))
+    )
+
+
+def is_missing(text: str) -> bool:
+    return text.strip().lower() in MISSING
+
+
+def _without(text: str, characters: str) -> str:
+    return text.translate({ord(character): None for character in characters})
+
+
+FEW_COLUMNS = 3
+"""With up to this many columns, the line 0, 1, 2 can also be a row of data."""
+
+
+def find_header(rows: Sequence[Sequence[str]], id_column: str | None) -> list[str] | None:
+    """Return the column names in the first of some rows, or None if it is a row of numbers."""
+    first = list(rows[0])
+    numbers = [in_some_notation(cell) for cell in first]
+    # `find_id` raises an error if the name is missing
+    if id_column in first or (id_column is not None and not all(numbers)):
+        return first
+    if all(numbers):
+        if not is_count(first):
+            return None
+        check_count(first, rows[1:])
+    elif not any(numbers):
+        check_without_numbers(first)
+    elif first[0].strip() or not is_count(first[1:]):
+        check_with_numbers(first, numbers)
+    return first
+
+
+def check_count(first: Sequence[str], others: Sequence[Sequence[str]]) -> None:
+    """Raise a ValueError if the line 0, 1, 2, ... may be a row."""
+    rows = [row for row in others if len(row) == len(first)]
+    if (
+        rows
+        and len(first) <= FEW_COLUMNS
+        and all(any(map(is_whole, column)) for column in zip(*rows, strict=True))
+    ):
+        raise ValueError(
+            f"line 1 holds {','.join(first)}, which may be a row or the column numbers that "
+            "pandas writes: give the columns names"
+        )
+
+
+def check_without_numbers(first: Sequence[str]) -> None:
+    """Raise a ValueError if a line without numbers may be a row."""
+    if any(map(is_name, first)):
+        return
+    if len(first) == 1 or has_equals(first) or any(map(is_missing, first)):
+        raise ValueError(unclear(first, 0, "where a number or a column name is needed"))
+
+
+def check_with_numbers(first: Sequence[str], numbers: Sequence[bool]) -> None:
+    """Raise a ValueError if a line of numbers and other cells may be a row."""
+    others = [place for place, number in enumerate(numbers) if not number]
+    odd = [place for place in others if not is_name(first[place])]
+    if odd or 2 * len(others) < len(first):
+        raise ValueError(unclear(first, (odd or others)[0], "among numbers"))
+    whole = all(is_whole(cell) for cell, number in zip(first, numbers, strict=True) if number)
+    if not whole or has_equals(first):
+        raise ValueError(unclear(first, numbers.index(True), "among names"))
+
+
+def unclear(first: Sequence[str], place: int, among: str) -> str:
+    """Return the error for a first line that is neither a row nor a line of column names."""
+    return (
+        f"line 1, column {place + 1} holds {described(first[place])} {among}, so it is "
+        "unclear whether the line is a row or holds column "
+        "names: correct the cell, or add a line of column names that are not numbers (and "
+        "name a column of row ids with --id)"
+    )
+
+
+def find_id(header: Sequence[str] | None, id_column: str | None) -> int | None:
+    """Return the position of the id column, or None if none was requested."""
+    if id_column is None:
+        if header and not header[0].strip():
+            raise ValueError(
+                "the first column has no name and looks like a row index: leave it out "
+                "(index=False), or give it a name and use --id"
+            )
+        return None
+    if header is None:
+        raise ValueError(
+            f"no column {id_column!r}, because the file has no line of column names: add "
+            "one, or leave out --id"
+        )
+    places = [place for place, name in enumerate(header) if name == id_column]
+    if not places:
+        raise ValueError(
+            f"no column {id_column!r} (columns: "
+            f"{', '.join(header[:8])}{', ...' if len(header) > 8 else ''}): choose another "
+            "--id"
+        )
+    if len(places) > 1:
+        raise ValueError(
+            f"column {id_column!r} appears more than once: rename the one that does not hold "
+            "the row ids"
+        )
+    return places[0]
+
+
+def is_whole(text: str) -> bool:
+    return text.strip().isdecimal()
+
+
+def is_count(cells: Sequence[str]) -> bool:
+    """Whether the cells are 0, 1, 2, ..., as pandas numbers columns without names."""
+    return len(cells) > 1 and list(cells) == [str(place) for place in range(len(cells))]
+
+
+def is_name(text: str) -> bool:
+    return any(letter.isalpha() for letter in text) and not is_missing(text)
+
+
+def has_equals(cells: Sequence[str]) -> bool:
+    return len(set(cells)) < len(cells)
+
+
+def described(text: str) -> str:
+    """Return a cell as it is shown in error messages."""
+    return repr(text if len(text) <= 40 else f"{text[:40]}...") if text.strip() else "nothing"
