@@ -1,7 +1,8 @@
 """The documentation site: `make docs` builds it into docs/_build/html.
 
-Pages are Markdown files that can also be read on their own. Scripts become pages with their output and pictures: those in `examples` are
-the gallery, those in `docs/explained` explain the model and the method. What the build makes is in `docs/built`, which is not committed.
+Pages are Markdown files that can also be read on their own. Scripts become pages with their output
+and pictures: those in `examples` are the gallery, those in `docs/explained` explain the model and
+the method. What the build makes is in `docs/built`, which is not committed.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ import re
 import sys
 from pathlib import Path
 
-for library in ("OPENBLAS", "OMP"):  # on a busy machine, threads that wait for one another take many times as long
+# on a busy machine, threads that wait for one another take many times as long
+for library in ("OPENBLAS", "OMP"):
     os.environ.setdefault(f"{library}_NUM_THREADS", "1")
 os.environ.setdefault("MPLBACKEND", "Agg")
 
@@ -100,7 +102,9 @@ sphinx_gallery_conf = {
 
 
 def link_inside(app: object, docname: str, source: list[str]) -> None:
-    """Put in files from outside of `docs`, and let links to such files lead to their pages on the site."""
+    """Put in files from outside of `docs`, and let links to such files lead to their pages on the
+    site.
+    """
     included = INCLUDE.fullmatch(source[0])
     if included is not None:
         text = (ROOT / included["file"]).read_text(encoding="utf-8")
@@ -108,12 +112,19 @@ def link_inside(app: object, docname: str, source: list[str]) -> None:
     for outside, inside in OUTSIDE.items():
         source[0] = source[0].replace(f"]({outside})", f"]({inside})")
     if COMMANDS in source[0]:
-        source[0] = source[0].replace(COMMANDS, "\n\n".join(map(help_text, ("cluster", "predict", "demo", "reproduce"))))
+        source[0] = source[0].replace(
+            COMMANDS, "\n\n".join(map(help_text, ("cluster", "predict", "demo", "reproduce")))
+        )
 
 
 def help_text(command: str) -> str:
     """The help of a command, as a section."""
-    context = click.Context(cli.commands[command], info_name=f"rmgl {command}", terminal_width=100, max_content_width=100)
+    context = click.Context(
+        cli.commands[command],
+        info_name=f"rmgl {command}",
+        terminal_width=100,
+        max_content_width=100,
+    )
     context.show_default = True
     return f"## rmgl {command}\n\n```text\n{cli.commands[command].get_help(context)}\n```"
 

@@ -1,7 +1,9 @@
-"""Docstrings of the package are plain text with formulas; this turns them into the markup that Sphinx reads.
+"""Docstrings of the package are plain text with formulas; this turns them into the markup that
+Sphinx reads.
 
-Formulas that stand indented between paragraphs become literal blocks. In sentences, characters that are markup are escaped: `x_` is a
-reference there, and `|x|` a substitution. What stands in backticks or in doctests is left alone.
+Formulas that stand indented between paragraphs become literal blocks. In sentences, characters that
+are markup are escaped: `x_` is a reference there, and `|x|` a substitution. What stands in
+backticks or in doctests is left alone.
 """
 
 from __future__ import annotations
@@ -13,7 +15,9 @@ PARAMETER = re.compile(r"^(?P<name>[\w, *]+?)( : (?P<kind>.*))?$")
 CODE = re.compile(r"(`[^`]*`)")
 
 
-def prepare_docstring(app: object, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:
+def prepare_docstring(
+    app: object, what: str, name: str, obj: object, options: object, lines: list[str]
+) -> None:
     """Change the lines in place, before numpydoc reads them."""
     prepared, literal, doctest = [], False, False
     in_sections = ""
@@ -37,7 +41,11 @@ def prepare_docstring(app: object, what: str, name: str, obj: object, options: o
             prepared.append(line)
         elif in_sections in ("Parameters", "Attributes", "Returns") and indent == 0:
             found = PARAMETER.match(line)
-            prepared.append(line if found is None or not found["kind"] else f"{found['name']} : {escaped(found['kind'])}")
+            prepared.append(
+                line
+                if found is None or not found["kind"]
+                else f"{found['name']} : {escaped(found['kind'])}"
+            )
         else:
             prepared.append(escaped(line))
     lines[:] = prepared
@@ -52,4 +60,7 @@ def escaped(text: str) -> str:
     \\|x\\| and alpha\\_ of `beta_`, K\\*N
     """
     parts = CODE.split(text)
-    return "".join(part if place % 2 else re.sub(r"(\||\*|(?<=\w)_(?!\w))", r"\\\1", part) for place, part in enumerate(parts))
+    return "".join(
+        part if place % 2 else re.sub(r"(\||\*|(?<=\w)_(?!\w))", r"\\\1", part)
+        for place, part in enumerate(parts)
+    )

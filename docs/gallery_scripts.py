@@ -11,4 +11,8 @@ def arguments(gallery: dict[str, Any], script: dict[str, Any]) -> list[str]:
     """Return the arguments of a script."""
     path = Path(script["src_file"])
     builtins.__file__ = str(path)  # type: ignore[attr-defined]  # which scripts ask for, and sphinx-gallery does not define
-    return ["--quick", "--output", str(Path(__file__).parent / "built" / "pictures")] if path.parent.name == "examples" else []
+    return (
+        ["--quick", "--output", str(Path(__file__).parent / "built" / "pictures")]
+        if path.parent.name == "examples"
+        else []
+    )

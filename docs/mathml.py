@@ -1,4 +1,6 @@
-"""Formulas as MathML, which browsers draw themselves: the site needs no script and no network for them."""
+"""Formulas as MathML, which browsers draw themselves: the site needs no script and no network for
+them.
+"""
 
 from __future__ import annotations
 
@@ -28,5 +30,7 @@ def block(writer: Any, node: Any) -> None:
 
 
 def setup(app: Any) -> dict[str, bool]:
-    app.add_html_math_renderer("mathml", inline_renderers=(inline, None), block_renderers=(block, None))
+    app.add_html_math_renderer(
+        "mathml", inline_renderers=(inline, None), block_renderers=(block, None)
+    )
     return {"parallel_read_safe": True, "parallel_write_safe": True}
