@@ -25,6 +25,7 @@ from benchmarks import (
     suite_robustness,
     suite_scale,
     suite_search,
+    suite_sensitivity,
     suite_sparse,
     suite_startup,
 )
@@ -108,6 +109,7 @@ add_suite("known", suite_known, repeats=1, budget=0, timeout=600)
 add_suite("search", suite_search, repeats=3, budget=20, timeout=600)
 add_suite("distributed", suite_distributed, repeats=1, budget=0, timeout=7200)
 add_suite("eigen", suite_eigen, repeats=3, budget=20, timeout=600)
+add_suite("sensitivity", suite_sensitivity, repeats=1, budget=0, timeout=600)
 add_suite("startup", suite_startup, repeats=5, budget=0, timeout=600)
 add_suite("kernels", suite_kernels, repeats=15, budget=0, timeout=600)
 
