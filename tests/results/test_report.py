@@ -16,9 +16,9 @@ from rmgl.results.clusters import Refits
 from rmgl.results.evidence import with_shares
 from rmgl.results.findings import Finding, sentences
 from rmgl.results.own_neighbors import Share
-from rmgl.results.report import Report, ViewReport, components_of, eigengap, unconnected
+from rmgl.results.report import Report, ViewReport, components_of, eigengap
 from rmgl.results.trust import Trust
-from rmgl.results.weak_points import unconnected_rows, weak_points
+from rmgl.results.weak_points import unconnected, unconnected_rows, weak_points
 from rmgl.views.views import Views
 from tests.conftest import planted_views
 

@@ -37,8 +37,8 @@ from rmgl.automatic.layers import (
 from rmgl.automatic.number_of_clusters import NumberOfClusters
 from rmgl.automatic.policy import Policy
 from rmgl.automatic.spaces import Spaces
+from rmgl.automatic.state import Measured, State, with_consensus_weight
 from rmgl.automatic.weighing import (
-    informative_edges,
     mean_roughness,
     roughness,
     roughness_deviation,
@@ -46,18 +46,14 @@ from rmgl.automatic.weighing import (
 )
 from rmgl.edges import Candidates, Vector, find_candidates, resolve
 from rmgl.edges.space import Space
-from rmgl.embedding.eigenvectors import Embedding, Graph, unit_rows, weighted_sum
-from rmgl.embedding.labels import embed_without, find_fragments, place_fragments
-from rmgl.layer import Layer, solve_certified
+from rmgl.embedding.eigenvectors import Graph
+from rmgl.layer import solve_certified
 from rmgl.layer.wanted_edges import solve_for_edges
 from rmgl.matrix import total_variance
 from rmgl.model.problems import Stores, ViewProblem, asked_candidates
 from rmgl.model.run import Run
 from rmgl.running.threads import Check, Team
 from rmgl.views.views import Views
-
-EMBEDDING_TOL = 1e-4
-"""Relative residual of the eigenvectors of the embeddings that the choice compares."""
 
 
 @dataclass(frozen=True)
@@ -83,130 +79,6 @@ class Choice:
     """Standard deviation of the roughness, where entities are few."""
     entities: NDArray[np.intp] | None = None
     """Entities that the problems are about, where others are placed later (None: all)."""
-
-
-@dataclass(frozen=True)
-class Measured:
-    """How well layers agree with common embeddings, by their informative edges."""
-
-    roughness: Vector
-    """Roughness of every view: the geometric mean over the embeddings of the policy."""
-    shares: Vector
-    """Share of the edge weight of every view that is informative."""
-    excess: float = 0.0
-    """How much rougher the views are on the embedding of the consensus than it is, three times."""
-    uncertainty: float = 0.0
-    """Standard deviation of the roughness, where entities are few."""
-
-
-@dataclass(frozen=True)
-class State:
-    """What the steps have chosen so far.
-
-    A step replaces the layers in the list at once: the costs of their candidates take most of the
-    memory of a fit.
-    """
-
-    task: Task
-    layers: list[Learned]
-    """The layers of the views and, if there is one, the consensus."""
-    neighbors: Layer | None = None
-    """The plain neighbor layer, if there is one."""
-    n_clusters: int = 0
-    """The number of clusters (0: not chosen yet)."""
-    number: NumberOfClusters | None = None
-    weights: Vector | None = None
-    """Weights of the layers (None: all views count alike)."""
-    measured: Measured | None = None
-    graph: Graph | None = None
-    """Weighted sum of the layers before they were guided."""
-    guide: NDArray[np.float64] | None = None
-    entities: NDArray[np.intp] | None = None
-
-    @property
-    def layer_weights(self) -> Vector:
-        """The weights of the layers; before anything is known, all views count alike."""
-        if self.weights is not None:
-            return self.weights
-        n_views = len(self.of_views)
-        return with_consensus_weight(self.layers, np.full(n_views, 1 / n_views))
-
-    @property
-    def of_views(self) -> list[Learned]:
-        """The layers of the views."""
-        return [item for item in self.layers if item.layer.role == "view"]
-
-    @property
-    def consensus(self) -> Learned | None:
-        """The consensus, if there is one."""
-        return next((item for item in self.layers if item.layer.role == "consensus"), None)
-
-    @property
-    def min_cluster_size(self) -> float:
-        """The size below which a cluster that is not an island is a fragment."""
-        given, policy = self.task.min_cluster_size, self.task.policy
-        share = policy.small_cluster * self.task.views.n_rows / self.n_clusters
-        return share if given is None else given
-
-    def is_network(self, item: Learned) -> bool:
-        """Whether a layer is that of a network, given or learned again."""
-        layer = item.layer
-        return layer.role == "view" and self.task.views[layer.views[0]].graph is not None
-
-    def sum_of(self, layers: Sequence[Learned], weights: Vector) -> Graph:
-        """The weighted sum of layers and of the neighbor layer."""
-        graphs = [item.layer.among_all(self.task.views.n_rows).adjacency for item in layers]
-        if self.neighbors is not None:
-            graphs.append(self.neighbors.adjacency)
-            weights = np.append(weights, self.task.policy.neighbor_share * weights.sum())
-        return weighted_sum(graphs, weights.tolist())
-
-    def embed(
-        self, layers: Sequence[Learned], weights: Vector, min_size: float | None = None
-    ) -> NDArray[np.float64]:
-        """Unit rows of the common embedding of some layers.
-
-        Fragments, clusters of fewer than `min_size` entities, take no part in it and are placed at
-        the mean of their neighbors.
-        """
-        task, graph = self.task, self.sum_of(layers, weights)
-
-        def embedding_without(fragments: NDArray[np.bool_] | None) -> Embedding:
-            return embed_without(
-                graph,
-                self.n_clusters,
-                fragments,
-                tol=EMBEDDING_TOL,
-                in_parts=task.team.in_parts,
-                alike=task.alike,
-                checkpoint=task.run.checkpoint,
-            )
-
-        embedding = find_fragments(
-            embedding_without,
-            graph if self.neighbors is None else self.neighbors.adjacency,
-            self.n_clusters,
-            self.min_cluster_size if min_size is None else min_size,
-            random_state=task.random_state,
-        )
-        rows = unit_rows(embedding.vectors)
-        if embedding.fragments is None:
-            return rows
-        return unit_rows(place_fragments(rows, embedding.fragments, graph))
-
-    def informative(self, item: Learned) -> sparse.csr_array:
-        """The informative edges of a layer, with all entities as nodes."""
-        layer, task, spaces = item.layer, self.task, self.task.spaces
-        share = task.policy.small_component
-        if share > 0:
-            space: Space | None = None
-            if layer.role == "consensus":
-                space = spaces.together
-            elif not self.is_network(item):
-                space = spaces.own(layer.views[0])
-            min_size = share * task.views.n_rows / self.n_clusters
-            layer = replace(layer, adjacency=informative_edges(space, layer.adjacency, min_size))
-        return layer.among_all(task.views.n_rows).adjacency
 
 
 def choose_problems(
@@ -371,12 +243,6 @@ def weigh(state: State) -> State:
     has_consensus = state.consensus is not None
     weights = state.task.policy.weigh(known, measured.shares, has_consensus)
     return replace(state, measured=measured, weights=with_consensus_weight(state.layers, weights))
-
-
-def with_consensus_weight(layers: Sequence[Learned], weights: Vector) -> Vector:
-    """The weights of all layers from those of the views: the consensus weighs one."""
-    of_views = iter(weights)
-    return np.array([1.0 if item.layer.role == "consensus" else next(of_views) for item in layers])
 
 
 def measure(state: State) -> Measured:

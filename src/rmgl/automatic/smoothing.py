@@ -55,15 +55,8 @@ class Smoothing:
 
     @classmethod
     def possible(cls, views: Views, members: Sequence[int]) -> bool:
-        """Whether there are networks and complete rows to smooth along them, and these fit into
-        memory.
-        """
-        if (
-            not views.graphs
-            or views.has_gaps
-            or not members
-            or any(views[view].rows is None for view in members)
-        ):
+        """Whether there are complete rows to smooth along networks, and these fit into memory."""
+        if views.has_gaps or not members or any(views[view].rows is None for view in members):
             return False
         needed = 32 * views.n_rows * sum(min(AXES, views[view].matrix.shape[1]) for view in members)
         available = available_memory()

@@ -72,11 +72,9 @@ class Spaces:
         """The rows of the members smoothed along the networks, if there are any and rows fit into
         memory.
         """
-        return (
-            Smoothing(self.views, self.members)
-            if Smoothing.possible(self.views, self.members)
-            else None
-        )
+        if not self.views.graphs or not Smoothing.possible(self.views, self.members):
+            return None
+        return Smoothing(self.views, self.members)
 
     @cached_property
     def factors(self) -> tuple[float, ...]:

@@ -31,7 +31,7 @@ from rmgl.fitting.ready import Ready, in_canonical_order, scaled
 from rmgl.layer import SOLVERS
 from rmgl.model.known import check_known
 from rmgl.model.run import Run
-from rmgl.results.warned import warn_about
+from rmgl.results.weak_points import warn_about
 from rmgl.running.progress import stages
 from rmgl.running.threads import number_of_workers, team_of
 from rmgl.views.check_view import has_stored, is_given_view
@@ -378,7 +378,7 @@ class RMGL(Predictor, Presenter):
         self._check_cells(views)
         self._note_features(X, views)
         index, recognized = views.index, views.recognized
-        known = check_known(y, views.n_rows, parameters.given_number)
+        known = None if y is None else check_known(y, views.n_rows, parameters.given_number)
         tied = known is not None and not found_without(views, known, parameters)
         views, canonical = in_canonical_order(views, parameters, known)
         return scaled(

@@ -44,8 +44,6 @@ def check_known(y: Any, n_rows: int, n_clusters: int | None) -> Labels | None:
     """The known labels, -1 for unknown; None if none is known, or y has no -1: with all labels
     known there is nothing to find.
     """
-    if y is None:
-        return None
     values = np.asarray(y)
     if values.dtype.kind == "f" and values.ndim == 1 and np.isnan(values).any():
         row = int(np.flatnonzero(np.isnan(values))[0])

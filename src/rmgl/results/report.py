@@ -22,7 +22,13 @@ from rmgl.results.missing_cells import Gaps, gaps_of
 from rmgl.results.notes import choices, measurements
 from rmgl.results.own_neighbors import Share
 from rmgl.results.trust import Evidence, Trust, judge
-from rmgl.results.weak_points import uncertain_number, unconnected_rows, warning, weak_points
+from rmgl.results.weak_points import (
+    uncertain_number,
+    unconnected,
+    unconnected_rows,
+    warning,
+    weak_points,
+)
 from rmgl.views.incomplete import named_rows
 
 GAP_TOL = 1e-3
@@ -331,13 +337,6 @@ def describe_views(fitted: FittedModel) -> list[ViewReport]:
         )
         for m, (name, (layer, b)) in enumerate(zip(fitted.view_names, of_views, strict=True))
     ]
-
-
-def unconnected(layers: Sequence[Layer], beta: NDArray[np.float64]) -> NDArray[np.intp]:
-    """The entities without an edge in any layer that counts."""
-    return np.flatnonzero(
-        np.sum([layer.degrees for layer, b in zip(layers, beta, strict=True) if b > 0], axis=0) == 0
-    )
 
 
 def eigengap(graph: Graph, embedding: Embedding) -> float:
