@@ -8,7 +8,6 @@ RAW = True
 ABLATION = True
 VARIANTS = {
     # weights from the embedding of the consensus alone
-    "consensus_reference_only": {"policy": {"references": ("consensus",)}},
     # version 0.1: three passes of guidance, and nothing against fragments
     "first_defaults": {
         "policy": {

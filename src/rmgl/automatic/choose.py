@@ -211,7 +211,7 @@ def can_do_with(task: Task, entities: NDArray[np.intp], n_clusters: int | None) 
 def is_complementary(state: State) -> bool:
     """Whether each view separates only some of the clusters."""
     counted = state if state.n_clusters else count_once(state)
-    return bool(measure(counted).excess >= state.task.policy.complementary)
+    return measure(counted).excess >= state.task.policy.complementary
 
 
 def count(state: State) -> State:
@@ -246,36 +246,35 @@ def weigh(state: State) -> State:
 
 
 def measure(state: State) -> Measured:
-    """Measure how well the layers of the views agree with common embeddings.
+    """Measure how well the layers of the views agree with two common embeddings.
+
+    They are that of all layers together and, if there is one, that of the consensus.
 
     Where views share their clusters, neighbors in a view are neighbors in the consensus, too. Where
     each view separates only some of the clusters, its layer has edges between those that it merges,
     and is rough where the consensus is smooth: excess = sum_m w_m r_m - 3 r_consensus.
     """
     policy, consensus, n_rows = state.task.policy, state.consensus, state.task.views.n_rows
-    embeddings = {"together": state.embed(state.layers, state.layer_weights)}
+    embeddings = [state.embed(state.layers, state.layer_weights)]
     if consensus is not None:
-        embeddings["consensus"] = state.embed([consensus], np.ones(1))
-    used = [embeddings[name] for name in policy.references if name in embeddings]
-    used = used or [embeddings["together"]]
+        embeddings.append(state.embed([consensus], np.ones(1)))
     views = state.of_views
     graphs = [state.informative(item) for item in views]
-    by_embedding = np.array([[roughness(rows, graph) for graph in graphs] for rows in used])
+    by_embedding = np.array([[roughness(rows, graph) for graph in graphs] for rows in embeddings])
     mean = mean_roughness(by_embedding, policy.least_roughness)
     totals = np.array([float(item.layer.adjacency.sum()) for item in views])
     informative = np.array([float(graph.sum()) for graph in graphs])
     shares = informative / np.where(totals > 0, totals, 1.0)
     uncertainty = 0.0
     if n_rows < policy.few_entities:
-        deviations = [roughness_deviation(rows, graph) for rows in used for graph in graphs]
+        deviations = [roughness_deviation(rows, graph) for rows in embeddings for graph in graphs]
         uncertainty = float(np.mean(deviations))
     if consensus is None:
         return Measured(mean, shares, uncertainty=uncertainty)
-    rows = embeddings["consensus"]
     weights = policy.weigh(mean + uncertainty, shares, True)
-    of_views = weights @ np.array([roughness(rows, graph) for graph in graphs])
-    of_consensus = roughness(rows, state.informative(consensus))
-    excess = max(0.0, float(of_views) - policy.smoother * of_consensus)
+    of_views = float(weights @ by_embedding[-1])
+    of_consensus = roughness(embeddings[-1], state.informative(consensus))
+    excess = max(0.0, of_views - policy.smoother * of_consensus)
     if excess >= policy.complementary and weights @ measure_on_others(state, graphs) <= of_views:
         excess = 0.0  # views agree better with one another than with the consensus
     return Measured(mean, shares, excess, uncertainty)

@@ -22,7 +22,7 @@ from rmgl.views.views import Views
 CONSENSUS = "consensus"
 UNKNOWN = 0.7
 """Added to the distance of two entities by a view that lacks one of them, as a share of its mean
-squared distance."""
+squared distance. New rows are placed by it, too, whatever the policy of the fit."""
 
 ConsensusRule = Callable[[Views], bool]
 """rule(views) -> whether several views get a consensus layer."""

@@ -9,6 +9,7 @@ from rmgl.archive.records import record
 from rmgl.automatic.consensus import CONSENSUS_RULES, Agreement
 from rmgl.automatic.number_of_clusters import NUMBER_RULES, Counting
 from rmgl.automatic.weighing import WEIGHING_RULES, Weighing
+from rmgl.embedding.labels import Fragments
 from rmgl.rules import check_ranges, ranged, rule_name
 
 RULES: dict[str, dict[str, Any]] = {
@@ -44,15 +45,6 @@ class Guidance:
     """Whether k-means sees the rows of the embedding with length one."""
 
 
-@dataclass(frozen=True)
-class Fragments:
-    """The numbers that tell fragments from clusters."""
-
-    small_cluster: float = ranged(0.15, 0.0, 1.0)
-    """Size, as a share of a mean cluster, below which a cluster that is not an island is a fragment
-    (0: none is)."""
-
-
 @record
 @dataclass(frozen=True)
 class Policy(Scaling, Weighing, Agreement, Guidance, Fragments, Counting):
@@ -74,10 +66,6 @@ class Policy(Scaling, Weighing, Agreement, Guidance, Fragments, Counting):
         if not isinstance(ramp, tuple) or len(ramp) != 2 or not ramp[0] < ramp[1]:
             raise ValueError(
                 f"policy: disagreement={ramp!r} must be two numbers, the smaller one first"
-            )
-        if not self.references or not set(self.references) <= {"consensus", "together"}:
-            raise ValueError(
-                f"policy: references={self.references!r} must name 'consensus', 'together' or both"
             )
 
     def named(self) -> Policy:

@@ -27,7 +27,7 @@ class Measured:
     """How well layers agree with common embeddings, by their informative edges."""
 
     roughness: Vector
-    """Roughness of every view: the geometric mean over the embeddings of the policy."""
+    """Roughness of every view: the geometric mean over the embeddings."""
     shares: Vector
     """Share of the edge weight of every view that is informative."""
     excess: float = 0.0
@@ -125,6 +125,7 @@ class State:
             self.n_clusters,
             self.min_cluster_size if min_size is None else min_size,
             random_state=task.random_state,
+            numbers=task.policy,
         )
         rows = unit_rows(embedding.vectors)
         if embedding.fragments is None:

@@ -11,7 +11,7 @@ weighted mean of their neighbors.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -24,6 +24,7 @@ from sklearn.cluster import KMeans
 from sklearn.utils import check_random_state
 
 from rmgl.embedding.eigenvectors import Embedding, Graph, judged, smallest_eigenvectors, unit_rows
+from rmgl.rules import ranged
 from rmgl.running.threads import InParts, single_threaded
 from rmgl.views.canonical import alike_among
 
@@ -35,10 +36,6 @@ SAMPLED_ROWS = 50_000
 """Number of rows beyond which k-means is initialized on a random sample of as many."""
 MAX_KNOWN_STEPS = 100
 """Largest number of steps of k-means with known labels."""
-MAX_ISLAND_LINKS = 0.05
-"""Share of the links of a group that lead out of it, up to which the group is an island."""
-MAX_FRAGMENT_SHARE = 0.2
-"""Share of all nodes beyond which no fragment is left out."""
 FRAGMENT_INITS = 3
 """Initializations of k-means in the search for fragments."""
 SMALLEST_PIVOT = 1e-12
@@ -46,6 +43,19 @@ SMALLEST_PIVOT = 1e-12
 
 Nodes without a path to others are placed at the origin.
 """
+
+
+@dataclass(frozen=True)
+class Fragments:
+    """The numbers that tell fragments from clusters."""
+
+    small_cluster: float = ranged(0.15, 0.0, 1.0)
+    """Size, as a share of a mean cluster, below which a cluster that is not an island is a fragment
+    (0: none is)."""
+    island_links: float = ranged(0.05, 0.0, 1.0)
+    """Share of the links of a cluster that lead out of it, up to which it is an island."""
+    most_fragments: float = ranged(0.2, 0.0, 1.0)
+    """Share of the entities in fragments beyond which no fragment is left out."""
 
 
 def cluster_rows(
@@ -177,19 +187,21 @@ def find_fragments(
     *,
     known: Mask | None = None,
     random_state: np.random.RandomState,
+    numbers: Fragments | None = None,
 ) -> Embedding:
     """The embedding without fragments; `embed(fragments)` computes it without the given ones.
 
     A cluster of fewer than `min_size` nodes is a fragment unless it is an island in the graph
     `links`. `known` holds fragments to begin with; they stay fragments.
     """
+    numbers = numbers or Fragments()
     embedding = first = embed(known)
     while min_size > 0:
-        more = small_clusters(embedding, links, n_clusters, min_size, random_state)
+        more = small_clusters(embedding, links, n_clusters, min_size, random_state, numbers)
         if more is None:
             break
         fragments = more if embedding.fragments is None else embedding.fragments | more
-        if fragments.mean() > MAX_FRAGMENT_SHARE:
+        if fragments.mean() > numbers.most_fragments:
             return first
         embedding = embed(fragments)
     return embedding
@@ -201,6 +213,7 @@ def small_clusters(
     n_clusters: int,
     min_size: float,
     random_state: np.random.RandomState,
+    numbers: Fragments,
 ) -> Mask | None:
     """The nodes of all clusters below `min_size` nodes that are not islands (None: none)."""
     small = np.zeros(len(embedding.vectors), dtype=bool)
@@ -211,7 +224,7 @@ def small_clusters(
         members = kept[labels == cluster]
         outgoing = links[members]
         total, within = float(outgoing.sum()), float(outgoing[:, members].sum())
-        if total - within > MAX_ISLAND_LINKS * total:
+        if total - within > numbers.island_links * total:
             small[members] = True
     return small if small.any() else None
 

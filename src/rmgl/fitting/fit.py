@@ -324,6 +324,7 @@ def solve(choice: Choice, ready: Ready, work: Work) -> Solved:
         choice.min_cluster_size,
         again,
         work.random_state,
+        work.parameters.rules,
     )
     return Solved(choice, choice.problems, outcome)
 

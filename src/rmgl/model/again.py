@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rmgl.embedding.eigenvectors import Embedding, Graph
-from rmgl.embedding.labels import embed_without, find_fragments
+from rmgl.embedding.labels import Fragments, embed_without, find_fragments
 from rmgl.model.alternate import Outcome, State, common_graph
 from rmgl.model.problems import ViewProblem
 from rmgl.running.progress import warn_caller
@@ -79,6 +79,7 @@ def without_fragments(
     min_size: float,
     solve: SolveWithout,
     random_state: np.random.RandomState,
+    numbers: Fragments | None = None,
 ) -> Outcome:
     """Leave clusters of fewer than `min_size` members that are no islands out of the embedding, and
     solve again until there are none.
@@ -90,7 +91,13 @@ def without_fragments(
         known = state.embedding.fragments
         embed = partial(_embed, state, graph, n_clusters)
         found = find_fragments(
-            embed, links, n_clusters, min_size, known=known, random_state=random_state
+            embed,
+            links,
+            n_clusters,
+            min_size,
+            known=known,
+            random_state=random_state,
+            numbers=numbers,
         )
         if found.fragments is known:
             break
