@@ -48,7 +48,7 @@ class BlockNeighborhoods:
         edges, bounds = closed_pairs(space, max(length, closed + 1), closed, check)
         if local is None:
             return cls(space, edges, bounds / 2)
-        scaling = scaling_of(edges, space.measure(edges, check), local)
+        scaling = scaling_of(edges, edges.measured_on(space.matrix), local)
         return cls(space, edges, first_radii(bounds, scaling), scaling)
 
     def settled(self) -> BlockNeighborhoods:

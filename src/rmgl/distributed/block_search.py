@@ -154,7 +154,8 @@ class Search:
             for some in map(rows.own, range(n))
         ]
         largest = Reach.rounded_up(radii, scales, self.rounding).largest(rows.starts[:-1])
-        picked, sizes = [None] * n, [1] * n
+        picked: list[Future] = []
+        sizes = [1] * n
         if chosen is not None:
             bounds = np.searchsorted(chosen, rows.starts)
             sizes = np.diff(bounds).tolist()

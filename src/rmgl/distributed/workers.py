@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from importlib.metadata import version
 from itertools import count
 from time import monotonic
-from typing import Any, TypeAlias
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,8 +30,6 @@ from rmgl.extras import not_installed
 from rmgl.running.progress import task_progress
 from rmgl.running.threads import Check, InParts, one_part
 
-Future: TypeAlias = Any
-"""A `distributed.Future`; Dask is optional, so type checkers see no more than Any."""
 logger = logging.getLogger(__name__)
 POLL = 1.0
 """Seconds between two looks at the workers while the client waits for results."""
@@ -47,6 +45,14 @@ START_AGAIN = (
 NEEDS_DASK = not_installed(
     "a fit on Dask workers needs", "distributed", "'dask[array,dataframe]' distributed"
 )
+
+
+class Future(Protocol):
+    """The result of a task, which the workers keep: a `distributed.Future`; Dask is optional."""
+
+    def done(self) -> bool: ...
+
+    def release(self) -> None: ...
 
 
 class NoWorkers(ConnectionError):
@@ -139,7 +145,7 @@ class Workers:
 
     def submit(self, name: str, task: Callable[..., Any], *arguments: Any) -> Future:
         """Run a function on some worker; Dask's dashboard shows tasks of the same name together."""
-        future = self.client.submit(task, *arguments, key=self._key(name), pure=False)
+        future: Future = self.client.submit(task, *arguments, key=self._key(name), pure=False)
         self._futures.add(future)
         return future
 

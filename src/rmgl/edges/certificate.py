@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from rmgl.edges.interface import Costs, Floats, PairStore, Vector
+from rmgl.edges.interface import Costs, Floats, OwnCosts, PairStore, Vector
 from rmgl.edges.local_scaling import LocalScaling
 from rmgl.edges.space import Space
 from rmgl.edges.stores import PairList
@@ -39,11 +39,11 @@ class Certificate(Protocol):
         """Itself, without what only the costs of new pairs need, after these have been taken."""
 
     def extended(
-        self, u: Vector, costs: Costs, guide: Floats | None, check: Check = ...
+        self, u: Vector, costs: OwnCosts, guide: Floats | None, check: Check = ...
     ) -> Certificate:
         """Add the pairs that a certificate at u needs; itself if it holds already."""
 
-    def pruned(self, u: Vector, costs: Costs) -> Certificate:
+    def pruned(self, u: Vector, costs: OwnCosts) -> Certificate:
         """Drop pairs that are far from carrying weight at u and can be found again easily.
 
         Itself if there are none.
@@ -66,10 +66,10 @@ class Growth(Protocol):
     def pairs(self) -> PairStore:
         """The store of the new pairs alone."""
 
-    def carried(self, costs: Costs, new: Costs) -> Costs:
+    def carried(self, costs: OwnCosts, new: OwnCosts) -> Costs:
         """Costs of the earlier pairs, and of the new ones, as costs of all."""
 
-    def new_of(self, costs: Costs) -> Costs:
+    def new_of(self, costs: OwnCosts) -> Costs:
         """Those of the costs of all pairs that belong to new ones."""
 
 

@@ -34,7 +34,7 @@ from scipy import sparse
 
 from rmgl.edges.certificate import Growth, ListGrowth, Mask, joined
 from rmgl.edges.heaps import Indices
-from rmgl.edges.interface import Evaluation, Floats, Nodes, Vector
+from rmgl.edges.interface import Evaluation, Floats, Nodes, Vector, as_vector
 from rmgl.edges.local_scaling import LISTED, LocalScaling
 from rmgl.edges.space import Searchable, Space
 from rmgl.edges.stores import PairList, union_of
@@ -223,7 +223,8 @@ def nearest_listed(edges: PairList, space: Space, length: int) -> list[NearBlock
     """
     if np.diff(edges.indptr).min() < LISTED:
         return None
-    distances, search, lists = space.measure(edges), searching(space), list[NearBlock]()
+    distances = as_vector(space.measure(edges))
+    search, lists = searching(space), list[NearBlock]()
     for first in range(0, edges.n_nodes, LOOKED_THROUGH):
         starts = edges.indptr[first : first + LOOKED_THROUGH + 1]
         some, nodes = slice(starts[0], starts[-1]), np.arange(first, first + starts.size - 1)
