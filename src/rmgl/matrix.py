@@ -41,6 +41,12 @@ def total_variance(X: Matrix) -> float:
     return float(np.nanvar(X, axis=0).sum()) if np.isnan(total) else total
 
 
+def squared_lengths(rows: Matrix) -> NDArray[np.float64]:
+    """|x|^2 of every row x, dense or sparse."""
+    squares = rows.multiply(rows) if sparse.issparse(rows) else rows * rows
+    return np.asarray(squares.sum(axis=1), dtype=np.float64).ravel()
+
+
 def side_by_side(matrices: Sequence[Matrix]) -> Matrix:
     """Concatenate the columns of all matrices; the result is sparse if one of them is."""
     if any(sparse.issparse(X) for X in matrices):

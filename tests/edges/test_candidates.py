@@ -8,12 +8,13 @@ from scipy.spatial.distance import cdist, pdist, squareform
 from rmgl import RMGL, learn_layer
 from rmgl.checks import Unsound
 from rmgl.edges import Neighborhoods, PairList, find_candidates, resolve
+from rmgl.edges.bounds import TILE
 from rmgl.edges.candidates import expected_neighbors
-from rmgl.edges.heaps import TILE, FoundPairs
 from rmgl.edges.local_scaling import LocalScaling
 from rmgl.edges.neighborhoods import first_radii
 from rmgl.edges.search import fits_single
 from rmgl.edges.space import Rows
+from rmgl.edges.tiles import FoundPairs
 from rmgl.layer import Origin
 from rmgl.layer.certified import solve_certified
 from rmgl.layer.wanted_edges import solve_for_edges

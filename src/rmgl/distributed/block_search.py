@@ -17,10 +17,9 @@ from numpy.typing import NDArray
 from rmgl.distributed import search_tasks
 from rmgl.distributed.blocks import Floats, box_of, in_tiles
 from rmgl.distributed.workers import Future, as_it_is
-from rmgl.edges.bounds import LEADING_ERROR, Rounding
-from rmgl.edges.heaps import HALF_OF_LARGEST, Indices
-from rmgl.edges.interface import Vector
-from rmgl.edges.tiles import Reach, box_distance
+from rmgl.edges.bounds import LEADING_ERROR, Reach, Rounding, box_distance
+from rmgl.edges.interface import Indices, Vector
+from rmgl.edges.tiles import HALF_OF_LARGEST
 from rmgl.running.threads import Check
 
 if TYPE_CHECKING:

@@ -28,8 +28,7 @@ from rmgl.distributed.pair_distances import measured_pairs
 from rmgl.distributed.remote_matrix import RemoteMatrix
 from rmgl.distributed.workers import PIECE_BYTES, Future, Shared, Workers, size_of
 from rmgl.edges.certificate import carried
-from rmgl.edges.heaps import Indices
-from rmgl.edges.interface import ActivePairs, Cheapest, Evaluation, Vector, multiplier
+from rmgl.edges.interface import ActivePairs, Cheapest, Evaluation, Indices, Vector, multiplier
 from rmgl.edges.stores import PARALLEL_ENTRIES
 from rmgl.running.memory import available_memory
 from rmgl.running.threads import Check, InParts, one_part

@@ -18,18 +18,18 @@ from numpy.typing import NDArray
 
 from rmgl.distributed.remote_matrix import RemoteMatrix
 from rmgl.distributed.workers import Future
-from rmgl.edges.bounds import projected
-from rmgl.edges.heaps import TILE, Indices, Products
-from rmgl.edges.interface import Vector
-from rmgl.edges.tiles import (
+from rmgl.edges.bounds import (
+    TILE,
     TILE_SAMPLE,
     box_distance,
     halving_column,
     halving_place,
+    projected,
     sample_step,
-    squared_lengths,
     tile_order,
 )
+from rmgl.edges.interface import Indices, Products, Vector
+from rmgl.matrix import squared_lengths
 
 Floats = NDArray[np.float64]
 EPSILON = float(np.finfo(np.float64).eps)

@@ -17,8 +17,7 @@ from rmgl.distributed.pair_tasks import PairBlock
 from rmgl.distributed.workers import joined
 from rmgl.edges.certificate import Mask, only
 from rmgl.edges.certificate import joined as union_of
-from rmgl.edges.heaps import Indices
-from rmgl.edges.interface import Vector
+from rmgl.edges.interface import Indices, Vector
 
 LEAST_ROWS = 16_384
 """Nodes of a block of candidate pairs at least: every request of the solver goes to each block."""

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from rmgl.distributed.pair_tasks import PairBlock
 from rmgl.distributed.remote_matrix import RemoteMatrix
 from rmgl.distributed.workers import Future
-from rmgl.edges.heaps import Indices
-from rmgl.edges.interface import Vector
+from rmgl.edges.interface import Indices, Vector
 
 Floats = NDArray[np.float64]
 Strip = tuple[int, int]

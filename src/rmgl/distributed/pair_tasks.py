@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rmgl.distributed.workers import joined
-from rmgl.edges.heaps import Indices
-from rmgl.edges.interface import Vector
+from rmgl.edges.interface import Indices, Vector
 from rmgl.edges.stores import Integers, PairList
 
 DIGIT = 8

@@ -16,9 +16,8 @@ from rmgl.distributed.blocks import Tiled, Tiling
 from rmgl.distributed.candidate_tasks import LEAST_ROWS
 from rmgl.distributed.search_tasks import nearest_across
 from rmgl.distributed.workers import PIECE_BYTES, Workers
-from rmgl.edges.bounds import Rounding
+from rmgl.edges.bounds import TILE, Rounding
 from rmgl.edges.candidates import first_length, searched_length
-from rmgl.edges.heaps import TILE
 from rmgl.edges.local_scaling import LISTED
 from rmgl.running.memory import amount, require_memory
 

@@ -31,8 +31,7 @@ from rmgl.distributed.pair_distances import measured_pairs
 from rmgl.distributed.remote_matrix import RemoteMatrix
 from rmgl.distributed.workers import Future, Workers
 from rmgl.edges.bounds import leading_axes
-from rmgl.edges.heaps import Indices
-from rmgl.edges.interface import Costs, PairStore, Searchable, Vector
+from rmgl.edges.interface import Costs, Indices, PairStore, Searchable, Vector
 from rmgl.edges.search import (
     LARGEST_LOSS,
     distances_between,

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rmgl.distributed.blocks import Tiled
-from rmgl.edges.bounds import Rounding
-from rmgl.edges.heaps import TILE, FoundPairs, Heaps, Indices, Products
-from rmgl.edges.tiles import Reach
+from rmgl.edges.bounds import Reach, Rounding
+from rmgl.edges.interface import Indices, Products
+from rmgl.edges.tiles import FoundPairs, Heaps, TileProducts, factors
 from rmgl.running.threads import single_threaded
 
 Hits: TypeAlias = tuple[NDArray[np.int32], NDArray[np.int32], Products]
@@ -33,44 +33,17 @@ The lowest score is at the root; the place is -1 where no more rows were found.
 """
 
 
-class TileProducts:
-    """Products of some rows on the left with tiles on the right, in memory that is used again."""
-
-    def __init__(self, left: Products, right: Products) -> None:
-        self.left, self.right = left, right
-        self.buffer = np.empty(TILE * TILE, dtype=left.dtype)
-
-    def __call__(self, queries: Any, tile: slice) -> Products:
-        """Multiply; the result is valid until the next call."""
-        left, right = self.left[queries], self.right[tile]
-        out: Products = self.buffer[: len(left) * len(right)].reshape(len(left), len(right))
-        return np.matmul(left, right.T, out=out)
-
-
-def factors(tiled: Tiled, *columns: tuple[Any, Any]) -> tuple[Products, Products]:
-    """Return matrices whose products are x_i'x_j + sum_c left_ci right_cj.
-
-    The columns are pairs (left, right).
-    """
-    n, width = tiled.columns.shape
-    left = np.empty((n, width + len(columns)), dtype=tiled.columns.dtype)
-    left[:, :width] = tiled.columns
-    right = left.copy()
-    for place, (of_left, of_right) in enumerate(columns):
-        left[:, width + place], right[:, width + place] = of_left, of_right
-    return left, right
-
-
-def score_factors(tiled: Tiled, rounding: Rounding) -> tuple[Products, Products]:
+def score_factors(tiled: Tiled, rounding: Rounding) -> list[Products]:
     """Return matrices whose products are scores, or upper bounds of them by leading columns."""
     halves = (1 - rounding.share if len(tiled.rows) else 1.0) * tiled.norms / 2
-    return factors(tiled, (-halves, 1.0), (1.0, -halves))
+    columns = ((-halves, 1.0), (1.0, -halves))
+    return list(factors(tiled.columns, tiled.columns.dtype, *columns))
 
 
 def empty_heaps(queries: Indices, length: int, rows: Products) -> Heaps:
     """Make heaps in which empty places have found nothing, which is -1."""
     heaps = Heaps(queries, length, rows)
-    heaps.found[:] = -1
+    heaps.nearest[:] = -1
     return heaps
 
 
@@ -96,7 +69,7 @@ def nearest_inside(tiled: Tiled, length: int, rounding: Rounding) -> Found:
                 own, other = tiled.tile(index), tiled.tile(index + offset)
                 if apart[index][index + offset] <= max(farthest[index], farthest[index + offset]):
                     heaps.offer(products(own, other), own.start, other.start, offset > 0)
-    return heaps.scores, heaps.found
+    return heaps.scores, heaps.nearest
 
 
 def nearest_across(
@@ -118,7 +91,7 @@ def nearest_across(
             for place in np.flatnonzero(one.far_from(other, index) <= limits).tolist():
                 theirs = other.tile(place)
                 heaps.offer(products(own, theirs), own.start, one.size + theirs.start, True)
-    places = np.where(heaps.found >= one.size, heaps.found - one.size, heaps.found)
+    places = np.where(heaps.nearest >= one.size, heaps.nearest - one.size, heaps.nearest)
     first, second = slice(one.size), slice(one.size, None)
     return hits_of(heaps.scores[first], places[first]), hits_of(
         heaps.scores[second], places[second]
@@ -129,7 +102,7 @@ def nearest_of(one: Tiled, queries: Indices, length: int, rounding: Rounding) ->
     """Find the nearest rows of some rows of a block in the same block."""
     heaps = empty_heaps(queries, length, one.rows)
     offer_tiles(heaps, one, one, 0, rounding)
-    return heaps.scores, heaps.found
+    return heaps.scores, heaps.nearest
 
 
 def nearest_of_others(
@@ -141,7 +114,7 @@ def nearest_of_others(
     """
     heaps = started_heaps(queries, known, np.concatenate([one.rows, other.rows]))
     offer_tiles(heaps, one, other, one.size, rounding)
-    return hits_of(heaps.scores, np.where(heaps.found >= 0, heaps.found - one.size, -1))
+    return hits_of(heaps.scores, np.where(heaps.nearest >= 0, heaps.nearest - one.size, -1))
 
 
 def offer_tiles(heaps: Heaps, one: Tiled, other: Tiled, shift: int, rounding: Rounding) -> None:
@@ -153,13 +126,12 @@ def offer_tiles(heaps: Heaps, one: Tiled, other: Tiled, shift: int, rounding: Ro
     with single_threaded("blas"):
         for first, stop, index in queries_by_tile(one, heaps.queries):
             distances = one.far_from(other, index)
-            for place in np.argsort(distances, kind="stable").tolist():
-                if distances[place] > heaps.farthest(slice(first, stop)):
-                    break
-                tile = other.tile(place)
-                heaps.offer(
-                    products(heaps.queries[first:stop], tile), first, shift + tile.start, False
-                )
+            queries = heaps.queries[first:stop]
+
+            def of_tile(place: int, queries: Indices = queries) -> Products:
+                return products(queries, other.tile(place))
+
+            heaps.offer_tiles(slice(first, stop), distances, of_tile, shift + other.starts)
 
 
 def queries_by_tile(tiled: Tiled, queries: Indices) -> Iterator[tuple[int, int, int]]:
@@ -257,6 +229,7 @@ def found_within(
     return found, others - np.int32(shift)
 
 
-def reach_factors(tiled: Tiled, reach: Reach, rounding: Rounding) -> tuple[Products, Products]:
+def reach_factors(tiled: Tiled, reach: Reach, rounding: Rounding) -> list[Products]:
     """Return matrices whose products are positive for pairs in reach, allowing for rounding."""
-    return factors(tiled, *reach.columns(tiled.norms, rounding))
+    columns = reach.columns(tiled.norms, rounding)
+    return list(factors(tiled.columns, tiled.columns.dtype, *columns))

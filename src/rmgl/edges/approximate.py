@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from rmgl.edges.heaps import Indices
+from rmgl.edges.interface import Indices
 from rmgl.edges.kept_searches import check_lists
 from rmgl.edges.space import Space
 from rmgl.extras import not_installed

@@ -22,8 +22,7 @@ from rmgl.edges.neighborhoods import nearest_listed, require_list_memory
 from rmgl.edges.space import Rows, Space, as_space
 from rmgl.edges.stores import AllPairs, PairList
 from rmgl.edges.ties import NearBlock
-from rmgl.edges.tiles import squared_lengths
-from rmgl.matrix import square_in_order
+from rmgl.matrix import square_in_order, squared_lengths
 from rmgl.running.checkpoint import Checkpoint
 from rmgl.running.threads import Check, InParts, one_part
 

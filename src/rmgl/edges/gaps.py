@@ -35,9 +35,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rmgl.edges.heaps import BYTES_PER_CANDIDATE, Ends, Indices
-from rmgl.edges.interface import Floats, Nodes, PairStore, Searchable, Vector
+from rmgl.edges.interface import Ends, Floats, Indices, Nodes, PairStore, Searchable, Vector
 from rmgl.edges.stores import CANCELLATION, AllPairs, PairList
+from rmgl.edges.tiles import BYTES_PER_CANDIDATE
 from rmgl.running.checkpoint import digest_of
 from rmgl.running.memory import require_memory
 from rmgl.running.threads import Check

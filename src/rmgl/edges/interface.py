@@ -26,6 +26,11 @@ Vector = NDArray[np.float64]
 Floats: TypeAlias = NDArray[np.float64]
 """A matrix, or an array of any shape."""
 Nodes: TypeAlias = NDArray[np.intp]
+Indices = NDArray[np.int64]
+Ends = NDArray[np.integer[Any]]
+"""The first or the second rows of pairs."""
+Products = NDArray[np.floating[Any]]
+"""Products of rows, in single or double precision."""
 OwnCosts: TypeAlias = Any
 """`Costs` that the same store has measured; type checkers cannot tell stores apart."""
 

@@ -15,8 +15,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rmgl.checks import Unsound, sound_indices, sound_numbers
-from rmgl.edges.heaps import Ends, Indices
-from rmgl.edges.interface import Costs, Floats, Nodes, PairStore, Searchable, Space, Vector
+from rmgl.edges.interface import (
+    Costs,
+    Ends,
+    Floats,
+    Indices,
+    Nodes,
+    PairStore,
+    Searchable,
+    Space,
+    Vector,
+)
 from rmgl.running.checkpoint import Checkpoint, Found, check_arrays, digest_of
 from rmgl.running.threads import Check
 

@@ -22,8 +22,7 @@ import numpy as np
 
 from rmgl.archive.records import record
 from rmgl.checks import Unsound, sound_numbers
-from rmgl.edges.heaps import Indices
-from rmgl.edges.interface import Costs, Floats, Nodes, PairStore, Vector
+from rmgl.edges.interface import Costs, Floats, Indices, Nodes, PairStore, Vector
 from rmgl.edges.space import Space
 from rmgl.edges.ties import STAND_IN, TIED, NearBlock, closed_at_once, counted, nearest_of_all
 from rmgl.running.threads import Check

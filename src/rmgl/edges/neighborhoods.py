@@ -33,8 +33,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rmgl.edges.certificate import Growth, ListGrowth, Mask, joined
-from rmgl.edges.heaps import Indices
-from rmgl.edges.interface import Evaluation, Floats, Nodes, Vector, as_vector
+from rmgl.edges.interface import Evaluation, Floats, Indices, Nodes, Vector, as_vector
 from rmgl.edges.local_scaling import LISTED, LocalScaling
 from rmgl.edges.space import Searchable, Space
 from rmgl.edges.stores import PairList, union_of

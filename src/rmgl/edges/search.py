@@ -16,11 +16,20 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from rmgl.edges.bounds import LEADING_ERROR, Rounding, leading_columns
-from rmgl.edges.heaps import TILE, Ends, Heaps, Indices
-from rmgl.edges.interface import Costs, Floats, Nodes, PairStore, Searchable, Space, Vector
-from rmgl.edges.tiles import Order, Tiles, squared_lengths
-from rmgl.matrix import listed_distances, total_variance
+from rmgl.edges.bounds import LEADING_ERROR, TILE, Order, Rounding, leading_columns
+from rmgl.edges.interface import (
+    Costs,
+    Ends,
+    Floats,
+    Indices,
+    Nodes,
+    PairStore,
+    Searchable,
+    Space,
+    Vector,
+)
+from rmgl.edges.tiles import Heaps, Tiles
+from rmgl.matrix import listed_distances, squared_lengths, total_variance
 from rmgl.running.checkpoint import digest_of
 from rmgl.running.threads import Check
 
@@ -207,7 +216,7 @@ def nearest_sparse(X: Any, queries: Any, length: int) -> Indices:
             group = slice(first, min(first + TILE, queries.shape[0]))
             products = (queries[group] @ rows.T).toarray()
             heaps.offer(np.subtract(products, halves, out=products), first, start, False)
-    return heaps.found.astype(np.int64)
+    return heaps.nearest.astype(np.int64)
 
 
 def distances_between(rows: Floats, X: Floats, neighbors: Nodes) -> Floats:

@@ -20,11 +20,10 @@ import numpy as np
 from scipy import sparse
 
 from rmgl.edges.gaps import Blocks, Gapped, Summed, nearest_in_blocks
-from rmgl.edges.heaps import Indices
-from rmgl.edges.interface import Costs, Floats, Nodes, PairStore, Searchable, Space, Vector
+from rmgl.edges.interface import Costs, Floats, Indices, Nodes, PairStore, Searchable, Space, Vector
 from rmgl.edges.search import Rows, as_space, everyone_else
 from rmgl.edges.stores import CANCELLATION, PairList
-from rmgl.edges.tiles import squared_lengths
+from rmgl.matrix import squared_lengths
 from rmgl.running.threads import Check, InParts, one_part
 
 if TYPE_CHECKING:

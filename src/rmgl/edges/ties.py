@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from rmgl.edges.heaps import Indices
-from rmgl.edges.interface import Floats, Nodes, Space, Vector
+from rmgl.edges.interface import Floats, Indices, Nodes, Space, Vector
 from rmgl.edges.stores import union_of
 from rmgl.running.threads import Check
 

@@ -18,9 +18,8 @@ from rmgl.edges import Vector
 from rmgl.edges.local_scaling import LISTED
 from rmgl.edges.search import Rows, dense_distances, distances_between
 from rmgl.edges.ties import counted, reach_of, shares_of_places
-from rmgl.edges.tiles import squared_lengths
 from rmgl.layer import Layer
-from rmgl.matrix import Matrix
+from rmgl.matrix import Matrix, squared_lengths
 from rmgl.views.incomplete import Mask
 from rmgl.views.view import Indices
 
