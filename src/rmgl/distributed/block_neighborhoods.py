@@ -16,9 +16,8 @@ from rmgl.distributed.block_scaling import different_in_block, reach_of_block, s
 from rmgl.distributed.block_store import BlockCosts, BlockGrowth, BlockStore
 from rmgl.distributed.candidate_tasks import nearer_pairs
 from rmgl.edges.interface import Vector
-from rmgl.edges.local_scaling import LISTED, LocalScaling
+from rmgl.edges.local_scaling import LISTED, TIED, LocalScaling, NearBlock, closed_lists, searching
 from rmgl.edges.neighborhoods import enlarged, first_radii, foreseen
-from rmgl.edges.ties import TIED, NearBlock, closed_lists, searching
 from rmgl.running.threads import Check
 
 if TYPE_CHECKING:

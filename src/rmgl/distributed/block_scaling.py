@@ -16,15 +16,17 @@ from rmgl.distributed.pair_tasks import PairBlock, Pieces
 from rmgl.distributed.workers import joined
 from rmgl.edges.interface import Vector
 from rmgl.edges.local_scaling import (
+    TIED,
     LocalScaling,
+    NearBlock,
     by_node,
+    closed_at_once,
     first_scales,
     floors_of,
     nearest_scale,
     raised_scales,
 )
 from rmgl.edges.neighborhoods import closed_among, nearest_among, nearest_entries
-from rmgl.edges.ties import TIED, NearBlock, closed_at_once
 
 Closed = tuple[NDArray[np.intp], list[NearBlock]]
 """Some nodes, and their closed lists of nearest nodes, by the places of the nodes among these."""

@@ -17,11 +17,10 @@ from rmgl.checks import sound_sparse
 from rmgl.edges.approximate import approximate_pattern, measured_recall
 from rmgl.edges.certificate import Certificate, Growth
 from rmgl.edges.interface import Costs, Floats, Nodes, PairStore, Vector
-from rmgl.edges.local_scaling import FLOOR_SHARE, LocalScaling
+from rmgl.edges.local_scaling import FLOOR_SHARE, LocalScaling, NearBlock
 from rmgl.edges.neighborhoods import nearest_listed, require_list_memory
 from rmgl.edges.space import Rows, Space, as_space
 from rmgl.edges.stores import AllPairs, PairList
-from rmgl.edges.ties import NearBlock
 from rmgl.matrix import square_in_order, squared_lengths
 from rmgl.running.checkpoint import Checkpoint
 from rmgl.running.threads import Check, InParts, one_part

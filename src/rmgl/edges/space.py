@@ -3,10 +3,6 @@
 `Rows` computes distances from the rows, tile by tile (`rmgl.edges.search`); `Gapped` estimates them
 for rows with missing cells (`rmgl.edges.gaps`). With `Square`, no distance is computed twice,
 however many columns there are.
-
-`Rows` computes distances from the rows, tile by tile (`rmgl.edges.search`). `Square` has all of
-them in memory: where rows are few, no distance is computed twice, however many columns there are.
-`Gapped` is for rows with missing cells (`rmgl.edges.gaps`).
 """
 
 from __future__ import annotations
@@ -137,7 +133,7 @@ class Square(Space):
     def search(
         self, length: int, local: float | None, in_parts: InParts, check: Check
     ) -> Certificate:
-        from rmgl.edges.checked import Checked  # which is about this space
+        from rmgl.edges.neighborhoods import Checked  # which is about this space
 
         return Checked.search(self, length, in_parts, check, local)
 

@@ -15,9 +15,8 @@ from scipy import sparse
 
 from rmgl.automatic.layers import N_NEIGHBORS
 from rmgl.edges import Vector
-from rmgl.edges.local_scaling import LISTED
+from rmgl.edges.local_scaling import LISTED, counted, reach_of, shares_of_places
 from rmgl.edges.search import Rows, dense_distances, distances_between
-from rmgl.edges.ties import counted, reach_of, shares_of_places
 from rmgl.layer import Layer
 from rmgl.matrix import Matrix, squared_lengths
 from rmgl.views.incomplete import Mask
