@@ -7,7 +7,7 @@ assume finite numbers (`fastmath`) and valid indices: check arguments before the
 `tests/kernels/test_kernels.py` compares each kernel with the same computation in NumPy.
 """
 
-from rmgl.kernels.pairs import (
+from rmgl.kernels.pair_loops import (
     add_to_dense,
     fill_distances,
     laplacian_block,
@@ -24,7 +24,7 @@ from rmgl.kernels.pairs import (
     pattern_product,
     sum_rows,
 )
-from rmgl.kernels.search import insert, missing_pairs, offer, positive_entries
+from rmgl.kernels.search_loops import insert, missing_pairs, offer, positive_entries
 
 __all__ = [
     "add_to_dense",
