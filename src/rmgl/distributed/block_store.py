@@ -17,6 +17,7 @@ import weakref
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,6 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rmgl.distributed import pair_tasks
-from rmgl.distributed.pair_distances import measured_pairs
 from rmgl.distributed.remote_matrix import RemoteMatrix
 from rmgl.distributed.workers import PIECE_BYTES, Future, Shared, Workers, size_of
 from rmgl.edges.certificate import carried
@@ -325,3 +325,24 @@ class BlockStore:
             for first in range(0, nodes.size, most):
                 part = graph[nodes[first : first + most]]
                 yield block, first, (np.diff(part.indptr), part.indices.astype(np.int32), part.data)
+
+
+def measured_pairs(
+    matrix: RemoteMatrix, blocks: Sequence[Future], nodes: Sequence[Indices]
+) -> list[Future]:
+    """Measure the pairs of every block, which is a `PairBlock` with these own nodes."""
+    workers, strips, measured = matrix.workers, list(pairwise(matrix.bounds)), []
+    n = len(strips)
+    for block, own in zip(blocks, nodes, strict=True):
+        cuts = pairwise(np.searchsorted(own, matrix.bounds).tolist())
+        pieces = [
+            workers.submit("rmgl-pick-own-rows", operator.getitem, chunk, own[first:stop] - start)
+            for chunk, (start, _), (first, stop) in zip(matrix.chunks, strips, cuts, strict=True)
+            if stop > first
+        ]
+        rows = workers.submit("rmgl-own-rows", np.concatenate, pieces)
+        given = ([block] * n, [rows] * n, matrix.chunks, strips)
+        parts = workers.map("rmgl-measure-strip", pair_tasks.strip_distances, *given)
+        task = pair_tasks.join_strips
+        measured.append(workers.submit("rmgl-join-strips", task, block, parts, strips))
+    return measured

@@ -1,9 +1,9 @@
 """Blocks of near rows: the upper part of the tree by which rows are sorted into tiles.
 
-The tree is that of `rmgl.edges.tiles.tile_order`, and its lower part is inside each block. Rows are
-halved along the column of largest variance until a part has no more than `block_tiles` tiles. This
-part is a block, which one worker puts together from chunks and sorts further. The tiles are the
-same as on one machine; where blocks begin depends on the rows alone.
+The tree is that of `rmgl.edges.bounds.tile_order`, and its lower part is inside each block. Rows
+are halved along the column of largest variance until a part has no more than `block_tiles` tiles.
+This part is a block, which one worker puts together from chunks and sorts further. The tiles are
+the same as on one machine; where blocks begin depends on the rows alone.
 """
 
 from __future__ import annotations
@@ -28,11 +28,9 @@ from rmgl.edges.bounds import (
     sample_step,
     tile_order,
 )
-from rmgl.edges.interface import Indices, Products, Vector
+from rmgl.edges.interface import Floats, Indices, Products, Vector
 from rmgl.matrix import squared_lengths
 
-Floats = NDArray[np.float64]
-EPSILON = float(np.finfo(np.float64).eps)
 SAMPLE_BYTES = 8 << 20
 """Memory of the client for samples of rows."""
 FEWEST_BLOCK_ROWS, MOST_BLOCK_ROWS = 8192, 65_536
@@ -202,7 +200,8 @@ def in_tiles(block: Block, tile: int, dtype: Any, pad: float) -> Tiled:
         rows, low, high = block.X.astype(dtype), low - pad, high + pad
     else:
         rows = np.empty((0, 0), dtype=dtype)
-        low, high = low - EPSILON * np.abs(low), high + EPSILON * np.abs(high)
+        epsilon = float(np.finfo(np.float64).eps)
+        low, high = low - epsilon * np.abs(low), high + epsilon * np.abs(high)
     return Tiled(sorted_by.astype(dtype), rows, block.norms, starts, low, high)
 
 

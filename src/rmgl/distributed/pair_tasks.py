@@ -1,22 +1,29 @@
-"""What a worker does with the candidate pairs of some nodes.
+"""What a worker does with the candidate pairs of some nodes: pure functions.
 
-These are pure functions, which Dask can run anywhere and run again. The pairs are an
-`rmgl.edges.stores.PairList` on the nodes that occur in them, by ascending index, in which only the
-own nodes of a block have rows. So every row has its pairs in the same order as on one machine, and
-its sums are the same to the last bit.
+Dask can run them anywhere and run them again. The pairs are an `rmgl.edges.stores.PairList` on the
+nodes that occur in them, by ascending index, in which only the nodes of a block have rows. So every
+row has its pairs in the same order as on one machine, and its sums are the same to the last bit.
+
+Pairs are put together from lists of nearest rows and pairs within radii. Search works with places,
+by which near rows are in the same block; candidate pairs are by nodes. A block of candidate pairs
+has the nodes of one or several consecutive blocks of the search. No worker has all rows at once: a
+task measures the pairs of a block whose other node is in one chunk of the matrix.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from rmgl.distributed.workers import joined
-from rmgl.edges.interface import Indices, Vector
+from rmgl.edges.certificate import Mask, only
+from rmgl.edges.certificate import joined as union_of
+from rmgl.edges.interface import Floats, Indices, Vector
 from rmgl.edges.stores import Integers, PairList
 
 DIGIT = 8
@@ -29,6 +36,16 @@ ActiveList = tuple[Integers, Integers]
 """Row starts and places of the active pairs of a block."""
 GraphRows = tuple[Indices, NDArray[np.int32], Vector]
 """The number of edges of each of some nodes, the nodes at their other ends, and their weights."""
+LEAST_ROWS = 16_384
+"""Nodes of a block of candidate pairs at least: every request of the solver goes to each block."""
+Lists = NDArray[np.int32]
+"""The places of the nearest rows of each of some rows."""
+Places = tuple[Indices, Indices]
+"""Pairs of places."""
+Hits = Sequence[tuple[Any, int, int]]
+"""Pairs of rows that tasks have found, with the first places of the rows of both sides."""
+Strip = tuple[int, int]
+"""The first row of a chunk, and that of the next one."""
 
 
 @dataclass(frozen=True)
@@ -170,3 +187,141 @@ def around(costs: Vector, low: float, high: float) -> tuple[float, Vector]:
     """Return the sum of the costs below `low`, and the costs from there to below `high`."""
     below = costs < low
     return float(costs[below].sum()), costs[~below & (costs < high)]
+
+
+def grouped(starts: Indices) -> list[range]:
+    """Put consecutive blocks together until they have enough rows.
+
+    `starts` are the first places of the blocks, and the number of all rows.
+    """
+    groups, first = [], 0
+    for block in range(1, starts.size):
+        if starts[block] - starts[first] >= LEAST_ROWS or block == starts.size - 1:
+            groups.append(range(first, block))
+            first = block
+    if len(groups) > 1 and starts[groups[-1].stop] - starts[groups[-1].start] < LEAST_ROWS // 2:
+        last = groups.pop()
+        groups[-1] = range(groups[-1].start, last.stop)
+    return groups
+
+
+def pairs_in_lists(lists: Sequence[Lists], first: int) -> Places:
+    """Return the places of rows, from `first` on, and of the rows in their lists."""
+    whole = np.concatenate(lists)
+    rows = np.repeat(np.arange(first, first + len(whole)), whole.shape[1])
+    return rows, whole.ravel().astype(np.int64)
+
+
+def turned_pairs(lists: Sequence[Lists], first: int, own: range) -> Places:
+    """Turn around the pairs in lists of rows from `first` on whose other row is in a range."""
+    rows, others = pairs_in_lists(lists, first)
+    inside = (others >= own.start) & (others < own.stop)
+    return others[inside], rows[inside]
+
+
+def block_of_lists(
+    order: Sequence[Indices], own: range, lists: Sequence[Lists], turned: Sequence[Places]
+) -> PairBlock:
+    """Make the block of the rows in a range of places, from their lists and those they are in."""
+    pairs = [pairs_in_lists(lists, own.start), *turned]
+    return PairBlock.of(*pattern_at(joined(order), own, pairs))
+
+
+def grown_block(
+    block: PairBlock, order: Sequence[Indices], own: range, hits: Hits
+) -> tuple[PairBlock, PairBlock, Mask]:
+    """Return a block with more pairs, the block of the new ones alone, and which pairs are new."""
+    by_place = joined(order)
+    nodes, added = pattern_at(by_place, own, pairs_within(own, hits))
+    union, is_new = union_of(block.pattern(by_place.size), added)
+    return PairBlock.of(nodes, union), PairBlock.of(nodes, only(union, is_new)), is_new
+
+
+def pairs_within(own: range, hits: Hits) -> list[Places]:
+    """Return the pairs of rows in a range of places, in both orders where both rows are in it."""
+    pairs: list[Places] = [(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))]
+    for (left, right), first, second in hits:
+        places = first + left.astype(np.int64), second + right.astype(np.int64)
+        for one, other in (places, places[::-1]):
+            inside = (one >= own.start) & (one < own.stop)
+            pairs.append((one[inside], other[inside]))
+    return pairs
+
+
+def collected(own: range, hits: Hits) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Return the pairs of rows in a range of places with others, for a checkpoint."""
+    left, right = zip(*pairs_within(own, hits), strict=True)
+    return np.concatenate(left).astype(np.int32), np.concatenate(right).astype(np.int32)
+
+
+def pattern_at(
+    order: Indices, own: range, pairs: Sequence[Places]
+) -> tuple[Indices, sparse.csr_array]:
+    """Return the nodes in a range of places, ascending, and the pattern of their pairs.
+
+    `order` are the nodes by places.
+    """
+    of_places = order[own.start : own.stop]
+    by_node = np.argsort(of_places)
+    rank = np.empty(len(own), dtype=np.int64)
+    rank[by_node] = np.arange(len(own))
+    rows, others = (np.concatenate([pair[side] for pair in pairs]) for side in (0, 1))
+    parts = (np.ones(rows.size, dtype=bool), (rank[rows - own.start], order[others]))
+    return of_places[by_node], sparse.csr_array(parts, shape=(len(own), order.size))
+
+
+def nearer_pairs(block: PairBlock, distances: Vector, bounds: Sequence[Vector]) -> PairBlock:
+    """Keep the pairs that are nearer than the bound of one of their nodes."""
+    limits = block.local(bounds)
+    of_own = np.repeat(limits[block.own], block.degrees)
+    kept = (distances < of_own) | (distances < limits[block.edges.indices])
+    return PairBlock.of(block.nodes, only(block.pattern(sum(map(len, bounds))), kept))
+
+
+def block_given(
+    n_nodes: int, nodes: Indices, starts: Indices, others: NDArray[np.int32]
+) -> PairBlock:
+    """Make the block of pairs that are listed row by row.
+
+    `starts` are those of the rows among all pairs.
+    """
+    parts = (np.ones(others.size, dtype=bool), others, starts - starts[0])
+    return PairBlock.of(nodes, sparse.csr_array(parts, shape=(nodes.size, n_nodes)))
+
+
+def patched_lists(lists: Lists, rows: Indices, better: Lists) -> Lists:
+    """Replace the lists of some rows."""
+    patched = lists.copy()
+    patched[rows] = better
+    return patched
+
+
+def strip_entries(block: PairBlock, strip: Strip) -> Indices:
+    """Return the places of the pairs whose other node is in a strip."""
+    first, stop = np.searchsorted(block.needed, strip)
+    return np.flatnonzero((block.edges.indices >= first) & (block.edges.indices < stop))
+
+
+def strip_distances(block: PairBlock, rows: Floats, chunk: Floats, strip: Strip) -> Vector:
+    """Measure the pairs of own nodes and nodes in a chunk, from differences of their rows."""
+    from rmgl import kernels
+
+    first, stop = np.searchsorted(block.needed, strip)
+    starts, others = block.starts, block.edges.pairs[1]
+    if stop - first < block.needed.size:
+        entries = strip_entries(block, strip)
+        starts, others = np.searchsorted(entries, starts), others[entries] - np.int32(first)
+    theirs = chunk if stop - first == len(chunk) else chunk[block.needed[first:stop] - strip[0]]
+    out = np.empty(others.size)
+    kernels.list_distances(rows, theirs, starts, others, 0, block.nodes.size, out)
+    return out
+
+
+def join_strips(block: PairBlock, parts: Sequence[Vector], strips: Sequence[Strip]) -> Vector:
+    """Put the distances of all pairs of a block together."""
+    if len(parts) == 1:
+        return parts[0]
+    out = np.empty(block.edges.indices.size)
+    for part, strip in zip(parts, strips, strict=True):
+        out[strip_entries(block, strip)] = part
+    return out

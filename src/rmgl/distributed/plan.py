@@ -13,7 +13,7 @@ import numpy as np
 
 from rmgl.distributed.block_store import MOST_STRIPS
 from rmgl.distributed.blocks import Tiled, Tiling
-from rmgl.distributed.candidate_tasks import LEAST_ROWS
+from rmgl.distributed.pair_tasks import LEAST_ROWS
 from rmgl.distributed.search_tasks import nearest_across
 from rmgl.distributed.workers import PIECE_BYTES, Workers
 from rmgl.edges.bounds import TILE, Rounding
@@ -29,7 +29,7 @@ BYTES_PER_ENTRY = 8 + 8 + 4
 """Memory for an entry of a view: in a chunk, in a block, and in single precision for searches."""
 PAIRS_PER_LISTED = 2
 """Candidate pairs of a row per neighbor searched for: a pair is in one list or both, radii add."""
-BYTES_PER_CANDIDATE = 4 + 4 * 8
+BYTES_PER_KEPT_PAIR = 4 + 4 * 8
 """Memory for a candidate pair in the row of one node: its index and four costs.
 
 The costs are by the data, with a guide, in the embedding, and in all.
@@ -143,7 +143,7 @@ class Plan:
 
     def _bytes_of_pairs(self, n_rows: int) -> int:
         """Memory for the candidate pairs of some rows in one space."""
-        return BYTES_PER_CANDIDATE * PAIRS_PER_LISTED * n_rows * self.length
+        return BYTES_PER_KEPT_PAIR * PAIRS_PER_LISTED * n_rows * self.length
 
     @property
     def bytes_of_task(self) -> int:

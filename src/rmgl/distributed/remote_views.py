@@ -1,11 +1,12 @@
 """Views on workers: checked, scaled and described by sums over chunks.
 
-Errors are those of views in memory, as far as they are possible.
+Errors are those of views in memory, as far as they are possible. New rows that are Dask arrays get
+labels and embedding chunk by chunk.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from rmgl.distributed.sources import (
     Source,
     as_rows,
     missing_message,
+    refuse_delayed,
     source_of,
     with_groups,
 )
@@ -26,7 +28,9 @@ from rmgl.views.canonical import Canonical, added, projected, row_keys, tied
 from rmgl.views.check_view import (
     as_table,
     check_same_labels,
+    given_items,
     is_collection_of_views,
+    is_dask,
     is_stored,
     is_zarr,
     row_labels,
@@ -241,3 +245,69 @@ def scaled_views(views: Views, scalers: list[Scaler]) -> Views:
         ranges = np.vstack([matrix.summary.low, matrix.summary.high])
         check_spread(name, ranges, scaler.name, matrix.shape[0])
     return views.with_fields("matrix", matrices).with_fields("scaler", scalers)
+
+
+def by_chunk(work: Callable[[Any], Any], X: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    """Return the Dask array of work(views) for every chunk of rows.
+
+    `shape` is that of the result of a row. All views must be Dask collections.
+    """
+    import dask
+    from dask import array as dask_array
+
+    array: Any = dask_array  # only parts of it have types
+    delayed: Any = dask.delayed  # type: ignore[attr-defined]
+
+    names = list(X) if isinstance(X, Mapping) else None
+    items = given_items(X)
+    arrays = as_arrays(items, names)
+    rows = arrays[0].chunks[0]
+    parts = [item.rechunk({0: rows, 1: -1}).to_delayed().ravel() for item in arrays]
+    columns = [list(item.columns) if hasattr(item, "to_dask_array") else None for item in items]
+    alone = not isinstance(X, Mapping | list | tuple)
+    function, task = delayed(work), delayed(work_on, pure=False)
+    blocks = []
+    for n_rows, chunks in zip(rows, zip(*parts, strict=True), strict=True):
+        result = task(function, list(chunks), columns, names, alone)
+        blocks.append(array.from_delayed(result, (n_rows, *shape), dtype=dtype))
+    return array.concatenate(blocks)
+
+
+def as_arrays(items: list[Any], names: list[str] | None) -> list[Any]:
+    """Check Dask collections, and return them as arrays whose chunks have known sizes."""
+    if not all(map(is_dask, items)):
+        raise ValueError(
+            "some views are Dask collections and some are not: give all new rows as Dask arrays, "
+            "or none"
+        )
+    arrays = []
+    for place, item in enumerate(items):
+        refuse_delayed(f"view_{place}" if names is None else str(names[place]), item)
+        rows = item.to_dask_array(lengths=True) if hasattr(item, "to_dask_array") else item
+        arrays.append(rows.compute_chunk_sizes() if np.isnan(rows.shape).any() else rows)
+    lengths = [rows.shape[0] for rows in arrays]
+    if len(set(lengths)) > 1:
+        raise ValueError(f"the views have {lengths} rows: every view needs the same entities")
+    return arrays
+
+
+def work_on(
+    work: Callable[[Any], Any],
+    chunks: list[Any],
+    columns: list[Any],
+    names: list[str] | None,
+    alone: bool,
+) -> Any:
+    """Do the work on one chunk of all views, in the form in which they were given.
+
+    Tables have their columns again.
+    """
+    import pandas as pd
+
+    parts = [
+        chunk if labels is None else pd.DataFrame(chunk, columns=labels).infer_objects()
+        for chunk, labels in zip(chunks, columns, strict=True)
+    ]
+    if alone:
+        return work(parts[0])
+    return work(parts if names is None else dict(zip(names, parts, strict=True)))

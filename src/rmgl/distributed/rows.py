@@ -15,10 +15,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rmgl.distributed.block_neighborhoods import BlockNeighborhoods
-from rmgl.distributed.block_search import Search, TiledBlocks, tiled_blocks
-from rmgl.distributed.block_store import BlockGrowth, BlockStore
+from rmgl.distributed.block_search import (
+    Lists,
+    Search,
+    TiledBlocks,
+    Within,
+    kept_lists,
+    kept_within,
+    tiled_blocks,
+)
+from rmgl.distributed.block_store import BlockGrowth, BlockStore, measured_pairs
 from rmgl.distributed.blocks import Tiling, build_blocks, lead, outline, split
-from rmgl.distributed.candidate_tasks import (
+from rmgl.distributed.pair_tasks import (
     block_given,
     block_of_lists,
     grouped,
@@ -26,12 +34,10 @@ from rmgl.distributed.candidate_tasks import (
     patched_lists,
     turned_pairs,
 )
-from rmgl.distributed.kept_blocks import Lists, Within, kept_lists, kept_within
-from rmgl.distributed.pair_distances import measured_pairs
 from rmgl.distributed.remote_matrix import RemoteMatrix
 from rmgl.distributed.workers import Future, Workers
 from rmgl.edges.bounds import leading_axes
-from rmgl.edges.interface import Costs, Indices, PairStore, Searchable, Vector
+from rmgl.edges.interface import Costs, Floats, Indices, Nodes, PairStore, Searchable, Vector
 from rmgl.edges.search import (
     LARGEST_LOSS,
     distances_between,
@@ -68,7 +74,7 @@ class DistributedRows(Searchable):
     def workers(self) -> Workers:
         return self.matrix.workers
 
-    def among(self, nodes: NDArray[np.intp] | None) -> DistributedRows:
+    def among(self, nodes: Nodes | None) -> DistributedRows:
         if nodes is not None:
             raise ValueError("a fit on workers cannot leave entities out: fit without client=")
         return self
@@ -164,7 +170,7 @@ class DistributedRows(Searchable):
         return digest_of(self.matrix.digest(), self.order, self.starts)
 
     def nearest(
-        self, nodes: NDArray[np.intp], length: int, check: Check = lambda: None
+        self, nodes: Nodes, length: int, check: Check = lambda: None
     ) -> tuple[Indices, Vector]:
         """Search for the nearest rows of all rows at once, whichever are asked for."""
         length = min(length, self.n_rows - 1)
@@ -240,7 +246,7 @@ class DistributedRows(Searchable):
     def with_pairs_within(
         self,
         edges: BlockStore,
-        nodes: NDArray[np.intp],
+        nodes: Nodes,
         radii: Vector,
         scales: Vector | None,
         check: Check,
@@ -260,7 +266,7 @@ class DistributedRows(Searchable):
         return store, BlockGrowth(is_new, BlockStore(workers, new, edges.nodes))
 
     def _found_within(
-        self, nodes: NDArray[np.intp], radii: Vector, scales: Vector | None, check: Check
+        self, nodes: Nodes, radii: Vector, scales: Vector | None, check: Check
     ) -> Within:
         """For each group its places, and the tasks that have found pairs within the radii."""
         search = partial(self._search_within, nodes, radii, scales, check)
@@ -269,7 +275,7 @@ class DistributedRows(Searchable):
         return kept_within(self, self.checkpoint, (nodes, radii, scales), search)
 
     def _search_within(
-        self, nodes: NDArray[np.intp], radii: Vector, scales: Vector | None, check: Check
+        self, nodes: Nodes, radii: Vector, scales: Vector | None, check: Check
     ) -> Within:
         tasks, parts = self._tasks_within(nodes, radii, scales, check)
         self.workers.wait(tasks, "scan by radii", check)
@@ -286,7 +292,7 @@ class DistributedRows(Searchable):
 
     def within(
         self,
-        nodes: NDArray[np.intp],
+        nodes: Nodes,
         radii: Vector,
         scales: Vector | None = None,
         check: Check = lambda: None,
@@ -305,7 +311,7 @@ class DistributedRows(Searchable):
         return self.order[np.concatenate(lefts)], self.order[np.concatenate(rights)]
 
     def _tasks_within(
-        self, nodes: NDArray[np.intp], radii: Vector, scales: Vector | None, check: Check
+        self, nodes: Nodes, radii: Vector, scales: Vector | None, check: Check
     ) -> tuple[list[Future], list[tuple[int, int]]]:
         """Tasks that find pairs within the radii, and the two blocks that each looks at."""
         scales = np.ones(self.n_rows) if scales is None else scales
@@ -330,7 +336,7 @@ class DistributedRows(Searchable):
         assert isinstance(edges, PairList), "workers measure listed pairs only"
         return self._distances(*edges.pairs, check)
 
-    def distances_to(self, nodes: NDArray[np.intp], neighbors: Indices) -> NDArray[np.float64]:
+    def distances_to(self, nodes: Nodes, neighbors: Indices) -> Floats:
         if len(nodes) < self.n_rows:
             return self._distances_here(nodes, neighbors)
         order = np.argsort(neighbors, axis=1)
@@ -341,7 +347,7 @@ class DistributedRows(Searchable):
         np.put_along_axis(distances, order, measured, axis=1)
         return distances
 
-    def _distances_here(self, nodes: NDArray[np.intp], neighbors: Indices) -> NDArray[np.float64]:
+    def _distances_here(self, nodes: Nodes, neighbors: Indices) -> Floats:
         """Measure with rows that come to this process, some nodes at a time."""
         distances, size = np.empty(neighbors.shape), max(1, PAIRS_PER_TASK // neighbors.shape[1])
         for first in range(0, len(nodes), size):
