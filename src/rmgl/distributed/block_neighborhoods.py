@@ -79,11 +79,7 @@ class BlockNeighborhoods:
         return replace(self, growth=None)
 
     def extended(
-        self,
-        u: Vector,
-        costs: BlockCosts,
-        guide: Floats | None,
-        check: Check = lambda: None,
+        self, u: Vector, costs: BlockCosts, guide: Floats | None, check: Check = lambda: None
     ) -> BlockNeighborhoods:
         """Raise the radii that potentials exceed, and add the pairs within them."""
         nodes = np.flatnonzero(u > self.radii)

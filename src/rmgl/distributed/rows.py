@@ -244,12 +244,7 @@ class DistributedRows(Searchable):
         return self.store(blocks), bounds
 
     def with_pairs_within(
-        self,
-        edges: BlockStore,
-        nodes: Nodes,
-        radii: Vector,
-        scales: Vector | None,
-        check: Check,
+        self, edges: BlockStore, nodes: Nodes, radii: Vector, scales: Vector | None, check: Check
     ) -> tuple[BlockStore, BlockGrowth]:
         """Return a store that also has all pairs of a node within the radii, and the new pairs."""
         workers = self.workers
@@ -291,11 +286,7 @@ class DistributedRows(Searchable):
         return groups
 
     def within(
-        self,
-        nodes: Nodes,
-        radii: Vector,
-        scales: Vector | None = None,
-        check: Check = lambda: None,
+        self, nodes: Nodes, radii: Vector, scales: Vector | None = None, check: Check = lambda: None
     ) -> tuple[Indices, Indices]:
         """Find all pairs of a node and another row with distance below s_i s_j (radii_i + radii_j).
 

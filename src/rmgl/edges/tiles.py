@@ -72,11 +72,7 @@ class Heaps:
         kernels.offer(scores, self.queries, heap, first, both, *kept)
 
     def offer_tiles(
-        self,
-        group: slice,
-        distances: Vector,
-        products: Callable[[int], Products],
-        starts: Indices,
+        self, group: slice, distances: Vector, products: Callable[[int], Products], starts: Indices
     ) -> None:
         """Offer tiles to a group of queries, the nearest tile first, while they are near enough.
 

@@ -12,15 +12,7 @@ from scipy import sparse
 from rmgl.edges import Vector
 from rmgl.layer import Layer
 from rmgl.layer.network import costs_of
-from rmgl.placing.new_edges import (
-    LARGEST_COST,
-    Batch,
-    CostsOf,
-    Floats,
-    Term,
-    Weights,
-    one_node,
-)
+from rmgl.placing.new_edges import LARGEST_COST, Batch, CostsOf, Floats, Term, Weights, one_node
 from rmgl.views.view import Indices
 
 SAME_EDGES = 1e-12
