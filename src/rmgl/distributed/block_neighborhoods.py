@@ -39,7 +39,7 @@ from rmgl.edges.neighborhoods import (
     nearest_among,
     nearest_entries,
 )
-from rmgl.running.threads import Check
+from rmgl.running.threads import Check, no_check
 
 if TYPE_CHECKING:
     from rmgl.distributed.rows import DistributedRows
@@ -61,7 +61,7 @@ class BlockNeighborhoods:
 
     @classmethod
     def search(
-        cls, space: DistributedRows, length: int, local: float | None, check: Check = lambda: None
+        cls, space: DistributedRows, length: int, local: float | None, check: Check = no_check
     ) -> BlockNeighborhoods:
         """Find the `length` nearest rows of each exactly.
 
@@ -79,7 +79,7 @@ class BlockNeighborhoods:
         return replace(self, growth=None)
 
     def extended(
-        self, u: Vector, costs: BlockCosts, guide: Floats | None, check: Check = lambda: None
+        self, u: Vector, costs: BlockCosts, guide: Floats | None, check: Check = no_check
     ) -> BlockNeighborhoods:
         """Raise the radii that potentials exceed, and add the pairs within them."""
         nodes = np.flatnonzero(u > self.radii)
@@ -88,9 +88,7 @@ class BlockNeighborhoods:
         wanted = foreseen(u, self.edges.evaluate(u, costs))
         return self.widened(nodes, enlarged(self.radii, nodes, wanted), check)
 
-    def widened(
-        self, nodes: Nodes, radii: Vector, check: Check = lambda: None
-    ) -> BlockNeighborhoods:
+    def widened(self, nodes: Nodes, radii: Vector, check: Check = no_check) -> BlockNeighborhoods:
         """Set radii that are larger for the given nodes only, and add the pairs within them."""
         scales = None if self.scaling is None else self.scaling.scales
         edges, growth = self.space.with_pairs_within(self.edges, nodes, radii, scales, check)

@@ -31,7 +31,7 @@ from rmgl.edges.certificate import carried
 from rmgl.edges.interface import ActivePairs, Cheapest, Evaluation, Indices, Vector, multiplier
 from rmgl.edges.stores import PARALLEL_ENTRIES
 from rmgl.running.memory import available_memory
-from rmgl.running.threads import Check, InParts, one_part
+from rmgl.running.threads import Check, InParts, no_check, one_part
 
 MOST_ACTIVE_SHARE = 0.25
 """Share of the available memory of the client that active pairs may take."""
@@ -166,7 +166,7 @@ class BlockStore:
     # costs
 
     def measure(
-        self, X: NDArray[np.float64] | sparse.csr_array, check: Check = lambda: None
+        self, X: NDArray[np.float64] | sparse.csr_array, check: Check = no_check
     ) -> BlockCosts:
         check()
         rows = np.ascontiguousarray(X)

@@ -165,8 +165,7 @@ def lead(chunk: Floats, center: Vector, axes: Floats) -> Floats:
 
 def pick(chunk: Floats, wanted: Indices, center: Vector) -> Floats:
     """Take some rows of a chunk, and subtract the center."""
-    rows: Floats = chunk[wanted] - center
-    return rows
+    return chunk[wanted] - center
 
 
 def assemble(

@@ -47,7 +47,7 @@ from rmgl.edges.search import (
 )
 from rmgl.edges.stores import PairList
 from rmgl.running.checkpoint import Checkpoint, digest_of
-from rmgl.running.threads import Check, InParts
+from rmgl.running.threads import Check, InParts, no_check
 
 PAIRS_PER_TASK = 1 << 20
 """Pairs that one task measures; they are sent to the scheduler."""
@@ -169,9 +169,7 @@ class DistributedRows(Searchable):
     def _digest(self) -> str:
         return digest_of(self.matrix.digest(), self.order, self.starts)
 
-    def nearest(
-        self, nodes: Nodes, length: int, check: Check = lambda: None
-    ) -> tuple[Indices, Vector]:
+    def nearest(self, nodes: Nodes, length: int, check: Check = no_check) -> tuple[Indices, Vector]:
         """Search for the nearest rows of all rows at once, whichever are asked for."""
         length = min(length, self.n_rows - 1)
         if length == self.n_rows - 1:
@@ -286,7 +284,7 @@ class DistributedRows(Searchable):
         return groups
 
     def within(
-        self, nodes: Nodes, radii: Vector, scales: Vector | None = None, check: Check = lambda: None
+        self, nodes: Nodes, radii: Vector, scales: Vector | None = None, check: Check = no_check
     ) -> tuple[Indices, Indices]:
         """Find all pairs of a node and another row with distance below s_i s_j (radii_i + radii_j).
 
@@ -316,7 +314,7 @@ class DistributedRows(Searchable):
 
     # distances
 
-    def measure(self, edges: PairStore, check: Check = lambda: None) -> Costs:
+    def measure(self, edges: PairStore, check: Check = no_check) -> Costs:
         """Measure candidate pairs: on the workers if these keep them, else here.
 
         The edges of a layer are kept here.
@@ -349,9 +347,7 @@ class DistributedRows(Searchable):
             distances[some] = distances_between(rows[place[:, 0]], rows, place[:, 1:])
         return distances
 
-    def _distances(
-        self, starts: Indices, others: NDArray[Any], check: Check = lambda: None
-    ) -> Vector:
+    def _distances(self, starts: Indices, others: NDArray[Any], check: Check = no_check) -> Vector:
         """Measure pairs that are listed row by row here, each row by ascending index."""
         n, submit = self.n_rows, self.workers.submit
         size = max(1, PAIRS_PER_TASK * n // max(1, others.size))

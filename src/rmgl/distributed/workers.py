@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from rmgl.extras import not_installed
 from rmgl.running.progress import task_progress
-from rmgl.running.threads import Check, InParts, one_part
+from rmgl.running.threads import Check, InParts, no_check, one_part
 
 logger = logging.getLogger(__name__)
 POLL = 1.0
@@ -179,13 +179,13 @@ class Workers:
         return tuple(strips), (*bounds[:-1:step], bounds[-1])
 
     def gather(
-        self, futures: Sequence[Future], name: str = "", check: Check = lambda: None
+        self, futures: Sequence[Future], name: str = "", check: Check = no_check
     ) -> list[Any]:
         """Wait for results; raise what a task raised, or `NoWorkers` if nobody can compute them."""
         results: list[Any] = self._finish(self.client.gather, list(futures), name, check)
         return results
 
-    def wait(self, futures: Sequence[Future], name: str = "", check: Check = lambda: None) -> None:
+    def wait(self, futures: Sequence[Future], name: str = "", check: Check = no_check) -> None:
         """Wait until results are there, and leave them with the workers."""
         self._finish(self._waited, list(futures), name, check)
 

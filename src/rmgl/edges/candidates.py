@@ -23,7 +23,7 @@ from rmgl.edges.space import Rows, Space, as_space
 from rmgl.edges.stores import AllPairs, PairList
 from rmgl.matrix import square_in_order, squared_lengths
 from rmgl.running.checkpoint import Checkpoint
-from rmgl.running.threads import Check, InParts, one_part
+from rmgl.running.threads import Check, InParts, no_check, one_part
 
 SMALL = 1500
 """Number of rows up to which all pairs are as fast as lists, even for sparse layers."""
@@ -69,15 +69,13 @@ class Candidates:
     """The pairs that the last extension added (None: there was none, or it is not known)."""
 
     @classmethod
-    def certified(cls, certificate: Certificate, check: Check = lambda: None) -> Candidates:
+    def certified(cls, certificate: Certificate, check: Check = no_check) -> Candidates:
         """Candidates with the certificate of their neighborhoods."""
         edges, scaling = certificate.edges, certificate.scaling
         distances = measured(edges, certificate.space, scaling, check)
         return cls(edges, distances, "certified", certificate, scaling)
 
-    def guided(
-        self, guide: Floats, check: Check = lambda: None, is_last: bool = False
-    ) -> Candidates:
+    def guided(self, guide: Floats, check: Check = no_check, is_last: bool = False) -> Candidates:
         """Add the squared distances of the rows of `guide`, in place of those of an earlier guide.
 
         After the last guide, the distances without it are not kept.
@@ -89,7 +87,7 @@ class Candidates:
         kept = None if is_last else unguided
         return replace(self, distances=distances, guide=guide, unguided=kept)
 
-    def with_added(self, *added: AddedCosts, check: Check = lambda: None) -> Candidates:
+    def with_added(self, *added: AddedCosts, check: Check = no_check) -> Candidates:
         """Add costs from other data of the same entities to distances without a guide.
 
         No cost of a pair that is not a candidate may become smaller. Costs that were added before
@@ -119,7 +117,7 @@ class Candidates:
         reason: str,
         local: float | None,
         in_parts: InParts,
-        check: Check = lambda: None,
+        check: Check = no_check,
     ) -> Candidates:
         """Candidates from a pattern without a certificate, with their measured recall."""
         union = sparse.csr_array(pattern + pattern.T)
@@ -138,7 +136,7 @@ class Candidates:
         scaling = None if local is None else LocalScaling.of(space, local, check)
         return cls(edges, measured(edges, space, scaling, check), reason, scaling=scaling)
 
-    def extended(self, potentials: Vector, check: Check = lambda: None) -> Candidates:
+    def extended(self, potentials: Vector, check: Check = no_check) -> Candidates:
         """Add the candidates that a certificate at the solution u needs; itself if it holds."""
         if self.neighborhoods is None:
             return self
@@ -167,7 +165,7 @@ class Candidates:
             growth=growth,
         )
 
-    def guided_like(self, other: Candidates, check: Check = lambda: None) -> Candidates:
+    def guided_like(self, other: Candidates, check: Check = no_check) -> Candidates:
         """These candidates with the guide of others, if they have one."""
         if other.guide is None:
             return self
@@ -184,7 +182,7 @@ class Candidates:
 
 
 def measured(
-    edges: PairStore, space: Space, scaling: LocalScaling | None, check: Check = lambda: None
+    edges: PairStore, space: Space, scaling: LocalScaling | None, check: Check = no_check
 ) -> Costs:
     """Squared distances of candidate pairs, locally scaled if `scaling` is given."""
     distances = space.measure(edges, check)
@@ -203,7 +201,7 @@ def find_candidates(
     shared: AllPairs | None = None,
     in_parts: InParts = one_part,
     checkpoint: Checkpoint | None = None,
-    check: Check = lambda: None,
+    check: Check = no_check,
 ) -> Candidates:
     """Find the candidate pairs of a view and their distances.
 

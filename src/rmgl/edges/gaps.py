@@ -40,7 +40,7 @@ from rmgl.edges.stores import CANCELLATION, AllPairs, PairList
 from rmgl.edges.tiles import BYTES_PER_CANDIDATE
 from rmgl.running.checkpoint import digest_of
 from rmgl.running.memory import require_memory
-from rmgl.running.threads import Check
+from rmgl.running.threads import Check, no_check
 
 GAPS_ENTRIES = 1 << 20
 """Entries of a block of distances."""
@@ -65,7 +65,7 @@ class Blocks(Searchable):
         """Exact lists take the place of approximate ones."""
         return length(np.empty((self.n_rows, 0)))
 
-    def measure(self, edges: PairStore, check: Check = lambda: None) -> Vector:
+    def measure(self, edges: PairStore, check: Check = no_check) -> Vector:
         """The squared distance of every candidate pair."""
         if isinstance(edges, AllPairs):
             return self._all_pairs(check)
@@ -87,9 +87,7 @@ class Blocks(Searchable):
                 at += n - 1 - row
         return out
 
-    def nearest(
-        self, nodes: Nodes, length: int, check: Check = lambda: None
-    ) -> tuple[Indices, Vector]:
+    def nearest(self, nodes: Nodes, length: int, check: Check = no_check) -> tuple[Indices, Vector]:
         """The `length` nearest other rows of each node, and a bound of how far all others are."""
         length = min(length, self.n_rows - 1)
         found, last = nearest_in_blocks(nodes, length, self.block, self._parts, check)
@@ -108,7 +106,7 @@ class Blocks(Searchable):
         return out
 
     def within(
-        self, nodes: Nodes, radii: Vector, scales: Vector | None = None, check: Check = lambda: None
+        self, nodes: Nodes, radii: Vector, scales: Vector | None = None, check: Check = no_check
     ) -> tuple[Ends, Ends]:
         scales = np.ones(self.n_rows) if scales is None else scales
         # a node with an infinite radius has all its pairs already

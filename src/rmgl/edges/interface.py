@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rmgl.running.checkpoint import Checkpoint
-from rmgl.running.threads import Check, InParts
+from rmgl.running.threads import Check, InParts, no_check
 
 if TYPE_CHECKING:
     from rmgl.edges.certificate import Certificate
@@ -203,16 +203,14 @@ class Space(ABC):
         """The space of some of the points (None: all)."""
 
     @abstractmethod
-    def measure(self, edges: PairStore, check: Check = lambda: None) -> Costs:
+    def measure(self, edges: PairStore, check: Check = no_check) -> Costs:
         """The squared distance of every candidate pair.
 
         `check` is called repeatedly and may raise.
         """
 
     @abstractmethod
-    def nearest(
-        self, nodes: Nodes, length: int, check: Check = lambda: None
-    ) -> tuple[NDArray[np.int64], Vector]:
+    def nearest(self, nodes: Nodes, length: int, check: Check = no_check) -> tuple[Indices, Vector]:
         """The `length` nearest other points of each node, and a bound of how far all others are.
 
         Points are in any order. The bound is a lower bound of squared distances, infinite where all
@@ -220,7 +218,7 @@ class Space(ABC):
         """
 
     @abstractmethod
-    def distances_to(self, nodes: Nodes, neighbors: NDArray[np.int64]) -> Floats:
+    def distances_to(self, nodes: Nodes, neighbors: Indices) -> Floats:
         """Squared distances of each node to the points listed for it."""
 
     @property
@@ -270,8 +268,8 @@ class Searchable(Space):
 
     @abstractmethod
     def within(
-        self, nodes: Nodes, radii: Vector, scales: Vector | None = None, check: Check = lambda: None
-    ) -> tuple[NDArray[Any], NDArray[Any]]:
+        self, nodes: Nodes, radii: Vector, scales: Vector | None = None, check: Check = no_check
+    ) -> tuple[Ends, Ends]:
         """All pairs of a node and another point that are nearer than s_i s_j (radii_i + radii_j).
 
         Distances are squared. A pair may occur in one order or both, and rounding may add a few

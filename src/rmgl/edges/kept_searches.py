@@ -27,7 +27,7 @@ from rmgl.edges.interface import (
     Vector,
 )
 from rmgl.running.checkpoint import Checkpoint, Found, check_arrays, digest_of
-from rmgl.running.threads import Check
+from rmgl.running.threads import Check, no_check
 
 
 @dataclass(frozen=True)
@@ -55,15 +55,13 @@ class KeptSearches(Searchable):
     def among(self, nodes: Nodes | None) -> Space:
         return self if nodes is None else self.space.among(nodes).kept_by(self.checkpoint)
 
-    def measure(self, edges: PairStore, check: Check = lambda: None) -> Costs:
+    def measure(self, edges: PairStore, check: Check = no_check) -> Costs:
         return self.space.measure(edges, check)
 
     def distances_to(self, nodes: Nodes, neighbors: Indices) -> Floats:
         return self.space.distances_to(nodes, neighbors)
 
-    def nearest(
-        self, nodes: Nodes, length: int, check: Check = lambda: None
-    ) -> tuple[Indices, Vector]:
+    def nearest(self, nodes: Nodes, length: int, check: Check = no_check) -> tuple[Indices, Vector]:
         def search() -> Found:
             neighbors, bounds = self.space.nearest(nodes, length, check)
             return {"neighbors": neighbors, "bounds": bounds}
@@ -76,7 +74,7 @@ class KeptSearches(Searchable):
         return found["neighbors"], found["bounds"]
 
     def within(
-        self, nodes: Nodes, radii: Vector, scales: Vector | None = None, check: Check = lambda: None
+        self, nodes: Nodes, radii: Vector, scales: Vector | None = None, check: Check = no_check
     ) -> tuple[Ends, Ends]:
         def search() -> Found:
             left, right = self.space.within(nodes, radii, scales, check)

@@ -32,7 +32,7 @@ from rmgl.archive.records import record
 from rmgl.checks import Unsound, sound_numbers
 from rmgl.edges.interface import Costs, Floats, Indices, Nodes, PairStore, Space, Vector
 from rmgl.edges.stores import union_of
-from rmgl.running.threads import Check
+from rmgl.running.threads import Check, no_check
 
 LISTED = 30
 """Nearest neighbors from which scales and floors are computed."""
@@ -173,14 +173,14 @@ def with_stand_ins(
 
 
 def nearest_of_all(
-    space: Space, length: int, check: Check = lambda: None, *, different: bool = False
+    space: Space, length: int, check: Check = no_check, *, different: bool = False
 ) -> list[NearBlock]:
     """The closed lists of `length` of all points of a space."""
     search, nodes = searching(space, check), np.arange(space.n_rows)
     return closed_lists(search, nodes, length, length + SPARE, different=different)
 
 
-def searching(space: Space, check: Check = lambda: None) -> Search:
+def searching(space: Space, check: Check = no_check) -> Search:
     """The search for the nearest points of nodes of a space."""
 
     def search(nodes: Indices, length: int) -> Answer:
@@ -228,7 +228,7 @@ class LocalScaling:
 
     @classmethod
     def of(
-        cls, space: Space, floor_share: float = FLOOR_SHARE, check: Check = lambda: None
+        cls, space: Space, floor_share: float = FLOOR_SHARE, check: Check = no_check
     ) -> LocalScaling:
         """Compute the scaling from the nearest neighbors of the points of a space."""
         return cls.from_lists(nearest_of_all(space, LISTED, check), floor_share)

@@ -49,7 +49,7 @@ from rmgl.edges.local_scaling import (
 from rmgl.edges.space import Searchable, Space, Square
 from rmgl.edges.stores import PairList, union_of
 from rmgl.running.memory import require_memory
-from rmgl.running.threads import Check, InParts, one_part
+from rmgl.running.threads import Check, InParts, no_check, one_part
 
 BYTES_PER_LISTED = 100
 """Memory for one listed neighbor: pattern, its transpose and union, distances and costs."""
@@ -80,7 +80,7 @@ class Neighborhoods(ListCertificate):
         space: Searchable,
         length: int,
         in_parts: InParts = one_part,
-        check: Check = lambda: None,
+        check: Check = no_check,
         local: float | None = None,
     ) -> Neighborhoods:
         """Find the `length` nearest points of each exactly.
@@ -100,7 +100,7 @@ class Neighborhoods(ListCertificate):
         return np.flatnonzero(potentials > self.radii)
 
     def extended(
-        self, u: Vector, costs: Vector, guide: Floats | None, check: Check = lambda: None
+        self, u: Vector, costs: Vector, guide: Floats | None, check: Check = no_check
     ) -> Neighborhoods:
         """Add the pairs that a certificate at u needs; itself if it holds already.
 
@@ -112,7 +112,7 @@ class Neighborhoods(ListCertificate):
             return self
         return self.widened(nodes, foreseen(u, self.edges.evaluate(u, costs)), check)
 
-    def widened(self, nodes: Nodes, reached: Vector, check: Check = lambda: None) -> Neighborhoods:
+    def widened(self, nodes: Nodes, reached: Vector, check: Check = no_check) -> Neighborhoods:
         """Enlarge the radii of the given nodes to what potentials may reach, with their pairs."""
         radii = enlarged(self.radii, nodes, reached)
         scales = None if self.scaling is None else self.scaling.scales
@@ -149,7 +149,7 @@ class Checked(ListCertificate):
         space: Square,
         length: int,
         in_parts: InParts = one_part,
-        check: Check = lambda: None,
+        check: Check = no_check,
         local: float | None = None,
     ) -> Checked:
         """Begin with the `length` nearest points of each.
@@ -162,7 +162,7 @@ class Checked(ListCertificate):
         return cls(space, pattern=pattern, in_parts=in_parts, scaling=scaling)
 
     def extended(
-        self, u: Vector, costs: Vector, guide: Floats | None, check: Check = lambda: None
+        self, u: Vector, costs: Vector, guide: Floats | None, check: Check = no_check
     ) -> Checked:
         """Add pairs that would carry weight at u; itself if the solution is certified."""
         n = self.space.n_rows

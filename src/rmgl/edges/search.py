@@ -31,7 +31,7 @@ from rmgl.edges.interface import (
 from rmgl.edges.tiles import Heaps, Tiles
 from rmgl.matrix import listed_distances, squared_lengths, total_variance
 from rmgl.running.checkpoint import digest_of
-from rmgl.running.threads import Check
+from rmgl.running.threads import Check, no_check
 
 LARGEST_SINGLE = 1e15
 """Entries whose squares do not overflow in single precision."""
@@ -73,12 +73,10 @@ class Rows(Searchable):
     def among(self, nodes: Nodes | None) -> Rows:
         return self if nodes is None else Rows(self.X[nodes], self.center)
 
-    def measure(self, edges: PairStore, check: Check = lambda: None) -> Costs:
+    def measure(self, edges: PairStore, check: Check = no_check) -> Costs:
         return edges.measure(self.X, check)
 
-    def nearest(
-        self, nodes: Nodes, length: int, check: Check = lambda: None
-    ) -> tuple[Indices, Vector]:
+    def nearest(self, nodes: Nodes, length: int, check: Check = no_check) -> tuple[Indices, Vector]:
         length = min(length, self.n_rows - 1)
         if length == self.n_rows - 1:
             return everyone_else(nodes, self.n_rows)
@@ -110,7 +108,7 @@ class Rows(Searchable):
         return length(self.X)
 
     def within(
-        self, nodes: Nodes, radii: Vector, scales: Vector | None = None, check: Check = lambda: None
+        self, nodes: Nodes, radii: Vector, scales: Vector | None = None, check: Check = no_check
     ) -> tuple[Ends, Ends]:
         scales = np.ones(self.n_rows) if scales is None else scales
         width = self.X.shape[1]

@@ -20,7 +20,7 @@ from rmgl.edges.interface import Costs, Floats, Indices, Nodes, PairStore, Searc
 from rmgl.edges.search import Rows, as_space, everyone_else
 from rmgl.edges.stores import CANCELLATION, PairList
 from rmgl.matrix import squared_lengths
-from rmgl.running.threads import Check, InParts, one_part
+from rmgl.running.threads import Check, InParts, no_check, one_part
 
 if TYPE_CHECKING:
     from rmgl.edges.certificate import Certificate
@@ -60,7 +60,7 @@ class Square(Space):
     distances: Floats
 
     @classmethod
-    def of(cls, X: Any, in_parts: InParts = one_part, check: Check = lambda: None) -> Square:
+    def of(cls, X: Any, in_parts: InParts = one_part, check: Check = no_check) -> Square:
         """The space of the rows of a matrix, by |x|^2 + |y|^2 - 2x'y, or by differences if near."""
         n = X.shape[0]
         X = X if sparse.issparse(X) else X - X.mean(axis=0)
@@ -90,7 +90,7 @@ class Square(Space):
 
     @classmethod
     def of_blocks(
-        cls, space: Blocks, in_parts: InParts = one_part, check: Check = lambda: None
+        cls, space: Blocks, in_parts: InParts = one_part, check: Check = no_check
     ) -> Square:
         """All distances of a space that is computed block by block."""
         n = space.n_rows
@@ -113,12 +113,10 @@ class Square(Space):
     def among(self, nodes: Nodes | None) -> Square:
         return self if nodes is None else Square(self.distances[np.ix_(nodes, nodes)])
 
-    def measure(self, edges: PairStore, check: Check = lambda: None) -> Costs:
+    def measure(self, edges: PairStore, check: Check = no_check) -> Costs:
         return edges.entries_of(self.distances)
 
-    def nearest(
-        self, nodes: Nodes, length: int, check: Check = lambda: None
-    ) -> tuple[Indices, Vector]:
+    def nearest(self, nodes: Nodes, length: int, check: Check = no_check) -> tuple[Indices, Vector]:
         if length >= self.n_rows - 1:
             return everyone_else(nodes, self.n_rows)
         return nearest_in_blocks(nodes, length, self.distances.__getitem__, self._blocks, check)
@@ -145,7 +143,7 @@ class Square(Space):
         floors: Vector,
         guide: Floats,
         most: int,
-        check: Check = lambda: None,
+        check: Check = no_check,
     ) -> tuple[Indices, Indices]:
         """Pairs that are not listed and would carry weight at u: the `most` largest of each node.
 
@@ -232,7 +230,7 @@ class Listed(Space):
     def among(self, nodes: Nodes | None) -> Listed:
         return self if nodes is None else Listed(sparse.csr_array(self.pairs[nodes][:, nodes]))
 
-    def measure(self, edges: PairStore, check: Check = lambda: None) -> Vector:
+    def measure(self, edges: PairStore, check: Check = no_check) -> Vector:
         assert isinstance(edges, PairList)
         return self._entries(edges.owners, edges.indices)
 
@@ -244,9 +242,7 @@ class Listed(Space):
     def given_pairs(self) -> sparse.csr_array:
         return self.pairs
 
-    def nearest(
-        self, nodes: Nodes, length: int, check: Check = lambda: None
-    ) -> tuple[Indices, Vector]:
+    def nearest(self, nodes: Nodes, length: int, check: Check = no_check) -> tuple[Indices, Vector]:
         """The `length` nearest points that are given for each node.
 
         The list of a node with fewer is filled with node 0, which is far. The bounds are the

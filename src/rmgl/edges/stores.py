@@ -23,7 +23,7 @@ from rmgl.edges.interface import (
 )
 from rmgl.matrix import listed_distances
 from rmgl.running.memory import require_memory
-from rmgl.running.threads import Check, InParts, one_part
+from rmgl.running.threads import Check, InParts, no_check, one_part
 
 CANCELLATION = 1e-6
 """Share of |x_i|^2 + |x_j|^2 below which a distance is computed from the difference of the rows.
@@ -71,7 +71,7 @@ class AllPairs(CostVectors):
             "and a smaller alpha",
         )
 
-    def measure(self, X: Floats | sparse.csr_array, check: Check = lambda: None) -> Vector:
+    def measure(self, X: Floats | sparse.csr_array, check: Check = no_check) -> Vector:
         from rmgl import kernels
 
         is_sparse = sparse.issparse(X)
@@ -232,7 +232,7 @@ class PairList(CostVectors):
         self.n_pairs = self.indices.size // 2
         self.max_degree = int(np.diff(self.indptr).max(initial=0))
 
-    def measure(self, X: Any, check: Check = lambda: None) -> Vector:
+    def measure(self, X: Any, check: Check = no_check) -> Vector:
         if sparse.issparse(X):
             return listed_distances(X, self.owners, self.indices, check)
         from rmgl import kernels

@@ -34,8 +34,7 @@ class FittedNetwork:
 
     @cached_property
     def degrees(self) -> Vector:
-        degrees: Vector = self.factor * np.asarray(self.weights.sum(axis=1)).ravel()
-        return degrees
+        return self.factor * np.asarray(self.weights.sum(axis=1)).ravel()
 
     def constant(self, alpha: float) -> float:
         """Return the constant that makes the least cost of an edge zero in a learned layer."""
