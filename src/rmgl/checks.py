@@ -49,15 +49,15 @@ def sound_sparse(what: str, matrix: Any, shape: tuple[int, int] | None = None) -
                     matrix.shape[axis],
                     size=matrix.data.size,
                 )
-        found = sparse.csr_array(matrix)
-        found.check_format(full_check=True)
+        csr = sparse.csr_array(matrix)
+        csr.check_format(full_check=True)
     except (ValueError, TypeError, IndexError, OverflowError) as error:
         raise Unsound(
             f"{what} is not a valid sparse matrix ({error}): build it again from its entries"
         ) from error
-    if shape is not None and found.shape != shape:
-        raise Unsound(f"{what} has shape {found.shape}, but {shape} was expected")
-    return found
+    if shape is not None and csr.shape != shape:
+        raise Unsound(f"{what} has shape {csr.shape}, but {shape} was expected")
+    return csr
 
 
 def sound_csr(

@@ -17,17 +17,17 @@ DIFFERENCES = 1 << 18
 """Non-zeros of the sparse rows that are subtracted at a time; each takes some hundred bytes."""
 
 
-def padded(own: Matrix, rows: NDArray[np.intp], n_rows: int) -> Matrix:
+def padded(observed: Matrix, rows: NDArray[np.intp], n_rows: int) -> Matrix:
     """Put the observed rows of a view at their places among all rows, with zeros for the missing
     rows.
     """
-    if sparse.issparse(own):
+    if sparse.issparse(observed):
         placement = sparse.csr_array(
             (np.ones(rows.size), (rows, np.arange(rows.size))), shape=(n_rows, rows.size)
         )
-        return sparse.csr_array(placement @ own)
-    X = np.zeros((n_rows, own.shape[1]))
-    X[rows] = own
+        return sparse.csr_array(placement @ observed)
+    X = np.zeros((n_rows, observed.shape[1]))
+    X[rows] = observed
     return X
 
 
@@ -58,10 +58,10 @@ def square_in_order(X: Matrix, order: NDArray[np.intp]) -> Matrix:
     """A square matrix with its rows and columns in another order; the entries of a sparse one stay
     sorted.
     """
-    found = X[order][:, order]
-    if sparse.issparse(found):
-        found.sort_indices()
-    return found
+    square = X[order][:, order]
+    if sparse.issparse(square):
+        square.sort_indices()
+    return square
 
 
 def listed_distances(

@@ -30,14 +30,14 @@ def approximate_pattern(
     def search() -> Found:
         return {"neighbors": approximate_neighbors(X, length)}
 
-    def examine(found: Found) -> None:
-        check_lists(found, np.arange(n), length, n)
+    def examine(kept: Found) -> None:
+        check_lists(kept, np.arange(n), length, n)
 
     if checkpoint is None:
-        found = search()
+        kept = search()
     else:
-        found = checkpoint.step(f"approximate-{digest_of(X, length)}", search, examine)
-    pairs = np.repeat(np.arange(n), length), found["neighbors"].ravel()
+        kept = checkpoint.step(f"approximate-{digest_of(X, length)}", search, examine)
+    pairs = np.repeat(np.arange(n), length), kept["neighbors"].ravel()
     return sparse.csr_array((np.ones(n * length, dtype=bool), pairs), shape=(n, n))
 
 

@@ -247,10 +247,10 @@ def tile_order(X: Floats, tile: int = TILE) -> Indices:
         start, stop, count = pending.pop()
         if count == 1:
             continue
-        own = order[start:stop]
-        column = halving_column(X[own[:: sample_step(own.size)]])
+        rows = order[start:stop]
+        column = halving_column(X[rows[:: sample_step(rows.size)]])
         middle = halving_place(count, tile)
-        order[start:stop] = own[np.argpartition(X[own, column], middle)]
+        order[start:stop] = rows[np.argpartition(X[rows, column], middle)]
         pending += [(start, start + middle, count // 2), (start + middle, stop, count - count // 2)]
     return order
 

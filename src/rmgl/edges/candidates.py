@@ -16,6 +16,7 @@ from scipy import sparse
 from rmgl.checks import sound_sparse
 from rmgl.edges.approximate import approximate_pattern, measured_recall
 from rmgl.edges.certificate import Certificate, Growth
+from rmgl.edges.gaps import BLOCK_ENTRIES
 from rmgl.edges.interface import Costs, Floats, Nodes, PairStore, Vector
 from rmgl.edges.local_scaling import FLOOR_SHARE, LocalScaling, NearBlock
 from rmgl.edges.neighborhoods import nearest_listed, require_list_memory
@@ -35,8 +36,6 @@ LONGEST_EXPECTED = 20_000
 """Largest estimate of the number of neighbors."""
 SEARCHED = 3
 """Neighbors that are searched for, as a multiple of those that a node is expected to keep."""
-LENGTH_ENTRIES = 1 << 20
-"""Entries of a block of distances from which the number of neighbors is estimated."""
 KINDS_OF_CANDIDATES = "'auto', 'all', 'approximate', a number of neighbors or a sparse graph"
 
 
@@ -121,9 +120,9 @@ class Candidates:
     ) -> Candidates:
         """Candidates from a pattern without a certificate, with their measured recall."""
         union = sparse.csr_array(pattern + pattern.T)
-        found = cls.uncertified(PairList(union, in_parts), space, reason, local, check)
+        candidates = cls.uncertified(PairList(union, in_parts), space, reason, local, check)
         length = max(1, round(pattern.nnz / space.n_rows))
-        return replace(found, recall=measured_recall(space, union, length))
+        return replace(candidates, recall=measured_recall(space, union, length))
 
     @classmethod
     def uncertified(
@@ -284,7 +283,7 @@ def expected_neighbors(X: Any, alpha: float) -> int:
     norms = squared_lengths(X)
     longest = min(n - 1, LONGEST_EXPECTED)
     ridge = np.zeros(longest - 1)
-    for block in np.array_split(rows, -(-rows.size * n // LENGTH_ENTRIES)):
+    for block in np.array_split(rows, -(-rows.size * n // BLOCK_ENTRIES)):
         products = X[block] @ X.T
         products = products.toarray() if sparse.issparse(products) else products
         z = np.maximum(norms[block][:, None] + norms - 2 * products, 0.0)

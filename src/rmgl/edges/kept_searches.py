@@ -66,12 +66,12 @@ class KeptSearches(Searchable):
             neighbors, bounds = self.space.nearest(nodes, length, check)
             return {"neighbors": neighbors, "bounds": bounds}
 
-        def examine(found: Found) -> None:
-            check_lists(found, nodes, min(length, self.n_rows - 1), self.n_rows, bounded=True)
+        def examine(kept: Found) -> None:
+            check_lists(kept, nodes, min(length, self.n_rows - 1), self.n_rows, bounded=True)
 
         name = f"nearest-{digest_of(self._digest, nodes, length)}"
-        found = self.checkpoint.step(name, search, examine)
-        return found["neighbors"], found["bounds"]
+        kept = self.checkpoint.step(name, search, examine)
+        return kept["neighbors"], kept["bounds"]
 
     def within(
         self, nodes: Nodes, radii: Vector, scales: Vector | None = None, check: Check = no_check
@@ -81,19 +81,19 @@ class KeptSearches(Searchable):
             return {"left": left, "right": right}
 
         name = f"within-{digest_of(self._digest, nodes, radii, scales)}"
-        found = self.checkpoint.step(name, search, lambda found: check_pairs(found, self.n_rows))
-        return found["left"], found["right"]
+        kept = self.checkpoint.step(name, search, lambda kept: check_pairs(kept, self.n_rows))
+        return kept["left"], kept["right"]
 
 
 def check_lists(
-    found: Found, nodes: NDArray[Any], length: int, n_rows: int, *, bounded: bool = False
+    kept: Found, nodes: NDArray[Any], length: int, n_rows: int, *, bounded: bool = False
 ) -> None:
     """Raise `Unsound` unless there is a list of other rows for each node.
 
     If the lists are `bounded`, there must also be a bound of how far all other rows are.
     """
-    check_arrays(found, "neighbors", *["bounds"] * bounded)
-    neighbors, shape = found["neighbors"], (len(nodes), length)
+    check_arrays(kept, "neighbors", *["bounds"] * bounded)
+    neighbors, shape = kept["neighbors"], (len(nodes), length)
     if neighbors.shape != shape:
         raise Unsound(
             f"the lists of neighbors have shape {neighbors.shape}, but {shape} was expected"
@@ -102,14 +102,14 @@ def check_lists(
     if (neighbors == nodes[:, None]).any():
         raise Unsound("a node is in its own list of neighbors")
     if bounded:
-        bounds, what = found["bounds"], "the bound of the distances to all others"
+        bounds, what = kept["bounds"], "the bound of the distances to all others"
         sound_numbers(what, bounds, shape[:1], least=0.0, infinite=True)
 
 
-def check_pairs(found: Found, n_rows: int) -> None:
+def check_pairs(kept: Found, n_rows: int) -> None:
     """Raise `Unsound` unless there are pairs of different rows."""
-    check_arrays(found, "left", "right")
-    left, right = found["left"], found["right"]
+    check_arrays(kept, "left", "right")
+    left, right = kept["left"], kept["right"]
     check_ends("the first rows of the pairs", left, n_rows)
     check_ends("the second rows of the pairs", right, n_rows, size=left.size)
     if (left == right).any():

@@ -107,12 +107,12 @@ def closed_lists(
     equals of the last one may be missing.
     """
     answer = search(nodes, first) if answer is None else answer
-    found, left = closed_at_once(nodes, answer, length, first > MOST, different)
+    lists, left = closed_at_once(nodes, answer, length, first > MOST, different)
     longer = min(GROWTH * first, MOST + 1)
     for start in range(0, left.size, AT_ONCE):
         some = nodes[left[start : start + AT_ONCE]]
-        found += closed_lists(search, some, length, longer, different=different)
-    return found
+        lists += closed_lists(search, some, length, longer, different=different)
+    return lists
 
 
 def closed_at_once(
@@ -151,8 +151,8 @@ def laid_out(
         yield NearBlock(nodes[some], *shortest(neighbors[some], distances[some], length))
     if tied.any():
         nearer = np.where(within[tied], distances[tied], np.inf)
-        found, apart = shortest(neighbors[tied], nearer, int(counts[tied].max()))
-        yield NearBlock(nodes[tied], found, apart, shares_of_places(apart, length))
+        listed, apart = shortest(neighbors[tied], nearer, int(counts[tied].max()))
+        yield NearBlock(nodes[tied], listed, apart, shares_of_places(apart, length))
     many = ~plain & ~tied
     if many.any():
         limits = np.minimum(reach, bounds)[many]
@@ -165,11 +165,11 @@ def with_stand_ins(
     """The lists of points nearer than the limits, and a stand-in at the limit for the rest."""
     nearer = distances * (1 + TIED) < limits[:, None] / (1 + TIED)
     kept = np.where(nearer, distances, np.inf)
-    found, apart = shortest(neighbors, kept, min(length, neighbors.shape[1]))
+    listed, apart = shortest(neighbors, kept, min(length, neighbors.shape[1]))
     left = length - nearer.sum(axis=1)
     shares = np.column_stack([np.isfinite(apart).astype(np.float64), left])
-    found = np.column_stack([found, np.full(nodes.size, STAND_IN)])
-    return NearBlock(nodes, found, np.column_stack([apart, limits]), shares)
+    listed = np.column_stack([listed, np.full(nodes.size, STAND_IN)])
+    return NearBlock(nodes, listed, np.column_stack([apart, limits]), shares)
 
 
 def nearest_of_all(

@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rmgl.edges.certificate import ListCertificate, joined
-from rmgl.edges.interface import Evaluation, Floats, Indices, Nodes, Vector, as_vector
+from rmgl.edges.interface import Evaluation, Floats, Indices, Nodes, Searchable, Vector, as_vector
 from rmgl.edges.local_scaling import (
     LISTED,
     MOST,
@@ -46,7 +46,7 @@ from rmgl.edges.local_scaling import (
     pattern_of,
     searching,
 )
-from rmgl.edges.space import Searchable, Space, Square
+from rmgl.edges.space import Space, Square
 from rmgl.edges.stores import PairList, union_of
 from rmgl.running.memory import require_memory
 from rmgl.running.threads import Check, InParts, no_check, one_part
@@ -302,12 +302,12 @@ def closed_among(
     lengths = np.bincount(row[kept], minlength=nodes.size)
     place = np.arange(kept.size) - (np.cumsum(lengths) - lengths)[row[kept]]
     apart = np.full((nodes.size, int(lengths.max())), np.inf)
-    found = np.zeros(apart.shape, dtype=np.int64)
-    found[row[kept], place], apart[row[kept], place] = others[kept], distances[kept]
+    near = np.zeros(apart.shape, dtype=np.int64)
+    near[row[kept], place], apart[row[kept], place] = others[kept], distances[kept]
     many = counts[left] > MOST
     limits = answer[2][left] * (1 + TIED)
     bounds = np.where(many, limits, np.inf)
-    lists = laid_out(nodes[left], found[left], apart[left], limits, bounds, ~many, LISTED)
+    lists = laid_out(nodes[left], near[left], apart[left], limits, bounds, ~many, LISTED)
     return [*blocks, *lists]
 
 

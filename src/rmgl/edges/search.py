@@ -80,13 +80,20 @@ class Rows(Searchable):
         length = min(length, self.n_rows - 1)
         if length == self.n_rows - 1:
             return everyone_else(nodes, self.n_rows)
-        single = self._fits_single
-        neighbors, bounds, last = self._tiles(precise=not single).nearest(nodes, length, check)
-        imprecise = np.flatnonzero(bounds < (1 - LARGEST_LOSS) * last)
-        if imprecise.size and single:
-            tiles = self._tiles(precise=True)
-            again, again_bounds, _ = tiles.nearest(nodes[imprecise], length, check)
-            neighbors[imprecise], bounds[imprecise] = again, again_bounds
+        return self._precise_enough(
+            lambda some, precise: self._tiles(precise).nearest(nodes[some], length, check),
+            self._fits_single,
+        )
+
+    @staticmethod
+    def _precise_enough(
+        search: Callable[[Any, bool], tuple[Indices, Vector, Vector]], single: bool
+    ) -> tuple[Indices, Vector]:
+        """What search(queries, precise) finds, again and precisely where single loses too much."""
+        neighbors, bounds, last = search(slice(None), not single)
+        coarse = np.flatnonzero(bounds < (1 - LARGEST_LOSS) * last)
+        if coarse.size and single:
+            neighbors[coarse], bounds[coarse], _ = search(coarse, True)
         return neighbors, np.maximum(bounds, 0.0)
 
     def distances_to(self, nodes: Nodes, neighbors: Indices) -> Floats:
@@ -125,12 +132,9 @@ class Rows(Searchable):
             return nearest_sparse(self.X, queries, length)
         queries = queries - self.center
         single = self._fits_single and float(np.abs(queries).max(initial=0.0)) < LARGEST_SINGLE
-        found, bounds, last = self._in_tiles(precise=not single).nearest_to(queries, length)
-        imprecise = np.flatnonzero(bounds < (1 - LARGEST_LOSS) * last)
-        if imprecise.size and single:
-            tiles = self._in_tiles(precise=True)
-            found[imprecise], _, _ = tiles.nearest_to(queries[imprecise], length)
-        return found
+        return self._precise_enough(
+            lambda some, precise: self._in_tiles(precise).nearest_to(queries[some], length), single
+        )[0]
 
     def arrange(self) -> None:
         """Arrange dense rows for queries to come, which several threads may ask at once."""

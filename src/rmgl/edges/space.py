@@ -7,7 +7,7 @@ however many columns there are.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from rmgl.edges.gaps import Blocks, Gapped, Summed, nearest_in_blocks
-from rmgl.edges.interface import Costs, Floats, Indices, Nodes, PairStore, Searchable, Space, Vector
+from rmgl.edges.gaps import BLOCK_ENTRIES, Blocks, Gapped, Summed, blocks_of, nearest_in_blocks
+from rmgl.edges.interface import Costs, Floats, Indices, Nodes, PairStore, Space, Vector
 from rmgl.edges.search import Rows, as_space, everyone_else
 from rmgl.edges.stores import CANCELLATION, PairList
 from rmgl.matrix import squared_lengths
@@ -24,20 +24,7 @@ from rmgl.running.threads import Check, InParts, no_check, one_part
 
 if TYPE_CHECKING:
     from rmgl.edges.certificate import Certificate
-__all__ = [
-    "Blocks",
-    "Gapped",
-    "Listed",
-    "Rows",
-    "Searchable",
-    "Space",
-    "Square",
-    "Summed",
-    "as_space",
-]
-
-SQUARE_ENTRIES = 1 << 20
-"""Entries of a block of distances that is looked through at once."""
+__all__ = ["Blocks", "Gapped", "Listed", "Rows", "Space", "Square", "Summed", "as_space"]
 
 
 @dataclass(frozen=True)
@@ -66,7 +53,7 @@ class Square(Space):
         X = X if sparse.issparse(X) else X - X.mean(axis=0)
         norms, same = squared_lengths(X), copies(X)
         distances = np.empty((n, n))
-        size = max(1, SQUARE_ENTRIES // n)
+        size = max(1, BLOCK_ENTRIES // n)
 
         def measure_blocks(begin: int, end: int) -> None:
             for first in range(begin * size, min(end * size, n), size):
@@ -94,7 +81,7 @@ class Square(Space):
     ) -> Square:
         """All distances of a space that is computed block by block."""
         n = space.n_rows
-        distances, size = np.empty((n, n)), max(1, SQUARE_ENTRIES // n)
+        distances, size = np.empty((n, n)), max(1, BLOCK_ENTRIES // n)
 
         def measure_blocks(begin: int, end: int) -> None:
             for first in range(begin * size, min(end * size, n), size):
@@ -119,7 +106,8 @@ class Square(Space):
     def nearest(self, nodes: Nodes, length: int, check: Check = no_check) -> tuple[Indices, Vector]:
         if length >= self.n_rows - 1:
             return everyone_else(nodes, self.n_rows)
-        return nearest_in_blocks(nodes, length, self.distances.__getitem__, self._blocks, check)
+        take = self.distances.__getitem__
+        return nearest_in_blocks(nodes, length, self.n_rows, take, check)
 
     def distances_to(self, nodes: Nodes, neighbors: Indices) -> Floats:
         return self.distances[nodes[:, None], neighbors]
@@ -155,7 +143,7 @@ class Square(Space):
         given = (self.distances, scales, floors, guide, u, *edges.pairs)
         room = np.zeros(self.n_rows, dtype=np.int32), np.empty(self.n_rows)
         lefts, rights = [], []
-        for some in self._blocks(self.n_rows, check):
+        for some in blocks_of(self.n_rows, self.n_rows, check):
             scores = np.zeros((some.stop - some.start, most))
             heaps = np.zeros(scores.shape, dtype=np.int32)
             kernels.missing_pairs(*given, some.start, some.stop, *room, scores, heaps)
@@ -163,13 +151,6 @@ class Square(Space):
             lefts.append(left + some.start)
             rights.append(heaps[left, place])
         return np.concatenate(lefts), np.concatenate(rights)
-
-    def _blocks(self, n_nodes: int, check: Check) -> Iterator[slice]:
-        """Parts of the nodes that are looked through at once."""
-        size = max(1, SQUARE_ENTRIES // self.n_rows)
-        for first in range(0, n_nodes, size):
-            check()
-            yield slice(first, min(first + size, n_nodes))
 
 
 def copies(X: Any) -> Indices:
@@ -194,7 +175,7 @@ def repair(block: Floats, X: Any, norms: Vector, same: Indices, first: int) -> N
     differ = same[rows + first] != same[columns + first]
     block[rows[~differ], columns[~differ]] = 0.0
     rows, columns = rows[differ], columns[differ]
-    chunk = max(1, SQUARE_ENTRIES // X.shape[1])
+    chunk = max(1, BLOCK_ENTRIES // X.shape[1])
     for at in range(0, rows.size, chunk):
         left, right = rows[at : at + chunk], columns[at : at + chunk]
         block[left, right] = squared_lengths(X[left + first] - X[right + first])
