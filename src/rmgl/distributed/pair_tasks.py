@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from rmgl import kernels
 from rmgl.distributed.workers import joined
 from rmgl.edges.certificate import Mask, only
 from rmgl.edges.certificate import joined as union_of
@@ -129,8 +130,6 @@ def active_nodes(block: PairBlock, costs: Vector, u: Pieces, sums: RowSums) -> N
 
 def active_product(block: PairBlock, active: ActiveList, v: Pieces) -> Vector:
     """Sum v_i + v_j over the active pairs of each of the own nodes."""
-    from rmgl import kernels
-
     out = np.empty(block.needed.size)
     kernels.pattern_product(*active, block.local(v), 0, block.needed.size, out)
     return out[block.own]
@@ -304,8 +303,6 @@ def strip_entries(block: PairBlock, strip: Strip) -> Indices:
 
 def strip_distances(block: PairBlock, rows: Floats, chunk: Floats, strip: Strip) -> Vector:
     """Measure the pairs of own nodes and nodes in a chunk, from differences of their rows."""
-    from rmgl import kernels
-
     first, stop = np.searchsorted(block.needed, strip)
     starts, others = block.starts, block.edges.pairs[1]
     if stop - first < block.needed.size:

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from rmgl import kernels
 from rmgl.distributed.blocks import Tiled
 from rmgl.edges.bounds import Reach, Rounding
 from rmgl.edges.interface import Indices, Products
@@ -158,8 +159,6 @@ def best_of(inside: Found, first: int, parts: Sequence[Part]) -> tuple[NDArray[n
     They are those found in its own block, which begins at place `first`, and in others; of equal
     scores, those of an earlier part stay.
     """
-    from rmgl import kernels
-
     scores = inside[0].copy()
     found = np.where(inside[1] >= 0, first + inside[1], -1).astype(np.int32)
     for start, hits, side in parts:

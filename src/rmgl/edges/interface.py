@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from rmgl import kernels
 from rmgl.running.checkpoint import Checkpoint
 from rmgl.running.threads import Check, InParts, no_check
 
@@ -177,7 +178,6 @@ def multiplier(
     starts: NDArray[np.integer[Any]], indices: NDArray[np.integer[Any]], in_parts: InParts
 ) -> Callable[[Vector], Vector]:
     """The product of D_A + A with a vector, for the active pairs of a symmetric CSR pattern."""
-    from rmgl import kernels
 
     def multiply(v: Vector) -> Vector:
         out = np.empty(v.size)

@@ -31,6 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from rmgl import kernels
 from rmgl.edges.certificate import ListCertificate, joined
 from rmgl.edges.interface import Evaluation, Floats, Indices, Nodes, Searchable, Vector, as_vector
 from rmgl.edges.local_scaling import (
@@ -318,8 +319,6 @@ def nearest_entries(starts: Indices, distances: Vector, length: int) -> Indices:
 
     No row may have fewer entries.
     """
-    from rmgl import kernels
-
     of_row = np.repeat(np.arange(starts.size - 1, dtype=np.int32), np.diff(starts))
     scores = np.full((starts.size - 1, length), -np.finfo(np.float64).max)
     chosen = np.zeros(scores.shape, dtype=np.int32)

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from rmgl import kernels
 from rmgl.edges.bounds import LEADING_ERROR, TILE, Order, Rounding, leading_columns
 from rmgl.edges.interface import (
     Costs,
@@ -223,8 +224,6 @@ def nearest_sparse(X: Any, queries: Any, length: int) -> Indices:
 
 def distances_between(rows: Floats, X: Floats, neighbors: Nodes) -> Floats:
     """Squared distances of each of `rows` to the rows of X listed for it, from differences."""
-    from rmgl import kernels
-
     n, length = neighbors.shape
     distances, starts = np.empty(n * length), length * np.arange(n + 1)
     kernels.list_distances(rows, X, starts, neighbors.astype(np.int32).ravel(), 0, n, distances)

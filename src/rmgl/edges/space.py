@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
+from rmgl import kernels
 from rmgl.edges.gaps import BLOCK_ENTRIES, Blocks, Gapped, Summed, blocks_of, nearest_in_blocks
 from rmgl.edges.interface import Costs, Floats, Indices, Nodes, PairStore, Space, Vector
 from rmgl.edges.search import Rows, as_space, everyone_else
@@ -138,8 +139,6 @@ class Square(Space):
         Their costs are max(z_ij / (s_i s_j), min(f_i, f_j)) + |g_i - g_j|^2, from scales s, floors
         f and the rows g of a guide.
         """
-        from rmgl import kernels
-
         given = (self.distances, scales, floors, guide, u, *edges.pairs)
         room = np.zeros(self.n_rows, dtype=np.int32), np.empty(self.n_rows)
         lefts, rights = [], []

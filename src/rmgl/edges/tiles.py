@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from rmgl import kernels
 from rmgl.edges.bounds import TILE, Order, Reach, Rounding, box_distance, tile_order
 from rmgl.edges.interface import Ends, Floats, Indices, Nodes, Products, Vector
 from rmgl.matrix import squared_lengths
@@ -66,8 +67,6 @@ class Heaps:
         If `both`, also insert the queries of these heaps into those of the rows, which must all be
         queries.
         """
-        from rmgl import kernels
-
         kept = (self.scores, self.nearest, self.cuts, self.rows)
         kernels.offer(scores, self.queries, heap, first, both, *kept)
 
@@ -100,8 +99,6 @@ class FoundPairs:
         `whole` holds rows without columns; or the rows with all columns and what bounds their
         distances, if products are bounds only.
         """
-        from rmgl import kernels
-
         left, right = self.buffers
         count = kernels.positive_entries(products, queries, first, left, right, *whole)
         if count:
