@@ -29,7 +29,7 @@ from scipy import sparse
 from sklearn.utils.extmath import randomized_svd
 
 from rmgl.matrix import Matrix
-from rmgl.running.memory import available_memory
+from rmgl.running.threads import available_memory
 from rmgl.views.views import Views
 
 NETWORK_SHARE = 2 / 3

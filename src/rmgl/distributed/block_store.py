@@ -30,8 +30,7 @@ from rmgl.distributed.workers import PIECE_BYTES, Future, Shared, Workers, size_
 from rmgl.edges.certificate import carried
 from rmgl.edges.interface import ActivePairs, Cheapest, Evaluation, Indices, Vector, multiplier
 from rmgl.edges.stores import PARALLEL_ENTRIES
-from rmgl.running.memory import available_memory
-from rmgl.running.threads import Check, InParts, no_check, one_part
+from rmgl.running.threads import Check, InParts, available_memory, no_check, one_part
 
 MOST_ACTIVE_SHARE = 0.25
 """Share of the available memory of the client that active pairs may take."""

@@ -19,7 +19,7 @@ from rmgl.distributed.workers import PIECE_BYTES, Workers
 from rmgl.edges.bounds import TILE, Rounding
 from rmgl.edges.candidates import first_length, searched_length
 from rmgl.edges.local_scaling import LISTED
-from rmgl.running.memory import amount, require_memory
+from rmgl.running.threads import amount, require_memory
 
 logger = logging.getLogger(__name__)
 

@@ -39,8 +39,7 @@ from rmgl.edges.interface import Ends, Floats, Indices, Nodes, PairStore, Search
 from rmgl.edges.stores import CANCELLATION, AllPairs, PairList
 from rmgl.edges.tiles import BYTES_PER_CANDIDATE
 from rmgl.running.checkpoint import digest_of
-from rmgl.running.memory import require_memory
-from rmgl.running.threads import Check, no_check
+from rmgl.running.threads import Check, no_check, require_memory
 
 BLOCK_ENTRIES = 1 << 20
 """Entries of a block of distances that is computed or looked through at once."""

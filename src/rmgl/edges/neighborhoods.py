@@ -49,8 +49,7 @@ from rmgl.edges.local_scaling import (
 )
 from rmgl.edges.space import Space, Square
 from rmgl.edges.stores import PairList, union_of
-from rmgl.running.memory import require_memory
-from rmgl.running.threads import Check, InParts, no_check, one_part
+from rmgl.running.threads import Check, InParts, no_check, one_part, require_memory
 
 BYTES_PER_LISTED = 100
 """Memory for one listed neighbor: pattern, its transpose and union, distances and costs."""

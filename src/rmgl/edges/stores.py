@@ -23,8 +23,7 @@ from rmgl.edges.interface import (
     multiplier,
 )
 from rmgl.matrix import listed_distances
-from rmgl.running.memory import require_memory
-from rmgl.running.threads import Check, InParts, no_check, one_part
+from rmgl.running.threads import Check, InParts, no_check, one_part, require_memory
 
 CANCELLATION = 1e-6
 """Share of |x_i|^2 + |x_j|^2 below which a distance is computed from the difference of the rows.

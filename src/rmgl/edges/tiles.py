@@ -24,8 +24,7 @@ from rmgl import kernels
 from rmgl.edges.bounds import TILE, Order, Reach, Rounding, box_distance, tile_order
 from rmgl.edges.interface import Ends, Floats, Indices, Nodes, Products, Vector
 from rmgl.matrix import squared_lengths
-from rmgl.running.memory import require_memory
-from rmgl.running.threads import Check
+from rmgl.running.threads import Check, require_memory
 
 HALF_OF_LARGEST = float(np.finfo(np.float64).max) / 2
 BYTES_PER_CANDIDATE = 60

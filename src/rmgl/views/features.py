@@ -21,8 +21,7 @@ from rmgl.edges.gaps import Gapped
 from rmgl.edges.search import Rows, dense_distances
 from rmgl.edges.space import Square
 from rmgl.matrix import Matrix, padded, total_variance
-from rmgl.running.memory import require_memory
-from rmgl.running.threads import Check, InParts, one_part
+from rmgl.running.threads import Check, InParts, one_part, require_memory
 from rmgl.views.canonical import Keys, Vector, mixed, projected, row_keys
 from rmgl.views.columns import Encoding, left_out_sentence
 from rmgl.views.incomplete import Mask, refuse_gaps
