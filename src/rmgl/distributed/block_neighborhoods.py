@@ -166,14 +166,14 @@ def scaling_of(store: BlockStore, distances: BlockCosts, floor_share: float) -> 
 
 
 def reach_of_block(block: PairBlock, distances: Vector, length: int) -> Vector:
-    """Return how far the closed lists of the own nodes reach."""
+    """Return how far the closed lists of the nodes of a block reach."""
     entries = nearest_entries(block.starts, distances, length)
     reach: Vector = distances[entries].max(axis=1) * (1 + TIED)
     return reach
 
 
 def closed_of_block(block: PairBlock, distances: Vector) -> Closed:
-    """Return the closed lists of the own nodes among the candidate pairs."""
+    """Return the closed lists of its nodes among the candidate pairs."""
     places = np.arange(block.nodes.size)
     return block.nodes, closed_among(places, block.starts, block.others, distances)
 
@@ -181,7 +181,7 @@ def closed_of_block(block: PairBlock, distances: Vector) -> Closed:
 def different_in_block(
     block: PairBlock, distances: Vector, length: int
 ) -> tuple[list[NearBlock], Nodes]:
-    """Return the closed lists of nodes that differ from the own ones.
+    """Return the closed lists of nodes that differ from those of a block.
 
     The other result are the nodes for which the candidate pairs are not enough.
     """

@@ -93,8 +93,8 @@ class Search:
                 across = submit(
                     "rmgl-nearest-across-blocks", search_tasks.nearest_across, *pair, self.rounding
                 )
-                hits[a].append((self.rows.own(b).start, across, 0))
-                hits[b].append((self.rows.own(a).start, across, 1))
+                hits[a].append((self.rows.places_of(b).start, across, 0))
+                hits[b].append((self.rows.places_of(a).start, across, 1))
         del known
         return self.merged(list(blocks), inside, hits)
 
@@ -121,7 +121,7 @@ class Search:
                 across = submit(
                     name, task, self.tiled[a], self.tiled[b], queries, scores, self.rounding
                 )
-                hits[-1].append((self.rows.own(b).start, across, None))
+                hits[-1].append((self.rows.places_of(b).start, across, None))
         lists, last = self.merged(asked, inside, hits)
         return np.concatenate(self.workers.gather(lists)), last
 
@@ -151,8 +151,8 @@ class Search:
         """
         submit, task = self.workers.submit, search_tasks.best_of
         merged = [
-            submit("rmgl-merge-lists", task, found, self.rows.own(block).start, list(parts))
-            for block, found, parts in zip(blocks, inside, hits, strict=True)
+            submit("rmgl-merge-lists", task, nearest, self.rows.places_of(block).start, list(parts))
+            for block, nearest, parts in zip(blocks, inside, hits, strict=True)
         ]
         tasks = self.workers.map("rmgl-last-scores", itemgetter(1), merged)
         last = self.workers.gather(tasks, "search across blocks", self.check)
@@ -169,7 +169,7 @@ class Search:
         submit, rows, n = self.workers.submit, self.rows, len(self.tiled)
         reach = [
             submit("rmgl-reach", Reach.rounded_up, radii[some], scales[some], self.rounding)
-            for some in map(rows.own, range(n))
+            for some in map(rows.places_of, range(n))
         ]
         largest = Reach.rounded_up(radii, scales, self.rounding).largest(rows.starts[:-1])
         picked: list[Future] = []
@@ -200,8 +200,8 @@ def kept_lists(
     name = f"nearest-{digest_of(rows.digest(), length)}"
     lists, bounds = [], np.empty(rows.n_rows)
     for block in range(len(rows.blocks)):
-        own = rows.own(block)
-        nodes, places = rows.order[own], np.arange(own.start, own.stop)
+        some = rows.places_of(block)
+        nodes, places = rows.order[some], np.arange(some.start, some.stop)
 
         def of_block(block: int = block, nodes: Any = nodes) -> Found:
             lists, bounds = searched()
@@ -230,22 +230,22 @@ def kept_within(
     """
     searched = cache(search)
     name, groups = f"within-{digest_of(rows.digest(), *asked)}", []
-    for group, own in enumerate(rows.group_places):
+    for group, places in enumerate(rows.group_places):
 
         def of_group(group: int = group) -> Found:
             task = rows.workers.submit("rmgl-collect-pairs", collected, *searched()[group])
             ((left, right),) = rows.workers.gather([task])
             return {"left": left, "right": right}
 
-        def examine(kept: Found, own: range = own) -> None:
+        def examine(kept: Found, places: range = places) -> None:
             check_pairs(kept, rows.n_rows)
             left = kept["left"]
-            if left.size and not own.start <= left.min() <= left.max() < own.stop:
+            if left.size and not places.start <= left.min() <= left.max() < places.stop:
                 raise Unsound("pairs of rows of another block")
 
         kept = checkpoint.step(f"{name}-{group}", of_group, examine)
         if not searched.cache_info().currsize:
-            groups.append((own, sent_pairs(rows.workers, kept["left"], kept["right"])))
+            groups.append((places, sent_pairs(rows.workers, kept["left"], kept["right"])))
     return searched() if searched.cache_info().currsize else groups
 
 

@@ -1,7 +1,7 @@
 """The pair store whose pairs the workers keep, in blocks of nodes, and its costs.
 
 Newton's method runs on the client. In every step the potentials are sent once, and every block
-returns three numbers for each of its own nodes. The active pairs, far fewer than the candidates,
+returns three numbers for each of its nodes. The active pairs, far fewer than the candidates,
 come to the client where they fit there, and it multiplies them itself: one request takes the place
 of one for every product. Where they do not fit, they stay with the workers, and the vectors of the
 products are sent.
@@ -107,7 +107,7 @@ class BlockStore:
     def __init__(
         self, workers: Workers, blocks: Sequence[Future], nodes: Sequence[Indices]
     ) -> None:
-        """`blocks` are futures of `PairBlock`, and `nodes` their own nodes."""
+        """`blocks` are futures of `PairBlock`, and `nodes` their nodes."""
         self.workers, self.blocks, self.nodes = workers, blocks, nodes
         self._last: tuple[Vector, Shared] | None = None
         self._evaluated: tuple[Vector, weakref.ref[BlockCosts], list[Future]] | None = None
@@ -329,13 +329,13 @@ class BlockStore:
 def measured_pairs(
     matrix: RemoteMatrix, blocks: Sequence[Future], nodes: Sequence[Indices]
 ) -> list[Future]:
-    """Measure the pairs of every block, which is a `PairBlock` with these own nodes."""
+    """Measure the pairs of every block, which is a `PairBlock` with these nodes."""
     workers, strips, measured = matrix.workers, list(pairwise(matrix.bounds)), []
     n = len(strips)
-    for block, own in zip(blocks, nodes, strict=True):
-        cuts = pairwise(np.searchsorted(own, matrix.bounds).tolist())
+    for block, some in zip(blocks, nodes, strict=True):
+        cuts = pairwise(np.searchsorted(some, matrix.bounds).tolist())
         pieces = [
-            workers.submit("rmgl-pick-own-rows", operator.getitem, chunk, own[first:stop] - start)
+            workers.submit("rmgl-pick-own-rows", operator.getitem, chunk, some[first:stop] - start)
             for chunk, (start, _), (first, stop) in zip(matrix.chunks, strips, cuts, strict=True)
             if stop > first
         ]

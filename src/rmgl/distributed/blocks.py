@@ -100,7 +100,7 @@ def split(matrix: RemoteMatrix, tile: int, block_tiles: int) -> list[Indices]:
     n = matrix.shape[0]
     pending, finished = [(0, np.arange(n), -(-n // tile))], []
     while pending:
-        finished += [(start, own) for start, own, count in pending if count <= block_tiles]
+        finished += [(start, rows) for start, rows, count in pending if count <= block_tiles]
         pending = [part for part in pending if part[2] > block_tiles]
         if not pending:
             break
@@ -108,22 +108,22 @@ def split(matrix: RemoteMatrix, tile: int, block_tiles: int) -> list[Indices]:
         at_once = max(1, SAMPLE_BYTES // (2 * TILE_SAMPLE * 8 * matrix.n_columns))
         for first in range(0, len(pending), at_once):
             some = pending[first : first + at_once]
-            samples = [own[:: sample_step(own.size)] for _, own, _ in some]
+            samples = [rows[:: sample_step(rows.size)] for _, rows, _ in some]
             ends = np.cumsum([sample.size for sample in samples])
-            rows = np.split(matrix.rows(np.concatenate(samples)), ends[:-1])
-            for (_, own, _), sample in zip(some, rows, strict=True):
-                columns[own] = halving_column(sample)
+            taken = np.split(matrix.rows(np.concatenate(samples)), ends[:-1])
+            for (_, rows, _), sample in zip(some, taken, strict=True):
+                columns[rows] = halving_column(sample)
         entries = entries_of(matrix, columns)
         halves = []
-        for start, own, count in pending:
+        for start, rows, count in pending:
             middle = halving_place(count, tile)
-            own = own[np.argpartition(entries[own], middle)]
+            rows = rows[np.argpartition(entries[rows], middle)]
             halves += [
-                (start, own[:middle], count // 2),
-                (start + middle, own[middle:], count - count // 2),
+                (start, rows[:middle], count // 2),
+                (start + middle, rows[middle:], count - count // 2),
             ]
         pending = halves
-    return [own for _, own in sorted(finished, key=lambda part: part[0])]
+    return [rows for _, rows in sorted(finished, key=lambda part: part[0])]
 
 
 def entries_of(matrix: RemoteMatrix, columns: NDArray[np.intp]) -> Vector:
@@ -140,15 +140,15 @@ def build_blocks(
 ) -> list[Future]:
     """Start one task for every block, which gets the rows that it needs from the chunks."""
     workers, blocks = matrix.workers, []
-    for own in parts:
-        owner = np.searchsorted(matrix.bounds, own, side="right") - 1
+    for nodes in parts:
+        owner = np.searchsorted(matrix.bounds, nodes, side="right") - 1
         order = np.argsort(owner, kind="stable")
         pieces = []
         for place in np.unique(owner).tolist():
-            chunk, wanted = matrix.chunks[place], own[order[owner[order] == place]]
+            chunk, wanted = matrix.chunks[place], nodes[order[owner[order] == place]]
             rows = wanted - matrix.bounds[place]
             pieces.append(workers.submit("rmgl-pick-rows", pick, chunk, rows, center))
-        blocks.append(workers.submit("rmgl-sort-block", assemble, pieces, order, own, axes, tile))
+        blocks.append(workers.submit("rmgl-sort-block", assemble, pieces, order, nodes, axes, tile))
     return blocks
 
 

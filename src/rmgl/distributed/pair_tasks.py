@@ -32,7 +32,7 @@ DIGIT = 8
 Pieces = Sequence[Vector]
 """A vector with an entry for every node, in pieces."""
 RowSums = tuple[Vector, NDArray[np.int32], Vector]
-"""Three numbers for each of the own nodes."""
+"""Three numbers for each node of a block."""
 ActiveList = tuple[Integers, Integers]
 """Row starts and places of the active pairs of a block."""
 GraphRows = tuple[Indices, NDArray[np.int32], Vector]
@@ -54,17 +54,17 @@ class PairBlock:
     """The candidate pairs of some nodes."""
 
     nodes: Indices
-    """The own nodes, ascending."""
+    """Its nodes, ascending."""
     needed: Indices
-    """The own nodes and all nodes that they are paired with, ascending."""
-    own: Indices
-    """The places of the own nodes among the needed ones."""
+    """Its nodes and all nodes that they are paired with, ascending."""
+    places: Indices
+    """The places of its nodes among the needed ones."""
     edges: PairList
     """The pairs, by places among the needed nodes."""
 
     @classmethod
     def of(cls, nodes: Indices, pattern: sparse.csr_array) -> PairBlock:
-        """Make a block from a pattern with a row for each own node and a column for every node."""
+        """Make a block from a pattern with rows for its nodes and a column for every node."""
         pattern.sort_indices()
         occurs = np.zeros(pattern.shape[1], dtype=bool)
         occurs[pattern.indices] = True
@@ -80,12 +80,12 @@ class PairBlock:
 
     @property
     def starts(self) -> Indices:
-        """Where the pairs of every own node begin, and the number of all pairs."""
-        return np.append(self.edges.pairs[0][self.own], self.edges.indices.size)
+        """Where the pairs of each of its nodes begin, and the number of all pairs."""
+        return np.append(self.edges.pairs[0][self.places], self.edges.indices.size)
 
     @property
     def degrees(self) -> Indices:
-        """The number of pairs of every own node."""
+        """The number of pairs of each of its nodes."""
         return np.diff(self.starts)
 
     @property
@@ -95,7 +95,7 @@ class PairBlock:
         return others
 
     def pattern(self, n_nodes: int) -> sparse.csr_array:
-        """Return the pattern with a row for each own node and a column for every node."""
+        """Return the pattern with a row for each of its nodes and a column for every node."""
         others = self.others
         parts = (np.ones(others.size, dtype=bool), others, self.starts)
         return sparse.csr_array(parts, shape=(self.nodes.size, n_nodes))
@@ -107,9 +107,9 @@ class PairBlock:
 
 
 def row_sums(block: PairBlock, costs: Vector, u: Pieces) -> RowSums:
-    """Sum (t_ij)_+, count t_ij > 0 and sum (t_ij)_+^2 for each of the own nodes."""
+    """Sum (t_ij)_+, count t_ij > 0 and sum (t_ij)_+^2 for each node of the block."""
     excess, counts, squares = block.edges.row_sums(block.local(u), costs, 0.0)
-    return excess[block.own], counts[block.own].astype(np.int32), squares[block.own]
+    return excess[block.places], counts[block.places].astype(np.int32), squares[block.places]
 
 
 def active_list(block: PairBlock, costs: Vector, u: Pieces, sums: RowSums) -> ActiveList:
@@ -118,34 +118,34 @@ def active_list(block: PairBlock, costs: Vector, u: Pieces, sums: RowSums) -> Ac
     `sums` are the row sums at the same potentials.
     """
     counts = np.zeros(block.needed.size)
-    counts[block.own] = sums[1]
+    counts[block.places] = sums[1]
     starts, places, _ = block.edges.above(block.local(u), costs, 0.0, counts, weighted=False)
     return starts, places
 
 
 def active_nodes(block: PairBlock, costs: Vector, u: Pieces, sums: RowSums) -> NDArray[np.int32]:
-    """Return the other nodes of the pairs with t_ij > 0, one own node after the other."""
+    """Return the other nodes of the pairs with t_ij > 0, one node of the block after the other."""
     return block.needed[active_list(block, costs, u, sums)[1]].astype(np.int32)
 
 
 def active_product(block: PairBlock, active: ActiveList, v: Pieces) -> Vector:
-    """Sum v_i + v_j over the active pairs of each of the own nodes."""
+    """Sum v_i + v_j over the active pairs of each node of the block."""
     out = np.empty(block.needed.size)
     kernels.pattern_product(*active, block.local(v), 0, block.needed.size, out)
-    return out[block.own]
+    return out[block.places]
 
 
 def active_rows(block: PairBlock, costs: Vector, u: Pieces, least: float) -> GraphRows:
-    """Return the t_ij > least of the own nodes."""
+    """Return the t_ij > least of the nodes of a block."""
     graph = block.edges.active(block.local(u), costs, least)
-    counts = np.diff(graph.indptr)[block.own]
+    counts = np.diff(graph.indptr)[block.places]
     return counts, block.needed[graph.indices].astype(np.int32), graph.data
 
 
 def row_products(block: PairBlock, costs: Vector, first: int, rows: GraphRows) -> Vector:
-    """Return sum_j z_ij w_ij for some rows of a graph, from the own node at place `first` on."""
+    """Return sum_j z_ij w_ij for rows of a graph, from place `first` in the block on."""
     counts, others, weights = rows
-    asked = block.own[first : first + counts.size]
+    asked = block.places[first : first + counts.size]
     place_of = np.zeros(block.needed[-1] + 1, dtype=np.int32)
     place_of[block.needed] = np.arange(block.needed.size)
     starts = np.zeros(block.needed.size + 1, dtype=np.int64)
@@ -166,7 +166,7 @@ def summary_of(costs: Vector) -> tuple[float, float, float]:
 
 
 def sampled(block: PairBlock, costs: Vector, rows: Indices, ranks: Indices) -> Vector:
-    """Return costs of pairs that are given by the place of their own node and the rank there."""
+    """Return costs of pairs that are given by the place of a node in the block and a rank there."""
     sample: Vector = costs[block.starts[rows] + ranks]
     return sample
 
@@ -211,69 +211,69 @@ def pairs_in_lists(lists: Sequence[Lists], first: int) -> Places:
     return rows, whole.ravel().astype(np.int64)
 
 
-def turned_pairs(lists: Sequence[Lists], first: int, own: range) -> Places:
+def turned_pairs(lists: Sequence[Lists], first: int, places: range) -> Places:
     """Turn around the pairs in lists of rows from `first` on whose other row is in a range."""
     rows, others = pairs_in_lists(lists, first)
-    inside = (others >= own.start) & (others < own.stop)
+    inside = (others >= places.start) & (others < places.stop)
     return others[inside], rows[inside]
 
 
 def block_of_lists(
-    order: Sequence[Indices], own: range, lists: Sequence[Lists], turned: Sequence[Places]
+    order: Sequence[Indices], places: range, lists: Sequence[Lists], turned: Sequence[Places]
 ) -> PairBlock:
     """Make the block of the rows in a range of places, from their lists and those they are in."""
-    pairs = [pairs_in_lists(lists, own.start), *turned]
-    return PairBlock.of(*pattern_at(joined(order), own, pairs))
+    pairs = [pairs_in_lists(lists, places.start), *turned]
+    return PairBlock.of(*pattern_at(joined(order), places, pairs))
 
 
 def grown_block(
-    block: PairBlock, order: Sequence[Indices], own: range, hits: Hits
+    block: PairBlock, order: Sequence[Indices], places: range, hits: Hits
 ) -> tuple[PairBlock, PairBlock, Mask]:
     """Return a block with more pairs, the block of the new ones alone, and which pairs are new."""
     by_place = joined(order)
-    nodes, added = pattern_at(by_place, own, pairs_within(own, hits))
+    nodes, added = pattern_at(by_place, places, pairs_within(places, hits))
     union, is_new = union_of(block.pattern(by_place.size), added)
     return PairBlock.of(nodes, union), PairBlock.of(nodes, only(union, is_new)), is_new
 
 
-def pairs_within(own: range, hits: Hits) -> list[Places]:
+def pairs_within(places: range, hits: Hits) -> list[Places]:
     """Return the pairs of rows in a range of places, in both orders where both rows are in it."""
     pairs: list[Places] = [(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))]
     for (left, right), first, second in hits:
-        places = first + left.astype(np.int64), second + right.astype(np.int64)
-        for one, other in (places, places[::-1]):
-            inside = (one >= own.start) & (one < own.stop)
+        both = first + left.astype(np.int64), second + right.astype(np.int64)
+        for one, other in (both, both[::-1]):
+            inside = (one >= places.start) & (one < places.stop)
             pairs.append((one[inside], other[inside]))
     return pairs
 
 
-def collected(own: range, hits: Hits) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+def collected(places: range, hits: Hits) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Return the pairs of rows in a range of places with others, for a checkpoint."""
-    left, right = zip(*pairs_within(own, hits), strict=True)
+    left, right = zip(*pairs_within(places, hits), strict=True)
     return np.concatenate(left).astype(np.int32), np.concatenate(right).astype(np.int32)
 
 
 def pattern_at(
-    order: Indices, own: range, pairs: Sequence[Places]
+    order: Indices, places: range, pairs: Sequence[Places]
 ) -> tuple[Indices, sparse.csr_array]:
     """Return the nodes in a range of places, ascending, and the pattern of their pairs.
 
     `order` are the nodes by places.
     """
-    of_places = order[own.start : own.stop]
+    of_places = order[places.start : places.stop]
     by_node = np.argsort(of_places)
-    rank = np.empty(len(own), dtype=np.int64)
-    rank[by_node] = np.arange(len(own))
+    rank = np.empty(len(places), dtype=np.int64)
+    rank[by_node] = np.arange(len(places))
     rows, others = (np.concatenate([pair[side] for pair in pairs]) for side in (0, 1))
-    parts = (np.ones(rows.size, dtype=bool), (rank[rows - own.start], order[others]))
-    return of_places[by_node], sparse.csr_array(parts, shape=(len(own), order.size))
+    parts = (np.ones(rows.size, dtype=bool), (rank[rows - places.start], order[others]))
+    return of_places[by_node], sparse.csr_array(parts, shape=(len(places), order.size))
 
 
 def nearer_pairs(block: PairBlock, distances: Vector, bounds: Sequence[Vector]) -> PairBlock:
     """Keep the pairs that are nearer than the bound of one of their nodes."""
     limits = block.local(bounds)
-    of_own = np.repeat(limits[block.own], block.degrees)
-    kept = (distances < of_own) | (distances < limits[block.edges.indices])
+    of_node = np.repeat(limits[block.places], block.degrees)
+    kept = (distances < of_node) | (distances < limits[block.edges.indices])
     return PairBlock.of(block.nodes, only(block.pattern(sum(map(len, bounds))), kept))
 
 
@@ -302,7 +302,7 @@ def strip_entries(block: PairBlock, strip: Strip) -> Indices:
 
 
 def strip_distances(block: PairBlock, rows: Floats, chunk: Floats, strip: Strip) -> Vector:
-    """Measure the pairs of own nodes and nodes in a chunk, from differences of their rows."""
+    """Measure the pairs of a block with nodes in a chunk, from differences of their rows."""
     first, stop = np.searchsorted(block.needed, strip)
     starts, others = block.starts, block.edges.pairs[1]
     if stop - first < block.needed.size:

@@ -79,15 +79,15 @@ class Plan:
         """Plan a fit of views with these shapes; `timed` says whether to try how long it takes."""
         n_rows, widths = shapes[0][0], tuple(shape[1] for shape in shapes)
         speeds = [comparing_speed(width, length, n_rows) for width in space_widths(widths) if timed]
-        found = workers.threads_and_limits()
+        per_worker = workers.threads_and_limits()
         return cls(
             n_rows,
             widths,
             length,
             n_neighbors,
             Tiling.of(n_rows),
-            tuple(threads for threads, _ in found),
-            tuple(limit for _, limit in found),
+            tuple(threads for threads, _ in per_worker),
+            tuple(limit for _, limit in per_worker),
             tuple(speeds),
         )
 

@@ -137,7 +137,7 @@ class DistributedRows(Searchable):
         """The first place of every block, and the number of rows."""
         return np.concatenate([[0], np.cumsum([len(nodes) for nodes, _ in self.outlines])])
 
-    def own(self, block: int) -> slice:
+    def places_of(self, block: int) -> slice:
         """Return the places of the rows of a block."""
         return slice(int(self.starts[block]), int(self.starts[block + 1]))
 
@@ -223,7 +223,7 @@ class DistributedRows(Searchable):
 
     def store(self, blocks: list[Future]) -> BlockStore:
         """Return the pair store of blocks of candidate pairs, one for each group."""
-        nodes = [np.sort(self.order[own.start : own.stop]) for own in self.group_places]
+        nodes = [np.sort(self.order[places.start : places.stop]) for places in self.group_places]
         return BlockStore(self.workers, blocks, nodes)
 
     def nearest_pairs(self, length: int, check: Check) -> tuple[BlockStore, Vector]:
@@ -232,12 +232,12 @@ class DistributedRows(Searchable):
         submit = self.workers.submit
         of_group = [lists[group.start : group.stop] for group in self.groups]
         blocks = []
-        for own, listed in zip(self.group_places, of_group, strict=True):
+        for places, listed in zip(self.group_places, of_group, strict=True):
             turned = [
-                submit("rmgl-turn-pairs", turned_pairs, theirs, other.start, own)
+                submit("rmgl-turn-pairs", turned_pairs, theirs, other.start, places)
                 for theirs, other in zip(of_group, self.group_places, strict=True)
             ]
-            given = (self.shared_order, own, listed, turned)
+            given = (self.shared_order, places, listed, turned)
             blocks.append(submit("rmgl-candidate-pairs", block_of_lists, *given))
         return self.store(blocks), bounds
 
@@ -246,7 +246,7 @@ class DistributedRows(Searchable):
     ) -> tuple[BlockStore, BlockGrowth]:
         """Return a store that also has all pairs of a node within the radii, and the new pairs."""
         workers = self.workers
-        groups = self._found_within(nodes, radii, scales, check)
+        groups = self._pairs_within(nodes, radii, scales, check)
         grown = [
             workers.submit("rmgl-add-pairs", grown_block, block, self.shared_order, *group)
             for block, group in zip(edges.blocks, groups, strict=True)
@@ -258,7 +258,7 @@ class DistributedRows(Searchable):
         store = BlockStore(workers, blocks, edges.nodes)
         return store, BlockGrowth(is_new, BlockStore(workers, new, edges.nodes))
 
-    def _found_within(
+    def _pairs_within(
         self, nodes: Nodes, radii: Vector, scales: Vector | None, check: Check
     ) -> Within:
         """For each group its places, and the tasks that have found pairs within the radii."""
@@ -353,9 +353,9 @@ class DistributedRows(Searchable):
         size = max(1, PAIRS_PER_TASK * n // max(1, others.size))
         nodes = [np.arange(first, min(first + size, n)) for first in range(0, n, size)]
         blocks = []
-        for own in nodes:
-            bounds = starts[own[0] : own[-1] + 2]
+        for some in nodes:
+            bounds = starts[some[0] : some[-1] + 2]
             listed = others[bounds[0] : bounds[-1]].astype(np.int32)
-            blocks.append(submit("rmgl-pairs-of-layer", block_given, n, own, bounds, listed))
+            blocks.append(submit("rmgl-pairs-of-layer", block_given, n, some, bounds, listed))
         measured = measured_pairs(self.matrix, blocks, nodes)
         return np.concatenate(self.workers.gather(measured, "measure pairs", check))

@@ -67,9 +67,9 @@ def nearest_inside(tiled: Tiled, length: int, rounding: Rounding) -> Found:
         for offset in range(tiled.starts.size):
             farthest = heaps.farthest_by_tile(tiled.starts)
             for index in range(tiled.starts.size - offset):
-                own, other = tiled.tile(index), tiled.tile(index + offset)
+                tile, other = tiled.tile(index), tiled.tile(index + offset)
                 if apart[index][index + offset] <= max(farthest[index], farthest[index + offset]):
-                    heaps.offer(products(own, other), own.start, other.start, offset > 0)
+                    heaps.offer(products(tile, other), tile.start, other.start, offset > 0)
     return heaps.scores, heaps.nearest
 
 
@@ -88,10 +88,10 @@ def nearest_across(
         for index in range(one.starts.size):
             farthest = heaps.farthest_by_tile(starts)
             limits = np.maximum(farthest[index], farthest[one.starts.size :])
-            own = one.tile(index)
+            tile = one.tile(index)
             for place in np.flatnonzero(one.far_from(other, index) <= limits).tolist():
                 theirs = other.tile(place)
-                heaps.offer(products(own, theirs), own.start, one.size + theirs.start, True)
+                heaps.offer(products(tile, theirs), tile.start, one.size + theirs.start, True)
     places = np.where(heaps.nearest >= one.size, heaps.nearest - one.size, heaps.nearest)
     first, second = slice(one.size), slice(one.size, None)
     return hits_of(heaps.scores[first], places[first]), hits_of(
@@ -142,15 +142,15 @@ def queries_by_tile(tiled: Tiled, queries: Indices) -> Iterator[tuple[int, int, 
         yield int(bounds[index]), int(bounds[index + 1]), index
 
 
-def hits_of(scores: Products, found: NDArray[np.int32]) -> Hits:
+def hits_of(scores: Products, nearest: NDArray[np.int32]) -> Hits:
     """Return what heaps have found, without their empty places."""
-    rows, places = np.nonzero(found >= 0)
-    return rows.astype(np.int32), found[rows, places].astype(np.int32), scores[rows, places]
+    rows, places = np.nonzero(nearest >= 0)
+    return rows.astype(np.int32), nearest[rows, places].astype(np.int32), scores[rows, places]
 
 
-def lowest_of(found: Found) -> float:
+def lowest_of(inside: Found) -> float:
     """Return the lowest score of all."""
-    return float(found[0][:, 0].min())
+    return float(inside[0][:, 0].min())
 
 
 def best_of(inside: Found, first: int, parts: Sequence[Part]) -> tuple[NDArray[np.int32], Products]:
@@ -160,11 +160,11 @@ def best_of(inside: Found, first: int, parts: Sequence[Part]) -> tuple[NDArray[n
     scores, those of an earlier part stay.
     """
     scores = inside[0].copy()
-    found = np.where(inside[1] >= 0, first + inside[1], -1).astype(np.int32)
+    nearest = np.where(inside[1] >= 0, first + inside[1], -1).astype(np.int32)
     for start, hits, side in parts:
         queries, places, offered = hits if side is None else hits[side]
-        kernels.insert(queries, start + places, offered, scores, found)
-    return found, scores[:, 0]
+        kernels.insert(queries, start + places, offered, scores, nearest)
+    return nearest, scores[:, 0]
 
 
 def within(
@@ -182,15 +182,15 @@ def within(
     ours, theirs = reach
     if other is None:
         queries = None if chosen is None else chosen[0]
-        return found_within(one, one, ours, ours, queries, rounding, same=True)
+        return pairs_of_tiles(one, one, ours, ours, queries, rounding, same=True)
     if chosen is None:
-        return found_within(one, other, ours, theirs, None, rounding, same=False)
-    left, right = found_within(one, other, ours, theirs, chosen[0], rounding, same=False)
-    turned = found_within(other, one, theirs, ours, chosen[1], rounding, same=False)
+        return pairs_of_tiles(one, other, ours, theirs, None, rounding, same=False)
+    left, right = pairs_of_tiles(one, other, ours, theirs, chosen[0], rounding, same=False)
+    turned = pairs_of_tiles(other, one, theirs, ours, chosen[1], rounding, same=False)
     return np.concatenate([left, turned[1]]), np.concatenate([right, turned[0]])
 
 
-def found_within(
+def pairs_of_tiles(
     one: Tiled,
     other: Tiled,
     reach: Reach,
@@ -224,8 +224,8 @@ def found_within(
                 if not (same and chosen is None and place < index):
                     tile = other.tile(place)
                     pairs.collect(products(some, tile), some, shift + tile.start, whole)
-    found, others = pairs.gathered()
-    return found, others - np.int32(shift)
+    left, right = pairs.gathered()
+    return left, right - np.int32(shift)
 
 
 def reach_factors(tiled: Tiled, reach: Reach, rounding: Rounding) -> list[Products]:
