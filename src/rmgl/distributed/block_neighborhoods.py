@@ -63,10 +63,7 @@ class BlockNeighborhoods:
     def search(
         cls, space: DistributedRows, length: int, local: float | None, check: Check = no_check
     ) -> BlockNeighborhoods:
-        """Find the `length` nearest rows of each exactly.
-
-        `local` is the floor share of a local scaling (None: no scaling).
-        """
+        """Find the `length` nearest rows of each exactly."""
         closed = length if local is None else LISTED
         edges, bounds = closed_pairs(space, max(length, closed + 1), closed, check)
         if local is None:

@@ -162,7 +162,6 @@ class DistributedRows(Searchable):
         return self
 
     def digest(self) -> str:
-        """Return a text that differs for other rows, or other places of them."""
         return self._digest
 
     @cached_property
@@ -286,11 +285,6 @@ class DistributedRows(Searchable):
     def within(
         self, nodes: Nodes, radii: Vector, scales: Vector | None = None, check: Check = no_check
     ) -> tuple[Indices, Indices]:
-        """Find all pairs of a node and another row with distance below s_i s_j (radii_i + radii_j).
-
-        Distances are squared. A pair may occur in both orders, and rounding may add a few pairs.
-        `scales` are the s_i (None: all are one).
-        """
         tasks, parts = self._tasks_within(nodes, radii, scales, check)
         hits = self.workers.gather(tasks, "scan by radii", check)
         lefts, rights = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]

@@ -83,16 +83,9 @@ class Neighborhoods(ListCertificate):
         check: Check = no_check,
         local: float | None = None,
     ) -> Neighborhoods:
-        """Find the `length` nearest points of each exactly.
-
-        `local` is the floor share of a local scaling (None: no scaling).
-        """
-        closed = length if local is None else LISTED
-        pattern, lists, bounds = first_pairs(space, max(length, closed + 1), closed, check)
-        if local is None:
-            return cls(space, bounds / 2, pattern=pattern, in_parts=in_parts)
-        scaling = LocalScaling.from_lists(lists, local)
-        radii = first_radii(bounds, scaling)
+        """Find the `length` nearest points of each exactly."""
+        pattern, scaling, bounds = first_pairs(space, length, local, check)
+        radii = bounds / 2 if scaling is None else first_radii(bounds, scaling)
         return cls(space, radii, pattern=pattern, in_parts=in_parts, scaling=scaling)
 
     def too_small(self, potentials: Vector) -> Nodes:
@@ -152,13 +145,8 @@ class Checked(ListCertificate):
         check: Check = no_check,
         local: float | None = None,
     ) -> Checked:
-        """Begin with the `length` nearest points of each.
-
-        `local` is the floor share of a local scaling (None: no scaling).
-        """
-        closed = length if local is None else LISTED
-        pattern, lists, _ = first_pairs(space, max(length, closed + 1), closed, check)
-        scaling = None if local is None else LocalScaling.from_lists(lists, local)
+        """Begin with the `length` nearest points of each."""
+        pattern, scaling, _ = first_pairs(space, length, local, check)
         return cls(space, pattern=pattern, in_parts=in_parts, scaling=scaling)
 
     def extended(
@@ -198,15 +186,17 @@ class Checked(ListCertificate):
 
 
 def first_pairs(
-    space: Space, length: int, closed: int, check: Check
-) -> tuple[sparse.csr_array, list[NearBlock], Vector]:
-    """The first candidate pairs, closed lists, and bounds of the distances to all other points.
+    space: Space, length: int, local: float | None, check: Check
+) -> tuple[sparse.csr_array, LocalScaling | None, Vector]:
+    """The first candidate pairs, their scaling, and bounds of the distances to all other points.
 
     The pattern holds the `length` nearest points of each, without the last and its equals, and the
-    closed lists of `closed`. The bounds are lower bounds of squared distances.
+    closed lists that the scaling is computed from, or that are so long. `local` is its floor share
+    (None: no scaling). The bounds are lower bounds of squared distances.
     """
+    closed = length if local is None else LISTED
     nodes, search = np.arange(space.n_rows), searching(space, check)
-    neighbors, distances, bounds = search(nodes, length)
+    neighbors, distances, bounds = search(nodes, max(length, closed + 1))
     bounds = bounds / (1 + TIED)
     answer = (neighbors, distances, bounds)
     lists = closed_lists(search, nodes, closed, neighbors.shape[1], answer=answer)
@@ -217,7 +207,8 @@ def first_pairs(
     nearer = NearBlock(nodes, neighbors, np.where(kept, distances, np.inf))
     tied = [block for block in lists if block.shares is not None]
     pattern = pattern_of([nearer, *tied], nodes.size)
-    return pattern, lists, np.minimum(bounds, ends)
+    scaling = None if local is None else LocalScaling.from_lists(lists, local)
+    return pattern, scaling, np.minimum(bounds, ends)
 
 
 def require_list_memory(n_nodes: int, length: int, purpose: str) -> None:
