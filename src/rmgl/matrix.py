@@ -18,9 +18,7 @@ DIFFERENCES = 1 << 18
 
 
 def padded(observed: Matrix, rows: NDArray[np.intp], n_rows: int) -> Matrix:
-    """Put the observed rows of a view at their places among all rows, with zeros for the missing
-    rows.
-    """
+    """Put the observed rows of a view at their places among all rows; missing rows are zero."""
     if sparse.issparse(observed):
         placement = sparse.csr_array(
             (np.ones(rows.size), (rows, np.arange(rows.size))), shape=(n_rows, rows.size)
@@ -55,9 +53,7 @@ def side_by_side(matrices: Sequence[Matrix]) -> Matrix:
 
 
 def square_in_order(X: Matrix, order: NDArray[np.intp]) -> Matrix:
-    """A square matrix with its rows and columns in another order; the entries of a sparse one stay
-    sorted.
-    """
+    """A square matrix in another order of rows and columns; entries of a sparse one stay sorted."""
     square = X[order][:, order]
     if sparse.issparse(square):
         square.sort_indices()

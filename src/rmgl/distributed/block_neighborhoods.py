@@ -140,10 +140,7 @@ def closed_pairs(
 
 
 def scaling_of(store: BlockStore, distances: BlockCosts, floor_share: float) -> LocalScaling:
-    """Compute the scaling from the closed lists of the 30 nearest neighbors.
-
-    These are among the candidate pairs.
-    """
+    """Compute the scaling from closed lists of the 30 nearest nodes, which the candidates have."""
     workers = store.workers
     lists = store.each("rmgl-nearest-listed", closed_of_block, distances)
     n = len(lists)
@@ -178,10 +175,7 @@ def closed_of_block(block: PairBlock, distances: Vector) -> Closed:
 def different_in_block(
     block: PairBlock, distances: Vector, length: int
 ) -> tuple[list[NearBlock], Nodes]:
-    """Return the closed lists of nodes that differ from those of a block.
-
-    The other result are the nodes for which the candidate pairs are not enough.
-    """
+    """Return closed lists of nodes that differ, and the nodes for which candidates are too few."""
     answer = nearest_among(block.starts, block.others, distances)
     blocks, left = closed_at_once(block.nodes, answer, length, different=True)
     return blocks, block.nodes[left]

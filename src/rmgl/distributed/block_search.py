@@ -74,10 +74,7 @@ class Search:
         return box_distance(self.low, self.high, self.low[block], self.high[block])
 
     def nearest_of_all(self, length: int) -> tuple[list[Future], Vector]:
-        """Find the places of the nearest rows of every row, block by block on the workers.
-
-        Also returns the squared distances of the last ones.
-        """
+        """Find the places of the nearest rows of all rows, and how far (squared) the last are."""
         submit, blocks = self.workers.submit, range(len(self.tiled))
         search = search_tasks.nearest_inside
         inside = [
@@ -99,10 +96,7 @@ class Search:
         return self.merged(list(blocks), inside, hits)
 
     def nearest_of_some(self, chosen: Indices, length: int) -> tuple[NDArray[np.int32], Vector]:
-        """Find the nearest rows of rows at some places, which are in ascending order.
-
-        Also returns the squared distances of the last ones.
-        """
+        """Find the nearest rows of rows at ascending places, and how far (squared) the last are."""
         submit, name = self.workers.submit, "rmgl-nearest-of-some-rows"
         bounds = np.searchsorted(chosen, self.rows.starts)
         asked = np.flatnonzero(np.diff(bounds)).tolist()
@@ -131,10 +125,7 @@ class Search:
         return self.workers.submit("rmgl-chosen", as_it_is, some)
 
     def known(self, inside: Sequence[Future], name: str) -> tuple[list[Future], Vector]:
-        """Return the scores of the nearest rows inside each block, and the lowest of each.
-
-        The scores stay with the workers.
-        """
+        """Return scores inside each block, which stay with the workers, and the lowest of each."""
         tasks = self.workers.map("rmgl-lowest-scores", search_tasks.lowest_of, inside)
         lowest = self.workers.gather(tasks, name, self.check)
         return self.workers.map("rmgl-scores", itemgetter(0), inside), np.array(lowest)
@@ -145,10 +136,7 @@ class Search:
         inside: Sequence[Future],
         hits: Sequence[Sequence[search_tasks.Part]],
     ) -> tuple[list[Future], Vector]:
-        """Return the places of the best hits of every query of some blocks, on the workers.
-
-        Also returns the squared distances of the last ones.
-        """
+        """Return the places of the best hits of queries, and how far (squared) the last are."""
         submit, task = self.workers.submit, search_tasks.best_of
         merged = [
             submit("rmgl-merge-lists", task, nearest, self.rows.places_of(block).start, list(parts))

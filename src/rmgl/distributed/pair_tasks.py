@@ -113,10 +113,7 @@ def row_sums(block: PairBlock, costs: Vector, u: Pieces) -> RowSums:
 
 
 def active_list(block: PairBlock, costs: Vector, u: Pieces, sums: RowSums) -> ActiveList:
-    """Return row starts and places of the pairs with t_ij > 0.
-
-    `sums` are the row sums at the same potentials.
-    """
+    """Return row starts and places of the pairs with t_ij > 0, given row sums at the same u."""
     counts = np.zeros(block.needed.size)
     counts[block.places] = sums[1]
     starts, places, _ = block.edges.above(block.local(u), costs, 0.0, counts, weighted=False)
@@ -280,10 +277,7 @@ def nearer_pairs(block: PairBlock, distances: Vector, bounds: Sequence[Vector]) 
 def block_given(
     n_nodes: int, nodes: Indices, starts: Indices, others: NDArray[np.int32]
 ) -> PairBlock:
-    """Make the block of pairs that are listed row by row.
-
-    `starts` are those of the rows among all pairs.
-    """
+    """Make the block of pairs that are listed row by row, from `starts` among all pairs."""
     parts = (np.ones(others.size, dtype=bool), others, starts - starts[0])
     return PairBlock.of(nodes, sparse.csr_array(parts, shape=(nodes.size, n_nodes)))
 

@@ -47,10 +47,7 @@ TRIAL_TILES = 4
 
 @dataclass(frozen=True)
 class Plan:
-    """The plan of one fit.
-
-    Where rows are in groups that are far apart, fewer tasks and less time are needed.
-    """
+    """The plan of one fit; it takes less where rows are in groups that are far apart."""
 
     n_rows: int
     widths: tuple[int, ...]
@@ -135,10 +132,7 @@ class Plan:
 
     @property
     def bytes_of_pairs(self) -> int:
-        """Memory of all workers together for candidate pairs and their costs.
-
-        Workers write to disk what exceeds their memory.
-        """
+        """Memory of all workers for candidate pairs and costs; what exceeds theirs is on disk."""
         return self._bytes_of_pairs(self.n_rows) * len(self.spaces)
 
     def _bytes_of_pairs(self, n_rows: int) -> int:

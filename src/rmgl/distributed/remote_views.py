@@ -298,10 +298,7 @@ def work_on(
     names: list[str] | None,
     alone: bool,
 ) -> Any:
-    """Do the work on one chunk of all views, in the form in which they were given.
-
-    Tables have their columns again.
-    """
+    """Do the work on one chunk of all views, in the form in which they were given."""
     import pandas as pd
 
     parts = [

@@ -309,10 +309,7 @@ class DistributedRows(Searchable):
     # distances
 
     def measure(self, edges: PairStore, check: Check = no_check) -> Costs:
-        """Measure candidate pairs: on the workers if these keep them, else here.
-
-        The edges of a layer are kept here.
-        """
+        """Measure pairs of the workers there; the edges of a layer are kept here."""
         check()
         if isinstance(edges, BlockStore):
             return edges.measured_on(self.matrix)

@@ -49,10 +49,7 @@ def empty_heaps(queries: Indices, length: int, rows: Products) -> Heaps:
 
 
 def started_heaps(queries: Indices, known: Products, rows: Products) -> Heaps:
-    """Make heaps that begin with known scores, so that they accept only what is better.
-
-    The places of the rows with these scores are -1.
-    """
+    """Make heaps of known scores, with places -1, so that they accept only what is better."""
     heaps = empty_heaps(queries, known.shape[1], rows)
     heaps.scores[:] = known
     return heaps
@@ -109,20 +106,14 @@ def nearest_of(one: Tiled, queries: Indices, length: int, rounding: Rounding) ->
 def nearest_of_others(
     one: Tiled, other: Tiled, queries: Indices, known: Products, rounding: Rounding
 ) -> Hits:
-    """Find rows of another block that are among the nearest, for some rows of a block.
-
-    `known` are the scores of the nearest rows inside.
-    """
+    """Find rows of another block that are nearer to some rows of a block than the known scores."""
     heaps = started_heaps(queries, known, np.concatenate([one.rows, other.rows]))
     offer_tiles(heaps, one, other, one.size, rounding)
     return hits_of(heaps.scores, np.where(heaps.nearest >= 0, heaps.nearest - one.size, -1))
 
 
 def offer_tiles(heaps: Heaps, one: Tiled, other: Tiled, shift: int, rounding: Rounding) -> None:
-    """Offer the tiles of a block to queries of a block, the nearest tile first.
-
-    The rows that are offered have numbers from `shift` on.
-    """
+    """Offer tiles, the nearest first, to queries of a block; their rows count from `shift` on."""
     products = TileProducts(score_factors(one, rounding)[0], score_factors(other, rounding)[1])
     with single_threaded("blas"):
         for first, stop, index in queries_by_tile(one, heaps.queries):

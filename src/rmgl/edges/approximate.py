@@ -42,10 +42,7 @@ def approximate_pattern(
 
 
 def approximate_neighbors(X: Any, length: int) -> Indices:
-    """About the `length` nearest rows of each row, by nearest-neighbor descent (pynndescent).
-
-    X is sparse, or dense and centered.
-    """
+    """About the `length` nearest rows of each row, by nearest-neighbor descent (pynndescent)."""
     try:
         from pynndescent import NNDescent
     except ImportError as error:

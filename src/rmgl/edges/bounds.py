@@ -149,19 +149,13 @@ class Reach:
 
 
 def leading_columns(X: Floats, norms: Floats) -> Floats | None:
-    """The leading columns of centered rows, and the length of the rest.
-
-    None if a search with all columns is expected to be as fast.
-    """
+    """Leading columns of centered rows, and the length of the rest (None: they do not pay)."""
     axes = leading_axes(X.shape, lambda rows: X[rows])
     return None if axes is None else projected(X, norms, axes)
 
 
 def leading_axes(shape: tuple[int, int], take: Callable[[Nodes], Floats]) -> Floats | None:
-    """The axes of leading columns, from a sample of the centered rows, which `take` returns.
-
-    None if they are expected not to pay.
-    """
+    """The axes of leading columns, from a sample of the centered rows (None: they do not pay)."""
     n, width = shape
     if width < FEWEST_COLUMNS or n < 2 * AXES_SAMPLE:
         return None

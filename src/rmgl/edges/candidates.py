@@ -98,10 +98,7 @@ class Candidates:
         return replace(self, distances=distances, added=(*self.added, *added))
 
     def nearest(self, space: Space, length: int) -> list[NearBlock] | None:
-        """The closed lists of the `length` nearest neighbors of every node.
-
-        None where candidates need not include them.
-        """
+        """Closed lists of the `length` nearest neighbors (None: candidates need not have them)."""
         if self.neighborhoods is not None:
             return self.neighborhoods.nearest(length)
         if self.reason != "approximate" or not isinstance(self.edges, PairList):
@@ -128,10 +125,7 @@ class Candidates:
     def uncertified(
         cls, edges: PairStore, space: Space, reason: str, local: float | None, check: Check
     ) -> Candidates:
-        """The pairs of a store, without a certificate.
-
-        Scales come from the space if their floor share `local` is given.
-        """
+        """The pairs of a store without a certificate; scaled, if there is a floor share `local`."""
         scaling = None if local is None else LocalScaling.of(space, local, check)
         return cls(edges, measured(edges, space, scaling, check), reason, scaling=scaling)
 
@@ -296,10 +290,7 @@ def expected_neighbors(X: Any, alpha: float) -> int:
 
 
 def given_pattern(name: str, graph: Any, n_nodes: int) -> sparse.csr_array:
-    """The pairs of a sparse graph, such as that of scikit-learn's `KNeighborsTransformer`.
-
-    The values of the graph are not used.
-    """
+    """The pairs of a sparse graph, such as that of `KNeighborsTransformer`; values are not used."""
     given = f"candidates for view {name!r} is"
     if not sparse.issparse(graph):
         raise ValueError(f"{given} of type {type(graph).__name__}: use {KINDS_OF_CANDIDATES}")

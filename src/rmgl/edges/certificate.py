@@ -44,19 +44,13 @@ class Certificate(Protocol):
         """Add the pairs that a certificate at u needs; itself if it holds already."""
 
     def pruned(self, u: Vector, costs: OwnCosts) -> Certificate:
-        """Drop pairs that are far from carrying weight at u and can be found again easily.
-
-        Itself if there are none.
-        """
+        """Drop pairs that are far from carrying weight at u, if they can be found again easily."""
 
     def with_pairs(self, pattern: sparse.csr_array) -> Certificate:
         """Add the pairs of a symmetric pattern."""
 
     def nearest(self, length: int) -> list[NearBlock] | None:
-        """The closed lists of the `length` nearest neighbors of every node.
-
-        None where candidates need not include them.
-        """
+        """Closed lists of the `length` nearest neighbors (None: candidates need not have them)."""
 
 
 class Growth(Protocol):

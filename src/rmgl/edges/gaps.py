@@ -178,10 +178,7 @@ class Gapped(Blocks):
 
     @classmethod
     def of(cls, X: Floats, gaps: NDArray[np.bool_] | None, rows: Nodes | None = None) -> Gapped:
-        """The space of the rows of a matrix with the given missing cells.
-
-        Means are taken over the given rows (None: all).
-        """
+        """The space of rows with given missing cells; means are over the given rows (None: all)."""
         present = cells_present(X, gaps)
         if rows is not None:
             there = np.zeros((len(X), 1))
@@ -236,10 +233,7 @@ class Gapped(Blocks):
         )
 
     def distances_from(self, X: Floats, gaps: NDArray[np.bool_] | None) -> Floats:
-        """Squared distances of new rows to all rows; 0 to a row with the same cells.
-
-        Missing cells count as the same.
-        """
+        """Squared distances of new rows to all rows; 0 to equal rows, also if both lack a cell."""
         present = cells_present(X, gaps)
         centered = (X - self.center) * present
         distances = self._to_all(centered, present)
@@ -283,10 +277,7 @@ class Gapped(Blocks):
 
 @dataclass(frozen=True)
 class Summed(Blocks):
-    """The space of several views side by side, each multiplied by its factor.
-
-    Squared distances are summed.
-    """
+    """The space of several views, each times its factor, whose squared distances are summed."""
 
     parts: Sequence[Gapped]
     factors: Sequence[float]

@@ -265,19 +265,13 @@ class LocalScaling:
         return LocalScaling(self.scales[nodes], self.floors[nodes], self.floor_share)
 
     def of_new(self, neighbors: Indices, distances: Floats) -> LocalScaling:
-        """The scaling of new nodes, from their squared distances to fitted nodes.
-
-        The fitted nodes include the nearest ones and their equals.
-        """
+        """The scaling of new nodes, from squared distances to the nearest ones and their equals."""
         answer = neighbors, distances, np.full(len(neighbors), np.inf)
         lists, _ = closed_at_once(np.arange(len(neighbors)), answer, LISTED)
         return LocalScaling.from_lists(lists, self.floor_share, among=self)
 
     def costs_of_new(self, neighbors: Indices, distances: Floats) -> Floats:
-        """The costs of new nodes, from their squared distances to fitted nodes.
-
-        The fitted nodes include the nearest ones and their equals.
-        """
+        """The costs of new nodes, from squared distances to the nearest ones and their equals."""
         return self.costs_between(self.of_new(neighbors, distances), neighbors, distances)
 
     def costs_between(self, new: LocalScaling, neighbors: Indices, distances: Floats) -> Floats:
@@ -306,10 +300,7 @@ def relative_costs(block: NearBlock, scales: Vector, theirs: Vector) -> Floats:
 
 
 def first_scales(nearest: Vector, known: Vector) -> Vector:
-    """The distance of every node to its 7th neighbor, from squared ones.
-
-    Where there is none, it is a typical one of those known.
-    """
+    """The distance of every node to its 7th neighbor, from squared ones, or a typical one."""
     typical = np.median(known) if known.size else 1.0
     scales: Vector = np.sqrt(np.where(np.isfinite(nearest), nearest, typical))
     return scales
@@ -321,10 +312,7 @@ def nearest_scale(block: NearBlock) -> Vector:
 
 
 def raised_scales(block: NearBlock, scales: Vector, theirs: Vector) -> Vector:
-    """Scales of nodes, larger where the 7th smallest cost would exceed 2.
-
-    `theirs` are the scales of the neighbors.
-    """
+    """Scales, larger where the 7th smallest cost would exceed 2; `theirs` are of neighbors."""
     far = (
         smallest_at(relative_costs(block, scales, theirs), SCALE_NEIGHBOR, block.shares) / FAR_COST
     )

@@ -166,10 +166,7 @@ class Checked(ListCertificate):
         return replace(self, pattern=pattern, is_new=is_new)
 
     def pruned(self, u: Vector, costs: Vector) -> Checked:
-        """Drop the pairs whose costs are far beyond u_i + u_j, if lists are long.
-
-        Far is more than the mean excess of active pairs.
-        """
+        """Drop pairs far beyond u_i + u_j, by the mean excess of active ones, if lists are long."""
         if self.pattern.nnz <= LONG_LISTS * self.space.n_rows:
             return self
         sums = self.edges.evaluate(u, costs)
@@ -266,10 +263,7 @@ def nearest_listed(edges: PairList, space: Space, length: int) -> list[NearBlock
 
 
 def nearest_among(starts: Indices, others: NDArray[Any], distances: Vector) -> Answer:
-    """The 30 nearest among others that are listed for nodes, all others being farther.
-
-    `starts` are those of the nodes, and the end.
-    """
+    """The 30 nearest of others, listed for nodes between `starts`; all that are not are farther."""
     entries = nearest_entries(starts, distances, LISTED)
     nearest = distances[entries]
     return others[entries].astype(np.int64), nearest, nearest.max(axis=1)

@@ -44,10 +44,7 @@ LARGEST_LOSS = 0.01
 
 @dataclass(frozen=True)
 class Rows(Searchable):
-    """The space of the rows of a matrix, searched tile by tile.
-
-    Rows are dense and centered, or sparse.
-    """
+    """The space of the rows of a matrix, dense and centered or sparse, searched tile by tile."""
 
     X: Any
     center: Vector | float = 0.0

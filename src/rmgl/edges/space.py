@@ -165,10 +165,7 @@ def copies(X: Any) -> Indices:
 
 
 def repair(block: Floats, X: Any, norms: Vector, same: Indices, first: int) -> None:
-    """Compute small distances from the difference of rows, and set those of copies to zero.
-
-    The block begins at row and column `first`.
-    """
+    """Compute small distances of a block from row `first` on by differences; copies have none."""
     total = norms[first : first + len(block)][:, None] + norms[first:]
     rows, columns = np.nonzero(block <= CANCELLATION * total)
     differ = same[rows + first] != same[columns + first]

@@ -53,10 +53,7 @@ class Heaps:
         return 2.0 * min(-float(self.scores[group, 0].min()), HALF_OF_LARGEST)
 
     def farthest_by_tile(self, starts: Indices) -> Vector:
-        """The squared distance beyond which a row enters no heap of each tile.
-
-        Every row must be a query.
-        """
+        """The squared distance beyond which a row enters no heap of each tile; all are queries."""
         lowest = np.minimum.reduceat(self.scores[:, 0], starts)
         return np.minimum(-lowest.astype(np.float64), HALF_OF_LARGEST) * 2.0
 

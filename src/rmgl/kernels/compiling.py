@@ -155,10 +155,7 @@ def kept_on_disk(loop: Callable[..., Any], options: dict[str, Any]) -> Any:
 
 
 def unharmed(dispatcher: Any) -> Callable[[Any], Any]:
-    """The method `compile` of a loop, for which a damaged cache costs only another compilation.
-
-    A warning says so.
-    """
+    """`compile` of a loop, for which a damaged cache costs a warning and another compilation."""
     compile_or_load, folder = dispatcher.compile, Path(dispatcher.stats.cache_path)
     # numba leaves out < and >
     pattern = f"*.{dispatcher.py_func.__qualname__.replace('<', '').replace('>', '')}-*"

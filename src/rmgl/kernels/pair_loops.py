@@ -284,10 +284,7 @@ def list_distances(
 def pattern_product(
     starts: Integers, columns: Integers, v: Floats, first: int, stop: int, out: Floats
 ) -> None:
-    """out_i = sum of v_i + v_j over the pairs (i, j) of a pattern, for rows first..stop-1.
-
-    The pattern is a symmetric CSR one.
-    """
+    """out_i = sum of v_i + v_j over pairs of a symmetric CSR pattern, for rows first..stop-1."""
     for i in range(first, stop):
         out_i = v[i] * (starts[i + 1] - starts[i])
         for place in range(unsigned(starts[i]), unsigned(starts[i + 1])):
@@ -336,10 +333,7 @@ def laplacian_block(
     stop: int,
     out: Floats,
 ) -> None:
-    """Write rows first..stop-1 of (diag(diagonal) - W) V, for columns V stored row by row.
-
-    W is in CSR form.
-    """
+    """Write rows first..stop-1 of (diag(diagonal) - W) V, W in CSR form, V stored row by row."""
     for i in range(first, stop):
         out_row, row = out[i], V[i]
         for column in range(out_row.size):

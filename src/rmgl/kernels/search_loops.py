@@ -30,10 +30,7 @@ def smaller(one: float, other: float) -> float:
 
 @inside
 def replace_worst(scores: Products, nearest: Integers, heap: int, score: float, place: int) -> None:
-    """Replace the root of a heap by (score, place), and restore the heap.
-
-    A heap is one row of `scores` and `nearest`.
-    """
+    """Replace the root of a heap, a row of `scores` and `nearest`, and restore the heap."""
     kept, places = scores[heap], nearest[heap]
     one, size = unsigned(1), unsigned(kept.size)
     at, child = unsigned(0), one
@@ -65,10 +62,7 @@ def squared_distance(rows: Products, i: int, j: int, limit: float) -> Any:
 
 @inside
 def beyond(rows: Products, far: Floats, near: Floats, allowance: Floats, i: int, j: int) -> Any:
-    """Whether |x_i - x_j|^2 exceeds 2 (far_i near_j + near_i far_j) beyond rounding.
-
-    The allowances of both rows are added for rounding.
-    """
+    """Whether |x_i - x_j|^2 exceeds 2 (far_i near_j + near_i far_j) and both allowances."""
     limit = 2.0 * (far[i] * near[j] + near[i] * far[j]) + (allowance[i] + allowance[j])
     return squared_distance(rows, i, j, limit) > limit
 

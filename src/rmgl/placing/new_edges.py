@@ -69,10 +69,7 @@ class Comparison:
         return self.factor * distances_to(self.X, self.new_X, listed)
 
     def nearest(self, length: int) -> tuple[Indices, Floats]:
-        """Return fitted rows near each new row, and their squared distances.
-
-        They include the `length` nearest rows and all their equals.
-        """
+        """Return the `length` nearest fitted rows, with all equals, and squared distances."""
         listed = length + SPARE_NODES
         while True:
             nodes, apart = near(self.fitted, self.X, self.new_X, min(listed, self.X.shape[0]))

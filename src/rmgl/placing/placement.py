@@ -232,10 +232,7 @@ class Placement:
         )
 
     def _place_batch(self, new: Views, rows: Indices, all_nodes: bool = False) -> Placed:
-        """Place some of the new rows.
-
-        Rows with edges beyond the listed nodes are placed again with `all_nodes`.
-        """
+        """Place new rows, those with edges beyond the listed nodes again with `all_nodes`."""
         lists = NearestLists()
         costs_of = partial(self.distances.consensus_costs, new, rows)
         edge_sets = [

@@ -137,10 +137,7 @@ _one_blas_thread = _OneBlasThread()
 
 
 def single_threaded(user_api: str) -> AbstractContextManager[Any]:
-    """A context in which "blas" or "openmp" uses one thread.
-
-    OpenMP keeps a separate number for each thread that uses it.
-    """
+    """A context in which "blas", or "openmp" in this thread, uses one thread."""
     return _one_blas_thread if user_api == "blas" else _openmp(len(sys.modules)).limit(limits=1)
 
 
