@@ -92,7 +92,7 @@ class RemoteMatrix:
     @cached_property
     def mean(self) -> Floats:
         """The mean of every column."""
-        return total(self.each("rmgl-sum-columns", column_sums)) / self.shape[0]
+        return total(self.each("rmgl-sum-columns", np.sum, 0)) / self.shape[0]
 
     @cached_property
     def variances(self) -> Floats:
@@ -195,12 +195,6 @@ def describe(chunk: Floats) -> Summary:
         int(np.argmin(finite[row])),
         bool(np.isnan(chunk[row]).all()),
     )
-
-
-def column_sums(chunk: Floats) -> Floats:
-    """Add up every column of a chunk."""
-    sums: Floats = chunk.sum(axis=0)
-    return sums
 
 
 def squares_around(chunk: Floats, mean: Floats) -> Floats:

@@ -117,7 +117,7 @@ def check_pairs(kept: Found, n_rows: int) -> None:
 
 
 def check_ends(what: str, rows: NDArray[Any], n_rows: int, *, size: int | None = None) -> None:
-    """Raise `Unsound` unless these are row numbers as searches find; `size` is how many (or None)."""
+    """Raise `Unsound` unless these are row numbers as searches find, `size` of them if given."""
     if rows.dtype not in (np.int32, np.int64):
         expected = "integers of 4 or 8 bytes were expected"
         raise Unsound(f"{what} are of type {rows.dtype}, but {expected}")
