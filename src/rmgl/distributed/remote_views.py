@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -158,9 +158,14 @@ def views_from(
     return Views(tuple(views), index)
 
 
+def remote(views: Views) -> list[RemoteMatrix]:
+    """The matrices of views on the workers."""
+    return [cast(RemoteMatrix, view.matrix) for view in views]
+
+
 def check_numbers(views: Views) -> None:
     """Raise a ValueError that names the row of an entry that is not finite."""
-    for name, matrix in zip(views.names, views.matrices, strict=True):
+    for name, matrix in zip(views.names, remote(views), strict=True):
         summary: Summary = matrix.summary
         if summary.bad_row < 0:
             continue
@@ -174,9 +179,9 @@ def check_numbers(views: Views) -> None:
 
 def check_empty_rows(views: Views) -> None:
     """Raise a ValueError where a fit on one machine would take rows of zeros as missing."""
-    nonzero = [matrix.summary.nonzero for matrix in views.matrices]
+    nonzero = [matrix.summary.nonzero for matrix in remote(views)]
     somewhere = np.any(nonzero, axis=0)
-    for name, matrix, filled in zip(views.names, views.matrices, nonzero, strict=True):
+    for name, matrix, filled in zip(views.names, remote(views), nonzero, strict=True):
         n_rows, n_columns = matrix.shape
         empty = np.flatnonzero(somewhere & ~filled)
         few_left = n_rows - empty.size < max(2, LEAST_PRESENT * n_rows)
@@ -194,10 +199,10 @@ def canonical_of(views: Views) -> Canonical:
 
     Entities stay as they are where chunks are too many.
     """
-    if max(len(matrix.chunks) for matrix in views.matrices) > MOST_CHUNKS:
+    if max(len(matrix.chunks) for matrix in remote(views)) > MOST_CHUNKS:
         return Canonical(np.arange(views.n_rows), None)
     parts, keys = [np.zeros(views.n_rows)], np.zeros(views.n_rows, dtype=np.uint64)
-    for view, matrix in enumerate(views.matrices):
+    for view, matrix in enumerate(remote(views)):
         parts.append(np.concatenate(matrix.each("rmgl-project-rows", projected, None, view)) + 1.0)
         keys += np.concatenate(matrix.each("rmgl-hash-rows", row_keys, None, view))
     places = added(parts)
@@ -209,7 +214,7 @@ def canonical_of(views: Views) -> Canonical:
 
 def in_order(views: Views, order: NDArray[np.intp]) -> Views:
     """Put the rows in another order; their labels stay in the order of the caller."""
-    return views.with_fields("matrix", [matrix.in_order(order) for matrix in views.matrices])
+    return views.with_fields("matrix", [matrix.in_order(order) for matrix in remote(views)])
 
 
 def chosen_scale(matrix: RemoteMatrix) -> tuple[str, str]:
@@ -239,7 +244,7 @@ def fitted_scaler(name: str, how: str, matrix: RemoteMatrix) -> Scaler:
 
 def scaled_views(views: Views, scalers: list[Scaler]) -> Views:
     """Scale every chunk of the views, after a check of their spread."""
-    pairs = zip(views.matrices, scalers, strict=True)
+    pairs = zip(remote(views), scalers, strict=True)
     matrices = [matrix.scaled(scaler) for matrix, scaler in pairs]
     for name, matrix, scaler in zip(views.names, matrices, scalers, strict=True):
         ranges = np.vstack([matrix.summary.low, matrix.summary.high])
