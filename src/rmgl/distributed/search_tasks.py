@@ -17,7 +17,7 @@ from rmgl import kernels
 from rmgl.distributed.blocks import Tiled
 from rmgl.edges.bounds import Reach, Rounding
 from rmgl.edges.interface import Indices, Products
-from rmgl.edges.tiles import FoundPairs, Heaps, TileProducts, factors
+from rmgl.edges.tiles import FoundPairs, Heaps, TileProducts, widened
 from rmgl.running.threads import single_threaded
 
 Hits: TypeAlias = tuple[NDArray[np.int32], NDArray[np.int32], Products]
@@ -37,8 +37,13 @@ The lowest score is at the root; the place is -1 where no more rows were found.
 def score_factors(tiled: Tiled, rounding: Rounding) -> list[Products]:
     """Return matrices whose products are scores, or upper bounds of them by leading columns."""
     halves = (1 - rounding.share if len(tiled.rows) else 1.0) * tiled.norms / 2
-    columns = ((-halves, 1.0), (1.0, -halves))
-    return list(factors(tiled.columns, tiled.columns.dtype, *columns))
+    return factors(tiled, (-halves, 1.0), (1.0, -halves))
+
+
+def factors(tiled: Tiled, *columns: tuple[Any, Any]) -> list[Products]:
+    """Return matrices whose products are x_i'x_j + sum_c left_ci right_cj, from both sides of c."""
+    dtype = tiled.columns.dtype
+    return [widened(tiled.columns, dtype, *side) for side in zip(*columns, strict=True)]
 
 
 def empty_heaps(queries: Indices, length: int, rows: Products) -> Heaps:
@@ -221,5 +226,4 @@ def pairs_of_tiles(
 
 def reach_factors(tiled: Tiled, reach: Reach, rounding: Rounding) -> list[Products]:
     """Return matrices whose products are positive for pairs in reach, allowing for rounding."""
-    columns = reach.columns(tiled.norms, rounding)
-    return list(factors(tiled.columns, tiled.columns.dtype, *columns))
+    return factors(tiled, *reach.columns(tiled.norms, rounding))

@@ -12,7 +12,7 @@ Products may be of a few *leading* columns, whose distances are lower bounds of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -30,7 +30,7 @@ HALF_OF_LARGEST = float(np.finfo(np.float64).max) / 2
 BYTES_PER_CANDIDATE = 60
 """Memory for one pair: both directions in a pattern, distances, costs, and temporary copies."""
 Whole = tuple[Products, Vector, Vector, Vector]
-"""All columns of rows and what bounds their distances; rows have no columns if products do."""
+"""Rows with all columns and what bounds their distances; no columns if products are exact."""
 
 
 class Heaps:
@@ -90,11 +90,7 @@ class FoundPairs:
         self.buffers = np.empty((2, TILE * TILE), dtype=np.int32)
 
     def collect(self, products: Products, queries: Indices, first: int, whole: Whole) -> None:
-        """Add the pairs of a query and row first, first + 1, ... whose products are positive.
-
-        `whole` holds rows without columns; or the rows with all columns and what bounds their
-        distances, if products are bounds only.
-        """
+        """Add the pairs of a query and row first, first + 1, ... whose products are positive."""
         left, right = self.buffers
         count = kernels.positive_entries(products, queries, first, left, right, *whole)
         if count:
@@ -137,11 +133,6 @@ class TileProducts:
         left, right = self.left[queries], self.right[tile]
         out: Products = self.buffer[: len(left) * len(right)].reshape(len(left), len(right))
         return np.matmul(left, right.T, out=out)
-
-
-def factors(rows: Products, dtype: Any, *columns: tuple[Any, Any]) -> Iterator[Products]:
-    """Matrices whose products are x_i'x_j + sum_c left_ci right_cj, for columns (left, right)."""
-    return (widened(rows, dtype, *side) for side in zip(*columns, strict=True))
 
 
 def widened(rows: Products, dtype: Any, *columns: Any) -> Products:
@@ -207,7 +198,12 @@ class Tiles:
             2 * n * (width + len(columns)) * self.dtype.itemsize,
             f"the search for neighbors among {n:,} rows of {width:,} columns",
         )
-        self.dense = TileProducts(*factors(self.X[self.order], self.dtype, *columns))
+        lefts, rights = zip(*columns, strict=True)
+        left = widened(self.X[self.order], self.dtype, *lefts)
+        right = left.copy()
+        for place, column in enumerate(rights, width):
+            right[:, place] = column
+        self.dense = TileProducts(left, right)
 
     def products(self, queries: Any, index: int) -> Products:
         """The products of the rows at places `queries` with a tile; valid until the next call."""
