@@ -64,7 +64,7 @@ def loops_are_known(monkeypatch):
     """Whether loops are on disk already depends on what ran before: commands of the tests do not
     print that they compile some.
     """
-    monkeypatch.setattr("rmgl.kernels.cache.tell", lambda folder: None)
+    monkeypatch.setattr("rmgl.kernels.compiling.tell", lambda folder: None)
 
 
 @pytest.fixture

@@ -72,12 +72,12 @@ def of_listed_pairs(name, given):
     for vector in ("costs", "distances", "out"):
         guard(vector not in given or given[vector].shape == given["indices"].shape, name)
     if name == "list_inner":
-        pattern_is_sound(name, given["starts"], given["found"], n)
+        pattern_is_sound(name, given["starts"], given["columns"], n)
     guard(0 <= given["first"] <= given["stop"] <= n, name)
 
 
 def of_patterns(name, given):
-    pattern_is_sound(name, given["starts"], given["found"], given["v"].size)
+    pattern_is_sound(name, given["starts"], given["columns"], given["v"].size)
 
 
 def of_graphs(name, given):
@@ -126,7 +126,7 @@ def of_squares(name, given):
         given["listed"].shape == given["scaled"].shape == (n,) and not given["listed"].any(), name
     )
     guard(
-        given["scores"].shape == given["found"].shape
+        given["scores"].shape == given["heaps"].shape
         and given["scores"].shape[0] == given["stop"] - given["first"],
         name,
     )
@@ -137,7 +137,7 @@ def of_heaps(name, given):
     guard(heaps.size == 0 or (heaps.min() >= 0 and heaps.max() < n), name)
     guard(
         heaps.shape == given["places"].shape == given["offered"].shape
-        and given["scores"].shape == given["found"].shape,
+        and given["scores"].shape == given["nearest"].shape,
         name,
     )
 

@@ -49,15 +49,15 @@ def sound_sparse(what: str, matrix: Any, shape: tuple[int, int] | None = None) -
                     matrix.shape[axis],
                     size=matrix.data.size,
                 )
-        found = sparse.csr_array(matrix)
-        found.check_format(full_check=True)
+        csr = sparse.csr_array(matrix)
+        csr.check_format(full_check=True)
     except (ValueError, TypeError, IndexError, OverflowError) as error:
         raise Unsound(
             f"{what} is not a valid sparse matrix ({error}): build it again from its entries"
         ) from error
-    if shape is not None and found.shape != shape:
-        raise Unsound(f"{what} has shape {found.shape}, but {shape} was expected")
-    return found
+    if shape is not None and csr.shape != shape:
+        raise Unsound(f"{what} has shape {csr.shape}, but {shape} was expected")
+    return csr
 
 
 def sound_csr(
@@ -78,9 +78,7 @@ def sound_csr(
 def sound_indices(
     what: str, places: Any, below: int, *, size: int | None = None
 ) -> NDArray[np.intp]:
-    """Check that an array holds indices from 0 to `below` - 1, and `size` of them (None: any
-    number); returns the array.
-    """
+    """Return an array of indices from 0 to `below` - 1, `size` of them (None: any number)."""
     indices: NDArray[np.intp] = places
     _check_integers(what, indices)
     if indices.ndim != 1 or (size is not None and indices.size != size):
@@ -198,9 +196,7 @@ def conforms(value: Any, hint: Any) -> bool:
 
 
 def _contains(value: Any, kind: Any, arguments: tuple[Any, ...]) -> bool:
-    """Whether a value is an array, tuple, list or dict of this kind, and its items have their
-    declared types.
-    """
+    """Whether a value is an array, tuple, list or dict of this kind, with items of their types."""
     if isinstance(value, np.ndarray):
         return kind is np.ndarray and _holds(value, arguments)
     if not isinstance(value, Mapping if kind is dict else kind):
@@ -216,9 +212,7 @@ def _contains(value: Any, kind: Any, arguments: tuple[Any, ...]) -> bool:
 
 
 def _holds(array: NDArray[Any], arguments: tuple[Any, ...]) -> bool:
-    """Whether the entries of an array have the type of `NDArray[...]`: exactly for floats, of any
-    size for integers.
-    """
+    """Whether entries are of the type of `NDArray[...]`: exactly so, or integers of any size."""
     (wanted,) = get_args(arguments[1]) or (Any,)
     if wanted is Any or not isinstance(wanted, type):
         return True

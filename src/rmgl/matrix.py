@@ -3,31 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-Matrix: TypeAlias = Any
-"""A dense float64 array, or a float64 `scipy.sparse.csr_array`. SciPy has no type hints, so type
-checkers see no more than Any.
-"""
+if TYPE_CHECKING:
+    Matrix: TypeAlias = NDArray[np.float64] | sparse.csr_array
+    """A dense float64 array, or a float64 `scipy.sparse.csr_array`."""
+else:
+    Matrix: TypeAlias = Any  # records from files have checks of their own
 DIFFERENCES = 1 << 18
 """Non-zeros of the sparse rows that are subtracted at a time; each takes some hundred bytes."""
 
 
-def padded(own: Matrix, rows: NDArray[np.intp], n_rows: int) -> Matrix:
-    """Put the observed rows of a view at their places among all rows, with zeros for the missing
-    rows.
-    """
-    if sparse.issparse(own):
+def is_sparse(X: Any) -> TypeGuard[sparse.csr_array]:
+    """Whether a matrix is sparse; type checkers understand it, unlike SciPy's function."""
+    return bool(sparse.issparse(X))
+
+
+def as_dense(X: Matrix) -> NDArray[np.float64]:
+    """A matrix as a dense array; itself if it is one."""
+    return X.toarray() if is_sparse(X) else X
+
+
+def padded(observed: Matrix, rows: NDArray[np.intp], n_rows: int) -> Matrix:
+    """Put the observed rows of a view at their places among all rows; missing rows are zero."""
+    if is_sparse(observed):
         placement = sparse.csr_array(
             (np.ones(rows.size), (rows, np.arange(rows.size))), shape=(n_rows, rows.size)
         )
-        return sparse.csr_array(placement @ own)
-    X = np.zeros((n_rows, own.shape[1]))
-    X[rows] = own
+        return sparse.csr_array(placement @ observed)
+    X = np.zeros((n_rows, observed.shape[1]))
+    X[rows] = observed
     return X
 
 
@@ -35,27 +44,31 @@ def total_variance(X: Matrix) -> float:
     """Sum of the variances of the columns: half the mean squared distance between two random rows.
     NaN marks missing cells.
     """
-    if sparse.issparse(X):
+    if is_sparse(X):
         return float((X * X).mean(axis=0).sum() - np.square(X.mean(axis=0)).sum())
     total = float(X.var(axis=0).sum())
     return float(np.nanvar(X, axis=0).sum()) if np.isnan(total) else total
 
 
+def squared_lengths(rows: Matrix) -> NDArray[np.float64]:
+    """|x|^2 of every row x, dense or sparse."""
+    squares = rows.multiply(rows) if is_sparse(rows) else rows * rows
+    return np.asarray(squares.sum(axis=1), dtype=np.float64).ravel()
+
+
 def side_by_side(matrices: Sequence[Matrix]) -> Matrix:
     """Concatenate the columns of all matrices; the result is sparse if one of them is."""
-    if any(sparse.issparse(X) for X in matrices):
+    if any(is_sparse(X) for X in matrices):
         return sparse.csr_array(sparse.hstack(matrices))
     return np.hstack(matrices)
 
 
 def square_in_order(X: Matrix, order: NDArray[np.intp]) -> Matrix:
-    """A square matrix with its rows and columns in another order; the entries of a sparse one stay
-    sorted.
-    """
-    found = X[order][:, order]
-    if sparse.issparse(found):
-        found.sort_indices()
-    return found
+    """A square matrix in another order of rows and columns; entries of a sparse one stay sorted."""
+    square = X[order][:, order]
+    if is_sparse(square):
+        square.sort_indices()
+    return square
 
 
 def listed_distances(

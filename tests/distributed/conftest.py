@@ -89,11 +89,11 @@ def cut_small(patch):
     """Several blocks, chunks, pieces of embeddings and blocks of candidate pairs in a few hundred
     rows.
     """
-    from rmgl.distributed import blocks, candidate_tasks, sources, workers
+    from rmgl.distributed import blocks, pair_tasks, sources, workers
 
     patch.setattr(blocks.Tiling, "of", classmethod(lambda cls, n_rows: cls(64, 3)))
     patch.setattr(sources, "CHUNK_BYTES", 8 * 6 * 250)
-    patch.setattr(candidate_tasks, "LEAST_ROWS", 200)
+    patch.setattr(pair_tasks, "LEAST_ROWS", 200)
     patch.setattr(workers, "PIECE_BYTES", 8 * 6 * 250)
 
 

@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 
 from rmgl.checks import Unsound
-from rmgl.distributed import block_store, candidate_tasks, workers
+from rmgl.distributed import block_store, pair_tasks, workers
 from rmgl.distributed.block_store import BlockCosts
 from rmgl.distributed.blocks import Tiling
 from rmgl.distributed.remote_matrix import RemoteMatrix
@@ -34,7 +34,7 @@ def on_workers(Y, chunk=150):
 
 @pytest.fixture(autouse=True)
 def small_pieces(monkeypatch):
-    monkeypatch.setattr(candidate_tasks, "LEAST_ROWS", 120)
+    monkeypatch.setattr(pair_tasks, "LEAST_ROWS", 120)
     monkeypatch.setattr(workers, "PIECE_BYTES", 8 * 150)
     monkeypatch.setattr(block_store, "PIECE_BYTES", 3000)
     monkeypatch.setattr(block_store, "MOST_COSTS", 50)
@@ -370,7 +370,7 @@ def test_neighbors_and_what_is_refused(both):
 
 
 def test_blocks_of_pairs_depend_on_rows_alone(monkeypatch):
-    monkeypatch.setattr(candidate_tasks, "LEAST_ROWS", 100)
-    assert candidate_tasks.grouped(np.array([0, 60, 120, 180, 200])) == [range(0, 2), range(2, 4)]
-    assert candidate_tasks.grouped(np.array([0, 100, 200, 240])) == [range(0, 1), range(1, 3)]
-    assert candidate_tasks.grouped(np.array([0, 30])) == [range(0, 1)]
+    monkeypatch.setattr(pair_tasks, "LEAST_ROWS", 100)
+    assert pair_tasks.grouped(np.array([0, 60, 120, 180, 200])) == [range(0, 2), range(2, 4)]
+    assert pair_tasks.grouped(np.array([0, 100, 200, 240])) == [range(0, 1), range(1, 3)]
+    assert pair_tasks.grouped(np.array([0, 30])) == [range(0, 1)]

@@ -10,9 +10,9 @@ from rmgl.distributed.blocks import Tiling
 from rmgl.distributed.remote_matrix import RemoteMatrix, beside
 from rmgl.distributed.rows import DistributedRows
 from rmgl.edges import PairList
+from rmgl.edges.bounds import tile_order
 from rmgl.edges.search import Rows
 from rmgl.edges.stores import union_of
-from rmgl.edges.tiles import tile_order
 from tests.distributed.conftest import AtOnce
 
 

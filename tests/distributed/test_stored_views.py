@@ -352,7 +352,7 @@ def test_the_client_never_holds_a_view(client, tmp_path):
 
 
 def test_the_plan_and_workers_that_are_too_few(inside_client, monkeypatch, caplog):
-    monkeypatch.setattr("rmgl.running.memory.available_memory", lambda: None)
+    monkeypatch.setattr("rmgl.running.threads.available_memory", lambda: None)
     wide = Plan(
         100_000, (16, 32), 30, 12, Tiling(512, 13), (1, 1), (2 << 30, 2 << 30), (1e8, 1e8, 1e8)
     )
@@ -391,7 +391,7 @@ def test_the_plan_and_workers_that_are_too_few(inside_client, monkeypatch, caplo
     replace(wide, length=54, limits=(1 << 30, 1 << 30)).check()
     assert "they will write some to disk" in caplog.text
     assert replace(wide, length=54).bytes_of_client == wide.bytes_of_client == 40 * 100_000 * 12 * 4
-    monkeypatch.setattr("rmgl.running.memory.available_memory", lambda: 100 << 20)
+    monkeypatch.setattr("rmgl.running.threads.available_memory", lambda: 100 << 20)
     with pytest.raises(
         MemoryError,
         match=r"the layers of 100,000 rows, which the client keeps, need at least 183\.1 MiB",

@@ -8,12 +8,13 @@ from scipy.spatial.distance import cdist, pdist, squareform
 from rmgl import RMGL, learn_layer
 from rmgl.checks import Unsound
 from rmgl.edges import Neighborhoods, PairList, find_candidates, resolve
+from rmgl.edges.bounds import TILE
 from rmgl.edges.candidates import expected_neighbors
-from rmgl.edges.heaps import TILE, FoundPairs
 from rmgl.edges.local_scaling import LocalScaling
 from rmgl.edges.neighborhoods import first_radii
 from rmgl.edges.search import fits_single
 from rmgl.edges.space import Rows
+from rmgl.edges.tiles import FoundPairs
 from rmgl.layer import Origin
 from rmgl.layer.certified import solve_certified
 from rmgl.layer.wanted_edges import solve_for_edges
@@ -105,11 +106,11 @@ def test_certified_layers_of_several_tiles(name, kind):
 
 
 def test_pairs_beyond_memory_are_refused(monkeypatch):
-    from rmgl.running import memory
+    from rmgl.running import threads
 
     pairs = FoundPairs()
     pairs._add(1000)
-    monkeypatch.setattr(memory, "available_memory", lambda: 10**8)
+    monkeypatch.setattr(threads, "available_memory", lambda: 10**8)
     with pytest.raises(
         MemoryError, match=r"up to 8,388,608 candidate pairs need at least .* use a smaller alpha"
     ):
@@ -117,10 +118,10 @@ def test_pairs_beyond_memory_are_refused(monkeypatch):
 
 
 def test_lists_of_all_views_are_asked_for_together(rng, monkeypatch):
-    from rmgl.running import memory
+    from rmgl.running import threads
 
     views = [rng.normal(size=(100, 3)) for _ in range(3)]
-    monkeypatch.setattr(memory, "available_memory", lambda: 150 * 100 * 10)  # enough for one view
+    monkeypatch.setattr(threads, "available_memory", lambda: 150 * 100 * 10)  # enough for one view
     with pytest.raises(MemoryError, match=r"3 view\(s\): 3,000 listed neighbors"):
         RMGL(2, alpha=1.0, candidates=10).fit(views)
     # and the consensus
@@ -571,9 +572,9 @@ def test_pairs_at_distance_zero_are_candidates(rng):
 
 
 def test_lists_that_would_not_fit_are_refused(rng, monkeypatch):
-    from rmgl.running import memory
+    from rmgl.running import threads
 
-    monkeypatch.setattr(memory, "available_memory", lambda: 1000)
+    monkeypatch.setattr(threads, "available_memory", lambda: 1000)
     with pytest.raises(
         MemoryError,
         match=r"view 'layer': 350 listed neighbors need at least .* use fewer neighbors",

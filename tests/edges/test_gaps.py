@@ -104,7 +104,7 @@ def test_searches_are_exact_in_blocks_of_any_size(monkeypatch):
     wanted = obvious(X, gaps)
     np.fill_diagonal(wanted, np.inf)
     for entries in (1, 120, 1 << 20):
-        monkeypatch.setattr(module, "GAPS_ENTRIES", entries)
+        monkeypatch.setattr(module, "BLOCK_ENTRIES", entries)
         space = Gapped.of(X, gaps)
         neighbors, bounds = space.nearest(np.arange(50), 6)
         ordered = np.sort(wanted, axis=1)

@@ -6,7 +6,7 @@ from scipy import sparse
 from scipy.spatial.distance import cdist, squareform
 
 from rmgl.edges import find_candidates
-from rmgl.edges.checked import Checked
+from rmgl.edges.neighborhoods import Checked
 from rmgl.edges.space import Rows, Square, copies
 from rmgl.edges.stores import PairList
 from rmgl.layer import Origin

@@ -7,7 +7,7 @@ from rmgl.edges import AllPairs, PairList, stores
 from rmgl.edges.space import Square
 from rmgl.embedding.eigenvectors import _sparse_sum, weighted_sum
 from rmgl.embedding.lanczos import SparseLaplacian
-from rmgl.running import memory
+from rmgl.running import threads
 
 
 def test_measure_equals_pdist(rng):
@@ -48,12 +48,12 @@ def test_too_many_pairs_are_refused_before_they_are_allocated():
 
 
 def test_memory_is_read_from_the_system():
-    available = memory.available_memory()
+    available = threads.available_memory()
     assert available is None or available > 0
 
 
 def test_memory_guard_is_silent_where_the_system_tells_nothing(monkeypatch):
-    monkeypatch.setattr(memory, "available_memory", lambda: None)
+    monkeypatch.setattr(threads, "available_memory", lambda: None)
     AllPairs(100_000_000).require_memory(3, "test")
 
 

@@ -364,9 +364,9 @@ def test_verbose_shows_a_bar(planted, capsys):
 
 
 def test_memory_is_checked_before_distances_are_allocated(planted, monkeypatch):
-    from rmgl.running import memory
+    from rmgl.running import threads
 
-    monkeypatch.setattr(memory, "available_memory", lambda: 1000)
+    monkeypatch.setattr(threads, "available_memory", lambda: 1000)
     with pytest.raises(
         MemoryError, match=r"2 view\(s\): all 4,005 pairs of 90 rows need at least .*candidates=20"
     ):
@@ -375,7 +375,7 @@ def test_memory_is_checked_before_distances_are_allocated(planted, monkeypatch):
     with pytest.raises(MemoryError, match=r"3 view\(s\): all 4,005 pairs of 90 rows"):
         RMGL(3).fit(planted[0])
     # two views, two threads, two more
-    monkeypatch.setattr(memory, "available_memory", lambda: 8 * 4005 * 6)
+    monkeypatch.setattr(threads, "available_memory", lambda: 8 * 4005 * 6)
     RMGL(3, alpha=1.0, n_jobs=64).fit(planted[0])
 
 

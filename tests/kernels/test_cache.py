@@ -9,13 +9,13 @@ import numba
 import numpy as np
 import pytest
 
-from rmgl.kernels import cache
-from rmgl.kernels.cache import kept_on_disk
+from rmgl.kernels import compiling
+from rmgl.kernels.compiling import kept_on_disk
 
 
 @pytest.fixture(autouse=True)
 def nothing_said_yet(monkeypatch):
-    monkeypatch.setattr(cache, "warned", [])
+    monkeypatch.setattr(compiling, "warned", [])
 
 
 @pytest.fixture
@@ -52,17 +52,17 @@ def test_a_loop_is_kept_and_found_again_without_a_warning(folder):
 
 def test_other_sources_are_compiled_anew(folder, monkeypatch):
     fresh()(1.5)
-    monkeypatch.setattr(cache, "all_sources", lambda: "another")
+    monkeypatch.setattr(compiling, "all_sources", lambda: "another")
     loop = fresh()
     assert loop(1.5) == 3.0
     assert n_loaded(loop) == 0
 
 
 def test_the_digest_of_all_sources_follows_every_file(tmp_path, monkeypatch):
-    digest = cache.all_sources.__wrapped__
+    digest = compiling.all_sources.__wrapped__
     (tmp_path / "one.py").write_text("a")
     (tmp_path / "two.py").write_text("b")
-    monkeypatch.setattr(cache, "HERE", tmp_path)
+    monkeypatch.setattr(compiling, "HERE", tmp_path)
     before = digest()
     assert digest() == before
     (tmp_path / "two.py").write_text("c")
@@ -117,7 +117,7 @@ def test_without_a_folder_loops_stay_in_memory(monkeypatch):
             raise RuntimeError("no locator")
         return numba.njit()
 
-    monkeypatch.setattr(cache, "njit", njit)
+    monkeypatch.setattr(compiling, "njit", njit)
     with pytest.warns(
         UserWarning, match=r"cannot be stored on disk \(no locator\): neither .* can be written"
     ):

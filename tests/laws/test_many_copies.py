@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rmgl import learn_layer
-from rmgl.edges.ties import MOST
+from rmgl.edges.local_scaling import MOST
 from tests.laws.problems import Problem, certificate
 from tests.laws.test_certificates import check_claims
 from tests.laws.test_invariance import assert_same

@@ -36,7 +36,7 @@ def test_pairs_of_copies_make_few_candidates_of_others():
 
 
 def test_pairs_that_a_certificate_needs_are_refused_where_memory_does_not_do(monkeypatch, rng):
-    monkeypatch.setattr("rmgl.running.memory.available_memory", lambda: 200_000)
+    monkeypatch.setattr("rmgl.running.threads.available_memory", lambda: 200_000)
     candidates = find_candidates("x", rng.normal(size=(300, 2)), None, 3)
     with pytest.raises(MemoryError, match="pairs that a certificate needs"):
         solve_for_edges(Origin("x"), candidates, 100)

@@ -65,12 +65,12 @@ def test_a_limit_on_the_address_space_is_an_error_and_no_hang(room, work):
         import resource
         import numpy as np
         from rmgl import RMGL, kernels, learn_layer
-        from rmgl.running import memory
+        from rmgl.running import threads
 
         X = np.random.default_rng(0).normal(size=(300, 5))
         pages = int(open("/proc/self/statm").read().split()[0])
         resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + ({room} << 20), resource.RLIM_INFINITY))
-        assert 0 < memory.available_memory() <= {room} << 20
+        assert 0 < threads.available_memory() <= {room} << 20
         try:
             {work}
         except MemoryError as error:

@@ -17,8 +17,7 @@ from rmgl.baselines import SCML
 from rmgl.edges.space import Rows
 from rmgl.embedding.eigenvectors import smallest_eigenvectors, weighted_sum
 from rmgl.placing.new_edges import near
-from rmgl.running import memory
-from rmgl.running import threads as parallel
+from rmgl.running import threads
 from rmgl.running.threads import single_threaded, team_of
 from tests.processes import HANGING, python
 
@@ -60,24 +59,24 @@ def test_limits_of_the_process_count(tmp_path, monkeypatch):
 
     page = resource.getpagesize()
     (tmp_path / "statm").write_text("1000 500 100 10 0 300 0\n")
-    monkeypatch.setattr(memory, "PROCESS", tmp_path)
+    monkeypatch.setattr(threads, "PROCESS", tmp_path)
     limits = {
         resource.RLIMIT_AS: resource.RLIM_INFINITY,
         resource.RLIMIT_DATA: resource.RLIM_INFINITY,
     }
     monkeypatch.setattr(resource, "getrlimit", lambda kind: (limits[kind], resource.RLIM_INFINITY))
-    assert memory.address_space() is None
-    assert memory.room_for_threads() is None
+    assert threads.address_space() is None
+    assert threads.room_for_threads() is None
     limits[resource.RLIMIT_AS] = 1500 * page
-    assert memory.address_space() == 500 * page
+    assert threads.address_space() == 500 * page
     limits[resource.RLIMIT_DATA] = 400 * page
-    assert memory.address_space() == 100 * page
-    assert memory.available_memory() <= 100 * page
-    assert memory.room_for_threads() == 1
+    assert threads.address_space() == 100 * page
+    assert threads.available_memory() <= 100 * page
+    assert threads.room_for_threads() == 1
     limits[resource.RLIMIT_DATA] = limits[resource.RLIMIT_AS] = 10 * 2**30 + 1000 * page
-    assert memory.room_for_threads() == 10 * 2**30 // 2 // (memory.BUFFERS + memory.THREAD)
+    assert threads.room_for_threads() == 10 * 2**30 // 2 // (threads.BUFFERS + threads.THREAD)
     (tmp_path / "statm").unlink()
-    assert memory.address_space() is None
+    assert threads.address_space() is None
 
 
 GROUPS = {
@@ -100,24 +99,24 @@ def test_control_groups_around_the_process_count(where, tmp_path, monkeypatch):
     """The group of the process may be deep in a tree, any of them may have a limit, and a container
     may see its own group as the root.
     """
-    monkeypatch.setattr(memory, "PROCESS", tmp_path)
-    monkeypatch.setattr(memory, "CONTROL_GROUPS", tmp_path / "groups")
+    monkeypatch.setattr(threads, "PROCESS", tmp_path)
+    monkeypatch.setattr(threads, "CONTROL_GROUPS", tmp_path / "groups")
     (tmp_path / "cgroup").write_text(where)
-    assert memory._control_group_memory() is None
+    assert threads._control_group_memory() is None
     (folder, (limit, used)) = next(iter(GROUPS[where].items()))
     group = tmp_path / "groups" / folder
     group.mkdir(parents=True)
     (group / used).write_text("700\n")
     (group / "memory.stat").write_text("anon 600\ninactive_file 50\ntotal_inactive_file 50\n")
     (group / limit).write_text("max\n")
-    assert memory._control_group_memory() is None
+    assert threads._control_group_memory() is None
     (group / limit).write_text("1000\n")
-    assert memory._control_group_memory() == 350
+    assert threads._control_group_memory() == 350
 
 
 def test_the_smallest_of_several_limits_counts(tmp_path, monkeypatch):
-    monkeypatch.setattr(memory, "PROCESS", tmp_path)
-    monkeypatch.setattr(memory, "CONTROL_GROUPS", tmp_path)
+    monkeypatch.setattr(threads, "PROCESS", tmp_path)
+    monkeypatch.setattr(threads, "CONTROL_GROUPS", tmp_path)
     (tmp_path / "cgroup").write_text("0::/outer/inner\n")
     for name, limit in (("outer", 500), ("outer/inner", 900)):
         (tmp_path / name).mkdir()
@@ -127,14 +126,14 @@ def test_the_smallest_of_several_limits_counts(tmp_path, monkeypatch):
             ("memory.stat", "inactive_file 0"),
         ):
             (tmp_path / name / file).write_text(f"{text}\n")
-    assert memory._control_group_memory() == 400
-    monkeypatch.setattr(memory, "_system_memory", lambda: None)
-    assert memory.available_memory() == 400
+    assert threads._control_group_memory() == 400
+    monkeypatch.setattr(threads, "_system_memory", lambda: None)
+    assert threads.available_memory() == 400
 
 
 def test_dense_sums_and_eigenvectors_beyond_memory_are_refused(monkeypatch):
     layer = sparse.csr_array(np.ones((600, 600)) - np.eye(600))
-    monkeypatch.setattr(memory, "available_memory", lambda: 10**6)
+    monkeypatch.setattr(threads, "available_memory", lambda: 10**6)
     with pytest.raises(
         MemoryError,
         match=r"layers of 600 nodes .* need at least 5.5 MiB of memory and 1.0 MiB are available",
@@ -256,15 +255,15 @@ def test_an_openmp_library_that_comes_later_is_kept_to_one_thread():
 
 
 def test_the_number_of_threads_is_bounded(monkeypatch):
-    monkeypatch.setattr(parallel, "cpu_count", lambda: 3)
+    monkeypatch.setattr(threads, "cpu_count", lambda: 3)
     wanted = {None: 1, 1: 1, 2: 2, 3: 3, 4: 3, 10**6: 3, 2**70: 3, -(10**6): 1, np.int64(2): 2}
-    assert {n_jobs: parallel.number_of_workers(n_jobs) for n_jobs in wanted} == wanted
-    assert parallel.number_of_workers(-1) <= 3
-    monkeypatch.setattr(parallel, "room_for_threads", lambda: 2)
-    assert parallel.number_of_workers(10**6) == 2
+    assert {n_jobs: threads.number_of_workers(n_jobs) for n_jobs in wanted} == wanted
+    assert threads.number_of_workers(-1) <= 3
+    monkeypatch.setattr(threads, "room_for_threads", lambda: 2)
+    assert threads.number_of_workers(10**6) == 2
     for wrong in (0, 1.5, "two"):
         with pytest.raises(ValueError, match="n_jobs="):
-            parallel.number_of_workers(wrong)
+            threads.number_of_workers(wrong)
 
 
 def test_a_million_jobs_and_none(rng, tmp_path):

@@ -5,16 +5,16 @@ import threading
 
 import pytest
 
-from rmgl.running import memory
-from rmgl.running.memory import BUFFERS, GIB, MIB, amount, require_memory
+from rmgl.running import threads
+from rmgl.running.threads import BUFFERS, GIB, MIB, amount, require_memory
 
 
 @pytest.fixture
 def nowhere(tmp_path, monkeypatch):
     """A system that says nothing about memory."""
-    monkeypatch.setattr(memory, "PROCESS", tmp_path / "process")
-    monkeypatch.setattr(memory, "CONTROL_GROUPS", tmp_path / "groups")
-    monkeypatch.setattr(memory, "_system_memory", lambda: None)
+    monkeypatch.setattr(threads, "PROCESS", tmp_path / "process")
+    monkeypatch.setattr(threads, "CONTROL_GROUPS", tmp_path / "groups")
+    monkeypatch.setattr(threads, "_system_memory", lambda: None)
 
 
 @pytest.mark.parametrize(
@@ -38,19 +38,19 @@ def test_the_least_of_what_is_known_is_available(monkeypatch):
         ("_control_group_memory", None),
         ("_address_space_beside_buffers", 300),
     ):
-        monkeypatch.setattr(memory, name, lambda value=value: value)
-    assert memory.available_memory() == 300
-    monkeypatch.setattr(memory, "_control_group_memory", lambda: 200)
-    assert memory.available_memory() == 200
+        monkeypatch.setattr(threads, name, lambda value=value: value)
+    assert threads.available_memory() == 300
+    monkeypatch.setattr(threads, "_control_group_memory", lambda: 200)
+    assert threads.available_memory() == 200
 
 
 def test_where_nothing_is_known_nothing_is_refused(nowhere):
-    assert memory.available_memory() is None
+    assert threads.available_memory() is None
     require_memory(10**30, "numbers")
 
 
 def test_a_refusal_says_what_is_needed_what_there_is_and_what_to_do(monkeypatch):
-    monkeypatch.setattr(memory, "available_memory", lambda: 2 * MIB)
+    monkeypatch.setattr(threads, "available_memory", lambda: 2 * MIB)
     require_memory(2 * MIB, "numbers")
     with pytest.raises(
         MemoryError,
@@ -68,7 +68,7 @@ def test_a_refusal_says_what_is_needed_what_there_is_and_what_to_do(monkeypatch)
 
 
 def test_the_system_says_something():
-    available = memory._system_memory()
+    available = threads._system_memory()
     if sys.platform.startswith("linux"):
         assert available > 0
     else:
@@ -83,56 +83,59 @@ def test_physical_memory_where_there_is_no_list(monkeypatch):
         def read_text(self):
             raise OSError
 
-    monkeypatch.setattr(memory, "Path", Unreadable)
+    monkeypatch.setattr(threads, "Path", Unreadable)
     monkeypatch.setattr(
-        memory.os, "sysconf", {"SC_PHYS_PAGES": 10, "SC_PAGE_SIZE": 4096}.__getitem__, raising=False
+        threads.os,
+        "sysconf",
+        {"SC_PHYS_PAGES": 10, "SC_PAGE_SIZE": 4096}.__getitem__,
+        raising=False,
     )
-    assert memory._system_memory() == 40960
+    assert threads._system_memory() == 40960
 
     def unknown(name):
         raise ValueError("unrecognized configuration name")
 
-    monkeypatch.setattr(memory.os, "sysconf", unknown, raising=False)
-    assert memory._system_memory() is None
+    monkeypatch.setattr(threads.os, "sysconf", unknown, raising=False)
+    assert threads._system_memory() is None
 
 
 def test_no_limits_on_a_system_without_them(monkeypatch):
-    monkeypatch.setattr(memory, "resource", None)
-    assert memory.address_space() is None
-    assert memory.room_for_threads() is None
-    assert memory._address_space_beside_buffers() is None
+    monkeypatch.setattr(threads, "resource", None)
+    assert threads.address_space() is None
+    assert threads.room_for_threads() is None
+    assert threads._address_space_beside_buffers() is None
 
 
 def test_other_threads_may_still_need_their_buffers(monkeypatch):
-    monkeypatch.setattr(memory, "address_space", lambda: 10 * GIB)
+    monkeypatch.setattr(threads, "address_space", lambda: 10 * GIB)
     monkeypatch.setattr(threading, "active_count", lambda: 5)
-    assert memory._address_space_beside_buffers() == 10 * GIB - 4 * BUFFERS // 2
+    assert threads._address_space_beside_buffers() == 10 * GIB - 4 * BUFFERS // 2
 
 
 @pytest.mark.parametrize(
-    ("left", "threads"), [(0, 1), (BUFFERS, 1), (8 * (BUFFERS + memory.THREAD), 4)]
+    ("left", "number"), [(0, 1), (BUFFERS, 1), (8 * (BUFFERS + threads.THREAD), 4)]
 )
-def test_threads_fit_into_half_of_what_is_left(left, threads, monkeypatch):
-    monkeypatch.setattr(memory, "address_space", lambda: left)
-    assert memory.room_for_threads() == threads
+def test_threads_fit_into_half_of_what_is_left(left, number, monkeypatch):
+    monkeypatch.setattr(threads, "address_space", lambda: left)
+    assert threads.room_for_threads() == number
 
 
 def test_too_little_address_space_for_linear_algebra_is_an_error(monkeypatch):
-    take_buffers = memory.take_buffers.__wrapped__
-    monkeypatch.setattr(memory, "address_space", lambda: BUFFERS - 1)
+    take_buffers = threads.take_buffers.__wrapped__
+    monkeypatch.setattr(threads, "address_space", lambda: BUFFERS - 1)
     with pytest.raises(
         MemoryError,
         match=r"linear algebra needs 96.0 MiB of address space, but .* leaves 96.0 MiB: raise the limit",
     ):
         take_buffers()
     for enough in (BUFFERS, None):
-        monkeypatch.setattr(memory, "address_space", lambda enough=enough: enough)
+        monkeypatch.setattr(threads, "address_space", lambda enough=enough: enough)
         assert take_buffers() is None
 
 
 def test_groups_without_a_list_of_them_are_the_root(nowhere):
-    assert [group for group, _ in memory._control_groups()] == [
-        memory.CONTROL_GROUPS,
-        memory.CONTROL_GROUPS / "unified",
+    assert [group for group, _ in threads._control_groups()] == [
+        threads.CONTROL_GROUPS,
+        threads.CONTROL_GROUPS / "unified",
     ]
-    assert memory._control_group_memory() is None
+    assert threads._control_group_memory() is None

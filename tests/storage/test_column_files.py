@@ -13,7 +13,7 @@ from rmgl.storage.readers import read_views
 pa = pytest.importorskip("pyarrow")
 parquet, feather = pytest.importorskip("pyarrow.parquet"), pytest.importorskip("pyarrow.feather")
 LONG = ["x" * 10_000, "y" * 10_000]
-AVAILABLE = "rmgl.running.memory.available_memory"
+AVAILABLE = "rmgl.running.threads.available_memory"
 
 
 def repeated(n_rows):

@@ -748,7 +748,7 @@ def test_an_array_that_says_it_is_larger_than_its_file_is_refused(tmp_path, shap
 def test_an_archive_that_unpacks_to_more_than_the_memory_is_refused(tmp_path, monkeypatch, capsys):
     np.savez_compressed(tmp_path / "a.npz", a=np.zeros((3000, 1000)), b=np.zeros((3000, 1000)))
     assert (tmp_path / "a.npz").stat().st_size < 100_000
-    monkeypatch.setattr("rmgl.running.memory.available_memory", lambda: 40_000_000)
+    monkeypatch.setattr("rmgl.running.threads.available_memory", lambda: 40_000_000)
     monkeypatch.setattr(
         np.lib.format, "read_array", lambda *a, **k: pytest.fail("memory was taken")
     )
@@ -831,6 +831,6 @@ def test_a_parquet_file_that_says_it_is_larger_than_the_memory_is_refused(tmp_pa
     pd.DataFrame(np.zeros((10_000, 20)), columns=[f"f{c}" for c in range(20)]).to_parquet(
         tmp_path / "a.parquet"
     )
-    monkeypatch.setattr("rmgl.running.memory.available_memory", lambda: 1_000_000)
+    monkeypatch.setattr("rmgl.running.threads.available_memory", lambda: 1_000_000)
     with pytest.raises(MemoryError, match=r"a\.parquet: its columns need at least"):
         read_views([tmp_path / "a.parquet"])

@@ -15,8 +15,8 @@ from rmgl.automatic.smoothing import Smoothing, mean_links, principal_axes
 from rmgl.layer import Origin, given_layer, solve_certified
 from rmgl.layer.network import default_alpha, network_candidates
 from rmgl.metrics import normalized_mutual_info_score
-from rmgl.placing.network_edges import FittedNetwork, NetworkEdges
 from rmgl.placing.new_edges import Batch
+from rmgl.placing.placement import FittedNetwork, NetworkEdges
 from rmgl.views.views import Views
 
 GROUP = np.repeat(np.arange(3), 20)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from rmgl.running.memory import require_memory
+from rmgl.running.threads import require_memory
 
 MOST_UNPACKED = 1100
 """Largest accepted compression ratio of a member of an .npz file; the compression that NumPy uses

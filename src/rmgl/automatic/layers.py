@@ -21,8 +21,8 @@ from rmgl.automatic.consensus import consensus_name, free_name, incomplete_space
 from rmgl.automatic.policy import Policy
 from rmgl.automatic.spaces import Spaces
 from rmgl.edges import Candidates
+from rmgl.edges.local_scaling import STAND_IN, NearBlock, nearest_of_all
 from rmgl.edges.space import Space
-from rmgl.edges.ties import STAND_IN, NearBlock, nearest_of_all
 from rmgl.layer import Layer, Origin, given_layer, solve_certified
 from rmgl.layer.network import default_alpha, network_candidates
 from rmgl.layer.result import given_candidates

@@ -28,8 +28,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.extmath import randomized_svd
 
-from rmgl.matrix import Matrix
-from rmgl.running.memory import available_memory
+from rmgl.matrix import Matrix, as_dense
+from rmgl.running.threads import available_memory
 from rmgl.views.views import Views
 
 NETWORK_SHARE = 2 / 3
@@ -120,14 +120,14 @@ class Smoothing:
         return np.where(
             gaps[rows],
             np.asarray(self.views[view].own().mean(axis=0)).ravel(),
-            X.toarray() if sparse.issparse(X) else X,
+            as_dense(X),
         )
 
     def _on_axes(self, place: int, X: Matrix) -> NDArray[np.float64]:
         """Rows in the coordinates that are smoothed."""
         axes = self.axes[place]
         if axes is None:
-            return X.toarray() if sparse.issparse(X) else np.asarray(X)
+            return np.asarray(as_dense(X))
         return np.asarray(X @ axes)
 
     def _shares(self, present: NDArray[np.bool_], links: sparse.csr_array) -> tuple[Any, Any]:

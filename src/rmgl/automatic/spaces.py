@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from rmgl.automatic.smoothing import Smoothing
 from rmgl.edges.space import Rows, Space, Square, Summed
 from rmgl.matrix import side_by_side, total_variance
-from rmgl.running.memory import available_memory, require_memory
-from rmgl.running.threads import Team
+from rmgl.running.threads import Team, available_memory, require_memory
 from rmgl.views.views import Views
 
 MOST_SQUARE_BYTES = 1 << 30

@@ -22,6 +22,7 @@ from scipy.sparse import csgraph
 from scipy.spatial.distance import cdist
 
 from rmgl.edges import PairList, Vector
+from rmgl.edges.interface import as_vector
 from rmgl.edges.space import Space
 from rmgl.rules import find_rule, ranged
 
@@ -154,7 +155,7 @@ def informative_edges(
     large = np.bincount(component, minlength=n_components)[component] >= min_size
     kept = np.repeat(large, np.diff(adjacency.indptr))
     if space is not None:
-        kept &= space.measure(PairList(adjacency)) > 0
+        kept &= as_vector(space.measure(PairList(adjacency))) > 0
     entries = (adjacency.data * kept, adjacency.indices, adjacency.indptr)
     graph = sparse.csr_array(entries, shape=adjacency.shape)
     graph.eliminate_zeros()

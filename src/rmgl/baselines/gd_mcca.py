@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from scipy.sparse.linalg import LinearOperator
 
 from rmgl.baselines.base import Baseline
@@ -19,7 +18,7 @@ from rmgl.embedding.eigenvectors import left_singular, smallest_beyond
 from rmgl.embedding.lanczos import Products
 from rmgl.estimators.base import ARRAY, NAME, NOTHING, Kind, number
 from rmgl.layer import Layer
-from rmgl.matrix import Matrix
+from rmgl.matrix import Matrix, as_dense
 from rmgl.running.threads import team_of
 from rmgl.views.scaling import fit_scaler
 from rmgl.views.views import Views
@@ -145,7 +144,7 @@ def shrunk_basis(X: Matrix, epsilon: float) -> NDArray[np.float64]:
     """Return V diag(s / sqrt(s^2 + e)) from the thin SVD of the centered view, with e = epsilon
     times the mean s^2 over the rank.
     """
-    dense = X.toarray() if sparse.issparse(X) else X
+    dense = as_dense(X)
     left, s = left_singular(dense - dense.mean(axis=0))
     kept = s > s.max(initial=0.0) * 1e-12
     left, s = left[:, kept], s[kept]

@@ -27,7 +27,7 @@ from rmgl.estimators.base import TRUTH_VALUE, number, one_of, whole_number
 from rmgl.layer import Layer, LayerProblem, Origin, solve_layer
 from rmgl.layer.certified import check_magnitudes
 from rmgl.layer.problem import squared_norm
-from rmgl.matrix import Matrix, side_by_side
+from rmgl.matrix import Matrix, as_dense, side_by_side
 from rmgl.model.problems import default_alpha
 from rmgl.running.progress import warn_caller
 from rmgl.running.threads import team_of
@@ -142,7 +142,7 @@ def _alternate(
     threshold: float,
 ) -> SigRepLayer:
     """Minimize over L and over Y in turn."""
-    X = X.toarray() if sparse.issparse(X) else X
+    X = as_dense(X)
     history: list[float] = []
     Y, fit, potentials = X, 0.0, None
     for _ in range(max_iter):

@@ -32,9 +32,8 @@ from rmgl.baselines.spectral import spectral_rows
 from rmgl.embedding.eigenvectors import normalized_laplacian, smallest_eigenvectors
 from rmgl.embedding.labels import cluster_rows
 from rmgl.estimators.base import number, whole_number
-from rmgl.running.memory import require_memory
 from rmgl.running.progress import warn_caller
-from rmgl.running.threads import team_of
+from rmgl.running.threads import require_memory, team_of
 
 
 class SCGED(LayersClusterer):

@@ -1,28 +1,51 @@
 """Candidate pairs on the workers, with the certificate of `rmgl.edges.neighborhoods`.
 
-Radii are on the client, pairs never are.
+Radii and scales are on the client, one number for each node. Pairs and lists of nearest rows never
+are.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
-from rmgl.distributed.block_scaling import different_in_block, reach_of_block, scaling_of
 from rmgl.distributed.block_store import BlockCosts, BlockGrowth, BlockStore
-from rmgl.distributed.candidate_tasks import nearer_pairs
-from rmgl.edges.interface import Vector
-from rmgl.edges.local_scaling import LISTED, LocalScaling
-from rmgl.edges.neighborhoods import enlarged, first_radii, foreseen
-from rmgl.edges.ties import TIED, NearBlock, closed_lists, searching
-from rmgl.running.threads import Check
+from rmgl.distributed.pair_tasks import PairBlock, Pieces, nearer_pairs
+from rmgl.distributed.workers import joined
+from rmgl.edges.interface import Floats, Nodes, Vector
+from rmgl.edges.local_scaling import (
+    LISTED,
+    TIED,
+    LocalScaling,
+    NearBlock,
+    by_node,
+    closed_at_once,
+    closed_lists,
+    first_scales,
+    floors_of,
+    nearest_scale,
+    raised_scales,
+    searching,
+)
+from rmgl.edges.neighborhoods import (
+    closed_among,
+    enlarged,
+    first_radii,
+    foreseen,
+    nearest_among,
+    nearest_entries,
+)
+from rmgl.running.threads import Check, no_check
 
 if TYPE_CHECKING:
     from rmgl.distributed.rows import DistributedRows
+
+Closed = tuple[Nodes, list[NearBlock]]
+"""Some nodes, and their closed lists of nearest nodes, by the places of the nodes among these."""
 
 
 @dataclass(frozen=True)
@@ -38,17 +61,14 @@ class BlockNeighborhoods:
 
     @classmethod
     def search(
-        cls, space: DistributedRows, length: int, local: float | None, check: Check = lambda: None
+        cls, space: DistributedRows, length: int, local: float | None, check: Check = no_check
     ) -> BlockNeighborhoods:
-        """Find the `length` nearest rows of each exactly.
-
-        `local` is the floor share of a local scaling (None: no scaling).
-        """
+        """Find the `length` nearest rows of each exactly."""
         closed = length if local is None else LISTED
         edges, bounds = closed_pairs(space, max(length, closed + 1), closed, check)
         if local is None:
             return cls(space, edges, bounds / 2)
-        scaling = scaling_of(edges, space.measure(edges, check), local)
+        scaling = scaling_of(edges, edges.measured_on(space.matrix), local)
         return cls(space, edges, first_radii(bounds, scaling), scaling)
 
     def settled(self) -> BlockNeighborhoods:
@@ -56,11 +76,7 @@ class BlockNeighborhoods:
         return replace(self, growth=None)
 
     def extended(
-        self,
-        u: Vector,
-        costs: BlockCosts,
-        guide: NDArray[np.float64] | None,
-        check: Check = lambda: None,
+        self, u: Vector, costs: BlockCosts, guide: Floats | None, check: Check = no_check
     ) -> BlockNeighborhoods:
         """Raise the radii that potentials exceed, and add the pairs within them."""
         nodes = np.flatnonzero(u > self.radii)
@@ -69,9 +85,7 @@ class BlockNeighborhoods:
         wanted = foreseen(u, self.edges.evaluate(u, costs))
         return self.widened(nodes, enlarged(self.radii, nodes, wanted), check)
 
-    def widened(
-        self, nodes: NDArray[np.intp], radii: Vector, check: Check = lambda: None
-    ) -> BlockNeighborhoods:
+    def widened(self, nodes: Nodes, radii: Vector, check: Check = no_check) -> BlockNeighborhoods:
         """Set radii that are larger for the given nodes only, and add the pairs within them."""
         scales = None if self.scaling is None else self.scaling.scales
         edges, growth = self.space.with_pairs_within(self.edges, nodes, radii, scales, check)
@@ -123,3 +137,66 @@ def closed_pairs(
     radii = np.zeros(space.n_rows)
     radii[nodes] = np.maximum(reach[nodes], np.finfo(np.float64).tiny) * (1 + TIED)
     return space.with_pairs_within(edges, nodes, radii, None, check)[0], bounds
+
+
+def scaling_of(store: BlockStore, distances: BlockCosts, floor_share: float) -> LocalScaling:
+    """Compute the scaling from closed lists of the 30 nearest nodes, which the candidates have."""
+    workers = store.workers
+    lists = store.each("rmgl-nearest-listed", closed_of_block, distances)
+    n = len(lists)
+
+    def asked(name: str, task: Callable[..., Any], *arguments: list[Any]) -> Vector:
+        numbers: Vector = store.by_node(workers.gather(workers.map(name, task, lists, *arguments)))
+        return numbers
+
+    def shared(scales: Vector) -> list[Any]:
+        return [list(workers.share("rmgl-share-scales", scales).pieces)] * n
+
+    nearest = asked("rmgl-scales", nearest_in_block)
+    first = first_scales(nearest, nearest[np.isfinite(nearest)])
+    scales = asked("rmgl-raise-scales", raised_in_block, shared(first))
+    floors = asked("rmgl-floors", floors_in_block, shared(scales), [floor_share] * n)
+    return LocalScaling(scales, floors, floor_share)
+
+
+def reach_of_block(block: PairBlock, distances: Vector, length: int) -> Vector:
+    """Return how far the closed lists of the nodes of a block reach."""
+    entries = nearest_entries(block.starts, distances, length)
+    reach: Vector = distances[entries].max(axis=1) * (1 + TIED)
+    return reach
+
+
+def closed_of_block(block: PairBlock, distances: Vector) -> Closed:
+    """Return the closed lists of its nodes among the candidate pairs."""
+    places = np.arange(block.nodes.size)
+    return block.nodes, closed_among(places, block.starts, block.others, distances)
+
+
+def different_in_block(
+    block: PairBlock, distances: Vector, length: int
+) -> tuple[list[NearBlock], Nodes]:
+    """Return closed lists of nodes that differ, and the nodes for which candidates are too few."""
+    answer = nearest_among(block.starts, block.others, distances)
+    blocks, left = closed_at_once(block.nodes, answer, length, different=True)
+    return blocks, block.nodes[left]
+
+
+def nearest_in_block(closed: Closed) -> Vector:
+    """Return the squared distances of nodes to their 7th neighbors."""
+    return by_node(closed[1], [nearest_scale(part) for part in closed[1]])
+
+
+def raised_in_block(closed: Closed, pieces: Pieces) -> Vector:
+    """Return the scales of nodes, larger where the 7th smallest cost would exceed 2."""
+    nodes, lists = closed
+    scales = joined(pieces)
+    of_nodes: Vector = scales[nodes]
+    return by_node(lists, [raised_scales(part, of_nodes, scales) for part in lists])
+
+
+def floors_in_block(closed: Closed, pieces: Pieces, floor_share: float) -> Vector:
+    """Return the floors of nodes."""
+    nodes, lists = closed
+    scales = joined(pieces)
+    of_nodes: Vector = scales[nodes]
+    return by_node(lists, [floors_of(part, of_nodes, scales, floor_share) for part in lists])

@@ -3,32 +3,50 @@
 The nearest rows are first searched for inside every block. The distances found there bound how far
 it is necessary to look: pairs of blocks that are farther apart are skipped, and a task over a pair
 of blocks returns only rows that are nearer than what is known.
+
+A checkpoint keeps results on the machine of the client. Lists of nearest rows and pairs within
+radii come to the client block by block, and go back to the workers from there when a run resumes.
+They are of the size of the layers, which come to the client in any case.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rmgl.checks import Unsound
 from rmgl.distributed import search_tasks
-from rmgl.distributed.blocks import Floats, box_of, in_tiles
-from rmgl.distributed.workers import Future, as_it_is
-from rmgl.edges.bounds import LEADING_ERROR, Rounding
-from rmgl.edges.heaps import HALF_OF_LARGEST, Indices
-from rmgl.edges.interface import Vector
-from rmgl.edges.tiles import Reach, box_distance
+from rmgl.distributed.blocks import box_of, in_tiles
+from rmgl.distributed.pair_tasks import collected
+from rmgl.distributed.workers import PIECE_BYTES, Future, Workers, as_it_is
+from rmgl.edges.bounds import LEADING_ERROR, Reach, Rounding, box_distance
+from rmgl.edges.interface import Floats, Indices, Vector
+from rmgl.edges.kept_searches import check_lists, check_pairs
+from rmgl.edges.tiles import HALF_OF_LARGEST
+from rmgl.running.checkpoint import Checkpoint, Found, digest_of
 from rmgl.running.threads import Check
 
 if TYPE_CHECKING:
     from rmgl.distributed.rows import DistributedRows
 
-
 TiledBlocks: TypeAlias = tuple[list[Future], Floats, Floats]
 """Blocks in tiles, on the workers, and the lower and upper corners of their bounding boxes."""
+Lists: TypeAlias = tuple[list[Future], Vector]
+"""The nearest rows of every row, block by block, and for each row how far all others are at least.
+
+The nearest rows are given by places, and stay with the workers.
+"""
+Within: TypeAlias = list[tuple[range, list[tuple[Future, int, int]]]]
+"""For each group of blocks its places, and the tasks that have found pairs of its rows.
+
+A task comes with the first places of the rows of both sides.
+"""
+BYTES_PER_SENT_PAIR = 8
 
 
 def tiled_blocks(rows: DistributedRows, dtype: Any) -> TiledBlocks:
@@ -56,10 +74,7 @@ class Search:
         return box_distance(self.low, self.high, self.low[block], self.high[block])
 
     def nearest_of_all(self, length: int) -> tuple[list[Future], Vector]:
-        """Find the places of the nearest rows of every row, block by block on the workers.
-
-        Also returns the squared distances of the last ones.
-        """
+        """Find the places of the nearest rows of all rows, and how far (squared) the last are."""
         submit, blocks = self.workers.submit, range(len(self.tiled))
         search = search_tasks.nearest_inside
         inside = [
@@ -75,16 +90,13 @@ class Search:
                 across = submit(
                     "rmgl-nearest-across-blocks", search_tasks.nearest_across, *pair, self.rounding
                 )
-                hits[a].append((self.rows.own(b).start, across, 0))
-                hits[b].append((self.rows.own(a).start, across, 1))
+                hits[a].append((self.rows.places_of(b).start, across, 0))
+                hits[b].append((self.rows.places_of(a).start, across, 1))
         del known
         return self.merged(list(blocks), inside, hits)
 
     def nearest_of_some(self, chosen: Indices, length: int) -> tuple[NDArray[np.int32], Vector]:
-        """Find the nearest rows of rows at some places, which are in ascending order.
-
-        Also returns the squared distances of the last ones.
-        """
+        """Find the nearest rows of rows at ascending places, and how far (squared) the last are."""
         submit, name = self.workers.submit, "rmgl-nearest-of-some-rows"
         bounds = np.searchsorted(chosen, self.rows.starts)
         asked = np.flatnonzero(np.diff(bounds)).tolist()
@@ -103,7 +115,7 @@ class Search:
                 across = submit(
                     name, task, self.tiled[a], self.tiled[b], queries, scores, self.rounding
                 )
-                hits[-1].append((self.rows.own(b).start, across, None))
+                hits[-1].append((self.rows.places_of(b).start, across, None))
         lists, last = self.merged(asked, inside, hits)
         return np.concatenate(self.workers.gather(lists)), last
 
@@ -113,10 +125,7 @@ class Search:
         return self.workers.submit("rmgl-chosen", as_it_is, some)
 
     def known(self, inside: Sequence[Future], name: str) -> tuple[list[Future], Vector]:
-        """Return the scores of the nearest rows inside each block, and the lowest of each.
-
-        The scores stay with the workers.
-        """
+        """Return scores inside each block, which stay with the workers, and the lowest of each."""
         tasks = self.workers.map("rmgl-lowest-scores", search_tasks.lowest_of, inside)
         lowest = self.workers.gather(tasks, name, self.check)
         return self.workers.map("rmgl-scores", itemgetter(0), inside), np.array(lowest)
@@ -127,14 +136,11 @@ class Search:
         inside: Sequence[Future],
         hits: Sequence[Sequence[search_tasks.Part]],
     ) -> tuple[list[Future], Vector]:
-        """Return the places of the best hits of every query of some blocks, on the workers.
-
-        Also returns the squared distances of the last ones.
-        """
+        """Return the places of the best hits of queries, and how far (squared) the last are."""
         submit, task = self.workers.submit, search_tasks.best_of
         merged = [
-            submit("rmgl-merge-lists", task, found, self.rows.own(block).start, list(parts))
-            for block, found, parts in zip(blocks, inside, hits, strict=True)
+            submit("rmgl-merge-lists", task, nearest, self.rows.places_of(block).start, list(parts))
+            for block, nearest, parts in zip(blocks, inside, hits, strict=True)
         ]
         tasks = self.workers.map("rmgl-last-scores", itemgetter(1), merged)
         last = self.workers.gather(tasks, "search across blocks", self.check)
@@ -151,10 +157,11 @@ class Search:
         submit, rows, n = self.workers.submit, self.rows, len(self.tiled)
         reach = [
             submit("rmgl-reach", Reach.rounded_up, radii[some], scales[some], self.rounding)
-            for some in map(rows.own, range(n))
+            for some in map(rows.places_of, range(n))
         ]
         largest = Reach.rounded_up(radii, scales, self.rounding).largest(rows.starts[:-1])
-        picked, sizes = [None] * n, [1] * n
+        picked: list[Future] = []
+        sizes = [1] * n
         if chosen is not None:
             bounds = np.searchsorted(chosen, rows.starts)
             sizes = np.diff(bounds).tolist()
@@ -171,3 +178,77 @@ class Search:
                 tasks.append(submit(name, search_tasks.within, *two, both, self.rounding))
                 pairs.append((a, b))
         return tasks, pairs
+
+
+def kept_lists(
+    rows: DistributedRows, checkpoint: Checkpoint, length: int, search: Callable[[], Lists]
+) -> Lists:
+    """Return the lists of all rows, from the checkpoint if all of them are there."""
+    searched = cache(search)
+    name = f"nearest-{digest_of(rows.digest(), length)}"
+    lists, bounds = [], np.empty(rows.n_rows)
+    for block in range(len(rows.blocks)):
+        some = rows.places_of(block)
+        nodes, places = rows.order[some], np.arange(some.start, some.stop)
+
+        def of_block(block: int = block, nodes: Any = nodes) -> Found:
+            lists, bounds = searched()
+            (neighbors,) = rows.workers.gather([lists[block]])
+            return {"neighbors": neighbors, "bounds": bounds[nodes]}
+
+        def examine(kept: Found, places: Any = places) -> None:
+            check_lists(kept, places, length, rows.n_rows, bounded=True)
+
+        kept = checkpoint.step(f"{name}-{block}", of_block, examine)
+        bounds[nodes] = kept["bounds"]
+        if not searched.cache_info().currsize:
+            lists.append(sent(rows.workers, kept["neighbors"]))
+    return searched() if searched.cache_info().currsize else (lists, bounds)
+
+
+def kept_within(
+    rows: DistributedRows,
+    checkpoint: Checkpoint,
+    asked: Sequence[Any],
+    search: Callable[[], Within],
+) -> Within:
+    """Return the pairs within radii, from the checkpoint if all of them are there.
+
+    `asked` are nodes, radii and scales.
+    """
+    searched = cache(search)
+    name, groups = f"within-{digest_of(rows.digest(), *asked)}", []
+    for group, places in enumerate(rows.group_places):
+
+        def of_group(group: int = group) -> Found:
+            task = rows.workers.submit("rmgl-collect-pairs", collected, *searched()[group])
+            ((left, right),) = rows.workers.gather([task])
+            return {"left": left, "right": right}
+
+        def examine(kept: Found, places: range = places) -> None:
+            check_pairs(kept, rows.n_rows)
+            left = kept["left"]
+            if left.size and not places.start <= left.min() <= left.max() < places.stop:
+                raise Unsound("pairs of rows of another block")
+
+        kept = checkpoint.step(f"{name}-{group}", of_group, examine)
+        if not searched.cache_info().currsize:
+            groups.append((places, sent_pairs(rows.workers, kept["left"], kept["right"])))
+    return searched() if searched.cache_info().currsize else groups
+
+
+def sent(workers: Workers, array: NDArray[Any]) -> Future:
+    """Send an array to the workers, as the result of one task."""
+    return workers.in_strips(workers.share("rmgl-kept-lists", array), 1)[0][0]
+
+
+def sent_pairs(
+    workers: Workers, left: NDArray[Any], right: NDArray[Any]
+) -> list[tuple[Future, int, int]]:
+    """Send pairs of places to the workers, as results of tasks."""
+    size = PIECE_BYTES // BYTES_PER_SENT_PAIR
+    pieces = [
+        (left[first : first + size], right[first : first + size])
+        for first in range(0, left.size, size)
+    ]
+    return [(workers.submit("rmgl-kept-pairs", as_it_is, piece), 0, 0) for piece in pieces]

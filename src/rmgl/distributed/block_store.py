@@ -1,7 +1,7 @@
 """The pair store whose pairs the workers keep, in blocks of nodes, and its costs.
 
 Newton's method runs on the client. In every step the potentials are sent once, and every block
-returns three numbers for each of its own nodes. The active pairs, far fewer than the candidates,
+returns three numbers for each of its nodes. The active pairs, far fewer than the candidates,
 come to the client where they fit there, and it multiplies them itself: one request takes the place
 of one for every product. Where they do not fit, they stay with the workers, and the vectors of the
 products are sent.
@@ -17,6 +17,7 @@ import weakref
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -24,15 +25,12 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rmgl.distributed import pair_tasks
-from rmgl.distributed.pair_distances import measured_pairs
 from rmgl.distributed.remote_matrix import RemoteMatrix
 from rmgl.distributed.workers import PIECE_BYTES, Future, Shared, Workers, size_of
 from rmgl.edges.certificate import carried
-from rmgl.edges.heaps import Indices
-from rmgl.edges.interface import ActivePairs, Cheapest, Evaluation, Vector, multiplier
+from rmgl.edges.interface import ActivePairs, Cheapest, Evaluation, Indices, Vector, multiplier
 from rmgl.edges.stores import PARALLEL_ENTRIES
-from rmgl.running.memory import available_memory
-from rmgl.running.threads import Check, InParts, one_part
+from rmgl.running.threads import Check, InParts, available_memory, no_check, one_part
 
 MOST_ACTIVE_SHARE = 0.25
 """Share of the available memory of the client that active pairs may take."""
@@ -109,7 +107,7 @@ class BlockStore:
     def __init__(
         self, workers: Workers, blocks: Sequence[Future], nodes: Sequence[Indices]
     ) -> None:
-        """`blocks` are futures of `PairBlock`, and `nodes` their own nodes."""
+        """`blocks` are futures of `PairBlock`, and `nodes` their nodes."""
         self.workers, self.blocks, self.nodes = workers, blocks, nodes
         self._last: tuple[Vector, Shared] | None = None
         self._evaluated: tuple[Vector, weakref.ref[BlockCosts], list[Future]] | None = None
@@ -167,7 +165,7 @@ class BlockStore:
     # costs
 
     def measure(
-        self, X: NDArray[np.float64] | sparse.csr_array, check: Check = lambda: None
+        self, X: NDArray[np.float64] | sparse.csr_array, check: Check = no_check
     ) -> BlockCosts:
         check()
         rows = np.ascontiguousarray(X)
@@ -326,3 +324,24 @@ class BlockStore:
             for first in range(0, nodes.size, most):
                 part = graph[nodes[first : first + most]]
                 yield block, first, (np.diff(part.indptr), part.indices.astype(np.int32), part.data)
+
+
+def measured_pairs(
+    matrix: RemoteMatrix, blocks: Sequence[Future], nodes: Sequence[Indices]
+) -> list[Future]:
+    """Measure the pairs of every block, which is a `PairBlock` with these nodes."""
+    workers, strips, measured = matrix.workers, list(pairwise(matrix.bounds)), []
+    n = len(strips)
+    for block, some in zip(blocks, nodes, strict=True):
+        cuts = pairwise(np.searchsorted(some, matrix.bounds).tolist())
+        pieces = [
+            workers.submit("rmgl-pick-own-rows", operator.getitem, chunk, some[first:stop] - start)
+            for chunk, (start, _), (first, stop) in zip(matrix.chunks, strips, cuts, strict=True)
+            if stop > first
+        ]
+        rows = workers.submit("rmgl-own-rows", np.concatenate, pieces)
+        given = ([block] * n, [rows] * n, matrix.chunks, strips)
+        parts = workers.map("rmgl-measure-strip", pair_tasks.strip_distances, *given)
+        task = pair_tasks.join_strips
+        measured.append(workers.submit("rmgl-join-strips", task, block, parts, strips))
+    return measured

@@ -1,9 +1,9 @@
 """Blocks of near rows: the upper part of the tree by which rows are sorted into tiles.
 
-The tree is that of `rmgl.edges.tiles.tile_order`, and its lower part is inside each block. Rows are
-halved along the column of largest variance until a part has no more than `block_tiles` tiles. This
-part is a block, which one worker puts together from chunks and sorts further. The tiles are the
-same as on one machine; where blocks begin depends on the rows alone.
+The tree is that of `rmgl.edges.bounds.tile_order`, and its lower part is inside each block. Rows
+are halved along the column of largest variance until a part has no more than `block_tiles` tiles.
+This part is a block, which one worker puts together from chunks and sorts further. The tiles are
+the same as on one machine; where blocks begin depends on the rows alone.
 """
 
 from __future__ import annotations
@@ -18,21 +18,19 @@ from numpy.typing import NDArray
 
 from rmgl.distributed.remote_matrix import RemoteMatrix
 from rmgl.distributed.workers import Future
-from rmgl.edges.bounds import projected
-from rmgl.edges.heaps import TILE, Indices, Products
-from rmgl.edges.interface import Vector
-from rmgl.edges.tiles import (
+from rmgl.edges.bounds import (
+    TILE,
     TILE_SAMPLE,
     box_distance,
     halving_column,
     halving_place,
+    projected,
     sample_step,
-    squared_lengths,
     tile_order,
 )
+from rmgl.edges.interface import Floats, Indices, Products, Vector
+from rmgl.matrix import squared_lengths
 
-Floats = NDArray[np.float64]
-EPSILON = float(np.finfo(np.float64).eps)
 SAMPLE_BYTES = 8 << 20
 """Memory of the client for samples of rows."""
 FEWEST_BLOCK_ROWS, MOST_BLOCK_ROWS = 8192, 65_536
@@ -102,7 +100,7 @@ def split(matrix: RemoteMatrix, tile: int, block_tiles: int) -> list[Indices]:
     n = matrix.shape[0]
     pending, finished = [(0, np.arange(n), -(-n // tile))], []
     while pending:
-        finished += [(start, own) for start, own, count in pending if count <= block_tiles]
+        finished += [(start, rows) for start, rows, count in pending if count <= block_tiles]
         pending = [part for part in pending if part[2] > block_tiles]
         if not pending:
             break
@@ -110,22 +108,22 @@ def split(matrix: RemoteMatrix, tile: int, block_tiles: int) -> list[Indices]:
         at_once = max(1, SAMPLE_BYTES // (2 * TILE_SAMPLE * 8 * matrix.n_columns))
         for first in range(0, len(pending), at_once):
             some = pending[first : first + at_once]
-            samples = [own[:: sample_step(own.size)] for _, own, _ in some]
+            samples = [rows[:: sample_step(rows.size)] for _, rows, _ in some]
             ends = np.cumsum([sample.size for sample in samples])
-            rows = np.split(matrix.rows(np.concatenate(samples)), ends[:-1])
-            for (_, own, _), sample in zip(some, rows, strict=True):
-                columns[own] = halving_column(sample)
+            taken = np.split(matrix.rows(np.concatenate(samples)), ends[:-1])
+            for (_, rows, _), sample in zip(some, taken, strict=True):
+                columns[rows] = halving_column(sample)
         entries = entries_of(matrix, columns)
         halves = []
-        for start, own, count in pending:
+        for start, rows, count in pending:
             middle = halving_place(count, tile)
-            own = own[np.argpartition(entries[own], middle)]
+            rows = rows[np.argpartition(entries[rows], middle)]
             halves += [
-                (start, own[:middle], count // 2),
-                (start + middle, own[middle:], count - count // 2),
+                (start, rows[:middle], count // 2),
+                (start + middle, rows[middle:], count - count // 2),
             ]
         pending = halves
-    return [own for _, own in sorted(finished, key=lambda part: part[0])]
+    return [rows for _, rows in sorted(finished, key=lambda part: part[0])]
 
 
 def entries_of(matrix: RemoteMatrix, columns: NDArray[np.intp]) -> Vector:
@@ -142,15 +140,15 @@ def build_blocks(
 ) -> list[Future]:
     """Start one task for every block, which gets the rows that it needs from the chunks."""
     workers, blocks = matrix.workers, []
-    for own in parts:
-        owner = np.searchsorted(matrix.bounds, own, side="right") - 1
+    for nodes in parts:
+        owner = np.searchsorted(matrix.bounds, nodes, side="right") - 1
         order = np.argsort(owner, kind="stable")
         pieces = []
         for place in np.unique(owner).tolist():
-            chunk, wanted = matrix.chunks[place], own[order[owner[order] == place]]
+            chunk, wanted = matrix.chunks[place], nodes[order[owner[order] == place]]
             rows = wanted - matrix.bounds[place]
             pieces.append(workers.submit("rmgl-pick-rows", pick, chunk, rows, center))
-        blocks.append(workers.submit("rmgl-sort-block", assemble, pieces, order, own, axes, tile))
+        blocks.append(workers.submit("rmgl-sort-block", assemble, pieces, order, nodes, axes, tile))
     return blocks
 
 
@@ -167,8 +165,7 @@ def lead(chunk: Floats, center: Vector, axes: Floats) -> Floats:
 
 def pick(chunk: Floats, wanted: Indices, center: Vector) -> Floats:
     """Take some rows of a chunk, and subtract the center."""
-    rows: Floats = chunk[wanted] - center
-    return rows
+    return chunk[wanted] - center
 
 
 def assemble(
@@ -202,7 +199,8 @@ def in_tiles(block: Block, tile: int, dtype: Any, pad: float) -> Tiled:
         rows, low, high = block.X.astype(dtype), low - pad, high + pad
     else:
         rows = np.empty((0, 0), dtype=dtype)
-        low, high = low - EPSILON * np.abs(low), high + EPSILON * np.abs(high)
+        epsilon = float(np.finfo(np.float64).eps)
+        low, high = low - epsilon * np.abs(low), high + epsilon * np.abs(high)
     return Tiled(sorted_by.astype(dtype), rows, block.norms, starts, low, high)
 
 

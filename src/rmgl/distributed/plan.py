@@ -13,14 +13,13 @@ import numpy as np
 
 from rmgl.distributed.block_store import MOST_STRIPS
 from rmgl.distributed.blocks import Tiled, Tiling
-from rmgl.distributed.candidate_tasks import LEAST_ROWS
+from rmgl.distributed.pair_tasks import LEAST_ROWS
 from rmgl.distributed.search_tasks import nearest_across
 from rmgl.distributed.workers import PIECE_BYTES, Workers
-from rmgl.edges.bounds import Rounding
+from rmgl.edges.bounds import TILE, Rounding
 from rmgl.edges.candidates import first_length, searched_length
-from rmgl.edges.heaps import TILE
 from rmgl.edges.local_scaling import LISTED
-from rmgl.running.memory import amount, require_memory
+from rmgl.running.threads import amount, require_memory
 
 logger = logging.getLogger(__name__)
 
@@ -30,7 +29,7 @@ BYTES_PER_ENTRY = 8 + 8 + 4
 """Memory for an entry of a view: in a chunk, in a block, and in single precision for searches."""
 PAIRS_PER_LISTED = 2
 """Candidate pairs of a row per neighbor searched for: a pair is in one list or both, radii add."""
-BYTES_PER_CANDIDATE = 4 + 4 * 8
+BYTES_PER_KEPT_PAIR = 4 + 4 * 8
 """Memory for a candidate pair in the row of one node: its index and four costs.
 
 The costs are by the data, with a guide, in the embedding, and in all.
@@ -48,10 +47,7 @@ TRIAL_TILES = 4
 
 @dataclass(frozen=True)
 class Plan:
-    """The plan of one fit.
-
-    Where rows are in groups that are far apart, fewer tasks and less time are needed.
-    """
+    """The plan of one fit; it takes less where rows are in groups that are far apart."""
 
     n_rows: int
     widths: tuple[int, ...]
@@ -80,15 +76,15 @@ class Plan:
         """Plan a fit of views with these shapes; `timed` says whether to try how long it takes."""
         n_rows, widths = shapes[0][0], tuple(shape[1] for shape in shapes)
         speeds = [comparing_speed(width, length, n_rows) for width in space_widths(widths) if timed]
-        found = workers.threads_and_limits()
+        per_worker = workers.threads_and_limits()
         return cls(
             n_rows,
             widths,
             length,
             n_neighbors,
             Tiling.of(n_rows),
-            tuple(threads for threads, _ in found),
-            tuple(limit for _, limit in found),
+            tuple(threads for threads, _ in per_worker),
+            tuple(limit for _, limit in per_worker),
             tuple(speeds),
         )
 
@@ -136,15 +132,12 @@ class Plan:
 
     @property
     def bytes_of_pairs(self) -> int:
-        """Memory of all workers together for candidate pairs and their costs.
-
-        Workers write to disk what exceeds their memory.
-        """
+        """Memory of all workers for candidate pairs and costs; what exceeds theirs is on disk."""
         return self._bytes_of_pairs(self.n_rows) * len(self.spaces)
 
     def _bytes_of_pairs(self, n_rows: int) -> int:
         """Memory for the candidate pairs of some rows in one space."""
-        return BYTES_PER_CANDIDATE * PAIRS_PER_LISTED * n_rows * self.length
+        return BYTES_PER_KEPT_PAIR * PAIRS_PER_LISTED * n_rows * self.length
 
     @property
     def bytes_of_task(self) -> int:

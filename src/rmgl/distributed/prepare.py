@@ -27,6 +27,7 @@ from rmgl.distributed.remote_views import (
     in_order,
     index_of,
     named_views,
+    remote,
     scaled_views,
     sources_of,
     views_from,
@@ -56,7 +57,7 @@ class DistributedSpaces(Spaces):
 
     @cached_property
     def factors(self) -> tuple[float, ...]:
-        return tuple(1 / float(np.sqrt(matrix.variances.sum())) for matrix in self.views.matrices)
+        return tuple(1 / float(np.sqrt(matrix.variances.sum())) for matrix in remote(self.views))
 
     def of_entities(self, entities: NDArray[np.intp]) -> Spaces:
         raise ValueError("a fit on workers cannot leave entities out: fit without client=")
@@ -67,12 +68,12 @@ class DistributedSpaces(Spaces):
     @cached_property
     def _by_view(self) -> list[DistributedRows]:
         return [
-            DistributedRows(matrix, self.tiling, self.checkpoint) for matrix in self.views.matrices
+            DistributedRows(matrix, self.tiling, self.checkpoint) for matrix in remote(self.views)
         ]
 
     @cached_property
     def together(self) -> DistributedRows:
-        matrix = beside(self.views.matrices, self.factors)
+        matrix = beside(remote(self.views), self.factors)
         return DistributedRows(matrix, self.tiling, self.checkpoint)
 
 
@@ -106,7 +107,7 @@ class Prepared:
 
     def digests(self) -> dict[str, Any]:
         """Return texts that differ for other data, for a checkpoint."""
-        matrices = zip(self.views.names, self.views.matrices, strict=True)
+        matrices = zip(self.views.names, remote(self.views), strict=True)
         return {name: matrix.digest() for name, matrix in matrices}
 
 
@@ -172,11 +173,11 @@ def prepared(
                 views = in_order(views, canonical.order)
             scales = [
                 chosen_scale(matrix) if how == "auto" else (how, "given")
-                for how, matrix in zip(views.asked_scales(scale), views.matrices, strict=True)
+                for how, matrix in zip(views.asked_scales(scale), remote(views), strict=True)
             ]
             scalers = [
                 fitted_scaler(name, how, matrix)
-                for name, (how, _), matrix in zip(views.names, scales, views.matrices, strict=True)
+                for name, (how, _), matrix in zip(views.names, scales, remote(views), strict=True)
             ]
             scaled = scaled_views(views, scalers)
             del views  # Dask forgets the rows that were not scaled, but not how to read them

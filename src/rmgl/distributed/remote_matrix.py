@@ -17,11 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rmgl.distributed.workers import Future, Workers
+from rmgl.edges.interface import Floats, Nodes
 from rmgl.running.checkpoint import digest_of
 from rmgl.views.scaling import Scaler
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
@@ -94,7 +92,7 @@ class RemoteMatrix:
     @cached_property
     def mean(self) -> Floats:
         """The mean of every column."""
-        return total(self.each("rmgl-sum-columns", column_sums)) / self.shape[0]
+        return total(self.each("rmgl-sum-columns", np.sum, 0)) / self.shape[0]
 
     @cached_property
     def variances(self) -> Floats:
@@ -110,7 +108,7 @@ class RemoteMatrix:
         sums = total(self.each("rmgl-sum-powers", power_sums, largest)) / self.shape[0]
         return sums[0], sums[1], sums[2]
 
-    def in_order(self, order: Indices) -> RemoteMatrix:
+    def in_order(self, order: Nodes) -> RemoteMatrix:
         """Return the matrix with its rows in another order, in chunks of as many rows.
 
         Every chunk sends some of its rows to every other one.
@@ -121,14 +119,14 @@ class RemoteMatrix:
             chunks.append(self.workers.submit("rmgl-join-rows", put_together, parts, places))
         return RemoteMatrix(self.workers, tuple(chunks), self.bounds, self.n_columns)
 
-    def rows(self, chosen: Indices) -> Floats:
+    def rows(self, chosen: Nodes) -> Floats:
         """Bring some rows to this process, in the order in which they are asked for."""
         if not len(chosen):
             return np.empty((0, self.n_columns))
         parts, places = self._taken(chosen)
         return put_together(self.workers.gather(parts), places)
 
-    def _taken(self, chosen: Indices) -> tuple[list[Future], list[Indices]]:
+    def _taken(self, chosen: Nodes) -> tuple[list[Future], list[Nodes]]:
         """Tasks that take the chosen rows from each chunk that has some, and their places."""
         owner = np.searchsorted(self.bounds, chosen, side="right") - 1
         parts, places = [], []
@@ -199,12 +197,6 @@ def describe(chunk: Floats) -> Summary:
     )
 
 
-def column_sums(chunk: Floats) -> Floats:
-    """Add up every column of a chunk."""
-    sums: Floats = chunk.sum(axis=0)
-    return sums
-
-
 def squares_around(chunk: Floats, mean: Floats) -> Floats:
     """Add up the squared differences of every column from its mean."""
     sums: Floats = np.square(chunk - mean).sum(axis=0)
@@ -217,7 +209,7 @@ def power_sums(chunk: Floats, largest: Floats) -> Floats:
     return np.array([scaled.sum(axis=0), np.square(scaled).sum(axis=0), (scaled**3).sum(axis=0)])
 
 
-def put_together(parts: Sequence[Floats], places: Sequence[Indices]) -> Floats:
+def put_together(parts: Sequence[Floats], places: Sequence[Nodes]) -> Floats:
     """Put rows that come in parts at their places."""
     rows = np.empty((sum(here.size for here in places), parts[0].shape[1]))
     for here, part in zip(places, parts, strict=True):

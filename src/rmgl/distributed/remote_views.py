@@ -1,13 +1,14 @@
 """Views on workers: checked, scaled and described by sums over chunks.
 
-Errors are those of views in memory, as far as they are possible.
+Errors are those of views in memory, as far as they are possible. New rows that are Dask arrays get
+labels and embedding chunk by chunk.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,7 @@ from rmgl.distributed.sources import (
     Source,
     as_rows,
     missing_message,
+    refuse_delayed,
     source_of,
     with_groups,
 )
@@ -26,7 +28,9 @@ from rmgl.views.canonical import Canonical, added, projected, row_keys, tied
 from rmgl.views.check_view import (
     as_table,
     check_same_labels,
+    given_items,
     is_collection_of_views,
+    is_dask,
     is_stored,
     is_zarr,
     row_labels,
@@ -154,9 +158,14 @@ def views_from(
     return Views(tuple(views), index)
 
 
+def remote(views: Views) -> list[RemoteMatrix]:
+    """The matrices of views on the workers."""
+    return [cast(RemoteMatrix, view.matrix) for view in views]
+
+
 def check_numbers(views: Views) -> None:
     """Raise a ValueError that names the row of an entry that is not finite."""
-    for name, matrix in zip(views.names, views.matrices, strict=True):
+    for name, matrix in zip(views.names, remote(views), strict=True):
         summary: Summary = matrix.summary
         if summary.bad_row < 0:
             continue
@@ -170,9 +179,9 @@ def check_numbers(views: Views) -> None:
 
 def check_empty_rows(views: Views) -> None:
     """Raise a ValueError where a fit on one machine would take rows of zeros as missing."""
-    nonzero = [matrix.summary.nonzero for matrix in views.matrices]
+    nonzero = [matrix.summary.nonzero for matrix in remote(views)]
     somewhere = np.any(nonzero, axis=0)
-    for name, matrix, filled in zip(views.names, views.matrices, nonzero, strict=True):
+    for name, matrix, filled in zip(views.names, remote(views), nonzero, strict=True):
         n_rows, n_columns = matrix.shape
         empty = np.flatnonzero(somewhere & ~filled)
         few_left = n_rows - empty.size < max(2, LEAST_PRESENT * n_rows)
@@ -190,10 +199,10 @@ def canonical_of(views: Views) -> Canonical:
 
     Entities stay as they are where chunks are too many.
     """
-    if max(len(matrix.chunks) for matrix in views.matrices) > MOST_CHUNKS:
+    if max(len(matrix.chunks) for matrix in remote(views)) > MOST_CHUNKS:
         return Canonical(np.arange(views.n_rows), None)
     parts, keys = [np.zeros(views.n_rows)], np.zeros(views.n_rows, dtype=np.uint64)
-    for view, matrix in enumerate(views.matrices):
+    for view, matrix in enumerate(remote(views)):
         parts.append(np.concatenate(matrix.each("rmgl-project-rows", projected, None, view)) + 1.0)
         keys += np.concatenate(matrix.each("rmgl-hash-rows", row_keys, None, view))
     places = added(parts)
@@ -205,7 +214,7 @@ def canonical_of(views: Views) -> Canonical:
 
 def in_order(views: Views, order: NDArray[np.intp]) -> Views:
     """Put the rows in another order; their labels stay in the order of the caller."""
-    return views.with_fields("matrix", [matrix.in_order(order) for matrix in views.matrices])
+    return views.with_fields("matrix", [matrix.in_order(order) for matrix in remote(views)])
 
 
 def chosen_scale(matrix: RemoteMatrix) -> tuple[str, str]:
@@ -235,9 +244,72 @@ def fitted_scaler(name: str, how: str, matrix: RemoteMatrix) -> Scaler:
 
 def scaled_views(views: Views, scalers: list[Scaler]) -> Views:
     """Scale every chunk of the views, after a check of their spread."""
-    pairs = zip(views.matrices, scalers, strict=True)
+    pairs = zip(remote(views), scalers, strict=True)
     matrices = [matrix.scaled(scaler) for matrix, scaler in pairs]
     for name, matrix, scaler in zip(views.names, matrices, scalers, strict=True):
         ranges = np.vstack([matrix.summary.low, matrix.summary.high])
         check_spread(name, ranges, scaler.name, matrix.shape[0])
     return views.with_fields("matrix", matrices).with_fields("scaler", scalers)
+
+
+def by_chunk(work: Callable[[Any], Any], X: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    """Return the Dask array of work(views) for every chunk of rows.
+
+    `shape` is that of the result of a row. All views must be Dask collections.
+    """
+    import dask
+    from dask import array as dask_array
+
+    array: Any = dask_array  # only parts of it have types
+    delayed: Any = dask.delayed  # type: ignore[attr-defined]
+
+    names = list(X) if isinstance(X, Mapping) else None
+    items = given_items(X)
+    arrays = as_arrays(items, names)
+    rows = arrays[0].chunks[0]
+    parts = [item.rechunk({0: rows, 1: -1}).to_delayed().ravel() for item in arrays]
+    columns = [list(item.columns) if hasattr(item, "to_dask_array") else None for item in items]
+    alone = not isinstance(X, Mapping | list | tuple)
+    function, task = delayed(work), delayed(work_on, pure=False)
+    blocks = []
+    for n_rows, chunks in zip(rows, zip(*parts, strict=True), strict=True):
+        result = task(function, list(chunks), columns, names, alone)
+        blocks.append(array.from_delayed(result, (n_rows, *shape), dtype=dtype))
+    return array.concatenate(blocks)
+
+
+def as_arrays(items: list[Any], names: list[str] | None) -> list[Any]:
+    """Check Dask collections, and return them as arrays whose chunks have known sizes."""
+    if not all(map(is_dask, items)):
+        raise ValueError(
+            "some views are Dask collections and some are not: give all new rows as Dask arrays, "
+            "or none"
+        )
+    arrays = []
+    for place, item in enumerate(items):
+        refuse_delayed(f"view_{place}" if names is None else str(names[place]), item)
+        rows = item.to_dask_array(lengths=True) if hasattr(item, "to_dask_array") else item
+        arrays.append(rows.compute_chunk_sizes() if np.isnan(rows.shape).any() else rows)
+    lengths = [rows.shape[0] for rows in arrays]
+    if len(set(lengths)) > 1:
+        raise ValueError(f"the views have {lengths} rows: every view needs the same entities")
+    return arrays
+
+
+def work_on(
+    work: Callable[[Any], Any],
+    chunks: list[Any],
+    columns: list[Any],
+    names: list[str] | None,
+    alone: bool,
+) -> Any:
+    """Do the work on one chunk of all views, in the form in which they were given."""
+    import pandas as pd
+
+    parts = [
+        chunk if labels is None else pd.DataFrame(chunk, columns=labels).infer_objects()
+        for chunk, labels in zip(chunks, columns, strict=True)
+    ]
+    if alone:
+        return work(parts[0])
+    return work(parts if names is None else dict(zip(names, parts, strict=True)))

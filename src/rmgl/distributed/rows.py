@@ -15,10 +15,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rmgl.distributed.block_neighborhoods import BlockNeighborhoods
-from rmgl.distributed.block_search import Search, TiledBlocks, tiled_blocks
-from rmgl.distributed.block_store import BlockGrowth, BlockStore
+from rmgl.distributed.block_search import (
+    Lists,
+    Search,
+    TiledBlocks,
+    Within,
+    kept_lists,
+    kept_within,
+    tiled_blocks,
+)
+from rmgl.distributed.block_store import BlockGrowth, BlockStore, measured_pairs
 from rmgl.distributed.blocks import Tiling, build_blocks, lead, outline, split
-from rmgl.distributed.candidate_tasks import (
+from rmgl.distributed.pair_tasks import (
     block_given,
     block_of_lists,
     grouped,
@@ -26,13 +34,10 @@ from rmgl.distributed.candidate_tasks import (
     patched_lists,
     turned_pairs,
 )
-from rmgl.distributed.kept_blocks import Lists, Within, kept_lists, kept_within
-from rmgl.distributed.pair_distances import measured_pairs
 from rmgl.distributed.remote_matrix import RemoteMatrix
 from rmgl.distributed.workers import Future, Workers
 from rmgl.edges.bounds import leading_axes
-from rmgl.edges.heaps import Indices
-from rmgl.edges.interface import Costs, PairStore, Searchable, Vector
+from rmgl.edges.interface import Costs, Floats, Indices, Nodes, PairStore, Searchable, Vector
 from rmgl.edges.search import (
     LARGEST_LOSS,
     distances_between,
@@ -42,7 +47,7 @@ from rmgl.edges.search import (
 )
 from rmgl.edges.stores import PairList
 from rmgl.running.checkpoint import Checkpoint, digest_of
-from rmgl.running.threads import Check, InParts
+from rmgl.running.threads import Check, InParts, no_check
 
 PAIRS_PER_TASK = 1 << 20
 """Pairs that one task measures; they are sent to the scheduler."""
@@ -69,7 +74,7 @@ class DistributedRows(Searchable):
     def workers(self) -> Workers:
         return self.matrix.workers
 
-    def among(self, nodes: NDArray[np.intp] | None) -> DistributedRows:
+    def among(self, nodes: Nodes | None) -> DistributedRows:
         if nodes is not None:
             raise ValueError("a fit on workers cannot leave entities out: fit without client=")
         return self
@@ -132,7 +137,7 @@ class DistributedRows(Searchable):
         """The first place of every block, and the number of rows."""
         return np.concatenate([[0], np.cumsum([len(nodes) for nodes, _ in self.outlines])])
 
-    def own(self, block: int) -> slice:
+    def places_of(self, block: int) -> slice:
         """Return the places of the rows of a block."""
         return slice(int(self.starts[block]), int(self.starts[block + 1]))
 
@@ -157,16 +162,13 @@ class DistributedRows(Searchable):
         return self
 
     def digest(self) -> str:
-        """Return a text that differs for other rows, or other places of them."""
         return self._digest
 
     @cached_property
     def _digest(self) -> str:
         return digest_of(self.matrix.digest(), self.order, self.starts)
 
-    def nearest(
-        self, nodes: NDArray[np.intp], length: int, check: Check = lambda: None
-    ) -> tuple[Indices, Vector]:
+    def nearest(self, nodes: Nodes, length: int, check: Check = no_check) -> tuple[Indices, Vector]:
         """Search for the nearest rows of all rows at once, whichever are asked for."""
         length = min(length, self.n_rows - 1)
         if length == self.n_rows - 1:
@@ -220,7 +222,7 @@ class DistributedRows(Searchable):
 
     def store(self, blocks: list[Future]) -> BlockStore:
         """Return the pair store of blocks of candidate pairs, one for each group."""
-        nodes = [np.sort(self.order[own.start : own.stop]) for own in self.group_places]
+        nodes = [np.sort(self.order[places.start : places.stop]) for places in self.group_places]
         return BlockStore(self.workers, blocks, nodes)
 
     def nearest_pairs(self, length: int, check: Check) -> tuple[BlockStore, Vector]:
@@ -229,26 +231,21 @@ class DistributedRows(Searchable):
         submit = self.workers.submit
         of_group = [lists[group.start : group.stop] for group in self.groups]
         blocks = []
-        for own, listed in zip(self.group_places, of_group, strict=True):
+        for places, listed in zip(self.group_places, of_group, strict=True):
             turned = [
-                submit("rmgl-turn-pairs", turned_pairs, theirs, other.start, own)
+                submit("rmgl-turn-pairs", turned_pairs, theirs, other.start, places)
                 for theirs, other in zip(of_group, self.group_places, strict=True)
             ]
-            given = (self.shared_order, own, listed, turned)
+            given = (self.shared_order, places, listed, turned)
             blocks.append(submit("rmgl-candidate-pairs", block_of_lists, *given))
         return self.store(blocks), bounds
 
     def with_pairs_within(
-        self,
-        edges: BlockStore,
-        nodes: NDArray[np.intp],
-        radii: Vector,
-        scales: Vector | None,
-        check: Check,
+        self, edges: BlockStore, nodes: Nodes, radii: Vector, scales: Vector | None, check: Check
     ) -> tuple[BlockStore, BlockGrowth]:
         """Return a store that also has all pairs of a node within the radii, and the new pairs."""
         workers = self.workers
-        groups = self._found_within(nodes, radii, scales, check)
+        groups = self._pairs_within(nodes, radii, scales, check)
         grown = [
             workers.submit("rmgl-add-pairs", grown_block, block, self.shared_order, *group)
             for block, group in zip(edges.blocks, groups, strict=True)
@@ -260,8 +257,8 @@ class DistributedRows(Searchable):
         store = BlockStore(workers, blocks, edges.nodes)
         return store, BlockGrowth(is_new, BlockStore(workers, new, edges.nodes))
 
-    def _found_within(
-        self, nodes: NDArray[np.intp], radii: Vector, scales: Vector | None, check: Check
+    def _pairs_within(
+        self, nodes: Nodes, radii: Vector, scales: Vector | None, check: Check
     ) -> Within:
         """For each group its places, and the tasks that have found pairs within the radii."""
         search = partial(self._search_within, nodes, radii, scales, check)
@@ -270,7 +267,7 @@ class DistributedRows(Searchable):
         return kept_within(self, self.checkpoint, (nodes, radii, scales), search)
 
     def _search_within(
-        self, nodes: NDArray[np.intp], radii: Vector, scales: Vector | None, check: Check
+        self, nodes: Nodes, radii: Vector, scales: Vector | None, check: Check
     ) -> Within:
         tasks, parts = self._tasks_within(nodes, radii, scales, check)
         self.workers.wait(tasks, "scan by radii", check)
@@ -286,17 +283,8 @@ class DistributedRows(Searchable):
         return groups
 
     def within(
-        self,
-        nodes: NDArray[np.intp],
-        radii: Vector,
-        scales: Vector | None = None,
-        check: Check = lambda: None,
+        self, nodes: Nodes, radii: Vector, scales: Vector | None = None, check: Check = no_check
     ) -> tuple[Indices, Indices]:
-        """Find all pairs of a node and another row with distance below s_i s_j (radii_i + radii_j).
-
-        Distances are squared. A pair may occur in both orders, and rounding may add a few pairs.
-        `scales` are the s_i (None: all are one).
-        """
         tasks, parts = self._tasks_within(nodes, radii, scales, check)
         hits = self.workers.gather(tasks, "scan by radii", check)
         lefts, rights = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
@@ -306,7 +294,7 @@ class DistributedRows(Searchable):
         return self.order[np.concatenate(lefts)], self.order[np.concatenate(rights)]
 
     def _tasks_within(
-        self, nodes: NDArray[np.intp], radii: Vector, scales: Vector | None, check: Check
+        self, nodes: Nodes, radii: Vector, scales: Vector | None, check: Check
     ) -> tuple[list[Future], list[tuple[int, int]]]:
         """Tasks that find pairs within the radii, and the two blocks that each looks at."""
         scales = np.ones(self.n_rows) if scales is None else scales
@@ -320,18 +308,15 @@ class DistributedRows(Searchable):
 
     # distances
 
-    def measure(self, edges: PairStore, check: Check = lambda: None) -> Costs:
-        """Measure candidate pairs: on the workers if these keep them, else here.
-
-        The edges of a layer are kept here.
-        """
+    def measure(self, edges: PairStore, check: Check = no_check) -> Costs:
+        """Measure pairs of the workers there; the edges of a layer are kept here."""
         check()
         if isinstance(edges, BlockStore):
             return edges.measured_on(self.matrix)
         assert isinstance(edges, PairList), "workers measure listed pairs only"
         return self._distances(*edges.pairs, check)
 
-    def distances_to(self, nodes: NDArray[np.intp], neighbors: Indices) -> NDArray[np.float64]:
+    def distances_to(self, nodes: Nodes, neighbors: Indices) -> Floats:
         if len(nodes) < self.n_rows:
             return self._distances_here(nodes, neighbors)
         order = np.argsort(neighbors, axis=1)
@@ -342,7 +327,7 @@ class DistributedRows(Searchable):
         np.put_along_axis(distances, order, measured, axis=1)
         return distances
 
-    def _distances_here(self, nodes: NDArray[np.intp], neighbors: Indices) -> NDArray[np.float64]:
+    def _distances_here(self, nodes: Nodes, neighbors: Indices) -> Floats:
         """Measure with rows that come to this process, some nodes at a time."""
         distances, size = np.empty(neighbors.shape), max(1, PAIRS_PER_TASK // neighbors.shape[1])
         for first in range(0, len(nodes), size):
@@ -353,17 +338,15 @@ class DistributedRows(Searchable):
             distances[some] = distances_between(rows[place[:, 0]], rows, place[:, 1:])
         return distances
 
-    def _distances(
-        self, starts: Indices, others: NDArray[Any], check: Check = lambda: None
-    ) -> Vector:
+    def _distances(self, starts: Indices, others: NDArray[Any], check: Check = no_check) -> Vector:
         """Measure pairs that are listed row by row here, each row by ascending index."""
         n, submit = self.n_rows, self.workers.submit
         size = max(1, PAIRS_PER_TASK * n // max(1, others.size))
         nodes = [np.arange(first, min(first + size, n)) for first in range(0, n, size)]
         blocks = []
-        for own in nodes:
-            bounds = starts[own[0] : own[-1] + 2]
+        for some in nodes:
+            bounds = starts[some[0] : some[-1] + 2]
             listed = others[bounds[0] : bounds[-1]].astype(np.int32)
-            blocks.append(submit("rmgl-pairs-of-layer", block_given, n, own, bounds, listed))
+            blocks.append(submit("rmgl-pairs-of-layer", block_given, n, some, bounds, listed))
         measured = measured_pairs(self.matrix, blocks, nodes)
         return np.concatenate(self.workers.gather(measured, "measure pairs", check))

@@ -13,10 +13,11 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from rmgl import kernels
 from rmgl.distributed.blocks import Tiled
-from rmgl.edges.bounds import Rounding
-from rmgl.edges.heaps import TILE, FoundPairs, Heaps, Indices, Products
-from rmgl.edges.tiles import Reach
+from rmgl.edges.bounds import Reach, Rounding
+from rmgl.edges.interface import Indices, Products
+from rmgl.edges.tiles import FoundPairs, Heaps, TileProducts, widened
 from rmgl.running.threads import single_threaded
 
 Hits: TypeAlias = tuple[NDArray[np.int32], NDArray[np.int32], Products]
@@ -33,52 +34,27 @@ The lowest score is at the root; the place is -1 where no more rows were found.
 """
 
 
-class TileProducts:
-    """Products of some rows on the left with tiles on the right, in memory that is used again."""
-
-    def __init__(self, left: Products, right: Products) -> None:
-        self.left, self.right = left, right
-        self.buffer = np.empty(TILE * TILE, dtype=left.dtype)
-
-    def __call__(self, queries: Any, tile: slice) -> Products:
-        """Multiply; the result is valid until the next call."""
-        left, right = self.left[queries], self.right[tile]
-        out: Products = self.buffer[: len(left) * len(right)].reshape(len(left), len(right))
-        return np.matmul(left, right.T, out=out)
-
-
-def factors(tiled: Tiled, *columns: tuple[Any, Any]) -> tuple[Products, Products]:
-    """Return matrices whose products are x_i'x_j + sum_c left_ci right_cj.
-
-    The columns are pairs (left, right).
-    """
-    n, width = tiled.columns.shape
-    left = np.empty((n, width + len(columns)), dtype=tiled.columns.dtype)
-    left[:, :width] = tiled.columns
-    right = left.copy()
-    for place, (of_left, of_right) in enumerate(columns):
-        left[:, width + place], right[:, width + place] = of_left, of_right
-    return left, right
-
-
-def score_factors(tiled: Tiled, rounding: Rounding) -> tuple[Products, Products]:
+def score_factors(tiled: Tiled, rounding: Rounding) -> list[Products]:
     """Return matrices whose products are scores, or upper bounds of them by leading columns."""
     halves = (1 - rounding.share if len(tiled.rows) else 1.0) * tiled.norms / 2
     return factors(tiled, (-halves, 1.0), (1.0, -halves))
 
 
+def factors(tiled: Tiled, *columns: tuple[Any, Any]) -> list[Products]:
+    """Return matrices whose products are x_i'x_j + sum_c left_ci right_cj, from both sides of c."""
+    dtype = tiled.columns.dtype
+    return [widened(tiled.columns, dtype, *side) for side in zip(*columns, strict=True)]
+
+
 def empty_heaps(queries: Indices, length: int, rows: Products) -> Heaps:
     """Make heaps in which empty places have found nothing, which is -1."""
     heaps = Heaps(queries, length, rows)
-    heaps.found[:] = -1
+    heaps.nearest[:] = -1
     return heaps
 
 
 def started_heaps(queries: Indices, known: Products, rows: Products) -> Heaps:
-    """Make heaps that begin with known scores, so that they accept only what is better.
-
-    The places of the rows with these scores are -1.
-    """
+    """Make heaps of known scores, with places -1, so that they accept only what is better."""
     heaps = empty_heaps(queries, known.shape[1], rows)
     heaps.scores[:] = known
     return heaps
@@ -93,10 +69,10 @@ def nearest_inside(tiled: Tiled, length: int, rounding: Rounding) -> Found:
         for offset in range(tiled.starts.size):
             farthest = heaps.farthest_by_tile(tiled.starts)
             for index in range(tiled.starts.size - offset):
-                own, other = tiled.tile(index), tiled.tile(index + offset)
+                tile, other = tiled.tile(index), tiled.tile(index + offset)
                 if apart[index][index + offset] <= max(farthest[index], farthest[index + offset]):
-                    heaps.offer(products(own, other), own.start, other.start, offset > 0)
-    return heaps.scores, heaps.found
+                    heaps.offer(products(tile, other), tile.start, other.start, offset > 0)
+    return heaps.scores, heaps.nearest
 
 
 def nearest_across(
@@ -114,11 +90,11 @@ def nearest_across(
         for index in range(one.starts.size):
             farthest = heaps.farthest_by_tile(starts)
             limits = np.maximum(farthest[index], farthest[one.starts.size :])
-            own = one.tile(index)
+            tile = one.tile(index)
             for place in np.flatnonzero(one.far_from(other, index) <= limits).tolist():
                 theirs = other.tile(place)
-                heaps.offer(products(own, theirs), own.start, one.size + theirs.start, True)
-    places = np.where(heaps.found >= one.size, heaps.found - one.size, heaps.found)
+                heaps.offer(products(tile, theirs), tile.start, one.size + theirs.start, True)
+    places = np.where(heaps.nearest >= one.size, heaps.nearest - one.size, heaps.nearest)
     first, second = slice(one.size), slice(one.size, None)
     return hits_of(heaps.scores[first], places[first]), hits_of(
         heaps.scores[second], places[second]
@@ -129,37 +105,30 @@ def nearest_of(one: Tiled, queries: Indices, length: int, rounding: Rounding) ->
     """Find the nearest rows of some rows of a block in the same block."""
     heaps = empty_heaps(queries, length, one.rows)
     offer_tiles(heaps, one, one, 0, rounding)
-    return heaps.scores, heaps.found
+    return heaps.scores, heaps.nearest
 
 
 def nearest_of_others(
     one: Tiled, other: Tiled, queries: Indices, known: Products, rounding: Rounding
 ) -> Hits:
-    """Find rows of another block that are among the nearest, for some rows of a block.
-
-    `known` are the scores of the nearest rows inside.
-    """
+    """Find rows of another block that are nearer to some rows of a block than the known scores."""
     heaps = started_heaps(queries, known, np.concatenate([one.rows, other.rows]))
     offer_tiles(heaps, one, other, one.size, rounding)
-    return hits_of(heaps.scores, np.where(heaps.found >= 0, heaps.found - one.size, -1))
+    return hits_of(heaps.scores, np.where(heaps.nearest >= 0, heaps.nearest - one.size, -1))
 
 
 def offer_tiles(heaps: Heaps, one: Tiled, other: Tiled, shift: int, rounding: Rounding) -> None:
-    """Offer the tiles of a block to queries of a block, the nearest tile first.
-
-    The rows that are offered have numbers from `shift` on.
-    """
+    """Offer tiles, the nearest first, to queries of a block; their rows count from `shift` on."""
     products = TileProducts(score_factors(one, rounding)[0], score_factors(other, rounding)[1])
     with single_threaded("blas"):
         for first, stop, index in queries_by_tile(one, heaps.queries):
             distances = one.far_from(other, index)
-            for place in np.argsort(distances, kind="stable").tolist():
-                if distances[place] > heaps.farthest(slice(first, stop)):
-                    break
-                tile = other.tile(place)
-                heaps.offer(
-                    products(heaps.queries[first:stop], tile), first, shift + tile.start, False
-                )
+            queries = heaps.queries[first:stop]
+
+            def of_tile(place: int, queries: Indices = queries) -> Products:
+                return products(queries, other.tile(place))
+
+            heaps.offer_tiles(slice(first, stop), distances, of_tile, shift + other.starts)
 
 
 def queries_by_tile(tiled: Tiled, queries: Indices) -> Iterator[tuple[int, int, int]]:
@@ -169,15 +138,15 @@ def queries_by_tile(tiled: Tiled, queries: Indices) -> Iterator[tuple[int, int, 
         yield int(bounds[index]), int(bounds[index + 1]), index
 
 
-def hits_of(scores: Products, found: NDArray[np.int32]) -> Hits:
+def hits_of(scores: Products, nearest: NDArray[np.int32]) -> Hits:
     """Return what heaps have found, without their empty places."""
-    rows, places = np.nonzero(found >= 0)
-    return rows.astype(np.int32), found[rows, places].astype(np.int32), scores[rows, places]
+    rows, places = np.nonzero(nearest >= 0)
+    return rows.astype(np.int32), nearest[rows, places].astype(np.int32), scores[rows, places]
 
 
-def lowest_of(found: Found) -> float:
+def lowest_of(inside: Found) -> float:
     """Return the lowest score of all."""
-    return float(found[0][:, 0].min())
+    return float(inside[0][:, 0].min())
 
 
 def best_of(inside: Found, first: int, parts: Sequence[Part]) -> tuple[NDArray[np.int32], Products]:
@@ -186,14 +155,12 @@ def best_of(inside: Found, first: int, parts: Sequence[Part]) -> tuple[NDArray[n
     They are those found in its own block, which begins at place `first`, and in others; of equal
     scores, those of an earlier part stay.
     """
-    from rmgl import kernels
-
     scores = inside[0].copy()
-    found = np.where(inside[1] >= 0, first + inside[1], -1).astype(np.int32)
+    nearest = np.where(inside[1] >= 0, first + inside[1], -1).astype(np.int32)
     for start, hits, side in parts:
         queries, places, offered = hits if side is None else hits[side]
-        kernels.insert(queries, start + places, offered, scores, found)
-    return found, scores[:, 0]
+        kernels.insert(queries, start + places, offered, scores, nearest)
+    return nearest, scores[:, 0]
 
 
 def within(
@@ -211,15 +178,15 @@ def within(
     ours, theirs = reach
     if other is None:
         queries = None if chosen is None else chosen[0]
-        return found_within(one, one, ours, ours, queries, rounding, same=True)
+        return pairs_of_tiles(one, one, ours, ours, queries, rounding, same=True)
     if chosen is None:
-        return found_within(one, other, ours, theirs, None, rounding, same=False)
-    left, right = found_within(one, other, ours, theirs, chosen[0], rounding, same=False)
-    turned = found_within(other, one, theirs, ours, chosen[1], rounding, same=False)
+        return pairs_of_tiles(one, other, ours, theirs, None, rounding, same=False)
+    left, right = pairs_of_tiles(one, other, ours, theirs, chosen[0], rounding, same=False)
+    turned = pairs_of_tiles(other, one, theirs, ours, chosen[1], rounding, same=False)
     return np.concatenate([left, turned[1]]), np.concatenate([right, turned[0]])
 
 
-def found_within(
+def pairs_of_tiles(
     one: Tiled,
     other: Tiled,
     reach: Reach,
@@ -253,10 +220,10 @@ def found_within(
                 if not (same and chosen is None and place < index):
                     tile = other.tile(place)
                     pairs.collect(products(some, tile), some, shift + tile.start, whole)
-    found, others = pairs.gathered()
-    return found, others - np.int32(shift)
+    left, right = pairs.gathered()
+    return left, right - np.int32(shift)
 
 
-def reach_factors(tiled: Tiled, reach: Reach, rounding: Rounding) -> tuple[Products, Products]:
+def reach_factors(tiled: Tiled, reach: Reach, rounding: Rounding) -> list[Products]:
     """Return matrices whose products are positive for pairs in reach, allowing for rounding."""
     return factors(tiled, *reach.columns(tiled.norms, rounding))

@@ -190,10 +190,7 @@ def path_source(name: str, path: Path, chunk_rows: int | None) -> Source:
 
 
 def dask_source(name: str, X: Any, chunk_rows: int | None) -> Source:
-    """Return the source of a Dask array or DataFrame.
-
-    Its rows are cut as those of any other view, whatever its own chunks are.
-    """
+    """Return the source of a Dask array or DataFrame, whose own chunks do not matter."""
     refuse_delayed(name, X)
     if not hasattr(X, "to_delayed") or getattr(X, "ndim", 0) != 2:
         raise ValueError(
@@ -275,10 +272,7 @@ def opened_zarr(name: str, path: Path) -> Any:
 
 
 def with_groups(named: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
-    """Replace every zarr group by its 2-D arrays.
-
-    They keep their own names where the group is all that was given.
-    """
+    """Replace zarr groups by their 2-D arrays, under their own names if a group is all there is."""
     views = []
     for name, X in named:
         opened = opened_zarr(name, X) if isinstance(X, Path) and is_zarr_folder(X) else X

@@ -21,17 +21,15 @@ from dataclasses import dataclass, field
 from importlib.metadata import version
 from itertools import count
 from time import monotonic
-from typing import Any, TypeAlias
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rmgl.extras import not_installed
 from rmgl.running.progress import task_progress
-from rmgl.running.threads import Check, InParts, one_part
+from rmgl.running.threads import Check, InParts, no_check, one_part
 
-Future: TypeAlias = Any
-"""A `distributed.Future`; Dask is optional, so type checkers see no more than Any."""
 logger = logging.getLogger(__name__)
 POLL = 1.0
 """Seconds between two looks at the workers while the client waits for results."""
@@ -47,6 +45,14 @@ START_AGAIN = (
 NEEDS_DASK = not_installed(
     "a fit on Dask workers needs", "distributed", "'dask[array,dataframe]' distributed"
 )
+
+
+class Future(Protocol):
+    """The result of a task, which the workers keep: a `distributed.Future`; Dask is optional."""
+
+    def done(self) -> bool: ...
+
+    def release(self) -> None: ...
 
 
 class NoWorkers(ConnectionError):
@@ -139,7 +145,7 @@ class Workers:
 
     def submit(self, name: str, task: Callable[..., Any], *arguments: Any) -> Future:
         """Run a function on some worker; Dask's dashboard shows tasks of the same name together."""
-        future = self.client.submit(task, *arguments, key=self._key(name), pure=False)
+        future: Future = self.client.submit(task, *arguments, key=self._key(name), pure=False)
         self._futures.add(future)
         return future
 
@@ -173,13 +179,13 @@ class Workers:
         return tuple(strips), (*bounds[:-1:step], bounds[-1])
 
     def gather(
-        self, futures: Sequence[Future], name: str = "", check: Check = lambda: None
+        self, futures: Sequence[Future], name: str = "", check: Check = no_check
     ) -> list[Any]:
         """Wait for results; raise what a task raised, or `NoWorkers` if nobody can compute them."""
         results: list[Any] = self._finish(self.client.gather, list(futures), name, check)
         return results
 
-    def wait(self, futures: Sequence[Future], name: str = "", check: Check = lambda: None) -> None:
+    def wait(self, futures: Sequence[Future], name: str = "", check: Check = no_check) -> None:
         """Wait until results are there, and leave them with the workers."""
         self._finish(self._waited, list(futures), name, check)
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from rmgl.edges.heaps import Indices
+from rmgl.edges.interface import Indices
 from rmgl.edges.kept_searches import check_lists
 from rmgl.edges.space import Space
 from rmgl.extras import not_installed
@@ -30,22 +30,19 @@ def approximate_pattern(
     def search() -> Found:
         return {"neighbors": approximate_neighbors(X, length)}
 
-    def examine(found: Found) -> None:
-        check_lists(found, np.arange(n), length, n)
+    def examine(kept: Found) -> None:
+        check_lists(kept, np.arange(n), length, n)
 
     if checkpoint is None:
-        found = search()
+        kept = search()
     else:
-        found = checkpoint.step(f"approximate-{digest_of(X, length)}", search, examine)
-    pairs = np.repeat(np.arange(n), length), found["neighbors"].ravel()
+        kept = checkpoint.step(f"approximate-{digest_of(X, length)}", search, examine)
+    pairs = np.repeat(np.arange(n), length), kept["neighbors"].ravel()
     return sparse.csr_array((np.ones(n * length, dtype=bool), pairs), shape=(n, n))
 
 
 def approximate_neighbors(X: Any, length: int) -> Indices:
-    """About the `length` nearest rows of each row, by nearest-neighbor descent (pynndescent).
-
-    X is sparse, or dense and centered.
-    """
+    """About the `length` nearest rows of each row, by nearest-neighbor descent (pynndescent)."""
     try:
         from pynndescent import NNDescent
     except ImportError as error:

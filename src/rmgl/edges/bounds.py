@@ -1,4 +1,4 @@
-"""Bounds of squared distances: what rounding may change, and what a few leading axes prove.
+"""Bounds of squared distances: what rounding may change, what leading axes and boxes prove.
 
 Statements about exact distances allow for how far computed ones may be off.
 Squared distances z are computed as |x|^2 + |y|^2 - 2x'y, from rows and lengths that were rounded to
@@ -20,7 +20,8 @@ changes by e (|x|^2 + |y|^2) / 2 + e z more: the share has room for the first pa
 rounded up by more than the second.
 
 In views of many columns, a few principal axes and the length of what they leave bound distances
-from below; only the pairs that they do not rule out are measured with all columns.
+from below; only the pairs that they do not rule out are measured with all columns. So do boxes of
+tiles of near rows, of which those that are too far apart are not visited.
 """
 
 from __future__ import annotations
@@ -30,9 +31,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
-from rmgl.edges.interface import Floats, Nodes, Vector
+from rmgl.edges.interface import Floats, Indices, Nodes, Vector
 
+TILE = 512
+"""Rows of a tile."""
+TILE_SAMPLE = 1000
+"""Rows of a sample that estimates the variances of the columns."""
 LEADING_ERROR = 1e-7
 """Error of the appended length, relative to the length of the longest row.
 
@@ -95,20 +101,61 @@ class Rounding:
         return (last - 3 * self.share * norms - self.floor) / (1 + 2 * self.share)
 
 
-def leading_columns(X: Floats, norms: Floats) -> Floats | None:
-    """The leading columns of centered rows, and the length of the rest.
+@dataclass(frozen=True)
+class Reach:
+    """Radii r and scales s of nodes, or bounds of them for tiles.
 
-    None if a search with all columns is expected to be as fast.
+    A pair is in reach below the squared distance s_i s_j (r_i + r_j).
     """
+
+    radii: Vector
+    scales: Vector
+
+    @classmethod
+    def rounded_up(cls, radii: Vector, scales: Vector, rounding: Rounding) -> Reach:
+        """The reach of nodes, larger by what rounding may take from it."""
+        return cls(radii + 2 * rounding.share * np.abs(radii), scales)
+
+    @property
+    def far(self) -> Vector:
+        """The f with s_i s_j (r_i + r_j) / 2 = f_i s_j + s_i f_j."""
+        return self.scales * self.radii / 2
+
+    def columns(self, norms: Vector, rounding: Rounding) -> tuple[tuple[Any, Any], ...]:
+        """Columns for `Tiles.set_products` that make products positive for all pairs in reach.
+
+        `norms` are the squared lengths of the rows.
+
+        They are (s_i s_j (r_i + r_j) - |x_i - x_j|^2) / 2, and half of the losses of both rows
+        added to that. What vanishes of f is multiplied by s, and what vanishes of s by f: hence the
+        multiples of the floor.
+        """
+        far, near = self.far, self.scales
+        halves = (1 - rounding.share) * norms / 2 - rounding.floor * (1 + np.abs(far) + near) / 4
+        return (-halves, 1.0), (1.0, -halves), (far, near), (near, far)
+
+    def __getitem__(self, some: Any) -> Reach:
+        return Reach(self.radii[some], self.scales[some])
+
+    def largest(self, starts: Any) -> Reach:
+        """Bounds for the parts that begin at the given places."""
+        return Reach(
+            np.maximum.reduceat(self.radii, starts), np.maximum.reduceat(self.scales, starts)
+        )
+
+    def to(self, other: Reach) -> Vector:
+        """The squared distance s_i s_j (r_i + r_j) below which pairs are in reach, or zero."""
+        return np.maximum(self.scales * other.scales * (self.radii + other.radii), 0.0)
+
+
+def leading_columns(X: Floats, norms: Floats) -> Floats | None:
+    """Leading columns of centered rows, and the length of the rest (None: they do not pay)."""
     axes = leading_axes(X.shape, lambda rows: X[rows])
     return None if axes is None else projected(X, norms, axes)
 
 
 def leading_axes(shape: tuple[int, int], take: Callable[[Nodes], Floats]) -> Floats | None:
-    """The axes of leading columns, from a sample of the centered rows, which `take` returns.
-
-    None if they are expected not to pay.
-    """
+    """The axes of leading columns, from a sample of the centered rows (None: they do not pay)."""
     n, width = shape
     if width < FEWEST_COLUMNS or n < 2 * AXES_SAMPLE:
         return None
@@ -147,3 +194,71 @@ def cheapest_width(sample: Floats, axes: Floats) -> int | None:
             costs[count] = count + 3 + MEASURING * width * float((bounds <= nearest).mean())
     best = min(costs, key=lambda count: costs[count], default=None)
     return best if best is not None and LEAST_GAIN * costs[best] < width + 2 else None
+
+
+@dataclass(frozen=True)
+class Order:
+    """Where rows stand in tiles; kept, because sorting takes longer than visiting a few tiles."""
+
+    order: Indices
+    """The rows by their place in the tiles."""
+    low: Floats
+    """Smallest entries of each tile, in double precision, so that a box contains its exact rows."""
+    high: Floats
+    """Largest entries of each tile, in double precision, so that a box contains its exact rows."""
+
+    @classmethod
+    def of(cls, X: Any, pad: float = 0.0) -> Order:
+        """Sort rows into tiles, with boxes that are wider by `pad`.
+
+        Sparse rows are not sorted, and their tiles have no boxes.
+        """
+        starts = range(0, X.shape[0], TILE)
+        if sparse.issparse(X):
+            nothing = np.zeros((len(starts), 1))
+            return cls(np.arange(X.shape[0]), nothing, nothing)
+        order = tile_order(X)
+        tiles = [X[order[start : start + TILE]] for start in starts]
+        return cls(
+            order,
+            np.array([rows.min(axis=0) for rows in tiles]) - pad,
+            np.array([rows.max(axis=0) for rows in tiles]) + pad,
+        )
+
+
+def box_distance(low: Floats, high: Floats, other_low: Floats, other_high: Floats) -> Vector:
+    """Lower bounds of the squared distances between boxes, with an allowance for rounding."""
+    gap = np.maximum(np.maximum(low - other_high, other_low - high), 0.0)
+    distances: Vector = (1 - 1e-12) * np.square(gap).sum(axis=-1)
+    return distances
+
+
+def tile_order(X: Floats, tile: int = TILE) -> Indices:
+    """Order the rows by halving them along the column of largest variance, down to single tiles."""
+    order = np.arange(X.shape[0])
+    pending = [(0, X.shape[0], -(-X.shape[0] // tile))]
+    while pending:
+        start, stop, count = pending.pop()
+        if count == 1:
+            continue
+        rows = order[start:stop]
+        column = halving_column(X[rows[:: sample_step(rows.size)]])
+        middle = halving_place(count, tile)
+        order[start:stop] = rows[np.argpartition(X[rows, column], middle)]
+        pending += [(start, start + middle, count // 2), (start + middle, stop, count - count // 2)]
+    return order
+
+
+def sample_step(n_rows: int) -> int:
+    """The step between the rows of a sample."""
+    return max(1, n_rows // TILE_SAMPLE)
+
+
+def halving_column(sample: Floats) -> int:
+    """The column along which rows are halved."""
+    return int(sample.var(axis=0).argmax())
+
+
+def halving_place(n_tiles: int, tile: int) -> int:
+    """How many rows the first half has."""
+    return tile * (n_tiles // 2)

@@ -16,16 +16,15 @@ from scipy import sparse
 from rmgl.checks import sound_sparse
 from rmgl.edges.approximate import approximate_pattern, measured_recall
 from rmgl.edges.certificate import Certificate, Growth
+from rmgl.edges.gaps import BLOCK_ENTRIES
 from rmgl.edges.interface import Costs, Floats, Nodes, PairStore, Vector
-from rmgl.edges.local_scaling import FLOOR_SHARE, LocalScaling
+from rmgl.edges.local_scaling import FLOOR_SHARE, LocalScaling, NearBlock
 from rmgl.edges.neighborhoods import nearest_listed, require_list_memory
 from rmgl.edges.space import Rows, Space, as_space
 from rmgl.edges.stores import AllPairs, PairList
-from rmgl.edges.ties import NearBlock
-from rmgl.edges.tiles import squared_lengths
-from rmgl.matrix import square_in_order
+from rmgl.matrix import square_in_order, squared_lengths
 from rmgl.running.checkpoint import Checkpoint
-from rmgl.running.threads import Check, InParts, one_part
+from rmgl.running.threads import Check, InParts, no_check, one_part
 
 SMALL = 1500
 """Number of rows up to which all pairs are as fast as lists, even for sparse layers."""
@@ -37,8 +36,6 @@ LONGEST_EXPECTED = 20_000
 """Largest estimate of the number of neighbors."""
 SEARCHED = 3
 """Neighbors that are searched for, as a multiple of those that a node is expected to keep."""
-LENGTH_ENTRIES = 1 << 20
-"""Entries of a block of distances from which the number of neighbors is estimated."""
 KINDS_OF_CANDIDATES = "'auto', 'all', 'approximate', a number of neighbors or a sparse graph"
 
 
@@ -71,15 +68,13 @@ class Candidates:
     """The pairs that the last extension added (None: there was none, or it is not known)."""
 
     @classmethod
-    def certified(cls, certificate: Certificate, check: Check = lambda: None) -> Candidates:
+    def certified(cls, certificate: Certificate, check: Check = no_check) -> Candidates:
         """Candidates with the certificate of their neighborhoods."""
         edges, scaling = certificate.edges, certificate.scaling
         distances = measured(edges, certificate.space, scaling, check)
         return cls(edges, distances, "certified", certificate, scaling)
 
-    def guided(
-        self, guide: Floats, check: Check = lambda: None, is_last: bool = False
-    ) -> Candidates:
+    def guided(self, guide: Floats, check: Check = no_check, is_last: bool = False) -> Candidates:
         """Add the squared distances of the rows of `guide`, in place of those of an earlier guide.
 
         After the last guide, the distances without it are not kept.
@@ -91,7 +86,7 @@ class Candidates:
         kept = None if is_last else unguided
         return replace(self, distances=distances, guide=guide, unguided=kept)
 
-    def with_added(self, *added: AddedCosts, check: Check = lambda: None) -> Candidates:
+    def with_added(self, *added: AddedCosts, check: Check = no_check) -> Candidates:
         """Add costs from other data of the same entities to distances without a guide.
 
         No cost of a pair that is not a candidate may become smaller. Costs that were added before
@@ -103,10 +98,7 @@ class Candidates:
         return replace(self, distances=distances, added=(*self.added, *added))
 
     def nearest(self, space: Space, length: int) -> list[NearBlock] | None:
-        """The closed lists of the `length` nearest neighbors of every node.
-
-        None where candidates need not include them.
-        """
+        """Closed lists of the `length` nearest neighbors (None: candidates need not have them)."""
         if self.neighborhoods is not None:
             return self.neighborhoods.nearest(length)
         if self.reason != "approximate" or not isinstance(self.edges, PairList):
@@ -121,26 +113,23 @@ class Candidates:
         reason: str,
         local: float | None,
         in_parts: InParts,
-        check: Check = lambda: None,
+        check: Check = no_check,
     ) -> Candidates:
         """Candidates from a pattern without a certificate, with their measured recall."""
         union = sparse.csr_array(pattern + pattern.T)
-        found = cls.uncertified(PairList(union, in_parts), space, reason, local, check)
+        candidates = cls.uncertified(PairList(union, in_parts), space, reason, local, check)
         length = max(1, round(pattern.nnz / space.n_rows))
-        return replace(found, recall=measured_recall(space, union, length))
+        return replace(candidates, recall=measured_recall(space, union, length))
 
     @classmethod
     def uncertified(
         cls, edges: PairStore, space: Space, reason: str, local: float | None, check: Check
     ) -> Candidates:
-        """The pairs of a store, without a certificate.
-
-        Scales come from the space if their floor share `local` is given.
-        """
+        """The pairs of a store without a certificate; scaled, if there is a floor share `local`."""
         scaling = None if local is None else LocalScaling.of(space, local, check)
         return cls(edges, measured(edges, space, scaling, check), reason, scaling=scaling)
 
-    def extended(self, potentials: Vector, check: Check = lambda: None) -> Candidates:
+    def extended(self, potentials: Vector, check: Check = no_check) -> Candidates:
         """Add the candidates that a certificate at the solution u needs; itself if it holds."""
         if self.neighborhoods is None:
             return self
@@ -169,7 +158,7 @@ class Candidates:
             growth=growth,
         )
 
-    def guided_like(self, other: Candidates, check: Check = lambda: None) -> Candidates:
+    def guided_like(self, other: Candidates, check: Check = no_check) -> Candidates:
         """These candidates with the guide of others, if they have one."""
         if other.guide is None:
             return self
@@ -186,7 +175,7 @@ class Candidates:
 
 
 def measured(
-    edges: PairStore, space: Space, scaling: LocalScaling | None, check: Check = lambda: None
+    edges: PairStore, space: Space, scaling: LocalScaling | None, check: Check = no_check
 ) -> Costs:
     """Squared distances of candidate pairs, locally scaled if `scaling` is given."""
     distances = space.measure(edges, check)
@@ -205,7 +194,7 @@ def find_candidates(
     shared: AllPairs | None = None,
     in_parts: InParts = one_part,
     checkpoint: Checkpoint | None = None,
-    check: Check = lambda: None,
+    check: Check = no_check,
 ) -> Candidates:
     """Find the candidate pairs of a view and their distances.
 
@@ -288,7 +277,7 @@ def expected_neighbors(X: Any, alpha: float) -> int:
     norms = squared_lengths(X)
     longest = min(n - 1, LONGEST_EXPECTED)
     ridge = np.zeros(longest - 1)
-    for block in np.array_split(rows, -(-rows.size * n // LENGTH_ENTRIES)):
+    for block in np.array_split(rows, -(-rows.size * n // BLOCK_ENTRIES)):
         products = X[block] @ X.T
         products = products.toarray() if sparse.issparse(products) else products
         z = np.maximum(norms[block][:, None] + norms - 2 * products, 0.0)
@@ -301,10 +290,7 @@ def expected_neighbors(X: Any, alpha: float) -> int:
 
 
 def given_pattern(name: str, graph: Any, n_nodes: int) -> sparse.csr_array:
-    """The pairs of a sparse graph, such as that of scikit-learn's `KNeighborsTransformer`.
-
-    The values of the graph are not used.
-    """
+    """The pairs of a sparse graph, such as that of `KNeighborsTransformer`; values are not used."""
     given = f"candidates for view {name!r} is"
     if not sparse.issparse(graph):
         raise ValueError(f"{given} of type {type(graph).__name__}: use {KINDS_OF_CANDIDATES}")

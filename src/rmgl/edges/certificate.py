@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from rmgl.edges.interface import Costs, Floats, PairStore, Vector
-from rmgl.edges.local_scaling import LocalScaling
+from rmgl.edges.interface import Costs, Floats, OwnCosts, PairStore, Vector
+from rmgl.edges.local_scaling import LocalScaling, NearBlock
 from rmgl.edges.space import Space
 from rmgl.edges.stores import PairList
-from rmgl.edges.ties import NearBlock
-from rmgl.running.threads import Check, InParts
+from rmgl.running.threads import Check, InParts, one_part
 
 Mask = NDArray[np.bool_]
 
@@ -39,24 +39,18 @@ class Certificate(Protocol):
         """Itself, without what only the costs of new pairs need, after these have been taken."""
 
     def extended(
-        self, u: Vector, costs: Costs, guide: Floats | None, check: Check = ...
+        self, u: Vector, costs: OwnCosts, guide: Floats | None, check: Check = ...
     ) -> Certificate:
         """Add the pairs that a certificate at u needs; itself if it holds already."""
 
-    def pruned(self, u: Vector, costs: Costs) -> Certificate:
-        """Drop pairs that are far from carrying weight at u and can be found again easily.
-
-        Itself if there are none.
-        """
+    def pruned(self, u: Vector, costs: OwnCosts) -> Certificate:
+        """Drop pairs that are far from carrying weight at u, if they can be found again easily."""
 
     def with_pairs(self, pattern: sparse.csr_array) -> Certificate:
         """Add the pairs of a symmetric pattern."""
 
     def nearest(self, length: int) -> list[NearBlock] | None:
-        """The closed lists of the `length` nearest neighbors of every node.
-
-        None where candidates need not include them.
-        """
+        """Closed lists of the `length` nearest neighbors (None: candidates need not have them)."""
 
 
 class Growth(Protocol):
@@ -66,10 +60,10 @@ class Growth(Protocol):
     def pairs(self) -> PairStore:
         """The store of the new pairs alone."""
 
-    def carried(self, costs: Costs, new: Costs) -> Costs:
+    def carried(self, costs: OwnCosts, new: OwnCosts) -> Costs:
         """Costs of the earlier pairs, and of the new ones, as costs of all."""
 
-    def new_of(self, costs: Costs) -> Costs:
+    def new_of(self, costs: OwnCosts) -> Costs:
         """Those of the costs of all pairs that belong to new ones."""
 
 
@@ -91,6 +85,33 @@ class ListGrowth:
 
     def new_of(self, costs: Vector) -> Vector:
         return costs[self.is_new]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListCertificate:
+    """The part of a certificate whose candidate pairs are a symmetric CSR pattern in memory."""
+
+    pattern: sparse.csr_array
+    in_parts: InParts = one_part
+    scaling: LocalScaling | None = None
+    is_new: Mask | None = None
+    """The entries of the pattern that the last extension added (None: not known, or none)."""
+
+    @cached_property
+    def edges(self) -> PairList:
+        return PairList(self.pattern, self.in_parts)
+
+    @property
+    def growth(self) -> Growth | None:
+        if self.is_new is None:
+            return None
+        return ListGrowth.of(self.pattern, self.is_new, self.in_parts)
+
+    def settled(self) -> Self:
+        return self
+
+    def with_pairs(self, pattern: sparse.csr_array) -> Self:
+        return replace(self, pattern=sparse.csr_array(self.pattern + pattern), is_new=None)
 
 
 def only(pattern: sparse.csr_array, chosen: Mask) -> sparse.csr_array:

@@ -35,15 +35,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rmgl.edges.heaps import BYTES_PER_CANDIDATE, Ends, Indices
-from rmgl.edges.interface import Floats, Nodes, PairStore, Searchable, Vector
+from rmgl.edges.interface import Ends, Floats, Indices, Nodes, PairStore, Searchable, Vector
 from rmgl.edges.stores import CANCELLATION, AllPairs, PairList
+from rmgl.edges.tiles import BYTES_PER_CANDIDATE
 from rmgl.running.checkpoint import digest_of
-from rmgl.running.memory import require_memory
-from rmgl.running.threads import Check
+from rmgl.running.threads import Check, no_check, require_memory
 
-GAPS_ENTRIES = 1 << 20
-"""Entries of a block of distances."""
+BLOCK_ENTRIES = 1 << 20
+"""Entries of a block of distances that is computed or looked through at once."""
 GAPS_ROUNDING = 1e-6
 """Relative rounding error of the distances in a block, generously."""
 PRIOR = 1.0
@@ -62,16 +61,14 @@ class Blocks(Searchable):
         """The squared distances of single pairs of rows; the same in both orders."""
 
     def exact_instead(self, length: Callable[[Any], int]) -> int:
-        """Exact lists take the place of approximate ones."""
         return length(np.empty((self.n_rows, 0)))
 
-    def measure(self, edges: PairStore, check: Check = lambda: None) -> Vector:
-        """The squared distance of every candidate pair."""
+    def measure(self, edges: PairStore, check: Check = no_check) -> Vector:
         if isinstance(edges, AllPairs):
             return self._all_pairs(check)
         assert isinstance(edges, PairList)
         rows, out = edges.owners, np.empty(edges.indices.size)
-        size = max(1, GAPS_ENTRIES // self._width)
+        size = max(1, BLOCK_ENTRIES // self._width)
         for at in range(0, out.size, size):
             check()
             out[at : at + size] = self.pairs(rows[at : at + size], edges.indices[at : at + size])
@@ -80,27 +77,22 @@ class Blocks(Searchable):
     def _all_pairs(self, check: Check) -> Vector:
         n = self.n_rows
         out, at = np.empty(n * (n - 1) // 2), 0
-        for some in self._parts(n, check):
+        for some in blocks_of(n, n, check):
             block = self.block(np.arange(some.start, some.stop))
             for place, row in enumerate(range(some.start, some.stop)):
                 out[at : at + n - 1 - row] = block[place, row + 1 :]
                 at += n - 1 - row
         return out
 
-    def nearest(
-        self, nodes: Nodes, length: int, check: Check = lambda: None
-    ) -> tuple[Indices, Vector]:
-        """The `length` nearest other rows of each node, and a bound of how far all others are."""
+    def nearest(self, nodes: Nodes, length: int, check: Check = no_check) -> tuple[Indices, Vector]:
         length = min(length, self.n_rows - 1)
-        found, last = nearest_in_blocks(nodes, length, self.block, self._parts, check)
-        if length == self.n_rows - 1:
-            return found, np.full(len(nodes), np.inf)
-        return found, (1 - GAPS_ROUNDING) * last
+        neighbors, last = nearest_in_blocks(nodes, length, self.n_rows, self.block, check)
+        is_all = length == self.n_rows - 1
+        return neighbors, np.full(len(nodes), np.inf) if is_all else (1 - GAPS_ROUNDING) * last
 
     def distances_to(self, nodes: Nodes, neighbors: Indices) -> Floats:
-        """Squared distances of each node to the rows listed for it."""
         out = np.empty(neighbors.shape)
-        size = max(1, GAPS_ENTRIES // (self._width * neighbors.shape[1]))
+        size = max(1, BLOCK_ENTRIES // (self._width * neighbors.shape[1]))
         for at in range(0, len(nodes), size):
             listed = neighbors[at : at + size]
             rows = np.repeat(nodes[at : at + size], listed.shape[1])
@@ -108,13 +100,13 @@ class Blocks(Searchable):
         return out
 
     def within(
-        self, nodes: Nodes, radii: Vector, scales: Vector | None = None, check: Check = lambda: None
+        self, nodes: Nodes, radii: Vector, scales: Vector | None = None, check: Check = no_check
     ) -> tuple[Ends, Ends]:
         scales = np.ones(self.n_rows) if scales is None else scales
         # a node with an infinite radius has all its pairs already
         radii = np.where(np.isfinite(radii), radii, 0.0)
         lefts, rights, count = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)], 0
-        for some in self._parts(len(nodes), check):
+        for some in blocks_of(len(nodes), self.n_rows, check):
             rows = nodes[some]
             reach = (scales[rows][:, None] * scales) * (radii[rows][:, None] + radii)
             left, right = np.nonzero((1 - GAPS_ROUNDING) * self.block(rows) < reach)
@@ -133,32 +125,29 @@ class Blocks(Searchable):
         """Numbers that one pair takes in memory."""
         return 1
 
-    def _parts(self, n_nodes: int, check: Check) -> Iterator[slice]:
-        """Parts of the nodes whose blocks are computed at once."""
-        size = max(1, GAPS_ENTRIES // self.n_rows)
-        for first in range(0, n_nodes, size):
-            check()
-            yield slice(first, min(first + size, n_nodes))
+
+def blocks_of(n_nodes: int, n_rows: int, check: Check) -> Iterator[slice]:
+    """Parts of the nodes whose distances to all rows make a block."""
+    size = max(1, BLOCK_ENTRIES // n_rows)
+    for first in range(0, n_nodes, size):
+        check()
+        yield slice(first, min(first + size, n_nodes))
 
 
 def nearest_in_blocks(
-    nodes: Nodes,
-    length: int,
-    block: Callable[[Any], Floats],
-    parts: Callable[[int, Check], Iterator[slice]],
-    check: Check,
+    nodes: Nodes, length: int, n_rows: int, block: Callable[[Any], Floats], check: Check
 ) -> tuple[Indices, Vector]:
     """The `length` nearest other rows of each node, and the squared distance of the last of them.
 
-    `block(nodes)` are the distances of some nodes to all rows, for some `parts` of them at a time.
+    `block(nodes)` are the distances of some nodes to all rows.
     """
-    found, last = np.empty((len(nodes), length), dtype=np.int64), np.empty(len(nodes))
-    for some in parts(len(nodes), check):
+    neighbors, last = np.empty((len(nodes), length), dtype=np.int64), np.empty(len(nodes))
+    for some in blocks_of(len(nodes), n_rows, check):
         apart = block(nodes[some])
         apart[np.arange(len(apart)), nodes[some]] = np.inf
-        found[some] = np.argpartition(apart, length - 1, axis=1)[:, :length]
-        last[some] = np.take_along_axis(apart, found[some], axis=1).max(axis=1)
-    return found, last
+        neighbors[some] = np.argpartition(apart, length - 1, axis=1)[:, :length]
+        last[some] = np.take_along_axis(apart, neighbors[some], axis=1).max(axis=1)
+    return neighbors, last
 
 
 def cells_present(X: Floats, gaps: NDArray[np.bool_] | None) -> Floats:
@@ -189,10 +178,7 @@ class Gapped(Blocks):
 
     @classmethod
     def of(cls, X: Floats, gaps: NDArray[np.bool_] | None, rows: Nodes | None = None) -> Gapped:
-        """The space of the rows of a matrix with the given missing cells.
-
-        Means are taken over the given rows (None: all).
-        """
+        """The space of rows with given missing cells; means are over the given rows (None: all)."""
         present = cells_present(X, gaps)
         if rows is not None:
             there = np.zeros((len(X), 1))
@@ -242,16 +228,12 @@ class Gapped(Blocks):
         shared = self.present[left] * self.present[right]
         apart = np.square(self.X[left] - self.X[right])
         usual, one_lacks = shared * self.usual, apart * (1.0 - shared)
-        found: Vector = self._estimate(
+        return self._estimate(
             (apart * shared).sum(axis=1), usual.sum(axis=1), one_lacks.sum(axis=1)
         )
-        return found
 
     def distances_from(self, X: Floats, gaps: NDArray[np.bool_] | None) -> Floats:
-        """Squared distances of new rows to all rows; 0 to a row with the same cells.
-
-        Missing cells count as the same.
-        """
+        """Squared distances of new rows to all rows; 0 to equal rows, also if both lack a cell."""
         present = cells_present(X, gaps)
         centered = (X - self.center) * present
         distances = self._to_all(centered, present)
@@ -274,17 +256,16 @@ class Gapped(Blocks):
         apart += total
         np.maximum(apart, 0.0, out=apart)
         rows, columns = np.nonzero(apart <= CANCELLATION * total)
-        size = max(1, GAPS_ENTRIES // X.shape[1])
+        size = max(1, BLOCK_ENTRIES // X.shape[1])
         # what has lost its digits is computed from differences
         for at in range(0, rows.size, size):
             left, right = rows[at : at + size], columns[at : at + size]
             shared = present[left] * self.present[right]
             apart[left, right] = (np.square(X[left] - self.X[right]) * shared).sum(axis=1)
         one_lacks = np.maximum(norms.sum(axis=1)[:, None] + self.squares.sum(axis=1) - total, 0.0)
-        found: Floats = self._estimate(apart, (present * self.usual) @ self.present.T, one_lacks)
-        return found
+        return self._estimate(apart, (present * self.usual) @ self.present.T, one_lacks)
 
-    def _estimate(self, apart: Any, shared: Any, one_lacks: Any) -> Any:
+    def _estimate(self, apart: Floats, shared: Floats, one_lacks: Floats) -> Floats:
         """The formula, from S, V_s and D; a view whose rows are all equal has no distances."""
         lacking = np.maximum(self.mean_distance - shared, 0.0)
         complete = lacking <= 1e-12 * self.mean_distance  # up to the rounding of sums
@@ -296,10 +277,7 @@ class Gapped(Blocks):
 
 @dataclass(frozen=True)
 class Summed(Blocks):
-    """The space of several views side by side, each multiplied by its factor.
-
-    Squared distances are summed.
-    """
+    """The space of several views, each times its factor, whose squared distances are summed."""
 
     parts: Sequence[Gapped]
     factors: Sequence[float]

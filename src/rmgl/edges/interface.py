@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from rmgl import kernels
 from rmgl.running.checkpoint import Checkpoint
-from rmgl.running.threads import Check, InParts
+from rmgl.running.threads import Check, InParts, no_check
 
 if TYPE_CHECKING:
     from rmgl.edges.certificate import Certificate
@@ -26,11 +27,37 @@ Vector = NDArray[np.float64]
 Floats: TypeAlias = NDArray[np.float64]
 """A matrix, or an array of any shape."""
 Nodes: TypeAlias = NDArray[np.intp]
-Costs: TypeAlias = Any
-"""Numbers >= 0 for the candidate pairs of one store, in a form that only the store knows.
+Indices = NDArray[np.int64]
+Ends = NDArray[np.integer[Any]]
+"""The first or the second rows of pairs."""
+Products = NDArray[np.floating[Any]]
+"""Products of rows, in single or double precision."""
+OwnCosts: TypeAlias = Any
+"""`Costs` that the same store has measured; type checkers cannot tell stores apart."""
 
-They are a vector, or parts of one on other machines. Costs of the same store can be added,
-subtracted and multiplied, with one another and with numbers."""
+
+class Costs(Protocol):
+    """Numbers >= 0 for the candidate pairs of one store, in a form that only the store knows.
+
+    They are a vector, or parts of one on other machines. Costs of the same store can be added,
+    subtracted and multiplied, with one another and with numbers.
+    """
+
+    def __add__(self, other: Any, /) -> Costs: ...
+
+    def __sub__(self, other: Any, /) -> Costs: ...
+
+    def __mul__(self, other: Any, /) -> Costs: ...
+
+    def __rmul__(self, other: Any, /) -> Costs: ...
+
+    def __rsub__(self, other: Any, /) -> Costs: ...
+
+
+def as_vector(costs: Costs) -> Vector:
+    """The costs of a store in memory, which are a vector."""
+    assert isinstance(costs, np.ndarray)
+    return costs
 
 
 @dataclass(frozen=True)
@@ -93,31 +120,31 @@ class PairStore(Protocol):
     def pairs_among(self, chosen: NDArray[np.bool_]) -> tuple[Nodes, Nodes, Nodes]:
         """The places, in a vector of costs, of all pairs of chosen nodes, and their two nodes."""
 
-    def localized(self, distances: Costs, scales: Vector, floors: Vector) -> Costs:
+    def localized(self, distances: OwnCosts, scales: Vector, floors: Vector) -> Costs:
         """max(z_ij / (s_i s_j), min(f_i, f_j)) for every candidate pair."""
 
-    def evaluate(self, u: Vector, costs: Costs) -> Evaluation:
+    def evaluate(self, u: Vector, costs: OwnCosts) -> Evaluation:
         """Sums for degrees and dual value at u, not yet divided by powers of alpha; one pass."""
 
-    def active_pairs(self, u: Vector, costs: Costs, counts: Vector) -> ActivePairs:
+    def active_pairs(self, u: Vector, costs: OwnCosts, counts: Vector) -> ActivePairs:
         """The matrix D_A + A of the pairs active at u; `counts` are those of `evaluate`."""
 
-    def active(self, u: Vector, costs: Costs, least: float) -> sparse.csr_array:
+    def active(self, u: Vector, costs: OwnCosts, least: float) -> sparse.csr_array:
         """The symmetric matrix of the t_ij that exceed `least`."""
 
-    def inner(self, costs: Costs, weights: sparse.csr_array) -> float:
+    def inner(self, costs: OwnCosts, weights: sparse.csr_array) -> float:
         """z'w = sum_{i<j} z_ij w_ij, for symmetric weights on candidate pairs."""
 
-    def least(self, costs: Costs) -> float:
+    def least(self, costs: OwnCosts) -> float:
         """The smallest cost."""
 
-    def largest(self, costs: Costs) -> float:
+    def largest(self, costs: OwnCosts) -> float:
         """The largest cost."""
 
-    def sample(self, costs: Costs, size: int) -> Vector:
+    def sample(self, costs: OwnCosts, size: int) -> Vector:
         """About `size` of the costs, taken at equal steps; all if there are fewer."""
 
-    def cheapest(self, costs: Costs, share: float) -> Cheapest:
+    def cheapest(self, costs: OwnCosts, share: float) -> Cheapest:
         """Compare a share of the pairs, at most half, those of smallest cost, with the next one."""
 
 
@@ -151,7 +178,6 @@ def multiplier(
     starts: NDArray[np.integer[Any]], indices: NDArray[np.integer[Any]], in_parts: InParts
 ) -> Callable[[Vector], Vector]:
     """The product of D_A + A with a vector, for the active pairs of a symmetric CSR pattern."""
-    from rmgl import kernels
 
     def multiply(v: Vector) -> Vector:
         out = np.empty(v.size)
@@ -177,16 +203,14 @@ class Space(ABC):
         """The space of some of the points (None: all)."""
 
     @abstractmethod
-    def measure(self, edges: PairStore, check: Check = lambda: None) -> Costs:
+    def measure(self, edges: PairStore, check: Check = no_check) -> Costs:
         """The squared distance of every candidate pair.
 
         `check` is called repeatedly and may raise.
         """
 
     @abstractmethod
-    def nearest(
-        self, nodes: Nodes, length: int, check: Check = lambda: None
-    ) -> tuple[NDArray[np.int64], Vector]:
+    def nearest(self, nodes: Nodes, length: int, check: Check = no_check) -> tuple[Indices, Vector]:
         """The `length` nearest other points of each node, and a bound of how far all others are.
 
         Points are in any order. The bound is a lower bound of squared distances, infinite where all
@@ -194,7 +218,7 @@ class Space(ABC):
         """
 
     @abstractmethod
-    def distances_to(self, nodes: Nodes, neighbors: NDArray[np.int64]) -> Floats:
+    def distances_to(self, nodes: Nodes, neighbors: Indices) -> Floats:
         """Squared distances of each node to the points listed for it."""
 
     @property
@@ -244,8 +268,8 @@ class Searchable(Space):
 
     @abstractmethod
     def within(
-        self, nodes: Nodes, radii: Vector, scales: Vector | None = None, check: Check = lambda: None
-    ) -> tuple[NDArray[Any], NDArray[Any]]:
+        self, nodes: Nodes, radii: Vector, scales: Vector | None = None, check: Check = no_check
+    ) -> tuple[Ends, Ends]:
         """All pairs of a node and another point that are nearer than s_i s_j (radii_i + radii_j).
 
         Distances are squared. A pair may occur in one order or both, and rounding may add a few

@@ -15,10 +15,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rmgl.checks import Unsound, sound_indices, sound_numbers
-from rmgl.edges.heaps import Ends, Indices
-from rmgl.edges.interface import Costs, Floats, Nodes, PairStore, Searchable, Space, Vector
+from rmgl.edges.interface import (
+    Costs,
+    Ends,
+    Floats,
+    Indices,
+    Nodes,
+    PairStore,
+    Searchable,
+    Space,
+    Vector,
+)
 from rmgl.running.checkpoint import Checkpoint, Found, check_arrays, digest_of
-from rmgl.running.threads import Check
+from rmgl.running.threads import Check, no_check
 
 
 @dataclass(frozen=True)
@@ -46,47 +55,45 @@ class KeptSearches(Searchable):
     def among(self, nodes: Nodes | None) -> Space:
         return self if nodes is None else self.space.among(nodes).kept_by(self.checkpoint)
 
-    def measure(self, edges: PairStore, check: Check = lambda: None) -> Costs:
+    def measure(self, edges: PairStore, check: Check = no_check) -> Costs:
         return self.space.measure(edges, check)
 
     def distances_to(self, nodes: Nodes, neighbors: Indices) -> Floats:
         return self.space.distances_to(nodes, neighbors)
 
-    def nearest(
-        self, nodes: Nodes, length: int, check: Check = lambda: None
-    ) -> tuple[Indices, Vector]:
+    def nearest(self, nodes: Nodes, length: int, check: Check = no_check) -> tuple[Indices, Vector]:
         def search() -> Found:
             neighbors, bounds = self.space.nearest(nodes, length, check)
             return {"neighbors": neighbors, "bounds": bounds}
 
-        def examine(found: Found) -> None:
-            check_lists(found, nodes, min(length, self.n_rows - 1), self.n_rows, bounded=True)
+        def examine(kept: Found) -> None:
+            check_lists(kept, nodes, min(length, self.n_rows - 1), self.n_rows, bounded=True)
 
         name = f"nearest-{digest_of(self._digest, nodes, length)}"
-        found = self.checkpoint.step(name, search, examine)
-        return found["neighbors"], found["bounds"]
+        kept = self.checkpoint.step(name, search, examine)
+        return kept["neighbors"], kept["bounds"]
 
     def within(
-        self, nodes: Nodes, radii: Vector, scales: Vector | None = None, check: Check = lambda: None
+        self, nodes: Nodes, radii: Vector, scales: Vector | None = None, check: Check = no_check
     ) -> tuple[Ends, Ends]:
         def search() -> Found:
             left, right = self.space.within(nodes, radii, scales, check)
             return {"left": left, "right": right}
 
         name = f"within-{digest_of(self._digest, nodes, radii, scales)}"
-        found = self.checkpoint.step(name, search, lambda found: check_pairs(found, self.n_rows))
-        return found["left"], found["right"]
+        kept = self.checkpoint.step(name, search, lambda kept: check_pairs(kept, self.n_rows))
+        return kept["left"], kept["right"]
 
 
 def check_lists(
-    found: Found, nodes: NDArray[Any], length: int, n_rows: int, *, bounded: bool = False
+    kept: Found, nodes: NDArray[Any], length: int, n_rows: int, *, bounded: bool = False
 ) -> None:
     """Raise `Unsound` unless there is a list of other rows for each node.
 
     If the lists are `bounded`, there must also be a bound of how far all other rows are.
     """
-    check_arrays(found, "neighbors", *["bounds"] * bounded)
-    neighbors, shape = found["neighbors"], (len(nodes), length)
+    check_arrays(kept, "neighbors", *["bounds"] * bounded)
+    neighbors, shape = kept["neighbors"], (len(nodes), length)
     if neighbors.shape != shape:
         raise Unsound(
             f"the lists of neighbors have shape {neighbors.shape}, but {shape} was expected"
@@ -95,14 +102,14 @@ def check_lists(
     if (neighbors == nodes[:, None]).any():
         raise Unsound("a node is in its own list of neighbors")
     if bounded:
-        bounds, what = found["bounds"], "the bound of the distances to all others"
+        bounds, what = kept["bounds"], "the bound of the distances to all others"
         sound_numbers(what, bounds, shape[:1], least=0.0, infinite=True)
 
 
-def check_pairs(found: Found, n_rows: int) -> None:
+def check_pairs(kept: Found, n_rows: int) -> None:
     """Raise `Unsound` unless there are pairs of different rows."""
-    check_arrays(found, "left", "right")
-    left, right = found["left"], found["right"]
+    check_arrays(kept, "left", "right")
+    left, right = kept["left"], kept["right"]
     check_ends("the first rows of the pairs", left, n_rows)
     check_ends("the second rows of the pairs", right, n_rows, size=left.size)
     if (left == right).any():
@@ -110,10 +117,7 @@ def check_pairs(found: Found, n_rows: int) -> None:
 
 
 def check_ends(what: str, rows: NDArray[Any], n_rows: int, *, size: int | None = None) -> None:
-    """Raise `Unsound` unless these are row numbers as searches find them.
-
-    `size` is how many there must be (None: any number).
-    """
+    """Raise `Unsound` unless these are row numbers as searches find, `size` of them if given."""
     if rows.dtype not in (np.int32, np.int64):
         expected = "integers of 4 or 8 bytes were expected"
         raise Unsound(f"{what} are of type {rows.dtype}, but {expected}")

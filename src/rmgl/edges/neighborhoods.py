@@ -25,23 +25,21 @@ it are added, and the solver continues from its last point.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from rmgl.edges.certificate import Growth, ListGrowth, Mask, joined
-from rmgl.edges.heaps import Indices
-from rmgl.edges.interface import Evaluation, Floats, Nodes, Vector
-from rmgl.edges.local_scaling import LISTED, LocalScaling
-from rmgl.edges.space import Searchable, Space
-from rmgl.edges.stores import PairList, union_of
-from rmgl.edges.ties import (
+from rmgl import kernels
+from rmgl.edges.certificate import ListCertificate, joined
+from rmgl.edges.interface import Evaluation, Floats, Indices, Nodes, Searchable, Vector, as_vector
+from rmgl.edges.local_scaling import (
+    LISTED,
     MOST,
     TIED,
     Answer,
+    LocalScaling,
     NearBlock,
     closed_at_once,
     closed_lists,
@@ -49,39 +47,32 @@ from rmgl.edges.ties import (
     pattern_of,
     searching,
 )
-from rmgl.running.memory import require_memory
-from rmgl.running.threads import Check, InParts, one_part
+from rmgl.edges.space import Space, Square
+from rmgl.edges.stores import PairList, union_of
+from rmgl.running.threads import Check, InParts, no_check, one_part, require_memory
 
 BYTES_PER_LISTED = 100
 """Memory for one listed neighbor: pattern, its transpose and union, distances and costs."""
-
-
 LOOKED_THROUGH = 4096
 """Rows whose lists are looked through at once."""
 FORESIGHT = 0.15
 """How far beyond u a radius is set, relative to the mean excess of the active pairs of a node.
 
 More means fewer searches and more candidates."""
-
-
 SHORT = 0.01
 """Share of the nodes whose lists are taken to be short, compared with their scale."""
+LONG_LISTS = 100
+"""Candidate pairs per node from which those that are not needed are dropped."""
+LEAST_ADDED = 16
+"""Pairs that may be added at every node at once; more where lists are longer than that."""
 
 
 @dataclass(frozen=True)
-class Neighborhoods:
-    """Candidate pairs of the points of a space, with every pair that is within the radii.
-
-    They are a symmetric CSR pattern.
-    """
+class Neighborhoods(ListCertificate):
+    """Candidate pairs of the points of a space, with every pair that is within the radii."""
 
     space: Searchable
-    pattern: sparse.csr_array
     radii: Vector
-    in_parts: InParts = one_part
-    scaling: LocalScaling | None = None
-    is_new: Mask | None = None
-    """The entries of the pattern that the last extension added (None: not known, or none)."""
 
     @classmethod
     def search(
@@ -89,30 +80,20 @@ class Neighborhoods:
         space: Searchable,
         length: int,
         in_parts: InParts = one_part,
-        check: Check = lambda: None,
+        check: Check = no_check,
         local: float | None = None,
     ) -> Neighborhoods:
-        """Find the `length` nearest points of each exactly.
-
-        `local` is the floor share of a local scaling (None: no scaling).
-        """
-        closed = length if local is None else LISTED
-        pattern, lists, bounds = first_pairs(space, max(length, closed + 1), closed, check)
-        if local is None:
-            return cls(space, pattern, bounds / 2, in_parts)
-        scaling = LocalScaling.from_lists(lists, local)
-        return cls(space, pattern, first_radii(bounds, scaling), in_parts, scaling)
-
-    @cached_property
-    def edges(self) -> PairList:
-        return PairList(self.pattern, self.in_parts)
+        """Find the `length` nearest points of each exactly."""
+        pattern, scaling, bounds = first_pairs(space, length, local, check)
+        radii = bounds / 2 if scaling is None else first_radii(bounds, scaling)
+        return cls(space, radii, pattern=pattern, in_parts=in_parts, scaling=scaling)
 
     def too_small(self, potentials: Vector) -> Nodes:
         """The nodes whose potential u exceeds their radius; the certificate needs none."""
         return np.flatnonzero(potentials > self.radii)
 
     def extended(
-        self, u: Vector, costs: Vector, guide: Floats | None, check: Check = lambda: None
+        self, u: Vector, costs: Vector, guide: Floats | None, check: Check = no_check
     ) -> Neighborhoods:
         """Add the pairs that a certificate at u needs; itself if it holds already.
 
@@ -124,7 +105,7 @@ class Neighborhoods:
             return self
         return self.widened(nodes, foreseen(u, self.edges.evaluate(u, costs)), check)
 
-    def widened(self, nodes: Nodes, reached: Vector, check: Check = lambda: None) -> Neighborhoods:
+    def widened(self, nodes: Nodes, reached: Vector, check: Check = no_check) -> Neighborhoods:
         """Enlarge the radii of the given nodes to what potentials may reach, with their pairs."""
         radii = enlarged(self.radii, nodes, reached)
         scales = None if self.scaling is None else self.scaling.scales
@@ -134,21 +115,9 @@ class Neighborhoods:
         pattern, is_new = joined(self.pattern, union_of(left, right, radii.size))
         return replace(self, pattern=pattern, radii=radii, is_new=is_new)
 
-    def settled(self) -> Neighborhoods:
-        return self
-
-    @property
-    def growth(self) -> Growth | None:
-        if self.is_new is None:
-            return None
-        return ListGrowth.of(self.pattern, self.is_new, self.in_parts)
-
     def pruned(self, u: Vector, costs: Vector) -> Neighborhoods:
         """Itself: every pair within the radii is needed."""
         return self
-
-    def with_pairs(self, pattern: sparse.csr_array) -> Neighborhoods:
-        return replace(self, pattern=sparse.csr_array(self.pattern + pattern), is_new=None)
 
     def nearest(self, length: int) -> list[NearBlock] | None:
         if self.scaling is None or length > LISTED:
@@ -156,16 +125,75 @@ class Neighborhoods:
         return nearest_listed(self.edges, self.space, length)
 
 
+@dataclass(frozen=True)
+class Checked(ListCertificate):
+    """Candidate pairs in a space of known distances: at a solution, all other pairs are checked.
+
+    If no pair outside the candidates has a cost below u_i + u_j, the solution over the candidates
+    *is* the solution over all pairs. Where some have, those that would get the most weight become
+    candidates, a few at each node, and the solver continues from its last point.
+    """
+
+    space: Square
+
+    @classmethod
+    def search(
+        cls,
+        space: Square,
+        length: int,
+        in_parts: InParts = one_part,
+        check: Check = no_check,
+        local: float | None = None,
+    ) -> Checked:
+        """Begin with the `length` nearest points of each."""
+        pattern, scaling, _ = first_pairs(space, length, local, check)
+        return cls(space, pattern=pattern, in_parts=in_parts, scaling=scaling)
+
+    def extended(
+        self, u: Vector, costs: Vector, guide: Floats | None, check: Check = no_check
+    ) -> Checked:
+        """Add pairs that would carry weight at u; itself if the solution is certified."""
+        n = self.space.n_rows
+        scales, floors = np.ones(n), np.zeros(n)
+        if self.scaling is not None:
+            scales, floors = self.scaling.scales, self.scaling.floors
+        rows = np.zeros((n, 1)) if guide is None else np.ascontiguousarray(guide)
+        most = min(n - 1, max(LEAST_ADDED, self.pattern.nnz // n))
+        left, right = self.space.missing(u, self.edges, scales, floors, rows, most, check)
+        if left.size == 0:
+            return self
+        pattern, is_new = joined(self.pattern, union_of(left, right, n))
+        return replace(self, pattern=pattern, is_new=is_new)
+
+    def pruned(self, u: Vector, costs: Vector) -> Checked:
+        """Drop pairs far beyond u_i + u_j, by the mean excess of active ones, if lists are long."""
+        if self.pattern.nnz <= LONG_LISTS * self.space.n_rows:
+            return self
+        sums = self.edges.evaluate(u, costs)
+        reach = u + sums.excess / np.maximum(sums.counts, 1.0) / 2
+        kept = self.edges.active(reach, costs, 0.0)
+        if 2 * kept.nnz > self.pattern.nnz:
+            return self
+        ones = np.ones(kept.nnz, dtype=bool)
+        pattern = sparse.csr_array((ones, kept.indices, kept.indptr), shape=kept.shape)
+        return replace(self, pattern=pattern, is_new=None)
+
+    def nearest(self, length: int) -> None:
+        """Nothing: the nearest neighbors may have been dropped."""
+
+
 def first_pairs(
-    space: Space, length: int, closed: int, check: Check
-) -> tuple[sparse.csr_array, list[NearBlock], Vector]:
-    """The first candidate pairs, closed lists, and bounds of the distances to all other points.
+    space: Space, length: int, local: float | None, check: Check
+) -> tuple[sparse.csr_array, LocalScaling | None, Vector]:
+    """The first candidate pairs, their scaling, and bounds of the distances to all other points.
 
     The pattern holds the `length` nearest points of each, without the last and its equals, and the
-    closed lists of `closed`. The bounds are lower bounds of squared distances.
+    closed lists that the scaling is computed from, or that are so long. `local` is its floor share
+    (None: no scaling). The bounds are lower bounds of squared distances.
     """
+    closed = length if local is None else LISTED
     nodes, search = np.arange(space.n_rows), searching(space, check)
-    neighbors, distances, bounds = search(nodes, length)
+    neighbors, distances, bounds = search(nodes, max(length, closed + 1))
     bounds = bounds / (1 + TIED)
     answer = (neighbors, distances, bounds)
     lists = closed_lists(search, nodes, closed, neighbors.shape[1], answer=answer)
@@ -176,7 +204,8 @@ def first_pairs(
     nearer = NearBlock(nodes, neighbors, np.where(kept, distances, np.inf))
     tied = [block for block in lists if block.shares is not None]
     pattern = pattern_of([nearer, *tied], nodes.size)
-    return pattern, lists, np.minimum(bounds, ends)
+    scaling = None if local is None else LocalScaling.from_lists(lists, local)
+    return pattern, scaling, np.minimum(bounds, ends)
 
 
 def require_list_memory(n_nodes: int, length: int, purpose: str) -> None:
@@ -223,7 +252,8 @@ def nearest_listed(edges: PairList, space: Space, length: int) -> list[NearBlock
     """
     if np.diff(edges.indptr).min() < LISTED:
         return None
-    distances, search, lists = space.measure(edges), searching(space), list[NearBlock]()
+    distances = as_vector(space.measure(edges))
+    search, lists = searching(space), list[NearBlock]()
     for first in range(0, edges.n_nodes, LOOKED_THROUGH):
         starts = edges.indptr[first : first + LOOKED_THROUGH + 1]
         some, nodes = slice(starts[0], starts[-1]), np.arange(first, first + starts.size - 1)
@@ -233,10 +263,7 @@ def nearest_listed(edges: PairList, space: Space, length: int) -> list[NearBlock
 
 
 def nearest_among(starts: Indices, others: NDArray[Any], distances: Vector) -> Answer:
-    """The 30 nearest among others that are listed for nodes, all others being farther.
-
-    `starts` are those of the nodes, and the end.
-    """
+    """The 30 nearest of others, listed for nodes between `starts`; all that are not are farther."""
     entries = nearest_entries(starts, distances, LISTED)
     nearest = distances[entries]
     return others[entries].astype(np.int64), nearest, nearest.max(axis=1)
@@ -260,12 +287,12 @@ def closed_among(
     lengths = np.bincount(row[kept], minlength=nodes.size)
     place = np.arange(kept.size) - (np.cumsum(lengths) - lengths)[row[kept]]
     apart = np.full((nodes.size, int(lengths.max())), np.inf)
-    found = np.zeros(apart.shape, dtype=np.int64)
-    found[row[kept], place], apart[row[kept], place] = others[kept], distances[kept]
+    near = np.zeros(apart.shape, dtype=np.int64)
+    near[row[kept], place], apart[row[kept], place] = others[kept], distances[kept]
     many = counts[left] > MOST
     limits = answer[2][left] * (1 + TIED)
     bounds = np.where(many, limits, np.inf)
-    lists = laid_out(nodes[left], found[left], apart[left], limits, bounds, ~many, LISTED)
+    lists = laid_out(nodes[left], near[left], apart[left], limits, bounds, ~many, LISTED)
     return [*blocks, *lists]
 
 
@@ -276,8 +303,6 @@ def nearest_entries(starts: Indices, distances: Vector, length: int) -> Indices:
 
     No row may have fewer entries.
     """
-    from rmgl import kernels
-
     of_row = np.repeat(np.arange(starts.size - 1, dtype=np.int32), np.diff(starts))
     scores = np.full((starts.size - 1, length), -np.finfo(np.float64).max)
     chosen = np.zeros(scores.shape, dtype=np.int32)

@@ -16,13 +16,23 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from rmgl.edges.bounds import LEADING_ERROR, Rounding, leading_columns
-from rmgl.edges.heaps import TILE, Ends, Heaps, Indices
-from rmgl.edges.interface import Costs, Floats, Nodes, PairStore, Searchable, Space, Vector
-from rmgl.edges.tiles import Order, Tiles, squared_lengths
-from rmgl.matrix import listed_distances, total_variance
+from rmgl import kernels
+from rmgl.edges.bounds import LEADING_ERROR, TILE, Order, Rounding, leading_columns
+from rmgl.edges.interface import (
+    Costs,
+    Ends,
+    Floats,
+    Indices,
+    Nodes,
+    PairStore,
+    Searchable,
+    Space,
+    Vector,
+)
+from rmgl.edges.tiles import Heaps, Tiles
+from rmgl.matrix import listed_distances, squared_lengths, total_variance
 from rmgl.running.checkpoint import digest_of
-from rmgl.running.threads import Check
+from rmgl.running.threads import Check, no_check
 
 LARGEST_SINGLE = 1e15
 """Entries whose squares do not overflow in single precision."""
@@ -34,10 +44,7 @@ LARGEST_LOSS = 0.01
 
 @dataclass(frozen=True)
 class Rows(Searchable):
-    """The space of the rows of a matrix, searched tile by tile.
-
-    Rows are dense and centered, or sparse.
-    """
+    """The space of the rows of a matrix, dense and centered or sparse, searched tile by tile."""
 
     X: Any
     center: Vector | float = 0.0
@@ -64,22 +71,27 @@ class Rows(Searchable):
     def among(self, nodes: Nodes | None) -> Rows:
         return self if nodes is None else Rows(self.X[nodes], self.center)
 
-    def measure(self, edges: PairStore, check: Check = lambda: None) -> Costs:
+    def measure(self, edges: PairStore, check: Check = no_check) -> Costs:
         return edges.measure(self.X, check)
 
-    def nearest(
-        self, nodes: Nodes, length: int, check: Check = lambda: None
-    ) -> tuple[Indices, Vector]:
+    def nearest(self, nodes: Nodes, length: int, check: Check = no_check) -> tuple[Indices, Vector]:
         length = min(length, self.n_rows - 1)
         if length == self.n_rows - 1:
             return everyone_else(nodes, self.n_rows)
-        single = self._fits_single
-        neighbors, bounds, last = self._tiles(precise=not single).nearest(nodes, length, check)
-        imprecise = np.flatnonzero(bounds < (1 - LARGEST_LOSS) * last)
-        if imprecise.size and single:
-            tiles = self._tiles(precise=True)
-            again, again_bounds, _ = tiles.nearest(nodes[imprecise], length, check)
-            neighbors[imprecise], bounds[imprecise] = again, again_bounds
+        return self._precise_enough(
+            lambda some, precise: self._tiles(precise).nearest(nodes[some], length, check),
+            self._fits_single,
+        )
+
+    @staticmethod
+    def _precise_enough(
+        search: Callable[[Any, bool], tuple[Indices, Vector, Vector]], single: bool
+    ) -> tuple[Indices, Vector]:
+        """What search(queries, precise) finds, again and precisely where single loses too much."""
+        neighbors, bounds, last = search(slice(None), not single)
+        coarse = np.flatnonzero(bounds < (1 - LARGEST_LOSS) * last)
+        if coarse.size and single:
+            neighbors[coarse], bounds[coarse], _ = search(coarse, True)
         return neighbors, np.maximum(bounds, 0.0)
 
     def distances_to(self, nodes: Nodes, neighbors: Indices) -> Floats:
@@ -101,7 +113,7 @@ class Rows(Searchable):
         return length(self.X)
 
     def within(
-        self, nodes: Nodes, radii: Vector, scales: Vector | None = None, check: Check = lambda: None
+        self, nodes: Nodes, radii: Vector, scales: Vector | None = None, check: Check = no_check
     ) -> tuple[Ends, Ends]:
         scales = np.ones(self.n_rows) if scales is None else scales
         width = self.X.shape[1]
@@ -118,12 +130,9 @@ class Rows(Searchable):
             return nearest_sparse(self.X, queries, length)
         queries = queries - self.center
         single = self._fits_single and float(np.abs(queries).max(initial=0.0)) < LARGEST_SINGLE
-        found, bounds, last = self._in_tiles(precise=not single).nearest_to(queries, length)
-        imprecise = np.flatnonzero(bounds < (1 - LARGEST_LOSS) * last)
-        if imprecise.size and single:
-            tiles = self._in_tiles(precise=True)
-            found[imprecise], _, _ = tiles.nearest_to(queries[imprecise], length)
-        return found
+        return self._precise_enough(
+            lambda some, precise: self._in_tiles(precise).nearest_to(queries[some], length), single
+        )[0]
 
     def arrange(self) -> None:
         """Arrange dense rows for queries to come, which several threads may ask at once."""
@@ -207,13 +216,11 @@ def nearest_sparse(X: Any, queries: Any, length: int) -> Indices:
             group = slice(first, min(first + TILE, queries.shape[0]))
             products = (queries[group] @ rows.T).toarray()
             heaps.offer(np.subtract(products, halves, out=products), first, start, False)
-    return heaps.found.astype(np.int64)
+    return heaps.nearest.astype(np.int64)
 
 
 def distances_between(rows: Floats, X: Floats, neighbors: Nodes) -> Floats:
     """Squared distances of each of `rows` to the rows of X listed for it, from differences."""
-    from rmgl import kernels
-
     n, length = neighbors.shape
     distances, starts = np.empty(n * length), length * np.arange(n + 1)
     kernels.list_distances(rows, X, starts, neighbors.astype(np.int32).ravel(), 0, n, distances)

@@ -3,15 +3,11 @@
 `Rows` computes distances from the rows, tile by tile (`rmgl.edges.search`); `Gapped` estimates them
 for rows with missing cells (`rmgl.edges.gaps`). With `Square`, no distance is computed twice,
 however many columns there are.
-
-`Rows` computes distances from the rows, tile by tile (`rmgl.edges.search`). `Square` has all of
-them in memory: where rows are few, no distance is computed twice, however many columns there are.
-`Gapped` is for rows with missing cells (`rmgl.edges.gaps`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -19,30 +15,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from rmgl.edges.gaps import Blocks, Gapped, Summed, nearest_in_blocks
-from rmgl.edges.heaps import Indices
-from rmgl.edges.interface import Costs, Floats, Nodes, PairStore, Searchable, Space, Vector
+from rmgl import kernels
+from rmgl.edges.gaps import BLOCK_ENTRIES, Blocks, Gapped, Summed, blocks_of, nearest_in_blocks
+from rmgl.edges.interface import Costs, Floats, Indices, Nodes, PairStore, Space, Vector
 from rmgl.edges.search import Rows, as_space, everyone_else
 from rmgl.edges.stores import CANCELLATION, PairList
-from rmgl.edges.tiles import squared_lengths
-from rmgl.running.threads import Check, InParts, one_part
+from rmgl.matrix import squared_lengths
+from rmgl.running.threads import Check, InParts, no_check, one_part
 
 if TYPE_CHECKING:
     from rmgl.edges.certificate import Certificate
-__all__ = [
-    "Blocks",
-    "Gapped",
-    "Listed",
-    "Rows",
-    "Searchable",
-    "Space",
-    "Square",
-    "Summed",
-    "as_space",
-]
-
-SQUARE_ENTRIES = 1 << 20
-"""Entries of a block of distances that is looked through at once."""
+__all__ = ["Blocks", "Gapped", "Listed", "Rows", "Space", "Square", "Summed", "as_space"]
 
 
 @dataclass(frozen=True)
@@ -65,13 +48,13 @@ class Square(Space):
     distances: Floats
 
     @classmethod
-    def of(cls, X: Any, in_parts: InParts = one_part, check: Check = lambda: None) -> Square:
+    def of(cls, X: Any, in_parts: InParts = one_part, check: Check = no_check) -> Square:
         """The space of the rows of a matrix, by |x|^2 + |y|^2 - 2x'y, or by differences if near."""
         n = X.shape[0]
         X = X if sparse.issparse(X) else X - X.mean(axis=0)
         norms, same = squared_lengths(X), copies(X)
         distances = np.empty((n, n))
-        size = max(1, SQUARE_ENTRIES // n)
+        size = max(1, BLOCK_ENTRIES // n)
 
         def measure_blocks(begin: int, end: int) -> None:
             for first in range(begin * size, min(end * size, n), size):
@@ -95,11 +78,11 @@ class Square(Space):
 
     @classmethod
     def of_blocks(
-        cls, space: Blocks, in_parts: InParts = one_part, check: Check = lambda: None
+        cls, space: Blocks, in_parts: InParts = one_part, check: Check = no_check
     ) -> Square:
         """All distances of a space that is computed block by block."""
         n = space.n_rows
-        distances, size = np.empty((n, n)), max(1, SQUARE_ENTRIES // n)
+        distances, size = np.empty((n, n)), max(1, BLOCK_ENTRIES // n)
 
         def measure_blocks(begin: int, end: int) -> None:
             for first in range(begin * size, min(end * size, n), size):
@@ -118,15 +101,14 @@ class Square(Space):
     def among(self, nodes: Nodes | None) -> Square:
         return self if nodes is None else Square(self.distances[np.ix_(nodes, nodes)])
 
-    def measure(self, edges: PairStore, check: Check = lambda: None) -> Costs:
+    def measure(self, edges: PairStore, check: Check = no_check) -> Costs:
         return edges.entries_of(self.distances)
 
-    def nearest(
-        self, nodes: Nodes, length: int, check: Check = lambda: None
-    ) -> tuple[Indices, Vector]:
+    def nearest(self, nodes: Nodes, length: int, check: Check = no_check) -> tuple[Indices, Vector]:
         if length >= self.n_rows - 1:
             return everyone_else(nodes, self.n_rows)
-        return nearest_in_blocks(nodes, length, self.distances.__getitem__, self._blocks, check)
+        take = self.distances.__getitem__
+        return nearest_in_blocks(nodes, length, self.n_rows, take, check)
 
     def distances_to(self, nodes: Nodes, neighbors: Indices) -> Floats:
         return self.distances[nodes[:, None], neighbors]
@@ -138,7 +120,7 @@ class Square(Space):
     def search(
         self, length: int, local: float | None, in_parts: InParts, check: Check
     ) -> Certificate:
-        from rmgl.edges.checked import Checked  # which is about this space
+        from rmgl.edges.neighborhoods import Checked  # which is about this space
 
         return Checked.search(self, length, in_parts, check, local)
 
@@ -150,19 +132,17 @@ class Square(Space):
         floors: Vector,
         guide: Floats,
         most: int,
-        check: Check = lambda: None,
+        check: Check = no_check,
     ) -> tuple[Indices, Indices]:
         """Pairs that are not listed and would carry weight at u: the `most` largest of each node.
 
         Their costs are max(z_ij / (s_i s_j), min(f_i, f_j)) + |g_i - g_j|^2, from scales s, floors
         f and the rows g of a guide.
         """
-        from rmgl import kernels
-
         given = (self.distances, scales, floors, guide, u, *edges.pairs)
         room = np.zeros(self.n_rows, dtype=np.int32), np.empty(self.n_rows)
         lefts, rights = [], []
-        for some in self._blocks(self.n_rows, check):
+        for some in blocks_of(self.n_rows, self.n_rows, check):
             scores = np.zeros((some.stop - some.start, most))
             heaps = np.zeros(scores.shape, dtype=np.int32)
             kernels.missing_pairs(*given, some.start, some.stop, *room, scores, heaps)
@@ -170,13 +150,6 @@ class Square(Space):
             lefts.append(left + some.start)
             rights.append(heaps[left, place])
         return np.concatenate(lefts), np.concatenate(rights)
-
-    def _blocks(self, n_nodes: int, check: Check) -> Iterator[slice]:
-        """Parts of the nodes that are looked through at once."""
-        size = max(1, SQUARE_ENTRIES // self.n_rows)
-        for first in range(0, n_nodes, size):
-            check()
-            yield slice(first, min(first + size, n_nodes))
 
 
 def copies(X: Any) -> Indices:
@@ -192,16 +165,13 @@ def copies(X: Any) -> Indices:
 
 
 def repair(block: Floats, X: Any, norms: Vector, same: Indices, first: int) -> None:
-    """Compute small distances from the difference of rows, and set those of copies to zero.
-
-    The block begins at row and column `first`.
-    """
+    """Compute small distances of a block from row `first` on by differences; copies have none."""
     total = norms[first : first + len(block)][:, None] + norms[first:]
     rows, columns = np.nonzero(block <= CANCELLATION * total)
     differ = same[rows + first] != same[columns + first]
     block[rows[~differ], columns[~differ]] = 0.0
     rows, columns = rows[differ], columns[differ]
-    chunk = max(1, SQUARE_ENTRIES // X.shape[1])
+    chunk = max(1, BLOCK_ENTRIES // X.shape[1])
     for at in range(0, rows.size, chunk):
         left, right = rows[at : at + chunk], columns[at : at + chunk]
         block[left, right] = squared_lengths(X[left + first] - X[right + first])
@@ -237,7 +207,7 @@ class Listed(Space):
     def among(self, nodes: Nodes | None) -> Listed:
         return self if nodes is None else Listed(sparse.csr_array(self.pairs[nodes][:, nodes]))
 
-    def measure(self, edges: PairStore, check: Check = lambda: None) -> Vector:
+    def measure(self, edges: PairStore, check: Check = no_check) -> Vector:
         assert isinstance(edges, PairList)
         return self._entries(edges.owners, edges.indices)
 
@@ -249,9 +219,7 @@ class Listed(Space):
     def given_pairs(self) -> sparse.csr_array:
         return self.pairs
 
-    def nearest(
-        self, nodes: Nodes, length: int, check: Check = lambda: None
-    ) -> tuple[Indices, Vector]:
+    def nearest(self, nodes: Nodes, length: int, check: Check = no_check) -> tuple[Indices, Vector]:
         """The `length` nearest points that are given for each node.
 
         The list of a node with fewer is filled with node 0, which is far. The bounds are the

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.spatial.distance import squareform
 
+from rmgl import kernels
 from rmgl.edges.interface import (
     ActivePairs,
     CostVectors,
@@ -22,8 +23,7 @@ from rmgl.edges.interface import (
     multiplier,
 )
 from rmgl.matrix import listed_distances
-from rmgl.running.memory import require_memory
-from rmgl.running.threads import Check, InParts, one_part
+from rmgl.running.threads import Check, InParts, no_check, one_part, require_memory
 
 CANCELLATION = 1e-6
 """Share of |x_i|^2 + |x_j|^2 below which a distance is computed from the difference of the rows.
@@ -71,9 +71,7 @@ class AllPairs(CostVectors):
             "and a smaller alpha",
         )
 
-    def measure(self, X: Floats | sparse.csr_array, check: Check = lambda: None) -> Vector:
-        from rmgl import kernels
-
+    def measure(self, X: Floats | sparse.csr_array, check: Check = no_check) -> Vector:
         is_sparse = sparse.issparse(X)
         if not is_sparse:
             X = np.ascontiguousarray(X - X.mean(axis=0))
@@ -115,8 +113,6 @@ class AllPairs(CostVectors):
         return left * (2 * self.n_nodes - left - 1) // 2 + right - left - 1, left, right
 
     def localized(self, distances: Vector, scales: Vector, floors: Vector) -> Vector:
-        from rmgl import kernels
-
         out = np.empty_like(distances)
 
         def localize_rows(first: int, stop: int) -> None:
@@ -130,7 +126,6 @@ class AllPairs(CostVectors):
 
     def _evaluate(self, u: Vector, costs: Vector, least: float) -> Evaluation:
         """Like `evaluate`, with the pairs counted whose t_ij exceeds `least`."""
-        from rmgl import kernels
 
         def evaluate_rows(first: int, stop: int) -> tuple[Vector, Vector, float]:
             excess, counts = np.zeros(self.n_nodes), np.zeros(self.n_nodes)
@@ -140,8 +135,6 @@ class AllPairs(CostVectors):
         return Evaluation(sum(excess), sum(counts), sum(squares))
 
     def active_pairs(self, u: Vector, costs: Vector, counts: Vector) -> ActivePairs:
-        from rmgl import kernels
-
         if counts.sum() > FEW_ACTIVE * 2 * self.n_pairs:
             return ActivePairs(lambda v: self._full_product(u, costs, v), 0.0, 1.0)
         starts = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
@@ -151,8 +144,6 @@ class AllPairs(CostVectors):
         return ActivePairs(multiply, 1.0, indices.size / (2 * self.n_pairs))
 
     def _full_product(self, u: Vector, costs: Vector, v: Vector) -> Vector:
-        from rmgl import kernels
-
         def multiply_rows(first: int, stop: int) -> Vector:
             out = np.zeros(self.n_nodes)
             kernels.pair_product(u, costs, v, first, stop, out)
@@ -184,8 +175,6 @@ class AllPairs(CostVectors):
         return [0, *(n * (1 - np.sqrt(1 - shares))).astype(int).tolist(), n]
 
     def active(self, u: Vector, costs: Vector, least: float) -> sparse.csr_array:
-        from rmgl import kernels
-
         counts = self._evaluate(u, costs, least).counts
         indptr = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
         indices, data = np.empty(indptr[-1], dtype=np.int32), np.empty(indptr[-1])
@@ -200,8 +189,6 @@ class AllPairs(CostVectors):
         return sparse.csr_array((data, indices, indptr), shape=(self.n_nodes, self.n_nodes))
 
     def inner(self, costs: Vector, weights: sparse.csr_array) -> float:
-        from rmgl import kernels
-
         return kernels.pair_inner(costs, *loop_indices(weights), weights.data)
 
     def _row_start(self, i: int) -> int:
@@ -232,11 +219,9 @@ class PairList(CostVectors):
         self.n_pairs = self.indices.size // 2
         self.max_degree = int(np.diff(self.indptr).max(initial=0))
 
-    def measure(self, X: Any, check: Check = lambda: None) -> Vector:
+    def measure(self, X: Any, check: Check = no_check) -> Vector:
         if sparse.issparse(X):
             return listed_distances(X, self.owners, self.indices, check)
-        from rmgl import kernels
-
         out = np.empty(self.indices.size)
         dense = np.ascontiguousarray(X)
         chunk = max(1, UNCHECKED_ENTRIES * self.n_nodes // max(1, out.size * X.shape[1]))
@@ -286,8 +271,6 @@ class PairList(CostVectors):
 
     def row_sums(self, u: Vector, costs: Vector, least: float) -> tuple[Vector, Vector, Vector]:
         """Sums over each row: (t_ij)_+, the number of t_ij > least, and (t_ij)_+^2."""
-        from rmgl import kernels
-
         excess, counts, squares = (np.empty(self.n_nodes) for _ in range(3))
 
         def sum_rows(first: int, stop: int) -> None:
@@ -314,8 +297,6 @@ class PairList(CostVectors):
 
     def row_products(self, costs: Vector, weights: sparse.csr_array) -> Vector:
         """sum_j z_ij w_ij for every node i."""
-        from rmgl import kernels
-
         pairs, given = (*self.pairs, costs), (*loop_indices(weights), weights.data)
         totals = np.empty(self.n_nodes)
 
@@ -332,8 +313,6 @@ class PairList(CostVectors):
 
         `counts` are the numbers of its entries in every row.
         """
-        from rmgl import kernels
-
         starts = np.zeros(self.n_nodes + 1, dtype=np.int64)
         np.cumsum(counts, out=starts[1:], dtype=starts.dtype)
         indices = np.empty(starts[-1], dtype=np.int32)

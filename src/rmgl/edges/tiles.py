@@ -1,4 +1,4 @@
-"""Products of rows, tile by tile.
+"""Products of rows, tile by tile: nearest rows in heaps, and pairs within radii.
 
 Rows are sorted into tiles of nearby rows (halved repeatedly along the column of largest variance).
 The products of two tiles are one matrix product, and a compiled scan selects from it: rows nearer
@@ -12,50 +12,137 @@ Products may be of a few *leading* columns, whose distances are lower bounds of 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
-from rmgl.edges.bounds import Rounding
-from rmgl.edges.heaps import TILE, Ends, FoundPairs, Heaps, Indices, Products
-from rmgl.edges.interface import Floats, Nodes, Vector
-from rmgl.running.memory import require_memory
-from rmgl.running.threads import Check
+from rmgl import kernels
+from rmgl.edges.bounds import TILE, Order, Reach, Rounding, box_distance, tile_order
+from rmgl.edges.interface import Ends, Floats, Indices, Nodes, Products, Vector
+from rmgl.matrix import squared_lengths
+from rmgl.running.threads import Check, require_memory
 
-TILE_SAMPLE = 1000
-"""Rows of a sample that estimates the variances of the columns."""
+HALF_OF_LARGEST = float(np.finfo(np.float64).max) / 2
+BYTES_PER_CANDIDATE = 60
+"""Memory for one pair: both directions in a pattern, distances, costs, and temporary copies."""
+Whole = tuple[Products, Vector, Vector, Vector]
+"""Rows with all columns and what bounds their distances; no columns if products are exact."""
 
 
-@dataclass(frozen=True)
-class Order:
-    """Where rows stand in tiles; kept, because sorting takes longer than visiting a few tiles."""
+class Heaps:
+    """The nearest rows found so far for each query, in heaps of the scores -|x_i - x_j|^2 / 2.
 
-    order: Indices
-    """The rows by their place in the tiles."""
-    low: Floats
-    """Smallest entries of each tile, in double precision, so that a box contains its exact rows."""
-    high: Floats
-    """Largest entries of each tile, in double precision, so that a box contains its exact rows."""
+    The lowest score is at the root.
+    """
 
-    @classmethod
-    def of(cls, X: Any, pad: float = 0.0) -> Order:
-        """Sort rows into tiles, with boxes that are wider by `pad`.
-
-        Sparse rows are not sorted, and their tiles have no boxes.
-        """
-        starts = range(0, X.shape[0], TILE)
-        if sparse.issparse(X):
-            nothing = np.zeros((len(starts), 1))
-            return cls(np.arange(X.shape[0]), nothing, nothing)
-        order = tile_order(X)
-        tiles = [X[order[start : start + TILE]] for start in starts]
-        return cls(
-            order,
-            np.array([rows.min(axis=0) for rows in tiles]) - pad,
-            np.array([rows.max(axis=0) for rows in tiles]) + pad,
+    def __init__(self, queries: Indices, length: int, rows: Products) -> None:
+        """`rows` have all columns if offered scores are upper bounds, and else none."""
+        self.queries, self.rows = queries, rows
+        self.scores: Products = np.full(
+            (queries.size, length), 0.99 * np.finfo(rows.dtype).min, dtype=rows.dtype
         )
+        self.nearest = np.zeros((queries.size, length), dtype=np.int32)
+        self.cuts: Products = np.empty(TILE, dtype=rows.dtype)
+
+    def farthest(self, group: slice) -> float:
+        """The squared distance beyond which a row enters no heap of a group of queries."""
+        return 2.0 * min(-float(self.scores[group, 0].min()), HALF_OF_LARGEST)
+
+    def farthest_by_tile(self, starts: Indices) -> Vector:
+        """The squared distance beyond which a row enters no heap of each tile; all are queries."""
+        lowest = np.minimum.reduceat(self.scores[:, 0], starts)
+        return np.minimum(-lowest.astype(np.float64), HALF_OF_LARGEST) * 2.0
+
+    def offer(self, scores: Products, heap: int, first: int, both: bool) -> None:
+        """Insert rows first, first + 1, ... into heaps heap, heap + 1, ...
+
+        If `both`, also insert the queries of these heaps into those of the rows, which must all be
+        queries.
+        """
+        kept = (self.scores, self.nearest, self.cuts, self.rows)
+        kernels.offer(scores, self.queries, heap, first, both, *kept)
+
+    def offer_tiles(
+        self, group: slice, distances: Vector, products: Callable[[int], Products], starts: Indices
+    ) -> None:
+        """Offer tiles to a group of queries, the nearest tile first, while they are near enough.
+
+        `distances` are those of the tiles, products(index) the scores in one, and `starts` the
+        first rows of all.
+        """
+        for index in np.argsort(distances, kind="stable").tolist():
+            if distances[index] > self.farthest(group):
+                break
+            self.offer(products(index), group.start, int(starts[index]), False)
+
+
+class FoundPairs:
+    """The pairs of rows found so far."""
+
+    def __init__(self) -> None:
+        self.parts: list[tuple[NDArray[np.int32], NDArray[np.int32]]] = []
+        self.count = 0
+        self.allowed = 1 << 22
+        self.buffers = np.empty((2, TILE * TILE), dtype=np.int32)
+
+    def collect(self, products: Products, queries: Indices, first: int, whole: Whole) -> None:
+        """Add the pairs of a query and row first, first + 1, ... whose products are positive."""
+        left, right = self.buffers
+        count = kernels.positive_entries(products, queries, first, left, right, *whole)
+        if count:
+            self._add(count)
+            self.parts.append((left[:count].copy(), right[:count].copy()))
+
+    def _add(self, count: int) -> None:
+        """Add to the number of pairs; raise a MemoryError if they would not fit into memory."""
+        self.count += count
+        while self.count > self.allowed:
+            self.allowed *= 2
+            require_memory(
+                BYTES_PER_CANDIDATE * self.allowed,
+                f"up to {self.allowed:,} candidate pairs",
+                "use a smaller alpha or fewer rows",
+            )
+
+    def gathered(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """All pairs found, without pairs of a row with itself."""
+        none = np.empty(0, dtype=np.int32)
+        left = np.concatenate([none, *(pair[0] for pair in self.parts)])
+        right = np.concatenate([none, *(pair[1] for pair in self.parts)])
+        self.parts.clear()
+        differ = left != right
+        return left[differ], right[differ]
+
+
+class TileProducts:
+    """Products of some rows on the left with tiles on the right, in memory that is used again.
+
+    Allocating it again costs as much as a product.
+    """
+
+    def __init__(self, left: Products, right: Products) -> None:
+        self.left, self.right = left, right
+        self.buffer = np.empty(TILE * TILE, dtype=left.dtype)
+
+    def __call__(self, queries: Any, tile: slice) -> Products:
+        """Multiply; the result is valid until the next call."""
+        left, right = self.left[queries], self.right[tile]
+        out: Products = self.buffer[: len(left) * len(right)].reshape(len(left), len(right))
+        return np.matmul(left, right.T, out=out)
+
+
+def widened(rows: Products, dtype: Any, *columns: Any) -> Products:
+    """Rows with more columns, in single or double precision."""
+    n, width = rows.shape
+    wide = np.empty((n, width + len(columns)), dtype=dtype)
+    wide[:, :width] = rows
+    for place, column in enumerate(columns, width):
+        wide[:, place] = column
+    return wide
 
 
 class Tiles:
@@ -100,44 +187,37 @@ class Tiles:
 
         The pairs of columns (left, right) are in the order of places.
         """
-        self.extra = [
-            np.column_stack([np.broadcast_to(pair[side], self.norms.shape) for pair in columns])
-            for side in (0, 1)
-        ]
-        if not sparse.issparse(self.X):
-            n, width = self.X.shape
-            entries = n * (width + len(columns))
-            require_memory(
-                2 * entries * self.dtype.itemsize,
-                f"the search for neighbors among {n:,} rows of {width:,} columns",
-            )
-            self.left = np.empty((n, width + len(columns)), dtype=self.dtype)
-            self.left[:, :width] = self.X[self.order]
-            self.right = self.left.copy()
-            self.left[:, width:], self.right[:, width:] = self.extra
-            # reused: allocating it again costs as much as a product
-            self.buffer = np.empty(TILE * TILE, dtype=self.dtype)
+        n, width = self.X.shape
+        if sparse.issparse(self.X):
+            self.extra = [
+                np.column_stack([np.broadcast_to(pair[side], n) for pair in columns])
+                for side in (0, 1)
+            ]
+            return
+        require_memory(
+            2 * n * (width + len(columns)) * self.dtype.itemsize,
+            f"the search for neighbors among {n:,} rows of {width:,} columns",
+        )
+        lefts, rights = zip(*columns, strict=True)
+        left = widened(self.X[self.order], self.dtype, *lefts)
+        right = left.copy()
+        for place, column in enumerate(rights, width):
+            right[:, place] = column
+        self.dense = TileProducts(left, right)
 
     def products(self, queries: Any, index: int) -> Products:
         """The products of the rows at places `queries` with a tile; valid until the next call."""
         tile = self.tile(index)
-        if sparse.issparse(self.X):
-            rows = self.X[self.order[queries]] @ self.X[self.order[tile]].T
-            sparse_products: Products = (
-                rows.toarray() + self.extra[0][queries] @ self.extra[1][tile].T
-            )
-            return sparse_products
-        left, right = self.left[queries], self.right[tile]
-        out: Products = self.buffer[: len(left) * len(right)].reshape(len(left), len(right))
-        return np.matmul(left, right.T, out=out)
+        if not sparse.issparse(self.X):
+            return self.dense(queries, tile)
+        products = (self.X[self.order[queries]] @ self.X[self.order[tile]].T).toarray()
+        return np.asarray(products + self.extra[0][queries] @ self.extra[1][tile].T)
 
     def distance_between_tiles(self, offset: int) -> Vector:
         """Squared distance between the boxes of tiles t and t + offset, for all t."""
+        later, earlier = slice(offset, None), slice(-offset or None)
         return box_distance(
-            self.low[offset:],
-            self.high[offset:],
-            self.low[: -offset or None],
-            self.high[: -offset or None],
+            self.low[later], self.high[later], self.low[earlier], self.high[earlier]
         )
 
     def distance_to_tiles(self, queries: Indices) -> Vector:
@@ -162,7 +242,7 @@ class Tiles:
         mine = np.searchsorted(heaps.queries, self.places[nodes])
         last = -2.0 * heaps.scores[mine, 0].astype(np.float64)
         return (
-            self.order[heaps.found[mine]],
+            self.order[heaps.nearest[mine]],
             self.rounding.distance_bound(last, self.norms[self.places[nodes]]),
             last,
         )
@@ -175,8 +255,9 @@ class Tiles:
             limits = np.maximum(farthest[: farthest.size - offset], farthest[offset:])
             for index in np.flatnonzero(self.distance_between_tiles(offset) <= limits).tolist():
                 check()
-                own, other = self.tile(index), self.tile(index + offset)
-                heaps.offer(self.products(own, index + offset), own.start, other.start, offset > 0)
+                queries, other = self.tile(index), index + offset
+                products = self.products(queries, other)
+                heaps.offer(products, queries.start, int(self.starts[other]), offset > 0)
 
     def _nearest_of_some(self, heaps: Heaps, check: Check) -> None:
         """Visit groups of queries with every tile, the nearest tile first."""
@@ -185,10 +266,7 @@ class Tiles:
             group = slice(first, min(first + TILE, heaps.queries.size))
             queries = heaps.queries[group]
             distances = self.distance_to_tiles(queries)
-            for index in np.argsort(distances, kind="stable").tolist():
-                if distances[index] > heaps.farthest(group):
-                    break
-                heaps.offer(self.products(queries, index), first, int(self.starts[index]), False)
+            heaps.offer_tiles(group, distances, partial(self.products, queries), self.starts)
 
     def nearest_to(self, queries: Floats, length: int) -> tuple[Indices, Vector, Vector]:
         """For each of other rows what `nearest` returns for a node.
@@ -198,25 +276,20 @@ class Tiles:
         The rows must be arranged for queries; then several threads may call it at once.
         """
         heaps, order = Heaps(np.full(len(queries), -1), length, self.rows), tile_order(queries)
-        buffer = np.empty(TILE * TILE, dtype=self.dtype)
         for first in range(0, len(queries), TILE):
             group = slice(first, min(first + TILE, len(queries)))
             rows = queries[order[group]]
-            left = np.column_stack([rows, -squared_lengths(rows) / 2, np.ones(len(rows))]).astype(
-                self.dtype
-            )
+            left = widened(rows, self.dtype, -squared_lengths(rows) / 2, 1.0)
+            dense = TileProducts(left, self.for_queries)
+
+            def products(index: int, dense: TileProducts = dense) -> Products:
+                return dense(slice(None), self.tile(index))
+
             distances = box_distance(self.low, self.high, rows.min(axis=0), rows.max(axis=0))
-            for index in np.argsort(distances, kind="stable").tolist():
-                if distances[index] > heaps.farthest(group):
-                    break
-                right = self.for_queries[self.tile(index)]
-                products = buffer[: len(left) * len(right)].reshape(len(left), len(right))
-                heaps.offer(
-                    np.matmul(left, right.T, out=products), first, int(self.starts[index]), False
-                )
-        found, last = np.empty((len(queries), length), dtype=np.int64), np.empty(len(queries))
-        found[order], last[order] = self.order[heaps.found], -2.0 * heaps.scores[:, 0]
-        return found, self.rounding.distance_bound(last, squared_lengths(queries)), last
+            heaps.offer_tiles(group, distances, products, self.starts)
+        nearest, last = np.empty((len(queries), length), dtype=np.int64), np.empty(len(queries))
+        nearest[order], last[order] = self.order[heaps.nearest], -2.0 * heaps.scores[:, 0]
+        return nearest, self.rounding.distance_bound(last, squared_lengths(queries)), last
 
     def arrange(self) -> None:
         """Add to rows y what products with (x, -|x|^2 / 2, 1) need to be -|x - y|^2 / 2."""
@@ -225,9 +298,7 @@ class Tiles:
             n * (width + 2) * self.dtype.itemsize,
             f"the search for neighbors among {n:,} rows of {width:,} columns",
         )
-        self.for_queries = np.empty((n, width + 2), dtype=self.dtype)
-        self.for_queries[:, :width] = self.X[self.order]
-        self.for_queries[:, width:] = np.column_stack([np.ones(n), -self.norms / 2])
+        self.for_queries = widened(self.X[self.order], self.dtype, 1.0, -self.norms / 2)
 
     def within(
         self, nodes: Nodes, radii: Vector, scales: Vector, check: Check
@@ -240,10 +311,8 @@ class Tiles:
         radii = np.where(np.isfinite(radii), radii, 0.0)[self.order]
         reach = Reach.rounded_up(radii, scales[self.order], self.rounding)
         self.set_products(*reach.columns(self.norms, self.rounding))
-        pairs, self.bounds = (
-            FoundPairs(),
-            (self.rows, reach.far, reach.scales, 2 * self.rounding.loss(self.norms)),
-        )
+        pairs, loss = FoundPairs(), 2 * self.rounding.loss(self.norms)
+        self.bounds = (self.rows, reach.far, reach.scales, loss)
         if 2 * len(nodes) > len(self.order):
             self._within_all(pairs, reach.largest(self.starts), check)
         else:
@@ -256,18 +325,11 @@ class Tiles:
         """Visit every pair of tiles once; `reach` is the largest reach in each tile."""
         for offset in range(self.starts.size):
             check()
-            near = self.distance_between_tiles(offset) <= reach[: self.starts.size - offset].to(
-                reach[offset:]
-            )
-            for index in np.flatnonzero(near).tolist():
+            limits = reach[: self.starts.size - offset].to(reach[offset:])
+            for index in np.flatnonzero(self.distance_between_tiles(offset) <= limits).tolist():
                 check()
-                own, other = self.tile(index), self.tile(index + offset)
-                pairs.collect(
-                    self.products(own, index + offset),
-                    np.arange(own.start, own.stop),
-                    other.start,
-                    self.bounds,
-                )
+                tile = self.tile(index)
+                self._collect(pairs, np.arange(tile.start, tile.stop), index + offset)
 
     def _within_some(self, pairs: FoundPairs, chosen: Indices, reach: Reach, check: Check) -> None:
         """Visit groups of queries with every tile."""
@@ -277,97 +339,9 @@ class Tiles:
             queries = chosen[first : first + TILE]
             near = self.distance_to_tiles(queries) < reach[queries].largest([0]).to(far)
             for index in np.flatnonzero(near).tolist():
-                pairs.collect(
-                    self.products(queries, index), queries, int(self.starts[index]), self.bounds
-                )
+                self._collect(pairs, queries, index)
 
-
-@dataclass(frozen=True)
-class Reach:
-    """Radii r and scales s of nodes, or bounds of them for tiles.
-
-    A pair is in reach below the squared distance s_i s_j (r_i + r_j).
-    """
-
-    radii: Vector
-    scales: Vector
-
-    @classmethod
-    def rounded_up(cls, radii: Vector, scales: Vector, rounding: Rounding) -> Reach:
-        """The reach of nodes, larger by what rounding may take from it."""
-        return cls(radii + 2 * rounding.share * np.abs(radii), scales)
-
-    @property
-    def far(self) -> Vector:
-        """The f with s_i s_j (r_i + r_j) / 2 = f_i s_j + s_i f_j."""
-        return self.scales * self.radii / 2
-
-    def columns(self, norms: Vector, rounding: Rounding) -> tuple[tuple[Any, Any], ...]:
-        """Columns for `Tiles.set_products` that make products positive for all pairs in reach.
-
-        `norms` are the squared lengths of the rows.
-
-        They are (s_i s_j (r_i + r_j) - |x_i - x_j|^2) / 2, and half of the losses of both rows
-        added to that. What vanishes of f is multiplied by s, and what vanishes of s by f: hence the
-        multiples of the floor.
-        """
-        far, near = self.far, self.scales
-        halves = (1 - rounding.share) * norms / 2 - rounding.floor * (1 + np.abs(far) + near) / 4
-        return (-halves, 1.0), (1.0, -halves), (far, near), (near, far)
-
-    def __getitem__(self, some: Any) -> Reach:
-        return Reach(self.radii[some], self.scales[some])
-
-    def largest(self, starts: Any) -> Reach:
-        """Bounds for the parts that begin at the given places."""
-        return Reach(
-            np.maximum.reduceat(self.radii, starts), np.maximum.reduceat(self.scales, starts)
-        )
-
-    def to(self, other: Reach) -> Vector:
-        """The squared distance s_i s_j (r_i + r_j) below which pairs are in reach, or zero."""
-        return np.maximum(self.scales * other.scales * (self.radii + other.radii), 0.0)
-
-
-def box_distance(low: Floats, high: Floats, other_low: Floats, other_high: Floats) -> Vector:
-    """Lower bounds of the squared distances between boxes, with an allowance for rounding."""
-    gap = np.maximum(np.maximum(low - other_high, other_low - high), 0.0)
-    distances: Vector = (1 - 1e-12) * np.square(gap).sum(axis=-1)
-    return distances
-
-
-def tile_order(X: Floats, tile: int = TILE) -> Indices:
-    """Order the rows by halving them along the column of largest variance, down to single tiles."""
-    order = np.arange(X.shape[0])
-    pending = [(0, X.shape[0], -(-X.shape[0] // tile))]
-    while pending:
-        start, stop, count = pending.pop()
-        if count == 1:
-            continue
-        own = order[start:stop]
-        column = halving_column(X[own[:: sample_step(own.size)]])
-        middle = halving_place(count, tile)
-        order[start:stop] = own[np.argpartition(X[own, column], middle)]
-        pending += [(start, start + middle, count // 2), (start + middle, stop, count - count // 2)]
-    return order
-
-
-def sample_step(n_rows: int) -> int:
-    """The step between the rows of a sample."""
-    return max(1, n_rows // TILE_SAMPLE)
-
-
-def halving_column(sample: Floats) -> int:
-    """The column along which rows are halved."""
-    return int(sample.var(axis=0).argmax())
-
-
-def halving_place(n_tiles: int, tile: int) -> int:
-    """How many rows the first half has."""
-    return tile * (n_tiles // 2)
-
-
-def squared_lengths(rows: Any) -> Vector:
-    """|x|^2 of every row x, dense or sparse."""
-    squares = rows.multiply(rows) if sparse.issparse(rows) else rows * rows
-    return np.asarray(squares.sum(axis=1), dtype=np.float64).ravel()
+    def _collect(self, pairs: FoundPairs, queries: Indices, index: int) -> None:
+        """Collect the pairs in reach of some rows with those of a tile."""
+        products = self.products(queries, index)
+        pairs.collect(products, queries, int(self.starts[index]), self.bounds)

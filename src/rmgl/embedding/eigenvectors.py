@@ -28,9 +28,8 @@ from rmgl.checks import Unsound, sound_numbers
 from rmgl.edges.interface import loop_indices
 from rmgl.embedding.lanczos import DenseSymmetric, SparseLaplacian, Symmetric, smallest_pairs
 from rmgl.running.checkpoint import Checkpoint, Found, check_arrays, digest_of
-from rmgl.running.memory import require_memory
 from rmgl.running.progress import warn_caller
-from rmgl.running.threads import InParts, one_part
+from rmgl.running.threads import InParts, one_part, require_memory
 
 Floats: TypeAlias = NDArray[np.float64]
 Graph: TypeAlias = sparse.csr_array | Floats

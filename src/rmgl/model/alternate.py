@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rmgl.edges import Costs, PairList, PairStore
+from rmgl.edges.interface import as_vector
 from rmgl.embedding.eigenvectors import Embedding, Graph, weighted_sum
 from rmgl.embedding.labels import embed_without, judge_without
 from rmgl.layer import Layer, solve_certified
@@ -404,4 +405,5 @@ def _view_terms(
 def _coupling(view: ViewProblem, layer: Layer, embedding: Embedding, check: Check) -> float:
     """beta tr(Q'LQ): only the pairs that carry weight are measured."""
     edges = PairList(layer.adjacency)
-    return view.beta * edges.inner(spread_of(view, edges, embedding, check), layer.adjacency)
+    spread = as_vector(spread_of(view, edges, embedding, check))
+    return view.beta * edges.inner(spread, layer.adjacency)

@@ -22,6 +22,7 @@ from scipy import sparse
 
 from rmgl.edges import Candidates, PairStore, Vector
 from rmgl.edges.candidates import measured
+from rmgl.edges.interface import as_vector
 from rmgl.edges.local_scaling import LocalScaling
 from rmgl.edges.neighborhoods import require_list_memory
 from rmgl.edges.space import as_space
@@ -100,7 +101,7 @@ def with_known(
 
     def added(edges: PairStore, check: Check) -> Vector:
         places, left, right = edges.pairs_among(known >= 0)
-        own = measured(edges, space, scaling, check)
+        own = as_vector(measured(edges, space, scaling, check))
         least = (
             np.zeros(places.size)
             if scaling is None

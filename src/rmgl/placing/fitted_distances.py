@@ -17,11 +17,12 @@ import numpy as np
 
 from rmgl.automatic.consensus import UNKNOWN
 from rmgl.automatic.smoothing import Smoothing
+from rmgl.edges.interface import Floats
 from rmgl.edges.local_scaling import LISTED
 from rmgl.edges.search import Rows
 from rmgl.layer import Layer
 from rmgl.matrix import Matrix, side_by_side
-from rmgl.placing.new_edges import Comparison, Floats
+from rmgl.placing.new_edges import Comparison
 from rmgl.views.features import FeatureView
 from rmgl.views.incomplete import Mask
 from rmgl.views.view import Comparing, Indices

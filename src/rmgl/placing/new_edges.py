@@ -14,13 +14,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rmgl.automatic.layers import N_NEIGHBORS
-from rmgl.edges import Vector
-from rmgl.edges.local_scaling import LISTED
+from rmgl.edges.interface import Floats, Vector
+from rmgl.edges.local_scaling import LISTED, counted, reach_of, shares_of_places, shortest
 from rmgl.edges.search import Rows, dense_distances, distances_between
-from rmgl.edges.ties import counted, reach_of, shares_of_places
-from rmgl.edges.tiles import squared_lengths
 from rmgl.layer import Layer
-from rmgl.matrix import Matrix
+from rmgl.matrix import Matrix, squared_lengths
 from rmgl.views.incomplete import Mask
 from rmgl.views.view import Indices
 
@@ -33,7 +31,6 @@ SPARE_NODES = 8
 LARGEST_COST = 1e200
 """The cost of a pair that is not given."""
 
-Floats = NDArray[np.float64]
 CostsOf: TypeAlias = Callable[[Indices, Indices], Floats]
 """costs_of(rows, entities) returns the costs of rows of a batch to the entities of each."""
 Term: TypeAlias = tuple[Floats, Floats, float]
@@ -72,10 +69,7 @@ class Comparison:
         return self.factor * distances_to(self.X, self.new_X, listed)
 
     def nearest(self, length: int) -> tuple[Indices, Floats]:
-        """Return fitted rows near each new row, and their squared distances.
-
-        They include the `length` nearest rows and all their equals.
-        """
+        """Return the `length` nearest fitted rows, with all equals, and squared distances."""
         listed = length + SPARE_NODES
         while True:
             nodes, apart = near(self.fitted, self.X, self.new_X, min(listed, self.X.shape[0]))
@@ -313,18 +307,7 @@ def near(fitted: Rows, X: Matrix, new_X: Matrix, length: int) -> tuple[Indices, 
     search may be in single precision.
     """
     nodes = fitted.nearest_to(new_X, min(length + SPARE_NODES, X.shape[0]))
-    return shortened(nodes, distances_to(X, new_X, nodes), length)
-
-
-def shortened(nodes: Indices, distances: Floats, length: int) -> tuple[Indices, Floats]:
-    """Return the `length` nearest of the listed rows, and their squared distances."""
-    if length == distances.shape[1]:
-        return nodes, distances
-    nearest = np.argpartition(distances, length - 1, axis=1)[:, :length]
-    return (
-        np.take_along_axis(nodes, nearest, axis=1),
-        np.take_along_axis(distances, nearest, axis=1),
-    )
+    return shortest(nodes, distances_to(X, new_X, nodes), length)
 
 
 class NearestLists:
@@ -338,7 +321,7 @@ class NearestLists:
         key = (id(compared.X), rows.tobytes())
         if key not in self._lists or self._lists[key][0].shape[1] < length:
             self._lists[key] = near(compared.fitted, compared.X, compared.new_X, length)
-        return shortened(*self._lists[key], length)
+        return shortest(*self._lists[key], length)
 
 
 def distances_to(X: Matrix, new_X: Matrix, listed: Indices) -> Floats:

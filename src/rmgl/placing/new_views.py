@@ -30,23 +30,11 @@ def new_views(
     Views that are not given are missing for all rows. Unless `everyone` is False, every row must be
     in some view. With `again`, the rows are those of the fit, and explain its clusters.
     """
-    data, given = [data] if is_given_view(data) else data, {}
-    if isinstance(data, list | tuple) and is_collection_of_views(data):
-        if len(data) != len(fitted):
-            raise ValueError(
-                f"{len(data)} views are given, but the model was fitted on {len(fitted)}: "
-                "put None for a view that is missing"
-            )
-        data = dict(zip(fitted.names, data, strict=True))
-    elif not is_collection_of_views(data) and not isinstance(data, Views) and blocks is None:
-        data = {fitted.names[0]: data}
+    given: dict[str, Any] = {}
+    data = named_like(fitted, data, blocks)
     if isinstance(data, Mapping):
         blocks, given = None, {str(name): X for name, X in data.items()}
-        data = {
-            name: fitted[name].against(X) if is_given_view(X) and name in fitted.names else X
-            for name, X in given.items()
-        }
-        data, observed = of_given_views(data, observed, len(fitted))
+        data, observed = of_given_views(compared_with(fitted, given), observed, len(fitted))
         if not all(hasattr(X, "reindex") for X in data.values()):
             align = None  # rows without labels are taken to be in the same order
     if isinstance(data, Views):
@@ -60,18 +48,47 @@ def new_views(
         everyone=everyone,
         encodings={view.name: view.encoding for view in fitted},
     )
-    unknown = [name for name in new.names if name not in fitted.names]
-    if unknown:
-        raise ValueError(
-            f"the model has no views {unknown}: it was fitted on {list(fitted.names)}; "
-            "rename the views or leave them out"
-        )
+    check_names(fitted, new)
     rows, n = {view.name: view for view in new}, new.n_rows
     if again:
         like = [view.again(rows.get(view.name), n) for view in fitted]
     else:
         like = [view.new(rows.get(view.name), n, given.get(view.name)) for view in fitted]
     return Views(tuple(without_empty(fitted, like)), new.index)
+
+
+def named_like(fitted: Views, data: Any, blocks: Any) -> Any:
+    """New views by the names of the fitted ones, if they are given as a list or as one view."""
+    data = [data] if is_given_view(data) else data
+    if not is_collection_of_views(data):
+        alone = not isinstance(data, Views) and blocks is None
+        return {fitted.names[0]: data} if alone else data
+    if not isinstance(data, list | tuple):
+        return data
+    if len(data) != len(fitted):
+        raise ValueError(
+            f"{len(data)} views are given, but the model was fitted on {len(fitted)}: "
+            "put None for a view that is missing"
+        )
+    return dict(zip(fitted.names, data, strict=True))
+
+
+def compared_with(fitted: Views, given: dict[str, Any]) -> dict[str, Any]:
+    """New views, of which those that are about pairs are compared with the fitted ones."""
+    return {
+        name: fitted[name].against(X) if is_given_view(X) and name in fitted.names else X
+        for name, X in given.items()
+    }
+
+
+def check_names(fitted: Views, new: Views) -> None:
+    """Raise a ValueError if the model was not fitted on a view of this name."""
+    unknown = [name for name in new.names if name not in fitted.names]
+    if unknown:
+        raise ValueError(
+            f"the model has no views {unknown}: it was fitted on {list(fitted.names)}; "
+            "rename the views or leave them out"
+        )
 
 
 def of_given_views(
@@ -102,13 +119,12 @@ def without_empty(fitted: Views, new: Sequence[FeatureView]) -> list[FeatureView
 
     Rows that have no other view, or lack only some cells, are kept.
     """
-    filled = [view.filled for view in new]
-    elsewhere = np.any([view.mask & own for view, own in zip(new, filled, strict=True)], axis=0)
+    elsewhere = np.any([view.mask & view.filled for view in new], axis=0)
     return [
-        replace(view, entities=np.flatnonzero(view.mask & (own | ~elsewhere)))
+        replace(view, entities=np.flatnonzero(view.mask & (view.filled | ~elsewhere)))
         if known.n_empty
         else view
-        for known, view, own in zip(fitted, new, filled, strict=True)
+        for known, view in zip(fitted, new, strict=True)
     ]
 
 

@@ -22,7 +22,7 @@ from scipy import sparse
 
 from rmgl.archive.records import record
 from rmgl.automatic.weighing import mean_square
-from rmgl.edges.ties import SPARE, STAND_IN, TIED, NearBlock, closed_lists, searching
+from rmgl.edges.local_scaling import SPARE, STAND_IN, TIED, NearBlock, closed_lists, searching
 from rmgl.views.canonical import Canonical, canonical_order, projected, row_keys, tied
 from rmgl.views.view import View
 from rmgl.views.views import Views

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from rmgl.matrix import Matrix
+from rmgl.matrix import as_dense
 from rmgl.results.own_neighbors import own_neighbors, points_of, sample_of
 from rmgl.views.canonical import projected
 from rmgl.views.features import FeatureView
@@ -140,7 +140,7 @@ def factors_of(view: FeatureView, place: int, asked: NDArray[np.bool_] | None) -
         return
     values, of_all = (places_of(X), places_of(view.own())) if view.has_levels else (X, None)
     groups = column_groups(view)
-    dense = values.toarray() if groups and sparse.issparse(values) else values
+    dense = as_dense(values) if groups else values
     categories = one_hots(dense) if groups and gaps is None else []
     names = {column: name for columns, name in groups for column in columns}
     coded = [(columns, f"{names[columns[0]]} to {names[columns[-1]]}") for columns in categories]
@@ -174,7 +174,7 @@ def factors_of(view: FeatureView, place: int, asked: NDArray[np.bool_] | None) -
         )
 
 
-def places_of(X: sparse.csr_array) -> Matrix:
+def places_of(X: sparse.csr_array) -> Any:
     """The column of numbers that stands for the value of every cell, where each value of a column
     has one of its own.
     """

@@ -29,10 +29,10 @@ class Checkpoint(Protocol):
         """
 
 
-def check_arrays(found: Found, *names: str) -> None:
-    """Raise `Unsound` unless these are the names of the arrays that were found."""
-    if set(found) != set(names):
-        raise Unsound(f"it holds the arrays {sorted(found)}, but {sorted(names)} were expected")
+def check_arrays(kept: Found, *names: str) -> None:
+    """Raise `Unsound` unless these are the names of the arrays that were kept."""
+    if set(kept) != set(names):
+        raise Unsound(f"it holds the arrays {sorted(kept)}, but {sorted(names)} were expected")
 
 
 def digest_of(*parts: Any) -> str:

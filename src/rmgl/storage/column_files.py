@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from rmgl.archive.array_file import WAY_OUT, Refused
-from rmgl.running.memory import require_memory
+from rmgl.running.threads import require_memory
 from rmgl.storage.arrow_blocks import block_sizes, is_arrow_file
 
 CELL = 8

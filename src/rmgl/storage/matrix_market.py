@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rmgl.archive.array_file import WAY_OUT
 from rmgl.checks import sound_sparse
-from rmgl.running.memory import require_memory
+from rmgl.running.threads import require_memory
 from rmgl.storage.paths import MATRICES
 from rmgl.storage.row_ids import checked_ids, without_marks
 from rmgl.storage.text_file import Parts

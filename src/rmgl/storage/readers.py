@@ -26,7 +26,7 @@ from scipy import sparse
 from rmgl.archive.array_file import WAY_OUT, Refused, read_npy, read_npz
 from rmgl.extras import not_installed
 from rmgl.matrix import padded
-from rmgl.running.memory import require_memory
+from rmgl.running.threads import require_memory
 from rmgl.storage.column_files import read_feather, read_parquet
 from rmgl.storage.matrix_market import read_folder, read_matrix
 from rmgl.storage.paths import check_inputs

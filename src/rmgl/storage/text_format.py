@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from rmgl.archive.array_file import WAY_OUT
-from rmgl.running.memory import require_memory
+from rmgl.running.threads import require_memory
 
 BLOCK = 1 << 22
 MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}

@@ -20,9 +20,8 @@ from rmgl.edges.candidates import resolve
 from rmgl.edges.gaps import Gapped
 from rmgl.edges.search import Rows, dense_distances
 from rmgl.edges.space import Square
-from rmgl.matrix import Matrix, padded, total_variance
-from rmgl.running.memory import require_memory
-from rmgl.running.threads import Check, InParts, one_part
+from rmgl.matrix import Matrix, as_dense, padded, total_variance
+from rmgl.running.threads import Check, InParts, one_part, require_memory
 from rmgl.views.canonical import Keys, Vector, mixed, projected, row_keys
 from rmgl.views.columns import Encoding, left_out_sentence
 from rmgl.views.incomplete import Mask, refuse_gaps
@@ -280,8 +279,7 @@ class FeatureView(View):
 
 
 def _dense(X: Matrix) -> NDArray[np.float64]:
-    dense: NDArray[np.float64] = X.toarray() if sparse.issparse(X) else X
-    return dense
+    return as_dense(X)
 
 
 def no_rows(name: str, n_new: int, width: int, is_sparse: bool) -> FeatureView:

@@ -16,8 +16,8 @@ from scipy import sparse
 from rmgl.archive.records import record
 from rmgl.checks import Unsound, sound_sparse
 from rmgl.matrix import Matrix
-from rmgl.running.memory import available_memory, require_memory
 from rmgl.running.progress import warn_caller
+from rmgl.running.threads import available_memory, require_memory
 from rmgl.views.features import FeatureView, check_columns
 from rmgl.views.incomplete import Mask
 from rmgl.views.pairs import DistanceView, entries_of

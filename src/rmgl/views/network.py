@@ -183,7 +183,7 @@ class NetworkView(PairView):
 
     @property
     def described(self) -> str:
-        return f"{self.matrix.nnz // 2} edges"
+        return f"{sparse.csr_array(self.matrix).nnz // 2} edges"
 
     @property
     def made_from(self) -> str:

@@ -16,7 +16,7 @@ from scipy import sparse
 
 from rmgl.checks import Unsound, sound_sparse
 from rmgl.edges.space import Listed, Square
-from rmgl.matrix import Matrix, square_in_order
+from rmgl.matrix import Matrix, as_dense, is_sparse, square_in_order
 from rmgl.running.threads import Check, InParts, one_part
 from rmgl.views.features import FeatureView, no_features, no_rows
 from rmgl.views.incomplete import Mask
@@ -92,8 +92,9 @@ class DistanceView(PairView):
 
     @property
     def described(self) -> str:
-        pairs = "all pairs" if self.comparable else f"{self.matrix.nnz // 2} pairs"
-        return f"{self.kind} of {pairs}"
+        if self.comparable:
+            return f"{self.kind} of all pairs"
+        return f"{self.kind} of {sparse.csr_array(self.matrix).nnz // 2} pairs"
 
     @property
     def made_from(self) -> str:
@@ -107,7 +108,7 @@ class DistanceView(PairView):
         if rows is None:
             return no_rows(self.name, n_new, self.n_rows, sparse.issparse(self.matrix))
         squared, present = self.squared_of_new(rows, given), rows.mask
-        if sparse.issparse(squared):
+        if is_sparse(squared):
             present &= np.diff(squared.indptr) > 0
         return FeatureView(self.name, squared, np.flatnonzero(present), gaps=rows.gaps)
 
@@ -136,7 +137,7 @@ def given_distances(new: FeatureView) -> NDArray[np.float64]:
 
 def entries_of(X: Matrix) -> NDArray[np.float64]:
     """Return the entries of a dense matrix, or those that a sparse one stores."""
-    values: NDArray[np.float64] = X.data if sparse.issparse(X) else X
+    values: NDArray[np.float64] = X.data if is_sparse(X) else X
     return values
 
 
@@ -177,7 +178,7 @@ def check_not_negative(name: str, what: str, X: Matrix) -> None:
     values = entries_of(X)
     if values.size and values.min() < 0:
         is_small = sparse.issparse(X) and X.shape[0] <= 1000
-        rows, columns = np.nonzero((X.toarray() if is_small else X) < 0)
+        rows, columns = np.nonzero((as_dense(X) if is_small else X) < 0)
         first = float(X[rows[0], columns[0]])
         raise ValueError(
             f"view {name!r}: {what} has {rows.size} negative entries (first: entry "

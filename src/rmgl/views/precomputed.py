@@ -12,7 +12,7 @@ from scipy import sparse
 
 from rmgl.archive.records import record
 from rmgl.checks import Unsound, sound_numbers
-from rmgl.matrix import Matrix
+from rmgl.matrix import Matrix, is_sparse
 from rmgl.views.features import LARGEST_VALUE, check_columns
 from rmgl.views.incomplete import Mask
 from rmgl.views.pairs import (
@@ -160,7 +160,7 @@ class PrecomputedView(DistanceView):
             squares = np.maximum(self.ceiling - values, 0.0)
         else:
             squares = values.copy()
-        if not sparse.issparse(given):
+        if not is_sparse(given):
             return squares
         return sparse.csr_array((squares, given.indices, given.indptr), shape=given.shape)
 

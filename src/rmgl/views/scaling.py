@@ -17,7 +17,7 @@ from scipy import sparse
 
 from rmgl.archive.records import record
 from rmgl.checks import Unsound, sound_numbers
-from rmgl.matrix import Matrix
+from rmgl.matrix import Matrix, as_dense, is_sparse
 from rmgl.views.columns import Encoding
 
 EPSILON = np.finfo(np.float64).eps
@@ -57,7 +57,7 @@ class Scaler:
             return _indicators(X, self.levels)
         X = _roots(X, self.rooted) if self.roots else X
         if self.centered:
-            X = X.toarray() if sparse.issparse(X) else X
+            X = as_dense(X)
             X = X - np.nanmean(X, axis=1, keepdims=True)
         if self.largest is not None and self.shift is not None and self.span is not None:
             if sparse.issparse(X):
@@ -142,7 +142,7 @@ def standard(X: Matrix) -> Scaler:
     """
     X, largest, low, high = _bounded_columns(X)
     mean = column_means(X)
-    if sparse.issparse(X):
+    if is_sparse(X):
         n, width = X.shape
         n_zeros = n - np.bincount(X.indices, minlength=width)
         deviations = np.square(X.data - mean[X.indices])
@@ -199,7 +199,7 @@ def correlation(X: Matrix) -> Scaler:
 
 def hamming(X: Matrix) -> Scaler:
     """Take indicators of values: squared distances are the share of columns that differ."""
-    columns = X.toarray() if sparse.issparse(X) else X
+    columns = as_dense(X)
     return Scaler("hamming", levels=tuple(np.unique(column) for column in columns.T))
 
 
@@ -229,7 +229,7 @@ def choose_scale(X: Matrix, n_gaps: int = 0) -> tuple[str, str]:
     >>> choose_scale(np.random.default_rng(0).lognormal(size=(50, 3)))[0]
     'root'
     """
-    entries = X.data if sparse.issparse(X) else X
+    entries: Vector = X.data if is_sparse(X) else X
     n_nonzero = int(np.count_nonzero(entries)) - n_gaps
     n_negative = int(np.count_nonzero(entries < 0))
     return choose_scale_by(n_nonzero, n_negative, X.shape, lambda: median_skewness(X), n_gaps)
@@ -289,7 +289,7 @@ def skewness_from(moments: Sequence[Vector], low: Vector, high: Vector) -> float
 
 def _roots(X: Matrix, columns: NDArray[np.bool_] | None = None) -> Matrix:
     """Take the square roots of all entries, or of those in some columns of a dense matrix."""
-    entries = X.data if sparse.issparse(X) else X if columns is None else X[:, columns]
+    entries: Vector = X.data if is_sparse(X) else X if columns is None else X[:, columns]
     negative = entries.min(initial=0.0)
     negative = np.nanmin(entries, initial=0.0) if np.isnan(negative) else negative
     if negative < 0:
@@ -335,7 +335,7 @@ def _indicators(X: Matrix, levels: tuple[Vector, ...]) -> sparse.csr_array:
 
     Two rows that differ in one of D columns have a squared distance of 1/D.
     """
-    columns = X.toarray() if sparse.issparse(X) else X
+    columns = as_dense(X)
     starts = np.concatenate([[0], np.cumsum([known.size + 1 for known in levels])])
     places = np.empty(columns.shape, dtype=np.int64)
     for at, (column, known) in enumerate(zip(columns.T, levels, strict=True)):
@@ -374,7 +374,7 @@ def _row_lengths(X: Matrix) -> Vector:
 def _divide_rows(X: Matrix, divisor: Vector) -> Matrix:
     """Divide each row by its divisor, if that is not zero."""
     divisor = np.where(divisor == 0, 1.0, divisor)
-    if not sparse.issparse(X):
+    if not is_sparse(X):
         return X / divisor[:, None]
     entries = X.data / np.repeat(divisor, np.diff(X.indptr))
     return sparse.csr_array((entries, X.indices, X.indptr), shape=X.shape)

@@ -15,30 +15,34 @@ from rmgl.kernels.compiling import (
     Integers,
     Products,
     compiled,
+    inlined,
     inside,
     squared_difference,
     unsigned,
 )
 
 
-@inside
-def replace_worst(scores: Products, found: Integers, heap: int, score: float, place: int) -> None:
-    """Replace the root of a heap by (score, place), and restore the heap.
+@inlined
+def smaller(one: float, other: float) -> float:
+    """The smaller of two numbers."""
+    return one if one < other else other
 
-    A heap is one row of `scores` and `found`.
-    """
-    own, places = scores[heap], found[heap]
-    one, size = unsigned(1), unsigned(own.size)
+
+@inside
+def replace_worst(scores: Products, nearest: Integers, heap: int, score: float, place: int) -> None:
+    """Replace the root of a heap, a row of `scores` and `nearest`, and restore the heap."""
+    kept, places = scores[heap], nearest[heap]
+    one, size = unsigned(1), unsigned(kept.size)
     at, child = unsigned(0), one
     while child < size:
-        if child + one < size and own[child + one] < own[child]:
+        if child + one < size and kept[child + one] < kept[child]:
             child += one
-        if own[child] >= score:
+        if kept[child] >= score:
             break
-        own[at] = own[child]
+        kept[at] = kept[child]
         places[at] = places[child]
         at, child = child, child + child + one
-    own[at] = score
+    kept[at] = score
     places[at] = place
 
 
@@ -47,9 +51,9 @@ def squared_distance(rows: Products, i: int, j: int, limit: float) -> Any:
     """|x_i - x_j|^2 in the precision of the rows, or a part of the sum beyond the limit."""
     total = rows.dtype.type(0)
     for start in range(0, rows.shape[1], 128):
-        own, other = rows[i, start : start + 128], rows[j, start : start + 128]
-        for column in range(own.size):
-            difference = own[column] - other[column]
+        row, other = rows[i, start : start + 128], rows[j, start : start + 128]
+        for column in range(row.size):
+            difference = row[column] - other[column]
             total += difference * difference
         if total > limit:
             break
@@ -58,10 +62,7 @@ def squared_distance(rows: Products, i: int, j: int, limit: float) -> Any:
 
 @inside
 def beyond(rows: Products, far: Floats, near: Floats, allowance: Floats, i: int, j: int) -> Any:
-    """Whether |x_i - x_j|^2 exceeds 2 (far_i near_j + near_i far_j) beyond rounding.
-
-    The allowances of both rows are added for rounding.
-    """
+    """Whether |x_i - x_j|^2 exceeds 2 (far_i near_j + near_i far_j) and both allowances."""
     limit = 2.0 * (far[i] * near[j] + near[i] * far[j]) + (allowance[i] + allowance[j])
     return squared_distance(rows, i, j, limit) > limit
 
@@ -70,15 +71,15 @@ def beyond(rows: Products, far: Floats, near: Floats, allowance: Floats, i: int,
 def offer(
     products: Products,
     queries: Integers,
-    own: int,
+    first_heap: int,
     first: int,
     both: bool,
     scores: Products,
-    found: Integers,
+    nearest: Integers,
     cuts: Products,
     rows: Products,
 ) -> None:
-    """Insert row first + b into heap own + a with score products[a, b].
+    """Insert row first + b into heap first_heap + a with score products[a, b].
 
     If `both`, also insert query a into the heap of row first + b.
 
@@ -89,7 +90,7 @@ def offer(
     for b in range(products.shape[1]):
         cuts[b] = scores[first + b, 0] if both else 3e38
     for a in range(products.shape[0]):
-        heap, query = own + a, queries[own + a]
+        heap, query = first_heap + a, queries[first_heap + a]
         for start in range(0, products.shape[1], 64):
             chunk, chunk_cuts = products[a, start : start + 64], cuts[start : start + 64]
             cut = scores[heap, 0]
@@ -101,26 +102,26 @@ def offer(
             for b in range(chunk.size):
                 score, place = chunk[b], first + start + b
                 if rows.shape[1] > 0:
-                    worst = scores[heap, 0] if scores[heap, 0] < chunk_cuts[b] else chunk_cuts[b]
+                    worst = smaller(scores[heap, 0], chunk_cuts[b])
                     if score > worst:
                         score = products.dtype.type(-0.5) * squared_distance(
                             rows, query, place, -2.0 * worst
                         )
                 if score > scores[heap, 0] and place != query:
-                    replace_worst(scores, found, heap, score, place)
+                    replace_worst(scores, nearest, heap, score, place)
                 if both and score > chunk_cuts[b]:
-                    replace_worst(scores, found, place, score, query)
+                    replace_worst(scores, nearest, place, score, query)
                     chunk_cuts[b] = scores[place, 0]
 
 
 @compiled
 def insert(
-    heaps: Integers, places: Integers, offered: Products, scores: Products, found: Integers
+    heaps: Integers, places: Integers, offered: Products, scores: Products, nearest: Integers
 ) -> None:
     """Insert places into heaps, where their offered scores exceed the worst ones."""
     for hit in range(heaps.size):
         if offered[hit] > scores[heaps[hit], 0]:
-            replace_worst(scores, found, heaps[hit], offered[hit], places[hit])
+            replace_worst(scores, nearest, heaps[hit], offered[hit], places[hit])
 
 
 @compiled
@@ -177,19 +178,19 @@ def missing_pairs(
     listed: Integers,
     scaled: Floats,
     scores: Floats,
-    found: Integers,
+    heaps: Integers,
 ) -> None:
     """For rows first..stop-1, the pairs with t_ij > 0 that are not in (indptr, indices).
 
     If there are too many, those of largest t_ij.
 
     Costs are max(z_ij / (s_i s_j), min(f_i, f_j)) + |g_i - g_j|^2, with z a square matrix of
-    distances and g the rows of `guide`. The rows of `scores` and `found` are heaps; places that
+    distances and g the rows of `guide`. The rows of `scores` and `heaps` are heaps; places that
     remain empty have the score 0. `listed` holds 0 for every row, and `scaled` has room for a row
     of z.
     """
     for i in range(first, stop):
-        row, own, heap = distances[i], guide[i], i - first
+        row, g_i, heap = distances[i], guide[i], i - first
         u_i, s_i, f_i = u[i], scales[i], floors[i]
         for place in range(indptr[i], indptr[i + 1]):
             listed[indices[place]] = 1
@@ -206,12 +207,12 @@ def missing_pairs(
             for b in range(costs.size):
                 j = start + b
                 if u_i + others[b] > costs[b] and listed[j] == 0:
-                    floor = f_i if f_i < floors[j] else floors[j]
+                    floor = smaller(f_i, floors[j])
                     t = u_i + others[b] - (costs[b] if costs[b] > floor else floor)
                     if t > scores[heap, 0]:
-                        t -= squared_difference(own, guide[j])
+                        t -= squared_difference(g_i, guide[j])
                         if t > scores[heap, 0]:
-                            replace_worst(scores, found, heap, t, j)
+                            replace_worst(scores, heaps, heap, t, j)
         for place in range(indptr[i], indptr[i + 1]):
             listed[indices[place]] = 0
         listed[i] = 0

@@ -96,8 +96,8 @@ def pair_above(
     n = u.size
     weighted = data.size > 0
     for i in range(stop):
-        own = i >= first
-        begin, end = (i + 1, n) if own else (first, stop)
+        in_part = i >= first
+        begin, end = (i + 1, n) if in_part else (first, stop)
         start = row_start(i, n) - i - 1
         z, u_i, u_j = costs[start + begin : start + end], u[i], u[begin:end]
         for chunk in range(0, z.size, 64):
@@ -111,7 +111,7 @@ def pair_above(
                 t = slack(u_i, u_chunk[j], z_chunk[j])
                 if t > least:
                     other = begin + chunk + j
-                    if own:
+                    if in_part:
                         indices[places[i]] = other
                         if weighted:
                             data[places[i]] = t
@@ -156,10 +156,10 @@ def fill_distances(
             distance = norms_i + norms_j[j] - 2.0 * product[j]
             row[j] = distance if distance > 0.0 else 0.0
         if X.shape[0] > 0:
-            own = X[i]
+            x_i = X[i]
             for j in range(row.size):
                 if row[j] < share * (norms_i + norms_j[j]):
-                    row[j] = squared_difference(own, X[i + 1 + j])
+                    row[j] = squared_difference(x_i, X[i + 1 + j])
 
 
 @compiled
@@ -217,7 +217,7 @@ def list_above(
     first: int,
     stop: int,
     starts: Integers,
-    found: Integers,
+    columns: Integers,
     data: Floats,
 ) -> None:
     """Write rows first..stop-1 of the CSR matrix of the t_ij > least, given its row starts.
@@ -234,7 +234,7 @@ def list_above(
             if end == last:
                 break
             t = slack(u[i], u[unsigned(indices[place])], costs[place])
-            found[end] = indices[place]
+            columns[end] = indices[place]
             if weighted:
                 data[end] = t
             end += unsigned(t > least)
@@ -246,7 +246,7 @@ def list_inner(
     indices: Integers,
     costs: Floats,
     starts: Integers,
-    found: Integers,
+    columns: Integers,
     data: Floats,
     first: int,
     stop: int,
@@ -255,7 +255,7 @@ def list_inner(
 ) -> None:
     """totals_i = sum_j z_ij times the entry, for rows first..stop-1.
 
-    The entries are those of a CSR matrix (starts, found, data) on listed pairs.
+    The entries are those of a CSR matrix (starts, columns, data) on listed pairs.
 
     The costs of a row are first written out into `by_column`: a search along the row would branch
     unpredictably.
@@ -265,7 +265,7 @@ def list_inner(
             by_column[unsigned(indices[place])] = costs[place]
         total = 0.0
         for entry in range(unsigned(starts[i]), unsigned(starts[i + 1])):
-            total += by_column[unsigned(found[entry])] * data[entry]
+            total += by_column[unsigned(columns[entry])] * data[entry]
         totals[i] = total
 
 
@@ -275,23 +275,20 @@ def list_distances(
 ) -> None:
     """|rows_i - x_j|^2 over the listed pairs of rows first..stop-1, from differences."""
     for i in range(first, stop):
-        own = rows[i]
+        row = rows[i]
         for place in range(unsigned(indptr[i]), unsigned(indptr[i + 1])):
-            out[place] = squared_difference(own, X[unsigned(indices[place])])
+            out[place] = squared_difference(row, X[unsigned(indices[place])])
 
 
 @compiled_for_lists
 def pattern_product(
-    starts: Integers, found: Integers, v: Floats, first: int, stop: int, out: Floats
+    starts: Integers, columns: Integers, v: Floats, first: int, stop: int, out: Floats
 ) -> None:
-    """out_i = sum of v_i + v_j over the pairs (i, j) of a pattern, for rows first..stop-1.
-
-    The pattern is a symmetric CSR one.
-    """
+    """out_i = sum of v_i + v_j over pairs of a symmetric CSR pattern, for rows first..stop-1."""
     for i in range(first, stop):
         out_i = v[i] * (starts[i + 1] - starts[i])
         for place in range(unsigned(starts[i]), unsigned(starts[i + 1])):
-            out_i += v[unsigned(found[place])]
+            out_i += v[unsigned(columns[place])]
         out[i] = out_i
 
 
@@ -301,9 +298,9 @@ def add_to_dense(
 ) -> None:
     """Add weight times a CSR matrix to a dense one."""
     for i in range(indptr.size - 1):
-        own = out[i]
+        row = out[i]
         for place in range(unsigned(indptr[i]), unsigned(indptr[i + 1])):
-            own[unsigned(indices[place])] += weight * data[place]
+            row[unsigned(indices[place])] += weight * data[place]
 
 
 @compiled_for_lists
@@ -336,18 +333,15 @@ def laplacian_block(
     stop: int,
     out: Floats,
 ) -> None:
-    """Write rows first..stop-1 of (diag(diagonal) - W) V, for columns V stored row by row.
-
-    W is in CSR form.
-    """
+    """Write rows first..stop-1 of (diag(diagonal) - W) V, W in CSR form, V stored row by row."""
     for i in range(first, stop):
-        own, row = out[i], V[i]
-        for column in range(own.size):
-            own[column] = diagonal[i] * row[column]
+        out_row, row = out[i], V[i]
+        for column in range(out_row.size):
+            out_row[column] = diagonal[i] * row[column]
         for place in range(unsigned(indptr[i]), unsigned(indptr[i + 1])):
             weight, other = weights[place], V[unsigned(indices[place])]
-            for column in range(own.size):
-                own[column] -= weight * other[column]
+            for column in range(out_row.size):
+                out_row[column] -= weight * other[column]
 
 
 @compiled
@@ -358,15 +352,16 @@ def sum_rows(
     weights: Floats,
     place_of: Integers,
     indptr: Integers,
-    found: Integers,
+    columns: Integers,
     totals: Floats,
 ) -> int:
     """sum_m weights_m W_m, row by row, for CSR matrices that are laid end to end.
 
     Row i of W_m begins at starts[m, i] and ends at starts[m, i + 1].
 
-    Writes the row starts of the sum into `indptr`, its column indices (not sorted) into `found` and
-    its entries into `totals`. `place_of` holds -1 for every column. Returns the number of entries.
+    Writes the row starts of the sum into `indptr`, its column indices (not sorted) into `columns`
+    and its entries into `totals`. `place_of` holds -1 for every column. Returns the number of
+    entries.
     """
     n = starts.shape[1] - 1
     end = 0
@@ -379,7 +374,7 @@ def sum_rows(
                 if at < begin:
                     at = end
                     place_of[j] = at
-                    found[at] = j
+                    columns[at] = j
                     totals[at] = 0.0
                     end += 1
                 totals[at] += weights[m] * data[place]
