@@ -197,8 +197,7 @@ def affinity_laplacian(
     if degrees.min() < 0:
         raise ValueError(
             f"graph={name!r}: the similarities of row {int(np.argmin(degrees))} add up to a "
-            "negative number; they must be >= 0: "
-            "use another graph"
+            "negative number; they must be >= 0: use another graph"
         )
     inverse = np.zeros(n)
     inverse[degrees > 0] = 1 / degrees[degrees > 0]

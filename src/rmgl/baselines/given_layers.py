@@ -155,8 +155,7 @@ def check_degrees(name: str, adjacency: sparse.csr_array) -> None:
     odd = np.flatnonzero((degrees > LARGEST_VALUE) | ((degrees > 0) & (degrees < SMALLEST_SPREAD)))
     if odd.size:
         raise ValueError(
-            f"layer {name!r}: the weights of node {odd[0]} add up to {degrees[odd[0]]:.0e}, "
-            "which is outside the range from "
-            f"{SMALLEST_SPREAD:.0e} to {LARGEST_VALUE:.0e}: multiply the layer by a "
-            "constant, or set negligible weights to zero"
+            f"layer {name!r}: the weights of node {odd[0]} add up to {degrees[odd[0]]:.0e}, which "
+            f"is outside the range from {SMALLEST_SPREAD:.0e} to {LARGEST_VALUE:.0e}: multiply the "
+            "layer by a constant, or set negligible weights to zero"
         )

@@ -72,10 +72,7 @@ class SCML(LayersClusterer):
     [1, 1, 1]
     """
 
-    _allowed = {
-        **LayersClusterer._allowed,
-        "merge": (number(least=0),),
-    }
+    _allowed = {**LayersClusterer._allowed, "merge": (number(least=0),)}
 
     def __init__(
         self,

@@ -184,9 +184,8 @@ def decode(content: bytes, name: str) -> NDArray[np.uint8]:
         with Image.open(io.BytesIO(content), formats=["PNG"]) as image:
             if image.size != SHAPE[1:] or image.mode != "L":
                 raise ValueError(
-                    f"{name} is a {image.mode} image of {image.size[0]} x {image.size[1]} "
-                    "pixels, not gray and 128 x 128: "
-                    "use the processed images"
+                    f"{name} is a {image.mode} image of {image.size[0]} x {image.size[1]} pixels, "
+                    "not gray and 128 x 128: use the processed images"
                 )
             return np.asarray(image)
     except (UnidentifiedImageError, OSError, SyntaxError) as error:

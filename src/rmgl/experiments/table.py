@@ -159,10 +159,9 @@ def to_markdown(table: dict[str, Any]) -> str:
     )
     trial = "**A quick trial: few rows, settings and runs.** " if table["quick"] else ""
     lines = [
-        f"{trial}{table['n_rows']} rows. NMI, mean +/- standard deviation over {spread}. "
-        "*Tuned with labels*: the best of the written grid "
-        "(RMGL's layers: those of the setting best for Q); *defaults*: no labels used (RMGL: "
-        "the light coupling of `model.defaults`; its "
+        f"{trial}{table['n_rows']} rows. NMI, mean +/- standard deviation over {spread}. *Tuned "
+        "with labels*: the best of the written grid (RMGL's layers: those of the setting best for "
+        "Q); *defaults*: no labels used (RMGL: the light coupling of `model.defaults`; its "
         "automatic choice is in docs/quality.md).",
         "",
         "| method | tuned with labels | parameters chosen | settings tried | defaults, no labels |",

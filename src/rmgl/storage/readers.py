@@ -91,9 +91,8 @@ def read_views(
     kinds = {kind_of(path) for path in paths}
     if kinds & {".npz", ".h5mu"} and len(paths) > 1:
         raise ValueError(
-            "an .npz or .h5mu file was given together with other files: give either one .npz "
-            "file or one .h5mu file with all views, or one "
-            "file of another kind per view"
+            "an .npz or .h5mu file was given together with other files: give either one .npz file "
+            "or one .h5mu file with all views, or one file of another kind per view"
         )
     if ".npz" in kinds:
         if id_column is not None:
@@ -365,10 +364,9 @@ def check_cells(frame: Any, id_column: str | None) -> None:
         if texts and n_numbers >= MOSTLY * len(present):
             row, cell = texts[0]
             raise ValueError(
-                f"line {row + 2}, column {place + 1} holds {described(cell)} where a number "
-                "is needed, because most cells of this column "
-                "are numbers: correct the cell or leave it empty, or name the column of row "
-                "ids with --id"
+                f"line {row + 2}, column {place + 1} holds {described(cell)} where a number is "
+                "needed, because most cells of this column are numbers: correct the cell or leave "
+                "it empty, or name the column of row ids with --id"
             )
 
 
@@ -449,7 +447,6 @@ def check_same_ids(labels: Sequence[tuple[str, list[str]]]) -> None:
             holder, other = (name, first) if odd[0] not in first_ids else (first, name)
             count = f"{len(odd)} such ids" if len(odd) > 1 else "one such id"
             raise ValueError(
-                f"id {odd[0]!r} is in view {holder!r} but not in view {other!r} ({count}): "
-                "every view needs the same ids, or --align outer"
-                f"{lookalike_hint(labels)}"
+                f"id {odd[0]!r} is in view {holder!r} but not in view {other!r} ({count}): every "
+                f"view needs the same ids, or --align outer{lookalike_hint(labels)}"
             )

@@ -172,9 +172,8 @@ class Sheet:
                 continue
             if empty or len(row) != self.width:
                 raise ValueError(
-                    f"line {empty or line} has {0 if empty else len(row)} fields but the "
-                    f"first line has {self.width}: give every line the "
-                    "same number of fields"
+                    f"line {empty or line} has {0 if empty else len(row)} fields but the first "
+                    f"line has {self.width}: give every line the same number of fields"
                 )
             yield line, row
 
@@ -236,10 +235,9 @@ class Sheet:
             return cells
         raise ValueError(
             f"line {self._line_of(str(others[0]), place)}, column {place + 1} holds "
-            f"{described(str(others[0]))} where a number is needed, "
-            "because most cells of this column are numbers: correct the cell or leave it "
-            "empty, write categories with letters in all "
-            "cells, or name the column of row ids with --id"
+            f"{described(str(others[0]))} where a number is needed, because most cells of this "
+            "column are numbers: correct the cell or leave it empty, write categories with letters "
+            "in all cells, or name the column of row ids with --id"
         )
 
     def _line_of(self, cell: str, place: int) -> int:

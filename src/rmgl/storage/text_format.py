@@ -262,10 +262,9 @@ def check_with_numbers(first: Sequence[str], numbers: Sequence[bool]) -> None:
 def unclear(first: Sequence[str], place: int, among: str) -> str:
     """Return the error for a first line that is neither a row nor a line of column names."""
     return (
-        f"line 1, column {place + 1} holds {described(first[place])} {among}, so it is "
-        "unclear whether the line is a row or holds column "
-        "names: correct the cell, or add a line of column names that are not numbers (and "
-        "name a column of row ids with --id)"
+        f"line 1, column {place + 1} holds {described(first[place])} {among}, so it is unclear "
+        "whether the line is a row or holds column names: correct the cell, or add a line of "
+        "column names that are not numbers (and name a column of row ids with --id)"
     )
 
 
@@ -287,8 +286,7 @@ def find_id(header: Sequence[str] | None, id_column: str | None) -> int | None:
     if not places:
         raise ValueError(
             f"no column {id_column!r} (columns: "
-            f"{', '.join(header[:8])}{', ...' if len(header) > 8 else ''}): choose another "
-            "--id"
+            f"{', '.join(header[:8])}{', ...' if len(header) > 8 else ''}): choose another --id"
         )
     if len(places) > 1:
         raise ValueError(

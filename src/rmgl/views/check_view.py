@@ -376,10 +376,9 @@ def check_same_labels(named: Named) -> None:
         if differs.size:
             row = differs[0]
             raise ValueError(
-                f"row {row} of view {name!r} is labeled {index[row]!r} but "
-                f"{reference[row]!r} in view {reference_name!r}: "
-                "align the rows by their labels (align='outer' or 'inner'), or drop the "
-                "labels (reset_index) if they mean nothing"
+                f"row {row} of view {name!r} is labeled {index[row]!r} but {reference[row]!r} in "
+                f"view {reference_name!r}: align the rows by their labels (align='outer' or "
+                "'inner'), or drop the labels (reset_index) if they mean nothing"
             )
 
 

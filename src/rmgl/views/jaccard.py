@@ -134,7 +134,7 @@ def distances_among(name: str, rows: sparse.csr_array, present: Mask, n_views: i
         warn_caller(
             f"view {name!r}: the Jaccard distances of all {rows.shape[0]:,} rows do not fit "
             f"into memory, so only the {N_NEAREST} nearest rows of each may be its neighbors; "
-            "use fewer rows, a machine with more memory, or metric='cosine'",
+            "use fewer rows, a machine with more memory, or metric='cosine'"
         )
         return nearest_pairs(rows, present)
     distances = jaccard_distances(rows, rows)
