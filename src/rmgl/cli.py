@@ -1,5 +1,4 @@
-"""The command line: `rmgl cluster`, `rmgl inspect`, `rmgl predict`, `rmgl demo` and `rmgl
-reproduce`.
+"""The commands `rmgl cluster`, `inspect`, `predict`, `demo` and `reproduce`.
 
 Options are parsed and paths are checked here, with no numerical library loaded, so help and bad
 file names are answered at once. The commands load `rmgl.commands` for the rest.
@@ -63,9 +62,7 @@ def in_one_line(*kinds: type[Exception]) -> Iterator[None]:
 
 @contextmanager
 def loading() -> Iterator[None]:
-    """Let Ctrl-C and SIGTERM end the process at once while modules are loaded in this block;
-    `rmgl.__main__.StopSignals` says why.
-    """
+    """Let Ctrl-C and SIGTERM end the process at once (`rmgl.__main__.StopSignals` says why)."""
     signals = click.get_current_context().obj
     if signals is not None:
         signals.at_work = False
@@ -96,9 +93,7 @@ def notes_shown() -> Iterator[None]:
 
 
 def per_view(kind: type[float] | type[str]) -> Callable[[str], Any]:
-    """Return a parser of options per view: one value (`100`), a list in their order (`2,2,20`), or
-    pairs (`fac=2,mor=20`).
-    """
+    """Return a parser of options per view: `100`, `2,2,20` in their order, or `fac=2,mor=20`."""
 
     def parse(value: str) -> Any:
         if value == "auto":
@@ -357,9 +352,7 @@ def cluster(
 def is_on_workers(
     scheduler: str | None, workers: int | None, plan: bool, networks: tuple[Path, ...]
 ) -> bool:
-    """Whether the fit runs on Dask workers; raise a `BadInput` if other options do not go with
-    it.
-    """
+    """Whether the fit runs on Dask workers; refuse options that do not go with it."""
     on_workers = scheduler is not None or workers is not None
     if scheduler is not None and workers is not None:
         raise BadInput("--scheduler and --workers were both given: use one of them")

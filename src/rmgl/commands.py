@@ -48,8 +48,7 @@ def cluster(
     quiet: bool = False,
     **parameters: Any,
 ) -> tuple[RMGL, float]:
-    """Fit a model with the given parameters to the views in the files, and write the results;
-    returns it with the seconds of the fit.
+    """Fit a model to the views in the files and write it; return it and the seconds of the fit.
 
     With a client of Dask workers, files that workers can read are not read here: then there are
     no features and no page.
@@ -169,9 +168,7 @@ def predict(
     id_column: str | None,
     networks: Sequence[Path] = (),
 ) -> NDArray[np.float64]:
-    """Label the rows of the files with a saved model, and write the labels; returns the share of
-    every cluster in each row.
-    """
+    """Label the rows of the files with a saved model; return each row's share of every cluster."""
     fitted = RMGL.load(model)
     encodings = {view.name: view.encoding for view in fitted.fitted_.views}
     if networks:
@@ -229,9 +226,7 @@ def inspect(inputs: Sequence[Path], *, id_column: str | None) -> str:
 
 
 def demo(output: Path | None, *, pictures: bool, page: bool, force: bool, jobs: int) -> None:
-    """Cluster the embedded digits into ten clusters, print layers and scores, and write the results
-    if `output` is given.
-    """
+    """Cluster the embedded digits, print layers and scores, and write them if `output` is given."""
     data = uci_digits.load_uci_digits()
     click.echo(
         "UCI handwritten digits: 2000 rows, 6 views. RMGL with 10 clusters; all other "

@@ -1,5 +1,4 @@
-"""The file format of fitted models and checkpoints: arrays and JSON in one file, which holds
-nothing that can be executed.
+"""The file format of models and checkpoints: arrays and JSON, and nothing that can be executed.
 
 The file is an uncompressed ZIP archive:
 
@@ -57,9 +56,7 @@ DAMAGED = (
     tokenize.TokenError,
 )
 Upgrade = Callable[[int, Any], Any]
-"""upgrade(version, content): converts the encoded content of an archive of an earlier version to
-the current one.
-"""
+"""upgrade(version, content): converts encoded content of an earlier version to the current one."""
 
 
 class NotReadable(ValueError):
@@ -74,9 +71,7 @@ def write_archive(
     version: int = VERSION,
     exclusive: bool = False,
 ) -> None:
-    """Write content to a file, completely or not at all; with `exclusive` only if the file does not
-    exist.
-    """
+    """Write content to a file, completely or not at all; with `exclusive`, only to a new one."""
     target = Path(path)
     if not target.parent.is_dir():
         raise FileNotFoundError(
@@ -121,9 +116,7 @@ def read_archive(
     version: int = VERSION,
     upgrade: Upgrade | None = None,
 ) -> Any:
-    """Read the content of a file that `write_archive` wrote; raises a ValueError that says what is
-    wrong with the file.
-    """
+    """Read what `write_archive` wrote; a ValueError says what is wrong with the file."""
     try:
         with zipfile.ZipFile(path) as archive:
             if sum(info.compress_size for info in archive.infolist()) > os.path.getsize(path):
@@ -272,9 +265,7 @@ def _entry(entry: Any, array: Callable[[Any], NDArray[Any]]) -> tuple[Any, Any]:
 
 
 def _record(kind: str, parts: dict[str, Any]) -> Any:
-    """Make a record from its fields. Fields that were added after the file was written get their
-    defaults.
-    """
+    """Make a record from its fields; those that are younger than the file get their defaults."""
     types = _field_types(RECORDS[kind])
     required = {
         field.name

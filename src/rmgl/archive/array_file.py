@@ -1,6 +1,4 @@
-"""Readers of .npy and .npz files. They compare the declared sizes with the file and the available
-memory before they allocate any.
-"""
+"""Readers of .npy and .npz files that compare declared sizes with the file and the memory first."""
 
 from __future__ import annotations
 
@@ -18,9 +16,7 @@ from numpy.typing import NDArray
 from rmgl.running.memory import require_memory
 
 MOST_UNPACKED = 1100
-"""Largest accepted compression ratio of a member of an .npz file; the compression that NumPy uses
-reaches at most 1032.
-"""
+"""Largest accepted compression ratio in an .npz file; that of NumPy reaches at most 1032."""
 WAY_OUT = "leave out rows or columns"
 
 
@@ -45,9 +41,7 @@ class Header(NamedTuple):
         return prod(self.shape) * max(self.dtype.itemsize, 8)
 
     def check(self, what: str, n_stored: int) -> None:
-        """Raise `Refused` for an array of Python objects, or one that is larger than the `n_stored`
-        bytes of the file.
-        """
+        """Raise `Refused` for Python objects, or for more than the `n_stored` bytes of the file."""
         if self.dtype.hasobject:
             raise Refused(
                 f"{what} declares Python objects, which are not read: store an array of numbers"
@@ -124,9 +118,7 @@ def by_name(members: Iterable[zipfile.ZipInfo]) -> dict[str, zipfile.ZipInfo]:
 
 
 def member_header(archive: zipfile.ZipFile, name: str, info: zipfile.ZipInfo) -> Header:
-    """Shape and type that a member of an .npz file declares; raises `Refused` if they cannot be
-    true.
-    """
+    """Shape and type that a member of an .npz file declares, if they can be true."""
     if info.file_size > MOST_UNPACKED * info.compress_size:
         times = info.file_size // max(info.compress_size, 1)
         raise Refused(

@@ -17,8 +17,7 @@ class NoLocks(OSError):
 
 
 def take_lock(path: Path, patience: float = 0.0) -> BaseFileLock | None:
-    """Lock a file, which is created with its folder if it does not exist; None if it stays locked,
-    by this process or another.
+    """Lock a file, which is created with its folder; None if this process or another holds it.
 
     `patience` is in seconds: a holder may be deleting the file, and a lock on a deleted file is
     never taken.

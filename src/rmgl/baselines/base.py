@@ -20,9 +20,7 @@ class Baseline(ViewsClusterer):
     random_state: int | np.random.RandomState | None
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Compute the embedding and cluster its rows; X is as in `RMGL.fit`, or layers where the
-        class takes them.
-        """
+        """Compute the embedding and cluster its rows; X is as in `RMGL.fit`, or some layers."""
         self._check_parameters()
         random_state = check_random_state(self.random_state)
         self._keep_embedding(self._embed(X, random_state))

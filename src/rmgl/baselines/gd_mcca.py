@@ -1,6 +1,4 @@
-"""GD-MCCA: graph-regularized dual multi-view canonical correlation analysis (Chen, Wang and
-Giannakis, 2019).
-"""
+"""GD-MCCA: graph-regularized dual multi-view CCA (Chen, Wang and Giannakis, 2019)."""
 
 from __future__ import annotations
 
@@ -28,8 +26,7 @@ LAYER = Kind("a Layer", lambda value: isinstance(value, Layer))
 
 
 class GDMCCA(Baseline):
-    """Graph-regularized dual multi-view CCA: directions common to all views that are smooth on a
-    graph.
+    """Graph-regularized dual multi-view CCA: directions of all views that are smooth on a graph.
 
     With K_m = X_m X_m' of the centered views and L the Laplacian of a graph common to them,
 
@@ -142,9 +139,7 @@ def negated_operator(
 
 
 def shrunk_basis(X: Matrix, epsilon: float) -> NDArray[np.float64]:
-    """Return V diag(s / sqrt(s^2 + e)) from the thin SVD of the centered view, with e = epsilon
-    times the mean s^2 over the rank.
-    """
+    """Return V diag(s / sqrt(s^2 + e)) of the centered view, with e = epsilon mean(s^2)."""
     dense = X.toarray() if sparse.issparse(X) else X
     left, s = left_singular(dense - dense.mean(axis=0))
     kept = s > s.max(initial=0.0) * 1e-12
@@ -155,9 +150,7 @@ def shrunk_basis(X: Matrix, epsilon: float) -> NDArray[np.float64]:
 
 
 def common_laplacian(graph: Any, views: Views) -> Penalty | None:
-    """Return the Laplacian of the common graph, given the name of a view, a Layer or an adjacency
-    matrix.
-    """
+    """Return the Laplacian of a graph: the name of a view, a Layer or an adjacency matrix."""
     if graph is None:
         return None
     if isinstance(graph, str):

@@ -116,9 +116,7 @@ def of_layers(X: Any) -> dict[str, sparse.csr_array] | None:
 
 
 def check_adjacencies(views: Views) -> GivenLayers:
-    """Raise a ValueError unless the matrices are square, symmetric and nonnegative; self-loops are
-    removed.
-    """
+    """Check that matrices are square, symmetric and nonnegative; self-loops are removed."""
     adjacencies = []
     for name, matrix in zip(views.names, views.matrices, strict=True):
         if matrix.shape[0] != matrix.shape[1]:
@@ -147,9 +145,7 @@ def check_adjacencies(views: Views) -> GivenLayers:
 
 
 def check_degrees(name: str, adjacency: sparse.csr_array) -> None:
-    """Raise a ValueError for degrees that are too large or too small to divide by in double
-    precision.
-    """
+    """Raise a ValueError for degrees too large or small to divide by in double precision."""
     with np.errstate(over="ignore"):
         degrees = adjacency.sum(axis=1)
     odd = np.flatnonzero((degrees > LARGEST_VALUE) | ((degrees > 0) & (degrees < SMALLEST_SPREAD)))

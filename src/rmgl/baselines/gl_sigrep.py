@@ -1,5 +1,4 @@
-"""GL-SigRep: learn a graph and a smoothed version of the data on it (Dong, Thanou, Frossard and
-Vandergheynst, 2016).
+"""GL-SigRep: learn a graph and smooth the data on it (Dong et al., 2016).
 
     minimize    ||X - Y||_F^2 + alpha tr(Y'LY) + beta ||L||_F^2
     subject to  L a graph Laplacian, tr(L) = N
@@ -41,9 +40,7 @@ DEFAULT_ALPHA = 0.1
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SigRepLayer(Layer):
-    """A layer learned by GL-SigRep, with the smoothed data Y and the objective after every half
-    step.
-    """
+    """A layer of GL-SigRep, with the smoothed data Y and the objective after every half step."""
 
     beta: float
     """Weight of ||L||_F^2; `alpha` is the weight of smoothness."""
@@ -190,8 +187,7 @@ def smooth(layer: Layer, alpha: float, X: NDArray[np.float64]) -> NDArray[np.flo
 
 
 class GLSigRep(Baseline):
-    """Spectral clustering of the graph that GL-SigRep learns from one view, or from several
-    concatenated views.
+    """Spectral clustering of the graph that GL-SigRep learns from one view or concatenated ones.
 
         minimize    ||X - Y||_F^2 + alpha tr(Y'LY) + beta ||L||_F^2
         subject to  L a graph Laplacian, tr(L) = N

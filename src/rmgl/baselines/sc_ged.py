@@ -1,5 +1,4 @@
-"""SC-GED: spectral clustering on multi-layer graphs by generalized eigen-decomposition (Dong et
-al., 2012).
+"""SC-GED: spectral clustering of layers by generalized eigen-decomposition (Dong et al., 2012).
 
 With L_i = I - D_i^-1 W_i = V_i Lambda_i V_i^-1, eigenvalues ascending, the joint spectrum P and its
 inverse Q solve
@@ -38,8 +37,7 @@ from rmgl.running.threads import team_of
 
 
 class SCGED(LayersClusterer):
-    """Spectral clustering by generalized eigen-decomposition: one set of eigenvectors for all
-    layers.
+    """Spectral clustering by generalized eigen-decomposition: the same eigenvectors for all layers.
 
         minimize   1/2 sum_i ||L_i - P Lambda_i Q||_F^2 + ridge/2 (||P||_F^2 + ||Q||_F^2)
                    + inverse/2 ||P Q - I||_F^2
@@ -164,9 +162,7 @@ class Spectrum:
 
 
 def random_walk_laplacian(adjacency: sparse.csr_array) -> Any:
-    """Return I - D^-1 W, dense if over a tenth of its entries are nonzero; a node without edges has
-    a row of zeros.
-    """
+    """Return I - D^-1 W, dense if over a tenth is nonzero; a node without edges has zeros."""
     degrees = adjacency.sum(axis=1)
     connected = (degrees > 0).astype(np.float64)
     laplacian = sparse.csr_array(
@@ -201,9 +197,7 @@ def most_informative(
     n_clusters: int,
     random_state: np.random.RandomState | None = None,
 ) -> int:
-    """Return the layer whose spectral clustering has the largest mean NMI with those of the other
-    layers.
-    """
+    """Return the layer whose spectral clustering agrees most with those of the others (NMI)."""
     if len(adjacencies) == 1:
         return 0
     labels = [
@@ -262,9 +256,7 @@ def squares(matrix: Any) -> float:
 
 
 class JointProblem:
-    """The objective of SC-GED, from the Gram matrices P'P and QQ', and the linear systems of its
-    two blocks.
-    """
+    """The objective of SC-GED from P'P and QQ', and the linear systems of its two blocks."""
 
     def __init__(self, spectra: Sequence[Spectrum], ridge: float, inverse: float) -> None:
         self.spectra, self.ridge, self.inverse = spectra, ridge, inverse

@@ -10,7 +10,5 @@ from rmgl.embedding.eigenvectors import smallest_eigenvectors, unit_rows
 
 
 def spectral_rows(adjacency: sparse.csr_array, n_clusters: int) -> NDArray[np.float64]:
-    """Return the K smallest eigenvectors of I - D^-1/2 W D^-1/2, with rows scaled to length one
-    (Ng, Jordan and Weiss).
-    """
+    """Return the K smallest eigenvectors of I - D^-1/2 W D^-1/2, with unit rows (Ng et al.)."""
     return unit_rows(smallest_eigenvectors(adjacency, n_clusters, normalized=True).vectors)

@@ -39,8 +39,7 @@ pixels).
 def fetch_coil20(
     data_home: str | Path | None = None, download: bool = True, images: Any = None
 ) -> Bunch:
-    """Load the 1440 processed images of COIL-20 as three views: local binary patterns, oriented
-    gradients and pixels.
+    """Load the 1440 images of COIL-20 as local binary patterns, oriented gradients and pixels.
 
     Parameters
     ----------
@@ -59,8 +58,10 @@ def fetch_coil20(
         `views`: dict lbp (1440, 59), hog (1440, 36), pixels (1440, 1024); `target`: 0 ... 19;
         `images`; `DESCR`.
 
-    Notes ----- Needs scikit-image, and pooch to download: `pip install scikit-image pooch`. The
-    decoded pixels are checked against a SHA-256 hash.
+    Notes
+    -----
+    Needs scikit-image, and pooch to download: `pip install scikit-image pooch`. The decoded pixels
+    are checked against a SHA-256 hash.
     """
     try:
         import skimage  # noqa: F401
@@ -77,9 +78,7 @@ def fetch_coil20(
 
 
 def find_archive(data_home: str | Path | None, download: bool) -> Path:
-    """Return the path of the archive in the cache folder, downloaded if it is missing and
-    `download` is True.
-    """
+    """Return the path of the archive in the cache folder, downloaded if missing and allowed."""
     folder = Path(get_data_home(None if data_home is None else str(data_home))) / "coil20"
     archive = folder / ARCHIVE
     if archive.is_file():
@@ -104,9 +103,7 @@ def find_archive(data_home: str | Path | None, download: bool) -> Path:
 
 
 def read_images(source: Any) -> NDArray[Any]:
-    """Read images from a folder, a .zip, a .npy or .npz file, or an array, without unpacking files
-    to disk.
-    """
+    """Read images from a folder, a .zip, .npy or .npz file, or an array; nothing is unpacked."""
     if not isinstance(source, str | Path):
         return np.asarray(source)
     path = Path(source)
@@ -222,9 +219,7 @@ def local_patterns(pixels: NDArray[np.uint8]) -> NDArray[np.float64]:
 
 
 def oriented_gradients(pixels: NDArray[np.uint8]) -> NDArray[np.float64]:
-    """Compute histograms of oriented gradients: nine orientations in each of 2 x 2 cells, one
-    block.
-    """
+    """Compute histograms of nine orientations of gradients in each of 2 x 2 cells, one block."""
     hog = import_module("skimage.feature").hog
     return np.array(
         [

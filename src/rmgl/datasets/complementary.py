@@ -25,8 +25,7 @@ def make_complementary_layers(
     unit_length: bool = False,
     random_state: int | np.random.RandomState | None = None,
 ) -> Bunch:
-    """Generate data on a multi-layer graph whose layers carry complementary information (RMGL
-    paper, Section V).
+    """Generate views of a graph with complementary layers (RMGL paper, Section V).
 
     In layer m, class m is disconnected from the other classes, which are joined by edges between
     classes; these are less frequent than edges within classes. View m holds, for every node, its
@@ -110,9 +109,7 @@ def _draw_layer(
     between: float,
     random_state: np.random.RandomState,
 ) -> sparse.csr_array:
-    """Draw a layer in which class `alone` is one component and the other classes together are
-    another.
-    """
+    """Draw a layer of two components: the class `alone`, and the other classes together."""
     same = target[:, None] == target
     joined = (target[:, None] != alone) & (target != alone) & ~same
     probability = np.where(same, within, np.where(joined, between, 0.0))

@@ -14,9 +14,7 @@ COUNT_COLUMNS = 150
 """Columns of a view of counts."""
 RATE_SHAPE = 0.3
 RATE_SPREAD = 0.8
-"""Mean counts of the columns: gamma distributed with this shape, times exp(normal) of this
-deviation for each group.
-"""
+"""Mean counts: gamma of this shape, times exp(normal) of this deviation for each group."""
 DEPTH_SPREAD = 0.4
 """Deviation of the logarithm of a row's total, in views of counts."""
 TRIALS = 1000
@@ -122,9 +120,7 @@ def make_complementary_views(
 def _groups(
     layout: Any, n_clusters: Any, n_views: Any, random: np.random.RandomState
 ) -> NDArray[np.intp]:
-    """The group of every cluster in every view; every two clusters are in different groups of some
-    view.
-    """
+    """The group of every cluster in every view; some view separates every two clusters."""
     if not isinstance(layout, str):
         table = np.asarray(layout)
         if table.ndim != 2 or table.dtype.kind not in "iu" or table.size == 0 or table.min() < 0:

@@ -1,6 +1,4 @@
-"""Cells of the experiments: one setting on one problem, computed once and kept in a file, so that
-an interrupted run resumes.
-"""
+"""Cells of the experiments: one setting on one problem, kept in a file, so that runs resume."""
 
 from __future__ import annotations
 
@@ -34,9 +32,7 @@ RECIPE = 2  # increased when a method changes, so that stored cells are computed
 
 @dataclass(frozen=True)
 class Cell:
-    """One setting on one problem, to be computed; `problem` loads the data in the process that
-    needs it.
-    """
+    """One setting on one problem; `problem` loads the data in the process that needs it."""
 
     label: str
     problem: Callable[[], Problem]
@@ -45,9 +41,7 @@ class Cell:
     runs: int
 
     def path(self, folder: Path) -> Path:
-        """Return the path of the result; its name is a hash of everything that the result depends
-        on.
-        """
+        """Return the path of the result, whose name is a hash of all it depends on."""
         identity = json.dumps(
             [
                 __version__,

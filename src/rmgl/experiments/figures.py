@@ -37,9 +37,7 @@ def save(figure: Figure, path: Path) -> None:
 
 
 def bars(table: Mapping[str, Any]) -> Figure:
-    """Draw Figure 2: NMI of every method, tuned with labels (bar and standard deviation) and at its
-    defaults (diamond).
-    """
+    """Draw Figure 2: NMI of every method, tuned with labels (bar) and by default (diamond)."""
     rows = [row for row in table["rows"] if row["tuned"] is not None]
     figure = new_figure(8.5, 0.9 + 0.27 * len(rows))
     ax = figure.add_subplot()
@@ -91,9 +89,7 @@ def family_color(name: str) -> str:
 
 
 def scatter_grid(arrays: Mapping[str, NDArray[Any]], names: Sequence[str]) -> Figure:
-    """Draw Figure 3: the last two columns of the common subspace of each method, colored by the
-    true class.
-    """
+    """Draw Figure 3: the last two columns of each common subspace, colored by true class."""
     shown = [name for name in names if name in arrays]
     figure = new_figure(3.4 * len(shown), 3.7)
     for place, name in enumerate(shown, start=1):
@@ -187,9 +183,7 @@ def leading_directions(rows: NDArray[np.float64]) -> NDArray[np.float64]:
 def draw_graph(
     ax: Axes, adjacency: NDArray[np.float64], target: NDArray[np.intp], title: str
 ) -> None:
-    """Draw a graph with the nodes of each class in a disc; edges within a class have its color,
-    others are gray.
-    """
+    """Draw a graph with each class in a disc; edges between classes are gray."""
     from matplotlib.collections import LineCollection
 
     position = class_layout(target)

@@ -44,8 +44,7 @@ DEFAULTS = {"SC-GED": {"max_iter": SC_GED_ROUNDS}}
 
 
 def real_grids(views: list[str]) -> dict[str, list[dict[str, Any]]]:
-    """Return the grids for real data: about sixteen settings per method, eight for SC-GED, whose
-    fits take by far the longest.
+    """Return the grids for real data: about sixteen settings each, eight for SC-GED, the slowest.
 
     The grid of RMGL contains the beta of the paper, which its authors tuned with labels.
     """
@@ -69,9 +68,7 @@ def real_grids(views: list[str]) -> dict[str, list[dict[str, Any]]]:
 
 
 def synthetic_grids(views: list[str]) -> dict[str, list[dict[str, Any]]]:
-    """Return the grids for synthetic data: sixteen settings per method, eighteen for GD-MCCA, whose
-    graph varies, too.
-    """
+    """Return the grids for synthetic data: sixteen settings each, more for GD-MCCA."""
     scales, edges = ("none", "minmax"), ("k=10", "k=20", "k=40", 100.0)
     return {
         "RMGL": combinations(

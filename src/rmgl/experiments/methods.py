@@ -1,5 +1,4 @@
-"""The methods of the experiments: each takes a problem and parameters and returns named embeddings
-to run k-means on.
+"""The methods of the experiments, which return named embeddings of a problem.
 
 `edges` sets the density of layers: a number is alpha (100 in the paper); "k=10" is, for each view,
 the alpha at which a node with typical distances has about 10 neighbors.
@@ -116,9 +115,7 @@ def gd_mcca(
     epsilon: float = 0.1,
     scale: str = "minmax",
 ) -> Embeddings:
-    """Return the embedding of GD-MCCA; `graph` names the view whose affinity is the common graph
-    (None: the first view).
-    """
+    """Return the embedding of GD-MCCA; `graph` names the view of the graph (None: the first)."""
     graph = next(iter(problem.views)) if graph is None else graph
     model = GDMCCA(
         problem.n_clusters, graph=graph, gamma=gamma, epsilon=epsilon, scale=scale, random_state=0

@@ -94,9 +94,7 @@ def reproduce_real(
 def reproduce_synthetic(
     folder: Path, *, draws: int, quick: bool, n_jobs: int, progress: Progress
 ) -> None:
-    """Compute Figure 1 over `draws` draws of the data, and the scores of RMGL for eigenvectors of
-    length one.
-    """
+    """Compute Figure 1 over `draws` draws, and the scores of RMGL for vectors of length one."""
     cells, unit_cells = [], []
     for draw in range(draws):
         plain, unit = partial(data.synthetic, draw), partial(data.synthetic, draw, unit_length=True)
@@ -119,9 +117,7 @@ def reproduce_synthetic(
 
 
 def for_unit_length(setting: Setting) -> Setting:
-    """Adapt a setting to data a tenth as large: alpha, if it is a number, is a hundredth, and beta
-    with it.
-    """
+    """Adapt a setting to data a tenth as large: alpha, if a number, and beta are a hundredth."""
     edges, scale = setting.parameters["edges"], setting.parameters["scale"]
     if isinstance(edges, str) or scale != "none":
         return setting
@@ -129,9 +125,7 @@ def for_unit_length(setting: Setting) -> Setting:
 
 
 def perfect(result: Result | None) -> dict[str, int]:
-    """Count the draws in which the tuned RMGL has NMI 1, and those in which all its layers have
-    exactly four components.
-    """
+    """Count the draws in which the tuned RMGL has NMI 1, and four components in all layers."""
     assert result is not None
     right = np.array(result.nmi) > 1 - 1e-9
     split = np.array([set(components) == {4} for components in result.components])
@@ -144,9 +138,7 @@ def perfect(result: Result | None) -> dict[str, int]:
 
 
 def unit_length_report(results: list[Result], draws: int) -> dict[str, float]:
-    """Score RMGL, and a classifier that knows the class means exactly, for eigenvectors of length
-    one.
-    """
+    """Score RMGL, and a classifier that knows the class means, for vectors of length one."""
     oracle = []
     for draw in range(draws):
         problem, quiet = (
@@ -169,9 +161,7 @@ def unit_length_report(results: list[Result], draws: int) -> dict[str, float]:
 
 
 def figure1_arrays(results: list[Result]) -> dict[str, Any]:
-    """Return the true layers, the layers of RMGL and all embeddings of the first draw, for the
-    tuned settings.
-    """
+    """Return the true layers, those of RMGL and all embeddings of the first draw, tuned."""
     made = make_complementary_layers(random_state=0)
     arrays: dict[str, Any] = {"target": made.target}
     arrays |= {f"true:{name}": adjacency.toarray() for name, adjacency in made.layers.items()}

@@ -30,9 +30,7 @@ PER_VIEW = ("RMGL layer", "GL-SigRep ")
 
 @dataclass
 class Result:
-    """One row of a table under one setting: scores over runs or draws, and the embedding of the
-    first draw.
-    """
+    """One row of a table under one setting: its scores, and the embedding of the first draw."""
 
     name: str
     setting: Setting
@@ -70,8 +68,7 @@ def collect(cells: Sequence[Cell], folder: Path) -> list[Result]:
 
 
 def best(results: Sequence[Result], name: str, kind: str) -> Result | None:
-    """Return the result with the largest mean NMI and, among equals, the most layers with exactly K
-    components.
+    """Return the result with the largest mean NMI and, among equals, the most K-component layers.
 
     The layers of RMGL are those of the setting that is best for Q.
     """

@@ -1,5 +1,4 @@
-"""How much memory the columns of an Arrow file (Feather, version 2) need, before any of them is
-decompressed.
+"""The memory that the columns of an Arrow file (Feather, version 2) need, without unpacking any.
 
 An Arrow file ends with a list of its blocks. Each block has a header, which lists the sizes of the
 block's buffers, and a body with the buffers. A buffer that is compressed begins with its size
@@ -108,9 +107,7 @@ def batch_at(content: mmap.mmap, place: int) -> Record:
 
 
 def batch_size(batch: Record, body: int) -> int:
-    """The bytes that some rows take: those of their buffers without compression, or of their cells,
-    if that is more.
-    """
+    """The bytes of some rows: of their unpacked buffers, or of their cells, if that is more."""
     n_cells = sum(length for length, _ in batch.structs(BATCH_NODES, NODE))
     compressed = batch.field(BATCH_COMPRESSION) is not None
     buffers = batch.structs(BATCH_BUFFERS, BUFFER)

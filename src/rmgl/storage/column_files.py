@@ -47,9 +47,7 @@ def read_parquet(path: Path) -> Any:
 
 
 def read_feather(path: Path) -> Any:
-    """The table of a Feather file as a pandas one. Files of the first version take as much memory
-    as they are large.
-    """
+    """The table of a Feather file; one of the first version takes no more memory than the file."""
     import pandas as pd
     from pyarrow import ipc
 
@@ -61,9 +59,7 @@ def read_feather(path: Path) -> Any:
 
 
 def check_flat(names: list[str], kinds: list[Any]) -> None:
-    """Raise an error for columns that no view can have: those of the same name, and those whose
-    cells hold several values.
-    """
+    """Raise an error for columns of the same name, and for cells that hold several values."""
     from pyarrow import types
 
     seen = set()
@@ -80,9 +76,7 @@ def check_flat(names: list[str], kinds: list[Any]) -> None:
 
 
 def check_size(path: Path, declared: Any) -> None:
-    """Raise a MemoryError if the columns need more memory than there is, by what the file declares
-    about them.
-    """
+    """Raise a MemoryError if the columns, as the file declares them, need too much memory."""
     widths = [
         max(CELL, declared.schema.column(place).length or 0)
         for place in range(declared.num_columns)
@@ -118,9 +112,7 @@ def is_text(kind: Any) -> bool:
 
 
 def in_batches(path: Path, file: Any, name: str) -> Any:
-    """A column of texts, read some rows at a time: it does not declare its size, so the memory is
-    checked as it is read.
-    """
+    """A column of texts that does not declare its size, read and checked some rows at a time."""
     import pyarrow
 
     chunks = []

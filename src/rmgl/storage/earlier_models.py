@@ -16,9 +16,7 @@ MOVED = {"nodes": "nodes", "members": "views", "factors": "factors", "scaling": 
 
 
 def upgraded(version: int, content: Any) -> Any:
-    """Convert the JSON content of a model file of an earlier version to that of the current
-    version.
-    """
+    """Convert the JSON content of a model file of an earlier version to the current one."""
     parts = dict(content["dict"])
     attributes = dict(parts["attributes"]["dict"])
     if version < 2:
@@ -73,9 +71,7 @@ def view_record(
     n_empty: Any,
     scaler: Any,
 ) -> dict[str, Any]:
-    """The record of one view, from what version 2 said about it; a relation says how a square
-    matrix is to be read.
-    """
+    """The record of one view; in version 2, a relation said how to read a square matrix."""
     view = {"name": name, "matrix": matrix, "entities": present}
     if relation is None:
         own = {
@@ -101,9 +97,7 @@ def view_record(
 
 
 def with_findings(report: dict[str, Any]) -> dict[str, Any]:
-    """A report of version 2 as one of version 3: each of its sentences is a finding, and views say
-    whether they are networks.
-    """
+    """A report of version 2 as one of version 3, with findings for sentences."""
     report = dict(report)
     report["weak_points"] = [
         finding("warning", sentence) for sentence in report.pop("warnings", [])

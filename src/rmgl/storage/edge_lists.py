@@ -1,6 +1,4 @@
-"""Read networks from edge list files: two columns of node ids, and one of weights if there is a
-third.
-"""
+"""Networks in files of edges: two columns of node ids and, if there is a third, weights."""
 
 from __future__ import annotations
 
@@ -55,8 +53,7 @@ class EdgeList:
 
 
 def read_edge_list(path: Path) -> EdgeList:
-    """Read a .csv, .tsv or .txt file with one edge a line: two ids and, if there is a third column,
-    a weight >= 0.
+    """Read a .csv, .tsv or .txt file with one edge a line: two ids and, in all or none, a weight.
 
     Separators, encodings, decimal commas and compression are those of tables; in .txt files spaces
     separate, too.
@@ -114,9 +111,7 @@ def read_rows(path: Path) -> list[Line]:
 
 
 def is_head(first: Sequence[str], others: Sequence[Sequence[str]]) -> bool:
-    """Whether the first line holds column names: well-known ones, no number above weights, or no
-    numbers above numbered nodes.
-    """
+    """Whether the first line holds column names: known ones, or texts above numbers."""
     if {cell.lower() for cell in first[:2]} in HEADS:
         return True
     if len(first) == 3 and not in_some_notation(first[2]):
@@ -143,9 +138,7 @@ def weights_of(path: Path, rows: Sequence[Line]) -> NDArray[np.float64]:
 
 
 def without_head(edges: EdgeList, first: Sequence[Any], second: Sequence[Any]) -> EdgeList:
-    """The edges without a first line that names no entity, if all other lines name two: it holds
-    the names of the columns.
-    """
+    """The edges without a first line that names no entity, if all other lines name two."""
     left, right = set(map(str, first)), set(map(str, second))
     known = [(a in left, b in right) for a, b in zip(edges.first, edges.second, strict=True)]
     if len(known) < 2 or any(known[0]) or not all(map(all, known[1:])):
@@ -169,9 +162,7 @@ def without_head(edges: EdgeList, first: Sequence[Any], second: Sequence[Any]) -
 def places_of(
     edges: EdgeList, ids: Sequence[str], known: Sequence[Any], what: str
 ) -> NDArray[np.intp]:
-    """The places of the ids of nodes among known ones; an unknown id raises a ValueError that names
-    its line.
-    """
+    """The places of ids among known ones; the error for an unknown id names its line."""
     places = {str(label): place for place, label in enumerate(known)}
     unknown = next((at for at, label in enumerate(ids) if label not in places), None)
     if unknown is not None:
@@ -184,9 +175,7 @@ def places_of(
 
 
 def with_networks(views: Views | None, lists: Sequence[EdgeList]) -> Views:
-    """Views with one more network for each list of edges. Without other views, the entities are the
-    nodes, in the order of the files.
-    """
+    """Views with one more network for each list; without views, the entities are the nodes."""
     if views is None:
         ids = list(
             dict.fromkeys(

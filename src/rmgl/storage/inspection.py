@@ -21,9 +21,7 @@ SHOWN = 3
 
 
 def inspect_file(path: Path, id_column: str | None) -> list[str]:
-    """Lines on what a file would be taken for: rows, ids, columns by kind, missing cells, and the
-    proposed scaling.
-    """
+    """Lines on what a file would be taken for: rows, ids, kinds of columns, gaps, and scaling."""
     check_inputs([path])
     if kind_of(path) in (".npz", ".h5mu"):
         views = read_views([path], id_column, least=0, everyone=False)

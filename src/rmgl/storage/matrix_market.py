@@ -1,6 +1,4 @@
-"""Read Matrix Market files (.mtx), with the names of rows and columns in files beside them, as 10x
-Genomics writes them.
-"""
+"""Readers of Matrix Market files (.mtx), and of the names beside them, as 10x Genomics has them."""
 
 from __future__ import annotations
 
@@ -19,23 +17,17 @@ from rmgl.storage.text_format import kind_of, read_bytes, read_characters, view_
 ENTITIES = ("barcodes", "rows", "obs", "cells")
 """Names of files that name the entities,"""
 FEATURES = ("features", "genes", "cols", "columns", "var", "peaks")
-"""and the columns: as they are, or with the name of the matrix and an underscore, point or hyphen
-before.
-"""
+"""and the columns: alone, or after the name of the matrix and an underscore, point or hyphen."""
 SUFFIXES = (".tsv", ".tsv.gz", ".txt", ".txt.gz", ".csv", ".csv.gz")
 
 
 def read_folder(path: Path, id_column: str | None) -> Parts:
-    """Read the matrix in a folder of 10x Genomics: matrix.mtx, barcodes.tsv and features.tsv (or
-    genes.tsv), compressed or not.
-    """
+    """Read matrix.mtx, barcodes.tsv and features.tsv or genes.tsv in a folder of 10x Genomics."""
     return read_matrix(next(path / name for name in MATRICES if (path / name).is_file()), id_column)
 
 
 def read_matrix(path: Path, id_column: str | None) -> Parts:
-    """Read a Matrix Market file. Its rows are entities, unless the names beside it say that its
-    columns are.
-    """
+    """Read a Matrix Market file; rows are entities unless the names beside it fit its columns."""
     from scipy.io import mmread
 
     content = read_bytes(path)
@@ -80,9 +72,7 @@ def fits(
 
 
 def checked_sizes(path: Path, content: bytes) -> tuple[int, int]:
-    """The numbers of rows and columns that a file declares, after a check that what it declares
-    fits into memory.
-    """
+    """The numbers of rows and columns that a file declares, if they fit into memory."""
     first, _, _ = content.partition(b"\n")
     sizes = next(
         (
@@ -110,9 +100,7 @@ def checked_sizes(path: Path, content: bytes) -> tuple[int, int]:
 
 
 def row_ids_beside(path: Path) -> list[str] | None:
-    """The names of the entities of a matrix, none of which is missing (None: no file beside it
-    holds them).
-    """
+    """The names of the entities of a matrix (None: no file beside it holds them)."""
     beside = file_beside(path, ENTITIES)
     return (
         None

@@ -27,13 +27,9 @@ from rmgl.storage.paths import check_folder
 from rmgl.storage.row_ids import shown_as_text
 
 FEATURES = 200
-"""Number of features of each cluster and view, those with the largest effects, that features.csv
-lists.
-"""
+"""Number of features of each cluster and view, the largest effects, that features.csv lists."""
 LONGEST_NAME = 120
-"""Maximum length in bytes of a view's name in a file name; encrypted folders allow 143, other file
-systems more.
-"""
+"""Most bytes of a view's name in a file name; encrypted folders allow 143, others more."""
 
 
 def check_names(names: Sequence[str], ids: NDArray[Any] | None) -> None:
@@ -53,8 +49,7 @@ def check_names(names: Sequence[str], ids: NDArray[Any] | None) -> None:
 
 
 def write_predictions(path: Path, shares: NDArray[np.float64], ids: NDArray[Any] | None) -> None:
-    """Write the label of every row, its share of the edge weight, and the shares of all clusters to
-    a CSV file.
+    """Write the label of every row, its share, and the shares of all clusters to a CSV file.
 
     The file is written completely or not at all. Ids are written as `rmgl.storage.row_ids`
     describes.
@@ -82,9 +77,7 @@ def row_names(ids: NDArray[Any] | None, n_rows: int) -> Sequence[Any]:
 
 @contextmanager
 def new_folder(folder: Path, force: bool) -> Iterator[Path]:
-    """Create a folder under a temporary name, which is renamed when the block ends without an
-    error; `force` replaces an old result.
-    """
+    """Create a folder, completely or not at all; `force` replaces an old result."""
     check_folder(folder, force)
     with atomic.new_folder(folder, replace=force) as draft:
         yield draft
@@ -92,9 +85,7 @@ def new_folder(folder: Path, force: bool) -> Iterator[Path]:
 
 
 def write_features(path: Path, explanation: Explanation) -> None:
-    """Write what distinguishes each cluster to a CSV file, the largest effects first. Names are
-    written as ids are.
-    """
+    """Write what distinguishes each cluster to a CSV file, the largest effects first."""
     table = explanation.top(FEATURES, by_view=True)
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
@@ -124,8 +115,7 @@ def write_results(
     graphml: bool = False,
     explanation: Explanation | None = None,
 ) -> None:
-    """Write labels.csv, embedding.npy, layers/NAME.npz, summary.json and report.txt, and on request
-    the other `FILES`.
+    """Write labels, embedding, layers, summary and report, and on request the other `FILES`.
 
     Ids in labels.csv are written as `rmgl.storage.row_ids` describes.
     """
@@ -164,9 +154,7 @@ def write_results(
 
 
 def draw_pictures(folder: Path, model: FittedModel) -> None:
-    """Draw the embedding, the layers and, if it was chosen, the evidence for the number of
-    clusters.
-    """
+    """Draw the embedding, the layers and the evidence for a chosen number of clusters."""
     from rmgl import plots
 
     plots.draw_embedding(model.embedding, model.labels).savefig(folder / "embedding.png")
@@ -176,9 +164,7 @@ def draw_pictures(folder: Path, model: FittedModel) -> None:
 
 
 def layer_file_names(view_names: Sequence[str]) -> list[str]:
-    """Return a distinct file name for every view: its name, shortened and with unsafe characters
-    replaced if necessary.
-    """
+    """Return a distinct file name for every view: its name, short and without unsafe characters."""
     names: dict[str, str] = {}
     for view in view_names:
         base = re.sub(r"[^\w.-]", "_", view).strip(".") or "view"
@@ -210,9 +196,7 @@ def plain(value: Any) -> Any:
 def summarize(
     model: FittedModel, report: Report, seconds: float, file_names: Sequence[str]
 ) -> dict[str, Any]:
-    """Return the content of summary.json: parameters, layers with their certificates, report and
-    versions.
-    """
+    """Return the content of summary.json."""
     layers = [
         {
             "name": layer.name,

@@ -1,6 +1,4 @@
-"""Check the paths that a command reads and writes, before anything is loaded or computed: this
-module loads no numerical library.
-"""
+"""Checks of the paths that a command reads and writes; no numerical library is loaded here."""
 
 from __future__ import annotations
 
@@ -37,8 +35,7 @@ def check_inputs(paths: Sequence[Path]) -> None:
 
 
 def check_apart(written: Mapping[str, Path | None], read: Sequence[Path]) -> None:
-    """Raise a ValueError if an output would overwrite, contain or lie inside another output or an
-    input.
+    """Raise a ValueError if an output would overwrite, contain or lie in another one or an input.
 
     `written` maps the description of each output to its path.
     """
@@ -78,9 +75,7 @@ def locations(path: Path) -> set[Path]:
 
 
 def check_folder(folder: Path, force: bool) -> None:
-    """Raise a ValueError if the folder cannot be written or exists; with `force` it may exist if it
-    holds a result of rmgl only.
-    """
+    """Raise a ValueError if the folder cannot be written; `force` allows a result of rmgl there."""
     if not folder.parent.is_dir():
         raise ValueError(f"{folder}: its parent folder does not exist: create it first")
     check_writable(folder)

@@ -1,6 +1,4 @@
-"""Read views from files: one .npz or .h5mu file with all views, or one file of another kind per
-view.
-"""
+"""Readers of views: one .npz or .h5mu file with all of them, or one file of another kind each."""
 
 from __future__ import annotations
 
@@ -45,9 +43,7 @@ DAMAGED = (
 )
 SPARSE = ("csr_matrix", "csc_matrix")
 MOST_OBJECTS, DEEPEST = 100_000, 30
-"""Largest number of groups and datasets in an .h5mu file, and of nested groups; links can make a
-small file appear endless.
-"""
+"""Most objects in an .h5mu file, and nested groups; links can make a small file look endless."""
 UNUSUAL = re.compile("Windows-1252|numbers with|the first of")
 """Ways to read a file that may be wrong, so that users are told."""
 logger = logging.getLogger("rmgl")
@@ -200,8 +196,7 @@ def read_hdf5(path: Path, package: str, function: str, writer: str) -> Any:
 
 
 def declared_sizes(group: Any, depth: int = 0) -> Iterator[int]:
-    """Yield the bytes that every dataset of an HDF5 group, or of a group inside it, takes in
-    memory.
+    """Yield the bytes that every dataset in an HDF5 group, at any depth, takes in memory.
 
     A dataset of a few bytes on disk can declare any shape, and reading it decompresses whole
     chunks. A group takes no memory, unless it is a sparse matrix, which takes some numbers for
@@ -371,9 +366,7 @@ def check_cells(frame: Any, id_column: str | None) -> None:
 
 
 def parts_of(frame: Any, id_column: str | None, how: str, id_place: Callable[[int], str]) -> Parts:
-    """The numbers of a table, or the table itself if it has columns of other kinds; `id_place(row)`
-    says where the id of a row is.
-    """
+    """The numbers of a table, or itself if not all are; `id_place(row)` says where an id is."""
     place = find_id([str(column) for column in frame.columns], id_column)
     ids = None if place is None else checked_ids(texts_of(frame.iloc[:, place]), id_place)
     others = frame if place is None else frame.drop(columns=frame.columns[place])
@@ -402,8 +395,7 @@ READERS: dict[str, Callable[[Path, str | None], Parts]] = {
 def row_order(
     tables: Sequence[Table], how: str | None = None
 ) -> tuple[list[str] | None, list[NDArray[np.intp] | None]]:
-    """One order of row ids for all tables, and the places of its rows in each (-1: it does not have
-    the row); None without ids.
+    """One order of row ids for all tables, and its places in each (-1: absent); None without ids.
 
     By default all tables need the same ids, and the order is that of the first; `how` is that of
     `align_labels`.
@@ -425,9 +417,7 @@ def row_order(
 
 
 def in_order(values: Any, rows: NDArray[np.intp]) -> Any:
-    """The rows of an array, sparse matrix or table at the given places; rows of NaN, or of zeros if
-    it is sparse, for places -1.
-    """
+    """The rows of an array or table at some places; where -1, of NaN, or of zeros if sparse."""
     if sparse.issparse(values):
         there = np.flatnonzero(rows >= 0)
         return padded(sparse.csr_array(values)[rows[there]], there, rows.size)

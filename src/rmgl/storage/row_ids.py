@@ -9,14 +9,11 @@ from typing import Any
 from rmgl.views.columns import cells_of
 
 NO_VALUE = ["", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null", "?"]
-"""Marks of missing values in any column of a text file or Excel sheet. Others, such as "none", may
-be a category.
-"""
+"""Marks of missing values in any column of a file. Others, such as "none", may be a category."""
 
 
 def checked_ids(ids: Iterable[str | None], place: Callable[[int], str]) -> list[str]:
-    """The row ids of a file; a ValueError if one is missing (None) or blank. `place(row)` says
-    where the file holds the id of a row.
+    """The row ids of a file, none missing or blank; `place(row)` says where the file holds one.
 
     Examples
     --------
@@ -43,9 +40,7 @@ def without_marks(cells: Iterable[str]) -> Iterable[str | None]:
 
 
 def texts_of(values: Any) -> Iterable[str | None]:
-    """The cells of a pandas column or index as text, with None in place of missing values; texts
-    are not copied.
-    """
+    """The cells of a pandas column or index as text, not copied; None where one is missing."""
     cells = cells_of(values) if values.dtype.kind == "O" else values.astype(str)
     return (
         None if missing else str(cell) for cell, missing in zip(cells, values.isna(), strict=True)
@@ -72,9 +67,7 @@ def shown_as_text(identifier: str) -> str:
 
 
 def read_as_text(cell: str) -> str:
-    """Return the id in a cell that rmgl wrote: `read_as_text(shown_as_text(identifier)) ==
-    identifier`.
-    """
+    """Return the id that `shown_as_text` wrote into a cell."""
     return cell[1:] if cell.startswith("'") and FORMULA.match(cell) else cell
 
 

@@ -73,9 +73,7 @@ def write_model(
 
 
 def read_model(path: str | os.PathLike[str], kind: type[Model]) -> Model:
-    """Load a model from a file, as an estimator of the given kind; raise a ValueError if the file
-    contains none.
-    """
+    """Load a model from a file, as an estimator of the given kind."""
     content = read_archive(path, format=FORMAT, upgrade=upgraded)
     try:
         model = kind(**content["parameters"])

@@ -162,8 +162,7 @@ def to_mudata(model: Any, mdata: Any, *, key: str = "rmgl") -> None:
 
 
 def to_anndata(model: Any, adata: Any, *, key: str = "rmgl") -> None:
-    """Write the result of a fit into the AnnData that was clustered, in place; see `to_mudata` for
-    the entries and parameters.
+    """Write the result of a fit into the AnnData that was clustered, in place, as `to_mudata` does.
 
     Examples
     --------
@@ -342,9 +341,7 @@ def describe(model: FittedModel, report: Report, parameters: dict[str, Any]) -> 
 
 
 def writable(value: Any) -> Any:
-    """Convert a value to text, numbers, arrays of these and dicts; dicts lose entries that are
-    None, other objects become their repr.
-    """
+    """Convert a value to text, numbers, arrays and dicts without None; others become their repr."""
     if isinstance(value, Mapping):
         return {str(name): writable(entry) for name, entry in value.items() if entry is not None}
     if isinstance(value, str | bool | int | float | np.number):

@@ -65,9 +65,7 @@ class Parts:
 
 
 def read_text(path: Path, id_column: str | None) -> Parts:
-    """Read a table whose fields are separated by commas, semicolons, tabs or vertical bars, with or
-    without a line of column names.
-    """
+    """Read a table in text, with or without a line of column names, by the rules above."""
     text, encoding = read_characters(path)
     separator = find_separator(path, text)
     check_no_nul(text, separator)
@@ -111,9 +109,7 @@ def gathered(columns: Sequence[Any], names: Sequence[str] | None, n_rows: int) -
 
 
 def lines_of(text: str, separator: str) -> Iterator[Line]:
-    """The lines of a text with their fields; a line in quotes may span several lines of the file,
-    of which the last counts.
-    """
+    """The lines of a text with their fields, and the number of the last line that each spans."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
     for row in reader:
         yield reader.line_num, row
@@ -162,9 +158,7 @@ class Sheet:
     has_header: bool
 
     def checked_rows(self) -> Iterator[Line]:
-        """The rows; a ValueError if one has not as many fields as the first line, but for empty
-        lines at the end.
-        """
+        """The rows, all as wide as the first line; empty lines may follow at the end."""
         empty = None
         for line, row in islice(lines_of(self.text, self.separator), int(self.has_header), None):
             if not row:
@@ -178,9 +172,7 @@ class Sheet:
             yield line, row
 
     def columns(self, places: Sequence[int], n_rows: int) -> tuple[list[Any], Notation]:
-        """The columns at these places: an array of floats for each that holds numbers, else the
-        texts or truth values; and the notation.
-        """
+        """The columns at some places, floats where all are numbers; and the notation."""
         if not places or n_rows == 0:
             return [np.empty(0)] * len(places), Notation()
         frame = self._parsed(places).iloc[:n_rows]
@@ -219,9 +211,7 @@ class Sheet:
         )
 
     def _column(self, values: Any, place: int, notation: Notation) -> Any:
-        """The numbers of a column of texts, or its truth values or texts; a ValueError if most of
-        them are numbers, and one is not.
-        """
+        """The numbers, truth values or texts of a column; an error if only most are numbers."""
         cells = values.astype(object).where(values.notna(), None).tolist()
         present = [cell for cell in cells if cell is not None]
         if present and all(isinstance(cell, bool) for cell in present):

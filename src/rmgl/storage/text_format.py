@@ -52,9 +52,7 @@ def view_name(path: Path) -> str:
 
 
 def read_bytes(path: Path) -> bytes:
-    """Read a file, and decompress it by its suffix; a file that would not fit into memory is
-    refused.
-    """
+    """Read a file, decompressed by its suffix; refuse one that would not fit into memory."""
     suffix = path.suffix.lower()
     if suffix == ".zip":
         with zipfile.ZipFile(path) as archive:
@@ -70,9 +68,7 @@ def read_bytes(path: Path) -> bytes:
 
 
 def _read(path: Path, file: Any) -> bytes:
-    """Read to the end; a few bytes on disk may become any number, so the memory is checked as they
-    are read.
-    """
+    """Read to the end, and check the memory on the way: compressed bytes may become any number."""
     content, checked = io.BytesIO(), BLOCK
     while block := file.read(BLOCK):
         content.write(block)
@@ -83,9 +79,7 @@ def _read(path: Path, file: Any) -> bytes:
 
 
 def read_characters(path: Path) -> tuple[str, str]:
-    """Read the text of a file, and say in which encoding: UTF-8, UTF-16 with a mark, or else
-    Windows-1252, if most of it is ASCII.
-    """
+    """Read a text, and say in which encoding: UTF-8, UTF-16 with a mark, or Windows-1252."""
     content = read_bytes(path)
     mark = next(
         (encoding for first, encoding in MARKS.items() if content.startswith(first)), "utf-8"
