@@ -16,7 +16,7 @@ from rmgl import RMGL
 from rmgl.archive.records import RECORDS, record
 from rmgl.checks import Unsound
 from rmgl.views.features import FeatureView
-from rmgl.views.pairs import DistanceView
+from rmgl.views.pair_view import DistanceView
 from rmgl.views.views import Views
 
 # ---------------------------------------------------------------------------------------------------------------------------------------

@@ -41,7 +41,7 @@ from rmgl.checks import conforms, sound_csr
 
 VERSION = 3
 INDEX = "model.json"
-DAMAGED = (
+RAISED_BY_DAMAGE = (
     *(
         zipfile.BadZipFile,
         EOFError,
@@ -146,7 +146,7 @@ def read_archive(
         raise ValueError(
             f"{path}: not a readable {format}; it is damaged or of another kind"
         ) from error
-    except DAMAGED as error:
+    except RAISED_BY_DAMAGE as error:
         detail = (
             ""
             if isinstance(error, TypeError | tokenize.TokenError)

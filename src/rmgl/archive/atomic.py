@@ -28,15 +28,38 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from filelock import BaseFileLock
-
-from rmgl.archive.locks import NoLocks, take_lock
+from filelock import BaseFileLock, FileLock, Timeout
 
 LONGEST_NAME = 200
 """Longest name, in bytes, that a draft repeats. Most systems allow 255 bytes, and a draft adds 23.
 """
 DRAFT = re.compile(r"\..+\.rmgl-[0-9a-f]{16}", re.DOTALL)
 PARTS = {"lock", "new", "old"}
+UNSUPPORTED = {errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOLCK}
+
+
+class NoLocks(OSError):
+    """The file system does not support locks."""
+
+
+def take_lock(path: Path, patience: float = 0.0) -> BaseFileLock | None:
+    """Lock a file, which is created with its folder; None if this process or another holds it.
+
+    `patience` is in seconds: a holder may be deleting the file, and a lock on a deleted file is
+    never taken.
+    """
+    # a soft lock would outlive a killed process
+    lock = FileLock(path, timeout=patience, thread_local=False, fallback_to_soft=False)
+    try:
+        lock.acquire()
+    # held, or its holder is deleting its folder
+    except (Timeout, FileExistsError, FileNotFoundError):
+        return None
+    except OSError as error:
+        if error.errno in UNSUPPORTED:
+            raise NoLocks(error.errno, error.strerror, str(path)) from error
+        raise
+    return lock
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator
 
-from rmgl.baselines.base import Baseline
+from rmgl.baselines.baseline import Baseline
 from rmgl.baselines.given_layers import check_adjacencies
 from rmgl.embedding.eigenvectors import left_singular, smallest_beyond
 from rmgl.embedding.lanczos import Products

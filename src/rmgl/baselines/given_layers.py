@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from rmgl.baselines.base import Baseline
+from rmgl.baselines.baseline import Baseline
 from rmgl.baselines.gl_sigrep import SigRepLayer, learn_gl_sigrep
 from rmgl.estimators.base import NOTHING, TRUTH_VALUE, number, one_of, whole_number
 from rmgl.layer import Layer

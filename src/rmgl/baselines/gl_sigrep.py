@@ -19,8 +19,7 @@ from scipy import linalg, sparse
 from scipy.sparse.linalg import splu
 from sklearn.exceptions import ConvergenceWarning
 
-from rmgl.baselines.base import Baseline
-from rmgl.baselines.spectral import spectral_rows
+from rmgl.baselines.baseline import Baseline, spectral_rows
 from rmgl.edges import AllPairs, Vector
 from rmgl.estimators.base import TRUTH_VALUE, number, one_of, whole_number
 from rmgl.layer import Layer, LayerProblem, Origin, solve_layer
@@ -34,7 +33,7 @@ from rmgl.views.check_view import positive_per_view
 from rmgl.views.views import Views
 
 # up to so many nodes (I + alpha L)^-1 X is computed by a dense Cholesky factorization
-DENSE_NODES = 4000
+CHOLESKY_NODES = 4000
 DEFAULT_ALPHA = 0.1
 
 
@@ -175,7 +174,7 @@ def _alternate(
 
 def smooth(layer: Layer, alpha: float, X: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return Y = (I + alpha L)^-1 X."""
-    if layer.n_nodes <= DENSE_NODES:
+    if layer.n_nodes <= CHOLESKY_NODES:
         matrix = alpha * layer.laplacian.toarray()
         matrix[np.diag_indices_from(matrix)] += 1.0
         smoothed: NDArray[np.float64] = linalg.solve(matrix, X, assume_a="pos")

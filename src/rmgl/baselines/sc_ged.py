@@ -25,9 +25,9 @@ from scipy import linalg, sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import normalized_mutual_info_score
 
+from rmgl.baselines.baseline import spectral_rows
 from rmgl.baselines.given_layers import LayersClusterer
 from rmgl.baselines.gl_sigrep import DEFAULT_ALPHA
-from rmgl.baselines.spectral import spectral_rows
 from rmgl.embedding.eigenvectors import normalized_laplacian, smallest_eigenvectors
 from rmgl.embedding.labels import cluster_rows
 from rmgl.estimators.base import number, whole_number

@@ -26,7 +26,7 @@ SHAPE = (20 * 72, 128, 128)
 IMAGE_NAME = re.compile(r"(?:^|[/\\])obj(\d+)__(\d+)\.png$")
 LARGEST_IMAGE_FILE = 1 << 20
 
-DESCRIPTION = """\
+ABOUT = """\
 Columbia Object Image Library (COIL-20), processed images: 20 objects, 72 poses each, 128 x 128
 gray values. S. A. Nene, S. K. Nayar and H. Murase, Columbia Object Image Library (COIL-20),
 Technical Report CUCS-005-96, 1996.
@@ -74,7 +74,7 @@ def fetch_coil20(
         "hog": oriented_gradients(pixels),
         "pixels": coarse_pixels(pixels),
     }
-    return Bunch(views=views, target=np.repeat(np.arange(20), 72), images=pixels, DESCR=DESCRIPTION)
+    return Bunch(views=views, target=np.repeat(np.arange(20), 72), images=pixels, DESCR=ABOUT)
 
 
 def find_archive(data_home: str | Path | None, download: bool) -> Path:

@@ -15,8 +15,8 @@ from sklearn.manifold import spectral_embedding
 from sklearn.neighbors import kneighbors_graph
 
 from rmgl.baselines import GDMCCA, SCGED, SCML, learn_gl_sigrep
+from rmgl.baselines.baseline import spectral_rows
 from rmgl.baselines.gl_sigrep import DEFAULT_ALPHA, SigRepLayer
-from rmgl.baselines.spectral import spectral_rows
 from rmgl.estimators.rmgl import RMGL
 from rmgl.experiments.data import Problem
 from rmgl.matrix import side_by_side

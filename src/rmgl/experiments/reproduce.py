@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rmgl.datasets import make_complementary_layers
-from rmgl.experiments import data, figures
+from rmgl.experiments import data
+from rmgl.experiments import paper_figures as figures
 from rmgl.experiments.cells import Cell, compute
 from rmgl.experiments.data import Problem
 from rmgl.experiments.grids import Setting, settings
@@ -22,7 +23,7 @@ from rmgl.experiments.table import Result, best, collect, make_table, to_markdow
 from rmgl.metrics import normalized_mutual_info_score
 
 Progress = Callable[[int, int, str], None]
-SHOWN = ("RMGL (Q)", "SC-GED", "SC-ML", "GD-MCCA")
+METHODS_SHOWN = ("RMGL (Q)", "SC-GED", "SC-ML", "GD-MCCA")
 
 
 def reproduce(
@@ -52,7 +53,7 @@ def redraw(name: str, folder: Path) -> None:
         return
     figures.save(figures.bars(table), folder / name / f"figure2_{name}")
     if name == "uci":
-        figures.save(figures.scatter_grid(arrays, SHOWN), folder / name / "figure3_uci")
+        figures.save(figures.scatter_grid(arrays, METHODS_SHOWN), folder / name / "figure3_uci")
 
 
 def reproduce_real(
@@ -77,7 +78,7 @@ def reproduce_real(
     ]
     compute(cells, folder / "cells", n_jobs, progress)
     results = collect(cells, folder / "cells")
-    chosen = {shown: best(results, shown, "grid") for shown in SHOWN}
+    chosen = {shown: best(results, shown, "grid") for shown in METHODS_SHOWN}
     embeddings = {
         shown: result.embedding
         for shown, result in chosen.items()

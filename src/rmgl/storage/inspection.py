@@ -16,7 +16,7 @@ from rmgl.views.column_kinds import likely_ids
 from rmgl.views.view import View
 from rmgl.views.views import Views
 
-SHOWN = 3
+IDS_SHOWN = 3
 """Row ids that are shown."""
 
 
@@ -99,4 +99,4 @@ def named_rows(index: Any) -> str:
 
 
 def some(names: Sequence[str]) -> str:
-    return ", ".join(names[:SHOWN]) + (", ..." if len(names) > SHOWN else "")
+    return ", ".join(names[:IDS_SHOWN]) + (", ..." if len(names) > IDS_SHOWN else "")

@@ -14,9 +14,9 @@ from rmgl.storage.row_ids import checked_ids, without_marks
 from rmgl.storage.text_file import Parts
 from rmgl.storage.text_format import kind_of, read_bytes, read_characters, view_name
 
-ENTITIES = ("barcodes", "rows", "obs", "cells")
+ENTITY_FILES = ("barcodes", "rows", "obs", "cells")
 """Names of files that name the entities,"""
-FEATURES = ("features", "genes", "cols", "columns", "var", "peaks")
+FEATURE_FILES = ("features", "genes", "cols", "columns", "var", "peaks")
 """and the columns: alone, or after the name of the matrix and an underscore, point or hyphen."""
 SUFFIXES = (".tsv", ".tsv.gz", ".txt", ".txt.gz", ".csv", ".csv.gz")
 
@@ -38,7 +38,7 @@ def read_matrix(path: Path, id_column: str | None) -> Parts:
         raise ValueError(
             f"not a readable .mtx file ({error}): write it again with scipy.io.mmwrite"
         ) from error
-    ids, columns = row_ids_beside(path), names_beside(path, FEATURES)
+    ids, columns = row_ids_beside(path), names_beside(path, FEATURE_FILES)
     if matrix.dtype.kind == "c":
         raise ValueError("it holds complex numbers: give real ones")
     as_written, turned = (
@@ -101,7 +101,7 @@ def checked_sizes(path: Path, content: bytes) -> tuple[int, int]:
 
 def row_ids_beside(path: Path) -> list[str] | None:
     """The names of the entities of a matrix (None: no file beside it holds them)."""
-    beside = file_beside(path, ENTITIES)
+    beside = file_beside(path, ENTITY_FILES)
     return (
         None
         if beside is None

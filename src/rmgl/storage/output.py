@@ -22,13 +22,13 @@ from rmgl.archive.atomic import new_file
 from rmgl.fitting.fitted import FittedModel
 from rmgl.results.explain import Explanation
 from rmgl.results.report import Report
-from rmgl.storage.graphs import node_attributes, write_graphml
+from rmgl.storage.multigraph import node_attributes, write_graphml
 from rmgl.storage.paths import check_folder
 from rmgl.storage.row_ids import shown_as_text
 
-FEATURES = 200
+FEATURES_LISTED = 200
 """Number of features of each cluster and view, the largest effects, that features.csv lists."""
-LONGEST_NAME = 120
+LONGEST_VIEW_NAME = 120
 """Most bytes of a view's name in a file name; encrypted folders allow 143, others more."""
 
 
@@ -86,7 +86,7 @@ def new_folder(folder: Path, force: bool) -> Iterator[Path]:
 
 def write_features(path: Path, explanation: Explanation) -> None:
     """Write what distinguishes each cluster to a CSV file, the largest effects first."""
-    table = explanation.top(FEATURES, by_view=True)
+    table = explanation.top(FEATURES_LISTED, by_view=True)
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(
@@ -168,7 +168,7 @@ def layer_file_names(view_names: Sequence[str]) -> list[str]:
     names: dict[str, str] = {}
     for view in view_names:
         base = re.sub(r"[^\w.-]", "_", view).strip(".") or "view"
-        base = base.encode("utf-8")[:LONGEST_NAME].decode("utf-8", "ignore")
+        base = base.encode("utf-8")[:LONGEST_VIEW_NAME].decode("utf-8", "ignore")
         name, count = f"{base}.npz", 1
         while case_insensitive(name) in names:
             count += 1

@@ -33,7 +33,7 @@ from rmgl.storage.scverse import from_anndata, from_mudata
 from rmgl.storage.text_file import MOSTLY, Parts, read_text
 from rmgl.storage.text_format import described, find_id, kind_of, view_name
 from rmgl.views.check_view import is_table
-from rmgl.views.columns import Encoding
+from rmgl.views.encoding import Encoding
 from rmgl.views.incomplete import align_labels, lookalike_hint
 from rmgl.views.views import Views
 
@@ -41,7 +41,7 @@ DAMAGED = (
     *(ValueError, OSError, EOFError, RuntimeError),
     *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, tokenize.TokenError),
 )
-SPARSE = ("csr_matrix", "csc_matrix")
+SPARSE_GROUPS = ("csr_matrix", "csc_matrix")
 MOST_OBJECTS, DEEPEST = 100_000, 30
 """Most objects in an .h5mu file, and nested groups; links can make a small file look endless."""
 UNUSUAL = re.compile("Windows-1252|numbers with|the first of")
@@ -209,7 +209,7 @@ def declared_sizes(group: Any, depth: int = 0) -> Iterator[int]:
         if hasattr(item, "keys"):
             yield (
                 8 * sum(map(int, item.attrs["shape"]))
-                if item.attrs.get("encoding-type") in SPARSE
+                if item.attrs.get("encoding-type") in SPARSE_GROUPS
                 else 0
             )
             yield from declared_sizes(item, depth + 1)

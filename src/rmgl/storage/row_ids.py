@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from rmgl.views.columns import cells_of
+from rmgl.views.encoding import cells_of
 
 NO_VALUE = ["", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null", "?"]
 """Marks of missing values in any column of a file. Others, such as "none", may be a category."""

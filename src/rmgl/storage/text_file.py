@@ -1,17 +1,17 @@
 """Read tables from .csv and .tsv files. The rules, in the order in which they apply:
 
 1. Text: decompressed by its suffix; UTF-8 or UTF-16 by its mark, else UTF-8, else Windows-1252
-   (`raw_text`).
+   (`read_characters`).
 2. Fields are separated by tabs in .tsv files; else by the first of semicolon, tab and vertical bar
    that divides the first 20 lines into equally many fields, and commas do not or into no more; else
    by commas. Fields may be in quotes, which may hold ends of lines.
 3. All lines have as many fields as the first; empty lines may stand at the end only.
-4. The first line holds column names or is a row (`first_line`).
+4. The first line holds column names or is a row (`find_header`).
 5. Numbers have decimal points; or decimal commas, where a cell such as 1,5 or 1.234,5 says so. Both
    may have separators of thousands. Where 1,234 can be read both ways and no other cell decides,
-   the comma is decimal in files with semicolons (`notation`).
+   the comma is decimal in files with semicolons (`find_notation`).
 6. `NO_VALUE` lists the marks of missing cells in all columns. If all other cells of a column are
-   numbers or marks in `notation.MISSING`, it is a column of numbers. If at least half of them are,
+   numbers or marks in `NO_NUMBER`, it is a column of numbers. If at least half of them are,
    the others are mistakes. Else it holds truth values or texts.
 
 `pandas.read_csv` reads the numbers. Python's csv module finds the lines and their fields, because

@@ -17,7 +17,7 @@ from typing import Any
 from rmgl.archive.array_file import WAY_OUT
 from rmgl.running.memory import require_memory
 
-BLOCK = 1 << 22
+BYTES_AT_ONCE = 1 << 22
 MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 """The first bytes of files that state their encoding."""
 NOT_TEXT = bytes([*range(9), 11, 12, *range(14, 32), 127])
@@ -69,8 +69,8 @@ def read_bytes(path: Path) -> bytes:
 
 def _read(path: Path, file: Any) -> bytes:
     """Read to the end, and check the memory on the way: compressed bytes may become any number."""
-    content, checked = io.BytesIO(), BLOCK
-    while block := file.read(BLOCK):
+    content, checked = io.BytesIO(), BYTES_AT_ONCE
+    while block := file.read(BYTES_AT_ONCE):
         content.write(block)
         if content.tell() > checked:
             checked = 2 * content.tell()
@@ -109,7 +109,21 @@ COMMA_THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d*)?([eE][+-]?\d+)?")
 SPACE_THOUSANDS = re.compile(rf"[+-]?\d{{1,3}}([{SPACES}]\d{{3}})+([.,]\d*)?([eE][+-]?\d+)?")
 POINT_THOUSANDS = re.compile(r"[+-]?\d{1,3}(\.\d{3})+")
 """1.234.567, and 1.234 where commas are decimal"""
-MISSING = {"", "-", "--", ".", "?", "na", "n/a", "#n/a", "<na>", "null", "none", "nil", "missing"}
+NO_NUMBER = {
+    "",
+    "-",
+    "--",
+    ".",
+    "?",
+    "na",
+    "n/a",
+    "#n/a",
+    "<na>",
+    "null",
+    "none",
+    "nil",
+    "missing",
+}
 """Common marks of missing values among numbers, in lower case."""
 
 
@@ -191,7 +205,7 @@ def in_some_notation(text: str) -> bool:
 
 
 def is_missing(text: str) -> bool:
-    return text.strip().lower() in MISSING
+    return text.strip().lower() in NO_NUMBER
 
 
 def _without(text: str, characters: str) -> str:

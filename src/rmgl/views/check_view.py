@@ -23,7 +23,7 @@ from sklearn.utils import check_array
 from rmgl.checks import sound_sparse
 from rmgl.views.column_blocks import split_columns
 from rmgl.views.column_kinds import fit_encoding
-from rmgl.views.columns import Encoding, listed
+from rmgl.views.encoding import Encoding, listed
 from rmgl.views.features import FeatureView
 from rmgl.views.incomplete import Mask, aligned, without_missing
 from rmgl.views.view import View

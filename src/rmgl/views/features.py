@@ -24,7 +24,7 @@ from rmgl.matrix import Matrix, padded, total_variance
 from rmgl.running.memory import require_memory
 from rmgl.running.threads import Check, InParts, one_part
 from rmgl.views.canonical import Keys, Vector, mixed, projected, row_keys
-from rmgl.views.columns import Encoding, left_out_sentence
+from rmgl.views.encoding import Encoding, left_out_sentence
 from rmgl.views.incomplete import Mask, refuse_gaps
 from rmgl.views.scaling import (
     Scaler,

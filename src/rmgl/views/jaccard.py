@@ -20,7 +20,7 @@ from rmgl.running.memory import available_memory, require_memory
 from rmgl.running.progress import warn_caller
 from rmgl.views.features import FeatureView, check_columns
 from rmgl.views.incomplete import Mask
-from rmgl.views.pairs import DistanceView, entries_of
+from rmgl.views.pair_view import DistanceView, entries_of
 from rmgl.views.scaling import cosine
 from rmgl.views.view import Indices, View
 

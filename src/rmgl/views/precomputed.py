@@ -15,7 +15,7 @@ from rmgl.checks import Unsound, sound_numbers
 from rmgl.matrix import Matrix
 from rmgl.views.features import LARGEST_VALUE, check_columns
 from rmgl.views.incomplete import Mask
-from rmgl.views.pairs import (
+from rmgl.views.pair_view import (
     DistanceView,
     check_not_negative,
     entries_of,

@@ -18,7 +18,7 @@ from scipy import sparse
 from rmgl.archive.records import record
 from rmgl.checks import Unsound, sound_numbers
 from rmgl.matrix import Matrix
-from rmgl.views.columns import Encoding
+from rmgl.views.encoding import Encoding
 
 EPSILON = np.finfo(np.float64).eps
 Vector = NDArray[np.float64]

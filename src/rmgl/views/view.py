@@ -24,7 +24,7 @@ from rmgl.edges.space import Gapped, Space, Square, as_space
 from rmgl.matrix import Matrix
 from rmgl.running.threads import Check, InParts, one_part
 from rmgl.views.canonical import Keys, Vector
-from rmgl.views.columns import Encoding
+from rmgl.views.encoding import Encoding
 from rmgl.views.incomplete import Mask
 from rmgl.views.scaling import Scaler
 
