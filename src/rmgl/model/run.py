@@ -245,7 +245,7 @@ def fingerprint(parameters: dict[str, Any], views: Any) -> str:
         {**parameters, "views": views, "versions": [version("rmgl"), np.__version__]}, arrays
     )
     digest = hashlib.sha256(json.dumps(described).encode())
-    for array in arrays.found:
+    for array in arrays.listed:
         digest.update(f"{array.shape} {array.dtype.str}".encode())
         digest.update(np.ascontiguousarray(array).data)
     return digest.hexdigest()
