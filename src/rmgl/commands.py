@@ -23,6 +23,7 @@ from rmgl.running.progress import stages
 from rmgl.storage.edge_lists import EdgeList, new_edges, read_edge_list, with_networks, without_head
 from rmgl.storage.inspection import inspect_file
 from rmgl.storage.output import check_names, new_folder, write_predictions, write_results
+from rmgl.storage.paths import check_view_names
 from rmgl.storage.readers import read_views
 from rmgl.views.features import FeatureView
 from rmgl.views.views import Views
@@ -106,11 +107,7 @@ def views_in(
         views = read_views(inputs, id_column, align, everyone=not lists) if inputs else None
         return with_networks(views, lists) if lists or views is None else views
     names = [path.stem for path in inputs]
-    if len(set(names)) < len(names):
-        raise ValueError(
-            "view names are file names without their suffix and must differ, but they are "
-            f"{names}: rename a file"
-        )
+    check_view_names(names)
     return dict(zip(names, inputs, strict=True))
 
 

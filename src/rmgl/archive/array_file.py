@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import lzma
 import os
+import tokenize
 import zipfile
+import zlib
 from collections.abc import Iterable
 from math import prod
 from pathlib import Path
@@ -20,8 +23,21 @@ MOST_UNPACKED = 1100
 WAY_OUT = "leave out rows or columns"
 
 
+DAMAGED = (
+    *(ValueError, OSError, EOFError, RuntimeError),
+    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, tokenize.TokenError),
+)
+"""What libraries raise about a file that is damaged."""
+
+
 class Refused(ValueError):
     """The file can be read, but its contents are not accepted."""
+
+
+def detail_of(error: Exception) -> str:
+    """Return the message of a library about a file that it cannot read, if users can use it."""
+    usable = isinstance(error, DAMAGED) and not isinstance(error, tokenize.TokenError)
+    return f" ({error})" if usable else ""
 
 
 class Header(NamedTuple):

@@ -11,7 +11,7 @@ from rmgl.checks import sound_sparse
 from rmgl.running.memory import require_memory
 from rmgl.storage.paths import MATRICES
 from rmgl.storage.row_ids import checked_ids, without_marks
-from rmgl.storage.text_file import Parts
+from rmgl.storage.text_file import Table
 from rmgl.storage.text_format import kind_of, read_bytes, read_characters, view_name
 
 ENTITY_FILES = ("barcodes", "rows", "obs", "cells")
@@ -21,12 +21,12 @@ FEATURE_FILES = ("features", "genes", "cols", "columns", "var", "peaks")
 SUFFIXES = (".tsv", ".tsv.gz", ".txt", ".txt.gz", ".csv", ".csv.gz")
 
 
-def read_folder(path: Path, id_column: str | None) -> Parts:
+def read_folder(path: Path, id_column: str | None) -> Table:
     """Read matrix.mtx, barcodes.tsv and features.tsv or genes.tsv in a folder of 10x Genomics."""
     return read_matrix(next(path / name for name in MATRICES if (path / name).is_file()), id_column)
 
 
-def read_matrix(path: Path, id_column: str | None) -> Parts:
+def read_matrix(path: Path, id_column: str | None) -> Table:
     """Read a Matrix Market file; rows are entities unless the names beside it fit its columns."""
     from scipy.io import mmread
 
@@ -59,7 +59,7 @@ def read_matrix(path: Path, id_column: str | None) -> Parts:
     transposed = turned and (both or not as_written)  # 10x Genomics writes one row for each feature
     matrix = matrix.T if transposed else matrix
     values = sound_sparse("the matrix", matrix) if hasattr(matrix, "format") else matrix
-    return Parts(
+    return Table(
         values, ids, columns, f"Matrix Market{', one column for each entity' if transposed else ''}"
     )
 

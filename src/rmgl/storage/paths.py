@@ -34,6 +34,15 @@ def check_inputs(paths: Sequence[Path]) -> None:
             raise ValueError(f"{path}: no such file")
 
 
+def check_view_names(names: Sequence[str]) -> None:
+    """Raise a ValueError if two files name the same view."""
+    if len(set(names)) < len(names):
+        raise ValueError(
+            "view names are file names without their suffix and must differ, but they are "
+            f"{names}: rename a file"
+        )
+
+
 def check_apart(written: Mapping[str, Path | None], read: Sequence[Path]) -> None:
     """Raise a ValueError if an output would overwrite, contain or lie in another one or an input.
 

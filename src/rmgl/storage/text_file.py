@@ -53,8 +53,8 @@ MOSTLY = 0.5
 
 
 @dataclass(frozen=True)
-class Parts:
-    """What a file holds."""
+class Table:
+    """What a file holds for one view."""
 
     values: Any
     """An array or sparse matrix of numbers, or a pandas table with columns of several kinds."""
@@ -62,9 +62,11 @@ class Parts:
     columns: tuple[str, ...] | None = None
     how: str = ""
     """How the file was read, for people."""
+    name: str = ""
+    """The name of the view."""
 
 
-def read_text(path: Path, id_column: str | None) -> Parts:
+def read_text(path: Path, id_column: str | None) -> Table:
     """Read a table in text, with or without a line of column names, by the rules above."""
     text, encoding = read_characters(path)
     separator = find_separator(path, text)
@@ -83,7 +85,7 @@ def read_text(path: Path, id_column: str | None) -> Parts:
     in_encoding = "" if encoding == "UTF-8" else f" in {encoding}"
     in_notation = "" if notation == Notation() else f", numbers with {notation}"
     how = f"text{in_encoding} separated by {SEPARATORS[separator]}{in_notation}"
-    return Parts(gathered(columns, names, len(rows)), ids, names, how)
+    return Table(gathered(columns, names, len(rows)), ids, names, how)
 
 
 def ids_of(rows: Sequence[tuple[int, str]], header: Sequence[str], id_place: int) -> list[str]:

@@ -109,21 +109,7 @@ COMMA_THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d*)?([eE][+-]?\d+)?")
 SPACE_THOUSANDS = re.compile(rf"[+-]?\d{{1,3}}([{SPACES}]\d{{3}})+([.,]\d*)?([eE][+-]?\d+)?")
 POINT_THOUSANDS = re.compile(r"[+-]?\d{1,3}(\.\d{3})+")
 """1.234.567, and 1.234 where commas are decimal"""
-NO_NUMBER = {
-    "",
-    "-",
-    "--",
-    ".",
-    "?",
-    "na",
-    "n/a",
-    "#n/a",
-    "<na>",
-    "null",
-    "none",
-    "nil",
-    "missing",
-}
+NO_NUMBER = {"", "-", "--", ".", "?", "na", "n/a", "#n/a", "<na>", "null", "none", "nil", "missing"}
 """Common marks of missing values among numbers, in lower case."""
 
 
