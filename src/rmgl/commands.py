@@ -149,12 +149,12 @@ def plan(
     """What a fit on workers would need, and whether they have it."""
     from rmgl.distributed.prepare import planned
 
-    found = planned(views_in(inputs, id_column, align, on_workers=True), client, n_neighbors)
+    needs = planned(views_in(inputs, id_column, align, on_workers=True), client, n_neighbors)
     try:
-        found.check()
+        needs.check()
     except MemoryError as error:
-        return f"{found}\ntoo little memory: {error}"
-    return f"{found}\nthe workers have enough memory"
+        return f"{needs}\ntoo little memory: {error}"
+    return f"{needs}\nthe workers have enough memory"
 
 
 def predict(

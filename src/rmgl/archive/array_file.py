@@ -108,9 +108,9 @@ def read_npz(path: Path) -> dict[str, NDArray[Any]]:
         headers = {name: member_header(archive, name, info) for name, info in members.items()}
         views = [name for name, header in headers.items() if len(header.shape) == 2]
         if not views:
-            found = ", ".join(f"{name} {header.shape}" for name, header in headers.items())
+            shapes = ", ".join(f"{name} {header.shape}" for name, header in headers.items())
             raise Refused(
-                f"it has no 2-D array to use as a view (found: {found or 'nothing'}): store "
+                f"it has no 2-D array to use as a view (found: {shapes or 'nothing'}): store "
                 "each view as rows and columns"
             )
         require_memory(
@@ -119,18 +119,18 @@ def read_npz(path: Path) -> dict[str, NDArray[Any]]:
         return {name: read_member(archive, members[name]) for name in views}
 
 
-def by_name(members: Iterable[zipfile.ZipInfo]) -> dict[str, zipfile.ZipInfo]:
+def by_name(infos: Iterable[zipfile.ZipInfo]) -> dict[str, zipfile.ZipInfo]:
     """The members of an .npz file by the names of their arrays, which must differ."""
-    found: dict[str, zipfile.ZipInfo] = {}
-    for info in members:
+    members: dict[str, zipfile.ZipInfo] = {}
+    for info in infos:
         name = info.filename.removesuffix(".npy")
-        if name in found:
+        if name in members:
             raise Refused(
-                f"it holds the array {name!r} more than once (as {found[name].filename!r} "
+                f"it holds the array {name!r} more than once (as {members[name].filename!r} "
                 f"and {info.filename!r}): rename one"
             )
-        found[name] = info
-    return found
+        members[name] = info
+    return members
 
 
 def member_header(archive: zipfile.ZipFile, name: str, info: zipfile.ZipInfo) -> Header:

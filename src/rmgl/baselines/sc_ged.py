@@ -231,23 +231,23 @@ def joint_spectrum(
 ) -> JointSpectrum:
     """Minimize over P and over Q in turn, from the given ones; the objective never increases."""
     problem = JointProblem(spectra, ridge, inverse)
-    found = JointSpectrum(P, Q)
-    gram_P, gram_Q = found.P.T @ found.P, found.Q @ found.Q.T
-    target = problem.target_P(found.Q)
-    found.history.append(problem.objective(gram_P, gram_Q, found.P, target))
-    for found.n_rounds in range(1, max_iter + 1):
-        found.P = problem.solve(gram_Q, target.T).T
-        gram_P = found.P.T @ found.P
-        found.history.append(problem.objective(gram_P, gram_Q, found.P, target))
-        target = problem.target_Q(found.P)
-        found.Q = problem.solve(gram_P, target)
-        gram_Q = found.Q @ found.Q.T
-        found.history.append(problem.objective(gram_P, gram_Q, found.Q, target))
-        target = problem.target_P(found.Q)
-        if found.history[-3] - found.history[-1] <= tol * found.history[-3]:
-            found.converged = True
+    joint = JointSpectrum(P, Q)
+    gram_P, gram_Q = joint.P.T @ joint.P, joint.Q @ joint.Q.T
+    target = problem.target_P(joint.Q)
+    joint.history.append(problem.objective(gram_P, gram_Q, joint.P, target))
+    for joint.n_rounds in range(1, max_iter + 1):
+        joint.P = problem.solve(gram_Q, target.T).T
+        gram_P = joint.P.T @ joint.P
+        joint.history.append(problem.objective(gram_P, gram_Q, joint.P, target))
+        target = problem.target_Q(joint.P)
+        joint.Q = problem.solve(gram_P, target)
+        gram_Q = joint.Q @ joint.Q.T
+        joint.history.append(problem.objective(gram_P, gram_Q, joint.Q, target))
+        target = problem.target_P(joint.Q)
+        if joint.history[-3] - joint.history[-1] <= tol * joint.history[-3]:
+            joint.converged = True
             break
-    return found
+    return joint
 
 
 def squares(matrix: Any) -> float:

@@ -217,10 +217,10 @@ def make_complementary_views(
     ends = np.round(np.cumsum(sizes) / sizes.sum() * n_rows).astype(np.intp)
     target = np.searchsorted(ends, np.arange(n_rows), side="right")
     views = {
-        f"view_{m}": _counts(own[target], random)
+        f"view_{m}": _counts(group[target], random)
         if m < n_counts
-        else _measurements(own[target], n_columns, separation, random)
-        for m, own in enumerate(groups)
+        else _measurements(group[target], n_columns, separation, random)
+        for m, group in enumerate(groups)
     }
     views |= {f"noise_{m}": random.standard_normal((n_rows, n_columns)) for m in range(n_noise)}
     if misleading > 0:

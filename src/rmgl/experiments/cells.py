@@ -107,10 +107,12 @@ def compute_one(cell: Cell, folder: Path) -> str:
 
 def score(rows: NDArray[np.float64], problem: Problem, runs: int) -> dict[str, list[float]]:
     """Return NMI and accuracy of k-means on the rows, for `runs` seeds."""
-    found = [cluster_rows(rows, problem.n_clusters, random_state=seed) for seed in range(runs)]
+    all_labels = [cluster_rows(rows, problem.n_clusters, random_state=seed) for seed in range(runs)]
     return {
-        "nmi": [float(normalized_mutual_info_score(problem.target, labels)) for labels in found],
-        "accuracy": [clustering_accuracy(problem.target, labels) for labels in found],
+        "nmi": [
+            float(normalized_mutual_info_score(problem.target, labels)) for labels in all_labels
+        ],
+        "accuracy": [clustering_accuracy(problem.target, labels) for labels in all_labels],
     }
 
 

@@ -25,18 +25,18 @@ def settings(problem_name: str, view_names: Iterable[str], quick: bool) -> list[
     """Return all settings to compute for one problem."""
     views = list(view_names)
     grids = synthetic_grids(views) if problem_name == "synthetic" else real_grids(views)
-    found = []
+    listed = []
     for method, grid in grids.items():
         chosen = [grid[0], grid[7]] if quick else grid
-        found += [Setting(method, parameters, "grid") for parameters in chosen]
-        found.append(Setting(method, dict(DEFAULT_PARAMETERS.get(method, {})), "default"))
+        listed += [Setting(method, parameters, "grid") for parameters in chosen]
+        listed.append(Setting(method, dict(DEFAULT_PARAMETERS.get(method, {})), "default"))
     if problem_name != "synthetic":
         scales = ("minmax",) if quick else ("minmax", "standard", "unit", "none")
-        found += [
+        listed += [
             Setting("RMGL", {"scale": scale, "edges": 100.0, "weights": "paper"}, "paper")
             for scale in scales
         ]
-    return found
+    return listed
 
 
 # other methods use their defaults, GD-MCCA with the graph of the first view

@@ -53,11 +53,9 @@ def fit_rmgl(
     """
     views = Views.of(problem.views).scaled(scale)
     if edges == "auto":
-        found = np.array([default_alpha(X) for X in views.matrices])
-        alpha, beta = (
-            found.tolist(),
-            [default_beta(found, views.n_rows, problem.n_clusters)] * len(found),
-        )
+        alphas_by_default = np.array([default_alpha(X) for X in views.matrices])
+        common = default_beta(alphas_by_default, views.n_rows, problem.n_clusters)
+        alpha, beta = alphas_by_default.tolist(), [common] * len(views)
     else:
         pattern = np.array(problem.paper_beta, dtype=float)
         pattern = pattern if weights == "paper" else np.full(len(pattern), pattern.mean())

@@ -115,16 +115,9 @@ def scatter(
 ) -> None:
     """Draw points colored by class and, if `numbered`, the number of each class at its median."""
     for label in np.unique(target):
-        own = points[target == label]
-        ax.scatter(
-            own[:, 0],
-            own[:, 1],
-            s=size,
-            c=COLORS[int(label) % len(COLORS)],
-            alpha=0.7,
-            linewidths=0,
-            rasterized=True,
-        )
+        x, y = points[target == label].T
+        color = COLORS[int(label) % len(COLORS)]
+        ax.scatter(x, y, s=size, c=color, alpha=0.7, linewidths=0, rasterized=True)
     for label in np.unique(target) if numbered else ():
         x, y = np.median(points[target == label], axis=0)
         box = {
@@ -206,8 +199,8 @@ def draw_graph(
             )
         )
     for label in np.unique(target):
-        own = position[target == label]
-        ax.scatter(own[:, 0], own[:, 1], s=12, c=COLORS[int(label)], zorder=3, linewidths=0)
+        nodes = position[target == label]
+        ax.scatter(nodes[:, 0], nodes[:, 1], s=12, c=COLORS[int(label)], zorder=3, linewidths=0)
     n_cross = int((~same).sum())
     parts = connected_components(csr_array(adjacency), directed=False, return_labels=False)
     ax.set_title(

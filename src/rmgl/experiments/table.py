@@ -53,18 +53,18 @@ class Result:
 
 def collect(cells: Sequence[Cell], folder: Path) -> list[Result]:
     """Read all results; cells with the same setting (draws of the data) are pooled."""
-    found: dict[tuple[str, str, str, str], Result] = {}
+    pooled: dict[tuple[str, str, str, str], Result] = {}
     for cell in cells:
         scores, embeddings = read(cell, folder)
         for name, values in scores["rows"].items():
             key = (name, cell.setting.method, describe(cell.setting.parameters), cell.setting.kind)
-            result = found.setdefault(key, Result(name, cell.setting, embedding=embeddings[name]))
+            result = pooled.setdefault(key, Result(name, cell.setting, embedding=embeddings[name]))
             result.nmi += values["nmi"]
             result.accuracy += values["accuracy"]
             result.seconds += scores["seconds"]
             if "_components" in embeddings:
                 result.components.append(embeddings["_components"].tolist())
-    return list(found.values())
+    return list(pooled.values())
 
 
 def best(results: Sequence[Result], name: str, kind: str) -> Result | None:
@@ -72,11 +72,19 @@ def best(results: Sequence[Result], name: str, kind: str) -> Result | None:
 
     The layers of RMGL are those of the setting that is best for Q.
     """
-    own = [result for result in results if result.name == name and result.setting.kind == kind]
+    candidates = [
+        result for result in results if result.name == name and result.setting.kind == kind
+    ]
     if name.startswith("RMGL layer"):
         chosen = best(results, "RMGL (Q)", kind)
-        own = [result for result in own if chosen is not None and result.setting == chosen.setting]
-    return max(own, key=lambda result: (round(result.mean, 9), result.split_layers), default=None)
+        candidates = [
+            result
+            for result in candidates
+            if chosen is not None and result.setting == chosen.setting
+        ]
+    return max(
+        candidates, key=lambda result: (round(result.mean, 9), result.split_layers), default=None
+    )
 
 
 def row_names(results: Sequence[Result]) -> list[str]:

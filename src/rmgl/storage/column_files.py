@@ -135,8 +135,8 @@ def with_shared_texts(table: Any, texts: set[str]) -> Any:
     frame = table.replace_schema_metadata(
         {**(table.schema.metadata or {}), b"pandas": json.dumps(note).encode()}
     ).to_pandas()
-    own = [name for name in table.column_names if name not in note["index_columns"]]
-    for place, name in enumerate(own):
+    columns = [name for name in table.column_names if name not in note["index_columns"]]
+    for place, name in enumerate(columns):
         if name in texts:
             frame.isetitem(place, frame.iloc[:, place].astype(object))
     return frame
@@ -201,8 +201,8 @@ class Record:
         return place + self._number("<I", place)
 
     def _number(self, layout: str, place: int) -> int:
-        (found,) = struct.unpack_from(layout, self.content, place)
-        return int(found)
+        (number,) = struct.unpack_from(layout, self.content, place)
+        return int(number)
 
 
 def is_arrow_file(path: Path) -> bool:

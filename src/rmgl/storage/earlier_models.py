@@ -74,14 +74,8 @@ def view_record(
     """The record of one view; in version 2, a relation said how to read a square matrix."""
     view = {"name": name, "matrix": matrix, "entities": present}
     if relation is None:
-        own = {
-            "columns": columns,
-            "gaps": gaps,
-            "encoding": encoding,
-            "scaler": scaler,
-            "n_empty": n_empty,
-        }
-        return {"FeatureView": view | own}
+        parts = {"columns": columns, "gaps": gaps, "encoding": encoding, "scaler": scaler}
+        return {"FeatureView": view | parts | {"n_empty": n_empty}}
     said = relation["Relation"]
     if said["kind"] == "network":
         return {

@@ -41,10 +41,8 @@ def read_matrix(path: Path, id_column: str | None) -> Table:
     ids, columns = row_ids_beside(path), names_beside(path, FEATURE_FILES)
     if matrix.dtype.kind == "c":
         raise ValueError("it holds complex numbers: give real ones")
-    as_written, turned = (
-        fits(ids, columns, n_rows, n_columns),
-        fits(ids, columns, n_columns, n_rows),
-    )
+    as_written = fits(ids, columns, n_rows, n_columns)
+    turned = fits(ids, columns, n_columns, n_rows)
     if not as_written and not turned:
         counts = " and ".join(
             f"{len(names)} {what}"
@@ -59,9 +57,8 @@ def read_matrix(path: Path, id_column: str | None) -> Table:
     transposed = turned and (both or not as_written)  # 10x Genomics writes one row for each feature
     matrix = matrix.T if transposed else matrix
     values = sound_sparse("the matrix", matrix) if hasattr(matrix, "format") else matrix
-    return Table(
-        values, ids, columns, f"Matrix Market{', one column for each entity' if transposed else ''}"
-    )
+    how = f"Matrix Market{', one column for each entity' if transposed else ''}"
+    return Table(values, ids, columns, how)
 
 
 def fits(
@@ -74,21 +71,12 @@ def fits(
 def checked_sizes(path: Path, content: bytes) -> tuple[int, int]:
     """The numbers of rows and columns that a file declares, if they fit into memory."""
     first, _, _ = content.partition(b"\n")
-    sizes = next(
-        (
-            line.split()
-            for line in content.splitlines()[1:]
-            if line.strip() and not line.startswith(b"%")
-        ),
-        [],
-    )
+    lines = (line for line in content.splitlines()[1:] if line.strip())
+    sizes = next((line.split() for line in lines if not line.startswith(b"%")), [])
     try:
         numbers = [int(size) for size in sizes]
-        if (
-            not first.startswith(b"%%MatrixMarket")
-            or len(numbers) not in (2, 3)
-            or min(numbers) < 0
-        ):
+        is_known = first.startswith(b"%%MatrixMarket")
+        if not is_known or len(numbers) not in (2, 3) or min(numbers) < 0:
             raise ValueError
     except ValueError:
         raise ValueError(
@@ -102,13 +90,10 @@ def checked_sizes(path: Path, content: bytes) -> tuple[int, int]:
 def row_ids_beside(path: Path) -> list[str] | None:
     """The names of the entities of a matrix (None: no file beside it holds them)."""
     beside = file_beside(path, ENTITY_FILES)
-    return (
-        None
-        if beside is None
-        else checked_ids(
-            without_marks(names_in(beside)), lambda row: f"{beside.name}, name {row + 1}"
-        )
-    )
+    if beside is None:
+        return None
+    names = without_marks(names_in(beside))
+    return checked_ids(names, lambda row: f"{beside.name}, name {row + 1}")
 
 
 def names_beside(path: Path, stems: Sequence[str]) -> tuple[str, ...] | None:
@@ -125,16 +110,9 @@ def names_in(path: Path) -> tuple[str, ...]:
 
 def file_beside(path: Path, stems: Sequence[str]) -> Path | None:
     """The first of the files beside a matrix that is there."""
-    own = view_name(path)
-    prefixes = (
-        ("", *(f"{own}{mark}" for mark in "_.-"))
-        if path.name in MATRICES
-        else tuple(f"{own}{mark}" for mark in "_.-")
-    )
-    found = (
-        path.parent / f"{prefix}{stem}{suffix}"
-        for prefix in prefixes
-        for stem in stems
-        for suffix in SUFFIXES
-    )
-    return next((beside for beside in found if beside.is_file()), None)
+    prefixes = [f"{view_name(path)}{mark}" for mark in "_.-"]
+    if path.name in MATRICES:
+        prefixes.insert(0, "")
+    names = (f"{prefix}{stem}" for prefix in prefixes for stem in stems)
+    files = (path.parent / f"{name}{suffix}" for name in names for suffix in SUFFIXES)
+    return next(filter(Path.is_file, files), None)

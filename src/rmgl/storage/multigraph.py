@@ -109,7 +109,7 @@ def xml_text(text: str) -> str:
     a\\x01b
     """
     return NOT_IN_XML.sub(
-        lambda found: found[0].encode("unicode_escape", "surrogatepass").decode("ascii"), text
+        lambda odd: odd[0].encode("unicode_escape", "surrogatepass").decode("ascii"), text
     )
 
 

@@ -23,15 +23,15 @@ def checked_ids(ids: Iterable[str | None], place: Callable[[int], str]) -> list[
     Traceback (most recent call last):
     ValueError: row 1 holds no row id (it is empty, or holds a mark of missing values): ...
     """
-    found = []
+    checked = []
     for row, label in enumerate(ids):
         if label is None or not label.strip():
             raise ValueError(
                 f"{place(row)} holds no row id (it is empty, or holds a mark of missing values): "
                 "give every row an id of its own, or remove the row"
             )
-        found.append(label)
-    return found
+        checked.append(label)
+    return checked
 
 
 def without_marks(cells: Iterable[str]) -> Iterable[str | None]:

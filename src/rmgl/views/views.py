@@ -257,7 +257,7 @@ class Views:
         """
         filled = [view.filled for view in self]
         anywhere = np.any(filled, axis=0)
-        return self.each(lambda view, own: view.without_empty(own, anywhere), filled)
+        return self.each(lambda view, here: view.without_empty(here, anywhere), filled)
 
     @property
     def wide(self) -> bool:
