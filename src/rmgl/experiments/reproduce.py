@@ -38,11 +38,12 @@ def reproduce(
 ) -> None:
     """Compute one experiment, reusing stored cells, and write its table and figures."""
     if name == "synthetic":
-        reproduce_synthetic(folder, draws=runs, quick=quick, n_jobs=n_jobs, progress=progress)
+        reproduce_synthetic(folder, runs, quick, n_jobs, progress)
     else:
-        reproduce_real(
-            name, folder, runs=runs, quick=quick, n_jobs=n_jobs, images=images, progress=progress
-        )
+        load: Callable[[], Problem] = partial(data.uci, quick)
+        if name == "coil20":
+            load = partial(data.coil20, quick, images)
+        reproduce_real(name, folder, load, runs, quick, n_jobs, progress)
 
 
 def redraw(name: str, folder: Path) -> None:
@@ -59,17 +60,13 @@ def redraw(name: str, folder: Path) -> None:
 def reproduce_real(
     name: str,
     folder: Path,
-    *,
+    load: Callable[[], Problem],
     runs: int,
     quick: bool,
     n_jobs: int,
-    images: Path | None,
     progress: Progress,
 ) -> None:
     """Compute Figure 2 for the UCI digits or COIL-20 and, for the digits, Figure 3."""
-    load: Callable[[], Problem] = (
-        partial(data.uci, quick) if name == "uci" else partial(data.coil20, quick, images)
-    )
     problem = load()
     label = f"{name}-quick" if quick else name
     cells = [
@@ -93,7 +90,7 @@ def reproduce_real(
 
 
 def reproduce_synthetic(
-    folder: Path, *, draws: int, quick: bool, n_jobs: int, progress: Progress
+    folder: Path, draws: int, quick: bool, n_jobs: int, progress: Progress
 ) -> None:
     """Compute Figure 1 over `draws` draws, and the scores of RMGL for vectors of length one."""
     cells, unit_cells = [], []
@@ -103,11 +100,8 @@ def reproduce_synthetic(
         for setting in settings("synthetic", plain().views, quick):
             cells.append(Cell(f"synthetic-{draw}", plain, plain_hash, setting, runs=1))
             if setting.method == "RMGL" and setting.kind == "grid":
-                unit_cells.append(
-                    Cell(
-                        f"synthetic-unit-{draw}", unit, unit_hash, for_unit_length(setting), runs=1
-                    )
-                )
+                adapted = for_unit_length(setting)
+                unit_cells.append(Cell(f"synthetic-unit-{draw}", unit, unit_hash, adapted, runs=1))
     compute(cells + unit_cells, folder / "cells", n_jobs, progress)
     results = collect(cells, folder / "cells")
     table = make_table(results, "synthetic", 100, 1, draws, quick)
@@ -142,10 +136,8 @@ def unit_length_report(results: list[Result], draws: int) -> dict[str, float]:
     """Score RMGL, and a classifier that knows the class means, for vectors of length one."""
     oracle = []
     for draw in range(draws):
-        problem, quiet = (
-            data.synthetic(draw, unit_length=True),
-            data.synthetic(draw, unit_length=True, noise=0.0),
-        )
+        problem = data.synthetic(draw, unit_length=True)
+        quiet = data.synthetic(draw, unit_length=True, noise=0.0)
         X, clean = (np.hstack(list(p.views.values())) for p in (problem, quiet))
         means = np.array(
             [clean[problem.target == c].mean(axis=0) for c in range(problem.n_clusters)]
@@ -170,13 +162,8 @@ def figure1_arrays(results: list[Result]) -> dict[str, Any]:
     assert chosen is not None
     model = fit_rmgl(data.synthetic(0), **chosen.setting.parameters)
     arrays |= {f"learned:{layer.name}": layer.adjacency.toarray() for layer in model.layers_}
-    for name in [
-        "RMGL (Q)",
-        *(f"GL-SigRep {name}" for name in made.views),
-        "SC-GED",
-        "SC-ML",
-        "GD-MCCA",
-    ]:
+    by_view = [f"GL-SigRep {name}" for name in made.views]
+    for name in ["RMGL (Q)", *by_view, "SC-GED", "SC-ML", "GD-MCCA"]:
         result = best(results, name, "grid")
         if result is not None:
             arrays[f"embedding:{name}"] = result.embedding

@@ -72,19 +72,11 @@ def best(results: Sequence[Result], name: str, kind: str) -> Result | None:
 
     The layers of RMGL are those of the setting that is best for Q.
     """
-    candidates = [
-        result for result in results if result.name == name and result.setting.kind == kind
-    ]
+    of_kind = [r for r in results if (r.name, r.setting.kind) == (name, kind)]
     if name.startswith("RMGL layer"):
         chosen = best(results, "RMGL (Q)", kind)
-        candidates = [
-            result
-            for result in candidates
-            if chosen is not None and result.setting == chosen.setting
-        ]
-    return max(
-        candidates, key=lambda result: (round(result.mean, 9), result.split_layers), default=None
-    )
+        of_kind = [r for r in of_kind if chosen is not None and r.setting == chosen.setting]
+    return max(of_kind, key=lambda r: (round(r.mean, 9), r.split_layers), default=None)
 
 
 def row_names(results: Sequence[Result]) -> list[str]:
@@ -105,29 +97,21 @@ def make_table(
     rows = []
     for name in row_names(results):
         tuned, default = best(results, name, "grid"), best(results, name, "default")
-        grid = [
-            result for result in results if result.name == name and result.setting.kind == "grid"
-        ]
-        n_tried: int | str = "as for Q" if name.startswith("RMGL layer") else len(grid)
+        n_tried = sum((r.name, r.setting.kind) == (name, "grid") for r in results)
         rows.append(
             {
                 "name": name,
                 "tuned": summary(tuned),
                 "default": summary(default),
-                "settings_tried": n_tried,
+                "settings_tried": "as for Q" if name.startswith("RMGL layer") else n_tried,
             }
         )
-    paper = [
-        summary(result)
-        for result in results
-        if result.setting.kind == "paper" and result.name == "RMGL (Q)"
-    ]
-    grids: dict[str, list[str]] = {}
+    paper = [r for r in results if (r.name, r.setting.kind) == ("RMGL (Q)", "paper")]
+    grids: dict[str, dict[str, None]] = {}
     for result in results:
         if result.setting.kind == "grid":
-            tried = grids.setdefault(result.setting.method, [])
-            if describe(result.setting.parameters) not in tried:
-                tried.append(describe(result.setting.parameters))
+            tried = grids.setdefault(result.setting.method, {})
+            tried[describe(result.setting.parameters)] = None
     return {
         "problem": problem,
         "quick": quick,
@@ -135,8 +119,8 @@ def make_table(
         "runs": runs,
         "draws": draws,
         "rows": rows,
-        "paper_parameters": paper,
-        "grids": grids,
+        "paper_parameters": [summary(result) for result in paper],
+        "grids": {method: list(tried) for method, tried in grids.items()},
     }
 
 
@@ -157,11 +141,9 @@ def summary(result: Result | None) -> dict[str, Any] | None:
 
 def to_markdown(table: dict[str, Any]) -> str:
     """Return the table as Markdown."""
-    spread = (
-        f"{table['draws']} draws of the data"
-        if table["draws"] > 1
-        else f"{table['runs']} k-means seeds"
-    )
+    spread = f"{table['runs']} k-means seeds"
+    if table["draws"] > 1:
+        spread = f"{table['draws']} draws of the data"
     trial = "**A quick trial: few rows, settings and runs.** " if table["quick"] else ""
     lines = [
         f"{trial}{table['n_rows']} rows. NMI, mean +/- standard deviation over {spread}. *Tuned "
