@@ -29,9 +29,9 @@ METHODS_SHOWN = ("RMGL (Q)", "SC-GED", "SC-ML", "GD-MCCA")
 def reproduce(
     name: str,
     folder: Path,
-    *,
     runs: int,
     quick: bool,
+    *,
     n_jobs: int,
     images: Path | None,
     progress: Progress,

@@ -1,10 +1,11 @@
-"""Checks of the paths that a command reads and writes; no numerical library is loaded here."""
+"""The paths that a command reads and writes, and their checks, without numerical libraries."""
 
 from __future__ import annotations
 
 import json
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from rmgl.archive.atomic import check_writable
@@ -25,6 +26,33 @@ FILES = {
 """Files and folders of a result."""
 MATRICES = ("matrix.mtx", "matrix.mtx.gz")
 """The matrix in a folder of 10x Genomics."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """The files that a command reads views from."""
+
+    inputs: tuple[Path, ...]
+    networks: tuple[Path, ...] = ()
+    """Edge lists, each a view of its own."""
+    id_column: str | None = None
+    align: str | None = None
+
+    @property
+    def paths(self) -> list[Path]:
+        return [*self.inputs, *self.networks]
+
+
+@dataclass(frozen=True)
+class Output:
+    """The folder that a command writes a result to, and what it writes there."""
+
+    folder: Path
+    pictures: bool
+    page: bool
+    graphml: bool = False
+    force: bool = False
+    """Whether an old result is replaced."""
 
 
 def check_inputs(paths: Sequence[Path]) -> None:
