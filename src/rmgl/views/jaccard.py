@@ -51,8 +51,8 @@ class JaccardView(DistanceView):
             )
         return cls(view.name, distances, view.entities, ones, view.columns)
 
-    def parts_of(self, places: Indices) -> dict[str, Any]:
-        return {"ones": self.ones[places]}
+    def at(self, places: Indices) -> JaccardView:
+        return replace(self, ones=self.ones[places])
 
     @property
     def features(self) -> FeatureView:

@@ -143,8 +143,8 @@ class PrecomputedView(DistanceView):
     ceiling: float = 0.0
     """The largest similarity."""
 
-    def parts_of(self, places: Indices) -> dict[str, Any]:
-        return {"loops": None if self.loops is None else self.loops[places]}
+    def at(self, places: Indices) -> PrecomputedView:
+        return self if self.loops is None else replace(self, loops=self.loops[places])
 
     def squared(self, given: Matrix, loops: NDArray[np.float64]) -> Matrix:
         """Return squared distances from rows of the given kind.
