@@ -19,6 +19,7 @@ from rmgl.datasets import uci_digits
 from rmgl.estimators.rmgl import RMGL
 from rmgl.metrics import clustering_accuracy, normalized_mutual_info_score
 from rmgl.model.run import remove_checkpoint
+from rmgl.results.report import Report
 from rmgl.running.progress import stages
 from rmgl.storage.edge_lists import new_edges, read_edge_list, with_networks, without_head
 from rmgl.storage.inspection import inspect_file
@@ -58,19 +59,7 @@ def cluster(
         stage("second answers")
         report = model.report_  # made now
         stage("writing")
-        with new_folder(output.folder, output.force) as draft:
-            features = None if by_workers else model.explain(views)
-            write_results(
-                draft,
-                model.fitted_,
-                report,
-                seconds=seconds,
-                pictures=output.pictures,
-                graphml=output.graphml,
-                explanation=features,
-            )
-            if output.page and not by_workers:
-                model.to_html(draft / "report.html", features=features, views=views)
+        write(model, report, output, None if by_workers else views, seconds)
         if save is not None:
             model.save(save)
     show_warnings(warned)
@@ -210,24 +199,37 @@ def demo(output: Output | None, jobs: int) -> None:
     click.echo(f"NMI       {normalized_mutual_info_score(data.target, model.labels_):.4f}")
     click.echo(f"accuracy  {clustering_accuracy(data.target, model.labels_):.4f}")
     if output is not None:
-        with new_folder(output.folder, output.force) as draft:
-            features = model.explain(data.views)
-            write_results(
-                draft,
-                model.fitted_,
-                model.report_,
-                seconds=seconds,
-                pictures=output.pictures,
-                explanation=features,
-            )
-            if output.page:
-                ids = [f"{row} (a {digit})" for row, digit in enumerate(data.target)]
-                columns = {"true digit": data.target.astype(str)}
-                page = draft / "report.html"
-                model.to_html(page, ids, features, views=data.views, columns=columns)
+        ids = [f"{row} (a {digit})" for row, digit in enumerate(data.target)]
+        columns = {"true digit": data.target.astype(str)}
+        write(model, model.report_, output, data.views, seconds, ids, columns)
         click.echo(f"written: {output.folder}")
         if output.page:
             click.echo(f"open in a browser: {output.folder / 'report.html'}")
+
+
+def write(
+    model: RMGL,
+    report: Report,
+    output: Output,
+    views: Any,
+    seconds: float,
+    ids: Sequence[str] | None = None,
+    columns: Mapping[str, Any] | None = None,
+) -> None:
+    """Write the result of a fit to its folder; without views, no features and no page."""
+    with new_folder(output.folder, output.force) as draft:
+        features = None if views is None else model.explain(views)
+        write_results(
+            draft,
+            model.fitted_,
+            report,
+            seconds=seconds,
+            pictures=output.pictures,
+            graphml=output.graphml,
+            explanation=features,
+        )
+        if output.page and views is not None:
+            model.to_html(draft / "report.html", ids, features, views=views, columns=columns)
 
 
 def is_watched(quiet: bool = False) -> bool:

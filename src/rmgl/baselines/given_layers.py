@@ -15,6 +15,7 @@ from rmgl.estimators.base import NOTHING, TRUTH_VALUE, number, one_of, whole_num
 from rmgl.layer import Layer
 from rmgl.matrix import Matrix
 from rmgl.running.threads import Check, Team, number_of_workers
+from rmgl.views.check_view import given_items
 from rmgl.views.features import LARGEST_VALUE, SMALLEST_SPREAD
 from rmgl.views.views import Views
 
@@ -92,17 +93,10 @@ class LayersClusterer(Baseline):
 
 def of_layers(X: Any) -> dict[str, sparse.csr_array] | None:
     """The named adjacency matrices of `Layer` objects; None if the input has none."""
-    items = (
-        list(X.values())
-        if isinstance(X, Mapping)
-        else list(X)
-        if isinstance(X, list | tuple)
-        else [X]
-    )
-    layers = [item for item in items if isinstance(item, Layer)]
+    layers = [item for item in given_items(X) if isinstance(item, Layer)]
     if not layers:
         return None
-    if len(layers) < len(items):
+    if len(layers) < len(given_items(X)):
         raise ValueError(
             "some of the input are Layer objects and some are not: pass Layer objects only, "
             "or adjacency matrices only"

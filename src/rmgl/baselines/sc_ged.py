@@ -138,18 +138,13 @@ class SCGED(LayersClusterer):
         )
         if not joint.converged:
             warn_caller(
-                (
-                    f"SC-GED did not converge in max_iter={self.max_iter} rounds: raise max_iter "
-                    "or tol"
-                ),
+                f"SC-GED did not converge in max_iter={self.max_iter} rounds: raise max_iter or "
+                "tol",
                 ConvergenceWarning,
             )
         self.first_layer_ = layers.names[first]
-        self.history_, self.n_iter_, self.converged_ = (
-            joint.history,
-            joint.n_rounds,
-            joint.converged,
-        )
+        self.history_, self.n_iter_ = joint.history, joint.n_rounds
+        self.converged_ = joint.converged
         return joint.P[:, : self.n_clusters]
 
 

@@ -94,10 +94,8 @@ def combinations(**values: Iterable[Any]) -> list[dict[str, Any]]:
 
 def describe(parameters: dict[str, Any]) -> str:
     """Return parameters as the text of a table cell."""
-    return (
-        ", ".join(
-            f"{key}={value:g}" if isinstance(value, float) else f"{key}={value}"
-            for key, value in parameters.items()
-        )
-        or "defaults"
-    )
+    parts = [
+        f"{key}={value:g}" if isinstance(value, float) else f"{key}={value}"
+        for key, value in parameters.items()
+    ]
+    return ", ".join(parts) or "defaults"

@@ -102,15 +102,8 @@ def is_text(kind: Any) -> bool:
     """Whether a type of Arrow is that of texts or bytes of any length."""
     from pyarrow import types
 
-    return any(
-        check(kind)
-        for check in (
-            types.is_string,
-            types.is_large_string,
-            types.is_binary,
-            types.is_large_binary,
-        )
-    )
+    any_length = (types.is_string, types.is_large_string, types.is_binary, types.is_large_binary)
+    return any(check(kind) for check in any_length)
 
 
 def in_batches(path: Path, file: Any, name: str) -> Any:
@@ -232,11 +225,8 @@ def batch_at(content: mmap.mmap, place: int) -> Record:
     (mark,) = struct.unpack_from("<I", content, place)
     message = root(content, place + (8 if mark == CONTINUATION else 4))
     header = message.record(MESSAGE_HEADER)
-    return (
-        header.record(DICTIONARY_DATA)
-        if message.byte(MESSAGE_HEADER_KIND) == DICTIONARY_BATCH
-        else header
-    )
+    is_dictionary = message.byte(MESSAGE_HEADER_KIND) == DICTIONARY_BATCH
+    return header.record(DICTIONARY_DATA) if is_dictionary else header
 
 
 def batch_size(batch: Record, body: int) -> int:

@@ -51,12 +51,8 @@ def with_views(attributes: dict[str, Any]) -> dict[str, Any]:
 
     fields = ("matrices", "present", "columns", "gaps", "encodings", "relations")
     parts = zip(names, *map(of_each, fields), of_each("n_empty", 0), scalers, strict=True)
-    attributes["_views"] = {
-        "Views": {
-            "views": {"tuple": [view_record(*part) for part in parts]},
-            "index": views.get("index"),
-        }
-    }
+    records = {"tuple": [view_record(*part) for part in parts]}
+    attributes["_views"] = {"Views": {"views": records, "index": views.get("index")}}
     return attributes
 
 
@@ -77,17 +73,12 @@ def view_record(
         parts = {"columns": columns, "gaps": gaps, "encoding": encoding, "scaler": scaler}
         return {"FeatureView": view | parts | {"n_empty": n_empty}}
     said = relation["Relation"]
-    if said["kind"] == "network":
-        return {
-            "NetworkView": view
-            | {field: said[field] for field in ("learn", "two_steps") if field in said}
-        }
     if said["kind"] == "jaccard":
         return {"JaccardView": view | {"ones": said["rows"], "columns": columns}}
-    return {
-        "PrecomputedView": view
-        | {field: said[field] for field in ("kind", "loops", "ceiling") if field in said}
-    }
+    kind, fields = "PrecomputedView", ["kind", "loops", "ceiling"]
+    if said["kind"] == "network":
+        kind, fields = "NetworkView", ["learn", "two_steps"]
+    return {kind: view | {field: said[field] for field in fields if field in said}}
 
 
 def with_findings(report: dict[str, Any]) -> dict[str, Any]:
@@ -101,14 +92,9 @@ def with_findings(report: dict[str, Any]) -> dict[str, Any]:
         reasons = [finding(trust["word"], sentence) for sentence in trust["reasons"]]
         report["trust"] = {"Trust": {"word": trust["word"], "findings": reasons}}
     views = [entry["ViewReport"] for entry in report.get("views", [])]
+    networks = ("network", "network, learned again")
     report["views"] = [
-        {
-            "ViewReport": {
-                **view,
-                "is_network": view["scale"] in ("network", "network, learned again"),
-            }
-        }
-        for view in views
+        {"ViewReport": view | {"is_network": view["scale"] in networks}} for view in views
     ]
     return report
 

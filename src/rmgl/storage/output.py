@@ -56,18 +56,11 @@ def write_predictions(path: Path, shares: NDArray[np.float64], ids: NDArray[Any]
     """
     with new_file(path) as draft, draft.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
-        writer.writerow(
-            [
-                "row" if ids is None else "id",
-                "label",
-                "share",
-                *(f"cluster_{k}" for k in range(shares.shape[1])),
-            ]
-        )
+        clusters = [f"cluster_{k}" for k in range(shares.shape[1])]
+        writer.writerow(["row" if ids is None else "id", "label", "share", *clusters])
         for name, row in zip(row_names(ids, len(shares)), shares, strict=True):
-            writer.writerow(
-                [name, int(row.argmax()), f"{row.max():.4f}", *(f"{share:.4f}" for share in row)]
-            )
+            written = [f"{share:.4f}" for share in row]
+            writer.writerow([name, int(row.argmax()), f"{row.max():.4f}", *written])
 
 
 def row_names(ids: NDArray[Any] | None, n_rows: int) -> Sequence[Any]:
@@ -92,17 +85,12 @@ def write_features(path: Path, explanation: Explanation) -> None:
         writer.writerow(
             ["cluster", "view", "feature", "effect_size", "mean_inside", "mean_outside", "auc"]
         )
-        names = zip(
-            table.cluster.tolist(),
-            map(shown_as_text, table.view),
-            map(shown_as_text, table.feature),
-            strict=True,
-        )
-        numbers = zip(
-            table.effect_size, table.mean_inside, table.mean_outside, table.auc, strict=True
-        )
-        for name, values in zip(names, numbers, strict=True):
-            writer.writerow([*name, *(f"{value:.6g}" for value in values)])
+        texts = (map(shown_as_text, names) for names in (table.view, table.feature))
+        numbers = (table.effect_size, table.mean_inside, table.mean_outside, table.auc)
+        for cluster, view, feature, *values in zip(
+            table.cluster.tolist(), *texts, *numbers, strict=True
+        ):
+            writer.writerow([cluster, view, feature, *(f"{value:.6g}" for value in values)])
 
 
 def write_results(
@@ -122,15 +110,9 @@ def write_results(
     with (folder / "labels.csv").open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(["row" if model.index is None else "id", "label", "outlier_score"])
+        names = row_names(model.index, len(model.labels))
         scores = [f"{score:.4f}" for score in model.outlier_score]
-        writer.writerows(
-            zip(
-                row_names(model.index, len(model.labels)),
-                model.labels.tolist(),
-                scores,
-                strict=True,
-            )
-        )
+        writer.writerows(zip(names, model.labels.tolist(), scores, strict=True))
     np.save(folder / "embedding.npy", model.embedding)
     (folder / "layers").mkdir()
     file_names = layer_file_names([layer.name for layer in model.layers])
@@ -146,11 +128,8 @@ def write_results(
     if pictures:
         draw_pictures(folder, model)
     if graphml:
-        write_graphml(
-            folder / "layers.graphml",
-            model.layers,
-            node_attributes(model.labels, model.outlier_score, model.index),
-        )
+        nodes = node_attributes(model.labels, model.outlier_score, model.index)
+        write_graphml(folder / "layers.graphml", model.layers, nodes)
 
 
 def draw_pictures(folder: Path, model: FittedModel) -> None:

@@ -59,11 +59,8 @@ def shown_as_text(identifier: str) -> str:
     >>> [shown_as_text(name) for name in ("cell 1", "=1+1", "'=1+1", "-5", "-x")]
     ['cell 1', "'=1+1", "''=1+1", '-5', "'-x"]
     """
-    return (
-        f"'{identifier}"
-        if FORMULA.match(identifier) and not NUMBER.fullmatch(identifier)
-        else identifier
-    )
+    is_formula = FORMULA.match(identifier) and not NUMBER.fullmatch(identifier)
+    return f"'{identifier}" if is_formula else identifier
 
 
 def read_as_text(cell: str) -> str:

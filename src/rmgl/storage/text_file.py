@@ -179,12 +179,8 @@ class Sheet:
             return [np.empty(0)] * len(places), Notation()
         frame = self._parsed(places).iloc[:n_rows]
         unclear = {place for place in places if frame[place].dtype.kind == "O"}
-        cells = (
-            cell
-            for place in unclear
-            for cell in frame[place].dropna().unique()
-            if isinstance(cell, str)
-        )
+        cells = (cell for place in unclear for cell in frame[place].dropna().unique())
+        cells = (cell for cell in cells if isinstance(cell, str))
         notation = find_notation(cells, self.separator == ";")
         if notation.decimal_comma:  # pandas may have taken 1.234 for a number below two
             frame = self._parsed(places, dtype=str).iloc[:n_rows]

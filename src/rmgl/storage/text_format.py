@@ -36,13 +36,9 @@ def kind_of(path: Path) -> str:
     ('.csv', '.npy')
     """
     suffixes = [suffix.lower() for suffix in path.suffixes]
-    return (
-        suffixes[-2]
-        if len(suffixes) > 1 and suffixes[-1] in COMPRESSED
-        else suffixes[-1]
-        if suffixes
-        else ""
-    )
+    if len(suffixes) > 1 and suffixes[-1] in COMPRESSED:
+        return suffixes[-2]
+    return suffixes[-1] if suffixes else ""
 
 
 def view_name(path: Path) -> str:
@@ -122,11 +118,11 @@ class Notation:
     """Whether some of its numbers have separators of thousands."""
 
     def __str__(self) -> str:
-        parts = ["decimal commas"] if self.decimal_comma else []
-        return (
-            " and ".join([*parts, "separators of thousands"] if self.thousands else parts)
-            or "decimal points"
-        )
+        parts = [
+            *(["decimal commas"] if self.decimal_comma else []),
+            *(["separators of thousands"] if self.thousands else []),
+        ]
+        return " and ".join(parts) or "decimal points"
 
     def number(self, text: str) -> float | None:
         """The number in a cell; None if it is none.
@@ -185,9 +181,8 @@ def is_number(text: str) -> bool:
 
 def in_some_notation(text: str) -> bool:
     """Whether a cell is a number with a decimal point or comma."""
-    return any(
-        notation.number(text) is not None for notation in (Notation(), Notation(decimal_comma=True))
-    )
+    notations = (Notation(), Notation(decimal_comma=True))
+    return any(notation.number(text) is not None for notation in notations)
 
 
 def is_missing(text: str) -> bool:
