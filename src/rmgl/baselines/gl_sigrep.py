@@ -9,7 +9,7 @@ and Y = (I + alpha L)^-1 X.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, replace
 from numbers import Integral, Real
 from typing import Any
 
@@ -103,26 +103,16 @@ def learn_gl_sigrep(
         raise ValueError(f"tol={tol!r} and threshold={threshold!r} must be numbers >= 0")
     views = Views.of({name: X}).scaled(scale)
     alpha = float(positive_per_view(alpha, views.names, "alpha")[0])
+    rows = views.matrices[0]
     edges = AllPairs(views.n_rows)
     edges.require_memory(3, f"layer {name!r}")
-    distances = edges.measure(views.matrices[0])
-    ridge = (
-        alpha * default_alpha(views.matrices[0])
-        if isinstance(beta, str) and beta == "auto"
-        else float(positive_per_view(beta, views.names, "beta")[0])
-    )
+    distances = edges.measure(rows)
+    if isinstance(beta, str) and beta == "auto":
+        ridge = alpha * default_alpha(rows)
+    else:
+        ridge = float(positive_per_view(beta, views.names, "beta")[0])
     check_magnitudes(name, ridge, alpha * float(distances.max()))
-    return _alternate(
-        name,
-        views.matrices[0],
-        edges,
-        distances,
-        alpha,
-        ridge,
-        tol=tol,
-        max_iter=max_iter,
-        threshold=threshold,
-    )
+    return _alternate(name, rows, edges, distances, alpha, ridge, tol, max_iter, threshold)
 
 
 def _alternate(
@@ -132,7 +122,6 @@ def _alternate(
     distances: Vector,
     alpha: float,
     beta: float,
-    *,
     tol: float,
     max_iter: int,
     threshold: float,
@@ -164,12 +153,10 @@ def _alternate(
     adjacency = layer.adjacency.copy()
     adjacency.data[adjacency.data < threshold] = 0.0
     adjacency.eliminate_zeros()
-    stored = {f.name: getattr(layer, f.name) for f in fields(Layer)} | {
-        "adjacency": adjacency,
-        "alpha": alpha,
-        "beta": beta,
-    }
-    return SigRepLayer(**stored, smoothed=Y, history=history, n_rounds=len(history) // 2)
+    thinned = replace(layer, adjacency=adjacency, alpha=alpha)
+    return SigRepLayer(
+        **vars(thinned), beta=beta, smoothed=Y, history=history, n_rounds=len(history) // 2
+    )
 
 
 def smooth(layer: Layer, alpha: float, X: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -79,7 +79,7 @@ def read_views(
         everyone=everyone,
         index=None if ids is None else np.array(ids, dtype=object),
         columns=columns if any(columns) else (),
-        observed=missing_rows(by_name) or None,
+        observed=observed_rows(by_name) or None,
         encodings=encodings,
     )
     for path, table in zip(paths, tables, strict=True):
@@ -88,8 +88,8 @@ def read_views(
     return views
 
 
-def missing_rows(places: Mapping[str, NDArray[np.intp] | None]) -> dict[str, NDArray[np.bool_]]:
-    """Which rows are there, for each view that some rows are missing from."""
+def observed_rows(places: Mapping[str, NDArray[np.intp] | None]) -> dict[str, NDArray[np.bool_]]:
+    """Which rows a view has, for each view that some rows are missing from."""
     return {
         name: rows >= 0 for name, rows in places.items() if rows is not None and (rows < 0).any()
     }
