@@ -19,10 +19,12 @@ from rmgl.datasets import uci_digits
 from rmgl.estimators.rmgl import RMGL
 from rmgl.metrics import clustering_accuracy, normalized_mutual_info_score
 from rmgl.model.run import remove_checkpoint
+from rmgl.results.report import Report
 from rmgl.running.progress import stages
-from rmgl.storage.edge_lists import EdgeList, new_edges, read_edge_list, with_networks, without_head
+from rmgl.storage.edge_lists import new_edges, read_edge_list, with_networks, without_head
 from rmgl.storage.inspection import inspect_file
 from rmgl.storage.output import check_names, new_folder, write_predictions, write_results
+from rmgl.storage.paths import Output, Source, check_view_names
 from rmgl.storage.readers import read_views
 from rmgl.views.features import FeatureView
 from rmgl.views.views import Views
@@ -32,55 +34,32 @@ BY_WORKERS = (".npy", ".zarr", ".parquet")
 
 
 def cluster(
-    inputs: Sequence[Path],
-    output: Path,
+    model: RMGL,
+    source: Source,
+    output: Output,
     *,
-    id_column: str | None,
-    align: str | None,
-    networks: Sequence[Path] = (),
-    pictures: bool,
-    page: bool,
-    graphml: bool,
     save: Path | None,
     checkpoint: Path | None,
-    force: bool,
     client: Any = None,
     quiet: bool = False,
-    **parameters: Any,
 ) -> tuple[RMGL, float]:
-    """Fit a model with the given parameters to the views in the files, and write the results;
-    returns it with the seconds of the fit.
+    """Fit a model to the views in the files and write it; return it and the seconds of the fit.
 
     With a client of Dask workers, files that workers can read are not read here: then there are
     no features and no page.
     """
-    model = RMGL(**parameters)
     model._check_parameters()
     with stages(is_watched(quiet)) as stage:
         stage("reading")
-        views = views_in(inputs, id_column, align, networks, on_workers=client is not None)
+        views = views_in(source, on_workers=client is not None)
         by_workers = not isinstance(views, Views)
         if isinstance(views, Views):
             check_names(views.names, views.index)
-        seconds, warned = timed_fit(
-            model, views, checkpoint=checkpoint, **({} if client is None else {"client": client})
-        )
+        seconds, warned = timed_fit(model, views, checkpoint, client)
         stage("second answers")
         report = model.report_  # made now
         stage("writing")
-        with new_folder(output, force) as draft:
-            features = None if by_workers else model.explain(views)
-            write_results(
-                draft,
-                model.fitted_,
-                report,
-                seconds=seconds,
-                pictures=pictures,
-                graphml=graphml,
-                explanation=features,
-            )
-            if page and not by_workers:
-                model.to_html(draft / "report.html", features=features, views=views)
+        write(model, report, output, None if by_workers else views, seconds)
         if save is not None:
             model.save(save)
     show_warnings(warned)
@@ -89,29 +68,18 @@ def cluster(
     return model, seconds
 
 
-def views_in(
-    inputs: Sequence[Path],
-    id_column: str | None,
-    align: str | None,
-    networks: Sequence[Path] = (),
-    *,
-    on_workers: bool,
-) -> Views | dict[str, Path]:
+def views_in(source: Source, *, on_workers: bool) -> Views | dict[str, Path]:
     """The views in the files, or their paths if workers can read all of them in parts."""
-    if (
-        not on_workers
-        or id_column is not None
-        or not all(path.is_dir() or path.suffix in BY_WORKERS for path in inputs)
-    ):
-        lists = [read_edge_list(path) for path in networks]
-        views = read_views(inputs, id_column, align, everyone=not lists) if inputs else None
+    inputs = source.inputs
+    in_parts = all(path.is_dir() or path.suffix in BY_WORKERS for path in inputs)
+    if not on_workers or source.id_column is not None or not in_parts:
+        lists = [read_edge_list(path) for path in source.networks]
+        views = None
+        if inputs:
+            views = read_views(inputs, source.id_column, source.align, everyone=not lists)
         return with_networks(views, lists) if lists or views is None else views
     names = [path.stem for path in inputs]
-    if len(set(names)) < len(names):
-        raise ValueError(
-            "view names are file names without their suffix and must differ, but they are "
-            f"{names}: rename a file"
-        )
+    check_view_names(names)
     return dict(zip(names, inputs, strict=True))
 
 
@@ -142,48 +110,25 @@ def dask_client(scheduler: str | None, workers: int | None) -> Iterator[Any]:
         yield client
 
 
-def plan(
-    inputs: Sequence[Path],
-    client: Any,
-    n_neighbors: int,
-    *,
-    id_column: str | None = None,
-    align: str | None = None,
-) -> str:
+def plan(source: Source, client: Any, n_neighbors: int) -> str:
     """What a fit on workers would need, and whether they have it."""
     from rmgl.distributed.prepare import planned
 
-    found = planned(views_in(inputs, id_column, align, on_workers=True), client, n_neighbors)
+    needs = planned(views_in(source, on_workers=True), client, n_neighbors)
     try:
-        found.check()
+        needs.check()
     except MemoryError as error:
-        return f"{found}\ntoo little memory: {error}"
-    return f"{found}\nthe workers have enough memory"
+        return f"{needs}\ntoo little memory: {error}"
+    return f"{needs}\nthe workers have enough memory"
 
 
-def predict(
-    model: Path,
-    inputs: Sequence[Path],
-    output: Path,
-    *,
-    id_column: str | None,
-    networks: Sequence[Path] = (),
-) -> NDArray[np.float64]:
-    """Label the rows of the files with a saved model, and write the labels; returns the share of
-    every cluster in each row.
-    """
+def predict(model: Path, source: Source, output: Path) -> NDArray[np.float64]:
+    """Label the rows of the files with a saved model; return each row's share of every cluster."""
     fitted = RMGL.load(model)
     encodings = {view.name: view.encoding for view in fitted.fitted_.views}
-    if networks:
-        return predict_nodes(
-            fitted,
-            inputs,
-            output,
-            id_column,
-            [read_edge_list(path) for path in networks],
-            encodings,
-        )
-    new = read_views(inputs, id_column, "outer", least=0, encodings=encodings)
+    if source.networks:
+        return predict_nodes(fitted, source, output, encodings)
+    new = read_views(source.inputs, source.id_column, "outer", least=0, encodings=encodings)
     check_names(new.names, new.index)
     if len(fitted.view_names_) == len(new.names) == 1:
         new = new.with_fields("name", fitted.view_names_)  # the file may have any name
@@ -193,18 +138,23 @@ def predict(
 
 
 def predict_nodes(
-    fitted: RMGL,
-    inputs: Sequence[Path],
-    output: Path,
-    id_column: str | None,
-    lists: Sequence[EdgeList],
-    encodings: Mapping[str, Any],
+    fitted: RMGL, source: Source, output: Path, encodings: Mapping[str, Any]
 ) -> NDArray[np.float64]:
     """Label new rows by their edges to fitted rows, and by the rows in files if there are any."""
+    lists = [read_edge_list(path) for path in source.networks]
     fitted_ids = list(range(len(fitted.labels_)) if fitted.index_ is None else fitted.index_)
     data: dict[str, Any] | Views
-    if inputs:
-        new = read_views(inputs, id_column, "outer", least=0, everyone=False, encodings=encodings)
+    names: tuple[str, ...] = ()
+    if source.inputs:
+        new = read_views(
+            source.inputs,
+            source.id_column,
+            "outer",
+            least=0,
+            everyone=False,
+            encodings=encodings,
+        )
+        names = new.names
         index, new_ids = new.index, list(range(new.n_rows) if new.index is None else new.index)
         lists = [without_head(edges, new_ids, fitted_ids) for edges in lists]
         edges_by_name = {edges.name: new_edges(edges, new_ids, fitted_ids) for edges in lists}
@@ -217,21 +167,19 @@ def predict_nodes(
         data = edges_by_name = {
             edges.name: new_edges(edges, list(index), fitted_ids) for edges in lists
         }
-    check_names([*edges_by_name, *(new.names if inputs else ())], index)
+    check_names([*edges_by_name, *names], index)
     shares: NDArray[np.float64] = fitted.predict_proba(data)
     write_predictions(output, shares, index)
     return shares
 
 
-def inspect(inputs: Sequence[Path], *, id_column: str | None) -> str:
+def inspect(inputs: Sequence[Path], id_column: str | None) -> str:
     """Say what each file would be taken for; nothing is fitted."""
     return "\n".join(line for path in inputs for line in inspect_file(path, id_column))
 
 
-def demo(output: Path | None, *, pictures: bool, page: bool, force: bool, jobs: int) -> None:
-    """Cluster the embedded digits into ten clusters, print layers and scores, and write the results
-    if `output` is given.
-    """
+def demo(output: Output | None, jobs: int) -> None:
+    """Cluster the embedded digits, print layers and scores, and write them if `output` is given."""
     data = uci_digits.load_uci_digits()
     click.echo(
         "UCI handwritten digits: 2000 rows, 6 views. RMGL with 10 clusters; all other "
@@ -251,25 +199,37 @@ def demo(output: Path | None, *, pictures: bool, page: bool, force: bool, jobs: 
     click.echo(f"NMI       {normalized_mutual_info_score(data.target, model.labels_):.4f}")
     click.echo(f"accuracy  {clustering_accuracy(data.target, model.labels_):.4f}")
     if output is not None:
-        with new_folder(output, force) as draft:
-            features = model.explain(data.views)
-            write_results(
-                draft,
-                model.fitted_,
-                model.report_,
-                seconds=seconds,
-                pictures=pictures,
-                explanation=features,
-            )
-            if page:
-                ids = [f"{row} (a {digit})" for row, digit in enumerate(data.target)]
-                columns = {"true digit": data.target.astype(str)}
-                model.to_html(
-                    draft / "report.html", ids, features, views=data.views, columns=columns
-                )
-        click.echo(f"written: {output}")
-        if page:
-            click.echo(f"open in a browser: {output / 'report.html'}")
+        ids = [f"{row} (a {digit})" for row, digit in enumerate(data.target)]
+        columns = {"true digit": data.target.astype(str)}
+        write(model, model.report_, output, data.views, seconds, ids, columns)
+        click.echo(f"written: {output.folder}")
+        if output.page:
+            click.echo(f"open in a browser: {output.folder / 'report.html'}")
+
+
+def write(
+    model: RMGL,
+    report: Report,
+    output: Output,
+    views: Any,
+    seconds: float,
+    ids: Sequence[str] | None = None,
+    columns: Mapping[str, Any] | None = None,
+) -> None:
+    """Write the result of a fit to its folder; without views, no features and no page."""
+    with new_folder(output.folder, output.force) as draft:
+        features = None if views is None else model.explain(views)
+        write_results(
+            draft,
+            model.fitted_,
+            report,
+            seconds=seconds,
+            pictures=output.pictures,
+            graphml=output.graphml,
+            explanation=features,
+        )
+        if output.page and views is not None:
+            model.to_html(draft / "report.html", ids, features, views=views, columns=columns)
 
 
 def is_watched(quiet: bool = False) -> bool:
@@ -278,13 +238,16 @@ def is_watched(quiet: bool = False) -> bool:
 
 
 def timed_fit(
-    model: RMGL, views: Mapping[str, Any] | Views, **options: Any
+    model: RMGL,
+    views: Mapping[str, Any] | Views,
+    checkpoint: Path | None = None,
+    client: Any = None,
 ) -> tuple[float, list[str]]:
     """Fit the model; returns the seconds it took, and its warnings."""
     began = perf_counter()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
-        model.fit(views, **options)
+        model.fit(views, checkpoint=checkpoint, client=client)
     return perf_counter() - began, [str(warning.message) for warning in caught]
 
 

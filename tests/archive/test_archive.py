@@ -125,7 +125,7 @@ def test_sparse_matrices_share_their_arrays(tmp_path):
     other = sparse.csr_array((2 * one.data, one.indices, one.indptr), shape=one.shape)
     arrays = Arrays()
     encode([one, other, one], arrays)
-    assert len(arrays.found) == len({id(array) for array in arrays.found})
+    assert len(arrays.listed) == len({id(array) for array in arrays.listed})
     one_again, other_again, _ = read_archive(
         written(tmp_path / "x", [one, other, one]), format="test"
     )

@@ -7,8 +7,7 @@ import os
 
 import pytest
 
-from rmgl.archive.atomic import new_file
-from rmgl.archive.locks import NoLocks, take_lock
+from rmgl.archive.atomic import NoLocks, new_file, take_lock
 from rmgl.model.run import FolderLock
 
 fcntl = pytest.importorskip("fcntl", reason="changes what the locks of Unix answer")

@@ -14,6 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rmgl import learn_layer
 from rmgl.baselines import GDMCCA, SCGED, SCML, GLSigRep, learn_gl_sigrep
+from rmgl.baselines.baseline import spectral_rows
 from rmgl.baselines.gd_mcca import affinity_laplacian, common_directions, negated_operator
 from rmgl.baselines.sc_ged import (
     JointProblem,
@@ -23,7 +24,6 @@ from rmgl.baselines.sc_ged import (
     random_walk_spectrum,
 )
 from rmgl.baselines.sc_ml import merge_subspaces, merged_operator
-from rmgl.baselines.spectral import spectral_rows
 from rmgl.embedding.eigenvectors import normalized_laplacian, smallest_eigenvectors
 from tests.embedding.test_eigenvectors import random_graph
 
@@ -121,7 +121,7 @@ def test_gl_sigrep_sparse_solver_agrees_with_the_dense_one(rng, monkeypatch):
 
     X = rng.normal(size=(40, 3))
     dense = learn_gl_sigrep(X, 0.5, 0.2)
-    monkeypatch.setattr(gl_sigrep, "DENSE_NODES", 0)
+    monkeypatch.setattr(gl_sigrep, "CHOLESKY_NODES", 0)
     np.testing.assert_allclose(learn_gl_sigrep(X, 0.5, 0.2).smoothed, dense.smoothed, rtol=1e-9)
 
 

@@ -12,7 +12,7 @@ from rmgl import RMGL
 from rmgl.results.missing_cells import gaps_of
 from rmgl.views.views import Views
 from tests.conftest import planted_views
-from tests.views.test_columns import patients
+from tests.views.test_encoding import patients
 
 
 def holed_views(share=0.25, seed=0, **options):

@@ -6,8 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from rmgl.storage.arrow_blocks import block_sizes
-from rmgl.storage.column_files import read_feather, read_parquet
+from rmgl.storage.column_files import block_sizes, read_feather, read_parquet
 from rmgl.storage.readers import read_views
 
 pa = pytest.importorskip("pyarrow")

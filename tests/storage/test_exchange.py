@@ -14,7 +14,7 @@ from sklearn.exceptions import NotFittedError
 
 import rmgl
 from rmgl import RMGL, learn_layer
-from rmgl.storage import graphs
+from rmgl.storage import multigraph
 from rmgl.views.views import Views
 from tests.commands import labels, run
 from tests.conftest import planted_views
@@ -205,10 +205,10 @@ def test_graphml_holds_the_same_graph(cells, tmp_path):
 
 def test_graphml_is_the_graph_of_the_model(cells_model, tmp_path):
     networkx = pytest.importorskip("networkx")
-    nodes = graphs.node_attributes(
+    nodes = multigraph.node_attributes(
         cells_model.labels_, cells_model.outlier_score_, cells_model.index_
     )
-    graphs.write_graphml(tmp_path / "layers.graphml", cells_model.layers_, nodes)
+    multigraph.write_graphml(tmp_path / "layers.graphml", cells_model.layers_, nodes)
     found, wanted = (
         networkx.read_graphml(tmp_path / "layers.graphml", node_type=int),
         cells_model.to_networkx(),

@@ -509,7 +509,7 @@ def test_the_name_of_a_file_may_be_as_long_as_the_folder_allows(tmp_path):
 
 def test_graphml_with_control_characters_is_well_formed(two_blocks, tmp_path):
     pytest.importorskip("networkx")
-    from rmgl.storage.graphs import node_attributes, write_graphml
+    from rmgl.storage.multigraph import node_attributes, write_graphml
 
     names = [f"a{chr(row)}b" for row in range(28)] + ["\ud800", "\uffff"]
     model = RMGL(2, random_state=0).fit({f"{name}\x01{name}": X for name, X in two_blocks.items()})

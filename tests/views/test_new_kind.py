@@ -16,7 +16,7 @@ from rmgl import RMGL
 from rmgl.archive.records import RECORDS, record
 from rmgl.checks import Unsound
 from rmgl.views.features import FeatureView
-from rmgl.views.pairs import DistanceView
+from rmgl.views.pair_view import DistanceView
 from rmgl.views.views import Views
 
 # ---------------------------------------------------------------------------------------------------------------------------------------
@@ -56,8 +56,8 @@ class WordView(DistanceView):
     words_of: tuple[str, ...] = ()
     kind = "number of edits"
 
-    def parts_of(self, places):
-        return {"words_of": tuple(self.words_of[place] for place in places)}
+    def at(self, places):
+        return replace(self, words_of=tuple(self.words_of[place] for place in places))
 
     def against(self, given):
         return np.array([[edits(one, other) for other in self.words_of] for one in given.words])

@@ -1,5 +1,4 @@
-"""The file format of fitted models and checkpoints: arrays and JSON in one file, which holds
-nothing that can be executed.
+"""The file format of models and checkpoints: arrays and JSON, and nothing that can be executed.
 
 The file is an uncompressed ZIP archive:
 
@@ -42,24 +41,14 @@ from rmgl.checks import conforms, sound_csr
 
 VERSION = 3
 INDEX = "model.json"
-DAMAGED = (
-    *(
-        zipfile.BadZipFile,
-        EOFError,
-        ValueError,
-        TypeError,
-        KeyError,
-        NotImplementedError,
-        OverflowError,
-        RecursionError,
-        RuntimeError,
-    ),
-    tokenize.TokenError,
+RAISED_BY_DAMAGE = (
+    *(zipfile.BadZipFile, tokenize.TokenError, EOFError, ValueError, TypeError, KeyError),
+    *(NotImplementedError, OverflowError, RecursionError, RuntimeError, OSError),
 )
+ArrayOf = Callable[[Any], NDArray[Any]]
+"""array(number): the array of that number in an archive."""
 Upgrade = Callable[[int, Any], Any]
-"""upgrade(version, content): converts the encoded content of an archive of an earlier version to
-the current one.
-"""
+"""upgrade(version, content): converts encoded content of an earlier version to the current one."""
 
 
 class NotReadable(ValueError):
@@ -74,9 +63,7 @@ def write_archive(
     version: int = VERSION,
     exclusive: bool = False,
 ) -> None:
-    """Write content to a file, completely or not at all; with `exclusive` only if the file does not
-    exist.
-    """
+    """Write content to a file, completely or not at all; with `exclusive`, only to a new one."""
     target = Path(path)
     if not target.parent.is_dir():
         raise FileNotFoundError(
@@ -94,7 +81,7 @@ def write_archive(
         zipfile.ZipFile(draft, "w", zipfile.ZIP_STORED, allowZip64=True) as archive,
     ):
         archive.writestr(INDEX, json.dumps(index, allow_nan=False))
-        for number, array in enumerate(arrays.found):
+        for number, array in enumerate(arrays.listed):
             with archive.open(f"arrays/{number}.npy", "w", force_zip64=True) as member:
                 npy.write_array(member, array, allow_pickle=False)
 
@@ -103,14 +90,14 @@ class Arrays:
     """The arrays of an archive, each stored once, which the content refers to by number."""
 
     def __init__(self) -> None:
-        self.found: list[NDArray[Any]] = []
+        self.listed: list[NDArray[Any]] = []
         self._numbers: dict[int, int] = {}
 
     def number(self, array: NDArray[Any]) -> int:
         """The number of an array, which is added if it is new."""
         if id(array) not in self._numbers:
-            self._numbers[id(array)] = len(self.found)
-            self.found.append(array)
+            self._numbers[id(array)] = len(self.listed)
+            self.listed.append(array)
         return self._numbers[id(array)]
 
 
@@ -121,48 +108,44 @@ def read_archive(
     version: int = VERSION,
     upgrade: Upgrade | None = None,
 ) -> Any:
-    """Read the content of a file that `write_archive` wrote; raises a ValueError that says what is
-    wrong with the file.
-    """
+    """Read what `write_archive` wrote; a ValueError says what is wrong with the file."""
     try:
         with zipfile.ZipFile(path) as archive:
             if sum(info.compress_size for info in archive.infolist()) > os.path.getsize(path):
                 raise NotReadable("its members are larger than the file: they overlap")
             index = json.loads(_member(archive, INDEX))
-            if not isinstance(index, dict) or index.get("format") != format:
-                raise NotReadable(f"it is not a {format}")
-            found = index.get("version")
-            if not isinstance(found, int) or isinstance(found, bool) or found < 1:
-                raise NotReadable(f"its version is {found!r}, but must be a positive integer")
-            if found > version:
-                raise NotReadable(
-                    f"it was written by a newer rmgl (version {found} of the format; this "
-                    f"one reads up to {version}): upgrade rmgl"
-                )
-            content = index.get("content")
-            if upgrade is not None and found < version:
-                content = upgrade(found, content)
+            content = _current_content(index, format, version, upgrade)
             return decode(content, cache(lambda number: _array(archive, number)))
     except NotReadable as error:
         raise ValueError(f"{path}: not a readable {format}; {error}") from error
     except FileNotFoundError as error:
         raise FileNotFoundError(f"{path}: no such file") from error
-    except OSError as error:
-        if error.errno != errno.EINVAL:  # a seek beyond the file, because it is damaged
+    except RAISED_BY_DAMAGE as error:
+        # a damaged file makes zipfile seek beyond its end
+        if isinstance(error, OSError) and error.errno != errno.EINVAL:
             raise
-        raise ValueError(
-            f"{path}: not a readable {format}; it is damaged or of another kind"
-        ) from error
-    except DAMAGED as error:
-        detail = (
-            ""
-            if isinstance(error, TypeError | tokenize.TokenError)
-            else " ".join(str(error).split())
-        )
+        silent = isinstance(error, TypeError | tokenize.TokenError | OSError)
+        detail = "" if silent else " ".join(str(error).split())
         raise ValueError(
             f"{path}: not a readable {format}; it is damaged or of another "
             f"kind{detail and f' ({detail})'}"
         ) from error
+
+
+def _current_content(index: Any, format: str, version: int, upgrade: Upgrade | None) -> Any:
+    """The content of an archive, upgraded from an earlier version."""
+    if not isinstance(index, dict) or index.get("format") != format:
+        raise NotReadable(f"it is not a {format}")
+    written = index.get("version")
+    if not isinstance(written, int) or isinstance(written, bool) or written < 1:
+        raise NotReadable(f"its version is {written!r}, but must be a positive integer")
+    if written > version:
+        raise NotReadable(
+            f"it was written by a newer rmgl (version {written} of the format; this one reads up "
+            f"to {version}): upgrade rmgl"
+        )
+    content = index.get("content")
+    return content if upgrade is None or written == version else upgrade(written, content)
 
 
 def encode(value: Any, arrays: Arrays) -> Any:
@@ -172,12 +155,8 @@ def encode(value: Any, arrays: Arrays) -> Any:
             return encoder(value, arrays)
     if sparse.issparse(value):
         value = sparse.csr_array(value)
-        parts = {
-            "data": value.data,
-            "indices": value.indices,
-            "indptr": value.indptr,
-            "shape": list(value.shape),
-        }
+        parts = {name: getattr(value, name) for name in ("data", "indices", "indptr")}
+        parts["shape"] = list(value.shape)
         return {"sparse": {name: encode(part, arrays) for name, part in parts.items()}}
     if hasattr(value, "to_numpy"):  # pandas Series and indexes
         return encode(value.to_numpy(), arrays)
@@ -208,27 +187,17 @@ ENCODERS: tuple[tuple[Any, Callable[[Any, Arrays], Any]], ...] = (
     (Real, _encode_float),
     (np.ndarray, _encode_array),
     (list, lambda value, arrays: [encode(item, arrays) for item in value]),
-    (tuple, lambda value, arrays: {"tuple": [encode(item, arrays) for item in value]}),
-    (
-        dict,
-        lambda value, arrays: {
-            "dict": [[encode(key, arrays), encode(item, arrays)] for key, item in value.items()]
-        },
-    ),
-    (range, lambda value, arrays: [int(item) for item in value]),
-    (
-        slice,
-        lambda value, arrays: {
-            "slice": [encode(end, arrays) for end in (value.start, value.stop, value.step)]
-        },
-    ),
+    (tuple, lambda value, arrays: {"tuple": encode(list(value), arrays)}),
+    (dict, lambda value, arrays: {"dict": encode([list(item) for item in value.items()], arrays)}),
+    (range, lambda value, arrays: list(value)),
+    (slice, lambda value, arrays: {"slice": encode([value.start, value.stop, value.step], arrays)}),
     # its state has changed since the fit
     (np.random.RandomState | np.random.Generator, lambda value, arrays: None),
 )
 """How values of each type are written as JSON; the first type that fits counts."""
 
 
-def decode(value: Any, array: Callable[[Any], NDArray[Any]]) -> Any:
+def decode(value: Any, array: ArrayOf) -> Any:
     """Convert JSON back to the value that was encoded; `array` returns an array by its number."""
     if isinstance(value, list):
         return [decode(item, array) for item in value]
@@ -241,27 +210,28 @@ def decode(value: Any, array: Callable[[Any], NDArray[Any]]) -> Any:
         return array(content)
     if kind == "float" and content in ("nan", "inf", "-inf"):
         return float(content)
-    if kind in ("labels", "tuple", "slice") and isinstance(content, list):
-        items = [decode(item, array) for item in content]
-        return (
-            _objects(items)
-            if kind == "labels"
-            else tuple(items)
-            if kind == "tuple"
-            else slice(*items)
-        )
-    if kind == "dict" and isinstance(content, list):
-        return dict(_entry(entry, array) for entry in content)
+    if kind in FROM_LISTS and isinstance(content, list):
+        return FROM_LISTS[kind](content, array)
     if isinstance(content, dict):
         parts = {name: decode(part, array) for name, part in content.items()}
         if kind == "sparse":
-            return _sparse(parts)
+            arrays = (parts["data"], parts["indices"], parts["indptr"])
+            return sound_csr("a sparse matrix", *arrays, tuple(parts["shape"]))
         if kind in RECORDS:
             return _record(kind, parts)
     raise NotReadable(f"it holds a value of an unknown type {kind!r}")
 
 
-def _entry(entry: Any, array: Callable[[Any], NDArray[Any]]) -> tuple[Any, Any]:
+FROM_LISTS: dict[str, Callable[[list[Any], ArrayOf], Any]] = {
+    "labels": lambda content, array: _objects(decode(content, array)),
+    "tuple": lambda content, array: tuple(decode(content, array)),
+    "slice": lambda content, array: slice(*decode(content, array)),
+    "dict": lambda content, array: dict(_entry(entry, array) for entry in content),
+}
+"""How values of the types that are written as lists are decoded."""
+
+
+def _entry(entry: Any, array: ArrayOf) -> tuple[Any, Any]:
     """Decode one key and value of a dict."""
     if not isinstance(entry, list) or len(entry) != 2:
         raise NotReadable("it holds a dict with an entry that is not a key and a value")
@@ -272,9 +242,7 @@ def _entry(entry: Any, array: Callable[[Any], NDArray[Any]]) -> tuple[Any, Any]:
 
 
 def _record(kind: str, parts: dict[str, Any]) -> Any:
-    """Make a record from its fields. Fields that were added after the file was written get their
-    defaults.
-    """
+    """Make a record from its fields; those that are younger than the file get their defaults."""
     types = _field_types(RECORDS[kind])
     required = {
         field.name
@@ -298,18 +266,11 @@ def _field_types(record: type) -> dict[str, Any]:
     return {field.name: hints[field.name] for field in fields(record)}
 
 
-def _sparse(parts: dict[str, Any]) -> sparse.csr_array:
-    """Make a sparse matrix from its parts, after a check."""
-    return sound_csr(
-        "a sparse matrix", parts["data"], parts["indices"], parts["indptr"], tuple(parts["shape"])
-    )
-
-
 def _objects(items: list[Any]) -> NDArray[Any]:
     """A 1-D array of objects."""
-    found = np.empty(len(items), dtype=object)
-    found[:] = items
-    return found
+    array = np.empty(len(items), dtype=object)
+    array[:] = items
+    return array
 
 
 def _label(item: Any) -> Any:

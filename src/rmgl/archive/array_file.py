@@ -1,11 +1,12 @@
-"""Readers of .npy and .npz files. They compare the declared sizes with the file and the available
-memory before they allocate any.
-"""
+"""Readers of .npy and .npz files that compare declared sizes with the file and the memory first."""
 
 from __future__ import annotations
 
+import lzma
 import os
+import tokenize
 import zipfile
+import zlib
 from collections.abc import Iterable
 from math import prod
 from pathlib import Path
@@ -18,14 +19,25 @@ from numpy.typing import NDArray
 from rmgl.running.threads import require_memory
 
 MOST_UNPACKED = 1100
-"""Largest accepted compression ratio of a member of an .npz file; the compression that NumPy uses
-reaches at most 1032.
-"""
+"""Largest accepted compression ratio in an .npz file; that of NumPy reaches at most 1032."""
 WAY_OUT = "leave out rows or columns"
+
+
+DAMAGED = (
+    *(ValueError, OSError, EOFError, RuntimeError),
+    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, tokenize.TokenError),
+)
+"""What libraries raise about a file that is damaged."""
 
 
 class Refused(ValueError):
     """The file can be read, but its contents are not accepted."""
+
+
+def detail_of(error: Exception) -> str:
+    """Return the message of a library about a file that it cannot read, if users can use it."""
+    usable = isinstance(error, DAMAGED) and not isinstance(error, tokenize.TokenError)
+    return f" ({error})" if usable else ""
 
 
 class Header(NamedTuple):
@@ -45,9 +57,7 @@ class Header(NamedTuple):
         return prod(self.shape) * max(self.dtype.itemsize, 8)
 
     def check(self, what: str, n_stored: int) -> None:
-        """Raise `Refused` for an array of Python objects, or one that is larger than the `n_stored`
-        bytes of the file.
-        """
+        """Raise `Refused` for Python objects, or for more than the `n_stored` bytes of the file."""
         if self.dtype.hasobject:
             raise Refused(
                 f"{what} declares Python objects, which are not read: store an array of numbers"
@@ -98,9 +108,9 @@ def read_npz(path: Path) -> dict[str, NDArray[Any]]:
         headers = {name: member_header(archive, name, info) for name, info in members.items()}
         views = [name for name, header in headers.items() if len(header.shape) == 2]
         if not views:
-            found = ", ".join(f"{name} {header.shape}" for name, header in headers.items())
+            shapes = ", ".join(f"{name} {header.shape}" for name, header in headers.items())
             raise Refused(
-                f"it has no 2-D array to use as a view (found: {found or 'nothing'}): store "
+                f"it has no 2-D array to use as a view (found: {shapes or 'nothing'}): store "
                 "each view as rows and columns"
             )
         require_memory(
@@ -109,24 +119,22 @@ def read_npz(path: Path) -> dict[str, NDArray[Any]]:
         return {name: read_member(archive, members[name]) for name in views}
 
 
-def by_name(members: Iterable[zipfile.ZipInfo]) -> dict[str, zipfile.ZipInfo]:
+def by_name(infos: Iterable[zipfile.ZipInfo]) -> dict[str, zipfile.ZipInfo]:
     """The members of an .npz file by the names of their arrays, which must differ."""
-    found: dict[str, zipfile.ZipInfo] = {}
-    for info in members:
+    members: dict[str, zipfile.ZipInfo] = {}
+    for info in infos:
         name = info.filename.removesuffix(".npy")
-        if name in found:
+        if name in members:
             raise Refused(
-                f"it holds the array {name!r} more than once (as {found[name].filename!r} "
+                f"it holds the array {name!r} more than once (as {members[name].filename!r} "
                 f"and {info.filename!r}): rename one"
             )
-        found[name] = info
-    return found
+        members[name] = info
+    return members
 
 
 def member_header(archive: zipfile.ZipFile, name: str, info: zipfile.ZipInfo) -> Header:
-    """Shape and type that a member of an .npz file declares; raises `Refused` if they cannot be
-    true.
-    """
+    """Shape and type that a member of an .npz file declares, if they can be true."""
     if info.file_size > MOST_UNPACKED * info.compress_size:
         times = info.file_size // max(info.compress_size, 1)
         raise Refused(

@@ -1,5 +1,4 @@
-"""Files and folders that are written completely or not at all; until then, what they replace is
-kept.
+"""Files and folders that are written completely or not at all; until then, the old ones remain.
 
 Both are written into a hidden folder next to their target, the draft, and renamed when they are
 complete:
@@ -29,21 +28,43 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from filelock import BaseFileLock
-
-from rmgl.archive.locks import NoLocks, take_lock
+from filelock import BaseFileLock, FileLock, Timeout
 
 LONGEST_NAME = 200
 """Longest name, in bytes, that a draft repeats. Most systems allow 255 bytes, and a draft adds 23.
 """
 DRAFT = re.compile(r"\..+\.rmgl-[0-9a-f]{16}", re.DOTALL)
 PARTS = {"lock", "new", "old"}
+UNSUPPORTED = {errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOLCK}
+
+
+class NoLocks(OSError):
+    """The file system does not support locks."""
+
+
+def take_lock(path: Path, patience: float = 0.0) -> BaseFileLock | None:
+    """Lock a file, which is created with its folder; None if this process or another holds it.
+
+    `patience` is in seconds: a holder may be deleting the file, and a lock on a deleted file is
+    never taken.
+    """
+    # a soft lock would outlive a killed process
+    lock = FileLock(path, timeout=patience, thread_local=False, fallback_to_soft=False)
+    try:
+        lock.acquire()
+    # held, or its holder is deleting its folder
+    except (Timeout, FileExistsError, FileNotFoundError):
+        return None
+    except OSError as error:
+        if error.errno in UNSUPPORTED:
+            raise NoLocks(error.errno, error.strerror, str(path)) from error
+        raise
+    return lock
 
 
 @contextmanager
 def new_file(path: str | os.PathLike[str], *, exclusive: bool = False) -> Iterator[Path]:
-    """Yield a path to write a file to; the file gets its final name when the block ends without an
-    error.
+    """Yield a path to write a file to, which gets its name at the end, if there is no error.
 
     It replaces a file of that name, or raises a FileExistsError with `exclusive`.
     """
@@ -60,8 +81,7 @@ def new_file(path: str | os.PathLike[str], *, exclusive: bool = False) -> Iterat
 
 @contextmanager
 def new_folder(path: str | os.PathLike[str], *, replace: bool = False) -> Iterator[Path]:
-    """Yield an empty folder to write into; it gets its final name when the block ends without an
-    error.
+    """Yield an empty folder to write into, which gets its name at the end, if there is no error.
 
     With `replace` it replaces a folder of that name, which is restored if the second of the two
     renames fails.
@@ -78,9 +98,7 @@ def new_folder(path: str | os.PathLike[str], *, replace: bool = False) -> Iterat
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:
-    """Try to write next to a path; raise a ValueError with the reason if nothing can be written
-    there.
-    """
+    """Try to write next to a path; raise a ValueError with the reason if that fails."""
     target = _named(path)
     try:
         with suppress(FileNotFoundError):
@@ -94,9 +112,7 @@ def check_writable(path: str | os.PathLike[str]) -> None:
 
 
 def clear_leftovers(path: str | os.PathLike[str]) -> None:
-    """Clean up after killed processes that were writing a file or folder: restore what they had
-    moved away, and delete their drafts.
-    """
+    """Restore what killed processes had moved away from a path, and delete their drafts."""
     target = _named(path)
     prefix = _prefix(target)
     for draft in _drafts(target.parent):
@@ -127,9 +143,7 @@ def _draft(target: Path) -> Iterator[Path]:
 
 
 def _locked_draft(target: Path) -> tuple[Path, BaseFileLock | None]:
-    """A new draft and its lock; the lock is None on a file system without locks, where drafts are
-    never cleaned up.
-    """
+    """A new draft and its lock (None: the file system has none, so drafts are not cleaned up)."""
     while True:
         draft = target.parent / f"{_prefix(target)}{secrets.token_hex(8)}"
         draft.mkdir(mode=0o700)
@@ -211,9 +225,7 @@ def _clear_dead(draft: Path) -> None:
 
 
 def _clear(draft: Path, lock: BaseFileLock | None) -> None:
-    """Restore what was moved away, unless its name is taken again, and delete the draft. If
-    interrupted, this can be repeated.
-    """
+    """Restore what was moved away, unless its name is taken, and delete the draft; repeatable."""
     try:
         old = draft / "old"
         for moved in old.iterdir() if old.is_dir() else ():

@@ -1,6 +1,4 @@
-"""The methods that the RMGL paper compares with, built on the views, layers and embedding of this
-package.
-"""
+"""The methods that the RMGL paper compares with."""
 
 from rmgl.baselines.gd_mcca import GDMCCA
 from rmgl.baselines.gl_sigrep import GLSigRep, SigRepLayer, learn_gl_sigrep

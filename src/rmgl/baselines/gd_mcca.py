@@ -1,6 +1,4 @@
-"""GD-MCCA: graph-regularized dual multi-view canonical correlation analysis (Chen, Wang and
-Giannakis, 2019).
-"""
+"""GD-MCCA: graph-regularized dual multi-view CCA (Chen, Wang and Giannakis, 2019)."""
 
 from __future__ import annotations
 
@@ -12,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator
 
-from rmgl.baselines.base import Baseline
+from rmgl.baselines.baseline import Baseline
 from rmgl.baselines.given_layers import check_adjacencies
 from rmgl.embedding.eigenvectors import left_singular, smallest_beyond
 from rmgl.embedding.lanczos import Products
@@ -27,8 +25,7 @@ LAYER = Kind("a Layer", lambda value: isinstance(value, Layer))
 
 
 class GDMCCA(Baseline):
-    """Graph-regularized dual multi-view CCA: directions common to all views that are smooth on a
-    graph.
+    """Graph-regularized dual multi-view CCA: directions of all views that are smooth on a graph.
 
     With K_m = X_m X_m' of the centered views and L the Laplacian of a graph common to them,
 
@@ -141,9 +138,7 @@ def negated_operator(
 
 
 def shrunk_basis(X: Matrix, epsilon: float) -> NDArray[np.float64]:
-    """Return V diag(s / sqrt(s^2 + e)) from the thin SVD of the centered view, with e = epsilon
-    times the mean s^2 over the rank.
-    """
+    """Return V diag(s / sqrt(s^2 + e)) of the centered view, with e = epsilon mean(s^2)."""
     dense = as_dense(X)
     left, s = left_singular(dense - dense.mean(axis=0))
     kept = s > s.max(initial=0.0) * 1e-12
@@ -154,9 +149,7 @@ def shrunk_basis(X: Matrix, epsilon: float) -> NDArray[np.float64]:
 
 
 def common_laplacian(graph: Any, views: Views) -> Penalty | None:
-    """Return the Laplacian of the common graph, given the name of a view, a Layer or an adjacency
-    matrix.
-    """
+    """Return the Laplacian of a graph: the name of a view, a Layer or an adjacency matrix."""
     if graph is None:
         return None
     if isinstance(graph, str):
@@ -196,8 +189,7 @@ def affinity_laplacian(
     if degrees.min() < 0:
         raise ValueError(
             f"graph={name!r}: the similarities of row {int(np.argmin(degrees))} add up to a "
-            "negative number; they must be >= 0: "
-            "use another graph"
+            "negative number; they must be >= 0: use another graph"
         )
     inverse = np.zeros(n)
     inverse[degrees > 0] = 1 / degrees[degrees > 0]

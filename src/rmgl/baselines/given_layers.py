@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from rmgl.baselines.base import Baseline
+from rmgl.baselines.baseline import Baseline
 from rmgl.baselines.gl_sigrep import SigRepLayer, learn_gl_sigrep
 from rmgl.estimators.base import NOTHING, TRUTH_VALUE, number, one_of, whole_number
 from rmgl.layer import Layer
 from rmgl.matrix import Matrix
 from rmgl.running.threads import Check, Team, number_of_workers
+from rmgl.views.check_view import given_items
 from rmgl.views.features import LARGEST_VALUE, SMALLEST_SPREAD
 from rmgl.views.views import Views
 
@@ -92,17 +93,10 @@ class LayersClusterer(Baseline):
 
 def of_layers(X: Any) -> dict[str, sparse.csr_array] | None:
     """The named adjacency matrices of `Layer` objects; None if the input has none."""
-    items = (
-        list(X.values())
-        if isinstance(X, Mapping)
-        else list(X)
-        if isinstance(X, list | tuple)
-        else [X]
-    )
-    layers = [item for item in items if isinstance(item, Layer)]
+    layers = [item for item in given_items(X) if isinstance(item, Layer)]
     if not layers:
         return None
-    if len(layers) < len(items):
+    if len(layers) < len(given_items(X)):
         raise ValueError(
             "some of the input are Layer objects and some are not: pass Layer objects only, "
             "or adjacency matrices only"
@@ -116,9 +110,7 @@ def of_layers(X: Any) -> dict[str, sparse.csr_array] | None:
 
 
 def check_adjacencies(views: Views) -> GivenLayers:
-    """Raise a ValueError unless the matrices are square, symmetric and nonnegative; self-loops are
-    removed.
-    """
+    """Check that matrices are square, symmetric and nonnegative; self-loops are removed."""
     adjacencies = []
     for name, matrix in zip(views.names, views.matrices, strict=True):
         if matrix.shape[0] != matrix.shape[1]:
@@ -147,16 +139,13 @@ def check_adjacencies(views: Views) -> GivenLayers:
 
 
 def check_degrees(name: str, adjacency: sparse.csr_array) -> None:
-    """Raise a ValueError for degrees that are too large or too small to divide by in double
-    precision.
-    """
+    """Raise a ValueError for degrees too large or small to divide by in double precision."""
     with np.errstate(over="ignore"):
         degrees = adjacency.sum(axis=1)
     odd = np.flatnonzero((degrees > LARGEST_VALUE) | ((degrees > 0) & (degrees < SMALLEST_SPREAD)))
     if odd.size:
         raise ValueError(
-            f"layer {name!r}: the weights of node {odd[0]} add up to {degrees[odd[0]]:.0e}, "
-            "which is outside the range from "
-            f"{SMALLEST_SPREAD:.0e} to {LARGEST_VALUE:.0e}: multiply the layer by a "
-            "constant, or set negligible weights to zero"
+            f"layer {name!r}: the weights of node {odd[0]} add up to {degrees[odd[0]]:.0e}, which "
+            f"is outside the range from {SMALLEST_SPREAD:.0e} to {LARGEST_VALUE:.0e}: multiply the "
+            "layer by a constant, or set negligible weights to zero"
         )

@@ -1,5 +1,4 @@
-"""GL-SigRep: learn a graph and a smoothed version of the data on it (Dong, Thanou, Frossard and
-Vandergheynst, 2016).
+"""GL-SigRep: learn a graph and smooth the data on it (Dong et al., 2016).
 
     minimize    ||X - Y||_F^2 + alpha tr(Y'LY) + beta ||L||_F^2
     subject to  L a graph Laplacian, tr(L) = N
@@ -10,7 +9,7 @@ and Y = (I + alpha L)^-1 X.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, replace
 from numbers import Integral, Real
 from typing import Any
 
@@ -20,8 +19,7 @@ from scipy import linalg, sparse
 from scipy.sparse.linalg import splu
 from sklearn.exceptions import ConvergenceWarning
 
-from rmgl.baselines.base import Baseline
-from rmgl.baselines.spectral import spectral_rows
+from rmgl.baselines.baseline import Baseline, spectral_rows
 from rmgl.edges import AllPairs, Vector
 from rmgl.estimators.base import TRUTH_VALUE, number, one_of, whole_number
 from rmgl.layer import Layer, LayerProblem, Origin, solve_layer
@@ -35,15 +33,13 @@ from rmgl.views.check_view import positive_per_view
 from rmgl.views.views import Views
 
 # up to so many nodes (I + alpha L)^-1 X is computed by a dense Cholesky factorization
-DENSE_NODES = 4000
+CHOLESKY_NODES = 4000
 DEFAULT_ALPHA = 0.1
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SigRepLayer(Layer):
-    """A layer learned by GL-SigRep, with the smoothed data Y and the objective after every half
-    step.
-    """
+    """A layer of GL-SigRep, with the smoothed data Y and the objective after every half step."""
 
     beta: float
     """Weight of ||L||_F^2; `alpha` is the weight of smoothness."""
@@ -107,26 +103,16 @@ def learn_gl_sigrep(
         raise ValueError(f"tol={tol!r} and threshold={threshold!r} must be numbers >= 0")
     views = Views.of({name: X}).scaled(scale)
     alpha = float(positive_per_view(alpha, views.names, "alpha")[0])
+    rows = views.matrices[0]
     edges = AllPairs(views.n_rows)
     edges.require_memory(3, f"layer {name!r}")
-    distances = edges.measure(views.matrices[0])
-    ridge = (
-        alpha * default_alpha(views.matrices[0])
-        if isinstance(beta, str) and beta == "auto"
-        else float(positive_per_view(beta, views.names, "beta")[0])
-    )
+    distances = edges.measure(rows)
+    if isinstance(beta, str) and beta == "auto":
+        ridge = alpha * default_alpha(rows)
+    else:
+        ridge = float(positive_per_view(beta, views.names, "beta")[0])
     check_magnitudes(name, ridge, alpha * float(distances.max()))
-    return _alternate(
-        name,
-        views.matrices[0],
-        edges,
-        distances,
-        alpha,
-        ridge,
-        tol=tol,
-        max_iter=max_iter,
-        threshold=threshold,
-    )
+    return _alternate(name, rows, edges, distances, alpha, ridge, tol, max_iter, threshold)
 
 
 def _alternate(
@@ -136,7 +122,6 @@ def _alternate(
     distances: Vector,
     alpha: float,
     beta: float,
-    *,
     tol: float,
     max_iter: int,
     threshold: float,
@@ -168,17 +153,15 @@ def _alternate(
     adjacency = layer.adjacency.copy()
     adjacency.data[adjacency.data < threshold] = 0.0
     adjacency.eliminate_zeros()
-    stored = {f.name: getattr(layer, f.name) for f in fields(Layer)} | {
-        "adjacency": adjacency,
-        "alpha": alpha,
-        "beta": beta,
-    }
-    return SigRepLayer(**stored, smoothed=Y, history=history, n_rounds=len(history) // 2)
+    thinned = replace(layer, adjacency=adjacency, alpha=alpha)
+    return SigRepLayer(
+        **vars(thinned), beta=beta, smoothed=Y, history=history, n_rounds=len(history) // 2
+    )
 
 
 def smooth(layer: Layer, alpha: float, X: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return Y = (I + alpha L)^-1 X."""
-    if layer.n_nodes <= DENSE_NODES:
+    if layer.n_nodes <= CHOLESKY_NODES:
         matrix = alpha * layer.laplacian.toarray()
         matrix[np.diag_indices_from(matrix)] += 1.0
         smoothed: NDArray[np.float64] = linalg.solve(matrix, X, assume_a="pos")
@@ -190,8 +173,7 @@ def smooth(layer: Layer, alpha: float, X: NDArray[np.float64]) -> NDArray[np.flo
 
 
 class GLSigRep(Baseline):
-    """Spectral clustering of the graph that GL-SigRep learns from one view, or from several
-    concatenated views.
+    """Spectral clustering of the graph that GL-SigRep learns from one view or concatenated ones.
 
         minimize    ||X - Y||_F^2 + alpha tr(Y'LY) + beta ||L||_F^2
         subject to  L a graph Laplacian, tr(L) = N

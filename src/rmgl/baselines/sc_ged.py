@@ -1,5 +1,4 @@
-"""SC-GED: spectral clustering on multi-layer graphs by generalized eigen-decomposition (Dong et
-al., 2012).
+"""SC-GED: spectral clustering of layers by generalized eigen-decomposition (Dong et al., 2012).
 
 With L_i = I - D_i^-1 W_i = V_i Lambda_i V_i^-1, eigenvalues ascending, the joint spectrum P and its
 inverse Q solve
@@ -26,9 +25,9 @@ from scipy import linalg, sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import normalized_mutual_info_score
 
+from rmgl.baselines.baseline import spectral_rows
 from rmgl.baselines.given_layers import LayersClusterer
 from rmgl.baselines.gl_sigrep import DEFAULT_ALPHA
-from rmgl.baselines.spectral import spectral_rows
 from rmgl.embedding.eigenvectors import normalized_laplacian, smallest_eigenvectors
 from rmgl.embedding.labels import cluster_rows
 from rmgl.estimators.base import number, whole_number
@@ -37,8 +36,7 @@ from rmgl.running.threads import require_memory, team_of
 
 
 class SCGED(LayersClusterer):
-    """Spectral clustering by generalized eigen-decomposition: one set of eigenvectors for all
-    layers.
+    """Spectral clustering by generalized eigen-decomposition: the same eigenvectors for all layers.
 
         minimize   1/2 sum_i ||L_i - P Lambda_i Q||_F^2 + ridge/2 (||P||_F^2 + ||Q||_F^2)
                    + inverse/2 ||P Q - I||_F^2
@@ -139,18 +137,13 @@ class SCGED(LayersClusterer):
         )
         if not joint.converged:
             warn_caller(
-                (
-                    f"SC-GED did not converge in max_iter={self.max_iter} rounds: raise max_iter "
-                    "or tol"
-                ),
+                f"SC-GED did not converge in max_iter={self.max_iter} rounds: raise max_iter or "
+                "tol",
                 ConvergenceWarning,
             )
         self.first_layer_ = layers.names[first]
-        self.history_, self.n_iter_, self.converged_ = (
-            joint.history,
-            joint.n_rounds,
-            joint.converged,
-        )
+        self.history_, self.n_iter_ = joint.history, joint.n_rounds
+        self.converged_ = joint.converged
         return joint.P[:, : self.n_clusters]
 
 
@@ -163,9 +156,7 @@ class Spectrum:
 
 
 def random_walk_laplacian(adjacency: sparse.csr_array) -> Any:
-    """Return I - D^-1 W, dense if over a tenth of its entries are nonzero; a node without edges has
-    a row of zeros.
-    """
+    """Return I - D^-1 W, dense if over a tenth is nonzero; a node without edges has zeros."""
     degrees = adjacency.sum(axis=1)
     connected = (degrees > 0).astype(np.float64)
     laplacian = sparse.csr_array(
@@ -200,9 +191,7 @@ def most_informative(
     n_clusters: int,
     random_state: np.random.RandomState | None = None,
 ) -> int:
-    """Return the layer whose spectral clustering has the largest mean NMI with those of the other
-    layers.
-    """
+    """Return the layer whose spectral clustering agrees most with those of the others (NMI)."""
     if len(adjacencies) == 1:
         return 0
     labels = [
@@ -236,23 +225,23 @@ def joint_spectrum(
 ) -> JointSpectrum:
     """Minimize over P and over Q in turn, from the given ones; the objective never increases."""
     problem = JointProblem(spectra, ridge, inverse)
-    found = JointSpectrum(P, Q)
-    gram_P, gram_Q = found.P.T @ found.P, found.Q @ found.Q.T
-    target = problem.target_P(found.Q)
-    found.history.append(problem.objective(gram_P, gram_Q, found.P, target))
-    for found.n_rounds in range(1, max_iter + 1):
-        found.P = problem.solve(gram_Q, target.T).T
-        gram_P = found.P.T @ found.P
-        found.history.append(problem.objective(gram_P, gram_Q, found.P, target))
-        target = problem.target_Q(found.P)
-        found.Q = problem.solve(gram_P, target)
-        gram_Q = found.Q @ found.Q.T
-        found.history.append(problem.objective(gram_P, gram_Q, found.Q, target))
-        target = problem.target_P(found.Q)
-        if found.history[-3] - found.history[-1] <= tol * found.history[-3]:
-            found.converged = True
+    joint = JointSpectrum(P, Q)
+    gram_P, gram_Q = joint.P.T @ joint.P, joint.Q @ joint.Q.T
+    target = problem.target_P(joint.Q)
+    joint.history.append(problem.objective(gram_P, gram_Q, joint.P, target))
+    for joint.n_rounds in range(1, max_iter + 1):
+        joint.P = problem.solve(gram_Q, target.T).T
+        gram_P = joint.P.T @ joint.P
+        joint.history.append(problem.objective(gram_P, gram_Q, joint.P, target))
+        target = problem.target_Q(joint.P)
+        joint.Q = problem.solve(gram_P, target)
+        gram_Q = joint.Q @ joint.Q.T
+        joint.history.append(problem.objective(gram_P, gram_Q, joint.Q, target))
+        target = problem.target_P(joint.Q)
+        if joint.history[-3] - joint.history[-1] <= tol * joint.history[-3]:
+            joint.converged = True
             break
-    return found
+    return joint
 
 
 def squares(matrix: Any) -> float:
@@ -261,9 +250,7 @@ def squares(matrix: Any) -> float:
 
 
 class JointProblem:
-    """The objective of SC-GED, from the Gram matrices P'P and QQ', and the linear systems of its
-    two blocks.
-    """
+    """The objective of SC-GED from P'P and QQ', and the linear systems of its two blocks."""
 
     def __init__(self, spectra: Sequence[Spectrum], ridge: float, inverse: float) -> None:
         self.spectra, self.ridge, self.inverse = spectra, ridge, inverse

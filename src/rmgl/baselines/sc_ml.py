@@ -1,6 +1,4 @@
-"""SC-ML: spectral clustering on multi-layer graphs by merging subspaces on the Grassmann manifold
-(Dong et al., 2014).
-"""
+"""SC-ML: spectral clustering of layers by merged subspaces (Dong et al., 2014)."""
 
 from __future__ import annotations
 
@@ -26,8 +24,7 @@ from rmgl.running.threads import team_of
 
 
 class SCML(LayersClusterer):
-    """Spectral clustering on multi-layer graphs: a subspace that is smooth on every layer and close
-    to that of each layer.
+    """Spectral clustering on layers: a subspace smooth on every layer and close to that of each.
 
     With L_i the symmetric-normalized Laplacian of layer i and U_i its K smallest eigenvectors,
 
@@ -72,10 +69,7 @@ class SCML(LayersClusterer):
     [1, 1, 1]
     """
 
-    _allowed = {
-        **LayersClusterer._allowed,
-        "merge": (number(least=0),),
-    }
+    _allowed = {**LayersClusterer._allowed, "merge": (number(least=0),)}
 
     def __init__(
         self,
@@ -121,9 +115,7 @@ def merge_subspaces(
 def merged_operator(
     adjacencies: Sequence[sparse.csr_array], n_clusters: int, merge: float
 ) -> LinearOperator:
-    """Return sum_i L_i - merge sum_i U_i U_i' as a linear operator: a sparse matrix plus one of low
-    rank.
-    """
+    """Return sum_i L_i - merge sum_i U_i U_i' as an operator: sparse plus low rank."""
     total = sum(normalized_laplacian(adjacency) for adjacency in adjacencies)
     bases = np.hstack(
         [smallest_eigenvectors(A, n_clusters, normalized=True).vectors for A in adjacencies]

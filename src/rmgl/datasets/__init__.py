@@ -1,8 +1,7 @@
 """Multi-view data sets: embedded, synthetic and downloaded."""
 
 from rmgl.datasets.coil20 import fetch_coil20
-from rmgl.datasets.complementary import make_complementary_layers
-from rmgl.datasets.complementary_views import make_complementary_views
+from rmgl.datasets.complementary import make_complementary_layers, make_complementary_views
 from rmgl.datasets.uci_digits import load_uci_digits
 
 __all__ = [

@@ -26,7 +26,7 @@ SHAPE = (20 * 72, 128, 128)
 IMAGE_NAME = re.compile(r"(?:^|[/\\])obj(\d+)__(\d+)\.png$")
 LARGEST_IMAGE_FILE = 1 << 20
 
-DESCRIPTION = """\
+ABOUT = """\
 Columbia Object Image Library (COIL-20), processed images: 20 objects, 72 poses each, 128 x 128
 gray values. S. A. Nene, S. K. Nayar and H. Murase, Columbia Object Image Library (COIL-20),
 Technical Report CUCS-005-96, 1996.
@@ -39,8 +39,7 @@ pixels).
 def fetch_coil20(
     data_home: str | Path | None = None, download: bool = True, images: Any = None
 ) -> Bunch:
-    """Load the 1440 processed images of COIL-20 as three views: local binary patterns, oriented
-    gradients and pixels.
+    """Load the 1440 images of COIL-20 as local binary patterns, oriented gradients and pixels.
 
     Parameters
     ----------
@@ -59,8 +58,10 @@ def fetch_coil20(
         `views`: dict lbp (1440, 59), hog (1440, 36), pixels (1440, 1024); `target`: 0 ... 19;
         `images`; `DESCR`.
 
-    Notes ----- Needs scikit-image, and pooch to download: `pip install scikit-image pooch`. The
-    decoded pixels are checked against a SHA-256 hash.
+    Notes
+    -----
+    Needs scikit-image, and pooch to download: `pip install scikit-image pooch`. The decoded pixels
+    are checked against a SHA-256 hash.
     """
     try:
         import skimage  # noqa: F401
@@ -73,13 +74,11 @@ def fetch_coil20(
         "hog": oriented_gradients(pixels),
         "pixels": coarse_pixels(pixels),
     }
-    return Bunch(views=views, target=np.repeat(np.arange(20), 72), images=pixels, DESCR=DESCRIPTION)
+    return Bunch(views=views, target=np.repeat(np.arange(20), 72), images=pixels, DESCR=ABOUT)
 
 
 def find_archive(data_home: str | Path | None, download: bool) -> Path:
-    """Return the path of the archive in the cache folder, downloaded if it is missing and
-    `download` is True.
-    """
+    """Return the path of the archive in the cache folder, downloaded if missing and allowed."""
     folder = Path(get_data_home(None if data_home is None else str(data_home))) / "coil20"
     archive = folder / ARCHIVE
     if archive.is_file():
@@ -104,9 +103,7 @@ def find_archive(data_home: str | Path | None, download: bool) -> Path:
 
 
 def read_images(source: Any) -> NDArray[Any]:
-    """Read images from a folder, a .zip, a .npy or .npz file, or an array, without unpacking files
-    to disk.
-    """
+    """Read images from a folder, a .zip, .npy or .npz file, or an array; nothing is unpacked."""
     if not isinstance(source, str | Path):
         return np.asarray(source)
     path = Path(source)
@@ -184,9 +181,8 @@ def decode(content: bytes, name: str) -> NDArray[np.uint8]:
         with Image.open(io.BytesIO(content), formats=["PNG"]) as image:
             if image.size != SHAPE[1:] or image.mode != "L":
                 raise ValueError(
-                    f"{name} is a {image.mode} image of {image.size[0]} x {image.size[1]} "
-                    "pixels, not gray and 128 x 128: "
-                    "use the processed images"
+                    f"{name} is a {image.mode} image of {image.size[0]} x {image.size[1]} pixels, "
+                    "not gray and 128 x 128: use the processed images"
                 )
             return np.asarray(image)
     except (UnidentifiedImageError, OSError, SyntaxError) as error:
@@ -223,9 +219,7 @@ def local_patterns(pixels: NDArray[np.uint8]) -> NDArray[np.float64]:
 
 
 def oriented_gradients(pixels: NDArray[np.uint8]) -> NDArray[np.float64]:
-    """Compute histograms of oriented gradients: nine orientations in each of 2 x 2 cells, one
-    block.
-    """
+    """Compute histograms of nine orientations of gradients in each of 2 x 2 cells, one block."""
     hog = import_module("skimage.feature").hog
     return np.array(
         [

@@ -1,9 +1,10 @@
-"""The synthetic data of the paper: layers that each separate one class from the others."""
+"""Synthetic data whose layers (those of the paper) or views each separate only some clusters."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from numbers import Integral
+from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,15 @@ from scipy.sparse import csgraph
 from sklearn.utils import Bunch, check_random_state
 
 from rmgl.embedding.eigenvectors import smallest_eigenvectors
+
+COUNT_COLUMNS = 150
+"""Columns of a view of counts."""
+RATE_SHAPE = 0.3
+RATE_SPREAD = 0.8
+"""Mean counts: gamma of this shape, times exp(normal) of this deviation for each group."""
+DEPTH_SPREAD = 0.4
+"""Deviation of the logarithm of a row's total, in views of counts."""
+TRIALS = 1000
 
 
 def make_complementary_layers(
@@ -25,8 +35,7 @@ def make_complementary_layers(
     unit_length: bool = False,
     random_state: int | np.random.RandomState | None = None,
 ) -> Bunch:
-    """Generate data on a multi-layer graph whose layers carry complementary information (RMGL
-    paper, Section V).
+    """Generate views of a graph with complementary layers (RMGL paper, Section V).
 
     In layer m, class m is disconnected from the other classes, which are joined by edges between
     classes; these are less frequent than edges within classes. View m holds, for every node, its
@@ -110,9 +119,7 @@ def _draw_layer(
     between: float,
     random_state: np.random.RandomState,
 ) -> sparse.csr_array:
-    """Draw a layer in which class `alone` is one component and the other classes together are
-    another.
-    """
+    """Draw a layer of two components: the class `alone`, and the other classes together."""
     same = target[:, None] == target
     joined = (target[:, None] != alone) & (target != alone) & ~same
     probability = np.where(same, within, np.where(joined, between, 0.0))
@@ -125,3 +132,183 @@ def _draw_layer(
         f"within={within} and between={between} do not give connected classes: raise them, "
         "or use larger classes"
     )
+
+
+def make_complementary_views(
+    layout: str | Sequence[Sequence[int]] = "grid",
+    *,
+    n_clusters: int = 9,
+    n_views: int = 2,
+    n_rows: int = 450,
+    n_columns: int = 4,
+    separation: float = 4.0,
+    n_counts: int = 0,
+    n_noise: int = 0,
+    misleading: float = 0.0,
+    unequal: bool = False,
+    random_state: int | np.random.RandomState | None = None,
+) -> Bunch:
+    """Generate views that each separate only some of the clusters; together they separate all.
+
+    A view puts the clusters into groups, and cannot tell the clusters of one group apart: a row is
+    the center of its group plus standard normal noise. Centers have random directions and length
+    `separation`.
+
+    Parameters
+    ----------
+    layout : {"grid", "pairs", "random"}, or a table of shape (n_views, n_clusters)
+        The groups of clusters in each view. "grid": clusters are the cells of a grid, and view m
+        knows the m-th coordinate (`n_clusters` must be a number to the power of `n_views`).
+        "pairs": view m merges two clusters, and separates all others. "random": every view puts the
+        clusters into half as many groups. A table holds the group of every cluster in every view.
+    n_clusters, n_views : int
+        Number of clusters, and of views that know something about them; a table has its own.
+    n_rows : int
+        Number of entities.
+    n_columns : int
+        Number of columns of each view.
+    separation : float
+        Length of the centers, in standard deviations of the noise.
+    n_counts : int
+        The first views may hold counts in place of measurements: Poisson numbers in 150 columns,
+        with rates that differ from group to group and totals that differ from row to row.
+    n_noise : int
+        Number of further views of noise alone.
+    misleading : float
+        If positive, the length of the centers of one further view with as many groups as there are
+        clusters, to which entities belong at random.
+    unequal : bool
+        Whether sizes of clusters fall from 3 to 1 in place of being equal.
+    random_state : int, RandomState or None
+
+    Returns
+    -------
+    sklearn.utils.Bunch
+        `views`: dict of name -> (n_rows, columns); `target`: the cluster of each row; `groups`: the
+        group of each cluster in each view.
+
+    Examples
+    --------
+    >>> from rmgl.datasets import make_complementary_views
+    >>> data = make_complementary_views("grid", n_clusters=9, n_views=2, random_state=0)
+    >>> {name: X.shape for name, X in data.views.items()}
+    {'view_0': (450, 4), 'view_1': (450, 4)}
+    >>> data.groups.tolist()
+    [[0, 0, 0, 1, 1, 1, 2, 2, 2], [0, 1, 2, 0, 1, 2, 0, 1, 2]]
+    """
+    random = check_random_state(random_state)
+    groups = _groups(layout, n_clusters, n_views, random)
+    n_views, n_clusters = groups.shape
+    whole = {
+        "n_rows": (n_rows, n_clusters),
+        "n_columns": (n_columns, 1),
+        "n_counts": (n_counts, 0),
+        "n_noise": (n_noise, 0),
+    }
+    for name, (value, least) in whole.items():
+        if not isinstance(value, Integral) or value < least:
+            raise ValueError(f"{name}={value!r} must be an integer of at least {least}")
+    if n_counts > n_views:
+        raise ValueError(f"n_counts={n_counts} must be at most the number of views, {n_views}")
+    for name, length in (("separation", separation), ("misleading", misleading)):
+        if not isinstance(length, Real) or not 0 <= float(length) < np.inf:
+            raise ValueError(f"{name}={length!r} must be a number >= 0")
+    sizes = np.linspace(3, 1, n_clusters) if unequal else np.ones(n_clusters)
+    ends = np.round(np.cumsum(sizes) / sizes.sum() * n_rows).astype(np.intp)
+    target = np.searchsorted(ends, np.arange(n_rows), side="right")
+    views = {
+        f"view_{m}": _counts(group[target], random)
+        if m < n_counts
+        else _measurements(group[target], n_columns, separation, random)
+        for m, group in enumerate(groups)
+    }
+    views |= {f"noise_{m}": random.standard_normal((n_rows, n_columns)) for m in range(n_noise)}
+    if misleading > 0:
+        views["misleading"] = _measurements(
+            random.permutation(target), n_columns, misleading, random
+        )
+    return Bunch(views=views, target=target, groups=groups)
+
+
+def _groups(
+    layout: Any, n_clusters: Any, n_views: Any, random: np.random.RandomState
+) -> NDArray[np.intp]:
+    """The group of every cluster in every view; some view separates every two clusters."""
+    if not isinstance(layout, str):
+        table = np.asarray(layout)
+        if table.ndim != 2 or table.dtype.kind not in "iu" or table.size == 0 or table.min() < 0:
+            raise ValueError(
+                "layout must be 'grid', 'pairs', 'random' or a table of integers >= 0 with a "
+                "line for each view"
+            )
+        groups = table.astype(np.intp)
+    else:
+        for name, value in (("n_clusters", n_clusters), ("n_views", n_views)):
+            if not isinstance(value, Integral) or value < 2:
+                raise ValueError(f"{name}={value!r} must be an integer of at least 2")
+        if layout not in LAYOUTS:
+            raise ValueError(
+                f"layout={layout!r} is not known: use one of "
+                f"{', '.join(map(repr, LAYOUTS))}, or a table"
+            )
+        groups = LAYOUTS[layout](int(n_clusters), int(n_views), random)
+    if np.unique(groups, axis=1).shape[1] < groups.shape[1]:
+        raise ValueError(
+            f"layout={layout!r}: two clusters are in the same group of every view, nothing "
+            "can tell them apart: separate them in the table, or take another n_clusters or n_views"
+        )
+    return groups
+
+
+def _grid(n_clusters: int, n_views: int, random: np.random.RandomState) -> NDArray[np.intp]:
+    side = round(n_clusters ** (1 / n_views))
+    if side**n_views != n_clusters:
+        raise ValueError(
+            f"n_clusters={n_clusters} must be a number to the power of n_views={n_views}, "
+            f"such as {side**n_views}"
+        )
+    return np.array(np.unravel_index(np.arange(n_clusters), (side,) * n_views))
+
+
+def _pairs(n_clusters: int, n_views: int, random: np.random.RandomState) -> NDArray[np.intp]:
+    groups = np.tile(np.arange(n_clusters), (n_views, 1))
+    order = random.permutation(n_clusters)
+    for view in range(n_views):
+        first, second = order[(2 * view) % n_clusters], order[(2 * view + 1) % n_clusters]
+        groups[view, second] = first
+    return groups
+
+
+def _random_groups(
+    n_clusters: int, n_views: int, random: np.random.RandomState
+) -> NDArray[np.intp]:
+    half = max(2, n_clusters // 2)
+    for _ in range(TRIALS):
+        groups = np.array(
+            [random.permutation(np.arange(n_clusters) % half) for _ in range(n_views)]
+        )
+        if np.unique(groups, axis=1).shape[1] == n_clusters:
+            break
+    return groups
+
+
+LAYOUTS = {"grid": _grid, "pairs": _pairs, "random": _random_groups}
+
+
+def _measurements(
+    group: NDArray[np.intp], n_columns: int, separation: float, random: np.random.RandomState
+) -> NDArray[np.float64]:
+    centers = random.standard_normal((group.max() + 1, n_columns))
+    centers *= separation / np.linalg.norm(centers, axis=1, keepdims=True)
+    measurements: NDArray[np.float64] = centers[group] + random.standard_normal(
+        (group.size, n_columns)
+    )
+    return measurements
+
+
+def _counts(group: NDArray[np.intp], random: np.random.RandomState) -> NDArray[np.float64]:
+    rates = random.gamma(RATE_SHAPE, size=COUNT_COLUMNS) * np.exp(
+        RATE_SPREAD * random.standard_normal((group.max() + 1, COUNT_COLUMNS))
+    )
+    depth = np.exp(DEPTH_SPREAD * random.standard_normal(group.size))
+    return np.asarray(random.poisson(depth[:, None] * rates[group]), dtype=np.float64)

@@ -21,7 +21,7 @@ from rmgl.results.explain import (
     features_again,
     with_all_entities,
 )
-from rmgl.storage.graphs import layers_to_igraph, layers_to_networkx, node_attributes
+from rmgl.storage.multigraph import layers_to_igraph, layers_to_networkx, node_attributes
 from rmgl.views.views import Views
 
 

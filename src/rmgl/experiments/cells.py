@@ -1,6 +1,4 @@
-"""Cells of the experiments: one setting on one problem, computed once and kept in a file, so that
-an interrupted run resumes.
-"""
+"""Cells of the experiments: one setting on one problem, kept in a file, so that runs resume."""
 
 from __future__ import annotations
 
@@ -34,9 +32,7 @@ RECIPE = 2  # increased when a method changes, so that stored cells are computed
 
 @dataclass(frozen=True)
 class Cell:
-    """One setting on one problem, to be computed; `problem` loads the data in the process that
-    needs it.
-    """
+    """One setting on one problem; `problem` loads the data in the process that needs it."""
 
     label: str
     problem: Callable[[], Problem]
@@ -45,25 +41,15 @@ class Cell:
     runs: int
 
     def path(self, folder: Path) -> Path:
-        """Return the path of the result; its name is a hash of everything that the result depends
-        on.
-        """
+        """Return the path of the result, whose name is a hash of all it depends on."""
+        setting = self.setting
+        origin = [__version__, RECIPE, self.fingerprint]
         identity = json.dumps(
-            [
-                __version__,
-                RECIPE,
-                self.fingerprint,
-                self.setting.method,
-                self.setting.parameters,
-                self.runs,
-            ],
-            sort_keys=True,
+            [*origin, setting.method, setting.parameters, self.runs], sort_keys=True
         )
-        method = "".join(letter for letter in self.setting.method if letter.isalnum())
-        return (
-            folder
-            / f"{self.label}-{method}-{hashlib.sha256(identity.encode()).hexdigest()[:16]}.npz"
-        )
+        method = "".join(letter for letter in setting.method if letter.isalnum())
+        code = hashlib.sha256(identity.encode()).hexdigest()[:16]
+        return folder / f"{self.label}-{method}-{code}.npz"
 
 
 def compute(
@@ -71,9 +57,8 @@ def compute(
 ) -> None:
     """Compute the cells that are not stored yet, on `n_jobs` processes."""
     folder.mkdir(parents=True, exist_ok=True)
-    missing = list(
-        {cell.path(folder): cell for cell in cells if not readable(cell.path(folder))}.values()
-    )
+    by_path = {cell.path(folder): cell for cell in cells}
+    missing = [cell for path, cell in by_path.items() if not readable(path)]
     parallel = Parallel(n_jobs=number_of_workers(n_jobs), return_as="generator_unordered")
     finished = parallel(delayed(compute_one)(cell, folder) for cell in missing)
     progress(0, len(missing), "")
@@ -113,10 +98,10 @@ def compute_one(cell: Cell, folder: Path) -> str:
 
 def score(rows: NDArray[np.float64], problem: Problem, runs: int) -> dict[str, list[float]]:
     """Return NMI and accuracy of k-means on the rows, for `runs` seeds."""
-    found = [cluster_rows(rows, problem.n_clusters, random_state=seed) for seed in range(runs)]
+    clusters = [cluster_rows(rows, problem.n_clusters, random_state=seed) for seed in range(runs)]
     return {
-        "nmi": [float(normalized_mutual_info_score(problem.target, labels)) for labels in found],
-        "accuracy": [clustering_accuracy(problem.target, labels) for labels in found],
+        "nmi": [float(normalized_mutual_info_score(problem.target, labels)) for labels in clusters],
+        "accuracy": [clustering_accuracy(problem.target, labels) for labels in clusters],
     }
 
 

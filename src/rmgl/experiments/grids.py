@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-SCALES = ("minmax", "standard")
-EDGES: tuple[float | str, ...] = ("k=5", "k=10", "k=20", 100.0)
+SCALINGS = ("minmax", "standard")
+DENSITIES: tuple[float | str, ...] = ("k=5", "k=10", "k=20", 100.0)
 SC_GED_ROUNDS = 30  # the stopping rule of the authors needs more, and minutes per fit
 
 
@@ -25,53 +25,50 @@ def settings(problem_name: str, view_names: Iterable[str], quick: bool) -> list[
     """Return all settings to compute for one problem."""
     views = list(view_names)
     grids = synthetic_grids(views) if problem_name == "synthetic" else real_grids(views)
-    found = []
+    listed = []
     for method, grid in grids.items():
         chosen = [grid[0], grid[7]] if quick else grid
-        found += [Setting(method, parameters, "grid") for parameters in chosen]
-        found.append(Setting(method, dict(DEFAULTS.get(method, {})), "default"))
+        listed += [Setting(method, parameters, "grid") for parameters in chosen]
+        listed.append(Setting(method, dict(DEFAULT_PARAMETERS.get(method, {})), "default"))
     if problem_name != "synthetic":
         scales = ("minmax",) if quick else ("minmax", "standard", "unit", "none")
-        found += [
+        listed += [
             Setting("RMGL", {"scale": scale, "edges": 100.0, "weights": "paper"}, "paper")
             for scale in scales
         ]
-    return found
+    return listed
 
 
 # other methods use their defaults, GD-MCCA with the graph of the first view
-DEFAULTS = {"SC-GED": {"max_iter": SC_GED_ROUNDS}}
+DEFAULT_PARAMETERS = {"SC-GED": {"max_iter": SC_GED_ROUNDS}}
 
 
 def real_grids(views: list[str]) -> dict[str, list[dict[str, Any]]]:
-    """Return the grids for real data: about sixteen settings per method, eight for SC-GED, whose
-    fits take by far the longest.
+    """Return the grids for real data: about sixteen settings each, eight for SC-GED, the slowest.
 
     The grid of RMGL contains the beta of the paper, which its authors tuned with labels.
     """
     many = len(views) > 3
     return {
-        "RMGL": combinations(scale=SCALES, edges=EDGES, weights=("equal", "paper")),
-        "GL-SigRep": combinations(scale=SCALES, edges=EDGES, smoothing=(0.1, 1.0)),
-        "GL-SigRep(C)": combinations(scale=SCALES, edges=EDGES, smoothing=(0.1, 1.0)),
+        "RMGL": combinations(scale=SCALINGS, edges=DENSITIES, weights=("equal", "paper")),
+        "GL-SigRep": combinations(scale=SCALINGS, edges=DENSITIES, smoothing=(0.1, 1.0)),
+        "GL-SigRep(C)": combinations(scale=SCALINGS, edges=DENSITIES, smoothing=(0.1, 1.0)),
         "SC-GED": combinations(
-            scale=SCALES, edges=EDGES, inverse=(100.0,), max_iter=(SC_GED_ROUNDS,)
+            scale=SCALINGS, edges=DENSITIES, inverse=(100.0,), max_iter=(SC_GED_ROUNDS,)
         ),
-        "SC-ML": combinations(scale=SCALES, edges=EDGES, merge=(0.2, 0.5)),
+        "SC-ML": combinations(scale=SCALINGS, edges=DENSITIES, merge=(0.2, 0.5)),
         "GD-MCCA": combinations(
             scale=("minmax", "none"),
             graph=views,
             gamma=(1.0,) if many else (0.1, 1.0),
             epsilon=(0.1, 1.0),
         ),
-        "kNN spectral": combinations(scale=SCALES, n_neighbors=(5, 7, 10, 15, 20, 30, 50, 100)),
+        "kNN spectral": combinations(scale=SCALINGS, n_neighbors=(5, 7, 10, 15, 20, 30, 50, 100)),
     }
 
 
 def synthetic_grids(views: list[str]) -> dict[str, list[dict[str, Any]]]:
-    """Return the grids for synthetic data: sixteen settings per method, eighteen for GD-MCCA, whose
-    graph varies, too.
-    """
+    """Return the grids for synthetic data: sixteen settings each, more for GD-MCCA."""
     scales, edges = ("none", "minmax"), ("k=10", "k=20", "k=40", 100.0)
     return {
         "RMGL": combinations(
@@ -97,10 +94,8 @@ def combinations(**values: Iterable[Any]) -> list[dict[str, Any]]:
 
 def describe(parameters: dict[str, Any]) -> str:
     """Return parameters as the text of a table cell."""
-    return (
-        ", ".join(
-            f"{key}={value:g}" if isinstance(value, float) else f"{key}={value}"
-            for key, value in parameters.items()
-        )
-        or "defaults"
-    )
+    parts = [
+        f"{key}={value:g}" if isinstance(value, float) else f"{key}={value}"
+        for key, value in parameters.items()
+    ]
+    return ", ".join(parts) or "defaults"

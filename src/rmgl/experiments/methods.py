@@ -1,5 +1,4 @@
-"""The methods of the experiments: each takes a problem and parameters and returns named embeddings
-to run k-means on.
+"""The methods of the experiments, which return named embeddings of a problem.
 
 `edges` sets the density of layers: a number is alpha (100 in the paper); "k=10" is, for each view,
 the alpha at which a node with typical distances has about 10 neighbors.
@@ -16,8 +15,8 @@ from sklearn.manifold import spectral_embedding
 from sklearn.neighbors import kneighbors_graph
 
 from rmgl.baselines import GDMCCA, SCGED, SCML, learn_gl_sigrep
+from rmgl.baselines.baseline import spectral_rows
 from rmgl.baselines.gl_sigrep import DEFAULT_ALPHA, SigRepLayer
-from rmgl.baselines.spectral import spectral_rows
 from rmgl.estimators.rmgl import RMGL
 from rmgl.experiments.data import Problem
 from rmgl.matrix import side_by_side
@@ -54,11 +53,9 @@ def fit_rmgl(
     """
     views = Views.of(problem.views).scaled(scale)
     if edges == "auto":
-        found = np.array([default_alpha(X) for X in views.matrices])
-        alpha, beta = (
-            found.tolist(),
-            [default_beta(found, views.n_rows, problem.n_clusters)] * len(found),
-        )
+        alphas_by_default = np.array([default_alpha(X) for X in views.matrices])
+        common = default_beta(alphas_by_default, views.n_rows, problem.n_clusters)
+        alpha, beta = alphas_by_default.tolist(), [common] * len(views)
     else:
         pattern = np.array(problem.paper_beta, dtype=float)
         pattern = pattern if weights == "paper" else np.full(len(pattern), pattern.mean())
@@ -116,9 +113,7 @@ def gd_mcca(
     epsilon: float = 0.1,
     scale: str = "minmax",
 ) -> Embeddings:
-    """Return the embedding of GD-MCCA; `graph` names the view whose affinity is the common graph
-    (None: the first view).
-    """
+    """Return the embedding of GD-MCCA; `graph` names the view of the graph (None: the first)."""
     graph = next(iter(problem.views)) if graph is None else graph
     model = GDMCCA(
         problem.n_clusters, graph=graph, gamma=gamma, epsilon=epsilon, scale=scale, random_state=0

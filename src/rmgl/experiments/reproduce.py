@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rmgl.datasets import make_complementary_layers
-from rmgl.experiments import data, figures
+from rmgl.experiments import data
+from rmgl.experiments import paper_figures as figures
 from rmgl.experiments.cells import Cell, compute
 from rmgl.experiments.data import Problem
 from rmgl.experiments.grids import Setting, settings
@@ -22,26 +23,27 @@ from rmgl.experiments.table import Result, best, collect, make_table, to_markdow
 from rmgl.metrics import normalized_mutual_info_score
 
 Progress = Callable[[int, int, str], None]
-SHOWN = ("RMGL (Q)", "SC-GED", "SC-ML", "GD-MCCA")
+METHODS_SHOWN = ("RMGL (Q)", "SC-GED", "SC-ML", "GD-MCCA")
 
 
 def reproduce(
     name: str,
     folder: Path,
-    *,
     runs: int,
     quick: bool,
+    *,
     n_jobs: int,
     images: Path | None,
     progress: Progress,
 ) -> None:
     """Compute one experiment, reusing stored cells, and write its table and figures."""
     if name == "synthetic":
-        reproduce_synthetic(folder, draws=runs, quick=quick, n_jobs=n_jobs, progress=progress)
+        reproduce_synthetic(folder, runs, quick, n_jobs, progress)
     else:
-        reproduce_real(
-            name, folder, runs=runs, quick=quick, n_jobs=n_jobs, images=images, progress=progress
-        )
+        load: Callable[[], Problem] = partial(data.uci, quick)
+        if name == "coil20":
+            load = partial(data.coil20, quick, images)
+        reproduce_real(name, folder, load, runs, quick, n_jobs, progress)
 
 
 def redraw(name: str, folder: Path) -> None:
@@ -52,23 +54,19 @@ def redraw(name: str, folder: Path) -> None:
         return
     figures.save(figures.bars(table), folder / name / f"figure2_{name}")
     if name == "uci":
-        figures.save(figures.scatter_grid(arrays, SHOWN), folder / name / "figure3_uci")
+        figures.save(figures.scatter_grid(arrays, METHODS_SHOWN), folder / name / "figure3_uci")
 
 
 def reproduce_real(
     name: str,
     folder: Path,
-    *,
+    load: Callable[[], Problem],
     runs: int,
     quick: bool,
     n_jobs: int,
-    images: Path | None,
     progress: Progress,
 ) -> None:
     """Compute Figure 2 for the UCI digits or COIL-20 and, for the digits, Figure 3."""
-    load: Callable[[], Problem] = (
-        partial(data.uci, quick) if name == "uci" else partial(data.coil20, quick, images)
-    )
     problem = load()
     label = f"{name}-quick" if quick else name
     cells = [
@@ -77,7 +75,7 @@ def reproduce_real(
     ]
     compute(cells, folder / "cells", n_jobs, progress)
     results = collect(cells, folder / "cells")
-    chosen = {shown: best(results, shown, "grid") for shown in SHOWN}
+    chosen = {shown: best(results, shown, "grid") for shown in METHODS_SHOWN}
     embeddings = {
         shown: result.embedding
         for shown, result in chosen.items()
@@ -92,11 +90,9 @@ def reproduce_real(
 
 
 def reproduce_synthetic(
-    folder: Path, *, draws: int, quick: bool, n_jobs: int, progress: Progress
+    folder: Path, draws: int, quick: bool, n_jobs: int, progress: Progress
 ) -> None:
-    """Compute Figure 1 over `draws` draws of the data, and the scores of RMGL for eigenvectors of
-    length one.
-    """
+    """Compute Figure 1 over `draws` draws, and the scores of RMGL for vectors of length one."""
     cells, unit_cells = [], []
     for draw in range(draws):
         plain, unit = partial(data.synthetic, draw), partial(data.synthetic, draw, unit_length=True)
@@ -104,11 +100,8 @@ def reproduce_synthetic(
         for setting in settings("synthetic", plain().views, quick):
             cells.append(Cell(f"synthetic-{draw}", plain, plain_hash, setting, runs=1))
             if setting.method == "RMGL" and setting.kind == "grid":
-                unit_cells.append(
-                    Cell(
-                        f"synthetic-unit-{draw}", unit, unit_hash, for_unit_length(setting), runs=1
-                    )
-                )
+                adapted = for_unit_length(setting)
+                unit_cells.append(Cell(f"synthetic-unit-{draw}", unit, unit_hash, adapted, runs=1))
     compute(cells + unit_cells, folder / "cells", n_jobs, progress)
     results = collect(cells, folder / "cells")
     table = make_table(results, "synthetic", 100, 1, draws, quick)
@@ -119,9 +112,7 @@ def reproduce_synthetic(
 
 
 def for_unit_length(setting: Setting) -> Setting:
-    """Adapt a setting to data a tenth as large: alpha, if it is a number, is a hundredth, and beta
-    with it.
-    """
+    """Adapt a setting to data a tenth as large: alpha, if a number, and beta are a hundredth."""
     edges, scale = setting.parameters["edges"], setting.parameters["scale"]
     if isinstance(edges, str) or scale != "none":
         return setting
@@ -129,9 +120,7 @@ def for_unit_length(setting: Setting) -> Setting:
 
 
 def perfect(result: Result | None) -> dict[str, int]:
-    """Count the draws in which the tuned RMGL has NMI 1, and those in which all its layers have
-    exactly four components.
-    """
+    """Count the draws in which the tuned RMGL has NMI 1, and four components in all layers."""
     assert result is not None
     right = np.array(result.nmi) > 1 - 1e-9
     split = np.array([set(components) == {4} for components in result.components])
@@ -144,15 +133,11 @@ def perfect(result: Result | None) -> dict[str, int]:
 
 
 def unit_length_report(results: list[Result], draws: int) -> dict[str, float]:
-    """Score RMGL, and a classifier that knows the class means exactly, for eigenvectors of length
-    one.
-    """
+    """Score RMGL, and a classifier that knows the class means, for vectors of length one."""
     oracle = []
     for draw in range(draws):
-        problem, quiet = (
-            data.synthetic(draw, unit_length=True),
-            data.synthetic(draw, unit_length=True, noise=0.0),
-        )
+        problem = data.synthetic(draw, unit_length=True)
+        quiet = data.synthetic(draw, unit_length=True, noise=0.0)
         X, clean = (np.hstack(list(p.views.values())) for p in (problem, quiet))
         means = np.array(
             [clean[problem.target == c].mean(axis=0) for c in range(problem.n_clusters)]
@@ -169,9 +154,7 @@ def unit_length_report(results: list[Result], draws: int) -> dict[str, float]:
 
 
 def figure1_arrays(results: list[Result]) -> dict[str, Any]:
-    """Return the true layers, the layers of RMGL and all embeddings of the first draw, for the
-    tuned settings.
-    """
+    """Return the true layers, those of RMGL and all embeddings of the first draw, tuned."""
     made = make_complementary_layers(random_state=0)
     arrays: dict[str, Any] = {"target": made.target}
     arrays |= {f"true:{name}": adjacency.toarray() for name, adjacency in made.layers.items()}
@@ -179,13 +162,8 @@ def figure1_arrays(results: list[Result]) -> dict[str, Any]:
     assert chosen is not None
     model = fit_rmgl(data.synthetic(0), **chosen.setting.parameters)
     arrays |= {f"learned:{layer.name}": layer.adjacency.toarray() for layer in model.layers_}
-    for name in [
-        "RMGL (Q)",
-        *(f"GL-SigRep {name}" for name in made.views),
-        "SC-GED",
-        "SC-ML",
-        "GD-MCCA",
-    ]:
+    by_view = [f"GL-SigRep {name}" for name in made.views]
+    for name in ["RMGL (Q)", *by_view, "SC-GED", "SC-ML", "GD-MCCA"]:
         result = best(results, name, "grid")
         if result is not None:
             arrays[f"embedding:{name}"] = result.embedding

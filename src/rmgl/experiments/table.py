@@ -30,9 +30,7 @@ PER_VIEW = ("RMGL layer", "GL-SigRep ")
 
 @dataclass
 class Result:
-    """One row of a table under one setting: scores over runs or draws, and the embedding of the
-    first draw.
-    """
+    """One row of a table under one setting: its scores, and the embedding of the first draw."""
 
     name: str
     setting: Setting
@@ -55,31 +53,30 @@ class Result:
 
 def collect(cells: Sequence[Cell], folder: Path) -> list[Result]:
     """Read all results; cells with the same setting (draws of the data) are pooled."""
-    found: dict[tuple[str, str, str, str], Result] = {}
+    pooled: dict[tuple[str, str, str, str], Result] = {}
     for cell in cells:
         scores, embeddings = read(cell, folder)
         for name, values in scores["rows"].items():
             key = (name, cell.setting.method, describe(cell.setting.parameters), cell.setting.kind)
-            result = found.setdefault(key, Result(name, cell.setting, embedding=embeddings[name]))
+            result = pooled.setdefault(key, Result(name, cell.setting, embedding=embeddings[name]))
             result.nmi += values["nmi"]
             result.accuracy += values["accuracy"]
             result.seconds += scores["seconds"]
             if "_components" in embeddings:
                 result.components.append(embeddings["_components"].tolist())
-    return list(found.values())
+    return list(pooled.values())
 
 
 def best(results: Sequence[Result], name: str, kind: str) -> Result | None:
-    """Return the result with the largest mean NMI and, among equals, the most layers with exactly K
-    components.
+    """Return the result with the largest mean NMI and, among equals, the most K-component layers.
 
     The layers of RMGL are those of the setting that is best for Q.
     """
-    own = [result for result in results if result.name == name and result.setting.kind == kind]
+    of_kind = [r for r in results if (r.name, r.setting.kind) == (name, kind)]
     if name.startswith("RMGL layer"):
         chosen = best(results, "RMGL (Q)", kind)
-        own = [result for result in own if chosen is not None and result.setting == chosen.setting]
-    return max(own, key=lambda result: (round(result.mean, 9), result.split_layers), default=None)
+        of_kind = [r for r in of_kind if chosen is not None and r.setting == chosen.setting]
+    return max(of_kind, key=lambda r: (round(r.mean, 9), r.split_layers), default=None)
 
 
 def row_names(results: Sequence[Result]) -> list[str]:
@@ -100,29 +97,21 @@ def make_table(
     rows = []
     for name in row_names(results):
         tuned, default = best(results, name, "grid"), best(results, name, "default")
-        grid = [
-            result for result in results if result.name == name and result.setting.kind == "grid"
-        ]
-        n_tried: int | str = "as for Q" if name.startswith("RMGL layer") else len(grid)
+        n_tried = sum((r.name, r.setting.kind) == (name, "grid") for r in results)
         rows.append(
             {
                 "name": name,
                 "tuned": summary(tuned),
                 "default": summary(default),
-                "settings_tried": n_tried,
+                "settings_tried": "as for Q" if name.startswith("RMGL layer") else n_tried,
             }
         )
-    paper = [
-        summary(result)
-        for result in results
-        if result.setting.kind == "paper" and result.name == "RMGL (Q)"
-    ]
-    grids: dict[str, list[str]] = {}
+    paper = [r for r in results if (r.name, r.setting.kind) == ("RMGL (Q)", "paper")]
+    grids: dict[str, dict[str, None]] = {}
     for result in results:
         if result.setting.kind == "grid":
-            tried = grids.setdefault(result.setting.method, [])
-            if describe(result.setting.parameters) not in tried:
-                tried.append(describe(result.setting.parameters))
+            tried = grids.setdefault(result.setting.method, {})
+            tried[describe(result.setting.parameters)] = None
     return {
         "problem": problem,
         "quick": quick,
@@ -130,8 +119,8 @@ def make_table(
         "runs": runs,
         "draws": draws,
         "rows": rows,
-        "paper_parameters": paper,
-        "grids": grids,
+        "paper_parameters": [summary(result) for result in paper],
+        "grids": {method: list(tried) for method, tried in grids.items()},
     }
 
 
@@ -152,17 +141,14 @@ def summary(result: Result | None) -> dict[str, Any] | None:
 
 def to_markdown(table: dict[str, Any]) -> str:
     """Return the table as Markdown."""
-    spread = (
-        f"{table['draws']} draws of the data"
-        if table["draws"] > 1
-        else f"{table['runs']} k-means seeds"
-    )
+    spread = f"{table['runs']} k-means seeds"
+    if table["draws"] > 1:
+        spread = f"{table['draws']} draws of the data"
     trial = "**A quick trial: few rows, settings and runs.** " if table["quick"] else ""
     lines = [
-        f"{trial}{table['n_rows']} rows. NMI, mean +/- standard deviation over {spread}. "
-        "*Tuned with labels*: the best of the written grid "
-        "(RMGL's layers: those of the setting best for Q); *defaults*: no labels used (RMGL: "
-        "the light coupling of `model.defaults`; its "
+        f"{trial}{table['n_rows']} rows. NMI, mean +/- standard deviation over {spread}. *Tuned "
+        "with labels*: the best of the written grid (RMGL's layers: those of the setting best for "
+        "Q); *defaults*: no labels used (RMGL: the light coupling of `model.defaults`; its "
         "automatic choice is in docs/quality.md).",
         "",
         "| method | tuned with labels | parameters chosen | settings tried | defaults, no labels |",

@@ -20,8 +20,7 @@ from filelock import BaseFileLock
 from numpy.typing import NDArray
 
 from rmgl.archive.archive import Arrays, encode, read_archive, write_archive
-from rmgl.archive.atomic import clear_leftovers_in
-from rmgl.archive.locks import NoLocks, take_lock
+from rmgl.archive.atomic import NoLocks, clear_leftovers_in, take_lock
 from rmgl.checks import expect, sound_generator_state
 from rmgl.running.checkpoint import Found
 from rmgl.running.progress import Stage
@@ -246,7 +245,7 @@ def fingerprint(parameters: dict[str, Any], views: Any) -> str:
         {**parameters, "views": views, "versions": [version("rmgl"), np.__version__]}, arrays
     )
     digest = hashlib.sha256(json.dumps(described).encode())
-    for array in arrays.found:
+    for array in arrays.listed:
         digest.update(f"{array.shape} {array.dtype.str}".encode())
         digest.update(np.ascontiguousarray(array).data)
     return digest.hexdigest()

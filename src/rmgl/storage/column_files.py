@@ -8,15 +8,17 @@ of the table share them.
 from __future__ import annotations
 
 import json
+import mmap
+import struct
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from rmgl.archive.array_file import WAY_OUT, Refused
 from rmgl.running.threads import require_memory
-from rmgl.storage.arrow_blocks import block_sizes, is_arrow_file
 
-CELL = 8
+CELL_BYTES = 8
 """Bytes that a cell takes at least: a number, or a reference to a text."""
 BATCH_ROWS = 8192
 """Rows that are read at once from columns that do not declare their size."""
@@ -47,9 +49,7 @@ def read_parquet(path: Path) -> Any:
 
 
 def read_feather(path: Path) -> Any:
-    """The table of a Feather file as a pandas one. Files of the first version take as much memory
-    as they are large.
-    """
+    """The table of a Feather file; one of the first version takes no more memory than the file."""
     import pandas as pd
     from pyarrow import ipc
 
@@ -61,9 +61,7 @@ def read_feather(path: Path) -> Any:
 
 
 def check_flat(names: list[str], kinds: list[Any]) -> None:
-    """Raise an error for columns that no view can have: those of the same name, and those whose
-    cells hold several values.
-    """
+    """Raise an error for columns of the same name, and for cells that hold several values."""
     from pyarrow import types
 
     seen = set()
@@ -80,11 +78,9 @@ def check_flat(names: list[str], kinds: list[Any]) -> None:
 
 
 def check_size(path: Path, declared: Any) -> None:
-    """Raise a MemoryError if the columns need more memory than there is, by what the file declares
-    about them.
-    """
+    """Raise a MemoryError if the columns, as the file declares them, need too much memory."""
     widths = [
-        max(CELL, declared.schema.column(place).length or 0)
+        max(CELL_BYTES, declared.schema.column(place).length or 0)
         for place in range(declared.num_columns)
     ]
     sizes = (
@@ -106,21 +102,12 @@ def is_text(kind: Any) -> bool:
     """Whether a type of Arrow is that of texts or bytes of any length."""
     from pyarrow import types
 
-    return any(
-        check(kind)
-        for check in (
-            types.is_string,
-            types.is_large_string,
-            types.is_binary,
-            types.is_large_binary,
-        )
-    )
+    any_length = (types.is_string, types.is_large_string, types.is_binary, types.is_large_binary)
+    return any(check(kind) for check in any_length)
 
 
 def in_batches(path: Path, file: Any, name: str) -> Any:
-    """A column of texts, read some rows at a time: it does not declare its size, so the memory is
-    checked as it is read.
-    """
+    """A column of texts that does not declare its size, read and checked some rows at a time."""
     import pyarrow
 
     chunks = []
@@ -141,8 +128,122 @@ def with_shared_texts(table: Any, texts: set[str]) -> Any:
     frame = table.replace_schema_metadata(
         {**(table.schema.metadata or {}), b"pandas": json.dumps(note).encode()}
     ).to_pandas()
-    own = [name for name in table.column_names if name not in note["index_columns"]]
-    for place, name in enumerate(own):
+    columns = [name for name in table.column_names if name not in note["index_columns"]]
+    for place, name in enumerate(columns):
         if name in texts:
             frame.isetitem(place, frame.iloc[:, place].astype(object))
     return frame
+
+
+# Memory that an Arrow file needs, before any of it is decompressed
+#
+# The file ends with a list of its blocks. Each block has a header, which lists the sizes of the
+# block's buffers, and a body with the buffers. A compressed buffer begins with its size without
+# compression. The header and the list are tables of FlatBuffers, whose fields are found by their
+# number. https://arrow.apache.org/docs/format/Columnar.html describes all of it.
+
+MAGIC = b"ARROW1"
+END = struct.Struct("<i6s")
+"""The end of the file: the size of the list of blocks, and `MAGIC`."""
+BLOCK_ENTRY = struct.Struct("<qi4xq")
+"""A block in the list: its place, and the sizes of its header and its body."""
+NODE = BUFFER = struct.Struct("<qq")
+"""The cells of a column and how many are missing; the place of a buffer in the body, and its size.
+"""
+CONTINUATION = 0xFFFFFFFF
+FOOTER_DICTIONARIES, FOOTER_BATCHES = 2, 3
+MESSAGE_HEADER_KIND, MESSAGE_HEADER = 1, 2
+DICTIONARY_BATCH, DICTIONARY_DATA = 2, 1
+BATCH_NODES, BATCH_BUFFERS, BATCH_COMPRESSION = 1, 2, 3
+
+
+@dataclass(frozen=True)
+class Record:
+    """A table of FlatBuffers at a place in a file."""
+
+    content: mmap.mmap
+    place: int
+
+    def field(self, number: int) -> int | None:
+        """The place of a field; None if the table does not have it."""
+        fields = self.place - self._number("<i", self.place)
+        entry = 4 + 2 * number
+        offset = self._number("<H", fields + entry) if entry < self._number("<H", fields) else 0
+        return self.place + offset if offset else None
+
+    def record(self, number: int) -> Record:
+        """The table that a field refers to."""
+        return Record(self.content, self._target(number))
+
+    def byte(self, number: int) -> int:
+        """A field of one byte."""
+        place = self.field(number)
+        return 0 if place is None else self.content[place]
+
+    def structs(self, number: int, layout: struct.Struct) -> Iterator[tuple[int, ...]]:
+        """The structs in a list."""
+        if self.field(number) is not None:
+            start = self._target(number)
+            size = self._number("<I", start) * layout.size
+            yield from layout.iter_unpack(self.content[start + 4 : start + 4 + size])
+
+    def _target(self, number: int) -> int:
+        place = self.field(number)
+        if place is None:
+            raise ValueError(f"field {number} is missing in the table at byte {self.place}")
+        return place + self._number("<I", place)
+
+    def _number(self, layout: str, place: int) -> int:
+        (number,) = struct.unpack_from(layout, self.content, place)
+        return int(number)
+
+
+def is_arrow_file(path: Path) -> bool:
+    """Whether a file has blocks; those of the first version of Feather have none."""
+    with path.open("rb") as file:
+        return file.read(len(MAGIC)) == MAGIC
+
+
+def block_sizes(path: Path) -> Iterator[int]:
+    """The bytes that each block of a file needs in memory, at least."""
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        size, _ = END.unpack_from(content, len(content) - END.size)
+        footer = root(content, len(content) - END.size - size)
+        for number in (FOOTER_DICTIONARIES, FOOTER_BATCHES):
+            for place, header_size, _ in footer.structs(number, BLOCK_ENTRY):
+                yield batch_size(batch_at(content, place), place + header_size)
+
+
+def root(content: mmap.mmap, place: int) -> Record:
+    """The table that a header refers to first."""
+    (offset,) = struct.unpack_from("<I", content, place)
+    return Record(content, place + offset)
+
+
+def batch_at(content: mmap.mmap, place: int) -> Record:
+    """The description of some rows, or of the values of a category, in the header of a block."""
+    (mark,) = struct.unpack_from("<I", content, place)
+    message = root(content, place + (8 if mark == CONTINUATION else 4))
+    header = message.record(MESSAGE_HEADER)
+    is_dictionary = message.byte(MESSAGE_HEADER_KIND) == DICTIONARY_BATCH
+    return header.record(DICTIONARY_DATA) if is_dictionary else header
+
+
+def batch_size(batch: Record, body: int) -> int:
+    """The bytes of some rows: of their unpacked buffers, or of their cells, if that is more."""
+    n_cells = sum(length for length, _ in batch.structs(BATCH_NODES, NODE))
+    compressed = batch.field(BATCH_COMPRESSION) is not None
+    buffers = batch.structs(BATCH_BUFFERS, BUFFER)
+    sizes = (
+        unpacked_size(batch.content, body + offset, size) if compressed else size
+        for offset, size in buffers
+    )
+    return max(CELL_BYTES * n_cells, sum(sizes))
+
+
+def unpacked_size(content: mmap.mmap, place: int, size: int) -> int:
+    """The uncompressed size of a buffer; -1 in its place says that it is not compressed."""
+    if size == 0:
+        return 0
+    (unpacked,) = struct.unpack_from("<q", content, place)
+    return size if unpacked == -1 else max(0, int(unpacked))

@@ -16,9 +16,7 @@ MOVED = {"nodes": "nodes", "members": "views", "factors": "factors", "scaling": 
 
 
 def upgraded(version: int, content: Any) -> Any:
-    """Convert the JSON content of a model file of an earlier version to that of the current
-    version.
-    """
+    """Convert the JSON content of a model file of an earlier version to the current one."""
     parts = dict(content["dict"])
     attributes = dict(parts["attributes"]["dict"])
     if version < 2:
@@ -53,12 +51,8 @@ def with_views(attributes: dict[str, Any]) -> dict[str, Any]:
 
     fields = ("matrices", "present", "columns", "gaps", "encodings", "relations")
     parts = zip(names, *map(of_each, fields), of_each("n_empty", 0), scalers, strict=True)
-    attributes["_views"] = {
-        "Views": {
-            "views": {"tuple": [view_record(*part) for part in parts]},
-            "index": views.get("index"),
-        }
-    }
+    records = {"tuple": [view_record(*part) for part in parts]}
+    attributes["_views"] = {"Views": {"views": records, "index": views.get("index")}}
     return attributes
 
 
@@ -73,37 +67,22 @@ def view_record(
     n_empty: Any,
     scaler: Any,
 ) -> dict[str, Any]:
-    """The record of one view, from what version 2 said about it; a relation says how a square
-    matrix is to be read.
-    """
+    """The record of one view; in version 2, a relation said how to read a square matrix."""
     view = {"name": name, "matrix": matrix, "entities": present}
     if relation is None:
-        own = {
-            "columns": columns,
-            "gaps": gaps,
-            "encoding": encoding,
-            "scaler": scaler,
-            "n_empty": n_empty,
-        }
-        return {"FeatureView": view | own}
+        parts = {"columns": columns, "gaps": gaps, "encoding": encoding, "scaler": scaler}
+        return {"FeatureView": view | parts | {"n_empty": n_empty}}
     said = relation["Relation"]
-    if said["kind"] == "network":
-        return {
-            "NetworkView": view
-            | {field: said[field] for field in ("learn", "two_steps") if field in said}
-        }
     if said["kind"] == "jaccard":
         return {"JaccardView": view | {"ones": said["rows"], "columns": columns}}
-    return {
-        "PrecomputedView": view
-        | {field: said[field] for field in ("kind", "loops", "ceiling") if field in said}
-    }
+    kind, fields = "PrecomputedView", ["kind", "loops", "ceiling"]
+    if said["kind"] == "network":
+        kind, fields = "NetworkView", ["learn", "two_steps"]
+    return {kind: view | {field: said[field] for field in fields if field in said}}
 
 
 def with_findings(report: dict[str, Any]) -> dict[str, Any]:
-    """A report of version 2 as one of version 3: each of its sentences is a finding, and views say
-    whether they are networks.
-    """
+    """A report of version 2 as one of version 3, with findings for sentences."""
     report = dict(report)
     report["weak_points"] = [
         finding("warning", sentence) for sentence in report.pop("warnings", [])
@@ -113,14 +92,9 @@ def with_findings(report: dict[str, Any]) -> dict[str, Any]:
         reasons = [finding(trust["word"], sentence) for sentence in trust["reasons"]]
         report["trust"] = {"Trust": {"word": trust["word"], "findings": reasons}}
     views = [entry["ViewReport"] for entry in report.get("views", [])]
+    networks = ("network", "network, learned again")
     report["views"] = [
-        {
-            "ViewReport": {
-                **view,
-                "is_network": view["scale"] in ("network", "network, learned again"),
-            }
-        }
-        for view in views
+        {"ViewReport": view | {"is_network": view["scale"] in networks}} for view in views
     ]
     return report
 

@@ -1,6 +1,4 @@
-"""Read networks from edge list files: two columns of node ids, and one of weights if there is a
-third.
-"""
+"""Networks in files of edges: two columns of node ids and, if there is a third, weights."""
 
 from __future__ import annotations
 
@@ -15,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from rmgl.storage.paths import check_inputs
-from rmgl.storage.readers import DAMAGED
+from rmgl.archive.array_file import DAMAGED
+from rmgl.storage.paths import check_inputs, check_view_names
 from rmgl.storage.row_ids import without_marks
 from rmgl.storage.text_file import Line, find_separator, lines_of
 from rmgl.storage.text_format import (
@@ -55,8 +53,7 @@ class EdgeList:
 
 
 def read_edge_list(path: Path) -> EdgeList:
-    """Read a .csv, .tsv or .txt file with one edge a line: two ids and, if there is a third column,
-    a weight >= 0.
+    """Read a .csv, .tsv or .txt file with one edge a line: two ids and, in all or none, a weight.
 
     Separators, encodings, decimal commas and compression are those of tables; in .txt files spaces
     separate, too.
@@ -82,15 +79,9 @@ def read_edge_list(path: Path) -> EdgeList:
                 f"{path}: line {line} holds {row[0]!r} and {row[1]!r}, but an edge needs two "
                 "ids: fill them in, or remove the line"
             )
-    weights = weights_of(path, rows)
-    return EdgeList(
-        view_name(path),
-        path,
-        [row[0] for _, row in rows],
-        [row[1] for _, row in rows],
-        weights,
-        [line for line, _ in rows],
-    )
+    first, second = ([row[end] for _, row in rows] for end in (0, 1))
+    lines = [line for line, _ in rows]
+    return EdgeList(view_name(path), path, first, second, weights_of(path, rows), lines)
 
 
 def read_rows(path: Path) -> list[Line]:
@@ -99,12 +90,9 @@ def read_rows(path: Path) -> list[Line]:
         text, _ = read_characters(path)
         separator = find_separator(path, text)
         in_words = kind_of(path) == ".txt" and separator not in text.split("\n", 1)[0]
-        found = (
-            enumerate(map(str.split, text.splitlines()), 1)
-            if in_words
-            else lines_of(text, separator)
-        )
-        rows = [(line, [cell.strip() for cell in row]) for line, row in found]
+        words = enumerate(map(str.split, text.splitlines()), 1)
+        lines = words if in_words else lines_of(text, separator)
+        rows = [(line, [cell.strip() for cell in row]) for line, row in lines]
     except (*DAMAGED, csv.Error) as error:
         raise ValueError(
             f"{path}: not a readable list of edges ({error}): write two ids, and a weight if "
@@ -114,9 +102,7 @@ def read_rows(path: Path) -> list[Line]:
 
 
 def is_head(first: Sequence[str], others: Sequence[Sequence[str]]) -> bool:
-    """Whether the first line holds column names: well-known ones, no number above weights, or no
-    numbers above numbered nodes.
-    """
+    """Whether the first line holds column names: known ones, or texts above numbers."""
     if {cell.lower() for cell in first[:2]} in HEADS:
         return True
     if len(first) == 3 and not in_some_notation(first[2]):
@@ -133,19 +119,17 @@ def weights_of(path: Path, rows: Sequence[Line]) -> NDArray[np.float64]:
     if len(rows[0][1]) == 2:
         return np.ones(len(rows))
     notation = find_notation((row[2] for _, row in rows), decimal_comma=True)
-    found = [notation.number(row[2]) for _, row in rows]
-    for (line, row), weight in zip(rows, found, strict=True):
+    weights = [notation.number(row[2]) for _, row in rows]
+    for (line, row), weight in zip(rows, weights, strict=True):
         if weight is None or not 0 <= weight < np.inf:
             raise ValueError(
                 f"{path}: line {line}, column 3 holds {row[2]!r} where a weight >= 0 is needed"
             )
-    return np.array(found, dtype=np.float64)
+    return np.array(weights, dtype=np.float64)
 
 
 def without_head(edges: EdgeList, first: Sequence[Any], second: Sequence[Any]) -> EdgeList:
-    """The edges without a first line that names no entity, if all other lines name two: it holds
-    the names of the columns.
-    """
+    """The edges without a first line that names no entity, if all other lines name two."""
     left, right = set(map(str, first)), set(map(str, second))
     known = [(a in left, b in right) for a, b in zip(edges.first, edges.second, strict=True)]
     if len(known) < 2 or any(known[0]) or not all(map(all, known[1:])):
@@ -156,22 +140,14 @@ def without_head(edges: EdgeList, first: Sequence[Any], second: Sequence[Any]) -
         edges.first[0],
         edges.second[0],
     )
-    return EdgeList(
-        edges.name,
-        edges.path,
-        edges.first[1:],
-        edges.second[1:],
-        edges.weights[1:],
-        edges.lines[1:],
-    )
+    later = (edges.first[1:], edges.second[1:], edges.weights[1:], edges.lines[1:])
+    return EdgeList(edges.name, edges.path, *later)
 
 
 def places_of(
     edges: EdgeList, ids: Sequence[str], known: Sequence[Any], what: str
 ) -> NDArray[np.intp]:
-    """The places of the ids of nodes among known ones; an unknown id raises a ValueError that names
-    its line.
-    """
+    """The places of ids among known ones; the error for an unknown id names its line."""
     places = {str(label): place for place, label in enumerate(known)}
     unknown = next((at for at, label in enumerate(ids) if label not in places), None)
     if unknown is not None:
@@ -184,42 +160,29 @@ def places_of(
 
 
 def with_networks(views: Views | None, lists: Sequence[EdgeList]) -> Views:
-    """Views with one more network for each list of edges. Without other views, the entities are the
-    nodes, in the order of the files.
-    """
+    """Views with one more network for each list; without views, the entities are the nodes."""
     if views is None:
-        ids = list(
-            dict.fromkeys(
-                label
-                for edges in lists
-                for pair in zip(edges.first, edges.second, strict=True)
-                for label in pair
-            )
-        )
-        index: NDArray[Any] | None = np.array(ids, dtype=object)
+        ids = nodes_of(lists)
     else:
-        index, ids = (
-            views.index,
-            [str(label) for label in (range(views.n_rows) if views.index is None else views.index)],
-        )
+        ids = list(map(str, range(views.n_rows) if views.index is None else views.index))
     networks = {}
-    for edges in (without_head(own, ids, ids) for own in lists):
-        first, second = (
-            places_of(edges, own, ids, "entity") for own in (edges.first, edges.second)
-        )
-        graph = sparse.csr_array((edges.weights, (first, second)), shape=(len(ids), len(ids)))
+    for edges in lists:
+        edges = without_head(edges, ids, ids)
+        ends = [places_of(edges, nodes, ids, "entity") for nodes in (edges.first, edges.second)]
+        graph = sparse.csr_array((edges.weights, tuple(ends)), shape=(len(ids), len(ids)))
         # a line is an edge, in whichever direction it is written
         networks[edges.name] = Network(graph + graph.T)
-    taken = [] if views is None else list(views.names)
-    if len(networks) < len(lists) or set(networks) & set(taken):
-        names = [*taken, *(edges.name for edges in lists)]
-        raise ValueError(
-            "view names are file names without their suffix and must differ, but they are "
-            f"{names}: rename a file"
-        )
+    names = [] if views is None else list(views.names)
+    check_view_names([*names, *(edges.name for edges in lists)])
     if views is None:
-        return Views.of(networks, index=index)
+        return Views.of(networks, index=np.array(ids, dtype=object))
     return views.beside(Views.of(networks, everyone=False)).checked()
+
+
+def nodes_of(lists: Sequence[EdgeList]) -> list[str]:
+    """The nodes of lists of edges, each once, in the order of the files."""
+    ends = (pair for edges in lists for pair in zip(edges.first, edges.second, strict=True))
+    return list(dict.fromkeys(label for pair in ends for label in pair))
 
 
 def new_edges(

@@ -9,63 +9,65 @@ from typing import Any
 import numpy as np
 
 from rmgl.storage.paths import check_inputs
-from rmgl.storage.readers import read_table, read_views
+from rmgl.storage.readers import OF_ALL_VIEWS, read_table, read_views
+from rmgl.storage.text_file import Table
 from rmgl.storage.text_format import kind_of
 from rmgl.views.check_view import is_table
 from rmgl.views.column_kinds import likely_ids
 from rmgl.views.view import View
 from rmgl.views.views import Views
 
-SHOWN = 3
+IDS_SHOWN = 3
 """Row ids that are shown."""
 
 
 def inspect_file(path: Path, id_column: str | None) -> list[str]:
-    """Lines on what a file would be taken for: rows, ids, columns by kind, missing cells, and the
-    proposed scaling.
-    """
+    """Lines on what a file would be taken for: rows, ids, kinds of columns, gaps, and scaling."""
     check_inputs([path])
-    if kind_of(path) in (".npz", ".h5mu"):
+    if kind_of(path) in OF_ALL_VIEWS:
         views = read_views([path], id_column, least=0, everyone=False)
-        lines = [f"{path}: {len(views.names)} views"]
-        for view in views:
-            lines += [
-                f"  view {view.name!r}",
-                *(f"    {line}" for line in describe(view, views.index)),
-            ]
-        return lines
+        parts = [in_view(view.name, describe(view, views.index)) for view in views]
+        return [f"{path}: {len(views.names)} views", *(line for part in parts for line in part)]
     table = read_table(path, id_column)
-    values, ids, notes = table.values, table.ids, []
+    return [f"{path}: {table.how}", *in_view(table.name, describe_table(table))]
+
+
+def in_view(name: str, lines: Sequence[str]) -> list[str]:
+    """Lines on a view under its name."""
+    return [f"  view {name!r}", *(f"    {line}" for line in lines)]
+
+
+def describe_table(table: Table) -> list[str]:
+    """Lines on the view that a table would be, and notes on what may be wrong with it."""
+    values, notes = table.values, []
+    columns = () if is_table(values) or table.columns is None else (table.columns,)
     if is_table(values):
-        for name in likely_ids(values):
-            notes.append(
-                f"column {name!r} looks like row ids or free text: name it with --id {name} "
-                "if it names the rows, else leave it out"
-            )
-        values = values[[name for name in values.columns if str(name) not in likely_ids(values)]]
-    lines = [f"{path}: {table.parts.how}", f"  view {table.name!r}"]
-    index = None if ids is None else np.array(ids, dtype=object)
+        id_names = likely_ids(values)
+        notes += [
+            f"column {name!r} looks like row ids or free text: name it with --id {name} if it "
+            "names the rows, else leave it out"
+            for name in id_names
+        ]
+        values = values[[name for name in values.columns if str(name) not in id_names]]
+    lines = []
     if values.shape[1]:
-        columns = (
-            (table.parts.columns,)
-            if table.parts.columns is not None and not is_table(values)
-            else ()
-        )
+        index = None if table.ids is None else np.array(table.ids, dtype=object)
         views = Views.of(
             {table.name: values}, least=0, everyone=False, index=index, columns=columns
         )
-        lines += [f"    {line}" for line in describe(views[0], views.index)]
+        lines = describe(views[0], views.index)
         if views.recognized:
             notes.append(
-                "looks like a network (square, symmetric, mostly zeros): if it is one, give "
-                "its list of edges with --network"
+                "looks like a network (square, symmetric, mostly zeros): if it is one, give its "
+                "list of edges with --network"
             )
     else:
         notes.append("no column is left beside row ids and free text: it cannot be a view")
-    if ids is not None and len(set(ids)) < len(ids):
+    ids = table.ids or []
+    if len(set(ids)) < len(ids):
         repeated = next(label for at, label in enumerate(ids) if label in ids[:at])
         notes.append(f"row id {repeated!r} occurs more than once: make row ids unique")
-    return lines + [f"    note: {note}" for note in notes]
+    return [*lines, *(f"note: {note}" for note in notes)]
 
 
 def describe(view: View, index: Any) -> list[str]:
@@ -101,4 +103,4 @@ def named_rows(index: Any) -> str:
 
 
 def some(names: Sequence[str]) -> str:
-    return ", ".join(names[:SHOWN]) + (", ..." if len(names) > SHOWN else "")
+    return ", ".join(names[:IDS_SHOWN]) + (", ..." if len(names) > IDS_SHOWN else "")

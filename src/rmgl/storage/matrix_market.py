@@ -1,6 +1,4 @@
-"""Read Matrix Market files (.mtx), with the names of rows and columns in files beside them, as 10x
-Genomics writes them.
-"""
+"""Readers of Matrix Market files (.mtx), and of the names beside them, as 10x Genomics has them."""
 
 from __future__ import annotations
 
@@ -13,29 +11,23 @@ from rmgl.checks import sound_sparse
 from rmgl.running.threads import require_memory
 from rmgl.storage.paths import MATRICES
 from rmgl.storage.row_ids import checked_ids, without_marks
-from rmgl.storage.text_file import Parts
+from rmgl.storage.text_file import Table
 from rmgl.storage.text_format import kind_of, read_bytes, read_characters, view_name
 
-ENTITIES = ("barcodes", "rows", "obs", "cells")
+ENTITY_FILES = ("barcodes", "rows", "obs", "cells")
 """Names of files that name the entities,"""
-FEATURES = ("features", "genes", "cols", "columns", "var", "peaks")
-"""and the columns: as they are, or with the name of the matrix and an underscore, point or hyphen
-before.
-"""
+FEATURE_FILES = ("features", "genes", "cols", "columns", "var", "peaks")
+"""and the columns: alone, or after the name of the matrix and an underscore, point or hyphen."""
 SUFFIXES = (".tsv", ".tsv.gz", ".txt", ".txt.gz", ".csv", ".csv.gz")
 
 
-def read_folder(path: Path, id_column: str | None) -> Parts:
-    """Read the matrix in a folder of 10x Genomics: matrix.mtx, barcodes.tsv and features.tsv (or
-    genes.tsv), compressed or not.
-    """
+def read_folder(path: Path, id_column: str | None) -> Table:
+    """Read matrix.mtx, barcodes.tsv and features.tsv or genes.tsv in a folder of 10x Genomics."""
     return read_matrix(next(path / name for name in MATRICES if (path / name).is_file()), id_column)
 
 
-def read_matrix(path: Path, id_column: str | None) -> Parts:
-    """Read a Matrix Market file. Its rows are entities, unless the names beside it say that its
-    columns are.
-    """
+def read_matrix(path: Path, id_column: str | None) -> Table:
+    """Read a Matrix Market file; rows are entities unless the names beside it fit its columns."""
     from scipy.io import mmread
 
     content = read_bytes(path)
@@ -46,13 +38,11 @@ def read_matrix(path: Path, id_column: str | None) -> Parts:
         raise ValueError(
             f"not a readable .mtx file ({error}): write it again with scipy.io.mmwrite"
         ) from error
-    ids, columns = row_ids_beside(path), names_beside(path, FEATURES)
+    ids, columns = row_ids_beside(path), names_beside(path, FEATURE_FILES)
     if matrix.dtype.kind == "c":
         raise ValueError("it holds complex numbers: give real ones")
-    as_written, turned = (
-        fits(ids, columns, n_rows, n_columns),
-        fits(ids, columns, n_columns, n_rows),
-    )
+    as_written = fits(ids, columns, n_rows, n_columns)
+    turned = fits(ids, columns, n_columns, n_rows)
     if not as_written and not turned:
         counts = " and ".join(
             f"{len(names)} {what}"
@@ -67,9 +57,8 @@ def read_matrix(path: Path, id_column: str | None) -> Parts:
     transposed = turned and (both or not as_written)  # 10x Genomics writes one row for each feature
     matrix = matrix.T if transposed else matrix
     values = sound_sparse("the matrix", matrix) if hasattr(matrix, "format") else matrix
-    return Parts(
-        values, ids, columns, f"Matrix Market{', one column for each entity' if transposed else ''}"
-    )
+    how = f"Matrix Market{', one column for each entity' if transposed else ''}"
+    return Table(values, ids, columns, how)
 
 
 def fits(
@@ -80,25 +69,14 @@ def fits(
 
 
 def checked_sizes(path: Path, content: bytes) -> tuple[int, int]:
-    """The numbers of rows and columns that a file declares, after a check that what it declares
-    fits into memory.
-    """
+    """The numbers of rows and columns that a file declares, if they fit into memory."""
     first, _, _ = content.partition(b"\n")
-    sizes = next(
-        (
-            line.split()
-            for line in content.splitlines()[1:]
-            if line.strip() and not line.startswith(b"%")
-        ),
-        [],
-    )
+    lines = (line for line in content.splitlines()[1:] if line.strip())
+    sizes = next((line.split() for line in lines if not line.startswith(b"%")), [])
     try:
         numbers = [int(size) for size in sizes]
-        if (
-            not first.startswith(b"%%MatrixMarket")
-            or len(numbers) not in (2, 3)
-            or min(numbers) < 0
-        ):
+        is_known = first.startswith(b"%%MatrixMarket")
+        if not is_known or len(numbers) not in (2, 3) or min(numbers) < 0:
             raise ValueError
     except ValueError:
         raise ValueError(
@@ -110,17 +88,12 @@ def checked_sizes(path: Path, content: bytes) -> tuple[int, int]:
 
 
 def row_ids_beside(path: Path) -> list[str] | None:
-    """The names of the entities of a matrix, none of which is missing (None: no file beside it
-    holds them).
-    """
-    beside = file_beside(path, ENTITIES)
-    return (
-        None
-        if beside is None
-        else checked_ids(
-            without_marks(names_in(beside)), lambda row: f"{beside.name}, name {row + 1}"
-        )
-    )
+    """The names of the entities of a matrix (None: no file beside it holds them)."""
+    beside = file_beside(path, ENTITY_FILES)
+    if beside is None:
+        return None
+    names = without_marks(names_in(beside))
+    return checked_ids(names, lambda row: f"{beside.name}, name {row + 1}")
 
 
 def names_beside(path: Path, stems: Sequence[str]) -> tuple[str, ...] | None:
@@ -137,16 +110,9 @@ def names_in(path: Path) -> tuple[str, ...]:
 
 def file_beside(path: Path, stems: Sequence[str]) -> Path | None:
     """The first of the files beside a matrix that is there."""
-    own = view_name(path)
-    prefixes = (
-        ("", *(f"{own}{mark}" for mark in "_.-"))
-        if path.name in MATRICES
-        else tuple(f"{own}{mark}" for mark in "_.-")
-    )
-    found = (
-        path.parent / f"{prefix}{stem}{suffix}"
-        for prefix in prefixes
-        for stem in stems
-        for suffix in SUFFIXES
-    )
-    return next((beside for beside in found if beside.is_file()), None)
+    prefixes = [f"{view_name(path)}{mark}" for mark in "_.-"]
+    if path.name in MATRICES:
+        prefixes.insert(0, "")
+    names = (f"{prefix}{stem}" for prefix in prefixes for stem in stems)
+    files = (path.parent / f"{name}{suffix}" for name in names for suffix in SUFFIXES)
+    return next(filter(Path.is_file, files), None)

@@ -22,18 +22,14 @@ from rmgl.archive.atomic import new_file
 from rmgl.fitting.fitted import FittedModel
 from rmgl.results.explain import Explanation
 from rmgl.results.report import Report
-from rmgl.storage.graphs import node_attributes, write_graphml
+from rmgl.storage.multigraph import node_attributes, write_graphml
 from rmgl.storage.paths import check_folder
 from rmgl.storage.row_ids import shown_as_text
 
-FEATURES = 200
-"""Number of features of each cluster and view, those with the largest effects, that features.csv
-lists.
-"""
-LONGEST_NAME = 120
-"""Maximum length in bytes of a view's name in a file name; encrypted folders allow 143, other file
-systems more.
-"""
+FEATURES_LISTED = 200
+"""Number of features of each cluster and view, the largest effects, that features.csv lists."""
+LONGEST_VIEW_NAME = 120
+"""Most bytes of a view's name in a file name; encrypted folders allow 143, others more."""
 
 
 def check_names(names: Sequence[str], ids: NDArray[Any] | None) -> None:
@@ -53,26 +49,18 @@ def check_names(names: Sequence[str], ids: NDArray[Any] | None) -> None:
 
 
 def write_predictions(path: Path, shares: NDArray[np.float64], ids: NDArray[Any] | None) -> None:
-    """Write the label of every row, its share of the edge weight, and the shares of all clusters to
-    a CSV file.
+    """Write the label of every row, its share, and the shares of all clusters to a CSV file.
 
     The file is written completely or not at all. Ids are written as `rmgl.storage.row_ids`
     describes.
     """
     with new_file(path) as draft, draft.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
-        writer.writerow(
-            [
-                "row" if ids is None else "id",
-                "label",
-                "share",
-                *(f"cluster_{k}" for k in range(shares.shape[1])),
-            ]
-        )
+        clusters = [f"cluster_{k}" for k in range(shares.shape[1])]
+        writer.writerow(["row" if ids is None else "id", "label", "share", *clusters])
         for name, row in zip(row_names(ids, len(shares)), shares, strict=True):
-            writer.writerow(
-                [name, int(row.argmax()), f"{row.max():.4f}", *(f"{share:.4f}" for share in row)]
-            )
+            written = [f"{share:.4f}" for share in row]
+            writer.writerow([name, int(row.argmax()), f"{row.max():.4f}", *written])
 
 
 def row_names(ids: NDArray[Any] | None, n_rows: int) -> Sequence[Any]:
@@ -82,9 +70,7 @@ def row_names(ids: NDArray[Any] | None, n_rows: int) -> Sequence[Any]:
 
 @contextmanager
 def new_folder(folder: Path, force: bool) -> Iterator[Path]:
-    """Create a folder under a temporary name, which is renamed when the block ends without an
-    error; `force` replaces an old result.
-    """
+    """Create a folder, completely or not at all; `force` replaces an old result."""
     check_folder(folder, force)
     with atomic.new_folder(folder, replace=force) as draft:
         yield draft
@@ -92,26 +78,19 @@ def new_folder(folder: Path, force: bool) -> Iterator[Path]:
 
 
 def write_features(path: Path, explanation: Explanation) -> None:
-    """Write what distinguishes each cluster to a CSV file, the largest effects first. Names are
-    written as ids are.
-    """
-    table = explanation.top(FEATURES, by_view=True)
+    """Write what distinguishes each cluster to a CSV file, the largest effects first."""
+    table = explanation.top(FEATURES_LISTED, by_view=True)
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(
             ["cluster", "view", "feature", "effect_size", "mean_inside", "mean_outside", "auc"]
         )
-        names = zip(
-            table.cluster.tolist(),
-            map(shown_as_text, table.view),
-            map(shown_as_text, table.feature),
-            strict=True,
-        )
-        numbers = zip(
-            table.effect_size, table.mean_inside, table.mean_outside, table.auc, strict=True
-        )
-        for name, values in zip(names, numbers, strict=True):
-            writer.writerow([*name, *(f"{value:.6g}" for value in values)])
+        texts = (map(shown_as_text, names) for names in (table.view, table.feature))
+        numbers = (table.effect_size, table.mean_inside, table.mean_outside, table.auc)
+        for cluster, view, feature, *values in zip(
+            table.cluster.tolist(), *texts, *numbers, strict=True
+        ):
+            writer.writerow([cluster, view, feature, *(f"{value:.6g}" for value in values)])
 
 
 def write_results(
@@ -124,23 +103,16 @@ def write_results(
     graphml: bool = False,
     explanation: Explanation | None = None,
 ) -> None:
-    """Write labels.csv, embedding.npy, layers/NAME.npz, summary.json and report.txt, and on request
-    the other `FILES`.
+    """Write labels, embedding, layers, summary and report, and on request the other `FILES`.
 
     Ids in labels.csv are written as `rmgl.storage.row_ids` describes.
     """
     with (folder / "labels.csv").open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(["row" if model.index is None else "id", "label", "outlier_score"])
+        names = row_names(model.index, len(model.labels))
         scores = [f"{score:.4f}" for score in model.outlier_score]
-        writer.writerows(
-            zip(
-                row_names(model.index, len(model.labels)),
-                model.labels.tolist(),
-                scores,
-                strict=True,
-            )
-        )
+        writer.writerows(zip(names, model.labels.tolist(), scores, strict=True))
     np.save(folder / "embedding.npy", model.embedding)
     (folder / "layers").mkdir()
     file_names = layer_file_names([layer.name for layer in model.layers])
@@ -156,17 +128,12 @@ def write_results(
     if pictures:
         draw_pictures(folder, model)
     if graphml:
-        write_graphml(
-            folder / "layers.graphml",
-            model.layers,
-            node_attributes(model.labels, model.outlier_score, model.index),
-        )
+        nodes = node_attributes(model.labels, model.outlier_score, model.index)
+        write_graphml(folder / "layers.graphml", model.layers, nodes)
 
 
 def draw_pictures(folder: Path, model: FittedModel) -> None:
-    """Draw the embedding, the layers and, if it was chosen, the evidence for the number of
-    clusters.
-    """
+    """Draw the embedding, the layers and the evidence for a chosen number of clusters."""
     from rmgl import plots
 
     plots.draw_embedding(model.embedding, model.labels).savefig(folder / "embedding.png")
@@ -176,13 +143,11 @@ def draw_pictures(folder: Path, model: FittedModel) -> None:
 
 
 def layer_file_names(view_names: Sequence[str]) -> list[str]:
-    """Return a distinct file name for every view: its name, shortened and with unsafe characters
-    replaced if necessary.
-    """
+    """Return a distinct file name for every view: its name, short and without unsafe characters."""
     names: dict[str, str] = {}
     for view in view_names:
         base = re.sub(r"[^\w.-]", "_", view).strip(".") or "view"
-        base = base.encode("utf-8")[:LONGEST_NAME].decode("utf-8", "ignore")
+        base = base.encode("utf-8")[:LONGEST_VIEW_NAME].decode("utf-8", "ignore")
         name, count = f"{base}.npz", 1
         while case_insensitive(name) in names:
             count += 1
@@ -210,9 +175,7 @@ def plain(value: Any) -> Any:
 def summarize(
     model: FittedModel, report: Report, seconds: float, file_names: Sequence[str]
 ) -> dict[str, Any]:
-    """Return the content of summary.json: parameters, layers with their certificates, report and
-    versions.
-    """
+    """Return the content of summary.json."""
     layers = [
         {
             "name": layer.name,

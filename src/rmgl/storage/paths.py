@@ -1,12 +1,11 @@
-"""Check the paths that a command reads and writes, before anything is loaded or computed: this
-module loads no numerical library.
-"""
+"""The paths that a command reads and writes, and their checks, without numerical libraries."""
 
 from __future__ import annotations
 
 import json
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from rmgl.archive.atomic import check_writable
@@ -29,6 +28,33 @@ MATRICES = ("matrix.mtx", "matrix.mtx.gz")
 """The matrix in a folder of 10x Genomics."""
 
 
+@dataclass(frozen=True)
+class Source:
+    """The files that a command reads views from."""
+
+    inputs: tuple[Path, ...]
+    networks: tuple[Path, ...] = ()
+    """Edge lists, each a view of its own."""
+    id_column: str | None = None
+    align: str | None = None
+
+    @property
+    def paths(self) -> list[Path]:
+        return [*self.inputs, *self.networks]
+
+
+@dataclass(frozen=True)
+class Output:
+    """The folder that a command writes a result to, and what it writes there."""
+
+    folder: Path
+    pictures: bool
+    page: bool
+    graphml: bool = False
+    force: bool = False
+    """Whether an old result is replaced."""
+
+
 def check_inputs(paths: Sequence[Path]) -> None:
     """Raise a ValueError if an input is neither a file nor a folder of 10x Genomics."""
     for path in paths:
@@ -36,9 +62,17 @@ def check_inputs(paths: Sequence[Path]) -> None:
             raise ValueError(f"{path}: no such file")
 
 
+def check_view_names(names: Sequence[str]) -> None:
+    """Raise a ValueError if two files name the same view."""
+    if len(set(names)) < len(names):
+        raise ValueError(
+            "view names are file names without their suffix and must differ, but they are "
+            f"{names}: rename a file"
+        )
+
+
 def check_apart(written: Mapping[str, Path | None], read: Sequence[Path]) -> None:
-    """Raise a ValueError if an output would overwrite, contain or lie inside another output or an
-    input.
+    """Raise a ValueError if an output would overwrite, contain or lie in another one or an input.
 
     `written` maps the description of each output to its path.
     """
@@ -78,9 +112,7 @@ def locations(path: Path) -> set[Path]:
 
 
 def check_folder(folder: Path, force: bool) -> None:
-    """Raise a ValueError if the folder cannot be written or exists; with `force` it may exist if it
-    holds a result of rmgl only.
-    """
+    """Raise a ValueError if the folder cannot be written; `force` allows a result of rmgl there."""
     if not folder.parent.is_dir():
         raise ValueError(f"{folder}: its parent folder does not exist: create it first")
     check_writable(folder)

@@ -1,21 +1,13 @@
-"""Read views from files: one .npz or .h5mu file with all views, or one file of another kind per
-view.
-"""
+"""Readers of views: one .npz or .h5mu file with all of them, or one file of another kind each."""
 
 from __future__ import annotations
 
 import csv
 import logging
-import lzma
 import re
-import tokenize
-import warnings
 import zipfile
-import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import islice
-from math import prod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,52 +15,35 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from rmgl.archive.array_file import WAY_OUT, Refused, read_npy, read_npz
+from rmgl.archive.array_file import DAMAGED, WAY_OUT, Refused, detail_of, read_npy, read_npz
 from rmgl.extras import not_installed
 from rmgl.matrix import padded
 from rmgl.running.threads import require_memory
 from rmgl.storage.column_files import read_feather, read_parquet
+from rmgl.storage.hdf5_files import read_h5ad, read_h5mu
 from rmgl.storage.matrix_market import read_folder, read_matrix
-from rmgl.storage.paths import check_inputs
+from rmgl.storage.paths import check_inputs, check_view_names
 from rmgl.storage.row_ids import NO_VALUE, checked_ids, texts_of
-from rmgl.storage.scverse import from_anndata, from_mudata
-from rmgl.storage.text_file import MOSTLY, Parts, read_text
+from rmgl.storage.text_file import MOSTLY, Table, read_text
 from rmgl.storage.text_format import described, find_id, kind_of, view_name
 from rmgl.views.check_view import is_table
-from rmgl.views.columns import Encoding
+from rmgl.views.encoding import Encoding
 from rmgl.views.incomplete import align_labels, lookalike_hint
 from rmgl.views.views import Views
 
-DAMAGED = (
-    *(ValueError, OSError, EOFError, RuntimeError),
-    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, tokenize.TokenError),
-)
-SPARSE = ("csr_matrix", "csc_matrix")
-MOST_OBJECTS, DEEPEST = 100_000, 30
-"""Largest number of groups and datasets in an .h5mu file, and of nested groups; links can make a
-small file appear endless.
-"""
+OF_ALL_VIEWS = {
+    ".npz": (
+        "arrays of an .npz file have no id column: put their rows in the same order and leave out "
+        "--id"
+    ),
+    ".h5mu": ("the row ids of an .h5mu file are the names of its observations: leave out --id"),
+}
+"""Kinds of files that hold all views, and why they have no id column."""
 UNUSUAL = re.compile("Windows-1252|numbers with|the first of")
 """Ways to read a file that may be wrong, so that users are told."""
 logger = logging.getLogger("rmgl")
 EXCEL_BYTES = 10
 """Bytes of memory that a byte of an unpacked Excel sheet takes."""
-
-
-@dataclass(frozen=True)
-class Table:
-    """The content of one file under the name of its view."""
-
-    name: str
-    parts: Parts
-
-    @property
-    def values(self) -> Any:
-        return self.parts.values
-
-    @property
-    def ids(self) -> list[str] | None:
-        return self.parts.ids
 
 
 def read_views(
@@ -88,60 +63,53 @@ def read_views(
     have another name.
     """
     check_inputs(paths)
-    kinds = {kind_of(path) for path in paths}
-    if kinds & {".npz", ".h5mu"} and len(paths) > 1:
-        raise ValueError(
-            "an .npz or .h5mu file was given together with other files: give either one .npz "
-            "file or one .h5mu file with all views, or one "
-            "file of another kind per view"
-        )
-    if ".npz" in kinds:
-        if id_column is not None:
-            raise ValueError(
-                f"{paths[0]}: arrays of an .npz file have no id column: put their rows in "
-                "the same order and leave out --id"
-            )
-        return Views.of(read_arrays(paths[0]), least=least, everyone=everyone)
-    if ".h5mu" in kinds:
-        if id_column is not None:
-            raise ValueError(
-                f"{paths[0]}: the row ids of an .h5mu file are the names of its "
-                "observations: leave out --id"
-            )
-        return read_h5mu(paths[0])
+    if any(kind_of(path) in OF_ALL_VIEWS for path in paths):
+        return read_all_views(paths, id_column, least, everyone)
     tables = [read_table(path, id_column) for path in paths]
     names = [table.name for table in tables]
-    if len(set(names)) < len(names):
-        raise ValueError(
-            "view names are file names without their suffix and must differ, but they are "
-            f"{names}: rename a file"
-        )
+    check_view_names(names)
     ids, places = row_order(tables, how)
-    views = {
-        table.name: table.values if rows is None else in_order(table.values, rows)
-        for table, rows in zip(tables, places, strict=True)
-    }
-    observed = {
-        table.name: rows >= 0
-        for table, rows in zip(tables, places, strict=True)
-        if rows is not None and (rows < 0).any()
-    }
-    columns = tuple(table.parts.columns for table in tables)
+    by_name = dict(zip(names, places, strict=True))
+    columns = tuple(table.columns for table in tables)
     if encodings is not None and len(encodings) == len(names) == 1:
         encodings = dict.fromkeys(names, next(iter(encodings.values())))
-    found = Views.of(
-        views,
+    views = Views.of(
+        {table.name: in_order(table.values, by_name[table.name]) for table in tables},
         least=least,
         everyone=everyone,
         index=None if ids is None else np.array(ids, dtype=object),
         columns=columns if any(columns) else (),
-        observed=observed or None,
+        observed=observed_rows(by_name) or None,
         encodings=encodings,
     )
     for path, table in zip(paths, tables, strict=True):
-        if UNUSUAL.search(table.parts.how):
-            logger.info("%s: %s", path, table.parts.how)
-    return found
+        if UNUSUAL.search(table.how):
+            logger.info("%s: %s", path, table.how)
+    return views
+
+
+def observed_rows(places: Mapping[str, NDArray[np.intp] | None]) -> dict[str, NDArray[np.bool_]]:
+    """Which rows a view has, for each view that some rows are missing from."""
+    return {
+        name: rows >= 0 for name, rows in places.items() if rows is not None and (rows < 0).any()
+    }
+
+
+def read_all_views(
+    paths: Sequence[Path], id_column: str | None, least: int, everyone: bool
+) -> Views:
+    """Read the one file that holds all views, without an id column."""
+    if len(paths) > 1:
+        raise ValueError(
+            "an .npz or .h5mu file was given together with other files: give either one .npz "
+            "file or one .h5mu file with all views, or one file of another kind per view"
+        )
+    kind = kind_of(paths[0])
+    if id_column is not None:
+        raise ValueError(f"{paths[0]}: {OF_ALL_VIEWS[kind]}")
+    if kind == ".h5mu":
+        return read_h5mu(paths[0])
+    return Views.of(read_arrays(paths[0]), least=least, everyone=everyone)
 
 
 def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
@@ -152,112 +120,29 @@ def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
         raise ValueError(f"{path}: {error}") from error
     except DAMAGED as error:
         raise ValueError(
-            f"{path}: not a readable .npz file of plain arrays{_detail(error)}: write it "
+            f"{path}: not a readable .npz file of plain arrays{detail_of(error)}: write it "
             "again with numpy.savez"
         ) from error
 
 
-def read_h5mu(path: Path) -> Views:
-    """Read the modalities of an .h5mu file; the row ids are the names of its observations."""
-    mdata = read_hdf5(path, "mudata", "read_h5mu", "MuData.write")
-    checked_ids(texts_of(mdata.obs_names), lambda row: f"{path}: observation {row} (obs_names)")
-    return from_mudata(mdata)
-
-
-def read_h5ad(path: Path, id_column: str | None) -> Parts:
-    """Read X of an .h5ad file; the row ids are the names of its observations."""
-    adata = read_hdf5(path, "anndata", "read_h5ad", "AnnData.write_h5ad")
-    views = from_anndata(adata, ["X"])
-    ids = checked_ids(texts_of(adata.obs_names), lambda row: f"observation {row} (obs_names)")
-    return Parts(views[0].measured(), ids, views[0].columns, "AnnData, its X")
-
-
-def read_hdf5(path: Path, package: str, function: str, writer: str) -> Any:
-    """Read an .h5mu or .h5ad file by its package."""
-    try:
-        import h5py
-
-        reader = getattr(__import__(package), function)
-        with h5py.File(path, "r") as file:
-            sizes = list(islice(declared_sizes(file), MOST_OBJECTS + 1))
-        if len(sizes) > MOST_OBJECTS:
-            raise ValueError(f"it contains more than {MOST_OBJECTS} groups and datasets")
-        require_memory(sum(sizes), f"{path}: its datasets", WAY_OUT)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # announcements of changes in these packages
-            return reader(path)
-    except ImportError as error:
-        raise ValueError(
-            f"{path}: {not_installed(f'{path.suffix} files need', package)}"
-        ) from error
-    except MemoryError:
-        raise
-    # mudata, anndata and h5py raise all sorts of things on a damaged file
-    except Exception as error:
-        raise ValueError(
-            f"{path}: not a readable {path.suffix} file{_detail(error)}: write it again with "
-            f"{writer}"
-        ) from error
-
-
-def declared_sizes(group: Any, depth: int = 0) -> Iterator[int]:
-    """Yield the bytes that every dataset of an HDF5 group, or of a group inside it, takes in
-    memory.
-
-    A dataset of a few bytes on disk can declare any shape, and reading it decompresses whole
-    chunks. A group takes no memory, unless it is a sparse matrix, which takes some numbers for
-    every row and column.
-    """
-    if depth > DEEPEST:
-        raise ValueError(f"it contains groups inside groups, more than {DEEPEST} deep")
-    for name in group:
-        item = group.get(name)  # None if it is a broken link
-        if hasattr(item, "keys"):
-            yield (
-                8 * sum(map(int, item.attrs["shape"]))
-                if item.attrs.get("encoding-type") in SPARSE
-                else 0
-            )
-            yield from declared_sizes(item, depth + 1)
-        elif hasattr(item, "chunks"):
-            yield item.dtype.itemsize * max(prod(item.shape or ()), prod(item.chunks or ()))
-
-
-def _detail(error: Exception) -> str:
-    """Return the message of a library about a file that it cannot read, if users can use it."""
-    return (
-        f" ({error})"
-        if isinstance(error, DAMAGED) and not isinstance(error, tokenize.TokenError)
-        else ""
-    )
-
-
 def read_table(path: Path, id_column: str | None) -> Table:
-    """Read the view of one file, by the reader for its suffix, or of a folder with a matrix."""
-    if path.is_dir():
-        return Table(path.resolve().name, named_errors(read_folder, path, id_column))
-    reader = READERS.get(kind_of(path))
+    """Read the view of one file or folder; errors begin with its path."""
+    reader = read_folder if path.is_dir() else READERS.get(kind_of(path))
     if reader is None:
         raise ValueError(
             f"{path}: unknown kind of file: use one .npz or .h5mu, or .npy, .csv, .tsv, "
             ".parquet, .feather or .arrow files, or .xlsx, .mtx "
             "or .h5ad files; .csv, .tsv and .mtx files may be compressed (.gz, .bz2, .xz or .zip)"
         )
-    return Table(view_name(path), named_errors(reader, path, id_column))
-
-
-def named_errors(
-    reader: Callable[[Path, str | None], Parts], path: Path, id_column: str | None
-) -> Parts:
-    """Read a file; its errors begin with its name."""
     try:
-        return reader(path, id_column)
+        name = path.resolve().name if path.is_dir() else view_name(path)
+        return replace(reader(path, id_column), name=name)
     except (*DAMAGED, ImportError, UnicodeDecodeError, csv.Error) as error:
         said = str(error)
         raise ValueError(said if said.startswith(f"{path}: ") else f"{path}: {said}") from error
 
 
-def read_array(path: Path, id_column: str | None) -> Parts:
+def read_array(path: Path, id_column: str | None) -> Table:
     """Read an .npy file."""
     if id_column is not None:
         raise ValueError(
@@ -265,17 +150,17 @@ def read_array(path: Path, id_column: str | None) -> Parts:
             "such as .csv"
         )
     try:
-        return Parts(read_npy(path), how="a NumPy array")
+        return Table(read_npy(path), how="a NumPy array")
     except Refused:
         raise
     except DAMAGED as error:
         raise ValueError(
-            f"not a readable .npy file of plain numbers{_detail(error)}: write it again with "
+            f"not a readable .npy file of plain numbers{detail_of(error)}: write it again with "
             "numpy.save"
         ) from error
 
 
-def read_frame(path: Path, id_column: str | None) -> Parts:
+def read_frame(path: Path, id_column: str | None) -> Table:
     """Read a Parquet or Feather (Arrow) file."""
     try:
         import pyarrow  # noqa: F401
@@ -289,7 +174,7 @@ def read_frame(path: Path, id_column: str | None) -> Parts:
         raise
     except Exception as error:  # pandas and pyarrow raise all sorts of things on a damaged file
         raise ValueError(
-            f"not a readable {path.suffix.lower()} file{_detail(error)}: write it again from "
+            f"not a readable {path.suffix.lower()} file{detail_of(error)}: write it again from "
             "its table"
         ) from error
     if id_column is not None and id_column in frame.index.names:
@@ -302,7 +187,7 @@ def read_frame(path: Path, id_column: str | None) -> Parts:
             f"its rows have labels, which would be lost: use {named}, or remove them with "
             "reset_index(drop=True)"
         )
-    return parts_of(
+    return table_of(
         frame,
         id_column,
         f"a table ({path.suffix.lower()})",
@@ -310,7 +195,7 @@ def read_frame(path: Path, id_column: str | None) -> Parts:
     )
 
 
-def read_excel(path: Path, id_column: str | None) -> Parts:
+def read_excel(path: Path, id_column: str | None) -> Table:
     """Read the first sheet of an Excel workbook, whose first row holds column names."""
     try:
         import openpyxl  # noqa: F401
@@ -335,9 +220,9 @@ def read_excel(path: Path, id_column: str | None) -> Parts:
     except MemoryError:
         raise
     except Exception as error:  # openpyxl raises all sorts of things on a damaged file
-        raise ValueError(f"not a readable .xlsx file{_detail(error)}: save it again") from error
+        raise ValueError(f"not a readable .xlsx file{detail_of(error)}: save it again") from error
     more = f", the first of {len(sheets)}" if len(sheets) > 1 else ""
-    parts = parts_of(
+    parts = table_of(
         frame,
         id_column,
         f"Excel, sheet {sheets[0]!r}{more}",
@@ -365,30 +250,25 @@ def check_cells(frame: Any, id_column: str | None) -> None:
         if texts and n_numbers >= MOSTLY * len(present):
             row, cell = texts[0]
             raise ValueError(
-                f"line {row + 2}, column {place + 1} holds {described(cell)} where a number "
-                "is needed, because most cells of this column "
-                "are numbers: correct the cell or leave it empty, or name the column of row "
-                "ids with --id"
+                f"line {row + 2}, column {place + 1} holds {described(cell)} where a number is "
+                "needed, because most cells of this column are numbers: correct the cell or leave "
+                "it empty, or name the column of row ids with --id"
             )
 
 
-def parts_of(frame: Any, id_column: str | None, how: str, id_place: Callable[[int], str]) -> Parts:
-    """The numbers of a table, or the table itself if it has columns of other kinds; `id_place(row)`
-    says where the id of a row is.
-    """
+def table_of(frame: Any, id_column: str | None, how: str, id_place: Callable[[int], str]) -> Table:
+    """The numbers of a table, or itself if not all are; `id_place(row)` says where an id is."""
     place = find_id([str(column) for column in frame.columns], id_column)
     ids = None if place is None else checked_ids(texts_of(frame.iloc[:, place]), id_place)
     others = frame if place is None else frame.drop(columns=frame.columns[place])
-    numbers = others.select_dtypes(exclude=["number", "bool"]).shape[1] == 0
-    values = (
-        others.to_numpy(dtype=np.float64, na_value=np.nan)
-        if numbers
-        else others.reset_index(drop=True)
-    )
-    return Parts(values, ids, tuple(map(str, others.columns)), how)
+    if others.select_dtypes(exclude=["number", "bool"]).shape[1] == 0:
+        values = others.to_numpy(dtype=np.float64, na_value=np.nan)
+    else:
+        values = others.reset_index(drop=True)
+    return Table(values, ids, tuple(map(str, others.columns)), how)
 
 
-READERS: dict[str, Callable[[Path, str | None], Parts]] = {
+READERS: dict[str, Callable[[Path, str | None], Table]] = {
     ".npy": read_array,
     ".csv": read_text,
     ".tsv": read_text,
@@ -404,8 +284,7 @@ READERS: dict[str, Callable[[Path, str | None], Parts]] = {
 def row_order(
     tables: Sequence[Table], how: str | None = None
 ) -> tuple[list[str] | None, list[NDArray[np.intp] | None]]:
-    """One order of row ids for all tables, and the places of its rows in each (-1: it does not have
-    the row); None without ids.
+    """One order of row ids for all tables, and its places in each (-1: absent); None without ids.
 
     By default all tables need the same ids, and the order is that of the first; `how` is that of
     `align_labels`.
@@ -426,10 +305,10 @@ def row_order(
     return ids, list(places)
 
 
-def in_order(values: Any, rows: NDArray[np.intp]) -> Any:
-    """The rows of an array, sparse matrix or table at the given places; rows of NaN, or of zeros if
-    it is sparse, for places -1.
-    """
+def in_order(values: Any, rows: NDArray[np.intp] | None) -> Any:
+    """The rows of an array or table at some places; where -1, of NaN, or of zeros if sparse."""
+    if rows is None:
+        return values
     if sparse.issparse(values):
         there = np.flatnonzero(rows >= 0)
         return padded(sparse.csr_array(values)[rows[there]], there, rows.size)
@@ -449,7 +328,6 @@ def check_same_ids(labels: Sequence[tuple[str, list[str]]]) -> None:
             holder, other = (name, first) if odd[0] not in first_ids else (first, name)
             count = f"{len(odd)} such ids" if len(odd) > 1 else "one such id"
             raise ValueError(
-                f"id {odd[0]!r} is in view {holder!r} but not in view {other!r} ({count}): "
-                "every view needs the same ids, or --align outer"
-                f"{lookalike_hint(labels)}"
+                f"id {odd[0]!r} is in view {holder!r} but not in view {other!r} ({count}): every "
+                f"view needs the same ids, or --align outer{lookalike_hint(labels)}"
             )

@@ -6,17 +6,14 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from rmgl.views.columns import cells_of
+from rmgl.views.encoding import cells_of
 
 NO_VALUE = ["", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null", "?"]
-"""Marks of missing values in any column of a text file or Excel sheet. Others, such as "none", may
-be a category.
-"""
+"""Marks of missing values in any column of a file. Others, such as "none", may be a category."""
 
 
 def checked_ids(ids: Iterable[str | None], place: Callable[[int], str]) -> list[str]:
-    """The row ids of a file; a ValueError if one is missing (None) or blank. `place(row)` says
-    where the file holds the id of a row.
+    """The row ids of a file, none missing or blank; `place(row)` says where the file holds one.
 
     Examples
     --------
@@ -26,16 +23,15 @@ def checked_ids(ids: Iterable[str | None], place: Callable[[int], str]) -> list[
     Traceback (most recent call last):
     ValueError: row 1 holds no row id (it is empty, or holds a mark of missing values): ...
     """
-    found = []
+    checked = []
     for row, label in enumerate(ids):
         if label is None or not label.strip():
             raise ValueError(
-                f"{place(row)} holds no row id (it is empty, or holds a mark of missing "
-                "values): give every row an id of its own, or "
-                "remove the row"
+                f"{place(row)} holds no row id (it is empty, or holds a mark of missing values): "
+                "give every row an id of its own, or remove the row"
             )
-        found.append(label)
-    return found
+        checked.append(label)
+    return checked
 
 
 def without_marks(cells: Iterable[str]) -> Iterable[str | None]:
@@ -44,9 +40,7 @@ def without_marks(cells: Iterable[str]) -> Iterable[str | None]:
 
 
 def texts_of(values: Any) -> Iterable[str | None]:
-    """The cells of a pandas column or index as text, with None in place of missing values; texts
-    are not copied.
-    """
+    """The cells of a pandas column or index as text, not copied; None where one is missing."""
     cells = cells_of(values) if values.dtype.kind == "O" else values.astype(str)
     return (
         None if missing else str(cell) for cell, missing in zip(cells, values.isna(), strict=True)
@@ -65,17 +59,12 @@ def shown_as_text(identifier: str) -> str:
     >>> [shown_as_text(name) for name in ("cell 1", "=1+1", "'=1+1", "-5", "-x")]
     ['cell 1', "'=1+1", "''=1+1", '-5', "'-x"]
     """
-    return (
-        f"'{identifier}"
-        if FORMULA.match(identifier) and not NUMBER.fullmatch(identifier)
-        else identifier
-    )
+    is_formula = FORMULA.match(identifier) and not NUMBER.fullmatch(identifier)
+    return f"'{identifier}" if is_formula else identifier
 
 
 def read_as_text(cell: str) -> str:
-    """Return the id in a cell that rmgl wrote: `read_as_text(shown_as_text(identifier)) ==
-    identifier`.
-    """
+    """Return the id that `shown_as_text` wrote into a cell."""
     return cell[1:] if cell.startswith("'") and FORMULA.match(cell) else cell
 
 

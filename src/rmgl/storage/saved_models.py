@@ -23,15 +23,15 @@ from rmgl.results.report import Report
 from rmgl.storage.earlier_models import upgraded
 from rmgl.views.views import Views
 
-FORMAT = "rmgl model"
+MODEL_FORMAT = "rmgl model"
 HIDDEN = {"stored": "_views"}
 """Fields of a `FittedModel` that estimators of earlier versions kept as private attributes,"""
-APART = ("parameters", "evidence")
+NOT_IN_FILES = ("parameters", "evidence")
 """and those that are no attribute in a file."""
 NAMES = {
     field.name: HIDDEN.get(field.name, f"{field.name}_")
     for field in fields(FittedModel)
-    if field.name not in APART
+    if field.name not in NOT_IN_FILES
 }
 """The other fields, with their names in a file."""
 NOTED: dict[str, Any] = {"n_features_in_": int, "feature_names_in_": NDArray[Any]}
@@ -68,15 +68,13 @@ def write_model(
         "report_": report,
     }
     write_archive(
-        path, {"parameters": storable(parameters), "attributes": attributes}, format=FORMAT
+        path, {"parameters": storable(parameters), "attributes": attributes}, format=MODEL_FORMAT
     )
 
 
 def read_model(path: str | os.PathLike[str], kind: type[Model]) -> Model:
-    """Load a model from a file, as an estimator of the given kind; raise a ValueError if the file
-    contains none.
-    """
-    content = read_archive(path, format=FORMAT, upgrade=upgraded)
+    """Load a model from a file, as an estimator of the given kind."""
+    content = read_archive(path, format=MODEL_FORMAT, upgrade=upgraded)
     try:
         model = kind(**content["parameters"])
         model._check_parameters()
@@ -91,7 +89,7 @@ def read_model(path: str | os.PathLike[str], kind: type[Model]) -> Model:
     except (KeyError, TypeError, AttributeError, ValueError, IndexError) as error:
         detail = f" ({error})" if isinstance(error, ValueError) else ""
         raise ValueError(
-            f"{path}: not a readable {FORMAT}; what it holds does not fit together{detail}: "
+            f"{path}: not a readable {MODEL_FORMAT}; what it holds does not fit together{detail}: "
             "save the model again"
         ) from error
     noted = {name: attributes[name] for name in NOTED if name in attributes}

@@ -71,14 +71,13 @@ def from_mudata(
             "this MuData has no modality, but at least one is needed: add one to its `mod`"
         )
     sources = choose_sources(list(modalities), rep, layer)
-    found = []
+    of_modalities = []
     for name, adata in modalities.items():
         X = stored(adata, *sources[name], f"modality {name!r}")
-        view = modality_view(
-            name, X, positions(mdata.obs_names, adata.obs_names, name), mdata.n_obs
-        )
-        found.append(replace(view, columns=column_names(adata, sources[name])))
-    views = Views(tuple(found), np.asarray(mdata.obs_names, dtype=object))
+        places = positions(mdata.obs_names, adata.obs_names, name)
+        view = modality_view(name, X, places, mdata.n_obs)
+        of_modalities.append(replace(view, columns=column_names(adata, sources[name])))
+    views = Views(tuple(of_modalities), np.asarray(mdata.obs_names, dtype=object))
     views.check_entities(least=0)
     return views
 
@@ -121,13 +120,10 @@ def from_anndata(adata: Any, views: Sequence[str] | Mapping[str, str]) -> Views:
             "dict of view name to name"
         )
     sources = {name: find_source(adata, key) for name, key in named}
-    found = Views.of(
-        {name: stored(adata, *source, "this AnnData") for name, source in sources.items()}, least=0
-    )
+    parts = {name: stored(adata, *source, "this AnnData") for name, source in sources.items()}
     columns = [column_names(adata, source) for source in sources.values()]
-    return replace(
-        found.with_fields("columns", columns), index=np.asarray(adata.obs_names, dtype=object)
-    )
+    named_views = Views.of(parts, least=0).with_fields("columns", columns)
+    return replace(named_views, index=np.asarray(adata.obs_names, dtype=object))
 
 
 def to_mudata(model: Any, mdata: Any, *, key: str = "rmgl") -> None:
@@ -162,8 +158,7 @@ def to_mudata(model: Any, mdata: Any, *, key: str = "rmgl") -> None:
 
 
 def to_anndata(model: Any, adata: Any, *, key: str = "rmgl") -> None:
-    """Write the result of a fit into the AnnData that was clustered, in place; see `to_mudata` for
-    the entries and parameters.
+    """Write the result of a fit into the AnnData that was clustered, in place, as `to_mudata` does.
 
     Examples
     --------
@@ -188,14 +183,9 @@ def choose_sources(names: Sequence[str], rep: Any, layer: Any) -> dict[str, tupl
             f"rep={reps[both[0]]!r} and layer={layers[both[0]]!r} are both given for "
             f"modality {both[0]!r}: use one of the two"
         )
-    return {
-        name: ("obsm", reps[name])
-        if name in reps
-        else ("layers", layers[name])
-        if name in layers
-        else ("X", None)
-        for name in names
-    }
+    sources: dict[str, tuple[str, str | None]] = dict.fromkeys(names, ("X", None))
+    sources |= {name: ("obsm", key) for name, key in reps.items()}
+    return sources | {name: ("layers", key) for name, key in layers.items()}
 
 
 def by_modality(value: Any, names: Sequence[str], parameter: str) -> dict[str, str]:
@@ -263,13 +253,13 @@ def positions(all_names: Any, own_names: Any, name: str) -> NDArray[np.intp]:
                 f"{owner} has the observation {repeated[0]!r} more than once: call "
                 "obs_names_make_unique()"
             )
-    found: NDArray[np.intp] = all_names.get_indexer(own_names)
-    if (found < 0).any():
+    places: NDArray[np.intp] = all_names.get_indexer(own_names)
+    if (places < 0).any():
         raise ValueError(
-            f"observation {own_names[found < 0][0]!r} of modality {name!r} is not in the "
+            f"observation {own_names[places < 0][0]!r} of modality {name!r} is not in the "
             "MuData: call update() on it"
         )
-    return found
+    return places
 
 
 def modality_view(name: str, X: Any, places: NDArray[np.intp], n_rows: int) -> FeatureView:
@@ -277,16 +267,16 @@ def modality_view(name: str, X: Any, places: NDArray[np.intp], n_rows: int) -> F
     checked = check_view(name, X, least=0, encoding=NUMBERS)
     if checked.entities is None and np.array_equal(places, np.arange(n_rows)):
         return checked
-    own = np.arange(places.size) if checked.entities is None else checked.entities
-    own = own[np.argsort(places[own])]
-    rows = places[own]
+    seen = np.arange(places.size) if checked.entities is None else checked.entities
+    seen = seen[np.argsort(places[seen])]
+    rows = places[seen]
     gaps = None
     if checked.gaps is not None:
         gaps = np.zeros((n_rows, checked.gaps.shape[1]), dtype=bool)
-        gaps[rows] = checked.gaps[own]
+        gaps[rows] = checked.gaps[seen]
     return FeatureView(
         name,
-        padded(checked.matrix[own], rows, n_rows),
+        padded(checked.matrix[seen], rows, n_rows),
         None if rows.size == n_rows else rows,
         gaps=gaps,
     )
@@ -342,9 +332,7 @@ def describe(model: FittedModel, report: Report, parameters: dict[str, Any]) -> 
 
 
 def writable(value: Any) -> Any:
-    """Convert a value to text, numbers, arrays of these and dicts; dicts lose entries that are
-    None, other objects become their repr.
-    """
+    """Convert a value to text, numbers, arrays and dicts without None; others become their repr."""
     if isinstance(value, Mapping):
         return {str(name): writable(entry) for name, entry in value.items() if entry is not None}
     if isinstance(value, str | bool | int | float | np.number):

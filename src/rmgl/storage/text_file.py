@@ -1,17 +1,17 @@
 """Read tables from .csv and .tsv files. The rules, in the order in which they apply:
 
 1. Text: decompressed by its suffix; UTF-8 or UTF-16 by its mark, else UTF-8, else Windows-1252
-   (`raw_text`).
+   (`read_characters`).
 2. Fields are separated by tabs in .tsv files; else by the first of semicolon, tab and vertical bar
    that divides the first 20 lines into equally many fields, and commas do not or into no more; else
    by commas. Fields may be in quotes, which may hold ends of lines.
 3. All lines have as many fields as the first; empty lines may stand at the end only.
-4. The first line holds column names or is a row (`first_line`).
+4. The first line holds column names or is a row (`find_header`).
 5. Numbers have decimal points; or decimal commas, where a cell such as 1,5 or 1.234,5 says so. Both
    may have separators of thousands. Where 1,234 can be read both ways and no other cell decides,
-   the comma is decimal in files with semicolons (`notation`).
+   the comma is decimal in files with semicolons (`find_notation`).
 6. `NO_VALUE` lists the marks of missing cells in all columns. If all other cells of a column are
-   numbers or marks in `notation.MISSING`, it is a column of numbers. If at least half of them are,
+   numbers or marks in `NO_NUMBER`, it is a column of numbers. If at least half of them are,
    the others are mistakes. Else it holds truth values or texts.
 
 `pandas.read_csv` reads the numbers. Python's csv module finds the lines and their fields, because
@@ -53,8 +53,8 @@ MOSTLY = 0.5
 
 
 @dataclass(frozen=True)
-class Parts:
-    """What a file holds."""
+class Table:
+    """What a file holds for one view."""
 
     values: Any
     """An array or sparse matrix of numbers, or a pandas table with columns of several kinds."""
@@ -62,12 +62,12 @@ class Parts:
     columns: tuple[str, ...] | None = None
     how: str = ""
     """How the file was read, for people."""
+    name: str = ""
+    """The name of the view."""
 
 
-def read_text(path: Path, id_column: str | None) -> Parts:
-    """Read a table whose fields are separated by commas, semicolons, tabs or vertical bars, with or
-    without a line of column names.
-    """
+def read_text(path: Path, id_column: str | None) -> Table:
+    """Read a table in text, with or without a line of column names, by the rules above."""
     text, encoding = read_characters(path)
     separator = find_separator(path, text)
     check_no_nul(text, separator)
@@ -85,7 +85,7 @@ def read_text(path: Path, id_column: str | None) -> Parts:
     in_encoding = "" if encoding == "UTF-8" else f" in {encoding}"
     in_notation = "" if notation == Notation() else f", numbers with {notation}"
     how = f"text{in_encoding} separated by {SEPARATORS[separator]}{in_notation}"
-    return Parts(gathered(columns, names, len(rows)), ids, names, how)
+    return Table(gathered(columns, names, len(rows)), ids, names, how)
 
 
 def ids_of(rows: Sequence[tuple[int, str]], header: Sequence[str], id_place: int) -> list[str]:
@@ -111,9 +111,7 @@ def gathered(columns: Sequence[Any], names: Sequence[str] | None, n_rows: int) -
 
 
 def lines_of(text: str, separator: str) -> Iterator[Line]:
-    """The lines of a text with their fields; a line in quotes may span several lines of the file,
-    of which the last counts.
-    """
+    """The lines of a text with their fields, and the number of the last line that each spans."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
     for row in reader:
         yield reader.line_num, row
@@ -162,9 +160,7 @@ class Sheet:
     has_header: bool
 
     def checked_rows(self) -> Iterator[Line]:
-        """The rows; a ValueError if one has not as many fields as the first line, but for empty
-        lines at the end.
-        """
+        """The rows, all as wide as the first line; empty lines may follow at the end."""
         empty = None
         for line, row in islice(lines_of(self.text, self.separator), int(self.has_header), None):
             if not row:
@@ -172,26 +168,19 @@ class Sheet:
                 continue
             if empty or len(row) != self.width:
                 raise ValueError(
-                    f"line {empty or line} has {0 if empty else len(row)} fields but the "
-                    f"first line has {self.width}: give every line the "
-                    "same number of fields"
+                    f"line {empty or line} has {0 if empty else len(row)} fields but the first "
+                    f"line has {self.width}: give every line the same number of fields"
                 )
             yield line, row
 
     def columns(self, places: Sequence[int], n_rows: int) -> tuple[list[Any], Notation]:
-        """The columns at these places: an array of floats for each that holds numbers, else the
-        texts or truth values; and the notation.
-        """
+        """The columns at some places, floats where all are numbers; and the notation."""
         if not places or n_rows == 0:
             return [np.empty(0)] * len(places), Notation()
         frame = self._parsed(places).iloc[:n_rows]
         unclear = {place for place in places if frame[place].dtype.kind == "O"}
-        cells = (
-            cell
-            for place in unclear
-            for cell in frame[place].dropna().unique()
-            if isinstance(cell, str)
-        )
+        cells = (cell for place in unclear for cell in frame[place].dropna().unique())
+        cells = (cell for cell in cells if isinstance(cell, str))
         notation = find_notation(cells, self.separator == ";")
         if notation.decimal_comma:  # pandas may have taken 1.234 for a number below two
             frame = self._parsed(places, dtype=str).iloc[:n_rows]
@@ -220,9 +209,7 @@ class Sheet:
         )
 
     def _column(self, values: Any, place: int, notation: Notation) -> Any:
-        """The numbers of a column of texts, or its truth values or texts; a ValueError if most of
-        them are numbers, and one is not.
-        """
+        """The numbers, truth values or texts of a column; an error if only most are numbers."""
         cells = values.astype(object).where(values.notna(), None).tolist()
         present = [cell for cell in cells if cell is not None]
         if present and all(isinstance(cell, bool) for cell in present):
@@ -236,10 +223,9 @@ class Sheet:
             return cells
         raise ValueError(
             f"line {self._line_of(str(others[0]), place)}, column {place + 1} holds "
-            f"{described(str(others[0]))} where a number is needed, "
-            "because most cells of this column are numbers: correct the cell or leave it "
-            "empty, write categories with letters in all "
-            "cells, or name the column of row ids with --id"
+            f"{described(str(others[0]))} where a number is needed, because most cells of this "
+            "column are numbers: correct the cell or leave it empty, write categories with letters "
+            "in all cells, or name the column of row ids with --id"
         )
 
     def _line_of(self, cell: str, place: int) -> int:

@@ -17,7 +17,7 @@ from typing import Any
 from rmgl.archive.array_file import WAY_OUT
 from rmgl.running.threads import require_memory
 
-BLOCK = 1 << 22
+BYTES_AT_ONCE = 1 << 22
 MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 """The first bytes of files that state their encoding."""
 NOT_TEXT = bytes([*range(9), 11, 12, *range(14, 32), 127])
@@ -36,13 +36,9 @@ def kind_of(path: Path) -> str:
     ('.csv', '.npy')
     """
     suffixes = [suffix.lower() for suffix in path.suffixes]
-    return (
-        suffixes[-2]
-        if len(suffixes) > 1 and suffixes[-1] in COMPRESSED
-        else suffixes[-1]
-        if suffixes
-        else ""
-    )
+    if len(suffixes) > 1 and suffixes[-1] in COMPRESSED:
+        return suffixes[-2]
+    return suffixes[-1] if suffixes else ""
 
 
 def view_name(path: Path) -> str:
@@ -52,9 +48,7 @@ def view_name(path: Path) -> str:
 
 
 def read_bytes(path: Path) -> bytes:
-    """Read a file, and decompress it by its suffix; a file that would not fit into memory is
-    refused.
-    """
+    """Read a file, decompressed by its suffix; refuse one that would not fit into memory."""
     suffix = path.suffix.lower()
     if suffix == ".zip":
         with zipfile.ZipFile(path) as archive:
@@ -70,11 +64,9 @@ def read_bytes(path: Path) -> bytes:
 
 
 def _read(path: Path, file: Any) -> bytes:
-    """Read to the end; a few bytes on disk may become any number, so the memory is checked as they
-    are read.
-    """
-    content, checked = io.BytesIO(), BLOCK
-    while block := file.read(BLOCK):
+    """Read to the end, and check the memory on the way: compressed bytes may become any number."""
+    content, checked = io.BytesIO(), BYTES_AT_ONCE
+    while block := file.read(BYTES_AT_ONCE):
         content.write(block)
         if content.tell() > checked:
             checked = 2 * content.tell()
@@ -83,9 +75,7 @@ def _read(path: Path, file: Any) -> bytes:
 
 
 def read_characters(path: Path) -> tuple[str, str]:
-    """Read the text of a file, and say in which encoding: UTF-8, UTF-16 with a mark, or else
-    Windows-1252, if most of it is ASCII.
-    """
+    """Read a text, and say in which encoding: UTF-8, UTF-16 with a mark, or Windows-1252."""
     content = read_bytes(path)
     mark = next(
         (encoding for first, encoding in MARKS.items() if content.startswith(first)), "utf-8"
@@ -115,7 +105,7 @@ COMMA_THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d*)?([eE][+-]?\d+)?")
 SPACE_THOUSANDS = re.compile(rf"[+-]?\d{{1,3}}([{SPACES}]\d{{3}})+([.,]\d*)?([eE][+-]?\d+)?")
 POINT_THOUSANDS = re.compile(r"[+-]?\d{1,3}(\.\d{3})+")
 """1.234.567, and 1.234 where commas are decimal"""
-MISSING = {"", "-", "--", ".", "?", "na", "n/a", "#n/a", "<na>", "null", "none", "nil", "missing"}
+NO_NUMBER = {"", "-", "--", ".", "?", "na", "n/a", "#n/a", "<na>", "null", "none", "nil", "missing"}
 """Common marks of missing values among numbers, in lower case."""
 
 
@@ -128,11 +118,11 @@ class Notation:
     """Whether some of its numbers have separators of thousands."""
 
     def __str__(self) -> str:
-        parts = ["decimal commas"] if self.decimal_comma else []
-        return (
-            " and ".join([*parts, "separators of thousands"] if self.thousands else parts)
-            or "decimal points"
-        )
+        parts = [
+            *(["decimal commas"] if self.decimal_comma else []),
+            *(["separators of thousands"] if self.thousands else []),
+        ]
+        return " and ".join(parts) or "decimal points"
 
     def number(self, text: str) -> float | None:
         """The number in a cell; None if it is none.
@@ -191,13 +181,12 @@ def is_number(text: str) -> bool:
 
 def in_some_notation(text: str) -> bool:
     """Whether a cell is a number with a decimal point or comma."""
-    return any(
-        notation.number(text) is not None for notation in (Notation(), Notation(decimal_comma=True))
-    )
+    notations = (Notation(), Notation(decimal_comma=True))
+    return any(notation.number(text) is not None for notation in notations)
 
 
 def is_missing(text: str) -> bool:
-    return text.strip().lower() in MISSING
+    return text.strip().lower() in NO_NUMBER
 
 
 def _without(text: str, characters: str) -> str:
@@ -262,10 +251,9 @@ def check_with_numbers(first: Sequence[str], numbers: Sequence[bool]) -> None:
 def unclear(first: Sequence[str], place: int, among: str) -> str:
     """Return the error for a first line that is neither a row nor a line of column names."""
     return (
-        f"line 1, column {place + 1} holds {described(first[place])} {among}, so it is "
-        "unclear whether the line is a row or holds column "
-        "names: correct the cell, or add a line of column names that are not numbers (and "
-        "name a column of row ids with --id)"
+        f"line 1, column {place + 1} holds {described(first[place])} {among}, so it is unclear "
+        "whether the line is a row or holds column names: correct the cell, or add a line of "
+        "column names that are not numbers (and name a column of row ids with --id)"
     )
 
 
@@ -287,8 +275,7 @@ def find_id(header: Sequence[str] | None, id_column: str | None) -> int | None:
     if not places:
         raise ValueError(
             f"no column {id_column!r} (columns: "
-            f"{', '.join(header[:8])}{', ...' if len(header) > 8 else ''}): choose another "
-            "--id"
+            f"{', '.join(header[:8])}{', ...' if len(header) > 8 else ''}): choose another --id"
         )
     if len(places) > 1:
         raise ValueError(

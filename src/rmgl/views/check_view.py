@@ -1,19 +1,18 @@
 """Checks of what users pass for the views: the inputs by name, each view alone, and all together.
 
-`Views.of` passes through this module in the order of its parts. `named_inputs` gives every input a
-name; `matched` puts inputs with row labels or named nodes into one order of the entities;
-`check_view` turns an array or table into a `FeatureView`, while other objects make their own view
-(`GivenView`); `check_same_rows` compares the views. `per_view` reads parameters that users give
-once for all views, or once per view.
+`Views.of` passes through the parts of this module in their order: `named_inputs` names the inputs;
+`matched` puts those with row labels or named nodes into one order of the entities; `check_view`
+makes a `FeatureView` of an array or table, while other objects make their own view (`GivenView`);
+`check_same_rows` compares the views. `per_view` reads parameters for one or all views.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from numbers import Real
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,10 +22,10 @@ from sklearn.utils import check_array
 from rmgl.checks import sound_sparse
 from rmgl.views.column_blocks import split_columns
 from rmgl.views.column_kinds import fit_encoding
-from rmgl.views.columns import Encoding, listed
+from rmgl.views.encoding import Encoding, listed
 from rmgl.views.features import FeatureView
 from rmgl.views.incomplete import Mask, aligned, without_missing
-from rmgl.views.view import View
+from rmgl.views.view import GivenView
 
 Named: TypeAlias = list[tuple[str, Any]]
 """What users pass for the views, each with the name of its view."""
@@ -45,21 +44,6 @@ SAME_NODES = (
 
 
 # Inputs by name
-
-
-@runtime_checkable
-class GivenView(Protocol):
-    """An object that users pass for a view in place of an array or table, such as `rmgl.Network`.
-
-    It may also have methods that match its entities with the row labels of tables: `labels()` and
-    `placed(name, index)`, or `in_order(name, index)`.
-    """
-
-    def to_view(self, name: str, observed: Mask | None) -> View:
-        """Return the checked view of that name; entities that are not `observed` are missing.
-
-        None: all entities are observed.
-        """
 
 
 def is_given_view(item: Any) -> bool:
@@ -90,17 +74,9 @@ def is_collection_of_views(data: Any) -> bool:
         is_given_view(item)
         or hasattr(item, "shape")
         or hasattr(item, "__array__")
-        or _nesting(item) >= 2
+        or (isinstance(item, list | tuple) and isinstance(next(iter(item), None), list | tuple))
         for item in data
     )
-
-
-def _nesting(item: Any) -> int:
-    depth = 0
-    while isinstance(item, list | tuple) and depth < 3:
-        depth += 1
-        item = item[0] if item else None
-    return depth
 
 
 def is_dask(X: Any) -> bool:
@@ -149,10 +125,9 @@ def named_inputs(data: Any, blocks: Any) -> Named:
                 "views= describes the column blocks of one 2-D input, but several views were "
                 "given: leave views=None"
             )
-        items: Iterable[tuple[Any, Any]] = ((f"view_{m}", X) for m, X in enumerate(data))
-        if isinstance(data, Mapping):
-            items = data.items()
-        named = [(str(name), as_table(X)) for name, X in items]
+        if not isinstance(data, Mapping):
+            data = {f"view_{m}": X for m, X in enumerate(data)}
+        named = [(str(name), as_table(X)) for name, X in data.items()]
     elif blocks is None:
         named = [("view_0", as_table(data))]
     else:
@@ -192,27 +167,29 @@ def tables_in(named: Named) -> Named:
 def with_nodes_placed(
     named: Named, index: NDArray[Any] | None
 ) -> tuple[Named, NDArray[Any] | None]:
-    """Put networks with named nodes into the order of the row labels.
-
-    If all views are networks, the order is that of their nodes.
-    """
+    """Put networks with named nodes into the order of the row labels, or else of their nodes."""
     labels = {name: X.labels() for name, X in named if hasattr(X, "labels")}
     if not any(labels.values()):
         return named, index
     known = row_labels(named) if index is None else index
-    if known is None and len(labels) == len(named) and all(labels.values()):
-        nodes = dict.fromkeys(label for names in labels.values() for label in names or ())
-        known = index = np.array(list(nodes), dtype=object)
     if known is None:
-        unnamed = next(name for name, _ in named if not labels.get(name))
+        known = index = _common_nodes(named, labels)
+    order = known.tolist()
+    return [(name, X.placed(name, order) if labels.get(name) else X) for name, X in named], index
+
+
+def _common_nodes(named: Named, labels: Mapping[str, list[Any] | None]) -> NDArray[np.object_]:
+    """Return the nodes of networks, each once, if all views are networks with named nodes."""
+    unnamed = next((name for name, _ in named if not labels.get(name)), None)
+    if unnamed is not None:
         name = next(name for name, names in labels.items() if names)
         raise ValueError(
             f"view {name!r}: the nodes of the network have names, but the rows of view "
             f"{unnamed!r} have none to match them with: give tables with row labels, or name the "
             "nodes 0, 1, 2, ... in the order of the rows"
         )
-    order = known.tolist()
-    return [(name, X.placed(name, order) if labels.get(name) else X) for name, X in named], index
+    nodes = dict.fromkeys(label for names in labels.values() for label in names or ())
+    return np.array(list(nodes), dtype=object)
 
 
 def has_row_labels(X: Any) -> bool:
@@ -230,8 +207,8 @@ def row_labels(named: Sequence[tuple[str, Any]]) -> NDArray[np.object_] | None:
 def column_names(named: Sequence[tuple[str, Any]]) -> tuple[tuple[str, ...] | None, ...]:
     """Return the column names of each table (None: it has none); empty if no table has any."""
     columns = [tuple(getattr(X, "columns", ())) for _, X in named]
-    names = [own if own and all(isinstance(c, str) for c in own) else None for own in columns]
-    return tuple(names) if any(names) else ()
+    texts = [some if all(isinstance(name, str) for name in some) else () for some in columns]
+    return tuple(some or None for some in texts) if any(texts) else ()
 
 
 # One view
@@ -302,11 +279,9 @@ def _encoded(name: str, X: Any, encoding: Encoding | None) -> tuple[Any, Encodin
 
 def _plain_numbers(table: Any) -> Any:
     """Convert a table of pandas' own types (nullable, Arrow) to floats; return others as is."""
-    if any(
-        not isinstance(kind, np.dtype) and not hasattr(kind, "fill_value") for kind in table.dtypes
-    ):
-        return table.to_numpy(dtype=np.float64, na_value=np.nan)
-    return table
+    kinds = [kind for kind in table.dtypes if not isinstance(kind, np.dtype)]
+    is_plain = all(hasattr(kind, "fill_value") for kind in kinds)
+    return table if is_plain else table.to_numpy(dtype=np.float64, na_value=np.nan)
 
 
 def _plain(name: str, X: Any) -> Any:
@@ -354,13 +329,13 @@ def _text_columns(X: Any) -> str:
 
 def check_same_rows(named: Named, lengths: Sequence[int]) -> None:
     """Check that all views have equally many rows and, where tables have labels, the same ones."""
+    first, first_given = named[0]
     for (name, given), length in zip(named, lengths, strict=True):
         if length != lengths[0]:
-            square = is_given_view(given) or is_given_view(named[0][1])
+            advice = SAME_NODES if is_given_view(given) or is_given_view(first_given) else SAME_ROWS
             raise ValueError(
-                f"view {name!r} has {length} rows but view {named[0][0]!r} has {lengths[0]}: "
-                "every view needs the same entities in "
-                f"the same order; {SAME_NODES if square else SAME_ROWS}"
+                f"view {name!r} has {length} rows but view {first!r} has {lengths[0]}: every view "
+                f"needs the same entities in the same order; {advice}"
             )
     check_same_labels(named)
 
@@ -376,10 +351,9 @@ def check_same_labels(named: Named) -> None:
         if differs.size:
             row = differs[0]
             raise ValueError(
-                f"row {row} of view {name!r} is labeled {index[row]!r} but "
-                f"{reference[row]!r} in view {reference_name!r}: "
-                "align the rows by their labels (align='outer' or 'inner'), or drop the "
-                "labels (reset_index) if they mean nothing"
+                f"row {row} of view {name!r} is labeled {index[row]!r} but {reference[row]!r} in "
+                f"view {reference_name!r}: align the rows by their labels (align='outer' or "
+                "'inner'), or drop the labels (reset_index) if they mean nothing"
             )
 
 
@@ -392,12 +366,10 @@ def per_view(value: Any, names: Sequence[str], parameter: str) -> list[Any]:
         value = {str(key): entry for key, entry in value.items()}
         unknown = [key for key in value if key not in names]
         missing = [name for name in names if name not in value]
-        if unknown or missing:
-            problem = (
-                f"names unknown views {unknown}" if unknown else f"has no entry for views {missing}"
-            )
+        what, odd = ("names unknown", unknown) if unknown else ("has no entry for", missing)
+        if odd:
             raise ValueError(
-                f"{parameter} {problem}: the views are {list(names)}; give one entry for "
+                f"{parameter} {what} views {odd}: the views are {list(names)}; give one entry for "
                 "each of them"
             )
         return [value[name] for name in names]
@@ -418,12 +390,10 @@ def positive_per_view(
 ) -> NDArray[np.float64]:
     """Return one positive number per view, given as for `per_view`, or zero if `zero_allowed`."""
     values = per_view(value, names, parameter)
+    wanted = f"{'from 0 to' if zero_allowed else '> 0 and at most'} {LARGEST_WEIGHT:g}"
     for name, number in zip(names, values, strict=True):
         is_number = isinstance(number, Real) and not isinstance(number, bool)
-        if is_number and 0 <= float(number) <= LARGEST_WEIGHT and (number != 0 or zero_allowed):
-            continue
-        wanted = f"> 0 and at most {LARGEST_WEIGHT:g}"
-        if zero_allowed:
-            wanted = f"from 0 to {LARGEST_WEIGHT:g}"
-        raise ValueError(f"{parameter}={number!r} for view {name!r} must be a number {wanted}")
+        in_range = is_number and 0 <= float(number) <= LARGEST_WEIGHT
+        if not in_range or (number == 0 and not zero_allowed):
+            raise ValueError(f"{parameter}={number!r} for view {name!r} must be a number {wanted}")
     return np.array(values, dtype=np.float64)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral
 from typing import Any
 
@@ -35,13 +35,7 @@ def split_columns(data: Any, blocks: Any) -> list[tuple[str, Any]]:
             "pass one array or table"
         )
     if parts and all(isinstance(part, Integral) for part in parts):
-        if sum(parts) != data.shape[1] or min(parts) < 1:
-            raise ValueError(
-                f"views={parts} describes {sum(parts)} columns, but the input has {data.shape[1]}: "
-                "block sizes must be at least 1 and add up to the number of columns"
-            )
-        ends = np.cumsum(parts)
-        parts = [slice(int(end - size), int(end)) for end, size in zip(ends, parts, strict=True)]
+        parts = _slices(parts, data.shape[1])
     where = [
         _positions(name, part, data.shape[1], columns)
         for name, part in zip(names, parts, strict=True)
@@ -50,6 +44,17 @@ def split_columns(data: Any, blocks: Any) -> list[tuple[str, Any]]:
         data = sound_sparse("the input", data)
     table = data.iloc if hasattr(data, "iloc") else data
     return [(name, table[:, places]) for name, places in zip(names, where, strict=True)]
+
+
+def _slices(sizes: Sequence[int], width: int) -> list[slice]:
+    """Return the slices of blocks of these sizes in an input of `width` columns."""
+    if sum(sizes) != width or min(sizes) < 1:
+        raise ValueError(
+            f"views={sizes} describes {sum(sizes)} columns, but the input has {width}: "
+            "block sizes must be at least 1 and add up to the number of columns"
+        )
+    ends = np.cumsum(sizes)
+    return [slice(int(end - size), int(end)) for end, size in zip(ends, sizes, strict=True)]
 
 
 def _positions(name: str, part: Any, width: int, columns: Any) -> NDArray[np.intp]:
@@ -74,7 +79,13 @@ def _positions(name: str, part: Any, width: int, columns: Any) -> NDArray[np.int
                 f"{width} columns: give one entry for each column"
             )
         return np.flatnonzero(part)
-    columns = [] if columns is None else list(columns)
+    return _named_positions(name, part, width, [] if columns is None else list(columns))
+
+
+def _named_positions(
+    name: str, part: Iterable[Any], width: int, columns: list[Any]
+) -> NDArray[np.intp]:
+    """Return the positions of the columns of a block, each given by its name or position."""
     known = {column: position for position, column in enumerate(columns)}
     where = []
     for column in part:

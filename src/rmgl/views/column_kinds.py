@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from rmgl.views.columns import (
+from rmgl.views.dates import is_date
+from rmgl.views.encoding import (
     LEFT_OUT,
     NAMES_SHOWN,
     Encoding,
@@ -17,7 +18,6 @@ from rmgl.views.columns import (
     listed,
     quoted,
 )
-from rmgl.views.dates import is_date
 
 ALL_DIFFERENT = 0.9
 """Share of the rows from which on different texts count as row ids."""

@@ -23,7 +23,7 @@ from rmgl.edges.space import Square
 from rmgl.matrix import Matrix, as_dense, padded, total_variance
 from rmgl.running.threads import Check, InParts, one_part, require_memory
 from rmgl.views.canonical import Keys, Vector, mixed, projected, row_keys
-from rmgl.views.columns import Encoding, left_out_sentence
+from rmgl.views.encoding import Encoding, left_out_sentence
 from rmgl.views.incomplete import Mask, refuse_gaps
 from rmgl.views.scaling import (
     Scaler,

@@ -60,25 +60,9 @@ def align_labels(labels: Labels, how: str) -> tuple[list[Any], list[NDArray[np.i
     with any other, and labels that differ only in spaces, zeros or type, because they would count
     as two entities.
     """
-    rows = {name: {_key(label): row for row, label in enumerate(own)} for name, own in labels}
-    for name, own in labels:
-        if len(rows[name]) < len(own):
-            repeated = next(
-                label for row, label in enumerate(own) if rows[name][_key(label)] != row
-            )
-            raise ValueError(
-                f"view {name!r} has the row label {str(repeated)!r} more than once: make its "
-                "row labels unique"
-            )
+    rows = {name: _rows_by_label(name, of_view) for name, of_view in labels}
     if how == "inner":
-        together = list(rows[labels[0][0]])
-        for name, known in list(rows.items())[1:]:
-            together = [label for label in together if label in known]
-            if not together:
-                raise ValueError(
-                    f"align='inner': view {name!r} has no row label in common with the views "
-                    f"before it{lookalike_hint(labels)}: check the labels"
-                )
+        together = _in_all(rows, labels)
     else:
         check_shared_labels(labels)
         together = list(dict.fromkeys(label for known in rows.values() for label in known))
@@ -95,6 +79,32 @@ def align_labels(labels: Labels, how: str) -> tuple[list[Any], list[NDArray[np.i
     ]
 
 
+def _rows_by_label(name: str, labels: list[Any]) -> dict[Any, int]:
+    """Return the row of each label of a view, which must differ."""
+    rows = {_key(label): row for row, label in enumerate(labels)}
+    if len(rows) < len(labels):
+        repeated = next(label for row, label in enumerate(labels) if rows[_key(label)] != row)
+        raise ValueError(
+            f"view {name!r} has the row label {str(repeated)!r} more than once: make its row "
+            "labels unique"
+        )
+    return rows
+
+
+def _in_all(rows: Mapping[str, dict[Any, int]], labels: Labels) -> list[Any]:
+    """Return the labels that all views have, in the order of the first."""
+    (_, first), *others = rows.items()
+    together = list(first)
+    for name, known in others:
+        together = [label for label in together if label in known]
+        if not together:
+            raise ValueError(
+                f"align='inner': view {name!r} has no row label in common with the views before "
+                f"it{lookalike_hint(labels)}: check the labels"
+            )
+    return together
+
+
 def _key(label: Any) -> Any:
     """Return the label as a dict key; one object stands for NaN, which is not equal to itself."""
     return NAN_KEY if isinstance(label, float) and label != label else label
@@ -102,9 +112,9 @@ def _key(label: Any) -> Any:
 
 def check_shared_labels(labels: Labels) -> None:
     """Check that every list of labels that is not empty shares one with another list."""
-    known = {name: set(map(_key, own)) for name, own in labels if own}
-    for name, own in known.items() if len(known) > 1 else ():
-        if all(own.isdisjoint(other) for other_name, other in known.items() if other_name != name):
+    known = {name: set(map(_key, of_view)) for name, of_view in labels if of_view}
+    for name, keys in known.items() if len(known) > 1 else ():
+        if all(keys.isdisjoint(known[other]) for other in known if other != name):
             raise ValueError(
                 f"align='outer': view {name!r} has no row label in common with any other "
                 "view, so its rows cannot be matched: check that "
@@ -118,8 +128,8 @@ def lookalikes(labels: Labels) -> list[tuple[LabelInView, LabelInView]]:
     Labels that occur in the same view are different entities, so they are not such a pair.
     """
     holders: dict[Any, list[str]] = {}
-    for name, own in labels:
-        for label in own:
+    for name, of_view in labels:
+        for label in of_view:
             holders.setdefault(_key(label), []).append(name)
     forms: dict[str, dict[tuple[str, ...], Any]] = {}
     for label, names in holders.items():

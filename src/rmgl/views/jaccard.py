@@ -20,7 +20,7 @@ from rmgl.running.progress import warn_caller
 from rmgl.running.threads import available_memory, require_memory
 from rmgl.views.features import FeatureView, check_columns
 from rmgl.views.incomplete import Mask
-from rmgl.views.pairs import DistanceView, entries_of
+from rmgl.views.pair_view import DistanceView, entries_of
 from rmgl.views.scaling import cosine
 from rmgl.views.view import Indices, View
 
@@ -51,8 +51,8 @@ class JaccardView(DistanceView):
             )
         return cls(view.name, distances, view.entities, ones, view.columns)
 
-    def parts_of(self, places: Indices) -> dict[str, Any]:
-        return {"ones": self.ones[places]}
+    def at(self, places: Indices) -> JaccardView:
+        return replace(self, ones=self.ones[places])
 
     @property
     def features(self) -> FeatureView:
@@ -134,7 +134,7 @@ def distances_among(name: str, rows: sparse.csr_array, present: Mask, n_views: i
         warn_caller(
             f"view {name!r}: the Jaccard distances of all {rows.shape[0]:,} rows do not fit "
             f"into memory, so only the {N_NEAREST} nearest rows of each may be its neighbors; "
-            "use fewer rows, a machine with more memory, or metric='cosine'",
+            "use fewer rows, a machine with more memory, or metric='cosine'"
         )
         return nearest_pairs(rows, present)
     distances = jaccard_distances(rows, rows)

@@ -13,7 +13,7 @@ from rmgl.archive.records import record
 from rmgl.checks import Unsound
 from rmgl.views.features import FeatureView, check_columns, no_rows
 from rmgl.views.incomplete import Mask
-from rmgl.views.pairs import PairView, check_not_negative, observed_nodes, square_matrix
+from rmgl.views.pair_view import PairView, check_not_negative, observed_nodes, square_matrix
 from rmgl.views.view import Comparing, GivenGraph, View
 
 

@@ -15,7 +15,7 @@ from rmgl.checks import Unsound, sound_numbers
 from rmgl.matrix import Matrix, is_sparse
 from rmgl.views.features import LARGEST_VALUE, check_columns
 from rmgl.views.incomplete import Mask
-from rmgl.views.pairs import (
+from rmgl.views.pair_view import (
     DistanceView,
     check_not_negative,
     entries_of,
@@ -143,8 +143,8 @@ class PrecomputedView(DistanceView):
     ceiling: float = 0.0
     """The largest similarity."""
 
-    def parts_of(self, places: Indices) -> dict[str, Any]:
-        return {"loops": None if self.loops is None else self.loops[places]}
+    def at(self, places: Indices) -> PrecomputedView:
+        return self if self.loops is None else replace(self, loops=self.loops[places])
 
     def squared(self, given: Matrix, loops: NDArray[np.float64]) -> Matrix:
         """Return squared distances from rows of the given kind.

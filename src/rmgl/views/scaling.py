@@ -18,7 +18,7 @@ from scipy import sparse
 from rmgl.archive.records import record
 from rmgl.checks import Unsound, sound_numbers
 from rmgl.matrix import Matrix, as_dense, is_sparse
-from rmgl.views.columns import Encoding
+from rmgl.views.encoding import Encoding
 
 EPSILON = np.finfo(np.float64).eps
 Vector = NDArray[np.float64]
@@ -68,28 +68,36 @@ class Scaler:
 
     def check(self, what: str, X: Matrix, most: float) -> None:
         """Raise `Unsound` unless this scaler can have scaled the rows of a view to X."""
-        width, levels = X.shape[1], self.levels or ()
-        if self.levels is not None and (
-            self.name != "hamming" or width != sum(level.size + 1 for level in levels)
-        ):
-            raise Unsound(f"the values of {what} do not match its {width} columns")
-        for level in levels:
-            sound_numbers(f"the values of {what}", level, (None,))
+        width = X.shape[1]
+        self._check_levels(what, width)
         columns = [c for c in (self.largest, self.span, self.shift) if c is not None]
         known = self.name in SCALES or self.name in METRICS
         if not known or len(columns) not in (0, 3) or any(c.shape != (width,) for c in columns):
             raise Unsound(f"the scaler of {what} does not match its {width} columns")
+        self._check_rooted(what, X)
+        *divisors, shift = columns or [np.zeros(0)]
+        if not (np.abs(shift) <= most).all() or not all((d > 0).all() for d in divisors):
+            raise Unsound(
+                f"the scaler of {what} has a divisor that is not > 0, or a shift out of range"
+            )
+
+    def _check_rooted(self, what: str, X: Matrix) -> None:
+        """Raise `Unsound` unless the columns whose square roots are taken are columns of X."""
         if self.rooted is not None and (
-            self.rooted.dtype != bool or self.rooted.shape != (width,) or sparse.issparse(X)
+            self.rooted.dtype != bool or self.rooted.shape != X.shape[1:] or sparse.issparse(X)
         ):
             raise Unsound(
                 f"the scaler of {what} takes square roots of columns that it does not have"
             )
-        in_range = self.shift is None or bool((np.abs(self.shift) <= most).all())
-        if not in_range or not all((divisor > 0).all() for divisor in columns[:2]):
-            raise Unsound(
-                f"the scaler of {what} has a divisor that is not > 0, or a shift out of range"
-            )
+
+    def _check_levels(self, what: str, width: int) -> None:
+        """Raise `Unsound` unless the levels, if there are any, become so many columns."""
+        if self.levels is None:
+            return
+        if self.name != "hamming" or width != sum(level.size + 1 for level in self.levels):
+            raise Unsound(f"the values of {what} do not match its {width} columns")
+        for level in self.levels:
+            sound_numbers(f"the values of {what}", level, (None,))
 
 
 def fit_scaler(name: str, X: Matrix) -> Scaler:

@@ -5,7 +5,7 @@ weights of its edges (`rmgl.views.network`), or its squared distances to all ent
 (`rmgl.views.precomputed`). An entity may be missing from the view: then its row is zero, and it is
 not among the `entities`. A new kind is a dataclass that derives from one of these, or from `View`,
 is registered as a record so that models with it can be stored, and is made by `to_view` of the
-object that users pass (`rmgl.views.check_view.GivenView`).
+object that users pass (`GivenView`).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,7 @@ from rmgl.edges.space import Gapped, Space, Square, as_space
 from rmgl.matrix import Matrix
 from rmgl.running.threads import Check, InParts, one_part
 from rmgl.views.canonical import Keys, Vector
-from rmgl.views.columns import Encoding
+from rmgl.views.encoding import Encoding
 from rmgl.views.incomplete import Mask
 from rmgl.views.scaling import Scaler
 
@@ -34,6 +34,18 @@ if TYPE_CHECKING:
 Indices = NDArray[np.intp]
 Comparing: TypeAlias = Callable[["FeatureView"], NDArray[np.float64]]
 """compare(new) returns the squared distances of new entities to the fitted ones, (n, N)."""
+
+
+@runtime_checkable
+class GivenView(Protocol):
+    """An object that users pass for a view in place of an array or table, such as `rmgl.Network`.
+
+    It may also have methods that match its entities with the row labels of tables: `labels()` and
+    `placed(name, index)`, or `in_order(name, index)`.
+    """
+
+    def to_view(self, name: str, observed: Mask | None) -> View:
+        """Return the checked view of that name; entities not `observed` (None: all) are missing."""
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from rmgl.views.check_view import (
     named_inputs,
     per_view,
 )
-from rmgl.views.columns import Encoding
+from rmgl.views.encoding import Encoding
 from rmgl.views.features import looks_like_network
 from rmgl.views.incomplete import check_observed, named_rows, refuse_gaps
 from rmgl.views.jaccard import JaccardView
@@ -80,7 +80,7 @@ class Views:
         "inner" those of all tables. A view needs at least `least` rows, and every entity some view,
         unless `everyone` is False. `index` and `columns` name the rows and columns of arrays, which
         have no names of their own. Single cells that are NaN are missing. Columns of tables that
-        are not numbers become numbers (`rmgl.views.columns`): by the `encodings` of the views of a
+        are not numbers become numbers (`rmgl.views.encoding`): by the `encodings` of the views of a
         fit, if given.
         """
         if isinstance(data, Views):
@@ -257,7 +257,7 @@ class Views:
         """
         filled = [view.filled for view in self]
         anywhere = np.any(filled, axis=0)
-        return self.each(lambda view, own: view.without_empty(own, anywhere), filled)
+        return self.each(lambda view, here: view.without_empty(here, anywhere), filled)
 
     @property
     def wide(self) -> bool:

@@ -35,15 +35,15 @@ class PairView(View):
 
     def of(self, entities: Indices) -> Self:
         matrix, present = self._among(entities), self._entities_of(entities)
-        return replace(self, matrix=matrix, entities=present, **self.parts_of(entities))
+        return replace(self.at(entities), matrix=matrix, entities=present)
 
     def in_order(self, order: Indices) -> Self:
         matrix, present = square_in_order(self.matrix, order), self._entities_in(order)
-        return replace(self, matrix=matrix, entities=present, **self.parts_of(order))
+        return replace(self.at(order), matrix=matrix, entities=present)
 
-    def parts_of(self, places: Indices) -> dict[str, Any]:
-        """Return the other fields that hold data about every entity, for those at some places."""
-        return {}
+    def at(self, places: Indices) -> Self:
+        """Return the view with the rest of its data about every entity for some of them only."""
+        return self
 
     def again(self, rows: View | None, n_new: int) -> FeatureView:
         return no_features(rows, self.name, n_new)

@@ -13,7 +13,7 @@ from scipy.spatial.distance import cdist
 
 from rmgl import RMGL
 from rmgl.views.column_kinds import fit_encoding
-from rmgl.views.columns import UNSEEN
+from rmgl.views.encoding import UNSEEN
 from rmgl.views.views import Views
 
 STAGES = ["I", "II", "III", "IV"]

@@ -1,6 +1,4 @@
-"""Convert all layers of a fitted model to one graph with parallel edges, for networkx, igraph and
-GraphML files.
-"""
+"""All layers of a model as one graph with parallel edges, for networkx, igraph and GraphML."""
 
 from __future__ import annotations
 
@@ -22,9 +20,7 @@ NOT_IN_XML = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 def node_attributes(
     labels: NDArray[np.intp], outlier_score: NDArray[np.float64], names: Any = None
 ) -> dict[str, list[Any]]:
-    """Return the attributes of the nodes: cluster label, outlier score and, if rows have labels,
-    the name.
-    """
+    """Return the attributes of the nodes: label, outlier score and, if rows have one, the name."""
     attributes = {"label": labels.tolist(), "outlier_score": outlier_score.tolist()}
     return attributes if names is None else attributes | {"name": list(names)}
 
@@ -32,8 +28,7 @@ def node_attributes(
 def layers_to_networkx(
     layers: Sequence[Layer], nodes: Mapping[str, Sequence[Any]], *, numbered: bool = False
 ) -> Any:
-    """Return a `networkx.MultiGraph` whose nodes are the rows 0 to N-1, with the attributes
-    `nodes`.
+    """Return a `networkx.MultiGraph` on the rows 0 to N-1, which have the attributes `nodes`.
 
     Edges have the attributes `layer` and `weight`, and the name of the layer as key (or their
     number, if `numbered`).
@@ -61,8 +56,7 @@ def layers_to_networkx(
 
 
 def layers_to_igraph(layers: Sequence[Layer], nodes: Mapping[str, Sequence[Any]]) -> Any:
-    """Return an `igraph.Graph` with parallel edges; vertex i is row i. Edges have the attributes
-    `layer` and `weight`.
+    """Return an `igraph.Graph` on the rows, whose edges have the attributes `layer` and `weight`.
 
     Examples
     --------
@@ -90,8 +84,7 @@ def layers_to_igraph(layers: Sequence[Layer], nodes: Mapping[str, Sequence[Any]]
 def write_graphml(
     path: Path | str, layers: Sequence[Layer], nodes: Mapping[str, Sequence[Any]]
 ) -> None:
-    """Write all layers to a GraphML file: the graph of `layers_to_networkx`, with names as text and
-    numbers as edge ids.
+    """Write the graph of `layers_to_networkx` to a GraphML file, with numbers as edge ids.
 
     Characters in names that XML does not allow, such as control characters, are written as escapes
     (``\\x01``).
@@ -116,7 +109,7 @@ def xml_text(text: str) -> str:
     a\\x01b
     """
     return NOT_IN_XML.sub(
-        lambda found: found[0].encode("unicode_escape", "surrogatepass").decode("ascii"), text
+        lambda odd: odd[0].encode("unicode_escape", "surrogatepass").decode("ascii"), text
     )
 
 

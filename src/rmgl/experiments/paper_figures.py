@@ -27,6 +27,7 @@ FAMILIES = {
     "GD-MCCA": "#7F3C8D",
     "kNN spectral": "#8C8C8C",
 }
+DIAMOND: dict[str, Any] = {"color": "white", "markeredgecolor": "black", "markersize": 5}
 TITLES = {"uci": "UCI handwritten digits", "coil20": "COIL-20"}
 
 
@@ -37,9 +38,7 @@ def save(figure: Figure, path: Path) -> None:
 
 
 def bars(table: Mapping[str, Any]) -> Figure:
-    """Draw Figure 2: NMI of every method, tuned with labels (bar and standard deviation) and at its
-    defaults (diamond).
-    """
+    """Draw Figure 2: NMI of every method, tuned with labels (bar) and by default (diamond)."""
     rows = [row for row in table["rows"] if row["tuned"] is not None]
     figure = new_figure(8.5, 0.9 + 0.27 * len(rows))
     ax = figure.add_subplot()
@@ -56,23 +55,8 @@ def bars(table: Mapping[str, Any]) -> Figure:
         )
         ax.text(1.02, place, f"{tuned['nmi_mean']:.3f}", va="center", fontsize=8)
         if row["default"] is not None:
-            ax.plot(
-                row["default"]["nmi_mean"],
-                place,
-                "D",
-                color="white",
-                markeredgecolor="black",
-                markersize=5,
-            )
-    ax.plot(
-        [],
-        [],
-        "D",
-        color="white",
-        markeredgecolor="black",
-        markersize=5,
-        label="defaults, no labels",
-    )
+            ax.plot(row["default"]["nmi_mean"], place, "D", **DIAMOND)
+    ax.plot([], [], "D", **DIAMOND, label="defaults, no labels")
     ax.set_yticks(places, [row["name"] for row in rows], fontsize=8)
     ax.set(
         xlim=(0, 1.1),
@@ -91,21 +75,14 @@ def family_color(name: str) -> str:
 
 
 def scatter_grid(arrays: Mapping[str, NDArray[Any]], names: Sequence[str]) -> Figure:
-    """Draw Figure 3: the last two columns of the common subspace of each method, colored by the
-    true class.
-    """
+    """Draw Figure 3: the last two columns of each common subspace, colored by true class."""
     shown = [name for name in names if name in arrays]
     figure = new_figure(3.4 * len(shown), 3.7)
     for place, name in enumerate(shown, start=1):
         ax = figure.add_subplot(1, len(shown), place)
         scatter(ax, arrays[name][:, -2:], arrays["target"], name, size=4, numbered=True)
-    figure.suptitle(
-        (
-            "UCI handwritten digits: last two columns of the common subspace, one color and "
-            "number per digit"
-        ),
-        fontsize=11,
-    )
+    about = "last two columns of the common subspace, one color and number per digit"
+    figure.suptitle(f"UCI handwritten digits: {about}", fontsize=11)
     return figure
 
 
@@ -119,16 +96,9 @@ def scatter(
 ) -> None:
     """Draw points colored by class and, if `numbered`, the number of each class at its median."""
     for label in np.unique(target):
-        own = points[target == label]
-        ax.scatter(
-            own[:, 0],
-            own[:, 1],
-            s=size,
-            c=COLORS[int(label) % len(COLORS)],
-            alpha=0.7,
-            linewidths=0,
-            rasterized=True,
-        )
+        x, y = points[target == label].T
+        color = COLORS[int(label) % len(COLORS)]
+        ax.scatter(x, y, s=size, c=color, alpha=0.7, linewidths=0, rasterized=True)
     for label in np.unique(target) if numbered else ():
         x, y = np.median(points[target == label], axis=0)
         box = {
@@ -157,12 +127,8 @@ def synthetic(arrays: Mapping[str, NDArray[Any]]) -> Figure:
         part.suptitle(title, fontsize=11)
         names = [name for name in arrays if name.startswith(kind)]
         for place, name in enumerate(names, start=1):
-            draw_graph(
-                part.add_subplot(1, len(names), place),
-                arrays[name],
-                target,
-                name.removeprefix(kind),
-            )
+            ax = part.add_subplot(1, len(names), place)
+            draw_graph(ax, arrays[name], target, name.removeprefix(kind))
     bottom.suptitle(
         "(c) embeddings: two leading principal directions of the rows, one color per class",
         fontsize=11,
@@ -170,9 +136,8 @@ def synthetic(arrays: Mapping[str, NDArray[Any]]) -> Figure:
     columns = 4
     for place, name in enumerate(embeddings, start=1):
         ax = bottom.add_subplot(-(-len(embeddings) // columns), columns, place)
-        scatter(
-            ax, leading_directions(arrays[name]), target, name.removeprefix("embedding:"), size=14
-        )
+        points = leading_directions(arrays[name])
+        scatter(ax, points, target, name.removeprefix("embedding:"), size=14)
     return figure
 
 
@@ -187,9 +152,7 @@ def leading_directions(rows: NDArray[np.float64]) -> NDArray[np.float64]:
 def draw_graph(
     ax: Axes, adjacency: NDArray[np.float64], target: NDArray[np.intp], title: str
 ) -> None:
-    """Draw a graph with the nodes of each class in a disc; edges within a class have its color,
-    others are gray.
-    """
+    """Draw a graph with each class in a disc; edges between classes are gray."""
     from matplotlib.collections import LineCollection
 
     position = class_layout(target)
@@ -202,18 +165,13 @@ def draw_graph(
             for a, b in zip(i[chosen], j[chosen], strict=True)
         ]
         segments = np.stack([position[i[chosen]], position[j[chosen]]], axis=1)
-        ax.add_collection(
-            LineCollection(
-                list(segments),
-                colors=colors,
-                linewidths=0.2 + 0.8 * weight[chosen],
-                alpha=strength,
-                rasterized=True,
-            )
-        )
+        widths = 0.2 + 0.8 * weight[chosen]
+        lines = LineCollection(list(segments), colors=colors, linewidths=widths, alpha=strength)
+        lines.set_rasterized(True)
+        ax.add_collection(lines)
     for label in np.unique(target):
-        own = position[target == label]
-        ax.scatter(own[:, 0], own[:, 1], s=12, c=COLORS[int(label)], zorder=3, linewidths=0)
+        nodes = position[target == label]
+        ax.scatter(nodes[:, 0], nodes[:, 1], s=12, c=COLORS[int(label)], zorder=3, linewidths=0)
     n_cross = int((~same).sum())
     parts = connected_components(csr_array(adjacency), directed=False, return_labels=False)
     ax.set_title(
@@ -230,10 +188,8 @@ def class_layout(target: NDArray[np.intp]) -> NDArray[np.float64]:
     for place, label in enumerate(labels):
         angle = 2 * np.pi * place / len(labels) + np.pi / 4
         count = int((target == label).sum())
-        radius, turn = (
-            np.sqrt((np.arange(count) + 0.5) / count),
-            np.arange(count) * np.pi * (3 - np.sqrt(5)),
-        )
+        radius = np.sqrt((np.arange(count) + 0.5) / count)
+        turn = np.arange(count) * np.pi * (3 - np.sqrt(5))
         spiral = radius[:, None] * np.column_stack([np.cos(turn), np.sin(turn)])
         position[target == label] = 1.9 * np.array([np.cos(angle), 0.75 * np.sin(angle)]) + spiral
     return position

@@ -7,8 +7,10 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.utils import check_random_state
 
+from rmgl.embedding.eigenvectors import smallest_eigenvectors, unit_rows
 from rmgl.embedding.labels import cluster_rows
 from rmgl.estimators.base import ViewsClusterer
 
@@ -20,9 +22,7 @@ class Baseline(ViewsClusterer):
     random_state: int | np.random.RandomState | None
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Compute the embedding and cluster its rows; X is as in `RMGL.fit`, or layers where the
-        class takes them.
-        """
+        """Compute the embedding and cluster its rows; X is as in `RMGL.fit`, or some layers."""
         self._check_parameters()
         random_state = check_random_state(self.random_state)
         self._keep_embedding(self._embed(X, random_state))
@@ -34,3 +34,8 @@ class Baseline(ViewsClusterer):
     @abstractmethod
     def _embed(self, X: Any, random_state: np.random.RandomState) -> NDArray[np.float64]:
         """Check the input and return the embedding; attributes of the method are set on the way."""
+
+
+def spectral_rows(adjacency: sparse.csr_array, n_clusters: int) -> NDArray[np.float64]:
+    """Return the K smallest eigenvectors of I - D^-1/2 W D^-1/2, with unit rows (Ng et al.)."""
+    return unit_rows(smallest_eigenvectors(adjacency, n_clusters, normalized=True).vectors)
