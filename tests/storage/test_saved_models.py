@@ -350,6 +350,12 @@ def test_a_model_of_version_0_1_0_still_loads():
     assert model.to_networkx().number_of_nodes() == 36
 
 
+def test_a_process_that_has_fitted_nothing_loads_views_of_pairs(tmp_path):
+    path = Path(__file__).parents[1] / "data" / "model-format-2.rmgl"
+    done = python("import sys; from rmgl import RMGL; print(RMGL.load(sys.argv[1]))", path)
+    assert "RMGL(" in done.stdout
+
+
 def test_a_model_of_version_2_still_loads(tmp_path):
     """Its report holds sentences, and does not say which views are networks: it reads as it did,
     and can be saved again.

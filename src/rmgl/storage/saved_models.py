@@ -21,6 +21,9 @@ from rmgl.fitting.fitted import FittedModel
 from rmgl.fitting.ready import Parameters, storable
 from rmgl.results.report import Report
 from rmgl.storage.earlier_models import upgraded
+from rmgl.views.jaccard import JaccardView
+from rmgl.views.network import NetworkView
+from rmgl.views.precomputed import PrecomputedView
 from rmgl.views.views import Views
 
 MODEL_FORMAT = "rmgl model"
@@ -34,6 +37,8 @@ NAMES = {
     if field.name not in NOT_IN_FILES
 }
 """The other fields, with their names in a file."""
+KINDS_OF_VIEWS = (NetworkView, PrecomputedView, JaccardView)
+"""Views of pairs that files may hold: a process that only loads models must know them, too."""
 NOTED: dict[str, Any] = {"n_features_in_": int, "feature_names_in_": NDArray[Any]}
 """What scikit-learn notes about the columns of the input; the names only of one table."""
 
