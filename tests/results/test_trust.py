@@ -6,25 +6,58 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from rmgl import RMGL
+from rmgl import RMGL, Policy
 from rmgl.embedding.eigenvectors import Embedding, smallest_eigenvectors
 from rmgl.layer import Origin, given_layer
 from rmgl.results.clusters import MOST_ENTITIES, Refits, second_answers, stability_of_clusters
-from rmgl.results.trust import Evidence, entropy, judge
+from rmgl.results.trust import Evidence, judge, worth
 from tests.conftest import planted_views
 
-SAME = Refits(1.0, {"a": 1.0, "b": 1.0}, 1.0)
-GOOD = Evidence(
-    300, np.array([100, 100, 100]), 0.9, {"a": 0.5, "b": 0.5}, {"a": 0.01, "b": 0.01}, 2.0, SAME
+SAME = Refits(1.0, {"a": 1.0, "b": 1.0}, 1.0, 0.9)
+GOOD = Evidence(300, np.array([100, 100, 100]), {"a": 0.5, "b": 0.5}, SAME)
+
+
+def with_strength(strength, stability=1.0):
+    """Evidence of a strength: the stability times the square root of the separation."""
+    separation = (strength / stability) ** 2
+    return replace(GOOD, refits=Refits(stability, {}, 1.0, separation))
+
+
+@pytest.mark.parametrize(
+    ("strength", "word"), [(0.81, "good"), (0.79, "fair"), (0.61, "fair"), (0.59, "poor")]
 )
+@pytest.mark.parametrize("stability", [1.0, 0.9])
+def test_the_word_follows_from_the_strength_of_the_evidence(strength, word, stability):
+    evidence = with_strength(strength, stability)
+    assert evidence.strength == pytest.approx(strength)
+    trust = judge(evidence)
+    assert trust.word == word
+    (finding,) = trust.findings
+    assert finding.numbers["stability"] == stability
+    assert finding.numbers["separation"] == pytest.approx((strength / stability) ** 2)
+    assert str(trust).startswith(f"{word}: the clusters found again with a fifth of the entities")
 
 
-def test_nothing_wrong_is_good():
-    trust = judge(GOOD)
-    assert (trust.word, trust.reasons) == (
-        "good",
-        ["the clusters stay when entities, or the layers of views, are left out"],
-    )
+def test_the_policy_says_what_is_good_and_fair():
+    policy = Policy(good_evidence=0.5, fair_evidence=0.2)
+    words = [judge(with_strength(at), policy).word for at in (0.51, 0.49, 0.21, 0.19)]
+    assert words == ["good", "fair", "fair", "poor"]
+
+
+def test_an_unstable_answer_that_agrees_less_than_chance_has_no_strength():
+    assert replace(GOOD, refits=Refits(-0.1, {}, 1.0, 0.9)).strength == 0.0
+
+
+def test_stronger_evidence_was_worth_more():
+    ranges = [worth(strength) for strength in np.linspace(0, 1, 21)]
+    assert all(lower <= upper for lower, upper in ranges)
+    assert [lower for lower, _ in ranges] == sorted(lower for lower, _ in ranges)
+    said = judge(with_strength(0.97)).reasons[0]
+    lower, upper = worth(0.97)
+    assert said.endswith(f"had an adjusted Rand index of {lower:.2f} to {upper:.2f}")
+
+
+def test_what_was_not_examined_is_not_good():
     unexamined = judge(replace(GOOD, refits=None))
     assert unexamined.word == "fair"
     assert "not examined" in unexamined.reasons[0]
@@ -38,105 +71,50 @@ def test_nothing_wrong_is_good():
     assert "too few entities" in few.reasons[0]
 
 
+@pytest.mark.parametrize(("stability", "word"), [(0.81, "fair"), (0.79, "poor")])
+def test_stable_clusters_that_are_compared_with_nothing_are_fair(stability, word):
+    trust = judge(replace(GOOD, refits=Refits(stability, {}, 1.0, None)))
+    assert trust.word == word
+    assert "could not be compared with data without clusters" in trust.reasons[0]
+
+
 @pytest.mark.parametrize(
-    ("change", "word", "reason"),
+    ("change", "note"),
     [
-        (
-            {"within": 0.999, "sizes": np.array([290, 5, 5])},
-            "poor",
-            "nearly all entities are in one cluster",
-        ),
-        ({"weights": {"a": 0.81, "b": 0.19}}, "poor", "view 'a' has 81% of the weight"),
-        (
-            {"refits": Refits(0.59, {}, 1.0)},
-            "poor",
-            "a fifth of the entities is left out (agreement 0.59)",
-        ),
-        (
-            {"refits": Refits(0.6, {}, 1.0)},
-            "fair",
-            "a fifth of the entities is left out (agreement 0.60)",
-        ),
-        (
-            {"refits": Refits(0.89, {}, 1.0)},
-            "fair",
-            "a fifth of the entities is left out (agreement 0.89)",
-        ),
-        ({"refits": Refits(1.0, {}, 0.39)}, "poor", "alone give other clusters (agreement 0.39)"),
-        ({"refits": Refits(1.0, {}, 0.4)}, "fair", "alone give other clusters (agreement 0.40)"),
-        ({"refits": Refits(1.0, {}, 0.64)}, "fair", "alone give other clusters (agreement 0.64)"),
-        (
-            {"refits": Refits(1.0, {"b": 0.69}, 1.0)},
-            "fair",
-            "without the layer of view 'b' the clusters are different",
-        ),
-        ({"n_entities": 99}, "fair", "only 99 entities"),
-        (
-            {"components": {"a": 0.06}},
-            "fair",
-            "layer 'a' falls into many components (6% of its entities)",
-        ),
-        ({"largest_degree": 21.0}, "fair", "21 times the mean edge weight"),
+        ({"weights": {"a": 0.81, "b": 0.19}}, "view 'a' has 81% of the weight"),
+        ({"refits": replace(SAME, neighbors_only=0.69)}, "alone give other clusters (agreement 0."),
+        ({"refits": replace(SAME, without={"b": 0.69})}, "without the layer of view 'b' the clust"),
+        ({"n_entities": 99}, "only 99 entities"),
     ],
 )
-def test_each_sign_has_its_word_and_reason(change, word, reason):
+def test_what_else_may_be_wrong_is_noted_and_does_not_change_the_word(change, note):
     trust = judge(replace(GOOD, **change))
-    assert trust.word == word
-    assert len(trust.reasons) == 1
-    assert reason in trust.reasons[0]
-    assert str(trust).startswith(f"{word}: ")
+    assert trust.word == "good"
+    assert len(trust.reasons) == 2
+    assert note in trust.reasons[1]
+    assert trust.findings[1].severity == "advice"
 
 
 @pytest.mark.parametrize(
     "change",
     [
-        {"within": 0.99, "sizes": np.array([290, 5, 5])},
-        {"within": 0.999},
         {"weights": {"a": 1.0}},
         {"weights": {"a": 0.8, "b": 0.2}},
-        {"refits": Refits(0.9, {"a": 0.7}, 0.65)},
-        {"refits": Refits(1.0, {}, None)},
+        {"refits": Refits(1.0, {"a": 0.7}, 0.7, 0.9)},
+        {"refits": Refits(1.0, {}, None, 0.9)},
         {"n_entities": 100},
-        {"components": {"a": 0.05}},
-        {"largest_degree": 20.0},
     ],
 )
-def test_what_is_no_sign(change):
-    assert judge(replace(GOOD, **change)).word == "good"
-
-
-@pytest.mark.parametrize(("small", "word"), [(53, "poor"), (54, "good")])
-def test_one_cluster_has_nearly_all_entities_up_to_three_tenths_of_the_entropy(small, word):
-    """Of 1,000 entities in two clusters 53 or 54 are in the smaller one: 0.299 and 0.303 of the
-    entropy of equal sizes.
-    """
-    sizes = np.array([1000 - small, small])
-    shares = sizes / 1000
-    assert (-(shares @ np.log2(shares)) < 0.3) == (word == "poor")
-    assert judge(replace(GOOD, n_entities=1000, sizes=sizes, within=0.995)).word == word
-
-
-def test_the_reasons_of_the_worst_word_come_first():
-    trust = judge(replace(GOOD, n_entities=50, weights={"a": 0.1, "b": 0.9}))
-    assert trust.word == "poor"
-    assert "'b'" in trust.reasons[0]
-    assert "50 entities" in trust.reasons[1]
-
-
-def test_entropy_is_a_share_of_that_of_equal_sizes():
-    assert entropy(np.array([7, 7, 7])) == pytest.approx(1.0)
-    assert entropy(np.array([9, 0])) == 0.0
-    shares = np.array([0.5, 0.25, 0.25])
-    assert entropy(np.array([2, 1, 1])) == pytest.approx(
-        -(shares * np.log(shares)).sum() / np.log(3)
-    )
+def test_what_is_not_noted(change):
+    assert len(judge(replace(GOOD, **change)).findings) == 1
 
 
 def test_clear_clusters_have_the_same_second_answers():
     views, _ = planted_views()
     report = RMGL(3, random_state=0).fit(views).report_
-    assert report.refits == Refits(1.0, dict.fromkeys(views, 1.0), 1.0)
-    assert report.trust.word == "fair"  # 90 entities are few
+    assert report.refits == Refits(1.0, dict.fromkeys(views, 1.0), 1.0, report.refits.separation)
+    assert report.refits.separation > 0.64
+    assert report.trust.word == "good"
     assert "only 90 entities" in str(report)
     assert "Second answers" in str(report)
 
@@ -152,7 +130,8 @@ def test_noise_has_other_second_answers():
             RMGL(5, random_state=0).fit({name: rng.normal(size=(200, 6)) for name in "ab"}).report_
         )
     assert np.mean([report.refits.resampled for report in reports]) < 0.75
-    assert "good" not in {report.trust.word for report in reports}
+    assert {report.trust.word for report in reports} == {"poor"}
+    assert np.mean([report.refits.separation for report in reports]) < 0.15
 
 
 def nodes_seen(monkeypatch):

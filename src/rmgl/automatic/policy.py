@@ -45,9 +45,30 @@ class Guidance:
     """Whether k-means sees the rows of the embedding with length one."""
 
 
+@dataclass(frozen=True)
+class Verdict:
+    """The numbers of the verdict on an answer, and of the notes beside it."""
+
+    good_evidence: float = ranged(0.8, 0.0, 1.0)
+    """Strength of the evidence from which an answer is good: the stability of the clusters times
+    the square root of their separation."""
+    fair_evidence: float = ranged(0.6, 0.0, 1.0)
+    """Strength of the evidence from which an answer is fair."""
+    resamples: int = ranged(5, 1, 1000)
+    """Random parts of the entities on which the stability of an answer is measured."""
+    dominant_weight: float = ranged(0.8, 0.0, 1.0)
+    """Weight of a view above which the report notes that the others hardly count."""
+    same_answer: float = ranged(0.7, 0.0, 1.0)
+    """Agreement of a second answer below which the report notes that it differs."""
+    unrelated: float = ranged(0.65, 0.0, 1.0)
+    """Roughness of a view above which the report notes that it disagrees with the others."""
+    tiny_cluster: float = ranged(0.2, 0.0, 1.0)
+    """Size, as a share of a mean cluster, below which the report notes that a cluster is small."""
+
+
 @record
 @dataclass(frozen=True)
-class Policy(Scaling, Weighing, Agreement, Guidance, Fragments, Counting):
+class Policy(Scaling, Weighing, Agreement, Guidance, Fragments, Counting, Verdict):
     """The numbers and rules of the automatic choice; `docs/defaults.md` explains the default ones.
 
     A rule is the name of a built-in one or a function of your own. `RMGL(policy=Policy(...))` uses

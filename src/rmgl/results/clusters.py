@@ -13,12 +13,12 @@ from sklearn.metrics import adjusted_rand_score
 
 from rmgl.archive.records import record
 from rmgl.automatic.number_of_clusters import NumberOfClusters
+from rmgl.automatic.policy import Verdict
 from rmgl.embedding.eigenvectors import Embedding, Graph, unit_rows, weighted_sum
 from rmgl.embedding.resampling import four_fifths, parts_of
 from rmgl.layer import Layer
 from rmgl.results.own_neighbors import OwnNeighbors, Share
 from rmgl.results.standing import Standing
-from rmgl.results.weak_points import LOOSE
 
 Vector = NDArray[np.float64]
 
@@ -55,7 +55,7 @@ class ClusterFacts:
         return [
             view
             for view, share in enumerate(self.by_view)
-            if share.found >= LOOSE and share.is_more
+            if share.found >= Verdict.same_answer and share.is_more
         ]
 
 
@@ -125,7 +125,7 @@ def stability_of_clusters(
     random_state = np.random.RandomState(seed)
     graph = weighted_sum([layer.adjacency for layer in layers], beta.tolist())
     overlaps = []
-    for _ in range(DRAWS):
+    for _ in range(Verdict.resamples):
         nodes = four_fifths(everyone, random_state)
         (found,) = parts_of(
             graph, nodes, [n_clusters], random_state, tol=TOL, of_unit_length=of_unit_length
@@ -208,7 +208,6 @@ MOST_ENTITIES = 50_000
 """Entities beyond which no second answers are computed: each takes as long as the embedding."""
 MEMBERS = 2
 """Entities for each cluster below which there are none: too few to leave some out."""
-DRAWS = 3
 TOL = 1e-3
 
 
@@ -224,6 +223,8 @@ class Refits:
     """
     neighbors_only: float | None = None
     """The answer of the plain neighbor layer alone (None: there is none)."""
+    separation: float | None = None
+    """How much better the clusters are cut than one cloud, 0 to 1 (None: it is not known)."""
 
 
 def second_answers(
@@ -233,6 +234,7 @@ def second_answers(
     embedding: Embedding,
     random_state: np.random.RandomState,
     of_unit_length: bool = True,
+    n_draws: int = Verdict.resamples,
 ) -> Refits | None:
     """Compare the labels with those of quick refits, without fragments; None if entities are too
     many, or too few for the clusters.
@@ -255,7 +257,7 @@ def second_answers(
         return float(adjusted_rand_score(labels[nodes], found))
 
     graph = weighted_sum([layer.adjacency for layer in layers], beta.tolist())
-    draws = [four_fifths(everyone, random_state) for _ in range(DRAWS)]
+    draws = [four_fifths(everyone, random_state) for _ in range(n_draws)]
     without = {}
     several = sum(layer.role == "view" for layer in layers) > 1
     for at, view in enumerate(layers):

@@ -14,7 +14,7 @@ from rmgl.results.findings import Finding
 from rmgl.results.own_neighbors import Share, own_neighbors
 from rmgl.results.report import Report, ViewReport, describe_views, make_report
 from rmgl.results.tables import cross_table, rest_has_clusters
-from rmgl.results.trust import doubted
+from rmgl.results.trust import Trust
 from rmgl.views.views import Views
 
 
@@ -43,13 +43,11 @@ def with_table(report: Report, kept: Views, labels: NDArray[np.intp]) -> Report:
     """The report with less trust where the clusters are a table of columns."""
     table, trust = cross_table(kept, labels), report.trust
     if table is not None and trust is not None and not rest_has_clusters(kept, table, labels):
-        trust = doubted(
-            trust,
-            [
-                Finding("table", "poor", factor.view_name, words={"column": factor.name})
-                for factor in table.factors
-            ],
-        )
+        columns = [
+            Finding("table", "poor", factor.view_name, words={"column": factor.name})
+            for factor in table.factors
+        ]
+        trust = Trust("poor", [*columns, *trust.findings])
     return replace(report, trust=trust)
 
 

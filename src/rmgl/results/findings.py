@@ -15,7 +15,7 @@ from typing import Literal
 
 from rmgl.archive.records import record
 
-Severity = Literal["note", "warning", "good", "fair", "poor"]
+Severity = Literal["note", "advice", "warning", "good", "fair", "poor"]
 """What was chosen or measured; weak evidence; or a reason for the word of the verdict."""
 
 
@@ -194,21 +194,11 @@ SENTENCES: dict[str, Callable[..., str]] = {
         "cluster, and {chance:.0%} would be by "
         "chance), which noise can have, too; look at it alone"
     ).format,
-    "no view agrees": (
-        "no view agrees well with the common embedding: the views may not have clusters in common"
-    ).format,
     "edges missed": (
         "view {subject!r} has {edges:.1f} edges a node, not {wanted}: no alpha gives as many"
     ).format,
     "few cells": _few_cells,
     "pairs apart": _pairs_apart,
-    "no eigengap": (
-        "there is no gap after eigenvalue {eigenvalue} ({gap:.2f}): another number of clusters "
-        "fits about as well"
-    ).format,
-    "weakly separated": (
-        "only {within:.0%} of the edge weight lies inside clusters: they are weakly separated"
-    ).format,
     "small cluster": (
         "the smallest cluster has {size} member(s): it may be a fragment, or a group of outliers"
     ).format,
@@ -227,10 +217,15 @@ SENTENCES: dict[str, Callable[..., str]] = {
     ).format,
     "number uncertain": _uncertain_number,
     # why an answer can be trusted or not
-    "stable": "the clusters stay when entities, or the layers of views, are left out".format,
-    "one large cluster": (
-        "nearly all entities are in one cluster, and the others are small groups that keep "
-        "their links to themselves"
+    "evidence of clusters": (
+        "the clusters found again with a fifth of the entities left out agree with these to "
+        "{stability:.2f}, and their separation beyond that of one cloud is {separation:.2f} (0 "
+        "none, 1 complete); in public data sets with known classes, half of the answers with such "
+        "evidence had an adjusted Rand index of {least:.2f} to {most:.2f}"
+    ).format,
+    "stable, not compared": (
+        "the clusters found again with a fifth of the entities left out agree with these to "
+        "{stability:.2f}; they could not be compared with data without clusters"
     ).format,
     "view dominates": (
         "view {subject!r} has {weight:.0%} of the weight, so the other views hardly count"
@@ -246,9 +241,6 @@ SENTENCES: dict[str, Callable[..., str]] = {
         "it was not examined whether the clusters stay when entities, or the layers of views, "
         "are left out"
     ).format,
-    "unstable": (
-        "the clusters change when a fifth of the entities is left out (agreement {agreement:.2f})"
-    ).format,
     "unlike neighbors": (
         "the nearest neighbors of all views side by side alone give other clusters "
         "(agreement {agreement:.2f})"
@@ -259,12 +251,6 @@ SENTENCES: dict[str, Callable[..., str]] = {
     ).format,
     "few entities": (
         "there are only {n} entities, too few for choices to be supported by data"
-    ).format,
-    "many components": (
-        "layer {subject!r} falls into many components ({share:.0%} of its entities)"
-    ).format,
-    "hub": (
-        "one entity has {degree:.0f} times the mean edge weight: it is a hub that connects clusters"
     ).format,
     "table": "{column} of view {subject!r}".format,
     # of reports of earlier versions

@@ -8,18 +8,17 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from rmgl.archive.records import record
 from rmgl.automatic.number_of_clusters import share_inside
 from rmgl.embedding.eigenvectors import Embedding, Graph, smallest_eigenvectors, weighted_sum
 from rmgl.fitting.fitted import FittedModel
-from rmgl.layer import Layer
 from rmgl.results.clusters import Refits, second_answers
 from rmgl.results.findings import Finding, sentences
 from rmgl.results.missing_cells import Gaps, gaps_of
 from rmgl.results.notes import choices, measurements
+from rmgl.results.one_cloud import separation_of
 from rmgl.results.own_neighbors import Share
 from rmgl.results.trust import Evidence, Trust, judge
 from rmgl.results.weak_points import (
@@ -32,8 +31,6 @@ from rmgl.results.weak_points import (
 from rmgl.views.incomplete import named_rows
 
 GAP_TOL = 1e-3
-COUNTING = 0.1
-"""Weight of a layer, as a share of the largest, from which its components are looked at."""
 
 
 @record
@@ -241,8 +238,16 @@ def make_report(views: list[ViewReport], fitted: FittedModel) -> Report:
     )
     given = np.array([layer.role == "neighbors" for layer in layers])
     refits = second_answers(
-        layers, beta, labels, embedding, deepcopy(evidence.random_state), parameters.of_unit_length
+        layers,
+        beta,
+        labels,
+        embedding,
+        deepcopy(evidence.random_state),
+        parameters.of_unit_length,
+        rules.resamples,
     )
+    if refits is not None:
+        refits = replace(refits, separation=separation_of(fitted))
     report = Report(
         n_rows=fitted.n_rows,
         n_clusters=fitted.n_clusters,
@@ -271,7 +276,7 @@ def make_report(views: list[ViewReport], fitted: FittedModel) -> Report:
         doubts={layer.name: layer.doubt for layer in layers if layer.doubt},
     )
     sizes = np.bincount(labels, minlength=fitted.n_clusters)
-    weak = weak_points(report, int(sizes.min()))
+    weak = weak_points(report, int(sizes.min()), rules)
     weak += [warning("looks like a network", name) for name in evidence.recognized]
     alone = unconnected(layers, beta)
     if alone.size:
@@ -279,30 +284,9 @@ def make_report(views: list[ViewReport], fitted: FittedModel) -> Report:
     if number is not None and number.confidence == "low":
         weak.append(uncertain_number(number))
     weights = {view.name: view.weight for view in report.views}
-    trust = judge(
-        Evidence(
-            labels.size,
-            sizes,
-            report.within,
-            weights,
-            components_of(layers, beta),
-            largest_degree(layers, beta),
-            refits,
-        )
-    )
+    known = Evidence(labels.size, sizes, weights, refits)
+    trust = judge(known, rules)
     return replace(report, weak_points=weak, trust=trust)
-
-
-def components_of(layers: Sequence[Layer], beta: NDArray[np.float64]) -> dict[str, float]:
-    """The number of components of every layer that counts, as a share of its entities."""
-    counting = [layer for layer, b in zip(layers, beta, strict=True) if b > COUNTING * beta.max()]
-    return {layer.name: layer.n_components / layer.own_potentials.size for layer in counting}
-
-
-def largest_degree(layers: Sequence[Layer], beta: NDArray[np.float64]) -> float:
-    """The largest degree in the common graph, in multiples of the mean."""
-    degrees = np.sum([b * layer.degrees for layer, b in zip(layers, beta, strict=True)], axis=0)
-    return float(degrees.max() / degrees.mean())
 
 
 def describe_views(fitted: FittedModel) -> list[ViewReport]:

@@ -1,44 +1,30 @@
-"""How far an answer can be trusted, in one word with reasons.
+"""How far an answer can be trusted: one word, what answers like it were worth, and notes.
 
-Signs of a poor answer are those that went with answers far below a plain baseline on public data
-sets (docs/quality.md); signs of a fair one are weaker forms of them. None of them uses classes.
+    strength = stability * sqrt(separation)
+
+Stability is the agreement with the answers on four fifths of the entities, separation how much
+better the clusters are cut than one cloud would be (`rmgl.results.one_cloud`). The word follows
+from the strength alone. `calibration.csv` says what answers of this strength were worth on public
+data sets with known classes; `python -m benchmarks trust` makes it. All else that may be wrong is
+noted, and does not change the word; only clusters that are a table of categories are poor whatever
+their strength (`rmgl.results.tables`).
 """
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rmgl.archive.records import record
-from rmgl.automatic.weighing import Weighing
+from rmgl.automatic.policy import Policy
 from rmgl.results.clusters import MEMBERS, Refits
-from rmgl.results.findings import Finding, sentences
-
-FEW_ENTITIES = Weighing.few_entities
-
-ALL_INSIDE = 0.995
-FEW_SIZES = 0.3
-"""Share of edge weight inside clusters, and entropy of their sizes as a share of the largest
-possible: nearly all in one cluster, and fragments that keep their weight to themselves."""
-MOST_WEIGHT = 0.8
-"""Weight of one view beyond which the others hardly count."""
-UNSTABLE, SHAKY = 0.6, 0.9
-"""Agreement with the answers on four fifths of the entities below which an answer is poor, or fair.
-"""
-UNLIKE, DIFFERENT = 0.4, 0.65
-"""Agreement with the answer of the plain neighbor layer below which an answer is poor, or fair."""
-CONTESTED = 0.7
-"""Agreement with the answer without one of the views below which an answer is fair."""
-MANY_COMPONENTS = 0.05
-"""Components of a layer, as a share of its entities, beyond which it tells only of close neighbors.
-"""
-HUB = 20.0
-"""Degree of an entity in the common graph, in multiples of the mean, beyond which it is called a
-hub.
-"""
+from rmgl.results.findings import Finding, Severity, sentences
 
 
 @record
@@ -65,83 +51,76 @@ class Evidence:
     n_entities: int
     sizes: NDArray[np.intp]
     """Sizes of the clusters."""
-    within: float
-    """The share of the common graph's edge weight that lies inside clusters."""
     weights: dict[str, float]
     """The weights of the views, by name."""
-    components: dict[str, float]
-    """The number of components of every layer that counts, as a share of its entities."""
-    largest_degree: float
-    """The largest degree in the common graph, in multiples of the mean."""
     refits: Refits | None
 
-
-def judge(evidence: Evidence) -> Trust:
-    """The verdict on an answer. The reasons for the worst word come first."""
-    signs = [*of_clusters(evidence), *of_second_answers(evidence), *of_graph(evidence)]
-    if not signs:
-        return Trust("good", [Finding("stable", "good")])
-    signs.sort(key=lambda sign: sign.severity != "poor")  # equals stay in their order
-    return Trust(signs[0].severity, signs)
-
-
-def of_clusters(evidence: Evidence) -> Iterator[Finding]:
-    """Signs in the sizes of the clusters and the weights of the views."""
-    if (
-        evidence.sizes.size > 1
-        and evidence.within >= ALL_INSIDE
-        and entropy(evidence.sizes) < FEW_SIZES
-    ):
-        yield Finding("one large cluster", "poor")
-    for name, weight in evidence.weights.items():
-        if weight > MOST_WEIGHT and len(evidence.weights) > 1:
-            yield Finding("view dominates", "poor", name, {"weight": weight})
+    @property
+    def strength(self) -> float | None:
+        """The strength of the evidence; None if nothing is known to compare the clusters with."""
+        refits = self.refits
+        if refits is None or refits.separation is None:
+            return None
+        return max(0.0, refits.resampled) * float(np.sqrt(refits.separation))
 
 
-def of_second_answers(evidence: Evidence) -> Iterator[Finding]:
-    """Signs in the agreement of second answers with the first."""
-    refits = evidence.refits
+def judge(evidence: Evidence, numbers: Policy | None = None) -> Trust:
+    """The verdict on an answer, with what it rests on first and notes after it."""
+    numbers = numbers or Policy()
+    first = examined(evidence, numbers)
+    return Trust(first.severity, [first, *notes(evidence, numbers)])
+
+
+def examined(evidence: Evidence, numbers: Policy) -> Finding:
+    """What the word rests on."""
+    refits, strength = evidence.refits, evidence.strength
     if refits is None:
-        if evidence.n_entities < FEW_ENTITIES:
-            yield Finding("too few to resample", "poor")
-        elif evidence.n_entities < MEMBERS * evidence.sizes.size:
-            yield Finding("clusters too small to resample", "poor")
-        else:
-            yield Finding("not resampled", "fair")
-        return
-    if refits.resampled < SHAKY:
-        yield Finding(
-            "unstable",
-            "poor" if refits.resampled < UNSTABLE else "fair",
-            numbers={"agreement": refits.resampled},
-        )
-    plain = refits.neighbors_only
-    if plain is not None and plain < DIFFERENT:
-        yield Finding(
-            "unlike neighbors", "poor" if plain < UNLIKE else "fair", numbers={"agreement": plain}
-        )
-    for name, agreement in refits.without.items():
-        if agreement < CONTESTED:
-            yield Finding("contested by a view", "fair", name, {"agreement": agreement})
+        if evidence.n_entities < numbers.few_entities:
+            return Finding("too few to resample", "poor")
+        if evidence.n_entities < MEMBERS * evidence.sizes.size:
+            return Finding("clusters too small to resample", "poor")
+        return Finding("not resampled", "fair")
+    stable: dict[str, float | list[int]] = {"stability": refits.resampled}
+    if strength is None:
+        word: Severity = "fair" if refits.resampled >= numbers.good_evidence else "poor"
+        return Finding("stable, not compared", word, numbers=stable)
+    word = "poor" if strength < numbers.fair_evidence else "fair"
+    word = "good" if strength >= numbers.good_evidence else word
+    least, most = worth(strength)
+    separation = refits.separation or 0.0
+    known = stable | {"separation": separation, "least": least, "most": most}
+    return Finding("evidence of clusters", word, numbers=known)
 
 
-def of_graph(evidence: Evidence) -> Iterator[Finding]:
-    """Signs in the number of entities and the graph of them."""
-    if evidence.n_entities < FEW_ENTITIES:
-        yield Finding("few entities", "fair", numbers={"n": evidence.n_entities})
-    for name, share in evidence.components.items():
-        if share > MANY_COMPONENTS:
-            yield Finding("many components", "fair", name, {"share": share})
-    if evidence.largest_degree > HUB:
-        yield Finding("hub", "fair", numbers={"degree": evidence.largest_degree})
+def notes(evidence: Evidence, numbers: Policy) -> Iterator[Finding]:
+    """What may be wrong, or should be looked at."""
+    for name, weight in evidence.weights.items():
+        if weight > numbers.dominant_weight and len(evidence.weights) > 1:
+            yield Finding("view dominates", "advice", name, {"weight": weight})
+    refits = evidence.refits
+    if refits is not None:
+        plain = refits.neighbors_only
+        if plain is not None and plain < numbers.same_answer:
+            yield Finding("unlike neighbors", "advice", numbers={"agreement": plain})
+        for name, agreement in refits.without.items():
+            if agreement < numbers.same_answer:
+                yield Finding("contested by a view", "advice", name, {"agreement": agreement})
+    if refits is not None and evidence.n_entities < numbers.few_entities:
+        yield Finding("few entities", "advice", numbers={"n": evidence.n_entities})
 
 
-def doubted(trust: Trust, reasons: list[Finding]) -> Trust:
-    """A verdict with more reasons for the worst word."""
-    return Trust("poor", [*reasons, *([] if trust.word == "good" else trust.findings)])
+@cache
+def calibration() -> list[tuple[float, float, float]]:
+    """Strengths of evidence, and between which adjusted Rand indices half of the answers were.
+
+    Each row is about the answers from its strength to that of the next row.
+    """
+    text = files("rmgl.results").joinpath("calibration.csv").read_text(encoding="utf-8")
+    rows = csv.DictReader(text.splitlines())
+    return [(float(row["strength"]), float(row["lower"]), float(row["upper"])) for row in rows]
 
 
-def entropy(sizes: NDArray[np.intp]) -> float:
-    """The entropy of the sizes, as a share of that of equal ones."""
-    shares = sizes[sizes > 0] / sizes.sum()
-    return float(-(shares @ np.log(shares)) / np.log(max(2, sizes.size)))
+def worth(strength: float) -> tuple[float, float]:
+    """Between which adjusted Rand indices half of the answers with such evidence were."""
+    rows = [row for row in calibration() if row[0] <= strength]
+    return rows[-1][1:]

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
+from rmgl.automatic.policy import Policy, Verdict
 from rmgl.fitting.fitted import FitEvidence, FittedModel
 from rmgl.fitting.ready import Parameters
 from rmgl.layer import Layer
@@ -21,32 +22,25 @@ if TYPE_CHECKING:
     from rmgl.automatic.number_of_clusters import NumberOfClusters
     from rmgl.results.report import Report, ViewReport
 
-NOISE = 0.65
-"""Roughness of a view (0 same place, 1 unrelated) beyond which it is said not to agree with the
-others.
-"""
-AGREEING = 0.35
-"""Roughness that at least one view should stay below."""
-FRAGMENT = 0.2
-"""Share of a mean cluster below which one is called small."""
 OFF = 0.25
 """Share by which the number of edges may miss the wanted one."""
-SMALL_GAP = 0.05
-"""Relative gap after the last eigenvalue below which it is called missing."""
-LOOSE = 0.7
-"""Share of edge weight inside clusters below which they are called weakly separated."""
 
 
-def weak_points(report: Report, smallest: int) -> list[Finding]:
+def weak_points(report: Report, smallest: int, numbers: Verdict | None = None) -> list[Finding]:
     """What a report shows to be weak; `smallest` is the size of the smallest cluster."""
-    return [*of_views(report), *of_clusters(report, smallest), *of_solution(report)]
+    numbers = Policy() if numbers is None else numbers
+    weak = [*of_views(report, numbers), *of_solution(report)]
+    mean_size = (report.n_rows - report.n_placed) / report.n_clusters
+    if smallest < max(3, numbers.tiny_cluster * mean_size):
+        weak.append(warning("small cluster", size=smallest))
+    return weak
 
 
 def warning(kind: str, subject: str = "", **numbers: float) -> Finding:
     return Finding(kind, "warning", subject, dict(numbers))
 
 
-def of_views(report: Report) -> Iterator[Finding]:
+def of_views(report: Report, numbers: Verdict) -> Iterator[Finding]:
     """Views that do not have the clusters, do not agree, or say too little."""
     views = report.views
     for view in views:
@@ -59,10 +53,8 @@ def of_views(report: Report) -> Iterator[Finding]:
             )
     rough = [-1.0 if view.roughness is None else view.roughness for view in views]
     for view, roughness in zip(views, rough, strict=True):
-        if roughness > NOISE:
+        if roughness > numbers.unrelated:
             yield disagreement(view, roughness)
-    if all(roughness > AGREEING for roughness in rough):
-        yield warning("no view agrees")
     for view in views:
         if misses_edges(view, report):
             yield warning(
@@ -107,16 +99,6 @@ def gaps(view: ViewReport) -> Iterator[Finding]:
         )
     if view.gaps.share_apart > 0:
         yield warning("pairs apart", view.name, share=view.gaps.share_apart)
-
-
-def of_clusters(report: Report, smallest: int) -> Iterator[Finding]:
-    """Clusters that the common graph hardly has."""
-    if report.eigengap < SMALL_GAP:
-        yield warning("no eigengap", eigenvalue=report.n_clusters, gap=report.eigengap)
-    if report.within < LOOSE:
-        yield warning("weakly separated", within=report.within)
-    if smallest < max(3, FRAGMENT * (report.n_rows - report.n_placed) / report.n_clusters):
-        yield warning("small cluster", size=smallest)
 
 
 def of_solution(report: Report) -> Iterator[Finding]:

@@ -151,6 +151,26 @@ class FeatureView(View):
     def variance(self) -> float:
         return total_variance(self.measured())
 
+    def without_clusters(
+        self, normal: NDArray[np.float64], random_state: np.random.RandomState
+    ) -> FeatureView:
+        """Return rows of one normal distribution, with the covariances of these.
+
+        Where half of the rows or more have copies, columns keep their values as well: a table of
+        few categories looks like clusters, whether there are any or not.
+        """
+        X, gaps = as_dense(self.own()), self.own_gaps()
+        places = slice(None) if self.entities is None else self.entities
+        has_copies = 2 * np.unique(row_keys(X)).size <= len(X)
+        Y = cloud_of(X, normal[places][:, places], has_copies or gaps is not None)
+        if has_copies:
+            ranks = Y.argsort(axis=0, kind="stable").argsort(axis=0, kind="stable")
+            Y = np.take_along_axis(np.sort(X, axis=0), ranks, axis=0)
+        if gaps is not None:
+            Y[gaps] = 0.0
+        matrix = Y if self.entities is None else padded(Y, self.entities, self.n_rows)
+        return replace(self, matrix=matrix, columns=None, encoding=None, scaler=None)
+
     def wanted(self, alpha: float, asked: Any) -> Any:
         return resolve(self.own(), alpha, asked)
 
@@ -352,3 +372,22 @@ def looks_like_network(X: Matrix) -> bool:
     if not 0 < share <= MOST_EDGES or entries.data.min() < 0 or entries.diagonal().any():
         return False
     return bool(abs(entries - entries.T).max() == 0)
+
+
+def cloud_of(
+    X: NDArray[np.float64], normal: NDArray[np.float64], same_columns: bool = False
+) -> NDArray[np.float64]:
+    """Draw rows from the normal distribution with the means and covariances of some rows.
+
+        y_i = m + sum_j g_ij (x_j - m) / sqrt(n)      g_ij independent standard normal numbers
+
+    Where only the distances matter, a cloud needs no more coordinates than rows, unless it is to
+    have the `same_columns`.
+    """
+    n, mean = len(X), X.mean(axis=0)
+    C = X - mean
+    if X.shape[1] > n and not same_columns:
+        values, vectors = np.linalg.eigh(C @ C.T)
+        C, mean = vectors * np.sqrt(np.maximum(values, 0.0)), np.zeros(n)
+    cloud: NDArray[np.float64] = mean + normal @ C / np.sqrt(n)
+    return cloud

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from rmgl.archive.records import record
@@ -176,6 +177,17 @@ class NetworkView(PairView):
 
     def whole_space(self) -> Any:
         return self.points()
+
+    def without_clusters(
+        self, normal: NDArray[np.float64], random_state: np.random.RandomState
+    ) -> NetworkView:
+        """Return a network whose edges have other ends at random; degrees stay on average."""
+        edges = sparse.triu(self.matrix, 1).tocoo()
+        ends = np.concatenate([edges.row, edges.col])
+        ends = random_state.permutation(ends).reshape(2, -1)
+        kept = ends[0] != ends[1]
+        upper = sparse.csr_array((edges.data[kept], ends[:, kept]), shape=self.matrix.shape)
+        return replace(self, matrix=sparse.csr_array(upper + upper.T))
 
     @property
     def words(self) -> str:

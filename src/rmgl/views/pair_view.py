@@ -13,6 +13,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from scipy.spatial.distance import cdist
 
 from rmgl.checks import Unsound, sound_sparse
 from rmgl.edges.space import Listed, Square
@@ -80,6 +81,21 @@ class DistanceView(PairView):
 
     def square(self, in_parts: InParts = one_part, check: Check = lambda: None) -> Square | None:
         return Square(self.matrix) if self.comparable else None
+
+    def without_clusters(
+        self, normal: NDArray[np.float64], random_state: np.random.RandomState
+    ) -> Self | None:
+        """Return the distances of one normal cloud, of the points that have these distances."""
+        if not self.comparable:
+            return None
+        places = np.arange(self.n_rows) if self.entities is None else self.entities
+        Z = self.matrix[places][:, places]
+        means = Z.mean(axis=0)
+        values, vectors = np.linalg.eigh((means[:, None] + means - Z - means.mean()) / 2)
+        Y = normal[places][:, places] @ (vectors * np.sqrt(np.maximum(values, 0.0)))
+        matrix = np.zeros_like(self.matrix)
+        matrix[np.ix_(places, places)] = cdist(Y, Y, "sqeuclidean") / len(places)
+        return replace(self, matrix=matrix)
 
     @property
     def words(self) -> str:

@@ -200,6 +200,16 @@ class View(ABC):
         """
         return "all" if self.comparable else None
 
+    def without_clusters(
+        self, normal: NDArray[np.float64], random_state: np.random.RandomState
+    ) -> View | None:
+        """Return a view of the same kind in which nothing forms clusters (None: there is none).
+
+        `normal` has one row and one column of standard normal numbers for each entity, the same
+        for all views, so that what they have in common stays.
+        """
+        return None
+
     # Scaling and metric
 
     @property

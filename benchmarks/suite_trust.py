@@ -1,0 +1,163 @@
+"""Is the verdict calibrated? The evidence for answers, beside how well they agree with the classes:
+public sets, some of their rows and classes, and clouds without clusters.
+"""
+
+import csv
+import warnings
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from functools import cache, partial
+from multiprocessing import get_context
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
+
+from benchmarks import ROOT
+from benchmarks.datasets import Dataset
+from benchmarks.judge import Settings
+from benchmarks.results import Results, Row
+from benchmarks.suite_sensitivity import sets
+from rmgl import RMGL
+from rmgl.results.trust import Evidence
+
+LEFT_OUT = ("mfeat",)
+"""The digits once more."""
+SIZES = (100, 300)
+MOST_ROWS = 400
+"""Sets with more rows are also taken in smaller sizes."""
+EDGES = (0.0, 0.4, 0.6, 0.7, 0.8, 0.9, 0.95)
+"""Strengths of evidence that answers are grouped by."""
+CALIBRATION = ROOT / "src" / "rmgl" / "results" / "calibration.csv"
+CLOUDS = ("normal", "two factors", "elongated", "uniform", "heavy tails", "skewed", "bits")
+NUMBERS = (2, 3, 5, 8)
+
+
+def run(
+    results: Results,
+    settings: Settings,
+    quick: bool = False,
+    only: tuple[str, ...] = (),
+    datasets: tuple[str, ...] = (),
+) -> None:
+    wanted = [item for item in answers() if not datasets or item[0] in datasets]
+    wanted = [item for item in wanted if item[0] == "nutrimouse"] if quick else wanted
+    with ProcessPoolExecutor(settings.n_threads, mp_context=get_context("spawn")) as pool:
+        waiting = {
+            item: pool.submit(measure, *item)
+            for item in wanted
+            if results.force or " ".join(map(str, item)) not in results.rows
+        }
+        for (name, part, seed), future in waiting.items():
+            results.add(future.result, dataset=name, part=part, seed=seed)
+    if not quick:
+        write_calibration(list(results.rows.values()))
+
+
+def answers() -> Iterator[tuple[str, str, int]]:
+    """Sets, the part of each that is clustered, and the seed of that part."""
+    for name in sets():
+        if name not in LEFT_OUT:
+            yield name, "all", 0
+            if not name.startswith(("generated", "network")):
+                yield from ((name, f"{size} rows", seed) for size in SIZES for seed in (1, 2))
+                yield from ((name, part, 1) for part in ("half of the classes", "two classes"))
+    for cloud in CLOUDS:
+        yield from ((f"cloud: {cloud}", f"{k} clusters", 0) for k in NUMBERS)
+
+
+@cache
+def loaded(name: str) -> Dataset:
+    data = sets()[name]()
+    return Dataset(name, data.views, np.unique(data.target, return_inverse=True)[1])
+
+
+def part_of(name: str, part: str, seed: int) -> Dataset | None:
+    """The data of an answer; None if the set is too small for such a part."""
+    random = np.random.default_rng(seed)
+    if name.startswith("cloud"):
+        n_clusters = int(part.split()[0])
+        views = cloud(name.removeprefix("cloud: "), random)
+        return Dataset(name, views, random.integers(n_clusters, size=400))
+    data = loaded(name)
+    if part == "all":
+        return data
+    n, n_classes = data.target.size, data.n_clusters
+    if part.endswith("rows"):
+        rows = np.sort(random.permutation(n)[: int(part.split()[0])])
+        return taken(data, rows) if n > MOST_ROWS else None
+    if n_classes < 4:
+        return None
+    classes = random.permutation(n_classes)[: 2 if part == "two classes" else n_classes // 2]
+    return taken(data, np.flatnonzero(np.isin(data.target, classes)))
+
+
+def taken(data: Dataset, rows: np.ndarray) -> Dataset:
+    return Dataset(data.name, {v: X[rows] for v, X in data.views.items()}, data.target[rows])
+
+
+def cloud(kind: str, random: np.random.Generator) -> dict[str, Any]:
+    """Two views of one cloud, which has no clusters."""
+    drawn = {
+        "normal": partial(random.normal, size=(400, 16)),
+        "uniform": partial(random.uniform, size=(400, 5)),
+        "heavy tails": partial(random.standard_t, 3, size=(400, 13)),
+        "skewed": lambda: np.exp(random.normal(size=(400, 12))),
+        "bits": lambda: random.integers(2, size=(400, 8)).astype(float),
+        "elongated": lambda: random.normal(size=(400, 10)) * ([5.0] + [1.0] * 9),
+        "two factors": lambda: (
+            random.normal(size=(400, 2)) @ random.normal(size=(2, 16))
+            + 0.3 * random.normal(size=(400, 16))
+        ),
+    }
+    X = drawn[kind]()
+    half = X.shape[1] // 2
+    return {"left": X[:, :half], "right": X[:, half:]}
+
+
+def measure(name: str, part: str, seed: int) -> Row:
+    """The evidence for one answer, and how well it agrees with the classes."""
+    try:
+        data = part_of(name, part, seed)
+    except FileNotFoundError as error:
+        return {"status": f"skipped: {error}"}
+    if data is None:
+        return {"status": "skipped: the set is too small"}
+    began = perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = RMGL(data.n_clusters, random_state=0, n_jobs=1).fit(data.views)
+        fitted = perf_counter()
+        report = model.report_
+    refits, sizes = report.refits, np.bincount(model.labels_)
+    return {
+        "status": "ok",
+        "seconds": fitted - began,
+        "report_seconds": perf_counter() - fitted,
+        "n": data.target.size,
+        "n_clusters": data.n_clusters,
+        "stability": None if refits is None else refits.resampled,
+        "separation": None if refits is None else refits.separation,
+        "strength": Evidence(data.target.size, sizes, {}, refits).strength,
+        "trust": report.trust.word,
+        "ari": adjusted_rand_score(data.target, model.labels_),
+        "nmi": normalized_mutual_info_score(data.target, model.labels_),
+    }
+
+
+def write_calibration(rows: list[Row]) -> None:
+    """The quartiles of the adjusted Rand index by strength, as the package has them."""
+    known = [row for row in rows if row["status"] == "ok" and row["strength"] is not None]
+    known = [row for row in known if not row["dataset"].startswith("cloud")]
+    place = np.digitize([row["strength"] for row in known], EDGES) - 1
+    scores = np.array([row["ari"] for row in known])
+    with CALIBRATION.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["strength", "lower", "median", "upper", "answers"])
+        for at, edge in enumerate(EDGES):
+            group = scores[place == at]
+            quartiles = (
+                np.quantile(group, [0.25, 0.5, 0.75]).round(2) if group.size else ["", "", ""]
+            )
+            writer.writerow([edge, *quartiles, group.size])
