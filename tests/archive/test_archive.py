@@ -81,6 +81,12 @@ def test_a_record_that_has_lost_a_field_is_refused(tmp_path):
         read_archive(path, format="test")
 
 
+def test_fields_that_a_record_had_once_are_left_out(tmp_path):
+    path = written(tmp_path / "x", register(("name", str), ("count", int, 7))("a"))
+    register(("name", str)).former_fields = ("count",)
+    assert read_archive(path, format="test").name == "a"
+
+
 def test_a_field_of_another_type_is_refused(tmp_path):
     path = written(tmp_path / "x", register(("name", str))("a"))
     register(("name", int))

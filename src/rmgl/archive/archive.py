@@ -242,7 +242,12 @@ def _entry(entry: Any, array: ArrayOf) -> tuple[Any, Any]:
 
 
 def _record(kind: str, parts: dict[str, Any]) -> Any:
-    """Make a record from its fields; those that are younger than the file get their defaults."""
+    """Make a record from its fields; those that are younger than the file get their defaults.
+
+    Fields that the record had once (`former_fields`) are left out.
+    """
+    former = getattr(RECORDS[kind], "former_fields", ())
+    parts = {name: value for name, value in parts.items() if name not in former}
     types = _field_types(RECORDS[kind])
     required = {
         field.name

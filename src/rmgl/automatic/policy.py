@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 from rmgl.archive.records import record
 from rmgl.automatic.consensus import CONSENSUS_RULES, Agreement
@@ -80,6 +80,9 @@ class Policy(Scaling, Weighing, Agreement, Guidance, Fragments, Counting, Verdic
     >>> Policy(weighing="equal", guidance=()).weigh([0.1, 0.3], [1.0, 1.0], True).tolist()
     [0.5, 0.5]
     """
+
+    former_fields: ClassVar[tuple[str, ...]] = ("references", "power_alone")
+    """Fields that files of earlier versions may hold; they are ignored."""
 
     def __post_init__(self) -> None:
         check_ranges(self)

@@ -141,7 +141,7 @@ class FeatureView(View):
         X = self.matrix
         needed = COPIES * 8 * X.shape[0] * X.shape[1]
         require_memory(needed, f"view {self.name!r}: distances with missing cells")
-        return Gapped.of(_dense(X), self.gaps, self.entities)
+        return Gapped.of(as_dense(X), self.gaps, self.entities)
 
     def square(self, in_parts: InParts = one_part, check: Check = lambda: None) -> Square:
         if self.gaps is not None:
@@ -241,7 +241,7 @@ class FeatureView(View):
             return no_rows(self.name, n_new, self.width, sparse.issparse(self.matrix))
         check_columns(self, rows, self.width)
         is_sparse = sparse.issparse(self.matrix) and rows.gaps is None
-        X = sparse.csr_array(rows.matrix) if is_sparse else _dense(rows.matrix)
+        X = sparse.csr_array(rows.matrix) if is_sparse else as_dense(rows.matrix)
         observed, columns = np.flatnonzero(rows.mask), rows.columns or self.columns
         return FeatureView(self.name, X, observed, columns, rows.gaps, self.encoding)
 
@@ -254,7 +254,7 @@ class FeatureView(View):
         def compare(new: FeatureView) -> NDArray[np.float64]:
             if new.gaps is None and self.gaps is None:
                 return dense_distances(new.matrix, self.matrix)
-            return gapped().distances_from(_dense(new.matrix), new.gaps)
+            return gapped().distances_from(as_dense(new.matrix), new.gaps)
 
         return compare
 
@@ -296,10 +296,6 @@ class FeatureView(View):
             self.encoding.check(X.shape[1])
         if self.scaler is not None:
             self.scaler.check(what, X, most)
-
-
-def _dense(X: Matrix) -> NDArray[np.float64]:
-    return as_dense(X)
 
 
 def no_rows(name: str, n_new: int, width: int, is_sparse: bool) -> FeatureView:
