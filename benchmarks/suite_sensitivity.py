@@ -126,7 +126,10 @@ def sets() -> dict[str, Any]:
     generated = {f"generated: {kind}": partial(complementary, kind) for kind in KINDS}
     networks = {f"network: {name}": partial(with_networks, name) for name in NETWORKS}
     plain = {name: partial(load, name) for name in ("digits", "coil20", *FILES)}
-    named = {"incomplete digits": incomplete_digits, **generated, **plain, **networks}
+    incomplete = {
+        f"digits without {share:.0%}": partial(incomplete_digits, share) for share in (0.2, 0.5)
+    }
+    named = {**incomplete, **generated, **plain, **networks}
     return {name: named[name] for name in sorted(named, key=lambda name: SLOW.count(name))}
 
 
@@ -144,16 +147,16 @@ def with_networks(name: str) -> Dataset:
     return Dataset(name, views, data.target)
 
 
-def incomplete_digits() -> Dataset:
-    """A quarter of the digits; a row in five is missing from each view."""
+def incomplete_digits(share: float) -> Dataset:
+    """A quarter of the digits; a share of the rows is missing from each view."""
     data = load("digits")
-    present = np.random.default_rng(0).random((500, 6)) < 0.8
+    present = np.random.default_rng(0).random((500, 6)) >= share
     present[:, 0] |= ~present.any(axis=1)
     views = {
         name: np.where(present[:, [m]], X[::4], np.nan)
         for m, (name, X) in enumerate(data.views.items())
     }
-    return Dataset("incomplete digits", views, data.target[::4])
+    return Dataset("digits", views, data.target[::4])
 
 
 @cache

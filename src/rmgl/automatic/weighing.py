@@ -42,6 +42,9 @@ class Weighing:
     more), "equal", or rule(roughness, shares, with_consensus) -> weights that sum to one."""
     power: float = ranged(-2.0, -10.0, 0.0)
     """Power of the roughness in the weight of a view."""
+    power_alone: float = ranged(-1.5, -10.0, 0.0)
+    """Power of the roughness where there is no consensus: each view is a part of what it is
+    compared with."""
     least_roughness: float = ranged(0.005, 0.0, 1.0)
     """Added to every roughness, so that a view that agrees perfectly does not get all the weight.
     """
@@ -70,9 +73,14 @@ class Weighing:
 def by_agreement(
     roughness: Any, shares: Any, with_consensus: bool, numbers: Weighing | None = None
 ) -> Vector:
-    """Weights proportional to the share of informative edges times r^-2."""
+    """Weights proportional to the share of informative edges times r^-2.
+
+    Without a consensus, views can only be compared with the embedding of all of them, and each is
+    a part of it: the power is -1.5 there.
+    """
     numbers = Weighing() if numbers is None else numbers
-    return normalized(np.asarray(shares) * np.asarray(roughness) ** numbers.power)
+    power = numbers.power if with_consensus else numbers.power_alone
+    return normalized(np.asarray(shares) * np.asarray(roughness) ** power)
 
 
 def equally(
