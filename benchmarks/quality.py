@@ -10,8 +10,6 @@ from benchmarks.results import Row
 from benchmarks.tables import done, mark, table
 
 OURS = "rmgl_defaults"
-FIRST = "first_defaults"
-FAR_BELOW = 0.05
 BASELINES = ("sklearn_spectral", "sklearn_spectral_our_scaling")
 
 
@@ -54,60 +52,11 @@ def section(rows: list[Row], output: Path) -> Iterable[str]:
             "NMI, one seed:"
         )
         yield score_table(by_name, [OURS, *ablations], shown, "nmi", difference=True)
-    yield from trust_section(by_name, datasets)
     failures = [
         f"- {row['method']} on {row['dataset']}: {row['status']}" for row in rows if not done(row)
     ]
     if failures:
         yield "What did not run:\n\n" + "\n".join(failures)
-
-
-def trust_section(by_name: dict[tuple, Row], datasets: list[str]) -> Iterable[str]:
-    """What the report says of each answer, beside how good it is."""
-    judged = [
-        (d, m, by_name[d, m])
-        for m in (OURS, FIRST)
-        for d in datasets
-        if (d, m) in by_name and done(by_name[d, m])
-    ]
-    judged = [(d, m, row) for d, m, row in judged if "trust" in row["extra"]]
-    if not judged:
-        return
-    yield "## Are the warnings right?"
-    yield (
-        "The word that the report says of the answer of the last seed, beside the score of "
-        "all seeds and that of the better of the two "
-        "concatenation baselines. The answers with the defaults of version 0.1 are here "
-        "because many of them are bad. The bounds of the "
-        "verdict were set on these answers."
-    )
-    lines, counts = [], {"below": [0, 0], "above": [0, 0], "near": [0, 0]}
-    for dataset, method, row in judged:
-        base = max(value(by_name.get((dataset, b)), "nmi") for b in BASELINES)
-        difference = row["nmi"] - base
-        group = "below" if difference < -FAR_BELOW else "above" if difference > 0 else "near"
-        counts[group][0] += row["extra"]["trust"] == "poor"
-        counts[group][1] += 1
-        reason = row["extra"]["reasons"][0]
-        lines.append(
-            [
-                dataset,
-                method,
-                f"{row['nmi']:.3f}",
-                f"{difference:+.3f}",
-                row["extra"]["trust"],
-                reason,
-            ]
-        )
-    yield table(
-        ["data set", "method", "NMI", "against the better baseline", "trust", "first reason"], lines
-    )
-    yield (
-        f"Answers more than {FAR_BELOW} below the baseline: {counts['below'][0]} of "
-        f"{counts['below'][1]} are called poor. Answers above "
-        f"it: {counts['above'][0]} of {counts['above'][1]}. Between: {counts['near'][0]} of "
-        f"{counts['near'][1]}."
-    )
 
 
 def complementary_section(rows: list[Row], output: Path) -> Iterable[str]:

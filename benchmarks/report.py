@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks import (
+    choice,
     figures,
     forecast,
     goals,
@@ -37,10 +38,10 @@ also where another method is quicker or better."""
 
 QUALITY = """# Quality
 
-What `python -m benchmarks quality`, `complementary`, `robustness`, `practice`, `cells`, `networks`
-and `known` measured, written by `python -m benchmarks report --output docs`: every method at its
-defaults, nothing tuned, labels used for scoring only. How the defaults of RMGL came about is in
-[defaults.md](defaults.md)."""
+What `python -m benchmarks quality`, `complementary`, `robustness`, `practice`, `cells`, `networks`,
+`known`, `trust` and `sensitivity` measured, written by `python -m benchmarks report --output docs`:
+every method at its defaults, nothing tuned, labels used for scoring only. How the defaults of RMGL
+came about is in [defaults.md](defaults.md)."""
 
 Section = Callable[[list[Row], Path], Iterable[str]]
 Stored = dict[str, dict[str, Any]]
@@ -78,6 +79,8 @@ def write(results: Path, output: Path) -> Path:
             ("cells", quality.cells_section),
             ("networks", quality.networks_section),
             ("known", quality.known_section),
+            ("trust", choice.trust_section),
+            ("sensitivity", choice.sensitivity_section),
         ]
         write_page(stored, output, [QUALITY], about_quality, "quality.md")
     return write_page(
