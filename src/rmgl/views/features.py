@@ -44,6 +44,8 @@ LEAST_PRESENT = 0.2
 """Least share of the rows of a view that must remain for rows of zeros to count as missing."""
 COPIES = 4
 """Number of matrices of the size of a view that distances with missing cells need."""
+MOST_CLOUD_BYTES = 1 << 30
+"""Memory up to which the columns of a view without clusters keep their values."""
 LARGEST_VALUE = 1e70
 """Largest value whose squared distances, squared again in the dual, do not overflow."""
 SMALLEST_SPREAD = 1e-70
@@ -159,13 +161,14 @@ class FeatureView(View):
         Where half of the rows or more have copies, columns keep their values as well: a table of
         few categories looks like clusters, whether there are any or not.
         """
-        X, gaps = as_dense(self.own()), self.own_gaps()
+        X, gaps = self.own(), self.own_gaps()
         places = slice(None) if self.entities is None else self.entities
-        has_copies = 2 * np.unique(row_keys(X)).size <= len(X)
+        is_small = 32 * X.shape[0] * X.shape[1] <= MOST_CLOUD_BYTES
+        has_copies = is_small and 2 * np.unique(row_keys(X)).size <= X.shape[0]
         Y = cloud_of(X, normal[places][:, places], has_copies or gaps is not None)
         if has_copies:
             ranks = Y.argsort(axis=0, kind="stable").argsort(axis=0, kind="stable")
-            Y = np.take_along_axis(np.sort(X, axis=0), ranks, axis=0)
+            Y = np.take_along_axis(np.sort(as_dense(X), axis=0), ranks, axis=0)
         if gaps is not None:
             Y[gaps] = 0.0
         matrix = Y if self.entities is None else padded(Y, self.entities, self.n_rows)
@@ -371,7 +374,7 @@ def looks_like_network(X: Matrix) -> bool:
 
 
 def cloud_of(
-    X: NDArray[np.float64], normal: NDArray[np.float64], same_columns: bool = False
+    X: Matrix, normal: NDArray[np.float64], same_columns: bool = False
 ) -> NDArray[np.float64]:
     """Draw rows from the normal distribution with the means and covariances of some rows.
 
@@ -380,10 +383,14 @@ def cloud_of(
     Where only the distances matter, a cloud needs no more coordinates than rows, unless it is to
     have the `same_columns`.
     """
-    n, mean = len(X), X.mean(axis=0)
-    C = X - mean
+    n = X.shape[0]
     if X.shape[1] > n and not same_columns:
-        values, vectors = np.linalg.eigh(C @ C.T)
+        products = as_dense(X @ X.T)
+        means = products.mean(axis=0)
+        values, vectors = np.linalg.eigh(products - means - means[:, None] + means.mean())
         C, mean = vectors * np.sqrt(np.maximum(values, 0.0)), np.zeros(n)
+    else:
+        mean = as_dense(X).mean(axis=0)
+        C = as_dense(X) - mean
     cloud: NDArray[np.float64] = mean + normal @ C / np.sqrt(n)
     return cloud
