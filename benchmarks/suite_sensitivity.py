@@ -53,8 +53,8 @@ OFF: dict[str, Any] = {
 }
 """Values that switch an ingredient off."""
 CONSTANTS: dict[str, tuple[Any, ...]] = {
-    "rmgl.automatic.layers.N_NEIGHBORS": (5, 18),
-    "rmgl.automatic.consensus.UNKNOWN": (0.35, 1.0),
+    "rmgl.automatic.layers.PLAIN_NEIGHBORS": (5, 18),
+    "rmgl.automatic.consensus.UNKNOWN_DISTANCE": (0.35, 1.0),
     "rmgl.edges.local_scaling.SCALE_NEIGHBOR": (4, 14),
     "rmgl.edges.local_scaling.FAR_COST": (1.0, 4.0, 1e300),
     "rmgl.edges.local_scaling.FLOOR_NEIGHBOR": (3, 10),

@@ -9,7 +9,7 @@ from scipy.spatial.distance import cdist
 from sklearn.metrics import adjusted_rand_score
 
 from rmgl import RMGL, Policy
-from rmgl.automatic.layers import N_NEIGHBORS
+from rmgl.automatic.layers import PLAIN_NEIGHBORS
 from rmgl.automatic.weighing import by_agreement, informative_edges
 from rmgl.edges.space import Rows
 from rmgl.views.views import Views
@@ -59,7 +59,7 @@ def test_the_neighbor_layer_is_the_graph_of_nearest_neighbors():
     np.testing.assert_allclose(
         [np.var(X * f, axis=0).sum() for X, f in zip(scaled, layer.factors, strict=True)], 1.0
     )
-    order = np.argsort(cdist(X, X) + np.diag(np.full(90, np.inf)), axis=1)[:, :N_NEIGHBORS]
+    order = np.argsort(cdist(X, X) + np.diag(np.full(90, np.inf)), axis=1)[:, :PLAIN_NEIGHBORS]
     listed = np.zeros((90, 90))
     np.put_along_axis(listed, order, 1.0, axis=1)
     np.testing.assert_allclose(

@@ -13,7 +13,7 @@ from scipy.spatial.distance import cdist
 from sklearn.neighbors import kneighbors_graph
 
 from rmgl import RMGL, Network, Precomputed
-from rmgl.automatic.consensus import UNKNOWN
+from rmgl.automatic.consensus import UNKNOWN_DISTANCE
 from rmgl.edges.local_scaling import LocalScaling
 
 KINDS = ("dense", "binary", "few", "sparse", "gaps", "incomplete", "distances")
@@ -201,7 +201,7 @@ def data_costs(model, layer, problem=None):
         total += (
             apart
             if layer.role == "view"
-            else np.where(np.outer(present, present), apart, 2 * UNKNOWN)
+            else np.where(np.outer(present, present), apart, 2 * UNKNOWN_DISTANCE)
         )
     np.fill_diagonal(total, 0.0)
     if layer.scaling is not None:

@@ -256,7 +256,7 @@ def test_many_entities_are_a_density_and_a_sample(
 ):
     monkeypatch.setattr(shown, "MOST_POINTS", 100)
     monkeypatch.setattr(content, "MOST_POINTS", 100)
-    monkeypatch.setattr(shown, "SAMPLE", 40)
+    monkeypatch.setattr(shown, "MOST_SHOWN", 40)
     monkeypatch.setattr(content, "LISTED_OUTLIERS", 5)
     digits_shown[0].to_html(tmp_path / "many.html", **given)
     window = opened(browser, tmp_path / "many.html")

@@ -267,7 +267,7 @@ def test_the_strongest_neighbors_are_kept(monkeypatch):
         found = links.targets[links.starts[node] : links.starts[node + 1]]
         np.testing.assert_allclose(own[found], np.sort(own[own > 0])[::-1][:3])
     monkeypatch.setattr(shown_module, "MOST_POINTS", 20)
-    monkeypatch.setattr(shown_module, "SAMPLE", 5)
+    monkeypatch.setattr(shown_module, "MOST_SHOWN", 5)
     layer = type("L", (), {"adjacency": graph, "n_nodes": 40})
     wanted = rng.permutation(40)[:3]
     found = choose_shown([layer], wanted)

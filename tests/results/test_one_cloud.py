@@ -124,7 +124,7 @@ def test_the_order_of_the_rows_does_not_matter(rng):
 def test_a_sample_stands_for_many_entities(monkeypatch):
     views, _ = planted_views()
     whole = separation(views)
-    monkeypatch.setattr(one_cloud, "MOST_ENTITIES", 60)
+    monkeypatch.setattr(one_cloud, "MOST_FITTED", 60)
     sizes = []
 
     def seen(fitted):

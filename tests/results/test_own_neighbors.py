@@ -7,7 +7,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from rmgl import RMGL, Network, Precomputed
 from rmgl.page.page import Given, content_of
-from rmgl.results.own_neighbors import MOST_ASKED, N_NEIGHBORS, OwnNeighbors, own_neighbors
+from rmgl.results.own_neighbors import ASKED_NEIGHBORS, MOST_ASKED, OwnNeighbors, own_neighbors
 from rmgl.views.views import Views
 from tests.conftest import planted_views
 
@@ -16,7 +16,7 @@ def slow_inside(X, labels):
     """The mean share of the nearest rows that have the same label."""
     apart = np.square(X[:, None] - X).sum(axis=2)
     np.fill_diagonal(apart, np.inf)
-    nearest = np.argsort(apart, axis=1)[:, :N_NEIGHBORS]
+    nearest = np.argsort(apart, axis=1)[:, :ASKED_NEIGHBORS]
     return float(np.mean(labels[nearest] == labels[:, None]))
 
 
@@ -90,10 +90,11 @@ def slow_shares(X, labels):
     for i, row in enumerate(X):
         apart = np.delete(np.square(X - row).sum(axis=1), i)
         same = np.delete(labels, i) == labels[i]
-        last = np.sort(apart)[N_NEIGHBORS - 1]
+        last = np.sort(apart)[ASKED_NEIGHBORS - 1]
         nearer, tied = apart < last, apart == last
         shares.append(
-            (same[nearer].sum() + (N_NEIGHBORS - nearer.sum()) * same[tied].mean()) / N_NEIGHBORS
+            (same[nearer].sum() + (ASKED_NEIGHBORS - nearer.sum()) * same[tied].mean())
+            / ASKED_NEIGHBORS
         )
     return float(np.mean(shares))
 

@@ -9,7 +9,7 @@ from scipy.spatial.distance import cdist
 from sklearn.metrics import adjusted_rand_score
 
 from rmgl import RMGL, Policy, Precomputed
-from rmgl.results.tables import FEW, MEMBERS, cross_table, rest_has_clusters
+from rmgl.results.tables import CELL_MEMBERS, FEW, cross_table, rest_has_clusters
 from rmgl.views.views import Views
 from tests.conftest import planted_views
 
@@ -92,8 +92,10 @@ def test_a_few_different_rows_are_no_table_by_themselves(rng):
     """
     X = rng.normal(size=(FEW * 8, 2))
     assert cross_table(Views.of({"a": X}), np.arange(FEW * 8) % 8) is None
-    copies = np.repeat(X[:16], [MEMBERS - 1] * 16, axis=0)
-    assert cross_table(Views.of({"a": copies}), np.repeat(np.arange(16), MEMBERS - 1) % 8) is None
+    copies = np.repeat(X[:16], [CELL_MEMBERS - 1] * 16, axis=0)
+    assert (
+        cross_table(Views.of({"a": copies}), np.repeat(np.arange(16), CELL_MEMBERS - 1) % 8) is None
+    )
 
 
 def test_nearly_all_in_one_cluster_is_no_table(columns, rng):

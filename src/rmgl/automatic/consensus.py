@@ -20,7 +20,7 @@ from rmgl.rules import find_rule, ranged
 from rmgl.views.views import Views
 
 CONSENSUS = "consensus"
-UNKNOWN = 0.7
+UNKNOWN_DISTANCE = 0.7
 """Added to the distance of two entities by a view that lacks one of them, as a share of its mean
 squared distance. New rows are placed by it, too, whatever the policy of the fit."""
 
@@ -114,7 +114,7 @@ def incomplete_space(spaces: Spaces) -> Square:
     total = np.zeros((views.n_rows, views.n_rows))
     for view, factor in zip(spaces.members, spaces.factors, strict=True):
         both = np.outer(views[view].mask, views[view].mask)
-        total += np.where(both, factor**2 * spaces.square(view).distances, 2 * UNKNOWN)
+        total += np.where(both, factor**2 * spaces.square(view).distances, 2 * UNKNOWN_DISTANCE)
     np.fill_diagonal(total, 0.0)
     return Square(total)
 

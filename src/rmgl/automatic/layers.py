@@ -33,8 +33,8 @@ from rmgl.running.threads import Check, Team
 from rmgl.views.canonical import alike_among
 from rmgl.views.views import Views
 
-NAME = "neighbors"
-N_NEIGHBORS = 9
+NEIGHBORS = "neighbors"
+PLAIN_NEIGHBORS = 9
 """Neighbors of every entity in the neighbor layer."""
 NETWORK_TOL = 1e-6
 """KKT residual of the layer of a network that is learned again."""
@@ -204,15 +204,15 @@ def find_neighbors(task: Task, layers: Sequence[Learned]) -> Layer | None:
         space, last = task.spaces.together, layers[-1]
         same_rows = (last.layer.views, last.layer.network_share)
         if members.complete and same_rows == (task.spaces.members, task.network_share):
-            lists = last.candidates.nearest(space, N_NEIGHBORS)
+            lists = last.candidates.nearest(space, PLAIN_NEIGHBORS)
     elif task.has_consensus:
         space = task.consensus_space
     else:
         return None
     if lists is None:
-        lists = nearest_of_all(space.kept_by(task.run.checkpoint), N_NEIGHBORS, different=True)
+        lists = nearest_of_all(space.kept_by(task.run.checkpoint), PLAIN_NEIGHBORS, different=True)
     origin = Origin(
-        free_name(NAME, [*task.views.names, consensus_name(task.views.names)]),
+        free_name(NEIGHBORS, [*task.views.names, consensus_name(task.views.names)]),
         "neighbors",
         views=task.spaces.members,
         factors=task.spaces.factors,

@@ -38,9 +38,9 @@ AXES = 100
 """Largest number of principal axes of a view."""
 STEPS = 40
 """Repetitions."""
-MOST_SHARE = 0.25
+MOST_MEMORY = 0.25
 """Share of the available memory that the rows may take."""
-ROUNDING = 1e-9
+SMOOTHED_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Smoothing:
             return False
         needed = 32 * views.n_rows * sum(min(AXES, views[view].matrix.shape[1]) for view in members)
         available = available_memory()
-        return available is None or needed <= MOST_SHARE * available
+        return available is None or needed <= MOST_MEMORY * available
 
     @cached_property
     def axes(self) -> tuple[NDArray[np.float64] | None, ...]:
@@ -152,7 +152,7 @@ class Smoothing:
             np.sqrt(np.asarray((X * X).sum(axis=1)).ravel())
             for X in (self.views[view].own() for view in self.members)
         ]
-        return [bool(((np.abs(own - 1) < ROUNDING) | (own == 0)).all()) for own in lengths]
+        return [bool(((np.abs(own - 1) < SMOOTHED_ROUNDING) | (own == 0)).all()) for own in lengths]
 
 
 def mean_links(

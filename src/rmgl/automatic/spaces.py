@@ -19,7 +19,7 @@ from rmgl.running.threads import Team, available_memory, require_memory
 from rmgl.views.views import Views
 
 MOST_SQUARE_BYTES = 1 << 30
-MOST_SHARE = 0.25
+MOST_MEMORY = 0.25
 """Share of the available memory that distances may take."""
 
 
@@ -142,5 +142,5 @@ def fits(views: Views) -> bool:
     return (
         (views.wide or views.has_gaps)
         and needed <= MOST_SQUARE_BYTES
-        and (available is None or needed <= MOST_SHARE * available)
+        and (available is None or needed <= MOST_MEMORY * available)
     )

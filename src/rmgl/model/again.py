@@ -54,7 +54,7 @@ def separated(outcome: Outcome, n_clusters: int) -> bool:
     )
 
 
-TOL = 1e-4
+FRAGMENT_TOL = 1e-4
 """Relative residual of the eigenvectors in which fragments are looked for."""
 
 SolveWithout = Callable[[Sequence[ViewProblem], NDArray[np.bool_] | None], Outcome]
@@ -68,7 +68,12 @@ def _embed(
     if fragments is state.embedding.fragments:
         return state.embedding
     return embed_without(
-        graph, n_clusters, fragments, tol=TOL, alike=state.alike, checkpoint=state.checkpoint
+        graph,
+        n_clusters,
+        fragments,
+        tol=FRAGMENT_TOL,
+        alike=state.alike,
+        checkpoint=state.checkpoint,
     )
 
 

@@ -28,7 +28,7 @@ from rmgl.edges.neighborhoods import require_list_memory
 from rmgl.edges.space import as_space
 from rmgl.running.threads import Check
 
-UNKNOWN = -1
+UNLABELED = -1
 AGREEING = 0.95
 """Share of the known labels from which the clusters that are found without them are taken to agree
 with them.
@@ -49,12 +49,7 @@ def check_known(y: Any, n_rows: int, n_clusters: int | None) -> Labels | None:
     if values.dtype.kind == "f" and values.ndim == 1 and np.isnan(values).any():
         row = int(np.flatnonzero(np.isnan(values))[0])
         raise ValueError(f"y[{row}] is NaN: write -1 where a label is not known")
-    if values.dtype.kind not in "iub" and not (
-        values.dtype.kind == "f" and np.isfinite(values).all() and (values == values.round()).all()
-    ):
-        # scores or names, which scikit-learn's tools pass on, are no numbers of clusters
-        return None
-    if values.ndim != 1 or not (values == UNKNOWN).any():
+    if not are_whole_numbers(values) or values.ndim != 1 or not (values == UNLABELED).any():
         return None
     known = values.astype(np.intp)
     if known.size != n_rows:
@@ -62,25 +57,38 @@ def check_known(y: Any, n_rows: int, n_clusters: int | None) -> Labels | None:
             f"y has {known.size} labels for the {n_rows} rows of the views: give one for "
             "each row, -1 where it is not known"
         )
-    if known.min() < UNKNOWN:
-        row = int(np.flatnonzero(known < UNKNOWN)[0])
+    if known.min() < UNLABELED:
+        row = int(np.flatnonzero(known < UNLABELED)[0])
         raise ValueError(
             f"y[{row}] is {known[row]}: labels are numbers of clusters, 0, 1, 2, ..., or -1 "
             "where they are not known"
         )
     classes = np.unique(known[known >= 0])
-    if n_clusters is not None and classes.size > n_clusters:
+    if n_clusters is not None and classes.size:
+        check_classes(classes, n_clusters)
+    return known if classes.size else None
+
+
+def are_whole_numbers(values: NDArray[Any]) -> bool:
+    """Whether y can be numbers of clusters, not scores or names, which scikit-learn passes on."""
+    if values.dtype.kind == "f":
+        return bool(np.isfinite(values).all() and (values == values.round()).all())
+    return values.dtype.kind in "iub"
+
+
+def check_classes(classes: Labels, n_clusters: int) -> None:
+    """Raise a ValueError if known labels are too many, or too large, for the clusters."""
+    if classes.size > n_clusters:
         raise ValueError(
             f"y has {classes.size} classes, more than n_clusters={n_clusters}: ask for at "
             f"least {classes.size} clusters"
         )
-    if n_clusters is not None and classes.size and classes[-1] >= n_clusters:
+    if classes[-1] >= n_clusters:
         raise ValueError(
             f"y has the label {classes[-1]}, but the n_clusters={n_clusters} clusters are "
             f"numbered from 0 to {n_clusters - 1}: number the "
             "labels from 0"
         )
-    return known if classes.size else None
 
 
 def with_known(

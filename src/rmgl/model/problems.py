@@ -244,7 +244,7 @@ def is_all(candidates: Any) -> bool:
 
 DEFAULT_NEIGHBORS = 20
 COUPLING = 0.1
-SAMPLE = 2000
+SAMPLED_SPREADS = 2000
 
 
 def default_alpha(X: Any, n_neighbors: int = DEFAULT_NEIGHBORS) -> float:
@@ -261,8 +261,8 @@ def default_alpha(X: Any, n_neighbors: int = DEFAULT_NEIGHBORS) -> float:
     if k >= 1:
         rows = (
             np.arange(n)
-            if n <= SAMPLE
-            else np.sort(np.random.RandomState(0).permutation(n)[:SAMPLE])
+            if n <= SAMPLED_SPREADS
+            else np.sort(np.random.RandomState(0).permutation(n)[:SAMPLED_SPREADS])
         )
         nearest = np.sort(space.distances_to(rows, space.nearest(rows, k + 1)[0]), axis=1)
         # the last one stands for those not given

@@ -96,7 +96,7 @@ def _categories(name: str, texts: Sequence[str]) -> GivenColumn:
 
 
 N_BINS = 20
-MOST_ROWS = 20_000
+MOST_HELD_ROWS = 20_000
 """Rows of a view beyond which a sample of them is counted."""
 TAIL = 0.005
 """Share of the values at each end that are counted in the first and the last bin."""
@@ -150,8 +150,8 @@ def _sampled(
     none).
     """
     rows = np.flatnonzero(view.mask)
-    if rows.size > MOST_ROWS:
-        rows = np.sort(np.random.RandomState(0).permutation(rows)[:MOST_ROWS])
+    if rows.size > MOST_HELD_ROWS:
+        rows = np.sort(np.random.RandomState(0).permutation(rows)[:MOST_HELD_ROWS])
     X, gaps = view.matrix[rows], view.gaps
     return (
         (sparse.csc_array(X) if sparse.issparse(X) else X),
@@ -160,9 +160,9 @@ def _sampled(
     )
 
 
-UNKNOWN = 255
+NOT_KNOWN = 255
 """Stands for NaN among shares in bytes."""
-KINDS = {
+KINDS_OF_COLORS = {
     "uint8": "Uint8Array",
     "uint16": "Uint16Array",
     "uint32": "Uint32Array",
@@ -180,7 +180,7 @@ def packed(facts: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> str:
     places: dict[str, list[Any]] = {}
     content = bytearray()
     for name, values in arrays.items():
-        places[name] = [KINDS[values.dtype.name], len(content), int(values.size)]
+        places[name] = [KINDS_OF_COLORS[values.dtype.name], len(content), int(values.size)]
         content += values.astype(values.dtype.newbyteorder("<")).tobytes()
         content += bytes(-len(content) % 8)
     text = json.dumps({**facts, "arrays": places}, allow_nan=False).encode("utf-8")
@@ -202,7 +202,7 @@ def unpacked(text: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     block = zlib.decompress(base64.b64decode(text))
     length = int.from_bytes(block[:8], "little")
     facts = json.loads(block[8 : 8 + length])
-    dtypes = {kind: np.dtype(name).newbyteorder("<") for name, kind in KINDS.items()}
+    dtypes = {kind: np.dtype(name).newbyteorder("<") for name, kind in KINDS_OF_COLORS.items()}
     arrays = {
         name: np.frombuffer(block, dtype=dtypes[kind], count=size, offset=8 + length + at)
         for name, (kind, at, size) in facts.pop("arrays").items()
@@ -211,8 +211,8 @@ def unpacked(text: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
 
 
 def as_bytes(shares: NDArray[np.float64]) -> NDArray[np.uint8]:
-    """Shares from 0 to 1 in steps of 1/254; `UNKNOWN` where they are not known."""
+    """Shares from 0 to 1 in steps of 1/254; `NOT_KNOWN` where they are not known."""
     known = np.isfinite(shares)
     return np.where(
-        known, np.rint(np.clip(np.where(known, shares, 0.0), 0.0, 1.0) * 254), UNKNOWN
+        known, np.rint(np.clip(np.where(known, shares, 0.0), 0.0, 1.0) * 254), NOT_KNOWN
     ).astype(np.uint8)

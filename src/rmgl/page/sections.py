@@ -7,7 +7,7 @@ import numpy as np
 from rmgl.page.content import Content
 from rmgl.page.elements import Html, bar, element, joined, shortened, table
 from rmgl.page.words import (
-    NAME,
+    LONGEST_NAME_SHOWN,
     about_agreement,
     about_confidence,
     about_places,
@@ -185,8 +185,12 @@ def distinguishing(content: Content, number: int) -> str:
     if table is None or not len(table) or np.isnan(table.effect_size[0]):
         return ""
     direction = "higher" if table.effect_size[0] > 0 else "lower"
-    view = f" ({shortened(table.view[0], NAME)})" if len(content.model.view_names) > 1 else ""
-    return f"{direction} {shortened(table.feature[0], NAME)}{view}"
+    view = (
+        f" ({shortened(table.view[0], LONGEST_NAME_SHOWN)})"
+        if len(content.model.view_names) > 1
+        else ""
+    )
+    return f"{direction} {shortened(table.feature[0], LONGEST_NAME_SHOWN)}{view}"
 
 
 def views_table(content: Content) -> Html:

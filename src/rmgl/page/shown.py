@@ -15,7 +15,7 @@ from rmgl.plots import TSNE_ROWS, embedding_data
 
 MOST_POINTS = 100_000
 """Entities beyond which the page shows a density image and a sample."""
-SAMPLE = 15_000
+MOST_SHOWN = 15_000
 MOST_LINKS = 1_200_000
 """Neighbors on the page of all points and layers together,"""
 LINKS_OF_SAMPLE = 300_000
@@ -54,7 +54,7 @@ def choose_shown(layers: Sequence[Layer], wanted: NDArray[np.intp], seed: int = 
     sampled = n > MOST_POINTS
     points = np.arange(n)
     if sampled:
-        others = np.setdiff1d(np.random.RandomState(seed).permutation(n)[:SAMPLE], wanted)
+        others = np.setdiff1d(np.random.RandomState(seed).permutation(n)[:MOST_SHOWN], wanted)
         points = np.sort(np.concatenate([np.unique(wanted), others]))
     budget = LINKS_OF_SAMPLE if sampled else MOST_LINKS
     most = int(np.clip(budget // (points.size * len(layers)), 1, MOST_NEIGHBORS))

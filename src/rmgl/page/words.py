@@ -15,7 +15,7 @@ from rmgl.results.notes import measurements
 from rmgl.results.report import Report
 from rmgl.results.standing import DOUBTFUL
 
-NAME = 40
+LONGEST_NAME_SHOWN = 40
 """Longest name of a view in tables and sentences."""
 EQUAL = 0.005
 """Weights of views that differ by less are shown as equal: they have nearly the same percentage."""
@@ -61,7 +61,7 @@ def found(model: FittedModel, n_doubtful: int) -> str:
 
 def one_line(name: str) -> str:
     """A name as it is shown in tables and sentences."""
-    return shortened(" ".join(name.split()) or name, NAME)
+    return shortened(" ".join(name.split()) or name, LONGEST_NAME_SHOWN)
 
 
 def count_the_same(weights: NDArray[np.float64]) -> bool:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from rmgl.automatic.consensus import UNKNOWN
+from rmgl.automatic.consensus import UNKNOWN_DISTANCE
 from rmgl.automatic.smoothing import Smoothing
 from rmgl.edges.interface import Floats
 from rmgl.edges.local_scaling import LISTED
@@ -111,9 +111,9 @@ class FittedDistances:
         for view, factor, has in zip(layer.views, layer.factors, pattern, strict=True):
             if has:
                 distances = self._in_view(view, new, rows) * factor**2
-                total += np.where(self.views[view].mask, distances, 2 * UNKNOWN)
+                total += np.where(self.views[view].mask, distances, 2 * UNKNOWN_DISTANCE)
             else:
-                total += 2 * UNKNOWN
+                total += 2 * UNKNOWN_DISTANCE
         return total
 
     def _in_view(self, view: int, new: Views, rows: Indices) -> Floats:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from rmgl.automatic.layers import N_NEIGHBORS
+from rmgl.automatic.layers import PLAIN_NEIGHBORS
 from rmgl.edges.interface import Floats, Vector
 from rmgl.edges.local_scaling import LISTED, counted, reach_of, shares_of_places, shortest
 from rmgl.edges.search import Rows, dense_distances, distances_between
@@ -40,7 +40,7 @@ Term: TypeAlias = tuple[Floats, Floats, float]
 def n_listed(layer: Layer) -> int:
     """Return the number of nearest nodes to list for a new row, enough for nearly all rows."""
     if layer.given:
-        return N_NEIGHBORS + SPARE_NODES
+        return PLAIN_NEIGHBORS + SPARE_NODES
     return max(MIN_LISTED, int(LIST_FACTOR * 2 * layer.n_edges / layer.own_potentials.size))
 
 
@@ -220,7 +220,7 @@ class NewEdges:
     def tied(self, distances: Floats) -> Mask:
         """Return for which rows the nearest nodes that count may have equals beyond the list."""
         if self.layer.given:
-            reach = reach_of(counted(distances), N_NEIGHBORS)
+            reach = reach_of(counted(distances), PLAIN_NEIGHBORS)
         else:
             reach = reach_of(distances, LISTED)
         return np.asarray(reach >= distances.max(axis=1))
@@ -245,7 +245,7 @@ class NewEdges:
 
         Copies get none, and nodes that are tied for the last places share them.
         """
-        shares = shares_of_places(counted(self.costs), N_NEIGHBORS)
+        shares = shares_of_places(counted(self.costs), PLAIN_NEIGHBORS)
         return np.asarray(shares / np.maximum(shares.sum(axis=1, keepdims=True), 1.0))
 
     def nearest(self, some: Indices) -> sparse.csr_array:

@@ -4,7 +4,7 @@ most typical members.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -128,7 +128,7 @@ def stability_of_clusters(
     for _ in range(Verdict.resamples):
         nodes = four_fifths(everyone, random_state)
         (found,) = parts_of(
-            graph, nodes, [n_clusters], random_state, tol=TOL, of_unit_length=of_unit_length
+            graph, nodes, [n_clusters], random_state, tol=REFIT_TOL, of_unit_length=of_unit_length
         )
         overlaps.append(best_overlaps(labels[nodes], found, n_clusters))
     mean: Vector = np.mean(overlaps, axis=0)
@@ -208,7 +208,7 @@ MOST_ENTITIES = 50_000
 """Entities beyond which no second answers are computed: each takes as long as the embedding."""
 MEMBERS = 2
 """Entities for each cluster below which there are none: too few to leave some out."""
-TOL = 1e-3
+REFIT_TOL = 1e-3
 
 
 @record
@@ -252,27 +252,34 @@ def second_answers(
 
     def agreement(graph: Graph, nodes: NDArray[np.intp]) -> float:
         (found,) = parts_of(
-            graph, nodes, [n_clusters], random_state, tol=TOL, of_unit_length=of_unit_length
+            graph, nodes, [n_clusters], random_state, tol=REFIT_TOL, of_unit_length=of_unit_length
         )
         return float(adjusted_rand_score(labels[nodes], found))
 
     graph = weighted_sum([layer.adjacency for layer in layers], beta.tolist())
     draws = [four_fifths(everyone, random_state) for _ in range(n_draws)]
-    without = {}
-    several = sum(layer.role == "view" for layer in layers) > 1
-    for at, view in enumerate(layers):
-        others, weights = (
-            [layer.adjacency for layer in layers if layer is not view],
-            np.delete(beta, at),
-        )
-        if several and view.role == "view" and weights.any():
-            without[view.name] = agreement(weighted_sum(others, weights.tolist()), everyone)
+    without = {
+        name: agreement(others, everyone) for name, others in without_each_view(layers, beta)
+    }
     plain = next((layer.adjacency for layer in layers if layer.role == "neighbors"), None)
     return Refits(
         float(np.mean([agreement(graph, nodes) for nodes in draws])),
         without,
         None if plain is None else agreement(plain, everyone),
     )
+
+
+def without_each_view(
+    layers: Sequence[Layer], beta: NDArray[np.float64]
+) -> Iterator[tuple[str, Graph]]:
+    """The sum of all other layers, by the name of each view, if there are several that count."""
+    if sum(layer.role == "view" for layer in layers) < 2:
+        return
+    for at, view in enumerate(layers):
+        weights = np.delete(beta, at)
+        if view.role == "view" and weights.any():
+            others = [layer.adjacency for layer in layers if layer is not view]
+            yield view.name, weighted_sum(others, weights.tolist())
 
 
 def can_answer_again(n_entities: int, n_clusters: int) -> bool:

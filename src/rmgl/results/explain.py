@@ -269,41 +269,42 @@ def check_feature_names(views: Views, given: Any) -> list[list[str]]:
     names = [_names_of(view) for view in views]
     if given is None:
         return names
-    if not isinstance(given, Mapping):
-        if isinstance(given, str) or not hasattr(given, "__len__"):
-            raise TypeError(
-                f"feature_names is of type {type(given).__name__}: give one list of names "
-                "per view, or a dict by view name"
-            )
-        given = (
-            [given]
-            if len(views.names) == 1 and len(given) and all(isinstance(name, str) for name in given)
-            else list(given)
-        )
-        if len(given) != len(views.names):
-            raise ValueError(
-                f"feature_names has {len(given)} lists for {len(views.names)} views "
-                f"{list(views.names)}: give one for each view"
-            )
-        given = dict(zip(views.names, given, strict=True))
+    given = given if isinstance(given, Mapping) else names_by_view(views, given)
     unknown = [name for name in given if str(name) not in views.names]
     if unknown:
         raise ValueError(
             f"feature_names names unknown views {unknown}: the views are "
             f"{list(views.names)}; use these names"
         )
-    for name, own in given.items():
+    for name, features in given.items():
         view = views.names.index(str(name))
-        if own is None:
+        if features is None:
             continue
-        if isinstance(own, str) or len(own) != len(names[view]):
-            found = "a text" if isinstance(own, str) else f"{len(own)} names"
+        if isinstance(features, str) or len(features) != len(names[view]):
+            found = "a text" if isinstance(features, str) else f"{len(features)} names"
             raise ValueError(
                 f"feature_names has {found} for view {name!r}, which has {len(names[view])} "
                 "columns: give one name per column"
             )
-        names[view] = [str(feature) for feature in own]
+        names[view] = [str(feature) for feature in features]
     return names
+
+
+def names_by_view(views: Views, given: Any) -> dict[str, Any]:
+    """Lists of names, one per view, by the names of the views; one list will do for one view."""
+    if isinstance(given, str) or not hasattr(given, "__len__"):
+        raise TypeError(
+            f"feature_names is of type {type(given).__name__}: give one list of names "
+            "per view, or a dict by view name"
+        )
+    is_one_list = len(given) and all(isinstance(name, str) for name in given)
+    lists = [given] if len(views.names) == 1 and is_one_list else list(given)
+    if len(lists) != len(views.names):
+        raise ValueError(
+            f"feature_names has {len(lists)} lists for {len(views.names)} views "
+            f"{list(views.names)}: give one for each view"
+        )
+    return dict(zip(views.names, lists, strict=True))
 
 
 def _names_of(view: View) -> list[str]:

@@ -14,7 +14,7 @@ from rmgl.views.view import View
 
 FEW_CELLS = 1 / 3
 """Share of the columns below which a row has few cells."""
-MOST_ROWS = 2000
+SAMPLED_CELL_ROWS = 2000
 """Rows of a sample in which pairs without a common column are counted."""
 
 
@@ -48,7 +48,7 @@ def gaps_of(view: View, order: NDArray[np.intp], index: NDArray[Any] | None) -> 
     named = (
         listed_rows(np.sort(order[few if rows is None else rows[few]]), index) if few.size else ""
     )
-    sample = np.sort(np.random.RandomState(0).permutation(len(cells))[:MOST_ROWS])
+    sample = np.sort(np.random.RandomState(0).permutation(len(cells))[:SAMPLED_CELL_ROWS])
     there = (~cells[sample]).astype(np.float32)
     apart = (there @ there.T == 0).sum() / max(1, sample.size * (sample.size - 1))
     return Gaps(

@@ -19,7 +19,7 @@ import numpy as np
 from scipy import sparse
 
 from rmgl.automatic.number_of_clusters import share_inside
-from rmgl.embedding.eigenvectors import weighted_sum
+from rmgl.embedding.eigenvectors import Graph, weighted_sum
 from rmgl.fitting.fit import fit_model
 from rmgl.fitting.fitted import FittedModel
 from rmgl.fitting.ready import Ready
@@ -28,7 +28,7 @@ from rmgl.running.threads import number_of_workers, team_of
 from rmgl.views.canonical import canonical_order
 from rmgl.views.views import Views
 
-MOST_ENTITIES = 2000
+MOST_FITTED = 2000
 """Entities beyond which a sample of as many is fitted, and a cloud of as many."""
 
 
@@ -41,8 +41,8 @@ def separation_of(fitted: FittedModel) -> float | None:
     views = views.in_order(evidence.order)
     random_state = np.random.RandomState(0)
     within = weight_inside(fitted)
-    if views.n_rows > MOST_ENTITIES:
-        sample = np.sort(random_state.permutation(views.n_rows)[:MOST_ENTITIES])
+    if views.n_rows > MOST_FITTED:
+        sample = np.sort(random_state.permutation(views.n_rows)[:MOST_FITTED])
         views = views.of_entities(sample)
         within = weight_inside(fitted_again(views, fitted))
     cloud = without_clusters(views, random_state)
@@ -86,10 +86,14 @@ def fitted_again(views: Views, fitted: FittedModel) -> FittedModel:
 
 def weight_inside(fitted: FittedModel) -> float:
     """The share of the edge weight inside clusters, in the graph that the report is about."""
-    evidence = fitted.evidence
-    assert evidence is not None
-    graph = evidence.graph
-    if graph is None:
-        layers = fitted.layers_as_learned
-        graph = weighted_sum([layer.adjacency for layer in layers], fitted.beta.tolist())
-    return share_inside(sparse.csr_array(graph), evidence.first_labels)
+    assert fitted.evidence is not None
+    return share_inside(sparse.csr_array(common_graph(fitted)), fitted.evidence.first_labels)
+
+
+def common_graph(fitted: FittedModel) -> Graph:
+    """The graph that the report is about: that of the choice, or else the sum of the layers."""
+    assert fitted.evidence is not None
+    if fitted.evidence.graph is not None:
+        return fitted.evidence.graph
+    layers = fitted.layers_as_learned
+    return weighted_sum([layer.adjacency for layer in layers], fitted.beta.tolist())

@@ -27,7 +27,7 @@ from rmgl.views.canonical import Canonical, canonical_order, projected, row_keys
 from rmgl.views.view import View
 from rmgl.views.views import Views
 
-N_NEIGHBORS = 12
+ASKED_NEIGHBORS = 12
 MOST_ASKED = 5000
 """Entities whose neighbors are looked for; where there are more, a sample of so many."""
 
@@ -185,7 +185,7 @@ def of_rows(view: View, asked: Mask | None) -> OwnNeighbors:
     )
     if first.size == 1:  # all rows are the same
         return OwnNeighbors(sparse.csr_array([[1.0 / (rows.size - 1)]]), point, asked)
-    lists = closed_lists(searching(space), nodes, N_NEIGHBORS, N_NEIGHBORS + SPARE)
+    lists = closed_lists(searching(space), nodes, ASKED_NEIGHBORS, ASKED_NEIGHBORS + SPARE)
     return OwnNeighbors(graph_of(lists, space, counts), point, asked)
 
 
@@ -220,7 +220,7 @@ def graph_of(lists: list[NearBlock], space: Any, counts: Indices) -> sparse.csr_
         held = np.hstack(
             [
                 counts[itself] - 1,
-                np.where(block.neighbors == STAND_IN, N_NEIGHBORS, counts[block.neighbors]),
+                np.where(block.neighbors == STAND_IN, ASKED_NEIGHBORS, counts[block.neighbors]),
             ]
         )
         shares = shares_of_entities(distances, there * held) * (neighbors != STAND_IN)
@@ -241,13 +241,13 @@ def shares_of_entities(distances: NDArray[np.float64], held: NDArray[Any]) -> ND
     `held` are the entities at each point.
     """
     order = np.argsort(distances, axis=1)
-    needed = np.minimum(N_NEIGHBORS, held.sum(axis=1, keepdims=True))
+    needed = np.minimum(ASKED_NEIGHBORS, held.sum(axis=1, keepdims=True))
     enough = np.take_along_axis(held, order, axis=1).cumsum(axis=1) >= needed
     last = np.take_along_axis(order, enough.argmax(axis=1)[:, None], axis=1)
     reach = np.take_along_axis(distances, last, axis=1) * (1 + TIED)
     nearer = distances * (1 + TIED) < reach / (1 + TIED)
     tied_last = (distances <= reach) & ~nearer & (held > 0)
-    left = N_NEIGHBORS - (nearer * held).sum(axis=1, keepdims=True)
+    left = ASKED_NEIGHBORS - (nearer * held).sum(axis=1, keepdims=True)
     n_tied = np.maximum((tied_last * held).sum(axis=1, keepdims=True), 1)
     shares: NDArray[np.float64] = nearer * (held > 0) + tied_last * np.minimum(left / n_tied, 1.0)
     return shares

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from rmgl.archive.records import record
-from rmgl.automatic.number_of_clusters import share_inside
-from rmgl.embedding.eigenvectors import Embedding, Graph, smallest_eigenvectors, weighted_sum
+from rmgl.embedding.eigenvectors import Embedding, Graph, smallest_eigenvectors
 from rmgl.fitting.fitted import FittedModel
 from rmgl.results.clusters import Refits, second_answers
 from rmgl.results.findings import Finding, sentences
 from rmgl.results.missing_cells import Gaps, gaps_of
 from rmgl.results.notes import choices, measurements
-from rmgl.results.one_cloud import separation_of
+from rmgl.results.one_cloud import common_graph, separation_of, weight_inside
 from rmgl.results.own_neighbors import Share
 from rmgl.results.trust import Evidence, Trust, judge
 from rmgl.results.weak_points import (
@@ -214,41 +212,38 @@ class Report:
 
 
 def make_report(views: list[ViewReport], fitted: FittedModel) -> Report:
-    """The report of a fit whose report was not made before, from its parts on the views.
-
-    Evidence is taken from the graph of the choice, or else from the layers themselves.
-    """
-    evidence, layers, beta, parameters = (
-        fitted.evidence,
+    """The report of a fit whose report was not made before, from its parts on the views."""
+    evidence, rules = fitted.evidence, fitted.parameters.rules
+    assert evidence is not None
+    refits = second_answers(
         fitted.layers_as_learned,
         fitted.beta,
-        fitted.parameters,
-    )
-    assert evidence is not None
-    labels, embedding, number, rules = (
         evidence.first_labels,
         evidence.embedding,
-        fitted.number,
-        parameters.rules.named(),
-    )
-    graph = (
-        weighted_sum([layer.adjacency for layer in layers], beta.tolist())
-        if evidence.graph is None
-        else evidence.graph
-    )
-    given = np.array([layer.role == "neighbors" for layer in layers])
-    refits = second_answers(
-        layers,
-        beta,
-        labels,
-        embedding,
         deepcopy(evidence.random_state),
-        parameters.of_unit_length,
+        fitted.parameters.of_unit_length,
         rules.resamples,
     )
     if refits is not None:
         refits = replace(refits, separation=separation_of(fitted))
-    report = Report(
+    report = report_without_verdict(views, fitted, refits)
+    labels = evidence.first_labels
+    sizes = np.bincount(labels, minlength=fitted.n_clusters)
+    weights = {view.name: view.weight for view in report.views}
+    weak = [*weak_points(report, int(sizes.min()), rules), *weak_points_of_fit(fitted)]
+    trust = judge(Evidence(labels.size, sizes, weights, refits), rules)
+    return replace(report, weak_points=weak, trust=trust)
+
+
+def report_without_verdict(
+    views: list[ViewReport], fitted: FittedModel, refits: Refits | None
+) -> Report:
+    """What was chosen and measured."""
+    evidence, layers, beta = fitted.evidence, fitted.layers_as_learned, fitted.beta
+    assert evidence is not None
+    parameters, rules, number = fitted.parameters, fitted.parameters.rules.named(), fitted.number
+    given = np.array([layer.role == "neighbors" for layer in layers])
+    return Report(
         n_rows=fitted.n_rows,
         n_clusters=fitted.n_clusters,
         n_clusters_reason="given" if number is None else number.reason,
@@ -256,8 +251,8 @@ def make_report(views: list[ViewReport], fitted: FittedModel) -> Report:
         n_neighbors=parameters.n_neighbors,
         consensus=any(layer.role == "consensus" for layer in layers),
         views=views,
-        eigengap=eigengap(graph, embedding),
-        within=share_inside(sparse.csr_array(graph), labels),
+        eigengap=eigengap(common_graph(fitted), evidence.embedding),
+        within=weight_inside(fitted),
         exact=all(layer.exact for layer in layers),
         kkt_residual=max(layer.kkt_residual for layer in layers),
         converged=fitted.converged,
@@ -275,18 +270,18 @@ def make_report(views: list[ViewReport], fitted: FittedModel) -> Report:
         given_pairs=any(layer.candidates in ("given edges", "given pairs") for layer in layers),
         doubts={layer.name: layer.doubt for layer in layers if layer.doubt},
     )
-    sizes = np.bincount(labels, minlength=fitted.n_clusters)
-    weak = weak_points(report, int(sizes.min()), rules)
-    weak += [warning("looks like a network", name) for name in evidence.recognized]
-    alone = unconnected(layers, beta)
+
+
+def weak_points_of_fit(fitted: FittedModel) -> Iterator[Finding]:
+    """What the views, the layers and the number of clusters leave open."""
+    evidence, number = fitted.evidence, fitted.number
+    assert evidence is not None
+    yield from (warning("looks like a network", name) for name in evidence.recognized)
+    alone = unconnected(fitted.layers_as_learned, fitted.beta)
     if alone.size:
-        weak.append(unconnected_rows(np.sort(evidence.entities[alone]), fitted.index))
+        yield unconnected_rows(np.sort(evidence.entities[alone]), fitted.index)
     if number is not None and number.confidence == "low":
-        weak.append(uncertain_number(number))
-    weights = {view.name: view.weight for view in report.views}
-    known = Evidence(labels.size, sizes, weights, refits)
-    trust = judge(known, rules)
-    return replace(report, weak_points=weak, trust=trust)
+        yield uncertain_number(number)
 
 
 def describe_views(fitted: FittedModel) -> list[ViewReport]:

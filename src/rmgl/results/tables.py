@@ -34,7 +34,7 @@ MOST_FACTORS = 24
 CROSSED = 3
 FEW = 3
 """Cells for each cluster up to which a table has few,"""
-MEMBERS = 5
+CELL_MEMBERS = 5
 """and entities for each cell from which it is no accident that they share a cluster."""
 SAME = 0.95
 """Share of the entities that must be in the cluster of most in their cell."""
@@ -101,25 +101,29 @@ def cross_table(views: Views, labels: Indices) -> Table | None:
     n_clusters = int(labels.max()) + 1
     if n_clusters < 2:
         return None
-    features = [(place, view.features) for place, view in enumerate(views)]
-    found = (
+    few = [
         factor
-        for place, view in features
-        if view is not None
-        for factor in factors_of(view, place, asked)
-    )
-    few = [factor for factor in found if 2 <= factor.n_levels <= FEW * n_clusters]
+        for place, view in enumerate(views)
+        if view.features is not None
+        for factor in factors_of(view.features, place, asked)
+        if 2 <= factor.n_levels <= FEW * n_clusters
+    ]
     # equals stay in the order of views and columns
     few.sort(key=lambda factor: -information(counts_of([factor], labels)))
     columns = [factor for factor in few if not factor.is_rows]
     for factors in (columns, few) if len(columns) < len(few) else (columns,):
-        for size in range(1, CROSSED + 1):
-            for crossed in combinations(factors[:MOST_FACTORS], size):
-                if determines(counts_of(crossed, labels)):
-                    return Table(
-                        tuple(sorted(crossed, key=lambda factor: (factor.view, factor.columns)))
-                    )
+        for crossed in crossings(factors):
+            if determines(counts_of(crossed, labels)):
+                return Table(
+                    tuple(sorted(crossed, key=lambda factor: (factor.view, factor.columns)))
+                )
     return None
+
+
+def crossings(factors: Sequence[Factor]) -> Iterator[tuple[Factor, ...]]:
+    """All combinations of up to three of the first factors, single ones first."""
+    for size in range(1, CROSSED + 1):
+        yield from combinations(factors[:MOST_FACTORS], size)
 
 
 def factors_of(view: FeatureView, place: int, asked: NDArray[np.bool_] | None) -> Iterator[Factor]:
@@ -255,7 +259,7 @@ def determines(counts: NDArray[np.intp]) -> bool:
     """
     n_cells, n_clusters = counts.shape
     n, most = counts.sum(), counts.argmax(axis=1)
-    few = n_cells <= FEW * n_clusters and n >= MEMBERS * n_cells
+    few = n_cells <= FEW * n_clusters and n >= CELL_MEMBERS * n_cells
     return bool(few and counts.max(axis=1).sum() >= SAME * n and np.unique(most).size == n_clusters)
 
 
