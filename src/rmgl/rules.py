@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import field, fields
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, TypeVar
 
 Rule = TypeVar("Rule", bound=Callable[..., Any])
@@ -22,12 +22,14 @@ def check_ranges(group: Any) -> None:
             continue
         least, most = item.metadata["range"]
         given = getattr(group, item.name)
-        several = isinstance(item.default, tuple) and isinstance(given, tuple)
-        for value in given if several else (given,):
-            is_number = isinstance(value, Real) and not isinstance(value, bool)
+        if isinstance(item.default, tuple) and isinstance(given, Real):
+            raise ValueError(f"policy: {item.name}={given!r} must be a tuple of numbers")
+        kind, words = (Integral, "a whole number ") if type(item.default) is int else (Real, "")
+        for value in given if isinstance(given, tuple) else (given,):
+            is_number = isinstance(value, kind) and not isinstance(value, bool)
             if not is_number or not least <= float(value) <= most:
                 raise ValueError(
-                    f"policy: {item.name}={given!r} must be from {least:g} to {most:g}"
+                    f"policy: {item.name}={given!r} must be {words}from {least:g} to {most:g}"
                 )
 
 

@@ -368,6 +368,13 @@ def test_every_weighing_rule_gives_weights_that_sum_to_one(rule, with_consensus)
     [
         ({"guidance": (-1.0,)}, r"policy: guidance=\(-1.0,\) must be from 0 to 100"),
         ({"guidance": [0.1]}, r"policy: guidance=\[0.1\] must be from 0 to 100"),
+        ({"guidance": 0.3}, r"policy: guidance=0.3 must be a tuple of numbers"),
+        ({"draws": 4.0}, r"policy: draws=4.0 must be a whole number from 1 to 1000"),
+        ({"resamples": 0}, r"policy: resamples=0 must be a whole number from 1 to 1000"),
+        (
+            {"fair_evidence": 0.9},
+            r"policy: fair_evidence=0.9 must not be larger than good_evidence=0.8",
+        ),
         ({"coupling": float("nan")}, r"policy: coupling=nan must be from 1e-06 to 100"),
         ({"floor_share": 2.0}, r"policy: floor_share=2.0 must be from 0 to 1"),
         ({"neighbor_share": -0.1}, r"policy: neighbor_share=-0.1 must be from 0 to 100"),

@@ -133,12 +133,17 @@ def test_a_sample_stands_for_many_entities(monkeypatch):
 
     monkeypatch.setattr(one_cloud, "weight_inside", seen)
     assert separation(views) == pytest.approx(whole, abs=0.1)
-    assert sizes[1:] == [60, 60]
+    assert sizes == [60, 60]
 
 
 @pytest.mark.parametrize(
     "parameters",
-    [{"alpha": 0.5, "beta": 0.1}, {"components": True}, {"candidates": 15}, {"metric": "cosine"}],
+    [
+        {"alpha": 0.5, "beta": 0.1},
+        {"candidates": 15},
+        {"candidates": np.int64(15)},
+        {"metric": "cosine"},
+    ],
 )
 def test_clusters_of_any_fit_are_compared(parameters):
     assert separation(planted_views()[0], **parameters) > 0.5
@@ -157,9 +162,42 @@ def test_missing_rows_cells_and_networks_are_compared(rng):
     assert separation(views) > 0.5
 
 
-def test_a_fit_on_given_pairs_is_compared_with_nothing(rng):
-    views, _ = planted_views()
+def test_clusters_without_links_between_them_are_no_better_than_those_of_a_cloud_without():
+    """Both graphs fall into components, whatever the rows are."""
+    pairs = np.kron(np.eye(N // 2), [[0.0, 1.0], [1.0, 0.0]])
+    with pytest.warns(UserWarning, match="more than n_clusters"):
+        model = RMGL(3, random_state=0).fit({"links": Network(pairs)})
+    assert separation_of(model.fitted_) < 0.2
+
+
+def test_a_fit_that_does_not_depend_on_the_rows_alone_is_compared_with_nothing(rng):
+    views, target = planted_views()
     pairs = sparse.csr_array(rng.random((90, 90)) < 0.5)
     model = RMGL(3, candidates=pairs + pairs.T, random_state=0).fit(views)
     assert separation_of(model.fitted_) is None
     assert model.report_.trust.word == "fair"
+    assert separation(views, components=True) is None
+    assert separation(views, n_clusters=1) is None
+    known = np.where(np.arange(90) % 3 == 0, rng.permutation(target), -1)
+    tied = RMGL(3, random_state=0).fit(views, known)
+    assert separation_of(tied.fitted_) is None
+    with pytest.warns(UserWarning, match="was stopped"):
+        stopped = RMGL(3, random_state=0).fit(views, callback=lambda row: True)
+    assert separation_of(stopped.fitted_) is None
+
+
+def test_a_sample_stands_for_all_only_where_it_is_like_them(monkeypatch):
+    monkeypatch.setattr(one_cloud, "MOST_FITTED", 60)
+    views, target = planted_views()
+    assert separation(views, alpha=0.5, beta=0.1) is None
+    assert separation(views, min_cluster_size=5) is None
+    assert separation(views, n_clusters=31) is None
+    links = np.triu(target[:, None] == target, 1)
+    assert separation({**views, "links": Network(links + links.T.astype(float))}) is None
+    rare = {**views, "rare": np.eye(90)[:, :1]}
+    assert separation(rare) is None or separation(rare) >= 0
+
+
+def test_distances_of_few_different_entities_are_compared_with_nothing(rng):
+    X = rng.integers(2, size=(N, 3)).astype(float)
+    assert drawn({"a": Precomputed(cdist(X, X))}) is None

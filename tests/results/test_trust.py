@@ -69,6 +69,8 @@ def test_what_was_not_examined_is_not_good():
     few = judge(replace(GOOD, refits=None, n_entities=3))
     assert few.word == "poor"
     assert "too few entities" in few.reasons[0]
+    one = judge(replace(GOOD, refits=None, sizes=np.array([300])))
+    assert str(one) == "poor: there is one cluster only, so there is nothing to compare"
 
 
 @pytest.mark.parametrize(("stability", "word"), [(0.81, "fair"), (0.79, "poor")])

@@ -85,11 +85,16 @@ class Policy(Scaling, Weighing, Agreement, Guidance, Fragments, Counting, Verdic
     """Fields that files of earlier versions may hold; they are ignored."""
 
     def __post_init__(self) -> None:
-        check_ranges(self)
         ramp = self.disagreement
         if not isinstance(ramp, tuple) or len(ramp) != 2 or not ramp[0] < ramp[1]:
             raise ValueError(
                 f"policy: disagreement={ramp!r} must be two numbers, the smaller one first"
+            )
+        check_ranges(self)
+        if self.fair_evidence > self.good_evidence:
+            raise ValueError(
+                f"policy: fair_evidence={self.fair_evidence!r} must not be larger than "
+                f"good_evidence={self.good_evidence!r}"
             )
 
     def named(self) -> Policy:

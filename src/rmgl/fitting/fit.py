@@ -184,6 +184,7 @@ def evidence_of(
         settled=solved.outcome.converged,
         stopped=why_stopped(work) if solved.outcome.stopped else "",
         eigen_residual=solved.outcome.eigen_residual,
+        tied=ready.tied,
     )
 
 

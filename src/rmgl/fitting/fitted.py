@@ -55,6 +55,8 @@ class FitEvidence:
     """or why they were stopped (empty: they were not)."""
     eigen_residual: float
     """The residual of the last embedding on the layers that it was computed from."""
+    tied: bool = False
+    """Whether known labels have changed the costs of the layers."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -230,9 +230,7 @@ SENTENCES: dict[str, Callable[..., str]] = {
     "view dominates": (
         "view {subject!r} has {weight:.0%} of the weight, so the other views hardly count"
     ).format,
-    "too few to resample": (
-        "there are too few entities to leave some out and look whether the clusters stay"
-    ).format,
+    "one cluster": "there is one cluster only, so there is nothing to compare".format,
     "clusters too small to resample": (
         "there are too few entities for each cluster to leave some out and look whether the "
         "clusters stay"

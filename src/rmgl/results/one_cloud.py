@@ -4,7 +4,7 @@ The rows of every view are drawn from one normal distribution with the covarianc
 same draw for all views, and the edges of networks get other ends (`View.without_clusters`). Any
 data can be cut into K parts; what counts is how much better the cut is than that of one cloud:
 
-    separation = 1 - (1 - w) / (1 - w_0)
+    separation = (w - w_0) / (1 - w_0)
 
 w is the share of the common graph's edge weight inside clusters, w_0 that of the cloud: 0 if the
 cut is no better than that of a cloud, 1 if no edge leads from one cluster to another.
@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
+from numbers import Integral
 
 import numpy as np
 from scipy import sparse
@@ -24,38 +25,67 @@ from rmgl.fitting.fit import fit_model
 from rmgl.fitting.fitted import FittedModel
 from rmgl.fitting.ready import Ready
 from rmgl.model.run import Run
-from rmgl.running.threads import number_of_workers, team_of
+from rmgl.results.clusters import MEMBERS
+from rmgl.running.threads import number_of_workers, single_threaded, team_of
 from rmgl.views.canonical import canonical_order
 from rmgl.views.views import Views
 
 MOST_FITTED = 2000
 """Entities beyond which a sample of as many is fitted, and a cloud of as many."""
+LEAST_ROOM = 0.01
+"""Least share of edge weight between the clusters of a cloud from which separation is reckoned."""
 
 
 def separation_of(fitted: FittedModel) -> float | None:
     """The separation of the clusters of a model; None if nothing is known to compare them with."""
-    views, evidence = fitted.read_views, fitted.evidence
-    assert evidence is not None
-    if views is None or fitted.placed.size or not is_comparable(fitted):
+    if not is_comparable(fitted):
         return None
-    views = views.in_order(evidence.order)
-    random_state = np.random.RandomState(0)
-    within = weight_inside(fitted)
-    if views.n_rows > MOST_FITTED:
-        sample = np.sort(random_state.permutation(views.n_rows)[:MOST_FITTED])
-        views = views.of_entities(sample)
-        within = weight_inside(fitted_again(views, fitted))
-    cloud = without_clusters(views, random_state)
+    assert fitted.evidence is not None
+    random_state, order = np.random.RandomState(0), fitted.evidence.order
+    is_sample = order.size > MOST_FITTED
+    if is_sample:
+        order = order[np.sort(random_state.permutation(order.size)[:MOST_FITTED])]
+    views = fitted.views.of_entities(order) if is_sample else fitted.views.in_order(order)
+    if any(view.graph is None and (view.n_own < 2 or not view.variance() > 0) for view in views):
+        return None
+    with single_threaded("blas"):
+        cloud = without_clusters(views, random_state)
     if cloud is None:
         return None
+    within = weight_inside(fitted_again(views, fitted) if is_sample else fitted)
     expected = weight_inside(fitted_again(cloud, fitted))
-    return float(np.clip(1 - (1 - within) / max(1 - expected, np.finfo(float).eps), 0.0, 1.0))
+    separation = (within - expected) / max(1 - expected, LEAST_ROOM)
+    return float(np.clip(separation, 0.0, 1.0)) if np.isfinite(separation) else None
 
 
 def is_comparable(fitted: FittedModel) -> bool:
-    """Whether a fit depends on the rows alone, so that one of a cloud can be compared with it."""
-    given = fitted.parameters.candidates
-    return isinstance(given, str | int) and fitted.n_clusters > 1
+    """Whether a fit depends on the rows alone, so that one of a cloud can be compared with it.
+
+    It does not if some entities were placed, or candidate pairs, known labels or a time limit had a
+    part in it, or if layers had to fall into components. A sample can stand for all entities if
+    everything was chosen from the data, and there are no networks, which a sample would tear apart.
+    """
+    evidence, parameters = fitted.evidence, fitted.parameters
+    assert evidence is not None
+    given = parameters.candidates
+    asked = given if isinstance(given, list | tuple) else [given]
+    if (
+        fitted.read_views is None
+        or fitted.placed.size
+        or evidence.tied
+        or evidence.stopped
+        or parameters.components
+        or fitted.n_clusters < 2
+        or not all(isinstance(pairs, str | Integral) for pairs in asked)
+    ):
+        return False
+    can_sample = (
+        parameters.automatic
+        and parameters.given_size is None
+        and not fitted.read_views.graphs
+        and MEMBERS * fitted.n_clusters <= MOST_FITTED
+    )
+    return fitted.n_rows <= MOST_FITTED or can_sample
 
 
 def without_clusters(views: Views, random_state: np.random.RandomState) -> Views | None:
@@ -72,7 +102,6 @@ def fitted_again(views: Views, fitted: FittedModel) -> FittedModel:
     parameters = replace(
         fitted.parameters,
         n_clusters=fitted.n_clusters,
-        components=False,
         max_seconds=None,
         random_state=0,
         verbose=0,

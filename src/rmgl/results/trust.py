@@ -4,10 +4,11 @@
 
 Stability is the agreement with the answers on four fifths of the entities, separation how much
 better the clusters are cut than one cloud would be (`rmgl.results.one_cloud`). The word follows
-from the strength alone. `calibration.csv` says what answers of this strength were worth on public
-data sets with known classes; `python -m benchmarks trust` makes it. All else that may be wrong is
-noted, and does not change the word; only clusters that are a table of categories are poor whatever
-their strength (`rmgl.results.tables`).
+from the strength alone; where nothing is known to compare the clusters with, stable ones are fair.
+`calibration.csv` says what answers of this strength were worth on public data sets with known
+classes; `python -m benchmarks trust` makes it. All else that may be wrong is noted, and does not
+change the word; only clusters that are a table of categories are poor whatever their strength
+(`rmgl.results.tables`).
 """
 
 from __future__ import annotations
@@ -75,8 +76,8 @@ def examined(evidence: Evidence, numbers: Policy) -> Finding:
     """What the word rests on."""
     refits, strength = evidence.refits, evidence.strength
     if refits is None:
-        if evidence.n_entities < numbers.few_entities:
-            return Finding("too few to resample", "poor")
+        if evidence.sizes.size < 2:
+            return Finding("one cluster", "poor")
         if evidence.n_entities < MEMBERS * evidence.sizes.size:
             return Finding("clusters too small to resample", "poor")
         return Finding("not resampled", "fair")

@@ -80,9 +80,8 @@ def disagreement(view: ViewReport, roughness: float) -> Finding:
 def misses_edges(view: ViewReport, report: Report) -> bool:
     """Whether the layer of a view has far more or fewer edges than alpha was chosen for."""
     off = abs(view.edges_per_node / report.n_neighbors - 1) > OFF
-    return (
-        report.automatic and off and report.n_rows > 3 * report.n_neighbors and not view.is_network
-    )
+    n_rows = report.n_rows - view.n_missing - view.n_empty
+    return report.automatic and off and n_rows > 3 * report.n_neighbors and not view.is_network
 
 
 def gaps(view: ViewReport) -> Iterator[Finding]:

@@ -158,13 +158,16 @@ class FeatureView(View):
     ) -> FeatureView:
         """Return rows of one normal distribution, with the covariances of these.
 
-        Where half of the rows or more have copies, columns keep their values as well: a table of
-        few categories looks like clusters, whether there are any or not.
+        Where at most half of the rows are different, columns keep their values as well: a table
+        of few categories looks like clusters, whether there are any or not.
         """
         X, gaps = self.own(), self.own_gaps()
+        if gaps is not None:
+            means = X.sum(axis=0) / np.maximum(1, (~gaps).sum(axis=0))
+            X = np.where(gaps, means, as_dense(X))
         places = slice(None) if self.entities is None else self.entities
         is_small = 32 * X.shape[0] * X.shape[1] <= MOST_CLOUD_BYTES
-        has_copies = is_small and 2 * np.unique(row_keys(X)).size <= X.shape[0]
+        has_copies = is_small and gaps is None and 2 * np.unique(row_keys(X)).size <= X.shape[0]
         Y = cloud_of(X, normal[places][:, places], has_copies or gaps is not None)
         if has_copies:
             ranks = Y.argsort(axis=0, kind="stable").argsort(axis=0, kind="stable")

@@ -19,6 +19,7 @@ from rmgl.checks import Unsound, sound_sparse
 from rmgl.edges.space import Listed, Square
 from rmgl.matrix import Matrix, as_dense, is_sparse, square_in_order
 from rmgl.running.threads import Check, InParts, one_part
+from rmgl.views.canonical import row_keys
 from rmgl.views.features import FeatureView, no_features, no_rows
 from rmgl.views.incomplete import Mask
 from rmgl.views.view import Comparing, Indices, View
@@ -90,6 +91,8 @@ class DistanceView(PairView):
             return None
         places = np.arange(self.n_rows) if self.entities is None else self.entities
         Z = self.matrix[places][:, places]
+        if 2 * np.unique(row_keys(Z)).size <= len(Z):
+            return None  # a table of few categories looks like clusters, and its columns are lost
         means = Z.mean(axis=0)
         values, vectors = np.linalg.eigh((means[:, None] + means - Z - means.mean()) / 2)
         Y = normal[places][:, places] @ (vectors * np.sqrt(np.maximum(values, 0.0)))
