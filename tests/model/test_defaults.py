@@ -50,7 +50,7 @@ def test_alpha_has_the_unit_of_squared_distances(factor, rng):
 def test_alpha_of_many_rows_is_that_of_a_sample(rng, monkeypatch):
     X = rng.normal(size=(300, 2))
     whole = default_alpha(X, 8)
-    monkeypatch.setattr(defaults, "SAMPLE", 100)
+    monkeypatch.setattr(defaults, "SAMPLED_SPREADS", 100)
     sampled = default_alpha(X, 8)
     assert sampled != whole
     assert sampled == pytest.approx(whole, rel=0.5)
