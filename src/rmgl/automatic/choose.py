@@ -17,14 +17,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from numbers import Integral
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from rmgl.automatic.consensus import consensus_costs, consensus_name
+from rmgl.automatic.consensus import consensus_costs
 from rmgl.automatic.layers import (
     NETWORK_TOL,
     Learned,
@@ -35,8 +33,6 @@ from rmgl.automatic.layers import (
     learn_views,
 )
 from rmgl.automatic.number_of_clusters import NumberOfClusters
-from rmgl.automatic.policy import Policy
-from rmgl.automatic.spaces import Spaces
 from rmgl.automatic.state import Measured, State, with_consensus_weight
 from rmgl.automatic.weighing import (
     mean_roughness,
@@ -44,16 +40,13 @@ from rmgl.automatic.weighing import (
     roughness_deviation,
     same_graph,
 )
-from rmgl.edges import Candidates, Vector, find_candidates, resolve
-from rmgl.edges.space import Space
+from rmgl.edges import Candidates, Vector
 from rmgl.embedding.eigenvectors import Graph
 from rmgl.layer import solve_certified
 from rmgl.layer.wanted_edges import solve_for_edges
 from rmgl.matrix import total_variance
-from rmgl.model.problems import Stores, ViewProblem, asked_candidates
-from rmgl.model.run import Run
-from rmgl.running.threads import Check, Team
-from rmgl.views.views import Views
+from rmgl.model.problems import ViewProblem
+from rmgl.running.threads import Check
 
 
 @dataclass(frozen=True)
@@ -79,80 +72,6 @@ class Choice:
     """Standard deviation of the roughness, where entities are few."""
     entities: NDArray[np.intp] | None = None
     """Entities that the problems are about, where others are placed later (None: all)."""
-
-
-def choose_problems(
-    views: Views,
-    *,
-    policy: Policy,
-    candidates: Any,
-    n_clusters: int | None,
-    n_neighbors: int,
-    min_cluster_size: float | None = None,
-    solver: str,
-    team: Team,
-    random_state: np.random.RandomState,
-    run: Run,
-    known: NDArray[np.intp] | None = None,
-    tied: bool = True,
-    alike: NDArray[np.intp] | None = None,
-    spaces: Spaces | None = None,
-) -> Choice:
-    """All parameters for given views; the number of clusters, too, if it is None.
-
-    `known` are labels, -1 where they are not known: they change the costs of the layers if `tied`,
-    and the least number of clusters in any case. `alike` numbers entities so that copies have the
-    same number. `spaces` are those of views on workers.
-    """
-    asked = asked_candidates(candidates, views)
-    everywhere = candidates if isinstance(candidates, str | Integral) else "auto"
-    wanted = {
-        view.name: resolve(view.own(), None, asked[m], n_neighbors)
-        for m, view in enumerate(views)
-        if view.graph is None
-    }
-    if len(views.names) > 1:
-        name = consensus_name(views.names)
-        wanted[name] = resolve(views.matrices[0], None, everywhere, n_neighbors)
-    stores = Stores(views.n_rows, list(wanted.values()), team, copies=2)
-
-    def search(
-        name: str, space: Space, check: Check, entities: NDArray[np.intp] | None = None
-    ) -> Candidates:
-        pairs = wanted[name]
-        if entities is not None and not isinstance(pairs, str | int):  # a given graph
-            rows = views[name].entities
-            places = entities if rows is None else np.searchsorted(rows, entities)
-            pairs = pairs[places][:, places]
-        return find_candidates(
-            name,
-            space,
-            None,
-            pairs,
-            shared=stores.of(space.n_rows),
-            check=check,
-            local=policy.local_scaling,
-            floor_share=policy.floor_share,
-            n_neighbors=n_neighbors,
-            in_parts=team.in_parts,
-            checkpoint=run.checkpoint,
-        )
-
-    task = Task(
-        Spaces.of(views, list(wanted.values()), team) if spaces is None else spaces,
-        policy,
-        n_neighbors,
-        search,
-        team,
-        random_state,
-        run,
-        solver,
-        min_cluster_size,
-        known,
-        tied,
-        alike,
-    )
-    return choose(task, n_clusters)
 
 
 def choose(task: Task, n_clusters: int | None) -> Choice:

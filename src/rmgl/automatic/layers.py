@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from numbers import Integral
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +22,7 @@ from scipy import sparse
 from rmgl.automatic.consensus import consensus_name, free_name, incomplete_space
 from rmgl.automatic.policy import Policy
 from rmgl.automatic.spaces import Spaces
-from rmgl.edges import Candidates
+from rmgl.edges import Candidates, find_candidates, resolve
 from rmgl.edges.local_scaling import STAND_IN, NearBlock, nearest_of_all
 from rmgl.edges.space import Space
 from rmgl.layer import Layer, Origin, given_layer, solve_certified
@@ -28,6 +30,7 @@ from rmgl.layer.network import default_alpha, network_candidates
 from rmgl.layer.result import given_candidates
 from rmgl.layer.wanted_edges import solve_for_edges
 from rmgl.model.known import with_known
+from rmgl.model.problems import Stores, asked_candidates
 from rmgl.model.run import Run
 from rmgl.running.threads import Check, Team
 from rmgl.views.canonical import alike_among
@@ -105,6 +108,78 @@ class Task:
             known=None if self.known is None else self.known[entities],
             alike=alike_among(self.alike, entities),
         )
+
+
+def task_of(
+    views: Views,
+    *,
+    policy: Policy,
+    candidates: Any,
+    n_neighbors: int,
+    min_cluster_size: float | None = None,
+    solver: str,
+    team: Team,
+    random_state: np.random.RandomState,
+    run: Run,
+    known: NDArray[np.intp] | None = None,
+    tied: bool = True,
+    alike: NDArray[np.intp] | None = None,
+    spaces: Spaces | None = None,
+) -> Task:
+    """The task of choosing all parameters for given views.
+
+    `known` are labels, -1 where they are not known: they change the costs of the layers if `tied`,
+    and the least number of clusters in any case. `alike` numbers entities so that copies have the
+    same number. `spaces` are those of views on workers.
+    """
+    asked = asked_candidates(candidates, views)
+    everywhere = candidates if isinstance(candidates, str | Integral) else "auto"
+    wanted = {
+        view.name: resolve(view.own(), None, asked[m], n_neighbors)
+        for m, view in enumerate(views)
+        if view.graph is None
+    }
+    if len(views.names) > 1:
+        name = consensus_name(views.names)
+        wanted[name] = resolve(views.matrices[0], None, everywhere, n_neighbors)
+    stores = Stores(views.n_rows, list(wanted.values()), team, copies=2)
+
+    def search(
+        name: str, space: Space, check: Check, entities: NDArray[np.intp] | None = None
+    ) -> Candidates:
+        pairs = wanted[name]
+        if entities is not None and not isinstance(pairs, str | int):  # a given graph
+            rows = views[name].entities
+            places = entities if rows is None else np.searchsorted(rows, entities)
+            pairs = pairs[places][:, places]
+        return find_candidates(
+            name,
+            space,
+            None,
+            pairs,
+            shared=stores.of(space.n_rows),
+            check=check,
+            local=policy.local_scaling,
+            floor_share=policy.floor_share,
+            n_neighbors=n_neighbors,
+            in_parts=team.in_parts,
+            checkpoint=run.checkpoint,
+        )
+
+    return Task(
+        Spaces.of(views, list(wanted.values()), team) if spaces is None else spaces,
+        policy,
+        n_neighbors,
+        search,
+        team,
+        random_state,
+        run,
+        solver,
+        min_cluster_size,
+        known,
+        tied,
+        alike,
+    )
 
 
 @dataclass(frozen=True)

@@ -15,12 +15,12 @@ from rmgl.estimators.holding import FittedClusterer
 from rmgl.placing.new_views import new_views
 from rmgl.results.explain import (
     Explanation,
-    check_feature_names,
     check_same_entities,
     explain_clusters,
     features_again,
     with_all_entities,
 )
+from rmgl.results.feature_names import check_feature_names
 from rmgl.storage.multigraph import layers_to_igraph, layers_to_networkx, node_attributes
 from rmgl.views.views import Views
 

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from rmgl.automatic.choose import Choice, choose_problems
+from rmgl.automatic.choose import Choice, choose
+from rmgl.automatic.layers import task_of
 from rmgl.embedding.eigenvectors import components, signed, unit_rows, weighted_sum
 from rmgl.embedding.labels import label_rows, label_with_known, matched, place_fragments
 from rmgl.fitting.entities import (
@@ -261,12 +262,11 @@ def chosen(ready: Ready, asked: Any, work: Work) -> Choice:
     if workers is not None:
         workers.use(work.team)
     rules = parameters.rules
-    return choose_problems(
+    task = task_of(
         ready.views,
         # a given graph has its own components
         policy=replace(rules, neighbor_share=0.0) if parameters.components else rules,
         candidates=asked if workers is None else workers.length,
-        n_clusters=parameters.given_number,
         n_neighbors=parameters.n_neighbors,
         min_cluster_size=parameters.given_size,
         solver=parameters.solver,
@@ -278,6 +278,7 @@ def chosen(ready: Ready, asked: Any, work: Work) -> Choice:
         alike=ready.canonical.alike,
         spaces=None if workers is None else workers.spaces,
     )
+    return choose(task, parameters.given_number)
 
 
 def given(ready: Ready, asked: Any, work: Work) -> Choice:

@@ -196,9 +196,7 @@ def first_state(
 def update_layers(
     state: State, solver: str, accuracy: Accuracy, team: Team, clock: Stopwatch
 ) -> State:
-    """Solve problem (6) for every layer, starting from its last potentials. A layer that cannot be
-    improved is kept.
-    """
+    """Solve problem (6) for every layer from its last potentials; keep what cannot be improved."""
     embedding = state.embedding
 
     def update(
@@ -282,18 +280,10 @@ def subspace_change(old: NDArray[np.float64], new: NDArray[np.float64]) -> float
 
 HistoryRow: TypeAlias = dict[str, float | str]
 HISTORY = {
-    *(
-        "iteration",
-        "step",
-        "objective",
-        "smoothness",
-        "ridge",
-        "coupling",
-        "kkt_residual",
-        "eigen_residual",
-        "seconds",
-    ),
+    *("iteration", "step", "objective", "smoothness", "ridge", "coupling"),
+    *("kkt_residual", "eigen_residual", "seconds"),
 }
+"""The names in an entry of the history."""
 
 
 class History:

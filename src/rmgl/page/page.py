@@ -18,7 +18,8 @@ from rmgl.page.columns import check_columns, check_ids, packed
 from rmgl.page.content import Content, arrays_of, facts_of, gather
 from rmgl.page.elements import Html, element, joined, table
 from rmgl.page.words import found, one_line, percent, trust_word, verdict, warnings_of
-from rmgl.results.explain import Explanation, check_feature_names, explain_clusters
+from rmgl.results.explain import Explanation, explain_clusters
+from rmgl.results.feature_names import check_feature_names
 from rmgl.results.report import Report
 from rmgl.results.standing import standing_of
 from rmgl.views.views import Views

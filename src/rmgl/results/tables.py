@@ -153,11 +153,7 @@ def factors_of(view: FeatureView, place: int, asked: NDArray[np.bool_] | None) -
         places = projected(
             dense[:, some] if gaps is None else np.hstack([dense[:, some], gaps[:, some]])
         )
-        taken = sorted(
-            set(columns).union(
-                *(category for category in categories if set(category) & set(columns))
-            )
-        )
+        taken = with_categories(columns, categories)
         numbers = taken if of_all is None else numbers_of(of_all, taken)
         yield Factor(
             place,
@@ -239,6 +235,12 @@ def column_groups(view: FeatureView) -> list[tuple[tuple[int, ...], str]]:
     else:
         found = [((column,), f"column {column}") for column in range(view.width)]
     return found if len(found) <= MOST_COLUMNS else []
+
+
+def with_categories(columns: Sequence[int], categories: Sequence[Sequence[int]]) -> list[int]:
+    """Some columns, and all others that code one of the categories with them."""
+    sharing = (category for category in categories if set(category) & set(columns))
+    return sorted(set(columns).union(*sharing))
 
 
 def counts_of(factors: Sequence[Factor], labels: Indices) -> NDArray[np.intp]:
