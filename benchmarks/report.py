@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 import numpy as np
@@ -43,6 +44,7 @@ What `python -m benchmarks quality`, `complementary`, `robustness`, `practice`, 
 every method at its defaults, nothing tuned, labels used for scoring only. How the defaults of RMGL
 came about is in [defaults.md](defaults.md)."""
 
+WHOLE = {"break_long_words": False, "break_on_hyphens": False}
 Section = Callable[[list[Row], Path], Iterable[str]]
 Stored = dict[str, dict[str, Any]]
 """The content of the result files by suite."""
@@ -109,8 +111,18 @@ def write_page(
                 else []
             )
     page = output / name
-    page.write_text("\n\n".join(parts) + "\n")
+    page.write_text("\n\n".join(map(wrapped, parts)) + "\n")
     return page
+
+
+def wrapped(part: str) -> str:
+    """A paragraph, or the lines of a list, of at most 100 columns; tables stay as they are."""
+    lines = []
+    for line in part.splitlines():
+        indent = "  " if line.startswith("- ") else ""
+        prose = line and not line.startswith(("|", "#", "!", " "))
+        lines.append(fill(line, 100, subsequent_indent=indent, **WHOLE) if prose else line)
+    return "\n".join(lines)
 
 
 def machine_line(machine: dict[str, Any]) -> str:
