@@ -6,8 +6,10 @@ import json
 import os
 import platform
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from concurrent.futures import ProcessPoolExecutor
 from importlib import metadata
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +45,17 @@ class Results:
             self.write()
             print(f"{key}: {describe(row)}", flush=True)
         return row
+
+    def add_all(self, measure: Callable[..., Row], wanted: Iterable[Row], n_processes: int) -> None:
+        """Rows that are measured side by side by `measure(*names)`, in processes of their own."""
+        with ProcessPoolExecutor(n_processes, mp_context=get_context("spawn")) as pool:
+            waiting = [
+                (names, pool.submit(measure, *names.values()))
+                for names in wanted
+                if self.force or " ".join(map(str, names.values())) not in self.rows
+            ]
+            for names, future in waiting:
+                self.add(future.result, **names)
 
     def note(self, name: str, find: Callable[[], Any]) -> Any:
         if name not in self.notes:

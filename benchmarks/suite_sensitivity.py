@@ -4,11 +4,9 @@ switched off, on the shared sets, the digits, networks and generated complementa
 
 import warnings
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
 from dataclasses import fields
 from functools import cache, partial
-from multiprocessing import get_context
 from time import perf_counter
 from typing import Any
 from unittest.mock import patch
@@ -82,16 +80,12 @@ def run(
     if quick:
         wanted = [item for item in wanted if item[0] in ("defaults", "power")]
     wanted = [item for item in wanted if not only or item[0] in (*only, "defaults")]
-    context = get_context("spawn")
-    with ProcessPoolExecutor(settings.n_threads, mp_context=context) as pool:
-        waiting = {
-            (field, value, name): pool.submit(measure, field, value, name)
-            for name in names
-            for field, value in wanted
-            if results.force or f"{field} {value} {name}" not in results.rows
-        }
-        for (field, value, name), future in waiting.items():
-            results.add(future.result, number=field, value=value, dataset=name)
+    rows = (
+        {"number": field, "value": value, "dataset": name}
+        for name in names
+        for field, value in wanted
+    )
+    results.add_all(measure, rows, settings.n_threads)
 
 
 def variants() -> Iterator[tuple[str, Any]]:

@@ -5,9 +5,7 @@ public sets, some of their rows and classes, and clouds without clusters.
 import csv
 import warnings
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
 from functools import cache, partial
-from multiprocessing import get_context
 from time import perf_counter
 from typing import Any
 
@@ -44,14 +42,8 @@ def run(
 ) -> None:
     wanted = [item for item in answers() if not datasets or item[0] in datasets]
     wanted = [item for item in wanted if item[0] == "nutrimouse"] if quick else wanted
-    with ProcessPoolExecutor(settings.n_threads, mp_context=get_context("spawn")) as pool:
-        waiting = {
-            item: pool.submit(measure, *item)
-            for item in wanted
-            if results.force or " ".join(map(str, item)) not in results.rows
-        }
-        for (name, part, seed), future in waiting.items():
-            results.add(future.result, dataset=name, part=part, seed=seed)
+    rows = ({"dataset": name, "part": part, "seed": seed} for name, part, seed in wanted)
+    results.add_all(measure, rows, settings.n_threads)
     if not quick:
         write_calibration(list(results.rows.values()))
 

@@ -274,6 +274,26 @@ def importable(monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT))
 
 
+def test_the_calibration_is_shown_where_there_are_enough_answers(importable):
+    from benchmarks.choice import trust_section
+
+    strengths = np.linspace(0, 1, 21)
+    rows = [
+        {
+            "dataset": f"set {at}",
+            "status": "ok",
+            "ari": strength,
+            "trust": "good" if at > 16 else "poor",
+            **dict.fromkeys(("strength", "stability", "separation"), strength),
+        }
+        for at, strength in enumerate(strengths)
+    ]
+    assert list(trust_section([], None)) == list(trust_section(rows[:1], None)) == []
+    page = "\n".join(trust_section(rows, None))
+    assert "strength 1.00" in page
+    assert f"| good | 4 | {strengths[17:].mean():.2f} |" in page
+
+
 def timing(dataset, method, seconds, nmi=0.5, status="ok"):
     facts = {"n_passes": 7.0, "n_iter": 2, "later": {"report": 0.5}}
     row = {

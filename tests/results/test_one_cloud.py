@@ -194,8 +194,16 @@ def test_a_sample_stands_for_all_only_where_it_is_like_them(monkeypatch):
     assert separation(views, n_clusters=31) is None
     links = np.triu(target[:, None] == target, 1)
     assert separation({**views, "links": Network(links + links.T.astype(float))}) is None
-    rare = {**views, "rare": np.eye(90)[:, :1]}
-    assert separation(rare) is None or separation(rare) >= 0
+
+
+def test_a_view_without_variation_in_the_sample_is_compared_with_nothing(monkeypatch):
+    """Twenty of 90 entities are drawn: a single one among zeros is not among them in most cases."""
+    monkeypatch.setattr(one_cloud, "MOST_FITTED", 20)
+    views = planted_views()[0]
+    found = [separation({**views, "rare": np.eye(90)[:, [at]]}) for at in range(0, 90, 9)]
+    assert sum(one is None for one in found) >= 5
+    monkeypatch.setattr(one_cloud, "MOST_FITTED", 90)
+    assert separation({**views, "rare": np.eye(90)[:, :1]}) is not None
 
 
 def test_distances_of_few_different_entities_are_compared_with_nothing(rng):

@@ -100,7 +100,7 @@ class Task:
         return 0.0 if self.spaces.smoothing is None else self.spaces.smoothing.share
 
     def of_entities(self, entities: NDArray[np.intp]) -> Task:
-        """The same task for some of the entities."""
+        """The task for some of the entities."""
         return replace(
             self,
             spaces=self.spaces.of_entities(entities),

@@ -208,15 +208,18 @@ def found_without(views: Views, known: NDArray[np.intp], parameters: Parameters)
         return False
     seed = parameters.random_state if isinstance(parameters.random_state, Integral) else 0
     plain = replace(parameters, random_state=seed)
-    with warnings.catch_warnings(), team_of(number_of_workers(plain.n_jobs)) as team:
-        warnings.simplefilter("ignore")
-        model = fit_model(
-            scaled(*in_canonical_order(views, plain), plain, index=views.index), plain, Run(), team
-        )
+    model = fit_quietly(scaled(*in_canonical_order(views, plain), plain, index=views.index), plain)
     if model.n_clusters <= known.max():
         return False
     found, fixed = matched(model.labels, known, model.n_clusters), known >= 0
     return bool(np.mean(found[fixed] == known[fixed]) >= AGREEING)
+
+
+def fit_quietly(ready: Ready, parameters: Parameters) -> FittedModel:
+    """A fit beside that of the caller, without warnings, progress and checkpoint."""
+    with warnings.catch_warnings(), team_of(number_of_workers(parameters.n_jobs)) as team:
+        warnings.simplefilter("ignore")
+        return fit_model(ready, parameters, Run(), team)
 
 
 @dataclass(frozen=True)

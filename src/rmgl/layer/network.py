@@ -39,8 +39,6 @@ def network_candidates(
 
     The network is scaled as a layer. With `two_steps`, pairs with a common neighbor are candidates,
     too.
-
-    With `two_steps`, pairs with a common neighbor are candidates, too.
     """
     pattern = sparse.csr_array(layer.adjacency, copy=True)
     if two_steps:

@@ -12,7 +12,6 @@ cut is no better than that of a cloud, 1 if no edge leads from one cluster to an
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from numbers import Integral
 
@@ -21,12 +20,11 @@ from scipy import sparse
 
 from rmgl.automatic.number_of_clusters import share_inside
 from rmgl.embedding.eigenvectors import Graph, weighted_sum
-from rmgl.fitting.fit import fit_model
+from rmgl.fitting.fit import fit_quietly
 from rmgl.fitting.fitted import FittedModel
 from rmgl.fitting.ready import Ready
-from rmgl.model.run import Run
 from rmgl.results.clusters import MEMBERS
-from rmgl.running.threads import number_of_workers, single_threaded, team_of
+from rmgl.running.threads import single_threaded
 from rmgl.views.canonical import canonical_order
 from rmgl.views.views import Views
 
@@ -108,9 +106,7 @@ def fitted_again(views: Views, fitted: FittedModel) -> FittedModel:
     )
     canonical = canonical_order(views)
     ready = Ready(views.in_order(canonical.order), None, fitted.scale, canonical)
-    with warnings.catch_warnings(), team_of(number_of_workers(parameters.n_jobs)) as team:
-        warnings.simplefilter("ignore")
-        return fit_model(ready, parameters, Run(), team)
+    return fit_quietly(ready, parameters)
 
 
 def weight_inside(fitted: FittedModel) -> float:

@@ -99,14 +99,15 @@ def notes(evidence: Evidence, numbers: Policy) -> Iterator[Finding]:
         if weight > numbers.dominant_weight and len(evidence.weights) > 1:
             yield Finding("view dominates", "advice", name, {"weight": weight})
     refits = evidence.refits
-    if refits is not None:
-        plain = refits.neighbors_only
-        if plain is not None and plain < numbers.same_answer:
-            yield Finding("unlike neighbors", "advice", numbers={"agreement": plain})
-        for name, agreement in refits.without.items():
-            if agreement < numbers.same_answer:
-                yield Finding("contested by a view", "advice", name, {"agreement": agreement})
-    if refits is not None and evidence.n_entities < numbers.few_entities:
+    if refits is None:
+        return
+    plain = refits.neighbors_only
+    if plain is not None and plain < numbers.same_answer:
+        yield Finding("unlike neighbors", "advice", numbers={"agreement": plain})
+    for name, agreement in refits.without.items():
+        if agreement < numbers.same_answer:
+            yield Finding("contested by a view", "advice", name, {"agreement": agreement})
+    if evidence.n_entities < numbers.few_entities:
         yield Finding("few entities", "advice", numbers={"n": evidence.n_entities})
 
 
