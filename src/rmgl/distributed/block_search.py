@@ -23,11 +23,19 @@ from rmgl.checks import Unsound
 from rmgl.distributed import search_tasks
 from rmgl.distributed.blocks import box_of, in_tiles
 from rmgl.distributed.pair_tasks import collected
+from rmgl.distributed.search_tasks import in_one_thread as alone
 from rmgl.distributed.workers import PIECE_BYTES, Future, Workers, as_it_is
 from rmgl.edges.bounds import LEADING_ERROR, Reach, Rounding, box_distance
 from rmgl.edges.interface import Floats, Indices, Vector
 from rmgl.edges.kept_searches import check_lists, check_pairs
-from rmgl.edges.tiles import HALF_OF_LARGEST
+from rmgl.edges.nearest import (
+    HALF_OF_LARGEST,
+    nearest_across,
+    nearest_inside,
+    nearest_of,
+    nearest_of_others,
+)
+from rmgl.edges.within import within
 from rmgl.running.checkpoint import Checkpoint, Found, digest_of
 from rmgl.running.threads import Check
 
@@ -76,9 +84,8 @@ class Search:
     def nearest_of_all(self, length: int) -> tuple[list[Future], Vector]:
         """Find the places of the nearest rows of all rows, and how far (squared) the last are."""
         submit, blocks = self.workers.submit, range(len(self.tiled))
-        search = search_tasks.nearest_inside
         inside = [
-            submit("rmgl-nearest-inside-block", search, tiled, length, self.rounding)
+            submit("rmgl-nearest-inside-block", alone, nearest_inside, tiled, length, self.rounding)
             for tiled in self.tiled
         ]
         known, worst = self.known(inside, "search inside blocks")
@@ -88,7 +95,7 @@ class Search:
             for b in (np.flatnonzero(near[a + 1 :]) + a + 1).tolist():
                 pair = (self.tiled[a], self.tiled[b], (known[a], known[b]))
                 across = submit(
-                    "rmgl-nearest-across-blocks", search_tasks.nearest_across, *pair, self.rounding
+                    "rmgl-nearest-across-blocks", alone, nearest_across, *pair, self.rounding
                 )
                 hits[a].append((self.rows.places_of(b).start, across, 0))
                 hits[b].append((self.rows.places_of(a).start, across, 1))
@@ -102,18 +109,18 @@ class Search:
         asked = np.flatnonzero(np.diff(bounds)).tolist()
         sent = [self.sent(chosen, bounds, a) for a in asked]
         inside = [
-            submit(name, search_tasks.nearest_of, self.tiled[a], queries, length, self.rounding)
+            submit(name, alone, nearest_of, self.tiled[a], queries, length, self.rounding)
             for a, queries in zip(asked, sent, strict=True)
         ]
         known, worst = self.known(inside, "search again")
         hits: list[list[search_tasks.Part]] = []
         for a, queries, scores, lowest in zip(asked, sent, known, worst.tolist(), strict=True):
             near = np.flatnonzero(self.far(a) <= 2.0 * min(-lowest, HALF_OF_LARGEST))
-            task = search_tasks.nearest_of_others
             hits.append([])
             for b in near[near != a].tolist():
+                two = (self.tiled[a], self.tiled[b])
                 across = submit(
-                    name, task, self.tiled[a], self.tiled[b], queries, scores, self.rounding
+                    name, alone, nearest_of_others, *two, queries, scores, self.rounding
                 )
                 hits[-1].append((self.rows.places_of(b).start, across, None))
         lists, last = self.merged(asked, inside, hits)
@@ -175,7 +182,7 @@ class Search:
                 two = (self.tiled[a], None if b == a else self.tiled[b], (reach[a], reach[b]))
                 both = None if chosen is None else (picked[a], picked[b])
                 name = "rmgl-within-radii-inside" if b == a else "rmgl-within-radii-across"
-                tasks.append(submit(name, search_tasks.within, *two, both, self.rounding))
+                tasks.append(submit(name, alone, within, *two, both, self.rounding))
                 pairs.append((a, b))
         return tasks, pairs
 

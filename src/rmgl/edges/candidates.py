@@ -24,7 +24,7 @@ from rmgl.edges.space import Rows, Space, as_space
 from rmgl.edges.stores import AllPairs, PairList
 from rmgl.matrix import square_in_order, squared_lengths
 from rmgl.running.checkpoint import Checkpoint
-from rmgl.running.threads import Check, InParts, no_check, one_part
+from rmgl.running.threads import ALONE, Check, Executor, InParts, no_check
 
 SMALL = 1500
 """Number of rows up to which all pairs are as fast as lists, even for sparse layers."""
@@ -192,21 +192,22 @@ def find_candidates(
     floor_share: float = FLOOR_SHARE,
     n_neighbors: int = 0,
     shared: AllPairs | None = None,
-    in_parts: InParts = one_part,
+    executor: Executor = ALONE,
     checkpoint: Checkpoint | None = None,
     check: Check = no_check,
 ) -> Candidates:
     """Find the candidate pairs of a view and their distances.
 
-    `candidates` is what `resolve` returned; X is a matrix or a space. A checkpoint keeps the
-    results of searches. All pairs take the place of approximate ones where all distances are known,
-    and exact lists where cells are missing.
+    `candidates` is what `resolve` returned; X is a matrix or a space. An executor runs searches,
+    and a checkpoint keeps their results. All pairs take the place of approximate ones where all
+    distances are known, and exact lists where cells are missing.
 
     Raises a MemoryError before it allocates what would not fit. Views that use all pairs share one
     store, `shared`, for which the caller has checked the memory.
     """
-    space, view = as_space(X), f"view {name!r}"
-    n, floors, searched = space.n_rows, floor_share if local else None, space.kept_by(checkpoint)
+    space, view, in_parts = as_space(X), f"view {name!r}", executor.in_parts
+    n, floors = space.n_rows, floor_share if local else None
+    searched = space.searched_by(executor).kept_by(checkpoint)
     if space.given_pairs is not None:
         # a layer is exact over these, because there are no others
         edges: PairStore = PairList(space.given_pairs.copy(), in_parts)
