@@ -14,6 +14,7 @@ import numpy as np
 from rmgl.distributed.block_store import MOST_STRIPS
 from rmgl.distributed.blocks import Tiling
 from rmgl.distributed.pair_tasks import LEAST_ROWS
+from rmgl.distributed.sources import NeedsRows
 from rmgl.distributed.workers import PIECE_BYTES, Workers
 from rmgl.edges.bounds import TILE, Rounding
 from rmgl.edges.candidates import first_length, searched_length
@@ -265,10 +266,7 @@ def listed_length(candidates: Any, n_rows: int, n_neighbors: int) -> int:
     if isinstance(candidates, str) and candidates == "auto":
         return expected_length(n_rows, n_neighbors)
     if not isinstance(candidates, Integral) or isinstance(candidates, bool) or int(candidates) < 1:
-        raise ValueError(
-            f"candidates={candidates!r} is not possible on workers, a fit on which searches "
-            "exactly: use 'auto' or a number of neighbors"
-        )
+        raise NeedsRows(f"candidates={candidates!r} is neither 'auto' nor a number of neighbors")
     return max(LISTED, int(candidates))
 
 
@@ -276,10 +274,7 @@ def first_lists(candidates: Any, n_rows: int, n_neighbors: int) -> int:
     """Return how many neighbors candidate lists begin with, if there are enough rows for them."""
     length = listed_length(candidates, n_rows, n_neighbors)
     if length >= n_rows - 1:
-        raise ValueError(
-            f"{n_rows} rows are too few for workers and lists of {length} neighbors: fit without "
-            "client="
-        )
+        raise NeedsRows(f"{n_rows} rows are too few for lists of {length} neighbors")
     return length
 
 

@@ -16,6 +16,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from rmgl import kernels
@@ -105,18 +106,26 @@ class Rows(Searchable):
 
         Others have a lower bound of the squared distance; that of the last row is the computed one.
         """
-        tiled, order, rounding = self._tiles(precise)
+        order = self._order_in(precise)
         places = order.places[nodes]
-        if len(nodes) == self.n_rows:
-            mine = places
-            scores, nearest = nearest_inside(tiled, length, rounding, self.in_parts, check)
+        queries = None if len(nodes) == self.n_rows else np.sort(places)
+        mine = places if queries is None else np.searchsorted(queries, places)
+        nearest, last = self._nearest_places(queries, length, precise, check)
+        rounding = Rounding.of(self.X.shape[1], np.float64 if precise else np.float32)
+        bounds = rounding.distance_bound(last[mine], self._norms[nodes])
+        return order.order[nearest[mine]], bounds, last[mine]
+
+    def _nearest_places(
+        self, queries: Indices | None, length: int, precise: bool, check: Check
+    ) -> tuple[NDArray[np.int32], Vector]:
+        """The nearest rows of those at ascending places (None: of all), and how far the last is."""
+        tiled, rounding = self._tiles(precise)
+        options = (length, rounding, self.in_parts, check)
+        if queries is None:
+            scores, nearest = nearest_inside(tiled, *options)
         else:
-            queries = np.sort(places)
-            mine = np.searchsorted(queries, places)
-            scores, nearest = nearest_of(tiled, queries, length, rounding, self.in_parts, check)
-        last = -2.0 * scores[mine, 0].astype(np.float64)
-        bounds = rounding.distance_bound(last, tiled.norms[places])
-        return order.order[nearest[mine]], bounds, last
+            scores, nearest = nearest_of(tiled, queries, *options)
+        return nearest, -2.0 * scores[:, 0].astype(np.float64)
 
     @staticmethod
     def _precise_enough(
@@ -153,15 +162,27 @@ class Rows(Searchable):
         scales = np.ones(self.n_rows) if scales is None else scales
         width = self.X.shape[1]
         precise = not self._fits_single or needs_double(width, self._norms, nodes, radii, scales)
-        tiled, order, rounding = self._tiles(precise)
+        order = self._order_in(precise)
         # a node with an infinite radius has all its pairs already
         radii = np.where(np.isfinite(radii), radii, 0.0)[order.order]
-        reach = Reach.rounded_up(radii, scales[order.order], rounding)
-        places = None if 2 * len(nodes) > self.n_rows else np.sort(order.places[nodes])
-        chosen = None if places is None else (places, places)
-        left, right = within(tiled, None, (reach, reach), chosen, rounding, self.in_parts, check)
+        chosen = None if 2 * len(nodes) > self.n_rows else np.sort(order.places[nodes])
+        left, right = self._places_within(radii, scales[order.order], chosen, precise, check)
         rows = order.order.astype(np.int32)
         return rows[left], rows[right]
+
+    def _places_within(
+        self,
+        radii: Vector,
+        scales: Vector,
+        chosen: Indices | None,
+        precise: bool,
+        check: Check,
+    ) -> tuple[Ends, Ends]:
+        """All pairs in reach of rows at chosen places (None: all), by places, as `radii` are."""
+        tiled, rounding = self._tiles(precise)
+        reach = Reach.rounded_up(radii, scales, rounding)
+        both = None if chosen is None else (chosen, chosen)
+        return within(tiled, None, (reach, reach), both, rounding, self.in_parts, check)
 
     def nearest_to(self, queries: Any, length: int) -> Indices:
         """The `length` rows nearest to each row of another matrix, in any order, up to rounding.
@@ -209,13 +230,16 @@ class Rows(Searchable):
     def _kept(self) -> dict[type[np.floating[Any]], tuple[Tiled, Rounding, Products]]:
         return {}
 
-    def _tiles(self, precise: bool) -> tuple[Tiled, Order, Rounding]:
-        """The rows in tiles, of leading columns if these are precise enough, and their order."""
+    def _tiles(self, precise: bool) -> tuple[Tiled, Rounding]:
+        """The rows in tiles, of leading columns if these are precise enough."""
         dtype = np.float64 if precise else np.float32
         leading = None if precise else self._leading
-        order = self._order if leading is None else self._order_of_leading
-        tiled = tiled_rows(self.X, self._norms, dtype, order, leading)
-        return tiled, order, Rounding.of(self.X.shape[1], dtype)
+        tiled = tiled_rows(self.X, self._norms, dtype, self._order_in(precise), leading)
+        return tiled, Rounding.of(self.X.shape[1], dtype)
+
+    def _order_in(self, precise: bool) -> Order:
+        """The order of the rows in tiles: in single precision that of leading columns, if any."""
+        return self._order if precise or self._leading is None else self._order_of_leading
 
     @cached_property
     def _order(self) -> Order:

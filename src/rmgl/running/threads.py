@@ -199,8 +199,10 @@ class Team:
     stopped.
     """
 
-    def __init__(self, n_threads: int) -> None:
+    def __init__(self, n_threads: int, searching: Callable[[Any], Any] | None = None) -> None:
+        """`searching(rows)` returns a space of rows that is searched elsewhere."""
         self.n_threads = n_threads
+        self._searching = searching
         self._stop = threading.Event()
         self._lock = threading.Lock()
         self._n_running = 0
@@ -235,8 +237,9 @@ class Team:
         return list(self._row_workers.map(work, bounds[:-1], bounds[1:]))
 
     def searching(self, rows: Any) -> Any:
-        """The rows of a space, with searches that the threads of this team share."""
-        return rows.in_threads(self.in_parts)
+        """The rows of a space, with searches that the threads share, or that are done elsewhere."""
+        rows = rows.in_threads(self.in_parts)
+        return rows if self._searching is None else self._searching(rows)
 
     def _check(self) -> None:
         """Raise `Interrupted` if the run is stopped."""
@@ -252,10 +255,10 @@ class Team:
 
 
 @contextmanager
-def team_of(n_threads: int) -> Iterator[Team]:
+def team_of(n_threads: int, searching: Callable[[Any], Any] | None = None) -> Iterator[Team]:
     """A team of threads that end with the block, even if it raises an exception."""
     with single_threaded("blas"):
-        team = Team(n_threads)
+        team = Team(n_threads, searching)
         try:
             yield team
         except BaseException:
