@@ -33,7 +33,7 @@ from rmgl.distributed.remote_views import (
     views_from,
 )
 from rmgl.distributed.rows import DistributedRows
-from rmgl.distributed.sources import all_here, all_rows, in_this_process
+from rmgl.distributed.sources import NeedsRows, all_here, all_rows, in_this_process
 from rmgl.distributed.workers import NEEDS_DASK, Workers
 from rmgl.running.checkpoint import Checkpoint
 from rmgl.running.threads import Team
@@ -129,10 +129,17 @@ def default_client() -> Any:
 
 def planned(X: Any, client: Any, n_neighbors: int, candidates: Any = "auto") -> Plan:
     """Return what a fit will need; nothing but the shapes of the views is read."""
-    workers, named = Workers.of(client), named_views(X)
-    shapes = [source.shape for source in sources_of(named, workers, None)]
+    workers = Workers.of(client)
+    try:
+        named = named_views(X)
+        shapes = [source.shape for source in sources_of(named, workers, None)]
+        length = listed_length(candidates, shapes[0][0], n_neighbors)
+    except NeedsRows as reason:
+        raise ValueError(
+            f"no plan can be made, because {reason}: the client prepares such views in its own "
+            "memory, and the workers search among their rows"
+        ) from reason
     index_of(X, named)
-    length = listed_length(candidates, shapes[0][0], n_neighbors)
     return Plan.of(shapes, length, n_neighbors, workers)
 
 
