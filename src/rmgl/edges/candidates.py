@@ -17,9 +17,9 @@ from rmgl.checks import sound_sparse
 from rmgl.edges.approximate import approximate_pattern, measured_recall
 from rmgl.edges.certificate import Certificate, Growth
 from rmgl.edges.gaps import BLOCK_ENTRIES
-from rmgl.edges.interface import Costs, Floats, Nodes, PairStore, Vector
-from rmgl.edges.local_scaling import FLOOR_SHARE, LocalScaling, NearBlock
-from rmgl.edges.neighborhoods import nearest_listed, require_list_memory
+from rmgl.edges.interface import Costs, Floats, Nodes, PairStore, Vector, as_vector
+from rmgl.edges.local_scaling import FLOOR_SHARE, LISTED, LocalScaling, NearBlock
+from rmgl.edges.neighborhoods import nearest_listed, require_list_memory, scaling_among
 from rmgl.edges.space import Rows, Space, as_space
 from rmgl.edges.stores import AllPairs, PairList
 from rmgl.matrix import square_in_order, squared_lengths
@@ -117,16 +117,30 @@ class Candidates:
     ) -> Candidates:
         """Candidates from a pattern without a certificate, with their measured recall."""
         union = sparse.csr_array(pattern + pattern.T)
-        candidates = cls.uncertified(PairList(union, in_parts), space, reason, local, check)
+        edges = PairList(union, in_parts)
+        scaling = None
+        if reason == "approximate" and local is not None:
+            scaling = scaling_among(edges, as_vector(space.measure(edges, check)), local)
+        candidates = cls.uncertified(edges, space, reason, local, check, scaling)
         length = max(1, round(pattern.nnz / space.n_rows))
         return replace(candidates, recall=measured_recall(space, union, length))
 
     @classmethod
     def uncertified(
-        cls, edges: PairStore, space: Space, reason: str, local: float | None, check: Check
+        cls,
+        edges: PairStore,
+        space: Space,
+        reason: str,
+        local: float | None,
+        check: Check,
+        scaling: LocalScaling | None = None,
     ) -> Candidates:
-        """The pairs of a store without a certificate; scaled, if there is a floor share `local`."""
-        scaling = None if local is None else LocalScaling.of(space, local, check)
+        """The pairs of a store without a certificate; scaled, if there is a floor share `local`.
+
+        The scaling is computed from the nearest points unless it is known.
+        """
+        if scaling is None and local is not None:
+            scaling = LocalScaling.of(space, local, check)
         return cls(edges, measured(edges, space, scaling, check), reason, scaling=scaling)
 
     def extended(self, potentials: Vector, check: Check = no_check) -> Candidates:
@@ -218,6 +232,7 @@ def find_candidates(
     if candidates == "approximate" and space.indexed is not None:
         # approximate lists are not extended later: they begin longer
         length = first_length(space.indexed, alpha, n_neighbors, share=1.5)
+        length = length if floors is None else min(max(length, LISTED), n - 1)
         require_list_memory(n, length, view)
         pattern = approximate_pattern(space.indexed, length, checkpoint)
         return Candidates.uncertain(searched, pattern, "approximate", floors, in_parts, check)
