@@ -346,14 +346,14 @@ class RMGL(Predictor, Presenter):
             and checkpoint: it reads what is there, computes all else again, and gives the identical
             result. The folder is created if it does not exist, and kept.
         client : dask.distributed.Client, optional
-            A client of Dask workers, which keep the rows and search for candidate pairs. A view may
+            A client of Dask workers, which search for candidate pairs. A view may
             then also be a Dask array or DataFrame, a zarr array, or the path of an .npy file, a
             zarr array or a folder of Parquet files that all workers can read; if one is, the
             default is the current client. The result does not depend on the number of workers, and
             survives the loss of some of them. Layers, embedding and labels are computed in this
-            process. Complete tables of numbers stay with the workers; anything else (sparse views,
-            missing values, categories, networks, metrics, known labels, numbers for alpha or
-            beta) is prepared in this process, and the workers search among its rows.
+            process. Rows and candidate pairs of stored views stay with the workers if the views
+            are complete tables of numbers and all parameters are chosen from the data. Otherwise
+            this process prepares the views, and the workers search among their rows.
         """
         self._check_parameters()
         with stages(self.verbose > 0) as stage:
@@ -364,14 +364,14 @@ class RMGL(Predictor, Presenter):
             return self._fit_on_workers(X, y, observed, run, client)
 
     def _fit_on_workers(self, X: Any, y: Any, observed: Any, run: Run, client: Any) -> RMGL:
-        """Leave the rows with the workers if these can prepare them; else let them search only."""
+        """Leave stored rows with the workers, if they can prepare them; let them search others."""
         from rmgl.distributed import prepare
         from rmgl.distributed.searched_rows import SearchedRows
         from rmgl.distributed.sources import NeedsRows
 
         client = prepare.default_client() if client is None else client
         shown = self.verbose > 0
-        if self._workers_can_prepare(y, observed):
+        if has_stored(X) and self._workers_can_prepare(y, observed):
             try:
                 with prepare.prepared(
                     X,
