@@ -123,7 +123,7 @@ class Reach:
         return self.scales * self.radii / 2
 
     def columns(self, norms: Vector, rounding: Rounding) -> tuple[tuple[Any, Any], ...]:
-        """Columns for `Tiles.set_products` that make products positive for all pairs in reach.
+        """Columns for `Tiled.products` that make products positive for all pairs in reach.
 
         `norms` are the squared lengths of the rows.
 
