@@ -13,7 +13,7 @@ from rmgl.layer import Layer
 from rmgl.page.columns import GivenColumn, as_bytes, histograms
 from rmgl.page.elements import shortened
 from rmgl.page.shown import MOST_POINTS, Shown, choose_shown, density, positions, spread_out
-from rmgl.plots import layer_data
+from rmgl.plots.layers import layer_data
 from rmgl.results.clusters import ClusterFacts, cluster_facts, stability_of_clusters
 from rmgl.results.explain import Explanation
 from rmgl.results.own_neighbors import Share, own_neighbors

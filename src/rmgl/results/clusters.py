@@ -122,17 +122,38 @@ def stability_of_clusters(
     everyone = np.setdiff1d(np.arange(labels.size), left_out)
     if not can_answer_again(everyone.size, n_clusters):
         return None
-    random_state = np.random.RandomState(seed)
     graph = weighted_sum([layer.adjacency for layer in layers], beta.tolist())
-    overlaps = []
-    for _ in range(Verdict.resamples):
+    overlaps = [
+        best_overlaps(labels[nodes], found, n_clusters)
+        for nodes, found in parts_again(
+            graph,
+            everyone,
+            n_clusters,
+            np.random.RandomState(seed),
+            n_draws=Verdict.resamples,
+            of_unit_length=of_unit_length,
+        )
+    ]
+    mean: Vector = np.mean(overlaps, axis=0)
+    return mean
+
+
+def parts_again(
+    graph: Graph,
+    everyone: NDArray[np.intp],
+    n_clusters: int,
+    random_state: np.random.RandomState,
+    *,
+    n_draws: int,
+    of_unit_length: bool = True,
+) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+    """Draw four fifths of the entities, and find clusters among them; `n_draws` times."""
+    for _ in range(n_draws):
         nodes = four_fifths(everyone, random_state)
         (found,) = parts_of(
             graph, nodes, [n_clusters], random_state, tol=REFIT_TOL, of_unit_length=of_unit_length
         )
-        overlaps.append(best_overlaps(labels[nodes], found, n_clusters))
-    mean: Vector = np.mean(overlaps, axis=0)
-    return mean
+        yield nodes, found
 
 
 def best_overlaps(labels: NDArray[np.intp], others: NDArray[np.intp], n_clusters: int) -> Vector:
