@@ -18,12 +18,12 @@ from rmgl.page.page import Given, content_of, page_of
 from rmgl.page.sections import (
     distinguishing,
     how_to_read,
-    number_section,
     supporting,
     tiles,
     verdict_section,
     views_table,
 )
+from rmgl.page.resolutions import number_section
 from rmgl.page.shown import choose_shown, density, positions, spread_out, strongest
 from rmgl.page.words import verdict
 from rmgl.results.clusters import ClusterFacts

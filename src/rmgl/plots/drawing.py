@@ -37,7 +37,7 @@ MOST_ENTITIES = 100_000
 LEAST_SAMPLED = 20
 """Members of a small cluster that a sample keeps."""
 NUMBERED = 0.015
-"""Least width of a box, as a share of the picture, that shows the number of its cluster."""
+"""Least width of a box, as a share of the picture, for each digit of the number in it."""
 LONGEST_NAME = 30
 """Characters of a name that are drawn; the rest is replaced by an ellipsis."""
 

@@ -82,7 +82,8 @@ def plot_number_of_clusters(model: Any, *, ax: Axes | None = None) -> Axes:
         ylim=(0, 1.05),
         title=f"K = {number.chosen}, confidence {number.confidence}",
     )
-    ax.legend(frameon=False)
+    style: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.14), "ncols": 2}
+    ax.legend(frameon=False, fontsize=8, **style)
     return ax
 
 

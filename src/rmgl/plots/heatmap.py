@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 SAMPLED = 10_000
 """Entities that are shown of more than 100 000."""
 MOST_CATEGORIES = len(LIGHT) - 1
-"""Different values of a column that have a color; the rarer ones are shown as "other"."""
+"""Different values of a column that have a color; the rarer ones share the last."""
 
 
 def heatmap_data(
@@ -189,7 +189,7 @@ def _bar(name: str, column: NDArray[Any]) -> Bar:
     renamed[kept] = np.arange(kept.size)
     values = np.full(column.size, np.nan)
     values[~missing] = renamed[codes]
-    others = ["other"] if kept.size < found.size else []
+    others = [f"{found.size - kept.size} others"] if kept.size < found.size else []
     return Bar(name, values, [*found[kept].tolist(), *others])
 
 

@@ -93,7 +93,7 @@ class Picture:
         self._lines(colors[self.found.clusters][None, :, :], ["cluster"])
         ends = np.cumsum(counts)
         for cluster, count, end in zip(clusters, counts, ends, strict=True):
-            if count >= NUMBERED * self.n:
+            if count >= NUMBERED * len(str(cluster)) * self.n:
                 write_number(self.ax, end - count / 2, 0.5, cluster)
         self.ends = ends[:-1]
 
@@ -146,6 +146,7 @@ class Picture:
             self.image,
             ax=ax,
             orientation="horizontal",
+            pad=0.01,
             shrink=0.4,
             aspect=30,
             extend="both",

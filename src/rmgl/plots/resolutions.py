@@ -13,7 +13,7 @@ from rmgl.plots.bands import Layout, draw_layout, lay_out
 from rmgl.plots.drawing import NUMBERED, color_of, new_figure, require_matplotlib, write_number
 from rmgl.plots.evidence import plot_number_of_clusters
 from rmgl.plots.models import fitted_model, number_in
-from rmgl.results.clusters import Level, levels_of
+from rmgl.results.clusters import Level, stable_levels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -81,7 +81,7 @@ def resolutions_data(model: Any) -> Resolutions:
     True
     """
     number, fitted = number_in(model), fitted_model(model)
-    levels = levels_of(number, fitted.labels, fitted.placed)
+    levels = stable_levels(fitted)
     if not levels:
         stability = float(number.stability[number.candidates == number.chosen][0])
         levels = [Level(number.chosen, fitted.labels, stability, 1.0)]
@@ -124,7 +124,7 @@ def plot_resolutions(model: Any, *, ax: Sequence[Axes] | None = None) -> Sequenc
         ) from None
     draw_layout(tree, found.layout, _colors(found), downward=True)
     for box in found.layout.boxes:
-        if box.end - box.start >= NUMBERED:
+        if box.end - box.start >= NUMBERED * len(str(box.group)):
             write_number(tree, (box.start + box.end) / 2, box.answer, box.group)
     tree.set(xticks=[], title="Which cluster splits into which?")
     tree.set_yticks(range(len(found.levels)), [_row_name(level) for level in found.levels])

@@ -116,6 +116,6 @@ def plot_silhouettes(model: Any, *, ax: Axes | None = None, random_state: int = 
     ax.spines[["top", "right", "left"]].set_visible(False)
     some = found.entities.size < found.n_entities
     sampled = f"; a sample of {found.entities.size:,} of {found.n_entities:,}" if some else ""
-    ax.set_xlabel("silhouette in the embedding (1: far from all other clusters, 0: between two)")
+    ax.set_xlabel("silhouette in the embedding\n(1: far from other clusters, 0: between two)")
     ax.set_title(f"Mean silhouette {found.mean:.2f} (dashed){sampled}")
     return ax

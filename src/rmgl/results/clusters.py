@@ -16,6 +16,7 @@ from rmgl.automatic.number_of_clusters import NumberOfClusters
 from rmgl.automatic.policy import Verdict
 from rmgl.embedding.eigenvectors import Embedding, Graph, unit_rows, weighted_sum
 from rmgl.embedding.resampling import four_fifths, parts_of
+from rmgl.fitting.fitted import FittedModel
 from rmgl.layer import Layer
 from rmgl.results.own_neighbors import OwnNeighbors, Share
 from rmgl.results.standing import Standing
@@ -209,6 +210,11 @@ def levels_of(
         nested = nestedness(of_all[learned], levels[-1].labels[learned]) if levels else 1.0
         levels.append(Level(k, of_all, float(number.stability[number.candidates == k][0]), nested))
     return levels
+
+
+def stable_levels(model: FittedModel) -> list[Level]:
+    """The levels of a model whose number of clusters was chosen; otherwise there are none."""
+    return [] if model.number is None else levels_of(model.number, model.labels, model.placed)
 
 
 def nestedness(fine: NDArray[np.intp], coarse: NDArray[np.intp]) -> float:
