@@ -15,7 +15,7 @@ from rmgl.page.elements import shortened
 from rmgl.page.shown import MOST_POINTS, Shown, choose_shown, density, positions, spread_out
 from rmgl.plots.layers import layer_data
 from rmgl.plots.resolutions import Resolutions, resolutions_data
-from rmgl.results.clusters import ClusterFacts, cluster_facts, stability_of_clusters
+from rmgl.results.clusters import ClusterFacts, Level, cluster_facts, stability_of_clusters
 from rmgl.results.explain import Explanation
 from rmgl.results.own_neighbors import Share, own_neighbors
 from rmgl.results.report import Report
@@ -59,6 +59,11 @@ class Content:
     """The stable resolutions and how their clusters split (None: the number was given)."""
     n_spread: int
     """Number of clusters whose members were at nearly one place and are spread over a disc."""
+
+    @property
+    def levels(self) -> list[Level]:
+        """The stable resolutions, from coarse to fine; empty if the number was given."""
+        return [] if self.resolutions is None else self.resolutions.levels
 
     @property
     def sampled(self) -> bool:
@@ -141,12 +146,7 @@ def facts_of(content: Content) -> dict[str, Any]:
             {"name": shortened(column.name, 60), "categories": column.categories}
             for column in content.columns
         ],
-        "levels": [
-            {"n_clusters": level.n_clusters, "chosen": at == content.resolutions.chosen}
-            for at, level in enumerate(content.resolutions.levels)
-        ]
-        if content.resolutions is not None
-        else [],
+        "levels": [level.n_clusters for level in content.levels],
         "most_neighbors": shown.most_neighbors,
         "all_neighbors": shown.complete,
         "clusters": [
@@ -213,7 +213,7 @@ def arrays_of(content: Content) -> dict[str, NDArray[Any]]:
         arrays[f"targets_{at}"] = links.targets.astype(np.uint32)
         arrays[f"weights_{at}"] = np.rint(links.weights / heaviest * 65535).astype(np.uint16)
         arrays[f"block_{at}"] = block_picture(layer, model.labels)
-    for at, level in enumerate([] if content.resolutions is None else content.resolutions.levels):
+    for at, level in enumerate(content.levels):
         arrays[f"level_{at}"] = np.where(level.labels < 0, 65535, level.labels)[entities].astype(
             np.uint16
         )

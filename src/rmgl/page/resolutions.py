@@ -29,8 +29,8 @@ def number_section(content: Content) -> Html:
     rows = [
         [
             level_button(at, plural(int(str(row["n_clusters"])), "cluster")),
-            f"{row['stability']:.2f}",
-            f"{row['modularity']:.2f}",
+            two_digits(row["stability"]),
+            two_digits(row["modularity"]),
             str(row["sentence"]),
         ]
         for at, row in enumerate(number.table)
@@ -45,6 +45,17 @@ def number_section(content: Content) -> Html:
     curves = element("div", id="evidence", class_="picture")
     pictures = element("div", tree(found), curves, class_="resolutions")
     return joined([element("p", reason), element("p", how_to_read(found)), pictures, coarser])
+
+
+def two_digits(value: object) -> str:
+    """A number, or that it was not measured.
+
+    Examples
+    --------
+    >>> two_digits(0.987), two_digits(float("nan"))
+    ('0.99', 'not measured')
+    """
+    return f"{value:.2f}" if value == value else "not measured"
 
 
 def how_to_read(found: Resolutions) -> str:
@@ -94,12 +105,17 @@ def level_of(found: Resolutions, at: int) -> Html:
     name = plural(level.n_clusters, "cluster")
     chosen = at == found.chosen
     beyond = element(
-        "rect", x=0, y=f"{y_of(at - 2 * HALF_BOX):.1f}", width=f"{MARGIN + WIDTH + 8:.0f}",
-        height=f"{4 * HALF_BOX * STEP:.1f}", class_="row",
-    )  # fmt: skip
+        "rect",
+        x=0,
+        y=f"{y_of(at - 2 * HALF_BOX):.1f}",
+        width=f"{MARGIN + WIDTH + 8:.0f}",
+        height=f"{4 * HALF_BOX * STEP:.1f}",
+        class_="row",
+    )
+    stability = f"stability {two_digits(level.stability)}"
     words = [
         element("text", name, x=4, y=f"{middle - 2:.1f}", class_="name"),
-        element("text", f"stability {level.stability:.2f}", x=4, y=f"{middle + 14:.1f}"),
+        element("text", stability, x=4, y=f"{middle + 14:.1f}"),
     ]
     shapes = [box_shape(part, fill=color_of(part.color), data_fill=part.color) for part in parts]
     frames = [box_shape(box, class_="frame") for box in own]
@@ -126,7 +142,7 @@ def level_of(found: Resolutions, at: int) -> Html:
         role="button",
         tabindex="0",
         aria_pressed="false",
-        aria_label=f"{name}, stability {level.stability:.2f}{', chosen' if chosen else ''}",
+        aria_label=", ".join(filter(None, [name, stability, "chosen" if chosen else None])),
         data_level=at,
     )
 

@@ -170,16 +170,17 @@ def plot_coclustering(
         model, by_cluster=by_cluster, n_draws=n_draws, random_state=random_state
     )
     ax = axes_of(ax, 6.0, 5.2)
+    from matplotlib import colormaps
+
     n = len(found.shares)
     image = ax.imshow(
         np.ma.masked_invalid(found.shares),
-        cmap="Blues",
+        cmap=colormaps["Blues"].with_extremes(bad="0.85"),
         vmin=0,
         vmax=1,
         extent=(0, n, n, 0),
         interpolation="nearest" if found.entities is None else "auto",
     )
-    image.cmap.set_bad("0.85")
     clusters, counts = np.unique(found.clusters, return_counts=True)
     ends = np.cumsum(counts)
     for end in ends[:-1]:

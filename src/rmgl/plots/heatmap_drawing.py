@@ -139,6 +139,7 @@ class Picture:
         """Names, limits, the color bar, and the legend of the bars on top."""
         ax, found = self.ax, self.found
         ax.set(xlim=(0, self.n), ylim=(self.line - 0.25, 0), xticks=[])
+        ax.set_title("What distinguishes the clusters?")
         ax.set_yticks(self.ticks, self.names, fontsize=8, parse_math=False)
         ax.tick_params(axis="y", length=0)
         ax.spines[:].set_visible(False)

@@ -72,9 +72,9 @@
     choices.push({title: layer.role === "view" ? `cluster that view ${layer.name} alone names` : `cluster that layer ${layer.name} names`, kind: "clusters", of: (at) => named[at] === NOTHING ? -1 : named[at]});
   });
   const firstLevel = choices.length;
-  facts.levels.forEach((level, number) => {
-    const own = arrays[`level_${number}`];
-    choices.push({title: `${level.n_clusters} clusters${level.chosen ? " (chosen)" : ""}`, kind: "clusters", of: (at) => own[at] === NOTHING ? -1 : own[at], level: number});
+  facts.levels.forEach((count, number) => {
+    const own = arrays[`level_${number}`], beside = count < facts.n_clusters ? "coarser" : count > facts.n_clusters ? "finer" : "chosen";
+    choices.push({title: `${count} clusters (${beside})`, kind: "clusters", of: (at) => own[at] === NOTHING ? -1 : own[at], level: number});
   });
   choices.forEach((choice, number) => byId("color").append(make("option", {value: number}, choice.title)));
 
@@ -100,7 +100,7 @@
   function middle(values) { values.sort((a, b) => a - b); return values[values.length >> 1]; }
   function clusterNames(level) {
     const found = {x: [], y: [], text: []}, labels = level === undefined ? arrays.cluster : arrays[`level_${level}`];
-    for (let cluster = 0; cluster < (level === undefined ? facts.n_clusters : facts.levels[level].n_clusters); cluster++) {
+    for (let cluster = 0; cluster < (level === undefined ? facts.n_clusters : facts.levels[level]); cluster++) {
       const own = points.filter((at) => labels[at] === cluster);
       if (!own.length) continue;
       found.x.push(middle(own.map((at) => arrays.x[at]))); found.y.push(middle(own.map((at) => arrays.y[at]))); found.text.push(String(cluster));
@@ -138,7 +138,7 @@
     } else if (choice.kind === "categories") {
       choice.names.slice(0, 12).forEach((name, number) => place.append(make("span", {class: "swatch", style: `background:${categoryColor(number)}`}), name));
       if (choice.names.length > 12) place.append(` and ${choice.names.length - 12} more`);
-    } else place.append(choice.level === undefined ? "the numbers in the picture are those of the clusters" : `the numbers in the picture are those of the ${facts.levels[choice.level].n_clusters} clusters of this resolution`);
+    } else place.append(choice.level === undefined ? "the numbers in the picture are those of the clusters" : `the numbers in the picture are those of the ${facts.levels[choice.level]} clusters of this resolution`);
   }
   function paint() {
     const choice = choices[Number(byId("color").value)], text = isDark() ? "#e8eaed" : "#1b1f24", back = isDark() ? "#1d2126" : "#ffffff";
@@ -352,7 +352,7 @@
     byId("color").value = String(firstLevel + Number(level.dataset.level));
     paint();
     byId("explore").scrollIntoView();
-    say(`The map shows ${facts.levels[Number(level.dataset.level)].n_clusters} clusters.`);
+    say(`The map shows ${facts.levels[Number(level.dataset.level)]} clusters.`);
   }
   byId("number").addEventListener("click", showLevel);
   byId("number").addEventListener("keydown", showLevel);
@@ -414,6 +414,6 @@
     const view = plotView(), box = view.canvas.el.getBoundingClientRect();
     return [box.left + view.frame.x_scale.compute(arrays.x[at]), box.top + view.frame.y_scale.compute(arrays.y[at])];
   }
-  window.rmgl = {facts, arrays, source, plot: model("plot"), select, placeOf};
+  window.rmgl = {facts, arrays, source, names: model("names"), plot: model("plot"), select, placeOf};
   document.documentElement.dataset.ready = "true";
 })();
