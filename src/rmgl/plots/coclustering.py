@@ -197,7 +197,7 @@ def plot_coclustering(
             style: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 8, "color": ink}
             ax.text(column + 0.5, row + 0.5, f"{share:.2f}", **style)
     what = "members of two clusters" if found.entities is None else "two entities"
-    ax.figure.colorbar(image, ax=ax, label=f"share of draws in which {what} are together")
+    ax.figure.colorbar(image, ax=ax, label=f"{what} together, share of draws")
     left_out = f", without {found.n_left_out:,} that took no part" if found.n_left_out else ""
     rows = "clusters" if found.entities is None else f"{n:,} entities, ordered by cluster{left_out}"
     ax.set(xlabel=rows, ylabel="cluster")

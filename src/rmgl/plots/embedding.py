@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.decomposition import PCA
 from sklearn.manifold import TSNE
 
-from rmgl.plots.drawing import MARKERS, axes_of, color_of, new_figure, write_number
+from rmgl.plots.drawing import MARKERS, MOST_ENTITIES, axes_of, color_of, new_figure, write_number
 from rmgl.plots.models import formerly, model_in
 from rmgl.running.threads import single_threaded
 
@@ -103,7 +103,8 @@ def plot_embedding(
 ) -> Axes:
     """Plot the common embedding as a scatter plot, with one color and number per cluster.
 
-    With more than 3000 rows, "tsne" draws a random sample of 3000, as the title says.
+    With more than 3000 rows, "tsne" draws a random sample of 3000, and the other methods one of
+    100 000 rows; the title says so.
 
     Parameters
     ----------
@@ -117,9 +118,10 @@ def plot_embedding(
     rows = rows_in(model)
     shown = labels_in(model, labels, len(rows))
     ax, title = axes_of(ax), "Common embedding"
-    if method == "tsne" and len(rows) > TSNE_ROWS:
-        chosen = np.sort(np.random.RandomState(random_state).permutation(len(rows))[:TSNE_ROWS])
-        title = f"Common embedding ({TSNE_ROWS:,} of {len(rows):,} nodes)"
+    most = TSNE_ROWS if method == "tsne" else MOST_ENTITIES
+    if len(rows) > most:
+        chosen = np.sort(np.random.RandomState(random_state).permutation(len(rows))[:most])
+        title = f"Common embedding ({most:,} of {len(rows):,} nodes)"
         rows, shown = rows[chosen], shown[chosen]
     points = embedding_data(rows, method=method, random_state=random_state)
     for place, label in enumerate(np.unique(shown)):
