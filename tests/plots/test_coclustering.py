@@ -65,6 +65,7 @@ def test_many_entities_are_counted_by_cluster_with_fewer_draws(overlapping_model
     found = plots.coclustering_data(overlapping_model)
     assert found.shares.shape == (3, 3)
     assert found.n_draws == coclustering.FEWER_DRAWS
+    assert plots.plot_coclustering(overlapping_model).get_xlabel() == "3 clusters of 90 entities"
     monkeypatch.setattr(coclustering, "MOST_SINGLE", 90)
     assert plots.coclustering_data(overlapping_model).entities is not None
 

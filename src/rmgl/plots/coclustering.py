@@ -42,6 +42,8 @@ class Coclustering:
     """The entity of each row, ordered by cluster; in a cluster, those that are most often with its
     members come first (None: rows are clusters)."""
     n_draws: int
+    n_entities: int
+    """Number of the entities that the draws are taken from."""
     n_left_out: int
     """Number of the entities in fragments or placed after the fit, which are in no draw."""
 
@@ -99,9 +101,11 @@ def coclustering_data(
     n_left_out = fitted.n_rows - everyone.size
     if by_cluster if by_cluster is not None else everyone.size > MOST_SINGLE:
         shares = shares_of_clusters(fitted.labels, fitted.n_clusters, draws)
-        return Coclustering(shares, np.arange(fitted.n_clusters), None, n_draws, n_left_out)
+        clusters = np.arange(fitted.n_clusters)
+        return Coclustering(shares, clusters, None, n_draws, everyone.size, n_left_out)
     entities, shares = _of_entities(fitted, everyone, draws)
-    return Coclustering(shares, fitted.labels[entities], entities, n_draws, n_left_out)
+    clusters = fitted.labels[entities]
+    return Coclustering(shares, clusters, entities, n_draws, everyone.size, n_left_out)
 
 
 def shares_of_clusters(
@@ -199,7 +203,9 @@ def plot_coclustering(
     what = "members of two clusters" if found.entities is None else "two entities"
     ax.figure.colorbar(image, ax=ax, label=f"{what} together, share of draws")
     left_out = f", without {found.n_left_out:,} that took no part" if found.n_left_out else ""
-    rows = "clusters" if found.entities is None else f"{n:,} entities, ordered by cluster{left_out}"
-    ax.set(xlabel=rows, ylabel="cluster")
+    counted = f"{n} clusters of " if found.entities is None else ""
+    ordered = "" if found.entities is None else ", ordered by cluster"
+    ax.set_xlabel(f"{counted}{found.n_entities:,} entities{ordered}{left_out}")
+    ax.set_ylabel("cluster")
     ax.set_title(f"Found together in {found.n_draws} draws of four fifths")
     return ax

@@ -202,7 +202,7 @@ def plot_flows(
         if count
     ]
     ax.set_title(
-        f"Agreement {found.agreement:.2f} (adjusted Rand index; 1: the same, 0: chance)"
+        f"Agreement {round(found.agreement, 2) + 0.0:.2f} (adjusted Rand index; 1: the same, 0: chance)"
         + "".join(f"\n{line}" for line in only),
         fontsize=10,
         parse_math=False,
