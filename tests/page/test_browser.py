@@ -219,7 +219,8 @@ def shown_numbers(window):
     }
 
 
-@pytest.mark.parametrize("by", ["tree", "table", pytest.param("key", marks=pytest.mark.extended)])
+@pytest.mark.extended
+@pytest.mark.parametrize("by", ["tree", "table", "key"])
 def test_a_click_on_a_level_shows_its_labels_in_the_map(window, digits_shown, by):
     model = digits_shown[0]
     coarsest, *_, finest = range(len(model.hierarchy_))

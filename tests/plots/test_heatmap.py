@@ -159,10 +159,15 @@ def test_a_table_is_matched_by_id():
     for columns in (shuffled, more, more["row"], {"row": np.arange(90)}):
         found = plots.heatmap_data(model, columns)
         np.testing.assert_array_equal(found.bars[0].values, found.entities)
+    with pytest.warns(UserWarning, match="no row for 2 of 90 entities, whose values are missing"):
+        found = plots.heatmap_data(model, shuffled.drop(["p3", "p8"]))
+    assert sorted(found.entities[np.isnan(found.bars[0].values)]) == [3, 8]
+    with pytest.raises(ValueError, match=r"columns: no id is one of the model, such as 'p0'"):
+        plots.heatmap_data(model, shuffled.rename(index=str.upper))
     by_place = shuffled.reset_index(drop=True)  # its index has no id of the model
     found = plots.heatmap_data(model, by_place)
     np.testing.assert_array_equal(found.bars[0].values, by_place["row"][found.entities])
-    with pytest.raises(ValueError, match="columns have the id 'p"):
+    with pytest.raises(ValueError, match=r"columns: the id 'p.* is there twice"):
         plots.heatmap_data(model, pd.concat([shuffled, shuffled.iloc[:1]]))
 
 
@@ -190,5 +195,37 @@ def test_networks_alone_have_no_heat_map():
     block = np.ones((10, 10)) - np.eye(10)
     graph = sparse.csr_array(np.kron(np.eye(2), block))
     model = RMGL(2, random_state=0).fit({"links": Network(graph)})
-    with pytest.raises(ValueError, match="no view of the model has features"):
+    with pytest.raises(ValueError, match="no feature distinguishes clusters"):
         plots.heatmap_data(model)
+
+
+def test_one_cluster_has_no_heat_map(planted):
+    model = RMGL(1, random_state=0).fit(planted[0])
+    with pytest.raises(ValueError, match="no feature distinguishes clusters"):
+        plots.heatmap_data(model)
+
+
+def test_tables_of_several_kinds_and_sets_of_words(rng):
+    group = np.repeat([0, 1], 30)
+    table = pd.DataFrame(
+        {
+            "size": group + 0.1 * rng.normal(size=60),
+            "color": np.where(group, "red", "blue"),
+            "old": rng.random(60) < 0.5,
+        }
+    )
+    words = ((rng.random((60, 12)) < 0.3) | (np.arange(12) // 6 == group[:, None])).astype(float)
+    model = RMGL(2, metric={"t": "euclidean", "words": "jaccard"}, random_state=0).fit(
+        {"t": table, "words": words}
+    )
+    found = plots.heatmap_data(model)
+    rows = {
+        (view, name): row
+        for row, (view, name) in enumerate(zip(found.views, found.features, strict=True))
+    }
+    red = (table["color"] == "red").to_numpy().astype(float)
+    expected = (red - red.mean()) / red.std()
+    np.testing.assert_allclose(found.values[rows["t", "color = red"]], expected[found.entities])
+    first = words[:, 0]
+    expected = (first - first.mean()) / first.std()
+    np.testing.assert_allclose(found.values[rows["words", "column 0"]], expected[found.entities])

@@ -13,6 +13,7 @@ from sklearn.metrics import adjusted_rand_score
 from rmgl.fitting.fitted import FittedModel
 from rmgl.plots.bands import HALF_BOX, Layout, draw_layout, lay_out
 from rmgl.plots.drawing import axes_of, color_of, short
+from rmgl.plots.further_columns import places_by_id
 from rmgl.plots.models import fitted_model, model_in
 
 if TYPE_CHECKING:
@@ -72,8 +73,6 @@ def flows_data(model: Any, other: Any) -> Flows:
     """
     fitted = fitted_model(model)
     here, there, n_only = _matched(fitted, other)
-    if not here.size:
-        raise ValueError("the two answers have no entity in common: give answers for the same ids")
     names, codes = zip(*map(_groups, (here, there)), strict=True)
     known = ~(pd.isna(here) | pd.isna(there))
     texts = (here[known].astype(str), there[known].astype(str))
@@ -86,31 +85,25 @@ def flows_data(model: Any, other: Any) -> Flows:
 def _matched(fitted: FittedModel, other: Any) -> tuple[NDArray[Any], NDArray[Any], tuple[int, int]]:
     """The labels of the entities that both answers have, and how many only one of them has."""
     found = model_in(other)
-    if found is None:
-        values, ids = _values(other), getattr(other, "index", None)
-    else:
-        values, ids = found.labels, found.index
-    ours = fitted.index
-    by_id = ours is not None and ids is not None and not callable(ids)
-    if by_id and (found is not None or len(pd.Index(ids).intersection(pd.Index(ours)))):
-        theirs = pd.Index(ids)
-        if not theirs.is_unique:
-            name = theirs[theirs.duplicated()][0]
-            raise ValueError(f"other has the id {name!r} twice: give one label for each entity")
-        place = theirs.get_indexer(pd.Index(ours))
-        both = place >= 0
+    values = _values(other) if found is None else found.labels
+    ids = _ids(other) if found is None else found.index
+    places = None if ids is None else places_by_id(pd.Index(ids), fitted.index, "other")
+    if places is not None:
+        both = places >= 0
         n_common = int(both.sum())
-        return (
-            fitted.labels[both],
-            np.asarray(values)[place[both]],
-            (fitted.n_rows - n_common, len(theirs) - n_common),
-        )
+        n_only = fitted.n_rows - n_common, len(values) - n_common
+        return fitted.labels[both], values[places[both]], n_only
     if len(values) != fitted.n_rows:
         raise ValueError(
             f"other has {len(values)} labels, but the model has {fitted.n_rows} entities: give one "
             "for each, or a Series whose index has the ids of the model"
         )
     return fitted.labels, values, (0, 0)
+
+
+def _ids(other: Any) -> Any:
+    """The index of a pandas Series; None for other labels."""
+    return other.index if isinstance(other, pd.Series) else None
 
 
 def _values(other: Any) -> NDArray[Any]:
@@ -201,8 +194,9 @@ def plot_flows(
         for name, count in zip(names, found.n_only, strict=True)
         if count
     ]
+    agreement = round(found.agreement, 2) + 0.0  # not -0.00
     ax.set_title(
-        f"Agreement {round(found.agreement, 2) + 0.0:.2f} (adjusted Rand index; 1: the same, 0: chance)"
+        f"Agreement {agreement:.2f} (adjusted Rand index; 1: the same, 0: chance)"
         + "".join(f"\n{line}" for line in only),
         fontsize=10,
         parse_math=False,

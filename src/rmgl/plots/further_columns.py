@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -34,15 +35,49 @@ def _checked(name: str, given: Any, n_rows: int) -> NDArray[Any]:
 
 
 def matched_by_id(columns: Any, index: NDArray[Any] | None) -> Any:
-    """A pandas table in the order of the entities, if its index has all of their ids; anything else
-    as it is.
+    """A pandas table in the order of the entities, with missing values for those that it lacks, if
+    both have ids; anything else as it is.
     """
-    if index is None or not isinstance(columns, pd.DataFrame | pd.Series):
+    if not isinstance(columns, pd.DataFrame | pd.Series):
         return columns
     table = columns.to_frame() if isinstance(columns, pd.Series) else columns
-    if not pd.Index(index).isin(table.index).all():
+    places = places_by_id(table.index, index, "columns")
+    if places is None:
         return table
-    if not table.index.is_unique:
-        twice = table.index[table.index.duplicated()][0]
-        raise ValueError(f"columns have the id {twice!r} twice: give one row for each entity")
+    absent = int((places < 0).sum())
+    if absent:
+        warnings.warn(
+            f"columns have no row for {absent} of {places.size} entities, whose values are missing",
+            UserWarning,
+            stacklevel=3,
+        )
     return table.reindex(index)
+
+
+def places_by_id(given: pd.Index, index: NDArray[Any] | None, what: str) -> NDArray[np.intp] | None:
+    """The place of every entity among given ids, -1 where it is absent; None if rows are matched by
+    their place, because the model has no ids or the given rows are only numbered.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> places_by_id(pd.Index(["b", "a"]), np.array(["a", "b", "c"]), "columns").tolist()
+    [1, 0, -1]
+    >>> places_by_id(pd.RangeIndex(3), np.array(["a", "b", "c"]), "columns")
+    """
+    if index is None:
+        return None
+    if not given.is_unique:
+        twice = given[given.duplicated()][0]
+        raise ValueError(f"{what}: the id {twice!r} is there twice: give one row for each entity")
+    places: NDArray[np.intp] = given.get_indexer(pd.Index(index))
+    if (places >= 0).all():
+        return places
+    if isinstance(given, pd.RangeIndex):
+        return None
+    if (places < 0).all():
+        raise ValueError(
+            f"{what}: no id is one of the model, such as {index[0]!r} (the first here is "
+            f"{given[0]!r}): give rows of the same entities"
+        )
+    return places

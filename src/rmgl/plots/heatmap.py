@@ -13,18 +13,19 @@ from numpy.typing import NDArray
 from rmgl.fitting.fitted import FittedModel
 from rmgl.plots.drawing import MOST_ENTITIES, axes_of, sample_by_cluster
 from rmgl.plots.further_columns import further_columns, matched_by_id
-from rmgl.plots.heatmap_drawing import LIGHT, Bar, HeatMap, Picture
+from rmgl.plots.heatmap_drawing import CATEGORIES, Bar, HeatMap, Picture
 from rmgl.plots.models import fitted_model
 from rmgl.results.explain import Explanation, explain_clusters
 from rmgl.results.feature_names import check_feature_names
 from rmgl.views.view import View
+from rmgl.views.views import Views
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 SAMPLED = 10_000
 """Entities that are shown of more than 100 000."""
-MOST_CATEGORIES = len(LIGHT) - 1
+MOST_CATEGORIES = len(CATEGORIES) - 1
 """Different values of a column that have a color; the rarer ones share the last."""
 
 
@@ -47,8 +48,8 @@ def heatmap_data(
     ----------
     model : fitted RMGL
     columns : dict or table of columns with N values each, optional
-        Further columns for the bars on top, such as age or treatment. A pandas table whose index
-        has the ids of the model may have its rows in any order.
+        Further columns for the bars on top, such as age or treatment. The rows of a pandas table
+        are matched by id if its index has ids of the model.
     n_features : int, default 10
         Largest number of features of each view.
     explanation : Explanation, optional
@@ -69,19 +70,23 @@ def heatmap_data(
     fitted = fitted_model(model)
     if n_features < 1:
         raise ValueError(f"n_features={n_features} is not a number of features: give at least 1")
-    table = _explained(fitted, explanation)
+    held = [view.features for view in fitted.views]
+    views = Views(tuple(view for view in held if view is not None))
+    table = _explained(fitted, views, explanation)
     shown = np.arange(fitted.n_rows)
     if fitted.n_rows > MOST_ENTITIES:
         shown = sample_by_cluster(fitted.labels, SAMPLED, random_state)
-    names: list[str] = []
-    features: list[str] = []
-    blocks: list[NDArray[np.float64]] = []
-    for view in fitted.views:
-        rows = chosen_features(table, view.name, n_features)
-        names += [view.name] * rows.size
-        features += [str(name) for name in table.feature[rows]]
-        blocks.append(standardized(view, table.column[rows], shown))
-    values = np.concatenate([block for block in blocks if block.size], axis=0)
+    chosen = [(view, chosen_features(table, view.name, n_features)) for view in views]
+    if not any(rows.size for _, rows in chosen):
+        raise ValueError(
+            "no feature distinguishes clusters: a heat map needs two clusters or more, and a view "
+            "of features, not networks or distances alone"
+        )
+    names = [view.name for view, rows in chosen for _ in rows]
+    features = [str(table.feature[row]) for _, rows in chosen for row in rows]
+    values = np.concatenate(
+        [standardized(view, table.column[rows], shown) for view, rows in chosen]
+    )
     clusters = fitted.labels[shown]
     order = _order(values, clusters)
     given = further_columns(matched_by_id(columns, fitted.index), fitted.n_rows)
@@ -91,22 +96,16 @@ def heatmap_data(
     )
 
 
-def _explained(fitted: FittedModel, given: Explanation | None) -> Explanation:
-    """The table of features of the model, which must not be empty."""
-    if given is not None and not isinstance(given, Explanation):
+def _explained(fitted: FittedModel, views: Views, given: Explanation | None) -> Explanation:
+    """The given table of features, or that of the views."""
+    if given is None:
+        names = check_feature_names(views, None)
+        return explain_clusters(views, fitted.labels, fitted.n_clusters, names)
+    if not isinstance(given, Explanation):
         raise TypeError(
             f"explanation is of type {type(given).__name__}: give the table that explain returns"
         )
-    table = given
-    if table is None:
-        names = check_feature_names(fitted.views, None)
-        table = explain_clusters(fitted.views, fitted.labels, fitted.n_clusters, names)
-    if not np.isin(table.view, fitted.view_names).any():
-        raise ValueError(
-            "no view of the model has features: a heat map shows features, not networks or "
-            "distances alone"
-        )
-    return table
+    return given
 
 
 def chosen_features(table: Explanation, view: str, most: int) -> NDArray[np.intp]:

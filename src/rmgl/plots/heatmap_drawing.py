@@ -16,19 +16,19 @@ if TYPE_CHECKING:
 
 FULL_COLOR = 2.5
 """Standard deviations from the mean at which colors end."""
-LIGHT = (
-    "#77AADD",
-    "#EE8866",
-    "#EEDD88",
-    "#FFAABB",
-    "#99DDFF",
-    "#44BB99",
-    "#BBCC33",
-    "#AAAA00",
+CATEGORIES = (
+    "#332288",
+    "#DDCC77",
+    "#CC6677",
+    "#88CCEE",
+    "#117733",
+    "#AA4499",
+    "#44AA99",
+    "#999933",
     "#DDDDDD",
 )
-"""Colors of eight categories and of all others, which color-blind readers can distinguish and which
-are lighter than those of clusters (Paul Tol's)."""
+"""Colors of eight categories and of all others, which color-blind readers can distinguish (Paul
+Tol's). The first ones are dark, light and between, so that they differ in gray print."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +109,7 @@ class Picture:
             self._lines(bar.values[None, :], [bar.name], cmap="Greys", vmin=low, vmax=high)
             self.handles.append(Patch(color="none", label=short(bar.name) + ends))
             return
-        colors = LIGHT[: len(bar.categories)]
+        colors = CATEGORIES[: len(bar.categories)]
         scale = ListedColormap(list(colors) or ["white"])
         self._lines(bar.values[None, :], [bar.name], cmap=scale, vmin=-0.5, vmax=scale.N - 0.5)
         self.handles.append(Patch(color="none", label=f"{short(bar.name)}:"))
