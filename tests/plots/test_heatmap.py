@@ -8,6 +8,9 @@ from scipy import sparse
 from rmgl import RMGL, Network, plots
 from rmgl.plots import heatmap
 from rmgl.plots.heatmap import chosen_features, standardized
+from rmgl.results.explain import explain_clusters
+from rmgl.views.features import FeatureView
+from rmgl.views.views import Views
 from tests.conftest import planted_views
 
 
@@ -29,9 +32,14 @@ def slow_choice(table, view, most):
 
 
 @pytest.mark.parametrize("most", [1, 2, 4, 7, 99])
-def test_clusters_name_features_in_turn(digits_model, digits, most):
-    table = digits_model.explain({"mor": digits.views["mor"], "fou": digits.views["fou"]})
-    for view in ("mor", "fou"):
+def test_clusters_name_features_in_turn(rng, most):
+    labels = rng.integers(0, 4, 60)
+    views = [
+        FeatureView(name, rng.normal(size=(60, width))) for name, width in (("a", 6), ("b", 20))
+    ]
+    names = [[f"f{column}" for column in range(view.matrix.shape[1])] for view in views]
+    table = explain_clusters(Views(tuple(views)), labels, 4, names)
+    for view in ("a", "b"):
         rows = chosen_features(table, view, most)
         assert {int(column) for column in table.column[rows]} == slow_choice(table, view, most)
         for row in rows:  # the cluster in which the values are largest
@@ -133,9 +141,17 @@ def test_bars_of_numbers_dates_truth_values_and_categories(planted_model):
     assert len(names) == 7 + 8
     assert len(ax.images) == 1 + 6 + 2
     legend = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert "age (1 white, 89 black)" in legend
+    assert "age: 1 (light) to 89 (black)" in legend
+    assert legend[-1] == "missing"
     assert {"stage:", "I", "II", "sick:", "False", "True"} <= set(legend)
     ax.figure.canvas.draw()
+
+
+def test_a_column_without_values_says_so(planted_model):
+    ax = plots.plot_heatmap(planted_model, {"stage": [None] * 90, "age": np.full(90, np.nan)})
+    legend = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert legend == ["stage: no values", "age: no values", "missing"]
+    assert plots.plot_heatmap(planted_model).get_legend() is None
 
 
 def test_the_picture_has_one_block_for_each_view(planted_model):

@@ -61,7 +61,7 @@ def plot_number_of_clusters(model: Any, *, ax: Axes | None = None) -> Axes:
     number = number_in(model)
     ax = axes_of(ax)
     for values, label, color, marker in (
-        (number.score, "modularity x stability² (decides)", COLORS[0], "o"),
+        (number.score, "score (decides)", COLORS[0], "o"),
         (number.modularity, "modularity", COLORS[3], "d"),
         (number.stability, "stability", COLORS[2], "s"),
         (number.eigengap, "relative eigengap", COLORS[1], "^"),

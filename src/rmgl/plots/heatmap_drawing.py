@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 FULL_COLOR = 2.5
 """Standard deviations from the mean at which colors end."""
+LIGHTEST = 0.15
+"""Share of the scale of grays that is not used: white means missing."""
 CATEGORIES = (
     "#332288",
     "#DDCC77",
@@ -99,24 +101,31 @@ class Picture:
 
     def draw_bar(self, bar: Bar) -> None:
         """A further column as a line: numbers in gray, categories in colors."""
+        from matplotlib import colormaps
         from matplotlib.colors import ListedColormap
+
+        known = bar.values[np.isfinite(bar.values)]
+        if not known.size:
+            self._lines(bar.values[None, :], [bar.name], cmap="Greys", vmin=0, vmax=1)
+            self._note(f"{short(bar.name)}: no values")
+            return
+        if bar.categories is None:
+            grays = ListedColormap(colormaps["Greys"](np.linspace(LIGHTEST, 1, 256)))
+            low, high = known.min(), known.max()
+            self._lines(bar.values[None, :], [bar.name], cmap=grays, vmin=low, vmax=high)
+            self._note(f"{short(bar.name)}: {low:.4g} (light) to {high:.4g} (black)")
+            return
+        scale = ListedColormap(list(CATEGORIES[: len(bar.categories)]))
+        self._lines(bar.values[None, :], [bar.name], cmap=scale, vmin=-0.5, vmax=scale.N - 0.5)
+        self._note(f"{short(bar.name)}:")
+        for color, category in zip(CATEGORIES, bar.categories, strict=False):
+            self._note(short(category), facecolor=color, edgecolor="0.4", linewidth=0.5)
+
+    def _note(self, text: str, **style: Any) -> None:
+        """One line of the legend, with a patch in this style (none: without a patch)."""
         from matplotlib.patches import Patch
 
-        if bar.categories is None:
-            known = bar.values[np.isfinite(bar.values)]
-            low, high = (known.min(), known.max()) if known.size else (0.0, 0.0)
-            ends = f" ({low:.4g} white, {high:.4g} black)" if known.size else " (no values)"
-            self._lines(bar.values[None, :], [bar.name], cmap="Greys", vmin=low, vmax=high)
-            self.handles.append(Patch(color="none", label=short(bar.name) + ends))
-            return
-        colors = CATEGORIES[: len(bar.categories)]
-        scale = ListedColormap(list(colors) or ["white"])
-        self._lines(bar.values[None, :], [bar.name], cmap=scale, vmin=-0.5, vmax=scale.N - 0.5)
-        self.handles.append(Patch(color="none", label=f"{short(bar.name)}:"))
-        self.handles += [
-            Patch(facecolor=color, edgecolor="0.4", linewidth=0.5, label=short(category))
-            for color, category in zip(colors, bar.categories, strict=True)
-        ]
+        self.handles.append(Patch(label=text, **(style or {"color": "none"})))
 
     def draw_view(self, view: str) -> None:
         """The features of one view as a block, below its name."""
@@ -153,6 +162,10 @@ class Picture:
             extend="both",
             label="standard deviations from the mean of the feature",
         )
+        if not all(np.isfinite(bar.values).all() for bar in found.bars) or (
+            np.isnan(found.values).any()
+        ):
+            self._note("missing", facecolor="white", edgecolor="0.4", linewidth=0.5)
         if self.handles:
             style: dict[str, Any] = {
                 "loc": "upper left",
