@@ -142,9 +142,22 @@ def test_bars_of_numbers_dates_truth_values_and_categories(planted_model):
     assert len(ax.images) == 1 + 6 + 2
     legend = [text.get_text() for text in ax.get_legend().get_texts()]
     assert "age: 1 (light) to 89 (black)" in legend
+    assert "day: 2020-01-01 (light) to 2020-03-30 (black)" in legend
     assert legend[-1] == "missing"
     assert {"stage:", "I", "II", "sick:", "False", "True"} <= set(legend)
     ax.figure.canvas.draw()
+
+
+def test_missing_dates_and_lengths_of_time(planted_model):
+    days = pd.Series(pd.date_range("2020-01-01", periods=90, tz="UTC"))
+    days[3] = pd.NaT
+    found = plots.heatmap_data(planted_model, {"day": days, "stay": days - days[0]})
+    day, stay = found.bars
+    expected = np.where(np.arange(90) == 3, np.nan, np.arange(90.0))[found.entities]
+    np.testing.assert_allclose(stay.values, expected)
+    np.testing.assert_allclose(day.values - day.values[found.entities == 0], expected)
+    assert day.dates
+    assert not stay.dates
 
 
 def test_a_column_without_values_says_so(planted_model):

@@ -174,11 +174,15 @@ def _bar(name: str, column: NDArray[Any]) -> Bar:
     """A further column as numbers: dates and numbers as they are, other values as categories."""
     series = pd.Series(column).infer_objects()
     missing = series.isna().to_numpy()
-    if pd.api.types.is_datetime64_any_dtype(series):
-        series = series.astype("int64")
+    dates = pd.api.types.is_datetime64_any_dtype(series)
+    if dates:
+        series = pd.to_datetime(series, utc=True) - pd.Timestamp(0, tz="UTC")
+    if pd.api.types.is_timedelta64_dtype(series):
+        series = series / pd.Timedelta(days=1)
     if pd.api.types.is_numeric_dtype(series) and not pd.api.types.is_bool_dtype(series):
         numbers = series.to_numpy(dtype=np.float64, na_value=np.nan)
-        return Bar(name, np.where(missing | ~np.isfinite(numbers), np.nan, numbers), None)
+        numbers = np.where(missing | ~np.isfinite(numbers), np.nan, numbers)
+        return Bar(name, numbers, None, dates)
     texts = series[~missing].astype(str).to_numpy()
     found, codes, counts = np.unique(texts, return_inverse=True, return_counts=True)
     kept = np.arange(found.size)

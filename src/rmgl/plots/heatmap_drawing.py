@@ -39,9 +39,15 @@ class Bar:
 
     name: str
     values: NDArray[np.float64]
-    """Numbers, or the positions of categories; NaN where the value is missing."""
+    """Numbers, days since 1970 of dates, or the positions of categories; NaN where the value is
+    missing."""
     categories: list[str] | None
     """The names of the categories (None: the values are numbers)."""
+    dates: bool = False
+
+    def written(self, value: float) -> str:
+        """A number or date as text."""
+        return str(np.datetime64(int(value), "D")) if self.dates else f"{value:.4g}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,7 +119,8 @@ class Picture:
             grays = ListedColormap(colormaps["Greys"](np.linspace(LIGHTEST, 1, 256)))
             low, high = known.min(), known.max()
             self._lines(bar.values[None, :], [bar.name], cmap=grays, vmin=low, vmax=high)
-            self._note(f"{short(bar.name)}: {low:.4g} (light) to {high:.4g} (black)")
+            ends = f"{bar.written(low)} (light) to {bar.written(high)} (black)"
+            self._note(f"{short(bar.name)}: {ends}")
             return
         scale = ListedColormap(list(CATEGORIES[: len(bar.categories)]))
         self._lines(bar.values[None, :], [bar.name], cmap=scale, vmin=-0.5, vmax=scale.N - 0.5)
