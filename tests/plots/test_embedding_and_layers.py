@@ -1,9 +1,5 @@
 """Numbers behind the pictures, and that functions of an Axes draw on that Axes and show nothing."""
 
-import matplotlib
-
-matplotlib.use("Agg")
-
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
@@ -66,9 +62,15 @@ def test_axes_are_made_where_none_is_given(planted_model):
 
 
 def test_a_large_embedding_is_sampled_and_says_so(rng, monkeypatch):
-    monkeypatch.setattr(plots, "TSNE_ROWS", 50)
+    monkeypatch.setattr("rmgl.plots.embedding.TSNE_ROWS", 50)
     ax = plots.plot_embedding(rng.normal(size=(200, 4)), rng.integers(0, 3, 200))
     assert ax.get_title() == "Common embedding (50 of 200 nodes)"
+    monkeypatch.setattr("rmgl.plots.embedding.MOST_ENTITIES", 199)
+    ax = plots.plot_embedding(
+        rng.normal(size=(200, 4)), rng.integers(0, 3, 200), method="pca", ax=plt.subplots()[1]
+    )
+    assert ax.get_title() == "Common embedding (199 of 200 nodes)"
+    assert sum(len(dots.get_offsets()) for dots in ax.collections) == 199
     plt.close(ax.figure)
 
 
