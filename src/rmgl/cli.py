@@ -223,6 +223,12 @@ def is_on_workers(
 @option("-o --output", "CSV file to write.", required=True, type=PATH)
 @option("--id id_column", "Column of row ids; rows may then be missing from some of the files.")
 @NETWORKS
+@option(
+    "--unknown",
+    "Label rows -1 that are farther from the fitted ones than this share of these are from "
+    "their neighbors, such as 0.99. Without this option, every row gets a cluster.",
+    type=click.FloatRange(0, 1, min_open=True),
+)
 @flag("--force", "Replace the output file if it exists.")
 def predict(
     model: Path,
@@ -230,13 +236,15 @@ def predict(
     output: Path,
     id_column: str | None,
     networks: tuple[Path, ...],
+    unknown: float | None,
     force: bool,
 ) -> None:
     """Label new rows with a saved MODEL.
 
     INPUTS are files as for `rmgl cluster`, named like the views that the model was fitted on; views
-    may be missing. The edges of --network lead from new rows (first column) to those of the fit
-    (second column).
+    may be missing. Columns are matched by their names: their order does not matter, those that are
+    absent count as missing cells, and further ones are ignored. The edges of --network lead from
+    new rows (first column) to those of the fit (second column).
     """
     source = Source(inputs, networks, id_column)
     needs_inputs(source)
@@ -247,11 +255,13 @@ def predict(
     with loading():
         from rmgl import commands
     with in_one_line(*REFUSED):
-        shares = commands.predict(model, source, output)
+        found = commands.predict(model, source, output, unknown)
     click.echo(
-        f"{len(shares)} rows labeled; mean share of edge weight that leads to the assigned "
-        f"cluster: {shares.max(axis=1).mean():.3f}"
+        f"{len(found.labels)} rows labeled; mean share of edge weight that leads to the assigned "
+        f"cluster: {found.shares.max(axis=1).mean():.3f}"
     )
+    if unknown is not None:
+        click.echo(f"{found.n_unknown} of them belong to no cluster (label -1)")
     click.echo(f"written: {output}")
 
 

@@ -15,6 +15,7 @@ from rmgl.embedding.eigenvectors import Embedding, Graph
 from rmgl.fitting.ready import Parameters
 from rmgl.layer import Layer
 from rmgl.model.alternate import HISTORY, HistoryRow
+from rmgl.placing.outliers import Scoring, spreads_of
 from rmgl.placing.placement import Placement
 from rmgl.views.features import LARGEST_VALUE
 from rmgl.views.stored import StoredViews
@@ -194,8 +195,12 @@ class FittedModel:
         """
         return replace(self, stored=self.views, evidence=None)
 
-    def placement(self) -> Placement:
-        """What places new rows in the layers and the embedding."""
+    def placement(self, scored: bool = False) -> Placement:
+        """What places new rows in the layers and the embedding and, if asked, scores them."""
+        scoring = None
+        if scored:
+            spreads = spreads_of(self.views, self.layers, self.view_weights)
+            scoring = Scoring(spreads, self.outlier_score)
         return Placement(
             self.views,
             self.layers,
@@ -204,7 +209,14 @@ class FittedModel:
             self.eigenvalues,
             self.guide,
             self.labels,
+            self.n_clusters,
+            scoring,
         )
+
+    def farthest(self, share: float) -> float:
+        """The outlier score that this share of the entities that were learned on do not exceed."""
+        learned = np.delete(self.outlier_score, self.placed)
+        return float(np.quantile(learned, share, method="higher"))
 
 
 LARGEST_NUMBER = LARGEST_VALUE**2

@@ -48,19 +48,27 @@ def check_names(names: Sequence[str], ids: NDArray[Any] | None) -> None:
             )
 
 
-def write_predictions(path: Path, shares: NDArray[np.float64], ids: NDArray[Any] | None) -> None:
+def write_predictions(
+    path: Path,
+    labels: NDArray[np.intp],
+    shares: NDArray[np.float64],
+    ids: NDArray[Any] | None,
+    scores: NDArray[np.float64] | None = None,
+) -> None:
     """Write the label of every row, its share, and the shares of all clusters to a CSV file.
 
-    The file is written completely or not at all. Ids are written as `rmgl.storage.row_ids`
-    describes.
+    Outlier scores are one more column, if they are given. The file is written completely or not at
+    all. Ids are written as `rmgl.storage.row_ids` describes.
     """
     with new_file(path) as draft, draft.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
-        clusters = [f"cluster_{k}" for k in range(shares.shape[1])]
-        writer.writerow(["row" if ids is None else "id", "label", "share", *clusters])
-        for name, row in zip(row_names(ids, len(shares)), shares, strict=True):
-            written = [f"{share:.4f}" for share in row]
-            writer.writerow([name, int(row.argmax()), f"{row.max():.4f}", *written])
+        columns = ["row" if ids is None else "id", "label", "share"]
+        columns += [f"cluster_{k}" for k in range(shares.shape[1])]
+        writer.writerow(columns if scores is None else [*columns, "outlier_score"])
+        for row, name in enumerate(row_names(ids, len(shares))):
+            numbers = [shares[row].max(), *shares[row]]
+            numbers += [] if scores is None else [scores[row]]
+            writer.writerow([name, int(labels[row]), *(f"{number:.4f}" for number in numbers)])
 
 
 def row_names(ids: NDArray[Any] | None, n_rows: int) -> Sequence[Any]:
