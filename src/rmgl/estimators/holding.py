@@ -259,7 +259,7 @@ class Predictor(FittedClusterer):
     def transform(self, X: Any, *, observed: Any = None) -> Any:
         """Embed new rows, (n, K), by the eigenvector equation with all fitted rows fixed."""
         if has_dask(X) and observed is None:
-            return self._by_chunk(Predictor.transform, X, (self.n_clusters_,), np.float64)
+            return self._by_chunk(Predictor.transform, X, (self._n_features_out,), np.float64)
         return self._place(X, observed).embedding
 
     def _by_chunk(

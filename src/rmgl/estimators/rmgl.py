@@ -26,6 +26,7 @@ from rmgl.estimators.base import (
 )
 from rmgl.estimators.holding import Predictor
 from rmgl.estimators.presenting import Presenter
+from rmgl.estimators.subsetting import Subsetter
 from rmgl.fitting.fit import fit_model, found_without
 from rmgl.fitting.ready import Ready, in_canonical_order, scaled
 from rmgl.layer import SOLVERS
@@ -41,7 +42,7 @@ from rmgl.views.views import Views
 AUTO = one_of("auto")
 
 
-class RMGL(Predictor, Presenter):
+class RMGL(Predictor, Presenter, Subsetter):
     """Rank-constrained multi-layer graph learning: one graph layer per view, one common embedding,
     clusters.
 

@@ -105,6 +105,13 @@ class FittedModel:
         return int(self.labels.size)
 
     @property
+    def n_columns(self) -> int:
+        """The number of columns of the embedding: that of the clusters, unless some of them were
+        fitted again.
+        """
+        return int(self.embedding.shape[1])
+
+    @property
     def read_views(self) -> Views | None:
         """The scaled views; None if they are stored elsewhere, as after a fit on workers."""
         return None if isinstance(self.stored, StoredViews) else self.stored
@@ -147,13 +154,9 @@ class FittedModel:
 
     def _check_numbers(self) -> None:
         """The shapes of all arrays of numbers, and their ranges."""
-        n, k, n_layers, n_views = (
-            self.views.n_rows,
-            self.n_clusters,
-            len(self.layers),
-            len(self.view_names),
-        )
-        check_numbers("the embedding", self.embedding, (n, k))
+        n, n_layers, n_views = self.views.n_rows, len(self.layers), len(self.view_names)
+        check_numbers("the embedding", self.embedding, (n, None))
+        k = self.n_columns
         if self.guide is not None:
             check_numbers("the guide", self.guide, (n, k))
         check_numbers("the eigenvalues", self.eigenvalues, (k,))
@@ -223,7 +226,7 @@ LARGEST_NUMBER = LARGEST_VALUE**2
 """Upper bound of the numbers in a fitted model, which include squared distances."""
 
 
-def check_numbers(what: str, values: Any, shape: tuple[int, ...]) -> None:
+def check_numbers(what: str, values: Any, shape: tuple[int | None, ...]) -> None:
     """Raise an error unless `values` is an array of the given shape with numbers in range."""
     sound_numbers(what, values, shape)
     if not in_range(values):

@@ -328,6 +328,12 @@ def choices_list(content: Content) -> Html:
 def number_section(content: Content) -> Html:
     """The choice of the number of clusters and its evidence."""
     number = content.model.number
+    if content.report.n_clusters != content.model.n_clusters:
+        return element(
+            "p",
+            f"The fit has {plural(content.report.n_clusters, 'cluster')}. Some of them were fitted "
+            f"again, so that there are {content.model.n_clusters} now.",
+        )
     if number is None:
         said = (
             f"You asked for {plural(content.model.n_clusters, 'cluster')}. To have the number "

@@ -69,9 +69,10 @@ def cluster_facts(
 ) -> list[ClusterFacts]:
     """Describe every cluster; `own` are the neighbors of the entities in every view alone."""
     rows = unit_rows(embedding)
-    of_views = [neighbors.by_cluster(labels, embedding.shape[1])[1:] for neighbors in own]
+    n_clusters = standing.common.by_cluster.size
+    of_views = [neighbors.by_cluster(labels, n_clusters)[1:] for neighbors in own]
     facts = []
-    for cluster in range(embedding.shape[1]):
+    for cluster in range(n_clusters):
         members = np.flatnonzero(labels == cluster)
         confidence = standing.confidence[members]
         doubt = np.argsort(np.nan_to_num(confidence, nan=2.0), kind="stable")
@@ -106,7 +107,7 @@ def stability_of_clusters(
     layers: Sequence[Layer],
     beta: Vector,
     labels: NDArray[np.intp],
-    embedding: Vector,
+    n_clusters: int,
     left_out: NDArray[np.intp],
     *,
     of_unit_length: bool = True,
@@ -118,7 +119,6 @@ def stability_of_clusters(
     Nothing is learned again. `left_out` took no part in the embedding.
     None if entities are too many, or too few for the clusters.
     """
-    n_clusters = embedding.shape[1]
     everyone = np.setdiff1d(np.arange(labels.size), left_out)
     if not can_answer_again(everyone.size, n_clusters):
         return None

@@ -188,14 +188,29 @@ class FeatureView(View):
         pass
 
     def choose_scale(self, how: str) -> tuple[str, str]:
+        if self.scaler is not None:
+            return self._scaled_before(how)
         if how != "auto":
             return how, "given"
         if self.encoding is not None:
             return choose_mixed(self.measured(), self.encoding)
         return choose_scale(self.measured(), self.n_gaps)
 
+    def _scaled_before(self, how: str) -> tuple[str, str]:
+        """Return the scale of rows of an earlier fit, which are not scaled again."""
+        name = self.scaler.name if self.scaler is not None else "none"
+        if how not in ("auto", name):
+            raise ValueError(
+                f"scale={how!r} for view {self.name!r}, whose rows were scaled in an earlier fit "
+                f"({name!r}): leave scale at 'auto', or fit these rows of your own table"
+            )
+        return name, "as in the fit that these rows come from"
+
     def scaled(self, how: str) -> FeatureView:
         """Refuses rows that are constant, or too large or small to square."""
+        if self.scaler is not None:  # rows of an earlier fit
+            check_spread(self.name, self.own(), self.scaler.name)
+            return self
         fit = partial(fit_scaler, how)
         if self.encoding is not None:
             fit = partial(fit_mixed, how, encoding=self.encoding)
@@ -314,12 +329,6 @@ def no_rows(name: str, n_new: int, width: int, is_sparse: bool) -> FeatureView:
     """Return new entities none of which is in the view."""
     X = sparse.csr_array((n_new, width)) if is_sparse else np.zeros((n_new, width))
     return FeatureView(name, X, np.empty(0, dtype=np.intp))
-
-
-def no_features(rows: View | None, name: str, n_new: int) -> FeatureView:
-    """Return entities of a view without features; `rows` says which of them are given."""
-    entities = np.empty(0, dtype=np.intp) if rows is None else rows.entities
-    return FeatureView(name, np.zeros((n_new, 0)), entities)
 
 
 def check_columns(fitted: View, rows: View, width: int) -> None:
