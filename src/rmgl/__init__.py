@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     __version__: str
-    from rmgl import baselines, datasets, metrics, plots
+    from rmgl import baselines, datasets, metrics, plots, scverse
     from rmgl.automatic.policy import Policy
     from rmgl.estimators.rmgl import RMGL
     from rmgl.layer import Layer, learn_layer
@@ -31,6 +31,7 @@ __all__ = [
     "learn_layer",
     "metrics",
     "plots",
+    "scverse",
     "to_anndata",
     "to_mudata",
 ]

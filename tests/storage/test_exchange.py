@@ -372,7 +372,8 @@ def test_parts_of_one_anndata(cells):
     assert model.labels_.tolist() == RMGL(3, random_state=0).fit(cells).labels_.tolist()
     rmgl.to_anndata(model, adata, key="graph")
     assert adata.obs["graph"].tolist() == [str(label) for label in model.labels_]
-    assert set(adata.obsp) == {"graph_X", "graph_protein", "graph_consensus", "graph_neighbors"}
+    layers = {"graph_X", "graph_protein", "graph_consensus", "graph_neighbors"}
+    assert set(adata.obsp) == layers | {"graph_connectivities", "graph_distances"}
     with pytest.raises(
         ValueError,
         match=r"no 'atac' in obsm or layers: use one of \['X', 'protein', 'X_graph', 'raw'\]",

@@ -178,6 +178,9 @@ class FittedModel:
         """The labels, and the indices of entities."""
         n = self.views.n_rows
         sound_indices("the labels", self.labels, self.n_clusters, size=n)
+        again = self.n_clusters != self.n_columns  # some clusters were fitted again
+        if again and np.unique(self.labels).size != self.n_clusters:
+            raise Unsound(f"not every one of {self.n_clusters} clusters has an entity")
         sound_indices("the fragments", self.fragments, n)
         sound_indices("the entities that were placed", self.placed, n)
         learned_on = [np.arange(n) if layer.nodes is None else layer.nodes for layer in self.layers]
