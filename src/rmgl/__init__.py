@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from rmgl.layer import Layer, learn_layer
     from rmgl.storage.scverse import from_anndata, from_mudata, to_anndata, to_mudata
     from rmgl.views.network import Network
+    from rmgl.views.ordinal import ordinal
     from rmgl.views.precomputed import Precomputed
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "from_mudata",
     "learn_layer",
     "metrics",
+    "ordinal",
     "plots",
     "scverse",
     "to_anndata",
@@ -43,6 +45,7 @@ _HOMES = {
     "Policy": "rmgl.automatic.policy",
     "Precomputed": "rmgl.views.precomputed",
     "learn_layer": "rmgl.layer",
+    "ordinal": "rmgl.views.ordinal",
     "from_mudata": "rmgl.storage.scverse",
     "from_anndata": "rmgl.storage.scverse",
     "to_mudata": "rmgl.storage.scverse",

@@ -121,7 +121,12 @@ def cli(context: click.Context) -> None:
 @JOBS
 @flag("--no-plots", "Do not draw pictures.")
 @flag("--no-report", "Do not write report.html, the page to explore.")
-@flag("--graphml", "Also write all layers as one graph to layers.graphml (needs networkx).")
+@flag(
+    "--graphml",
+    "Also write the layers as GraphML: all of them to layers.graphml, each to a file in layers "
+    "(needs networkx).",
+)
+@flag("--edge-lists", "Also write nodes and edges as CSV files for Gephi, one per layer.")
 @flag("--quiet", "Show no progress bar. Without this option, there is one on a terminal.")
 @option("--save", "Also save the model to this file, for `rmgl predict`.", type=PATH)
 @FORCE
@@ -137,6 +142,7 @@ def cluster(
     no_plots: bool,
     no_report: bool,
     graphml: bool,
+    edge_lists: bool,
     save: Path | None,
     checkpoint: Path | None,
     force: bool,
@@ -179,7 +185,7 @@ def cluster(
         model, seconds = commands.cluster(
             RMGL(clusters, random_state=seed, n_jobs=jobs, **parameters),
             source,
-            Output(output, pictures, page, graphml, force),
+            Output(output, pictures, page, graphml, edge_lists, force),
             save=save,
             checkpoint=checkpoint,
             client=client,

@@ -248,6 +248,7 @@ def write(
             seconds=seconds,
             pictures=output.pictures,
             graphml=output.graphml,
+            edge_lists=output.edge_lists,
             explanation=features,
         )
         if output.page and views is not None:

@@ -27,7 +27,7 @@ from rmgl.layer import Layer
 from rmgl.model.alternate import HistoryRow
 from rmgl.placing.new_views import by_name, check_placeable, new_views, scaled_like
 from rmgl.placing.placement import Placed
-from rmgl.results.clusters import Level, levels_of
+from rmgl.results.clusters import Hierarchy, levels_of
 from rmgl.results.evidence import report_of
 from rmgl.results.report import Report
 from rmgl.running.threads import number_of_workers, team_of
@@ -104,11 +104,13 @@ class FittedClusterer(ViewsClusterer):
         return [layer.scaling for layer in self.layers_]
 
     @property
-    def hierarchy_(self) -> list[Level]:
+    def hierarchy_(self) -> Hierarchy:
         """The chosen clusters and the stable ones above and below them, from coarse to fine; empty
         unless n_clusters is "auto".
         """
-        return [] if self.number_ is None else levels_of(self.number_, self.labels_, self.placed_)
+        if self.number_ is None:
+            return Hierarchy()
+        return levels_of(self.number_, self.labels_, self.placed_)
 
     @cached_property
     def report_(self) -> Report:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,7 @@ from rmgl.automatic.number_of_clusters import NumberOfClusters
 from rmgl.automatic.policy import Verdict
 from rmgl.embedding.eigenvectors import Embedding, Graph, unit_rows, weighted_sum
 from rmgl.embedding.resampling import four_fifths, parts_of
+from rmgl.frames import as_html
 from rmgl.layer import Layer
 from rmgl.results.own_neighbors import OwnNeighbors, Share
 from rmgl.results.standing import Standing
@@ -173,14 +175,39 @@ class Level:
     """
 
 
+class Hierarchy(list[Level]):
+    """The clusters at several resolutions, from coarse to fine."""
+
+    def to_frame(self) -> Any:
+        """Return a pandas DataFrame with one row for each level."""
+        import pandas as pd
+
+        names = ("n_clusters", "stability", "nested")
+        return pd.DataFrame({name: [getattr(level, name) for level in self] for name in names})
+
+    def labels_frame(self, index: Any = None) -> Any:
+        """Return a pandas DataFrame with one row for each entity and a column for each level.
+
+        `index` are the labels of the rows, such as `index_` of the model.
+        """
+        import pandas as pd
+
+        columns = {f"{level.n_clusters} clusters": level.labels for level in self}
+        return pd.DataFrame(columns, index=index)
+
+    def _repr_html_(self) -> str:
+        """What notebooks show: the levels."""
+        return as_html(self.to_frame())
+
+
 def levels_of(
     number: NumberOfClusters, labels: NDArray[np.intp], placed: NDArray[np.intp]
-) -> list[Level]:
+) -> Hierarchy:
     """The chosen clusters, and the stable ones above and below them, from coarse to fine."""
     if number.resolutions is None or number.parts is None:
-        return []
+        return Hierarchy()
     learned = np.setdiff1d(np.arange(labels.size), placed)
-    levels: list[Level] = []
+    levels = Hierarchy()
     for k, own in zip(number.resolutions.tolist(), number.parts, strict=True):
         of_all = labels.copy() if k == number.chosen else np.full(labels.size, -1, dtype=np.intp)
         if k != number.chosen:

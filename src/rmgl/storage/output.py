@@ -22,7 +22,12 @@ from rmgl.archive.atomic import new_file
 from rmgl.fitting.fitted import FittedModel
 from rmgl.results.explain import Explanation
 from rmgl.results.report import Report
-from rmgl.storage.multigraph import node_attributes, write_graphml
+from rmgl.storage.multigraph import (
+    node_attributes,
+    write_edge_lists,
+    write_graphml,
+    write_graphmls,
+)
 from rmgl.storage.paths import check_folder
 from rmgl.storage.row_ids import shown_as_text
 
@@ -109,6 +114,7 @@ def write_results(
     seconds: float,
     pictures: bool,
     graphml: bool = False,
+    edge_lists: bool = False,
     explanation: Explanation | None = None,
 ) -> None:
     """Write labels, embedding, layers, summary and report, and on request the other `FILES`.
@@ -135,9 +141,13 @@ def write_results(
         write_features(folder / "features.csv", explanation)
     if pictures:
         draw_pictures(folder, model)
+    nodes = node_attributes(model.labels, model.outlier_score, model.index)
+    stems = [file_name.removesuffix(".npz") for file_name in file_names]
     if graphml:
-        nodes = node_attributes(model.labels, model.outlier_score, model.index)
         write_graphml(folder / "layers.graphml", model.layers, nodes)
+        write_graphmls(folder / "layers", model.layers, stems, nodes)
+    if edge_lists:
+        write_edge_lists(folder / "layers", model.layers, stems, nodes)
 
 
 def draw_pictures(folder: Path, model: FittedModel) -> None:
@@ -157,7 +167,7 @@ def layer_file_names(view_names: Sequence[str]) -> list[str]:
         base = re.sub(r"[^\w.-]", "_", view).strip(".") or "view"
         base = base.encode("utf-8")[:LONGEST_VIEW_NAME].decode("utf-8", "ignore")
         name, count = f"{base}.npz", 1
-        while case_insensitive(name) in names:
+        while case_insensitive(name) in {*names, "nodes.npz"}:  # nodes.csv is that of all layers
             count += 1
             name = f"{base}_{count}.npz"
         names[case_insensitive(name)] = name
