@@ -100,11 +100,11 @@ def test_well_known_scales_are_recognized_in_any_order_of_the_rows(rng):
 @pytest.mark.parametrize(
     "answers",
     [
-        {"often", "never"},  # too few to be sure
-        {"agree", "disagree", "red"},
-        {"Agree", "agree", "disagree"},  # written in two ways
-        {"neutral", "undecided", "agree"},  # two words for one level
-        set(),
+        ("often", "never"),  # too few to be sure
+        ("agree", "disagree", "red"),
+        ("Agree", "agree", "disagree"),  # written in two ways
+        ("neutral", "undecided", "agree"),  # two words for one level
+        (),
     ],
     ids=str,
 )
