@@ -151,7 +151,7 @@ def test_half_of_the_columns_are_enough_and_fewer_are_refused(model):
 
 def test_a_column_that_occurs_twice_is_refused(model):
     table = tables(slice(0, 3))["view 0"]
-    twice = pd.concat([table, table[["01"]]], axis=1)
+    twice = pd.concat([table.assign(z=1.0), table[["01"]].assign(z=2.0)[["z", "01"]]], axis=1)
     with pytest.raises(ValueError, match=r"view 'view 0': column '01' occurs more than once"):
         model.predict({"view 0": twice})
 

@@ -70,22 +70,26 @@ class NewRows:
         return cls(view, rows, known, rows.columns, of_view_at)
 
     def match(self) -> Match | None:
-        """Find the fitted columns among those of the new rows (None: they are the same).
+        """Find the fitted columns among those of the new rows.
 
-        They are the same as well if one of them, or names that are not unique, cannot say.
+        None if they are the same, or if names are absent or not unique: then columns are taken by
+        position.
         """
         known, names, view = self.known, self.names, self.view
-        if known is None or names is None or names == known or len(set(known)) < len(known):
+        if known is None or names is None or names == known:
             return None
-        place = {name: at for at, name in enumerate(names)}
-        repeated = next((name for at, name in enumerate(names) if place[name] != at), None)
-        if repeated in known:
+        wanted, place = set(known), {name: at for at, name in enumerate(names)}
+        if len(wanted) < len(known):
+            return None
+        twice = (name for at, name in enumerate(names) if place[name] != at and name in wanted)
+        repeated = next(twice, None)
+        if repeated is not None:
             raise ValueError(
                 f"view {view.name!r}: column {repeated!r} occurs more than once in the new rows: "
                 "leave out all but one of them"
             )
         places = np.array([place.get(name, -1) for name in known], dtype=np.intp)
-        expected = {*known, *view.unused_columns}
+        expected = wanted.union(view.unused_columns)
         further = tuple(name for name in place if name not in expected)
         found = Match(view.name, known, places, further)
         if len(found.absent) > MOST_ABSENT * len(known):
