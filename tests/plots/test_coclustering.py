@@ -113,6 +113,6 @@ def test_the_stability_of_clusters_uses_the_same_draws(overlapping_model):
             ]
         )
     stability = stability_of_clusters(
-        model.layers_, model.beta_, model.labels_, model.embedding_, model.fragments_
+        model.layers_, model.beta_, model.labels_, model.n_clusters_, model.fragments_
     )
     np.testing.assert_allclose(stability, np.mean(overlaps, axis=0))
