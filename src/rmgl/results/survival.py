@@ -18,7 +18,6 @@ over the times j with events; it has one degree of freedom less than there are c
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -234,7 +233,7 @@ def log_rank(times: Vector, events: NDArray[np.bool_], labels: NDArray[np.intp])
 
 
 def _compared(
-    times: Vector, events: NDArray[np.bool_], labels: NDArray[np.intp], clusters: Sequence[Any]
+    times: Vector, events: NDArray[np.bool_], labels: NDArray[np.intp], clusters: Counts
 ) -> tuple[Vector, Vector, NDArray[np.float64]]:
     """The events of each cluster, those expected, and the covariance of their differences."""
     moments = np.unique(times[events])
