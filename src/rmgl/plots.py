@@ -18,6 +18,7 @@ from sklearn.manifold import TSNE
 from rmgl.automatic.number_of_clusters import NumberOfClusters
 from rmgl.extras import not_installed
 from rmgl.layer import Layer
+from rmgl.results.associations import Associations
 from rmgl.running.threads import single_threaded
 
 if TYPE_CHECKING:
@@ -28,12 +29,15 @@ __all__ = [
     "draw_embedding",
     "draw_layers",
     "draw_number_of_clusters",
+    "draw_survival",
     "embedding_data",
     "layer_data",
     "plot_convergence",
     "plot_embedding",
     "plot_layer",
     "plot_number_of_clusters",
+    "plot_survival",
+    "survival_data",
 ]
 
 # Ten colors that color-blind readers can distinguish (seven of Okabe and Ito's, black, a violet and
@@ -308,3 +312,57 @@ def plot_number_of_clusters(number: NumberOfClusters, *, ax: Axes | None = None)
     )
     ax.legend(frameon=False)
     return ax
+
+
+LINES = ("-", "--", ":", "-.")
+"""Lines of curves in turn, for readers who do not see their colors."""
+
+
+def survival_data(associations: Associations) -> dict[int, dict[str, NDArray[np.float64]]]:
+    """Compute the Kaplan-Meier curve of every cluster, as the corners of its steps.
+
+    `associations` is what `model.associate(table, time=..., event=...)` returns. Every cluster has
+    the arrays "time", "survival", and "lower" and "upper", its 95 % confidence band.
+    """
+    if associations.survival is None:
+        raise ValueError("there is no survival: call associate with time= and event=")
+    return {curve.cluster: curve.corners() for curve in associations.survival.curves}
+
+
+def plot_survival(associations: Associations, *, ax: Axes | None = None, band: bool = True) -> Axes:
+    """Plot the Kaplan-Meier curve of every cluster, with its confidence band unless `band` is
+    False; ticks on a curve are entities that were not observed longer.
+    """
+    data = survival_data(associations)
+    survival = associations.survival
+    assert survival is not None
+    ax = _axes(ax)
+    for curve in survival.curves:
+        own, color = data[curve.cluster], COLORS[curve.cluster % len(COLORS)]
+        name = f"cluster {curve.cluster} ({curve.n_events} of {curve.n})"
+        line = LINES[curve.cluster % len(LINES)]
+        ax.plot(own["time"], own["survival"], line, color=color, linewidth=1.8, label=name)
+        if band:
+            ax.fill_between(
+                own["time"], own["lower"], own["upper"], color=color, alpha=0.12, linewidth=0
+            )
+        marks = curve.censored
+        ax.plot(marks, curve.survival_at(marks), "|", color=color, markersize=6)
+    row = next(row for row in associations if row.kind == "survival")
+    tested = f"log-rank p = {row.p_value:.2g}" if row.test else row.note
+    ax.set(
+        title=f"Survival of the clusters ({tested})",
+        xlabel=survival.time,
+        ylabel="share without an event",
+        ylim=(0, 1.03),
+    )
+    ax.set_xlim(left=0)
+    ax.legend(title="events of entities", frameon=False)
+    return ax
+
+
+def draw_survival(associations: Associations) -> Figure:
+    """Draw the survival curves of the clusters in a new figure without a window."""
+    figure = new_figure(6, 4.2)
+    plot_survival(associations, ax=figure.add_subplot())
+    return figure

@@ -13,7 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from rmgl.estimators.holding import FittedClusterer
 from rmgl.placing.new_views import new_views
-from rmgl.results.associate import Associations, associate_clusters
+from rmgl.results.associate import associate_clusters
+from rmgl.results.associations import Associations
 from rmgl.results.explain import (
     Explanation,
     check_same_entities,
@@ -140,6 +141,7 @@ class Presenter(FittedClusterer):
         views: Any = None,
         feature_names: Any = None,
         columns: Any = None,
+        associations: Associations | None = None,
         observed: Any = None,
     ) -> None:
         """Write a page that shows the result and lets readers explore it: one HTML file, which
@@ -165,6 +167,9 @@ class Presenter(FittedClusterer):
         feature_names : as for `explain`, optional
         columns : dict or table of columns with N values each, optional
             Further columns that points can be colored by, such as known classes: numbers, or texts.
+        associations : Associations, optional
+            What else differs between the clusters, as returned by `associate`; it becomes a section
+            with survival curves.
         observed : as for `fit`, optional
 
         Examples
@@ -179,7 +184,10 @@ class Presenter(FittedClusterer):
 
         again = None if views is None else self._views_again(views, observed)
         write_page(
-            path, self.fitted_, self.report_, Given(ids, features, again, feature_names, columns)
+            path,
+            self.fitted_,
+            self.report_,
+            Given(ids, features, again, feature_names, columns, associations),
         )
 
     def _repr_html_(self) -> str:

@@ -14,6 +14,7 @@ from rmgl.page.columns import GivenColumn, as_bytes, histograms
 from rmgl.page.elements import shortened
 from rmgl.page.shown import MOST_POINTS, Shown, choose_shown, density, positions, spread_out
 from rmgl.plots import layer_data
+from rmgl.results.associations import Associations
 from rmgl.results.clusters import ClusterFacts, cluster_facts, stability_of_clusters
 from rmgl.results.explain import Explanation
 from rmgl.results.own_neighbors import Share, own_neighbors
@@ -47,6 +48,8 @@ class Content:
     """
     ids: list[str] | None
     columns: list[GivenColumn]
+    associations: Associations | None
+    """Columns that had no part in the fit, compared between the clusters."""
     shown: Shown
     points: NDArray[np.float64]
     """The places of all entities."""
@@ -71,6 +74,7 @@ def gather(
     own_units: bool,
     ids: list[str] | None,
     columns: list[GivenColumn],
+    associations: Associations | None = None,
 ) -> Content:
     """Compute what the page shows. Distributions are those of the given views (None: there are
     none).
@@ -102,6 +106,7 @@ def gather(
         own_units=own_units,
         ids=ids,
         columns=columns,
+        associations=associations,
         shown=choose_shown(model.layers, special(model, standing, clusters)),
         points=points,
         inside=[neighbors.inside(model.labels) for neighbors in own],

@@ -73,6 +73,19 @@ class SurvivalCurve:
         place = np.searchsorted(self.times, times, side="left")
         return np.append(self.at_risk, 0)[place].astype(np.intp)
 
+    def corners(self) -> dict[str, Vector]:
+        """Return the corners of the steps of the curve and its band, from time 0 on: `time`,
+        `survival`, `lower` and `upper`.
+        """
+        shares = {"survival": self.survival, "lower": self.lower, "upper": self.upper}
+        steps = {name: np.repeat(np.append(1.0, of), 2)[:-1] for name, of in shares.items()}
+        return {"time": np.repeat(np.append(0.0, self.times), 2)[1:], **steps}
+
+    def survival_at(self, times: Vector) -> Vector:
+        """Return the share that has had no event up to and including some times."""
+        place = np.searchsorted(self.times, times, side="right")
+        return np.append(1.0, self.survival)[place]
+
     def thinned(self, most: int) -> SurvivalCurve:
         """Return the curve at no more than `most` of its times, which are evenly spread."""
         if self.times.size <= most:
