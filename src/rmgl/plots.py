@@ -339,7 +339,7 @@ def plot_survival(associations: Associations, *, ax: Axes | None = None, band: b
     ax = _axes(ax)
     for curve in survival.curves:
         own, color = data[curve.cluster], COLORS[curve.cluster % len(COLORS)]
-        name = f"cluster {curve.cluster} ({curve.n_events} of {curve.n})"
+        name = f"cluster {curve.cluster} (n = {curve.n:,}, {curve.n_events:,} events)"
         line = LINES[curve.cluster % len(LINES)]
         ax.plot(own["time"], own["survival"], line, color=color, linewidth=1.8, label=name)
         if band:
@@ -357,7 +357,7 @@ def plot_survival(associations: Associations, *, ax: Axes | None = None, band: b
         ylim=(0, 1.03),
     )
     ax.set_xlim(left=0)
-    ax.legend(title="events of entities", frameon=False)
+    ax.legend(frameon=False)
     return ax
 
 

@@ -309,10 +309,10 @@ def _times(name: str, values: Any, ids: Any) -> Vector:
 
 def _events(name: str, values: Any, ids: Any) -> Vector:
     """Events as ones and zeros; NaN where missing."""
-    present = values.notna().to_numpy()
     found = np.full(len(values), np.nan)
-    for row in np.flatnonzero(present):
-        cell = values.iloc[row]
+    cells = cells_of(values)
+    for row in np.flatnonzero(values.notna().to_numpy()).tolist():
+        cell = cells[row]
         known = IS_EVENT.get(level_text(cell).strip().lower())
         if known is None:
             raise ValueError(

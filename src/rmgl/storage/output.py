@@ -20,9 +20,11 @@ from scipy import sparse
 from rmgl.archive import atomic
 from rmgl.archive.atomic import new_file
 from rmgl.fitting.fitted import FittedModel
+from rmgl.results.associations import Associations
 from rmgl.results.explain import Explanation
 from rmgl.results.report import Report
 from rmgl.storage.multigraph import node_attributes, write_graphml
+from rmgl.storage.outcome_file import write_associations
 from rmgl.storage.paths import check_folder
 from rmgl.storage.row_ids import shown_as_text
 
@@ -102,6 +104,7 @@ def write_results(
     pictures: bool,
     graphml: bool = False,
     explanation: Explanation | None = None,
+    associations: Associations | None = None,
 ) -> None:
     """Write labels, embedding, layers, summary and report, and on request the other `FILES`.
 
@@ -125,21 +128,25 @@ def write_results(
     (folder / "report.txt").write_text(f"{report}\n", encoding="utf-8")
     if explanation is not None:
         write_features(folder / "features.csv", explanation)
+    if associations is not None:
+        write_associations(folder / "associations.csv", associations)
     if pictures:
-        draw_pictures(folder, model)
+        draw_pictures(folder, model, associations)
     if graphml:
         nodes = node_attributes(model.labels, model.outlier_score, model.index)
         write_graphml(folder / "layers.graphml", model.layers, nodes)
 
 
-def draw_pictures(folder: Path, model: FittedModel) -> None:
-    """Draw the embedding, the layers and the evidence for a chosen number of clusters."""
+def draw_pictures(folder: Path, model: FittedModel, associations: Associations | None) -> None:
+    """Draw the embedding, the layers, the evidence for a chosen number of clusters, and survival."""
     from rmgl import plots
 
     plots.draw_embedding(model.embedding, model.labels).savefig(folder / "embedding.png")
     plots.draw_layers(model.layers, model.labels).savefig(folder / "layers.png")
     if model.number is not None:
         plots.draw_number_of_clusters(model.number).savefig(folder / "clusters.png")
+    if associations is not None and associations.survival is not None:
+        plots.draw_survival(associations).savefig(folder / "survival.png")
 
 
 def layer_file_names(view_names: Sequence[str]) -> list[str]:

@@ -16,11 +16,13 @@ FILES = {
     "layers",
     "summary.json",
     "features.csv",
+    "associations.csv",
     "report.txt",
     "report.html",
     "embedding.png",
     "layers.png",
     "clusters.png",
+    "survival.png",
     "layers.graphml",
 }
 """Files and folders of a result."""
@@ -41,6 +43,15 @@ class Source:
     @property
     def paths(self) -> list[Path]:
         return [*self.inputs, *self.networks]
+
+
+@dataclass(frozen=True)
+class OutcomeFile:
+    """The file of columns that have no part in the fit, and its columns of survival."""
+
+    path: Path
+    time: str | None = None
+    event: str | None = None
 
 
 @dataclass(frozen=True)
