@@ -161,22 +161,21 @@ def cluster(
     array per view, or a .zarr group, whose 2-D arrays are the views; workers read these and .npy
     files, and what distinguishes the clusters is not written then.
     """
-    source = Source(inputs, networks, id_column, align)
+    source = Source(inputs, networks, id_column, align, outcome_file(outcome, time, event))
     needs_inputs(source)
-    further = outcome_file(outcome, time, event)
     on_workers = is_on_workers(scheduler, workers, plan, networks)
     if graphml and find_spec("networkx") is None:
         raise BadInput(not_installed("--graphml needs", "networkx"))
     pictures, page = not no_plots and pictures_possible(), not no_report and page_possible()
     with in_one_line(*REFUSED):
-        read = source.paths + ([] if outcome is None else [outcome])
-        check_apart({"output": output, "saved model": save, "checkpoint": checkpoint}, read)
+        written = {"output": output, "saved model": save, "checkpoint": checkpoint}
+        check_apart(written, source.all_paths)
         check_folder(output, force)
         if save is not None:
             check_file(save, force)
         if align is not None and id_column is None:
             raise ValueError(f"--align {align} needs row ids: name their column with --id")
-        check_inputs([path for path in read if not (on_workers and path.is_dir())])
+        check_inputs([path for path in source.all_paths if not (on_workers and path.is_dir())])
     with loading():
         from rmgl import commands
         from rmgl.estimators.rmgl import RMGL
@@ -188,20 +187,12 @@ def cluster(
             RMGL(clusters, random_state=seed, n_jobs=jobs, **parameters),
             source,
             Output(output, pictures, page, graphml, force),
-            further,
             save=save,
             checkpoint=checkpoint,
             client=client,
             quiet=quiet,
         )
-    click.echo(
-        f"{len(model.labels_)} rows, {len(model.view_names_)} views, {model.n_clusters_} "
-        f"clusters in {seconds:.1f} s"
-    )
-    click.echo(commands.layer_table(model))
-    click.echo(f"trust {model.report_.trust}")
-    if associations is not None:
-        click.echo(associations)
+    click.echo(commands.summary(model, seconds, associations))
     for doubt in model.report_.warnings:
         click.echo(f"note: {doubt}", err=True)
     click.echo(f"written: {output}" + ("" if save is None else f", {save}"))

@@ -26,7 +26,7 @@ from rmgl.storage.edge_lists import new_edges, read_edge_list, with_networks, wi
 from rmgl.storage.inspection import inspect_file
 from rmgl.storage.outcome_file import check_outcome, read_outcome
 from rmgl.storage.output import check_names, new_folder, write_predictions, write_results
-from rmgl.storage.paths import OutcomeFile, Output, Source, check_view_names
+from rmgl.storage.paths import Output, Source, check_view_names
 from rmgl.storage.readers import read_views
 from rmgl.views.features import FeatureView
 from rmgl.views.views import Views
@@ -39,7 +39,6 @@ def cluster(
     model: RMGL,
     source: Source,
     output: Output,
-    further: OutcomeFile | None = None,
     *,
     save: Path | None,
     checkpoint: Path | None,
@@ -47,7 +46,7 @@ def cluster(
     quiet: bool = False,
 ) -> tuple[RMGL, float, Associations | None]:
     """Fit a model to the views in the files and write it; return it, the seconds of the fit, and
-    how the columns of a `further` file differ between the clusters (None: no such file).
+    how columns that had no part in it differ between the clusters (None: no such file).
 
     With a client of Dask workers, files that workers can read are not read here: then there are
     no features and no page.
@@ -58,6 +57,7 @@ def cluster(
         views = views_in(source, on_workers=client is not None)
         by_workers = not isinstance(views, Views)
         index = views.index if isinstance(views, Views) else None
+        further = source.outcome
         table = None if further is None else read_outcome(further.path, source.id_column, index)
         if isinstance(views, Views):
             check_names(views.names, index)
@@ -78,6 +78,17 @@ def cluster(
     if checkpoint is not None and (model.converged_ or model.n_iter_ == model.max_iter):
         remove_checkpoint(checkpoint)
     return model, seconds, associations
+
+
+def summary(model: RMGL, seconds: float, associations: Associations | None) -> str:
+    """What the command prints about a fit."""
+    lines = [
+        f"{len(model.labels_)} rows, {len(model.view_names_)} views, {model.n_clusters_} "
+        f"clusters in {seconds:.1f} s",
+        layer_table(model),
+        f"trust {model.report_.trust}",
+    ]
+    return "\n".join(lines if associations is None else [*lines, str(associations)])
 
 
 def views_in(source: Source, *, on_workers: bool) -> Views | dict[str, Path]:

@@ -138,7 +138,7 @@ def write_results(
 
 
 def draw_pictures(folder: Path, model: FittedModel, associations: Associations | None) -> None:
-    """Draw the embedding, the layers, the evidence for a chosen number of clusters, and survival."""
+    """Draw the embedding, the layers, the evidence for a number of clusters, and survival."""
     from rmgl import plots
 
     plots.draw_embedding(model.embedding, model.labels).savefig(folder / "embedding.png")

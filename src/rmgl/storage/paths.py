@@ -31,6 +31,15 @@ MATRICES = ("matrix.mtx", "matrix.mtx.gz")
 
 
 @dataclass(frozen=True)
+class OutcomeFile:
+    """The file of columns that have no part in the fit, and its columns of survival."""
+
+    path: Path
+    time: str | None = None
+    event: str | None = None
+
+
+@dataclass(frozen=True)
 class Source:
     """The files that a command reads views from."""
 
@@ -39,19 +48,17 @@ class Source:
     """Edge lists, each a view of its own."""
     id_column: str | None = None
     align: str | None = None
+    outcome: OutcomeFile | None = None
 
     @property
     def paths(self) -> list[Path]:
+        """The files of the views."""
         return [*self.inputs, *self.networks]
 
-
-@dataclass(frozen=True)
-class OutcomeFile:
-    """The file of columns that have no part in the fit, and its columns of survival."""
-
-    path: Path
-    time: str | None = None
-    event: str | None = None
+    @property
+    def all_paths(self) -> list[Path]:
+        """These, and the file of columns that have no part in the fit."""
+        return self.paths + ([] if self.outcome is None else [self.outcome.path])
 
 
 @dataclass(frozen=True)
