@@ -240,9 +240,12 @@ def _outcome(name: str, values: Any, placed: Any) -> Outcome:
 
 def _category(column: TableColumn, values: Any, placed: Any) -> Outcome:
     """A category, with its rare values as one if there are very many."""
+    import pandas as pd
+
     present = values.notna().to_numpy()
     place = {level: at for at, level in enumerate(column.levels)}
-    codes = np.array([place[level_text(cell)] for cell in cells_of(values[present])], dtype=np.intp)
+    own, different = pd.factorize(values[present].astype(object))
+    codes = np.array([place[level_text(cell)] for cell in different], dtype=np.intp)[own]
     levels, note = column.levels, ""
     if len(levels) > MOST_LEVELS:
         counts = np.bincount(codes, minlength=len(levels))

@@ -266,5 +266,7 @@ def _compared(
         share = risk / total
         expected += share @ happened
         factor = happened * (total - happened) / np.maximum(total - 1, 1)
-        variance += np.diag(share @ factor) - (share * factor) @ share.T
+        # not by @, whose threads wait for one another on a busy machine
+        products = np.einsum("kt,t,lt->kl", share, factor, share)
+        variance += np.diag(share @ factor) - products
     return observed, expected, variance
