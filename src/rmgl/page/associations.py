@@ -123,14 +123,14 @@ def survival_part(found: Associations) -> Html:
     )
     how = (
         "The share of each cluster without an event (Kaplan-Meier), with a 95\xa0% band. Crosses "
-        "are entities that were not observed longer. A click on a name above the picture hides a "
-        "curve."
+        "are entities that were not observed longer. A click on the number of a cluster above the "
+        "picture hides its curve."
     )
     if any(curve.times.size > DRAWN_TIMES for curve in survival.curves):
         how += f" Curves are drawn at {DRAWN_TIMES} of their times."
     return joined(
         [
-            element("h3", f"Survival: {_short(survival.time)} until {_short(survival.event)}"),
+            element("h3", f"Survival ({_short(survival.time)}, {_short(survival.event)})"),
             element("p", said),
             picture,
             element("p", how, class_="note"),
@@ -183,6 +183,6 @@ def survival_table(survival: Survival) -> Html:
     )
     caption = (
         "Median survival, and the events that each cluster has and would have if all had the same "
-        "risk. Entities at risk are those without an event before that time."
+        "risk. Entities at risk were still observed just before that time, without an event."
     )
     return table(titles, rows, caption, class_="cards")
