@@ -357,7 +357,8 @@ def plot_survival(associations: Associations, *, ax: Axes | None = None, band: b
         ylim=(0, 1.03),
     )
     ax.set_xlim(left=0)
-    ax.legend(frameon=False)
+    if survival.curves:
+        ax.legend(frameon=False)
     return ax
 
 

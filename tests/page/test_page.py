@@ -27,6 +27,7 @@ from rmgl.page.sections import (
 )
 from rmgl.page.shown import choose_shown, density, positions, spread_out, strongest
 from rmgl.page.words import verdict
+from rmgl.plots import draw_survival
 from rmgl.results.clusters import ClusterFacts
 from rmgl.results.findings import Finding
 from rmgl.results.own_neighbors import Share
@@ -406,6 +407,16 @@ def test_columns_that_cannot_be_compared_are_said_on_the_page(planted_model):
     section = associations_section(content)
     assert "Not compared: no event happened." in section
     assert "not reached" in section
+
+
+@pytest.mark.parametrize("times", [np.full(90, np.nan), np.zeros(90)])
+def test_survival_without_times_has_a_page_and_a_picture(planted_model, times):
+    model = planted_model
+    found = model.associate({"days": times, "died": np.ones(90)}, time="days", event="died")
+    text = page_of(content_of(model.fitted_, model.report_, Given(associations=found)))
+    assert "Not compared: " in text
+    assert ('id="survival"' in text) == bool(np.isfinite(times).any())
+    assert "not compared" in draw_survival(found).axes[0].get_title()
 
 
 def test_many_times_are_thinned_and_that_is_said(planted_model, monkeypatch):

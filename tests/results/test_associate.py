@@ -452,3 +452,46 @@ def test_durations_are_times_in_days(model, table):
     found = model.associate(table, time="stay", event="died")
     days = model.associate(table.assign(stay=table["stay"].dt.days), time="stay", event="died")
     assert str(found.survival) == str(days.survival)
+
+
+def odd_column(rng, n):
+    """A column of any kind, with few or many values, some or nearly all of them missing."""
+    codes = rng.integers(0, rng.choice([1, 2, 3, 8, 60]), n)
+    values = pd.Series(
+        {
+            0: codes.astype(float) * 10.0 ** rng.integers(-300, 300),
+            1: np.array([f"value {code}" for code in codes], dtype=object),
+            2: codes % 2 == 0,
+            3: pd.Timestamp("1900-01-01") + pd.to_timedelta(codes * 97, unit="D"),
+            4: pd.Categorical.from_codes(codes, np.arange(60), ordered=True),
+            5: rng.exponential(size=n) ** 9,
+        }[int(rng.integers(6))]
+    )
+    missing = rng.random(n) < rng.choice([0.0, 0.3, 0.95, 1.0])
+    return values.astype(object).where(~missing) if values.dtype == bool else values.where(~missing)
+
+
+@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.filterwarnings("error")
+def test_any_column_has_numbers_in_range_or_a_reason(planted_model, seed):
+    rng = np.random.default_rng(seed)
+    table = pd.DataFrame({f"column {at}": odd_column(rng, N) for at in range(6)})
+    table["time"] = np.where(rng.random(N) < 0.2, np.nan, rng.integers(0, 5, N))
+    table["event"] = rng.choice([0, 1, np.nan], N, p=[0.5, 0.4, 0.1])
+    found = planted_model.associate(table, time="time", event="event", pairwise=True)
+    assert len(found) == 7
+    for row in (*found, *found.pairs):
+        if row.test:
+            assert 0 <= row.p_value <= row.q_value <= 1
+            assert row.statistic >= -1e-9
+            assert not row.effect or 0 <= row.effect_size <= 1
+        else:
+            assert row.note
+    for row in found:
+        assert sum(row.n) + row.n_missing == N
+        assert all(
+            bool(value == "no value") == (n == 0)
+            for value, n in zip(row.values, row.n, strict=True)
+        )
+    assert str(found)
+    assert found._repr_html_()

@@ -114,6 +114,9 @@ def survival_part(found: Associations) -> Html:
             f"Log-rank test: chi-squared {row.statistic:.1f} with {row.df} degrees of freedom, "
             f"p {probability(row.p_value)}, q {probability(row.q_value)}."
         )
+    heading = element("h3", f"Survival ({_short(survival.time)}, {_short(survival.event)})")
+    if not survival.curves:
+        return joined([heading, element("p", said)])
     picture = element(
         "div",
         id="survival",
@@ -130,7 +133,7 @@ def survival_part(found: Associations) -> Html:
         how += f" Curves are drawn at {DRAWN_TIMES} of their times."
     return joined(
         [
-            element("h3", f"Survival ({_short(survival.time)}, {_short(survival.event)})"),
+            heading,
             element("p", said),
             picture,
             element("p", how, class_="note"),

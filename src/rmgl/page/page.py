@@ -87,7 +87,7 @@ def page_of(content: Content) -> str:
             figures.as_item(figures.number_of_clusters(content.model.number), "evidence")
         )
     found = content.associations
-    if found is not None and found.survival is not None:
+    if found is not None and found.survival is not None and found.survival.curves:
         curves = [curve.thinned(DRAWN_TIMES) for curve in found.survival.curves]
         drawn = figures.survival(curves, one_line(found.survival.time))
         facts["figures"].append(figures.as_item(drawn, "survival"))
