@@ -163,7 +163,7 @@ def cluster(
     """
     source = Source(inputs, networks, id_column, align, outcome_file(outcome, time, event))
     needs_inputs(source)
-    on_workers = is_on_workers(scheduler, workers, plan, networks)
+    on_workers = is_on_workers(scheduler, workers, plan)
     if graphml and find_spec("networkx") is None:
         raise BadInput(not_installed("--graphml needs", "networkx"))
     pictures, page = not no_plots and pictures_possible(), not no_report and page_possible()
@@ -209,22 +209,13 @@ def outcome_file(outcome: Path | None, time: str | None, event: str | None) -> O
     return None if outcome is None else OutcomeFile(outcome, time, event)
 
 
-def is_on_workers(
-    scheduler: str | None, workers: int | None, plan: bool, networks: tuple[Path, ...]
-) -> bool:
+def is_on_workers(scheduler: str | None, workers: int | None, plan: bool) -> bool:
     """Whether the fit runs on Dask workers; refuse options that do not go with it."""
     on_workers = scheduler is not None or workers is not None
     if scheduler is not None and workers is not None:
         raise BadInput("--scheduler and --workers were both given: use one of them")
     if plan and not on_workers:
-        raise BadInput(
-            "--plan is about a fit on workers: add --scheduler ADDRESS, or --workers N for "
-            "this machine"
-        )
-    if networks and on_workers:
-        raise BadInput(
-            "--network is not possible on workers yet: leave out --scheduler and --workers"
-        )
+        raise BadInput("--plan requires --scheduler ADDRESS, or --workers N for this machine")
     return on_workers
 
 

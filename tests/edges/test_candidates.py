@@ -14,7 +14,7 @@ from rmgl.edges.local_scaling import LocalScaling
 from rmgl.edges.neighborhoods import first_radii
 from rmgl.edges.search import fits_single
 from rmgl.edges.space import Rows
-from rmgl.edges.tiles import FoundPairs
+from rmgl.edges.within import FoundPairs
 from rmgl.layer import Origin
 from rmgl.layer.certified import solve_certified
 from rmgl.layer.wanted_edges import solve_for_edges

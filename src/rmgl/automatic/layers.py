@@ -162,7 +162,7 @@ def task_of(
             local=policy.local_scaling,
             floor_share=policy.floor_share,
             n_neighbors=n_neighbors,
-            in_parts=team.in_parts,
+            executor=team,
             checkpoint=run.checkpoint,
         )
 
@@ -285,7 +285,8 @@ def find_neighbors(task: Task, layers: Sequence[Learned]) -> Layer | None:
     else:
         return None
     if lists is None:
-        lists = nearest_of_all(space.kept_by(task.run.checkpoint), PLAIN_NEIGHBORS, different=True)
+        space = space.searched_by(task.team).kept_by(task.run.checkpoint)
+        lists = nearest_of_all(space, PLAIN_NEIGHBORS, different=True)
     origin = Origin(
         free_name(NEIGHBORS, [*task.views.names, consensus_name(task.views.names)]),
         "neighbors",

@@ -14,20 +14,27 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cache
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rmgl.checks import Unsound
 from rmgl.distributed import search_tasks
-from rmgl.distributed.blocks import box_of, in_tiles
 from rmgl.distributed.pair_tasks import collected
+from rmgl.distributed.search_tasks import in_one_thread as alone
 from rmgl.distributed.workers import PIECE_BYTES, Future, Workers, as_it_is
-from rmgl.edges.bounds import LEADING_ERROR, Reach, Rounding, box_distance
+from rmgl.edges.bounds import Reach, Rounding, box_distance
 from rmgl.edges.interface import Floats, Indices, Vector
 from rmgl.edges.kept_searches import check_lists, check_pairs
-from rmgl.edges.tiles import HALF_OF_LARGEST
+from rmgl.edges.nearest import (
+    HALF_OF_LARGEST,
+    nearest_across,
+    nearest_inside,
+    nearest_of,
+    nearest_of_others,
+)
+from rmgl.edges.within import within
 from rmgl.running.checkpoint import Checkpoint, Found, digest_of
 from rmgl.running.threads import Check
 
@@ -49,25 +56,36 @@ A task comes with the first places of the rows of both sides.
 BYTES_PER_SENT_PAIR = 8
 
 
-def tiled_blocks(rows: DistributedRows, dtype: Any) -> TiledBlocks:
-    """Sort all blocks into tiles."""
-    pad = LEADING_ERROR * float(np.sqrt(rows.norms.max(initial=0.0)))
-    tiled = [
-        rows.workers.submit("rmgl-sort-into-tiles", in_tiles, block, rows.tiling.tile, dtype, pad)
-        for block in rows.blocks
-    ]
-    boxes = rows.workers.gather(rows.workers.map("rmgl-bounding-box", box_of, tiled))
-    return tiled, np.array([low for low, _ in boxes]), np.array([high for _, high in boxes])
+class InBlocks(Protocol):
+    """Rows in blocks of tiles on the workers, as a search uses them."""
+
+    @property
+    def workers(self) -> Workers: ...
+
+    @property
+    def width(self) -> int:
+        """The number of columns."""
+
+    @property
+    def starts(self) -> Indices:
+        """The first place of every block, and the number of rows."""
+
+    def tiled_blocks(self, precise: bool) -> TiledBlocks:
+        """The blocks, in double or in single precision."""
+
+
+def places_of(rows: InBlocks, block: int) -> slice:
+    """Return the places of the rows of a block."""
+    return slice(int(rows.starts[block]), int(rows.starts[block + 1]))
 
 
 class Search:
     """One search, with the rows of all blocks in single or in double precision."""
 
-    def __init__(self, rows: DistributedRows, precise: bool, check: Check) -> None:
+    def __init__(self, rows: InBlocks, precise: bool, check: Check) -> None:
         self.rows, self.check, self.workers = rows, check, rows.workers
-        self.rounding = Rounding.of(rows.matrix.shape[1], np.float64 if precise else np.float32)
-        blocks: TiledBlocks = tiled_blocks(rows, np.float64) if precise else rows.in_single
-        self.tiled, self.low, self.high = blocks
+        self.rounding = Rounding.of(rows.width, np.float64 if precise else np.float32)
+        self.tiled, self.low, self.high = rows.tiled_blocks(precise)
 
     def far(self, block: int) -> Vector:
         """The squared distances between the box of a block and those of all blocks."""
@@ -76,9 +94,8 @@ class Search:
     def nearest_of_all(self, length: int) -> tuple[list[Future], Vector]:
         """Find the places of the nearest rows of all rows, and how far (squared) the last are."""
         submit, blocks = self.workers.submit, range(len(self.tiled))
-        search = search_tasks.nearest_inside
         inside = [
-            submit("rmgl-nearest-inside-block", search, tiled, length, self.rounding)
+            submit("rmgl-nearest-inside-block", alone, nearest_inside, tiled, length, self.rounding)
             for tiled in self.tiled
         ]
         known, worst = self.known(inside, "search inside blocks")
@@ -88,10 +105,10 @@ class Search:
             for b in (np.flatnonzero(near[a + 1 :]) + a + 1).tolist():
                 pair = (self.tiled[a], self.tiled[b], (known[a], known[b]))
                 across = submit(
-                    "rmgl-nearest-across-blocks", search_tasks.nearest_across, *pair, self.rounding
+                    "rmgl-nearest-across-blocks", alone, nearest_across, *pair, self.rounding
                 )
-                hits[a].append((self.rows.places_of(b).start, across, 0))
-                hits[b].append((self.rows.places_of(a).start, across, 1))
+                hits[a].append((places_of(self.rows, b).start, across, 0))
+                hits[b].append((places_of(self.rows, a).start, across, 1))
         del known
         return self.merged(list(blocks), inside, hits)
 
@@ -102,20 +119,20 @@ class Search:
         asked = np.flatnonzero(np.diff(bounds)).tolist()
         sent = [self.sent(chosen, bounds, a) for a in asked]
         inside = [
-            submit(name, search_tasks.nearest_of, self.tiled[a], queries, length, self.rounding)
+            submit(name, alone, nearest_of, self.tiled[a], queries, length, self.rounding)
             for a, queries in zip(asked, sent, strict=True)
         ]
         known, worst = self.known(inside, "search again")
         hits: list[list[search_tasks.Part]] = []
         for a, queries, scores, lowest in zip(asked, sent, known, worst.tolist(), strict=True):
             near = np.flatnonzero(self.far(a) <= 2.0 * min(-lowest, HALF_OF_LARGEST))
-            task = search_tasks.nearest_of_others
             hits.append([])
             for b in near[near != a].tolist():
+                two = (self.tiled[a], self.tiled[b])
                 across = submit(
-                    name, task, self.tiled[a], self.tiled[b], queries, scores, self.rounding
+                    name, alone, nearest_of_others, *two, queries, scores, self.rounding
                 )
-                hits[-1].append((self.rows.places_of(b).start, across, None))
+                hits[-1].append((places_of(self.rows, b).start, across, None))
         lists, last = self.merged(asked, inside, hits)
         return np.concatenate(self.workers.gather(lists)), last
 
@@ -139,7 +156,9 @@ class Search:
         """Return the places of the best hits of queries, and how far (squared) the last are."""
         submit, task = self.workers.submit, search_tasks.best_of
         merged = [
-            submit("rmgl-merge-lists", task, nearest, self.rows.places_of(block).start, list(parts))
+            submit(
+                "rmgl-merge-lists", task, nearest, places_of(self.rows, block).start, list(parts)
+            )
             for block, nearest, parts in zip(blocks, inside, hits, strict=True)
         ]
         tasks = self.workers.map("rmgl-last-scores", itemgetter(1), merged)
@@ -157,7 +176,7 @@ class Search:
         submit, rows, n = self.workers.submit, self.rows, len(self.tiled)
         reach = [
             submit("rmgl-reach", Reach.rounded_up, radii[some], scales[some], self.rounding)
-            for some in map(rows.places_of, range(n))
+            for some in (places_of(rows, block) for block in range(n))
         ]
         largest = Reach.rounded_up(radii, scales, self.rounding).largest(rows.starts[:-1])
         picked: list[Future] = []
@@ -175,7 +194,7 @@ class Search:
                 two = (self.tiled[a], None if b == a else self.tiled[b], (reach[a], reach[b]))
                 both = None if chosen is None else (picked[a], picked[b])
                 name = "rmgl-within-radii-inside" if b == a else "rmgl-within-radii-across"
-                tasks.append(submit(name, search_tasks.within, *two, both, self.rounding))
+                tasks.append(submit(name, alone, within, *two, both, self.rounding))
                 pairs.append((a, b))
         return tasks, pairs
 
@@ -188,7 +207,7 @@ def kept_lists(
     name = f"nearest-{digest_of(rows.digest(), length)}"
     lists, bounds = [], np.empty(rows.n_rows)
     for block in range(len(rows.blocks)):
-        some = rows.places_of(block)
+        some = places_of(rows, block)
         nodes, places = rows.order[some], np.arange(some.start, some.stop)
 
         def of_block(block: int = block, nodes: Any = nodes) -> Found:

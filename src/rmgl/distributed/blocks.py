@@ -21,14 +21,14 @@ from rmgl.distributed.workers import Future
 from rmgl.edges.bounds import (
     TILE,
     TILE_SAMPLE,
-    box_distance,
     halving_column,
     halving_place,
     projected,
     sample_step,
     tile_order,
 )
-from rmgl.edges.interface import Floats, Indices, Products, Vector
+from rmgl.edges.interface import Floats, Indices, Vector
+from rmgl.edges.tiles import Tiled
 from rmgl.matrix import squared_lengths
 
 SAMPLE_BYTES = 8 << 20
@@ -66,33 +66,6 @@ class Block:
     """Leading columns (`rmgl.edges.bounds`) to sort rows by and compare first, if that pays."""
     norms: Vector
     """The squared length of every row."""
-
-
-@dataclass(frozen=True)
-class Tiled:
-    """The rows of a block as they are compared, with the bounding boxes of their tiles."""
-
-    columns: Products
-    """The columns that are compared first, in single or double precision."""
-    rows: Products
-    """All columns, where `columns` are the leading ones; else no rows."""
-    norms: Vector
-    starts: Indices
-    low: Floats
-    high: Floats
-
-    @property
-    def size(self) -> int:
-        return len(self.columns)
-
-    def tile(self, index: int) -> slice:
-        """The places of the rows of a tile."""
-        last = index + 1 == self.starts.size
-        return slice(int(self.starts[index]), self.size if last else int(self.starts[index + 1]))
-
-    def far_from(self, other: Tiled, index: int) -> Vector:
-        """Return squared distances from the box of one tile to those of all tiles of a block."""
-        return box_distance(other.low, other.high, self.low[index], self.high[index])
 
 
 def split(matrix: RemoteMatrix, tile: int, block_tiles: int) -> list[Indices]:

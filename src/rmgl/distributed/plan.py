@@ -12,14 +12,16 @@ from typing import Any
 import numpy as np
 
 from rmgl.distributed.block_store import MOST_STRIPS
-from rmgl.distributed.blocks import Tiled, Tiling
+from rmgl.distributed.blocks import Tiling
 from rmgl.distributed.pair_tasks import LEAST_ROWS
-from rmgl.distributed.search_tasks import nearest_across
+from rmgl.distributed.sources import NeedsRows
 from rmgl.distributed.workers import PIECE_BYTES, Workers
 from rmgl.edges.bounds import TILE, Rounding
 from rmgl.edges.candidates import first_length, searched_length
 from rmgl.edges.local_scaling import LISTED
-from rmgl.running.threads import amount, require_memory
+from rmgl.edges.nearest import nearest_across
+from rmgl.edges.tiles import Tiled
+from rmgl.running.threads import amount, require_memory, single_threaded
 
 logger = logging.getLogger(__name__)
 
@@ -264,10 +266,7 @@ def listed_length(candidates: Any, n_rows: int, n_neighbors: int) -> int:
     if isinstance(candidates, str) and candidates == "auto":
         return expected_length(n_rows, n_neighbors)
     if not isinstance(candidates, Integral) or isinstance(candidates, bool) or int(candidates) < 1:
-        raise ValueError(
-            f"candidates={candidates!r} is not possible on workers, a fit on which searches "
-            "exactly: use 'auto' or a number of neighbors"
-        )
+        raise NeedsRows(f"candidates={candidates!r} is neither 'auto' nor a number of neighbors")
     return max(LISTED, int(candidates))
 
 
@@ -275,10 +274,7 @@ def first_lists(candidates: Any, n_rows: int, n_neighbors: int) -> int:
     """Return how many neighbors candidate lists begin with, if there are enough rows for them."""
     length = listed_length(candidates, n_rows, n_neighbors)
     if length >= n_rows - 1:
-        raise ValueError(
-            f"{n_rows} rows are too few for workers and lists of {length} neighbors: fit without "
-            "client="
-        )
+        raise NeedsRows(f"{n_rows} rows are too few for lists of {length} neighbors")
     return length
 
 
@@ -298,9 +294,10 @@ def comparing_speed(width: int, length: int, n_rows: int) -> float:
     distances = one.norms[:, None] + other.norms - 2 * one.columns @ other.columns.T
     nearest = max(0.0, float(np.quantile(distances, min(1.0, length / n_rows))))
     known = np.full((size, length), -nearest / 2, dtype=np.float32)
-    nearest_across(one, other, (known, known), rounding)
-    began, count = perf_counter(), 0
-    while perf_counter() - began < TRIAL_SECONDS:
+    with single_threaded("blas"):
         nearest_across(one, other, (known, known), rounding)
-        count += 1
+        began, count = perf_counter(), 0
+        while perf_counter() - began < TRIAL_SECONDS:
+            nearest_across(one, other, (known, known), rounding)
+            count += 1
     return count * size**2 / (perf_counter() - began)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -33,12 +33,12 @@ from rmgl.distributed.remote_views import (
     views_from,
 )
 from rmgl.distributed.rows import DistributedRows
-from rmgl.distributed.sources import all_here, all_rows
+from rmgl.distributed.sources import NeedsRows, all_here, all_rows, in_this_process
 from rmgl.distributed.workers import NEEDS_DASK, Workers
 from rmgl.running.checkpoint import Checkpoint
 from rmgl.running.threads import Team
 from rmgl.views.canonical import Canonical
-from rmgl.views.check_view import is_stored
+from rmgl.views.check_view import has_stored, is_stored
 from rmgl.views.scaling import Scaler
 from rmgl.views.stored import StoredViews
 from rmgl.views.views import Views
@@ -129,11 +129,39 @@ def default_client() -> Any:
 
 def planned(X: Any, client: Any, n_neighbors: int, candidates: Any = "auto") -> Plan:
     """Return what a fit will need; nothing but the shapes of the views is read."""
-    workers, named = Workers.of(client), named_views(X)
-    shapes = [source.shape for source in sources_of(named, workers, None)]
+    workers = Workers.of(client)
+    try:
+        named = named_views(X)
+        shapes = [source.shape for source in sources_of(named, workers, None)]
+        length = listed_length(candidates, shapes[0][0], n_neighbors)
+    except NeedsRows as reason:
+        raise ValueError(
+            f"no plan can be made, because {reason}: the client prepares such views in its own "
+            "memory, and the workers search among their rows"
+        ) from reason
     index_of(X, named)
-    length = listed_length(candidates, shapes[0][0], n_neighbors)
     return Plan.of(shapes, length, n_neighbors, workers)
+
+
+@contextmanager
+def searching_on(client: Any, progress: bool = False) -> Iterator[Workers]:
+    """Let the workers of a client search among rows that this process prepares."""
+    workers = Workers.of(client, progress)
+    with workers.until_stopped():
+        yield workers
+
+
+def loaded(X: Any, workers: Workers) -> Any:
+    """Read all stored views into this process; return others as they are."""
+    if isinstance(X, Views) or not has_stored(X):
+        return X
+
+    def read() -> list[tuple[str, Any]]:
+        with workers.client.as_current():  # it need not be the default one
+            return [(name, in_this_process(name, view)) for name, view in named_views(X)]
+
+    views: list[tuple[str, Any]] = workers.attended(read)
+    return dict(views) if isinstance(X, Mapping) or len(views) > 1 else views[0][1]
 
 
 @contextmanager

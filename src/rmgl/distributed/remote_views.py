@@ -13,12 +13,11 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from rmgl.distributed.remote_matrix import RemoteMatrix, Summary
+from rmgl.distributed.remote_matrix import RemoteMatrix
 from rmgl.distributed.sources import (
-    NOT_YET,
+    NeedsRows,
     Source,
     as_rows,
-    missing_message,
     refuse_delayed,
     source_of,
     with_groups,
@@ -67,13 +66,11 @@ def named_views(data: Any) -> list[tuple[str, Any]]:
 
 def in_memory(views: Views) -> list[tuple[str, Any]]:
     """Return the matrices of views by name, if they are complete tables of numbers."""
-    way_out = "fit without client="
-    if not views.complete:
-        raise ValueError(f"entities are missing from some views, {NOT_YET}: {way_out}")
-    views.refuse_gaps(way_out)
     for view in views:
-        if view.encoding is not None or view.rows is None:
-            raise ValueError(f"view {view.name!r} is not a table of numbers, {NOT_YET}: {way_out}")
+        if view.encoding is not None or view.rows is None or view.gaps is not None:
+            raise NeedsRows(f"view {view.name!r} is not a complete table of numbers")
+    if not views.complete:
+        raise NeedsRows("entities are missing from some views")
     return list(zip(views.names, views.matrices, strict=True))
 
 
@@ -164,21 +161,14 @@ def remote(views: Views) -> list[RemoteMatrix]:
 
 
 def check_numbers(views: Views) -> None:
-    """Raise a ValueError that names the row of an entry that is not finite."""
+    """Raise `NeedsRows` where an entry is NaN, which means missing, or infinite: an error."""
     for name, matrix in zip(views.names, remote(views), strict=True):
-        summary: Summary = matrix.summary
-        if summary.bad_row < 0:
-            continue
-        if summary.missing:
-            raise ValueError(missing_message(name, summary.bad_row))
-        raise ValueError(
-            f"view {name!r}: row {summary.bad_row} has an entry that is NaN or infinite in column "
-            f"{summary.bad_column}: fill it, or drop the row or the column"
-        )
+        if matrix.summary.bad_row >= 0:
+            raise NeedsRows(f"view {name!r} has missing cells or rows")
 
 
 def check_empty_rows(views: Views) -> None:
-    """Raise a ValueError where a fit on one machine would take rows of zeros as missing."""
+    """Raise `NeedsRows` where rows of zeros are taken as missing."""
     nonzero = [matrix.summary.nonzero for matrix in remote(views)]
     somewhere = np.any(nonzero, axis=0)
     for name, matrix, filled in zip(views.names, remote(views), nonzero, strict=True):
@@ -187,11 +177,7 @@ def check_empty_rows(views: Views) -> None:
         few_left = n_rows - empty.size < max(2, LEAST_PRESENT * n_rows)
         if n_columns < EMPTY_COLUMNS or empty.size <= 1 or few_left:
             continue
-        raise ValueError(
-            f"view {name!r}: row {empty[0]} and {empty.size - 1} more hold only zeros, so these "
-            f"entities are taken as missing from the view, {NOT_YET}: drop such rows, or fit "
-            "without client="
-        )
+        raise NeedsRows(f"view {name!r} has {empty.size} rows of zeros, which count as missing")
 
 
 def canonical_of(views: Views) -> Canonical:

@@ -22,10 +22,17 @@ from rmgl.distributed.block_search import (
     Within,
     kept_lists,
     kept_within,
-    tiled_blocks,
 )
 from rmgl.distributed.block_store import BlockGrowth, BlockStore, measured_pairs
-from rmgl.distributed.blocks import Tiling, build_blocks, lead, outline, split
+from rmgl.distributed.blocks import (
+    Tiling,
+    box_of,
+    build_blocks,
+    in_tiles,
+    lead,
+    outline,
+    split,
+)
 from rmgl.distributed.pair_tasks import (
     block_given,
     block_of_lists,
@@ -36,7 +43,7 @@ from rmgl.distributed.pair_tasks import (
 )
 from rmgl.distributed.remote_matrix import RemoteMatrix
 from rmgl.distributed.workers import Future, Workers
-from rmgl.edges.bounds import leading_axes
+from rmgl.edges.bounds import LEADING_ERROR, leading_axes
 from rmgl.edges.interface import Costs, Floats, Indices, Nodes, PairStore, Searchable, Vector
 from rmgl.edges.search import (
     LARGEST_LOSS,
@@ -137,14 +144,27 @@ class DistributedRows(Searchable):
         """The first place of every block, and the number of rows."""
         return np.concatenate([[0], np.cumsum([len(nodes) for nodes, _ in self.outlines])])
 
-    def places_of(self, block: int) -> slice:
-        """Return the places of the rows of a block."""
-        return slice(int(self.starts[block]), int(self.starts[block + 1]))
+    @property
+    def width(self) -> int:
+        return self.matrix.shape[1]
+
+    def tiled_blocks(self, precise: bool) -> TiledBlocks:
+        return self._tiled(np.float64) if precise else self._in_single
 
     @cached_property
-    def in_single(self) -> TiledBlocks:
+    def _in_single(self) -> TiledBlocks:
         """The blocks in tiles, in single precision: candidate pairs are extended many times."""
-        return tiled_blocks(self, np.float32)
+        return self._tiled(np.float32)
+
+    def _tiled(self, dtype: Any) -> TiledBlocks:
+        """Sort all blocks into tiles."""
+        submit, pad = self.workers.submit, LEADING_ERROR * float(np.sqrt(self.norms.max(initial=0)))
+        tiled = [
+            submit("rmgl-sort-into-tiles", in_tiles, block, self.tiling.tile, dtype, pad)
+            for block in self.blocks
+        ]
+        boxes = self.workers.gather(self.workers.map("rmgl-bounding-box", box_of, tiled))
+        return tiled, np.array([low for low, _ in boxes]), np.array([high for _, high in boxes])
 
     # the search
 

@@ -35,7 +35,10 @@ KINDS = (
     "a Dask array or DataFrame, a zarr array or group, a folder of Parquet files, an .npy file "
     "or an array in memory"
 )
-NOT_YET = "which a fit on workers does not support yet"
+
+
+class NeedsRows(ValueError):
+    """This process has to prepare the rows of the views; workers then search among them."""
 
 
 @dataclass(frozen=True)
@@ -101,35 +104,29 @@ def memory_source(name: str, X: Any, folder: Path | None, chunk_rows: int | None
 
 
 def checked_rows(name: str, X: Any) -> NDArray[np.float64]:
-    """Check a view in memory, and refuse what workers cannot take yet."""
-    without_client = f"{NOT_YET}: fit without client="
+    """Check a view in memory; raise `NeedsRows` unless it is a complete, dense table of numbers."""
     if sparse.issparse(X):
-        raise ValueError(
-            f"view {name!r} is a sparse matrix, {without_client}, or give a dense array"
-        )
+        raise NeedsRows(f"view {name!r} is a sparse matrix")
     if is_given_view(X):
-        raise ValueError(f"view {name!r} is a {type(X).__name__}, {without_client}")
+        raise NeedsRows(f"view {name!r} is a {type(X).__name__}")
     view = check_view(name, X)
     if view.encoding is not None:
-        raise ValueError(f"view {name!r} has columns that are not numbers, {without_client}")
-    if view.gaps is not None:
-        row = int(np.flatnonzero(view.gaps.any(axis=1))[0])
-        raise ValueError(
-            f"view {name!r}: row {row} has missing cells, {without_client}, or fill them"
-        )
-    rows = np.asarray(view.matrix)
-    if view.entities is not None:
-        row = int(np.setdiff1d(np.arange(len(rows)), view.entities)[0])
-        raise ValueError(missing_message(name, row))
-    return rows
+        raise NeedsRows(f"view {name!r} has columns that are not numbers")
+    if view.gaps is not None or view.entities is not None:
+        raise NeedsRows(f"view {name!r} has missing cells or rows")
+    return np.asarray(view.matrix)
 
 
-def missing_message(name: str, row: int) -> str:
-    """Return the error message about a row that is NaN in every column."""
-    return (
-        f"view {name!r}: row {row} is missing (NaN), {NOT_YET}: drop or fill such rows, or fit "
-        "without client="
-    )
+def in_this_process(name: str, X: Any) -> Any:
+    """Read a stored view as an array or a table; other views are returned as they are."""
+    if isinstance(X, os.PathLike) and Path(X).is_dir() and not is_zarr_folder(Path(X)):
+        import pandas as pd
+
+        return pd.read_parquet(X)
+    if is_dask(X):
+        refuse_delayed(name, X)
+        return X.compute()
+    return source_of(name, X, None).collect() if isinstance(X, os.PathLike) or is_zarr(X) else X
 
 
 def check_stored(what: str, name: str, shape: tuple[int, ...], dtype: Any) -> tuple[int, int]:
@@ -204,10 +201,7 @@ def dask_source(name: str, X: Any, chunk_rows: int | None) -> Source:
         columns = tuple(map(str, X.columns))
         X = X.to_dask_array(lengths=True)
     if X.dtype.kind not in "biuf":
-        raise ValueError(
-            f"view {name!r} has entries of type {X.dtype}, but numbers were expected: encode them "
-            "first"
-        )
+        raise NeedsRows(f"view {name!r} has entries of type {X.dtype}")
     if np.isnan(X.shape).any():
         X = X.compute_chunk_sizes()
     # tasks that can be run again on any worker
@@ -230,24 +224,17 @@ def refuse_delayed(name: str, X: Any) -> None:
 
 
 def check_types(name: str, X: Any) -> None:
-    """Raise a ValueError that names a column of a Dask DataFrame without NumPy's numbers."""
+    """Raise `NeedsRows` where a column of a Dask DataFrame does not hold NumPy's numbers."""
     kinds = {
         column: dtype.kind if isinstance(dtype, np.dtype) else ""
         for column, dtype in X.dtypes.items()
     }
     for column, kind in kinds.items():
         if not kind or kind not in "biuf":
-            raise ValueError(
-                f"view {name!r}: column {column!r} is of type {X.dtypes[column]}, but workers take "
-                "columns of NumPy's numbers: convert it with .astype('float64'), encode it, or "
-                "drop it"
-            )
+            raise NeedsRows(f"view {name!r}: column {column!r} is of type {X.dtypes[column]}")
     flags = [column for column, kind in kinds.items() if kind == "b"]
     if flags and len(flags) < len(kinds):
-        raise ValueError(
-            f"view {name!r}: column {flags[0]!r} holds truth values beside columns of numbers, "
-            f"{NOT_YET}: convert it with .astype('float64')"
-        )
+        raise NeedsRows(f"view {name!r}: column {flags[0]!r} holds truth values beside numbers")
 
 
 def is_zarr_folder(path: Path) -> bool:

@@ -28,6 +28,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -122,7 +123,7 @@ class Reach:
         return self.scales * self.radii / 2
 
     def columns(self, norms: Vector, rounding: Rounding) -> tuple[tuple[Any, Any], ...]:
-        """Columns for `Tiles.set_products` that make products positive for all pairs in reach.
+        """Columns for `Tiled.products` that make products positive for all pairs in reach.
 
         `norms` are the squared lengths of the rows.
 
@@ -206,6 +207,13 @@ class Order:
     """Smallest entries of each tile, in double precision, so that a box contains its exact rows."""
     high: Floats
     """Largest entries of each tile, in double precision, so that a box contains its exact rows."""
+
+    @cached_property
+    def places(self) -> Indices:
+        """The place of every row."""
+        places = np.empty_like(self.order)
+        places[self.order] = np.arange(self.order.size)
+        return places
 
     @classmethod
     def of(cls, X: Any, pad: float = 0.0) -> Order:

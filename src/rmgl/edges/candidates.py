@@ -17,14 +17,14 @@ from rmgl.checks import sound_sparse
 from rmgl.edges.approximate import approximate_pattern, measured_recall
 from rmgl.edges.certificate import Certificate, Growth
 from rmgl.edges.gaps import BLOCK_ENTRIES
-from rmgl.edges.interface import Costs, Floats, Nodes, PairStore, Vector
-from rmgl.edges.local_scaling import FLOOR_SHARE, LocalScaling, NearBlock
-from rmgl.edges.neighborhoods import nearest_listed, require_list_memory
+from rmgl.edges.interface import Costs, Floats, Nodes, PairStore, Vector, as_vector
+from rmgl.edges.local_scaling import FLOOR_SHARE, LISTED, LocalScaling, NearBlock
+from rmgl.edges.neighborhoods import nearest_listed, require_list_memory, scaling_among
 from rmgl.edges.space import Rows, Space, as_space
 from rmgl.edges.stores import AllPairs, PairList
 from rmgl.matrix import square_in_order, squared_lengths
 from rmgl.running.checkpoint import Checkpoint
-from rmgl.running.threads import Check, InParts, no_check, one_part
+from rmgl.running.threads import ALONE, Check, Executor, InParts, no_check
 
 SMALL = 1500
 """Number of rows up to which all pairs are as fast as lists, even for sparse layers."""
@@ -117,16 +117,30 @@ class Candidates:
     ) -> Candidates:
         """Candidates from a pattern without a certificate, with their measured recall."""
         union = sparse.csr_array(pattern + pattern.T)
-        candidates = cls.uncertified(PairList(union, in_parts), space, reason, local, check)
+        edges = PairList(union, in_parts)
+        scaling = None
+        if reason == "approximate" and local is not None:
+            scaling = scaling_among(edges, as_vector(space.measure(edges, check)), local)
+        candidates = cls.uncertified(edges, space, reason, local, check, scaling)
         length = max(1, round(pattern.nnz / space.n_rows))
         return replace(candidates, recall=measured_recall(space, union, length))
 
     @classmethod
     def uncertified(
-        cls, edges: PairStore, space: Space, reason: str, local: float | None, check: Check
+        cls,
+        edges: PairStore,
+        space: Space,
+        reason: str,
+        local: float | None,
+        check: Check,
+        scaling: LocalScaling | None = None,
     ) -> Candidates:
-        """The pairs of a store without a certificate; scaled, if there is a floor share `local`."""
-        scaling = None if local is None else LocalScaling.of(space, local, check)
+        """The pairs of a store without a certificate; scaled, if there is a floor share `local`.
+
+        The scaling is computed from the nearest points unless it is known.
+        """
+        if scaling is None and local is not None:
+            scaling = LocalScaling.of(space, local, check)
         return cls(edges, measured(edges, space, scaling, check), reason, scaling=scaling)
 
     def extended(self, potentials: Vector, check: Check = no_check) -> Candidates:
@@ -192,21 +206,22 @@ def find_candidates(
     floor_share: float = FLOOR_SHARE,
     n_neighbors: int = 0,
     shared: AllPairs | None = None,
-    in_parts: InParts = one_part,
+    executor: Executor = ALONE,
     checkpoint: Checkpoint | None = None,
     check: Check = no_check,
 ) -> Candidates:
     """Find the candidate pairs of a view and their distances.
 
-    `candidates` is what `resolve` returned; X is a matrix or a space. A checkpoint keeps the
-    results of searches. All pairs take the place of approximate ones where all distances are known,
-    and exact lists where cells are missing.
+    `candidates` is what `resolve` returned; X is a matrix or a space. An executor runs searches,
+    and a checkpoint keeps their results. All pairs take the place of approximate ones where all
+    distances are known, and exact lists where cells are missing.
 
     Raises a MemoryError before it allocates what would not fit. Views that use all pairs share one
     store, `shared`, for which the caller has checked the memory.
     """
-    space, view = as_space(X), f"view {name!r}"
-    n, floors, searched = space.n_rows, floor_share if local else None, space.kept_by(checkpoint)
+    space, view, in_parts = as_space(X), f"view {name!r}", executor.in_parts
+    n, floors = space.n_rows, floor_share if local else None
+    searched = space.searched_by(executor).kept_by(checkpoint)
     if space.given_pairs is not None:
         # a layer is exact over these, because there are no others
         edges: PairStore = PairList(space.given_pairs.copy(), in_parts)
@@ -217,6 +232,7 @@ def find_candidates(
     if candidates == "approximate" and space.indexed is not None:
         # approximate lists are not extended later: they begin longer
         length = first_length(space.indexed, alpha, n_neighbors, share=1.5)
+        length = length if floors is None else min(max(length, LISTED), n - 1)
         require_list_memory(n, length, view)
         pattern = approximate_pattern(space.indexed, length, checkpoint)
         return Candidates.uncertain(searched, pattern, "approximate", floors, in_parts, check)

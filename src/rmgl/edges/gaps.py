@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 
 from rmgl.edges.interface import Ends, Floats, Indices, Nodes, PairStore, Searchable, Vector
 from rmgl.edges.stores import CANCELLATION, AllPairs, PairList
-from rmgl.edges.tiles import BYTES_PER_CANDIDATE
+from rmgl.edges.within import BYTES_PER_CANDIDATE
 from rmgl.running.checkpoint import digest_of
 from rmgl.running.threads import Check, no_check, require_memory
 

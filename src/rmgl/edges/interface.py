@@ -18,7 +18,7 @@ from scipy import sparse
 
 from rmgl import kernels
 from rmgl.running.checkpoint import Checkpoint
-from rmgl.running.threads import Check, InParts, no_check
+from rmgl.running.threads import Check, Executor, InParts, no_check
 
 if TYPE_CHECKING:
     from rmgl.edges.certificate import Certificate
@@ -239,6 +239,10 @@ class Space(ABC):
     def exact_instead(self, length: Callable[[Any], int]) -> int | str:
         """What replaces approximate candidates: exact lists of length(rows), or "all" pairs."""
         return "all"
+
+    def searched_by(self, executor: Executor) -> Space:
+        """The space with searches that an executor runs; itself if there are none."""
+        return self
 
     def kept_by(self, checkpoint: Checkpoint | None) -> Space:
         """The space with its searches kept by a checkpoint, if any; itself without searches."""

@@ -24,6 +24,7 @@ it are added, and the solver continues from its last point.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -254,12 +255,32 @@ def nearest_listed(edges: PairList, space: Space, length: int) -> list[NearBlock
         return None
     distances = as_vector(space.measure(edges))
     search, lists = searching(space), list[NearBlock]()
+    for nodes, *listed in looked_through(edges, distances):
+        answer = nearest_among(*listed)
+        lists += closed_lists(search, nodes, length, LISTED, different=True, answer=answer)
+    return lists
+
+
+def scaling_among(edges: PairList, distances: Vector, floor_share: float) -> LocalScaling | None:
+    """The local scaling by the nearest listed points; None where a node has fewer than 30."""
+    if np.diff(edges.indptr).min() < LISTED:
+        return None
+    lists = [
+        block
+        for nodes, *listed in looked_through(edges, distances)
+        for block in closed_among(nodes, *listed)
+    ]
+    return LocalScaling.from_lists(lists, floor_share)
+
+
+def looked_through(
+    edges: PairList, distances: Vector
+) -> Iterator[tuple[Indices, Indices, NDArray[Any], Vector]]:
+    """Some nodes at a time, where their pairs begin, the points listed for them, and distances."""
     for first in range(0, edges.n_nodes, LOOKED_THROUGH):
         starts = edges.indptr[first : first + LOOKED_THROUGH + 1]
         some, nodes = slice(starts[0], starts[-1]), np.arange(first, first + starts.size - 1)
-        answer = nearest_among(starts - starts[0], edges.indices[some], distances[some])
-        lists += closed_lists(search, nodes, length, LISTED, different=True, answer=answer)
-    return lists
+        yield nodes, starts - starts[0], edges.indices[some], distances[some]
 
 
 def nearest_among(starts: Indices, others: NDArray[Any], distances: Vector) -> Answer:

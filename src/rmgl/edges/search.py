@@ -4,20 +4,23 @@ Products of rows are taken in single precision where its rounding is small compa
 distances in question, else in double precision. The effect of rounding on a distance is bounded and
 allowed for (`rmgl.edges.bounds`), so statements about rows that were not found hold for exact
 distances; the rows that are found are the nearest up to that rounding.
+
+All rows are one block of tiles here; threads share its pairs of tiles.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from rmgl import kernels
-from rmgl.edges.bounds import LEADING_ERROR, TILE, Order, Rounding, leading_columns
+from rmgl.edges.bounds import LEADING_ERROR, TILE, Order, Reach, Rounding, leading_columns
 from rmgl.edges.interface import (
     Costs,
     Ends,
@@ -25,14 +28,17 @@ from rmgl.edges.interface import (
     Indices,
     Nodes,
     PairStore,
+    Products,
     Searchable,
     Space,
     Vector,
 )
-from rmgl.edges.tiles import Heaps, Tiles
+from rmgl.edges.nearest import Heaps, nearest_inside, nearest_of, nearest_to
+from rmgl.edges.tiles import Tiled, dense_products, tiled_rows
+from rmgl.edges.within import within
 from rmgl.matrix import listed_distances, squared_lengths, total_variance
 from rmgl.running.checkpoint import digest_of
-from rmgl.running.threads import Check, no_check
+from rmgl.running.threads import Check, Executor, InParts, no_check, one_part
 
 LARGEST_SINGLE = 1e15
 """Entries whose squares do not overflow in single precision."""
@@ -49,6 +55,8 @@ class Rows(Searchable):
     X: Any
     center: Vector | float = 0.0
     """What was subtracted from the rows."""
+    in_parts: InParts = one_part
+    """How threads share searches."""
 
     @classmethod
     def of(cls, X: Any) -> Rows:
@@ -69,7 +77,15 @@ class Rows(Searchable):
         return digest_of(self.X)
 
     def among(self, nodes: Nodes | None) -> Rows:
-        return self if nodes is None else Rows(self.X[nodes], self.center)
+        return self if nodes is None else Rows(self.X[nodes], self.center, self.in_parts)
+
+    def searched_by(self, executor: Executor) -> Searchable:
+        searched: Searchable = executor.searching(self)
+        return searched
+
+    def in_threads(self, in_parts: InParts) -> Rows:
+        """The same rows, with searches that threads share."""
+        return replace(self, in_parts=in_parts)
 
     def measure(self, edges: PairStore, check: Check = no_check) -> Costs:
         return edges.measure(self.X, check)
@@ -79,9 +95,37 @@ class Rows(Searchable):
         if length == self.n_rows - 1:
             return everyone_else(nodes, self.n_rows)
         return self._precise_enough(
-            lambda some, precise: self._tiles(precise).nearest(nodes[some], length, check),
+            lambda some, precise: self._nearest(nodes[some], length, precise, check),
             self._fits_single,
         )
+
+    def _nearest(
+        self, nodes: Nodes, length: int, precise: bool, check: Check
+    ) -> tuple[Indices, Vector, Vector]:
+        """The nearest rows of each node, and how far others and the last one are.
+
+        Others have a lower bound of the squared distance; that of the last row is the computed one.
+        """
+        order = self._order_in(precise)
+        places = order.places[nodes]
+        queries = None if len(nodes) == self.n_rows else np.sort(places)
+        mine = places if queries is None else np.searchsorted(queries, places)
+        nearest, last = self._nearest_places(queries, length, precise, check)
+        rounding = Rounding.of(self.X.shape[1], np.float64 if precise else np.float32)
+        bounds = rounding.distance_bound(last[mine], self._norms[nodes])
+        return order.order[nearest[mine]], bounds, last[mine]
+
+    def _nearest_places(
+        self, queries: Indices | None, length: int, precise: bool, check: Check
+    ) -> tuple[NDArray[np.int32], Vector]:
+        """The nearest rows of those at ascending places (None: of all), and how far the last is."""
+        tiled, rounding = self._tiles(precise)
+        options = (length, rounding, self.in_parts, check)
+        if queries is None:
+            scores, nearest = nearest_inside(tiled, *options)
+        else:
+            scores, nearest = nearest_of(tiled, queries, *options)
+        return nearest, -2.0 * scores[:, 0].astype(np.float64)
 
     @staticmethod
     def _precise_enough(
@@ -118,7 +162,27 @@ class Rows(Searchable):
         scales = np.ones(self.n_rows) if scales is None else scales
         width = self.X.shape[1]
         precise = not self._fits_single or needs_double(width, self._norms, nodes, radii, scales)
-        return self._tiles(precise).within(nodes, radii, scales, check)
+        order = self._order_in(precise)
+        # a node with an infinite radius has all its pairs already
+        radii = np.where(np.isfinite(radii), radii, 0.0)[order.order]
+        chosen = None if 2 * len(nodes) > self.n_rows else np.sort(order.places[nodes])
+        left, right = self._places_within(radii, scales[order.order], chosen, precise, check)
+        rows = order.order.astype(np.int32)
+        return rows[left], rows[right]
+
+    def _places_within(
+        self,
+        radii: Vector,
+        scales: Vector,
+        chosen: Indices | None,
+        precise: bool,
+        check: Check,
+    ) -> tuple[Ends, Ends]:
+        """All pairs in reach of rows at chosen places (None: all), by places, as `radii` are."""
+        tiled, rounding = self._tiles(precise)
+        reach = Reach.rounded_up(radii, scales, rounding)
+        both = None if chosen is None else (chosen, chosen)
+        return within(tiled, None, (reach, reach), both, rounding, self.in_parts, check)
 
     def nearest_to(self, queries: Any, length: int) -> Indices:
         """The `length` rows nearest to each row of another matrix, in any order, up to rounding.
@@ -131,32 +195,51 @@ class Rows(Searchable):
         queries = queries - self.center
         single = self._fits_single and float(np.abs(queries).max(initial=0.0)) < LARGEST_SINGLE
         return self._precise_enough(
-            lambda some, precise: self._in_tiles(precise).nearest_to(queries[some], length), single
+            lambda some, precise: self._nearest_to(queries[some], length, precise), single
         )[0]
+
+    def _nearest_to(
+        self, queries: Floats, length: int, precise: bool
+    ) -> tuple[Indices, Vector, Vector]:
+        """For each of other rows what `_nearest` returns for a node; near queries form groups."""
+        tiled, rounding, right = self._arranged(precise)
+        mine, norms = Order.of(queries), squared_lengths(queries)
+        asked = tiled_rows(queries, norms, tiled.columns.dtype, mine, None)
+        products = dense_products(asked.side([-asked.norms / 2, 1.0]), right)
+        scores, found = nearest_to(asked, tiled, products, length)
+        nearest, last = np.empty((len(queries), length), dtype=np.int64), np.empty(len(queries))
+        nearest[mine.order] = self._order.order[found]
+        last[mine.order] = -2.0 * scores[:, 0]
+        return nearest, rounding.distance_bound(last, norms), last
 
     def arrange(self) -> None:
         """Arrange dense rows for queries to come, which several threads may ask at once."""
         if not sparse.issparse(self.X):
-            self._in_tiles(precise=not self._fits_single)
+            self._arranged(precise=not self._fits_single)
 
-    def _in_tiles(self, precise: bool) -> Tiles:
-        """The rows in tiles with all columns, for queries of other rows; kept for later."""
+    def _arranged(self, precise: bool) -> tuple[Tiled, Rounding, Products]:
+        """The rows with all columns, and their side of the products with queries; both are kept."""
         dtype = np.float64 if precise else np.float32
         if dtype not in self._kept:
-            tiles = Tiles(self.X, self._norms, dtype, self._order)
-            tiles.arrange()
-            self._kept[dtype] = tiles
+            tiled = tiled_rows(self.X, self._norms, dtype, self._order, None)
+            rounding = Rounding.of(self.X.shape[1], dtype)
+            self._kept[dtype] = tiled, rounding, tiled.side([1.0, -tiled.norms / 2])
         return self._kept[dtype]
 
     @cached_property
-    def _kept(self) -> dict[type[np.floating[Any]], Tiles]:
+    def _kept(self) -> dict[type[np.floating[Any]], tuple[Tiled, Rounding, Products]]:
         return {}
 
-    def _tiles(self, precise: bool) -> Tiles:
+    def _tiles(self, precise: bool) -> tuple[Tiled, Rounding]:
         """The rows in tiles, of leading columns if these are precise enough."""
-        if precise or self._leading is None:
-            return Tiles(self.X, self._norms, np.float64 if precise else np.float32, self._order)
-        return Tiles(self.X, self._norms, np.float32, self._order_of_leading, self._leading)
+        dtype = np.float64 if precise else np.float32
+        leading = None if precise else self._leading
+        tiled = tiled_rows(self.X, self._norms, dtype, self._order_in(precise), leading)
+        return tiled, Rounding.of(self.X.shape[1], dtype)
+
+    def _order_in(self, precise: bool) -> Order:
+        """The order of the rows in tiles: in single precision that of leading columns, if any."""
+        return self._order if precise or self._leading is None else self._order_of_leading
 
     @cached_property
     def _order(self) -> Order:

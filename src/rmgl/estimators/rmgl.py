@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -39,6 +41,7 @@ from rmgl.views.scaling import METRICS
 from rmgl.views.views import Views
 
 AUTO = one_of("auto")
+logger = logging.getLogger(__name__)
 
 
 class RMGL(Predictor, Presenter):
@@ -343,12 +346,14 @@ class RMGL(Predictor, Presenter):
             and checkpoint: it reads what is there, computes all else again, and gives the identical
             result. The folder is created if it does not exist, and kept.
         client : dask.distributed.Client, optional
-            A client of Dask workers, which keep the rows and search for candidate pairs. A view may
+            A client of Dask workers, which search for candidate pairs. A view may
             then also be a Dask array or DataFrame, a zarr array, or the path of an .npy file, a
             zarr array or a folder of Parquet files that all workers can read; if one is, the
             default is the current client. The result does not depend on the number of workers, and
             survives the loss of some of them. Layers, embedding and labels are computed in this
-            process. Needs alpha and beta at "auto", and entities that are in all views.
+            process. Rows and candidate pairs of stored views stay with the workers if the views
+            are complete tables of numbers and all parameters are chosen from the data. Otherwise
+            this process prepares the views, and the workers search among their rows.
         """
         self._check_parameters()
         with stages(self.verbose > 0) as stage:
@@ -356,20 +361,42 @@ class RMGL(Predictor, Presenter):
             run.stage("scaling")
             if client is None and not has_stored(X):
                 return self._learn(self._ready(X, y, observed), run)
-            from rmgl.distributed.prepare import default_client, prepared
+            return self._fit_on_workers(X, y, observed, run, client)
 
-            self._check_for_workers(observed, y)
-            with prepared(
-                X,
-                default_client() if client is None else client,
-                self.scale,
-                n_neighbors=self.n_neighbors,
-                candidates=self.candidates,
-                progress=self.verbose > 0,
-                checkpoint=run.checkpoint,
-            ) as found:
-                self._note_features(found.views, found.views)
-                return self._learn(Ready.on_workers(found), run)
+    def _fit_on_workers(self, X: Any, y: Any, observed: Any, run: Run, client: Any) -> RMGL:
+        """Leave stored rows with the workers, if they can prepare them; let them search others."""
+        from rmgl.distributed import prepare
+        from rmgl.distributed.searched_rows import SearchedRows
+        from rmgl.distributed.sources import NeedsRows
+
+        client = prepare.default_client() if client is None else client
+        shown = self.verbose > 0
+        if has_stored(X) and self._workers_can_prepare(y, observed):
+            try:
+                with prepare.prepared(
+                    X,
+                    client,
+                    self.scale,
+                    n_neighbors=self.n_neighbors,
+                    candidates=self.candidates,
+                    progress=shown,
+                    checkpoint=run.checkpoint,
+                ) as found:
+                    self._note_features(found.views, found.views)
+                    return self._learn(Ready.on_workers(found), run)
+            except NeedsRows as reason:
+                logger.info("this process prepares the views, because %s", reason)
+        with prepare.searching_on(client, shown) as workers:
+            ready = self._ready(prepare.loaded(X, workers), y, observed)
+            return self._learn(ready, run, partial(SearchedRows.of_rows, workers))
+
+    def _workers_can_prepare(self, y: Any, observed: Any) -> bool:
+        """Whether workers can prepare tables of numbers for a fit with these parameters."""
+        plain = observed is None and self.align is None and self.views is None
+        unknown = y is None or not np.any(np.asarray(y) == -1)
+        euclidean = isinstance(self.metric, str) and self.metric == "euclidean"
+        chosen = self._parameters.automatic and self._parameters.rules.local_scaling
+        return plain and unknown and euclidean and chosen
 
     def _ready(self, X: Any, y: Any, observed: Any) -> Ready:
         """Check the views, and scale them. What is not scaled is not kept beside them."""
@@ -385,32 +412,11 @@ class RMGL(Predictor, Presenter):
             views, canonical, parameters, index=index, recognized=recognized, known=known, tied=tied
         )
 
-    def _learn(self, ready: Ready, run: Run) -> RMGL:
-        with team_of(number_of_workers(self.n_jobs)) as team:
+    def _learn(self, ready: Ready, run: Run, searching: Callable[[Any], Any] | None = None) -> RMGL:
+        with team_of(number_of_workers(self.n_jobs), searching) as team:
             self._keep(fit_model(ready, self._parameters, run, team))
         warn_about(self.fitted_)
         return self
-
-    def _check_for_workers(self, observed: Any, y: Any) -> None:
-        """Refuse what a fit on workers cannot do yet."""
-        way_out = "fit without client=, or leave it out"
-        given = {"observed": observed, "align": self.align, "views": self.views}
-        for name, value in given.items():
-            if value is not None:
-                raise ValueError(f"{name}= is not possible on workers yet: {way_out}")
-        if y is not None and np.any(np.asarray(y) == -1):
-            raise ValueError(f"known labels are not possible on workers yet: {way_out}")
-        if not isinstance(self.metric, str) or self.metric != "euclidean":
-            raise ValueError(f"metric= is not possible on workers yet: {way_out}")
-        if not self._parameters.automatic:
-            raise ValueError(
-                "a fit on workers chooses alpha and beta from the data: leave them at "
-                "'auto', or fit without client="
-            )
-        if not self._parameters.rules.local_scaling:
-            raise ValueError(
-                f"a policy with local_scaling=False is not possible on workers yet: {way_out}"
-            )
 
     @property
     def automatic(self) -> bool:

@@ -122,7 +122,7 @@ def learn_layer(
     alpha = float(positive_per_view(alpha, views.names, "alpha")[0])
     with team_of(number_of_workers(n_jobs)) as team:
         wanted = resolve(views.matrices[0], alpha, graph_in_order(name, candidates, order))
-        pairs = find_candidates(name, views[0].points(), alpha, wanted, in_parts=team.in_parts)
+        pairs = find_candidates(name, views[0].points(), alpha, wanted, executor=team)
         check_magnitudes(name, alpha, pairs.edges.largest(pairs.distances))
         first = None if start is None else np.asarray(start)[order]
         _, layer = solve_certified(

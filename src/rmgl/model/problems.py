@@ -174,7 +174,7 @@ def given_problems(
 
         options: dict[str, Any] = {
             "shared": stores.of(view.n_own),
-            "in_parts": team.in_parts,
+            "executor": team,
             "check": check,
         }
         pairs = find_candidates(

@@ -18,7 +18,7 @@ from contextlib import AbstractContextManager, contextmanager
 from functools import cache, lru_cache
 from numbers import Integral
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from joblib import cpu_count, effective_n_jobs
@@ -49,6 +49,17 @@ InParts = Callable[[Callable[[int, int], Any], int], list[Any]]
 """in_parts(work, n): the list of work(first, stop) for consecutive parts of the rows 0..n-1."""
 
 
+class Executor(Protocol):
+    """Where the long loops and the searches of a fit run."""
+
+    @property
+    def in_parts(self) -> InParts:
+        """How threads of this process share the rows of long loops."""
+
+    def searching(self, rows: Any) -> Any:
+        """A space of dense or sparse rows, with searches that run there."""
+
+
 def no_check() -> None:
     """The check that never stops a run."""
 
@@ -56,6 +67,42 @@ def no_check() -> None:
 def one_part(work: Callable[[int, int], Any], n_rows: int) -> list[Any]:
     """Call work once for all rows, in this thread."""
     return [work(0, n_rows)]
+
+
+class _Alone:
+    """The executor that uses the calling thread alone."""
+
+    in_parts = staticmethod(one_part)
+
+    def searching(self, rows: Any) -> Any:
+        return rows
+
+
+ALONE: Executor = _Alone()
+
+
+def one_by_one(in_parts: InParts, work: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
+    """The list of work(item); each thread takes the next item when it has finished one."""
+    results: list[Any] = [None] * len(items)
+    waiting = iter(enumerate(items))
+    lock = threading.Lock()
+
+    def take_items(first: int, stop: int) -> None:
+        while True:
+            with lock:
+                place, item = next(waiting, (-1, None))
+            if place < 0:
+                return
+            try:
+                results[place] = work(item)
+            except BaseException:
+                with lock:  # nobody begins another one
+                    list(waiting)
+                raise
+
+    if items:
+        in_parts(take_items, len(items))
+    return results
 
 
 @cache
@@ -152,35 +199,47 @@ class Team:
     stopped.
     """
 
-    def __init__(self, n_threads: int) -> None:
+    def __init__(self, n_threads: int, searching: Callable[[Any], Any] | None = None) -> None:
+        """`searching(rows)` returns a space of rows that is searched elsewhere."""
         self.n_threads = n_threads
+        self._searching = searching
         self._stop = threading.Event()
-        self._local = threading.local()
+        self._lock = threading.Lock()
+        self._n_running = 0
         self._workers = ThreadPoolExecutor(n_threads, thread_name_prefix="rmgl")
         self._row_workers = ThreadPoolExecutor(n_threads, thread_name_prefix="rmgl-rows")
 
     def __call__(self, work: Callable[[Any, Check], Any], items: Sequence[Any]) -> list[Any]:
         """The list of work(item, check), with several items in parallel.
 
-        The remaining threads share the rows of each item.
+        While there are fewer items than threads, several threads share the rows of an item.
         """
-        n_parallel = min(self.n_threads, len(items))
-        if n_parallel <= 1:
+        if min(self.n_threads, len(items)) <= 1:
             return [work(item, self._check) for item in items]
 
         def one(item: Any) -> Any:
-            self._local.share = self.n_threads // n_parallel
-            return work(item, self._check)
+            with self._lock:
+                self._n_running += 1
+            try:
+                return work(item, self._check)
+            finally:
+                with self._lock:
+                    self._n_running -= 1
 
         return list(self._workers.map(one, items))
 
     def in_parts(self, work: Callable[[int, int], Any], n_rows: int) -> list[Any]:
         """The list of work(first, stop) for consecutive parts of the rows, one for each thread."""
-        parts = min(getattr(self._local, "share", self.n_threads), n_rows)
+        parts = min(self.n_threads // max(1, self._n_running), n_rows)
         if parts <= 1:
             return one_part(work, n_rows)
         bounds = [n_rows * part // parts for part in range(parts + 1)]
         return list(self._row_workers.map(work, bounds[:-1], bounds[1:]))
+
+    def searching(self, rows: Any) -> Any:
+        """The rows of a space, with searches that the threads share, or that are done elsewhere."""
+        rows = rows.in_threads(self.in_parts)
+        return rows if self._searching is None else self._searching(rows)
 
     def _check(self) -> None:
         """Raise `Interrupted` if the run is stopped."""
@@ -196,10 +255,10 @@ class Team:
 
 
 @contextmanager
-def team_of(n_threads: int) -> Iterator[Team]:
+def team_of(n_threads: int, searching: Callable[[Any], Any] | None = None) -> Iterator[Team]:
     """A team of threads that end with the block, even if it raises an exception."""
     with single_threaded("blas"):
-        team = Team(n_threads)
+        team = Team(n_threads, searching)
         try:
             yield team
         except BaseException:
