@@ -86,6 +86,9 @@ class Associations:
     """Number of entities of the fit that the table does not have."""
     n_unknown: int
     """Number of rows of the table that are not in the fit, and were not used."""
+    compared: bool = True
+    """Whether columns were compared with those of the fit; by name only if its rows are stored
+    elsewhere, as after a fit on workers."""
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -132,8 +135,13 @@ class Associations:
         return pd.DataFrame(rows, columns=names)
 
     def sentences(self) -> list[str]:
-        """Say which entities and rows did not meet."""
+        """Say which entities and rows did not meet, and what was not checked."""
         said = []
+        if not self.compared:
+            said.append(
+                "the rows of this fit are stored elsewhere, so that a column that was used in it "
+                "is recognized by its name only; the p-value of a renamed one is meaningless"
+            )
         if self.n_absent:
             said.append(f"the table lacks {self.n_absent:,} of {self.n_entities:,} entities")
         if self.n_unknown:

@@ -10,6 +10,8 @@ not keep the order of a column, so there only names are compared.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
@@ -33,29 +35,41 @@ MEANINGLESS = (
 
 
 def check_unused(views: Views, outcomes: Outcomes) -> None:
-    """Raise a ValueError if a column had a part in the fit."""
-    survival = outcomes.survival
-    columns = list(outcomes.columns)
+    """Raise a ValueError if a column had a part in the fit, by its name or its content."""
+    check_names({view.name: used_names(view) for view in views}, outcomes)
+    for view in views:
+        features = view.features
+        for column in _all_columns(outcomes) if features is not None else ():
+            assert features is not None
+            same = same_feature(features, _ordered(column))
+            if same is not None:
+                raise ValueError(
+                    f"column {column.name!r} was used in the fit: it puts the entities into the "
+                    f"order of {_name_of(view, same)} of view {view.name!r}; {MEANINGLESS}"
+                )
+
+
+def check_names(names: Mapping[str, Collection[str]], outcomes: Outcomes) -> None:
+    """Raise a ValueError if a column has the name of one of the fit, given by view."""
+    for view, used in names.items():
+        for column in _all_columns(outcomes):
+            if column.name in used:
+                raise ValueError(
+                    f"column {column.name!r} was used in the fit (view {view!r}): "
+                    f"{MEANINGLESS}; if it is another column of that name, rename it"
+                )
+
+
+def _all_columns(outcomes: Outcomes) -> list[Outcome]:
+    """The columns of a table, with those of survival."""
+    survival, columns = outcomes.survival, list(outcomes.columns)
     if survival is not None:
         times, events = survival.names
         columns += [
             Outcome(times, "number", survival.times),
             Outcome(events, "truth value", survival.events),
         ]
-    for view in views:
-        names, features = used_names(view), view.features
-        for column in columns:
-            if column.name in names:
-                raise ValueError(
-                    f"column {column.name!r} was used in the fit (view {view.name!r}): "
-                    f"{MEANINGLESS}; if it is another column of that name, rename it"
-                )
-            same = None if features is None else same_feature(features, _ordered(column))
-            if same is not None:
-                raise ValueError(
-                    f"column {column.name!r} was used in the fit: it puts the entities into the "
-                    f"order of {_name_of(view, same)} of view {view.name!r}; {MEANINGLESS}"
-                )
+    return columns
 
 
 def _name_of(view: View, feature: int) -> str:
