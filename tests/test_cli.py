@@ -14,6 +14,7 @@ import pandas as pd
 import pytest
 from scipy import sparse, stats
 
+from rmgl import RMGL
 from rmgl.storage.output import layer_file_names, new_folder
 from tests.commands import labels, run
 from tests.conftest import planted_views
@@ -35,6 +36,23 @@ def files(tmp_path):
         frame.to_parquet(tmp_path / f"{name}.parquet")
         np.savetxt(tmp_path / f"{name}_plain.csv", X, delimiter=",")
     return tmp_path
+
+
+def test_a_chosen_number_has_its_picture_and_a_column_for_every_stable_resolution(files):
+    out = files / "out"
+    assert (
+        run("cluster", files / "all.npz", "-k", "auto", "-o", out, "--save", files / "m.rmgl") == 0
+    )
+    assert (out / "clusters.png").read_bytes().startswith(b"\x89PNG")
+    model, table = RMGL.load(files / "m.rmgl"), labels(out)
+    levels = model.hierarchy_
+    columns = [f"label_{level.n_clusters}" for level in levels]
+    assert table.columns.tolist() == ["row", "label", "outlier_score", *columns]
+    for column, level in zip(columns, levels, strict=True):
+        assert table[column].tolist() == level.labels.tolist()
+    assert table[f"label_{model.n_clusters_}"].equals(
+        table["label"].rename(f"label_{model.n_clusters_}")
+    )
 
 
 def test_cluster_writes_a_complete_folder(files, capsys):

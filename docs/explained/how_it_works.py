@@ -136,7 +136,7 @@ plt.show()
 for row in model.history_:
     print(f"{row['step']:10s} objective {row['objective']:.6f}")
 figure, ax = plt.subplots(figsize=(6.5, 5.5), layout="constrained")
-plot_embedding(model.embedding_, model.labels_, ax=ax)
+plot_embedding(model, ax=ax)
 ax.set_title("The common embedding: one group for each cluster")
 plt.show()
 
@@ -160,7 +160,7 @@ print(f"NMI with the true digits {normalized_mutual_info_score(target, model.lab
 
 found = RMGL(n_clusters="auto", random_state=0).fit(views)
 figure, ax = plt.subplots(figsize=(7, 4), layout="constrained")
-plot_number_of_clusters(found.number_, ax=ax)
+plot_number_of_clusters(found, ax=ax)
 ax.set_title(f"The best product of modularity and stability is at K = {found.n_clusters_}")
 plt.show()
 for row in found.number_.table:

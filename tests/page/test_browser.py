@@ -211,6 +211,51 @@ def test_a_cluster_shows_its_features_and_members(window, digits_shown):
     assert re.fullmatch(r"\d+\s%, by chance \d+\s%", window.inner_text("[data-chosen-view='2']"))
 
 
+def shown_numbers(window):
+    """The numbers of clusters that are written in the map, and where."""
+    names = window.evaluate("rmgl.names.data")
+    return {
+        int(text): place for text, *place in zip(names["text"], names["x"], names["y"], strict=True)
+    }
+
+
+@pytest.mark.extended
+@pytest.mark.parametrize("by", ["tree", "table", "key"])
+def test_a_click_on_a_level_shows_its_labels_in_the_map(window, digits_shown, by):
+    model = digits_shown[0]
+    coarsest, *_, finest = range(len(model.hierarchy_))
+    for at in (coarsest, finest):
+        if by == "tree":
+            window.locator(f"#tree [data-level='{at}'] .row").click(position={"x": 5, "y": 5})
+        elif by == "table":
+            window.locator(f"#level-table [data-level='{at}']").click()
+        else:
+            window.locator(f"#tree [data-level='{at}']").press("Enter")
+        level = model.hierarchy_[at]
+        colors = np.array(window.evaluate("Array.from(rmgl.source.data.color)"))
+        pairs = {*zip(colors.tolist(), level.labels.tolist(), strict=True)}
+        assert len(pairs) == level.n_clusters  # one color for each label
+        assert len({*colors.tolist()}) == min(30, level.n_clusters)
+        numbers = shown_numbers(window)
+        assert sorted(numbers) == list(range(level.n_clusters))
+        x = np.array(window.evaluate("Array.from(rmgl.source.data.x)"))
+        own = np.sort(x[level.labels == 1])
+        assert numbers[1][0] == own[own.size // 2]
+        pressed = window.locator("#number [aria-pressed='true']")
+        assert [pressed.nth(place).get_attribute("data-level") for place in range(2)] == [
+            str(at)
+        ] * 2
+        assert f"The map shows {level.n_clusters} clusters" in window.inner_text("#said")
+        assert f"those of the {level.n_clusters} clusters" in window.inner_text("#legend")
+        assert (
+            window.evaluate("document.getElementById('explore').getBoundingClientRect().top") < 100
+        )
+    window.locator("#color").select_option("0")
+    assert sorted(shown_numbers(window)) == list(range(model.n_clusters_))
+    assert window.locator("#number [aria-pressed='true']").count() == 0
+    assert window.troubles == []
+
+
 @pytest.mark.extended
 def test_the_download_is_a_table_of_the_selection(window, tmp_path):
     window.evaluate("rmgl.select([9, 7, 3])")

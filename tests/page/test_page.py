@@ -3,6 +3,7 @@
 import html
 import re
 import sys
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -16,10 +17,10 @@ from rmgl.page.associations import associations_section, round_times, verdict_on
 from rmgl.page.columns import N_BINS, as_bytes, check_columns, check_ids, histogram, unpacked
 from rmgl.page.elements import bar, element, shortened
 from rmgl.page.page import Given, content_of, page_of
+from rmgl.page.resolutions import number_section, tree
 from rmgl.page.sections import (
     distinguishing,
     how_to_read,
-    number_section,
     supporting,
     tiles,
     verdict_section,
@@ -435,3 +436,36 @@ def test_times_at_risk_are_round():
     for last in (0.013, 1.0, 7.3, 99.0, 3650.0):
         assert 2 <= len(round_times(last)) <= 6
         assert round_times(last)[-1] <= last
+
+
+def test_the_tree_of_resolutions_is_on_the_page(digits_shown):
+    model = digits_shown[0]
+    content = content_of(model.fitted_, model.report_, Given())
+    section = number_section(content)
+    levels = model.hierarchy_
+    found = content.resolutions.layout
+    assert section.count('class="frame"') == sum(level.n_clusters for level in levels)
+    assert section.count("<path") == len(found.bands)
+    for at, level in enumerate(levels):
+        assert section.count(f'data-level="{at}"') == 2  # in the tree and in the table
+        assert f"Show these {level.n_clusters} clusters in the map" in section
+    assert section.count('class="level chosen"') == 1
+    facts, arrays = data_of(page_of(content))
+    assert facts["levels"] == [level.n_clusters for level in levels]
+    for at, level in enumerate(levels):
+        assert arrays[f"level_{at}"].tolist() == level.labels.tolist()
+
+
+def test_a_level_without_known_stability_and_placed_entities(digits_shown):
+    fitted = digits_shown[0].fitted_
+    stability = np.full(fitted.number.candidates.size, np.nan)
+    number = replace(fitted.number, stability=stability, parts=fitted.number.parts[:, 2:])
+    model = replace(fitted, number=number, placed=np.array([0, 1]))
+    content = content_of(model, digits_shown[0].report_, Given())
+    assert "nan" not in tree(content.resolutions)
+    assert "stability not measured" in tree(content.resolutions)
+    assert "<td>not measured</td>" in number_section(content)
+    assert "without 2 entities that were placed after the fit" in number_section(content)
+    _, arrays = data_of(page_of(content))
+    other = 1 if content.resolutions.chosen == 0 else 0
+    assert arrays[f"level_{other}"][:2].tolist() == [65535, 65535]

@@ -7,15 +7,6 @@ QUICK = True
 
 
 def cluster(views, n_clusters, seed, n_threads):
-    import numpy as np
-    from sklearn.cluster import SpectralClustering
+    from spectral import of_spreads
 
-    table = np.hstack([X / np.sqrt(X.var(axis=0).sum()) for X in views])
-    model = SpectralClustering(
-        n_clusters,
-        affinity="nearest_neighbors",
-        n_neighbors=10,
-        random_state=seed,
-        n_jobs=n_threads,
-    )
-    return model.fit_predict(table)
+    return of_spreads(views, n_clusters, seed, n_threads)

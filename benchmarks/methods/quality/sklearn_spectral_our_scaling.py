@@ -7,13 +7,6 @@ RAW = True
 
 def cluster(views, n_clusters, seed, n_threads):
     from concatenation import concatenated
-    from sklearn.cluster import SpectralClustering
+    from spectral import spectral_labels
 
-    model = SpectralClustering(
-        n_clusters,
-        affinity="nearest_neighbors",
-        n_neighbors=10,
-        random_state=seed,
-        n_jobs=n_threads,
-    )
-    return model.fit_predict(concatenated(views))
+    return spectral_labels(concatenated(views), n_clusters, seed, n_threads)

@@ -1,4 +1,4 @@
-"""The search of this package: tiles of products in single precision, one thread.
+"""The search of this package: tiles of products in single precision, with one thread and with all.
 
 `columns` is the width of the tiles: all columns, or leading principal axes and the length of the
 rest.
@@ -7,16 +7,17 @@ rest.
 ENVIRONMENT = "main"
 PACKAGES = ["rmgl", "numba"]
 WARM_UP_ROWS = 6000  # enough for principal axes
+VARIANTS = ("rmgl_tiles", "rmgl_tiles_all_threads")
 
 
-def learn(X, k, n_threads):
+def learn(X, k, n_threads, variant):
     import numpy as np
 
     from rmgl.edges.search import Rows
     from rmgl.running.threads import team_of
 
-    rows = Rows.of(X)
-    with team_of(1):
+    with team_of(n_threads if variant == "rmgl_tiles_all_threads" else 1) as team:
+        rows = team.searching(Rows.of(X))
         found = rows.nearest(np.arange(len(X)), k)[0]
     leading = getattr(rows, "_leading", None)  # kept from the search
     return {"found": found, "columns": X.shape[1] if leading is None else leading.shape[1]}

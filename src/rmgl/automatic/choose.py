@@ -113,7 +113,8 @@ def learn(task: Task, n_clusters: int | None) -> State:
 
 def first_state(task: Task, layers: list[Learned], n_clusters: int | None) -> State:
     """The state before anything is chosen."""
-    return State(task, layers, find_neighbors(task, layers), n_clusters or 0)
+    neighbors = find_neighbors(task, layers)
+    return State(task, [item.tightened() for item in layers], neighbors, n_clusters or 0)
 
 
 def can_do_with(task: Task, entities: NDArray[np.intp], n_clusters: int | None) -> bool:

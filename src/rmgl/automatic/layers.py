@@ -189,6 +189,10 @@ class Learned:
     candidates: Candidates
     layer: Layer
 
+    def tightened(self) -> Learned:
+        """The same layer, without the candidate pairs that later costs are unlikely to need."""
+        return replace(self, candidates=self.candidates.tightened(self.layer.potentials))
+
     def own(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
         """The rows of the entities that the layer was learned on."""
         return rows if self.layer.nodes is None else rows[self.layer.nodes]
@@ -262,7 +266,9 @@ def learn(task: Task, origin: Origin, space: Space, check: Check) -> Learned:
             known = known[origin.nodes]
         candidates = with_known(candidates, space, known, check)
     solved = solve_for_edges(origin, candidates, task.n_neighbors, solver=task.solver, check=check)
-    return Learned(*solved)
+    learned = Learned(*solved)
+    # the nearest neighbors of the last layer are asked for before it is tightened
+    return learned.tightened() if origin.role == "view" and task.has_consensus else learned
 
 
 def find_neighbors(task: Task, layers: Sequence[Learned]) -> Layer | None:

@@ -95,6 +95,10 @@ class BlockNeighborhoods:
         """Return itself: every pair within the radii is needed."""
         return self
 
+    def tightened(self, u: Vector, costs: BlockCosts) -> BlockNeighborhoods:
+        """Return itself: workers write to disk what does not fit into their memory."""
+        return self
+
     def with_pairs(self, pattern: sparse.csr_array) -> BlockNeighborhoods:
         raise ValueError(
             "known labels are not possible on workers yet: fit without client=, or leave it out"

@@ -182,7 +182,16 @@ class Candidates:
         """Drop pairs that are far from carrying weight at u and can be found again easily."""
         if self.neighborhoods is None or self.added:
             return self
-        certificate = self.neighborhoods.pruned(potentials, self.distances)
+        return self._with(self.neighborhoods.pruned(potentials, self.distances))
+
+    def tightened(self, potentials: Vector) -> Candidates:
+        """Drop the pairs that few later solutions need: most of the lists that were searched."""
+        if self.neighborhoods is None or self.added or self.guide is not None:
+            return self
+        return self._with(self.neighborhoods.tightened(potentials, self.distances))
+
+    def _with(self, certificate: Certificate) -> Candidates:
+        """The candidates of another certificate of the same space."""
         if certificate is self.neighborhoods:
             return self
         return Candidates.certified(certificate).guided_like(self)

@@ -46,6 +46,9 @@ class Certificate(Protocol):
     def pruned(self, u: Vector, costs: OwnCosts) -> Certificate:
         """Drop pairs that are far from carrying weight at u, if they can be found again easily."""
 
+    def tightened(self, u: Vector, costs: OwnCosts) -> Certificate:
+        """Drop pairs that are far from carrying weight at u, which few later solutions need."""
+
     def with_pairs(self, pattern: sparse.csr_array) -> Certificate:
         """Add the pairs of a symmetric pattern."""
 

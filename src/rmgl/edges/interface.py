@@ -27,7 +27,7 @@ Vector = NDArray[np.float64]
 Floats: TypeAlias = NDArray[np.float64]
 """A matrix, or an array of any shape."""
 Nodes: TypeAlias = NDArray[np.intp]
-Indices = NDArray[np.int64]
+Indices = NDArray[np.signedinteger[Any]]
 Ends = NDArray[np.integer[Any]]
 """The first or the second rows of pairs."""
 Products = NDArray[np.floating[Any]]

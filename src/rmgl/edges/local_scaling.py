@@ -30,7 +30,7 @@ from scipy import sparse
 
 from rmgl.archive.records import record
 from rmgl.checks import Unsound, sound_numbers
-from rmgl.edges.interface import Costs, Floats, Indices, Nodes, PairStore, Space, Vector
+from rmgl.edges.interface import Costs, Ends, Floats, Indices, Nodes, PairStore, Space, Vector
 from rmgl.edges.stores import union_of
 from rmgl.running.threads import Check, no_check
 
@@ -74,10 +74,11 @@ class NearBlock:
     """What every entry has of the places (None: one each)."""
 
     @property
-    def pairs(self) -> tuple[Indices, Indices]:
-        """All pairs of a node and a point in its list."""
+    def pairs(self) -> tuple[Ends, Ends]:
+        """All pairs of a node and a point in its list, as loops take them."""
         there = np.isfinite(self.distances) & (self.neighbors != STAND_IN)
-        return np.repeat(self.nodes, there.sum(axis=1)), self.neighbors[there]
+        nodes = np.repeat(self.nodes.astype(np.int32), there.sum(axis=1))
+        return nodes, self.neighbors[there].astype(np.int32, copy=False)
 
 
 def counted(distances: Floats) -> Floats:

@@ -120,6 +120,17 @@ class Neighborhoods(ListCertificate):
         """Itself: every pair within the radii is needed."""
         return self
 
+    def tightened(self, u: Vector, costs: Vector) -> Neighborhoods:
+        """Lower the radii to what potentials may reach from u, without the pairs beyond them.
+
+        Floors only raise costs, so that a pair beyond the radii cannot carry weight at u.
+        """
+        radii = np.minimum(self.radii, foreseen(u, self.edges.evaluate(u, costs)))
+        kept = self.edges.active(radii, costs, 0.0)
+        ones = np.ones(kept.nnz, dtype=bool)
+        pattern = sparse.csr_array((ones, kept.indices, kept.indptr), shape=kept.shape)
+        return replace(self, pattern=pattern, radii=radii, is_new=None)
+
     def nearest(self, length: int) -> list[NearBlock] | None:
         if self.scaling is None or length > LISTED:
             return None
@@ -178,6 +189,10 @@ class Checked(ListCertificate):
         ones = np.ones(kept.nnz, dtype=bool)
         pattern = sparse.csr_array((ones, kept.indices, kept.indptr), shape=kept.shape)
         return replace(self, pattern=pattern, is_new=None)
+
+    def tightened(self, u: Vector, costs: Vector) -> Checked:
+        """Itself: there are no radii, and pairs that are far from carrying weight are dropped."""
+        return self
 
     def nearest(self, length: int) -> None:
         """Nothing: the nearest neighbors may have been dropped."""

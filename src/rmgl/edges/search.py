@@ -113,7 +113,9 @@ class Rows(Searchable):
         nearest, last = self._nearest_places(queries, length, precise, check)
         rounding = Rounding.of(self.X.shape[1], np.float64 if precise else np.float32)
         bounds = rounding.distance_bound(last[mine], self._norms[nodes])
-        return order.order[nearest[mine]], bounds, last[mine]
+        # places become rows in the same memory
+        np.take(order.order.astype(np.int32), nearest, out=nearest)
+        return nearest[mine], bounds, last[mine]
 
     def _nearest_places(
         self, queries: Indices | None, length: int, precise: bool, check: Check

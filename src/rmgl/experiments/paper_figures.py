@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-from rmgl.plots import COLORS, new_figure
+from rmgl.plots.drawing import COLORS, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

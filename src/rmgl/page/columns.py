@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rmgl.page.elements import readable, shortened
+from rmgl.plots.further_columns import further_columns
 from rmgl.results.explain import Explanation
 from rmgl.views.view import View
 from rmgl.views.views import Views
@@ -52,24 +53,10 @@ def check_ids(ids: Any, index: NDArray[Any] | None, n_rows: int) -> list[str] | 
 
 def check_columns(columns: Any, n_rows: int) -> list[GivenColumn]:
     """The columns of a dict or table, each with one value for every entity."""
-    if columns is None:
-        return []
-    if not isinstance(columns, Mapping) and not hasattr(columns, "columns"):
-        raise TypeError(
-            f"columns is of type {type(columns).__name__}: give a dict or table of columns "
-            "with one value for each entity"
-        )
-    names = list(columns) if isinstance(columns, Mapping) else list(columns.columns)
-    return [_checked(str(name), columns[name], n_rows) for name in names]
+    return [_checked(name, values) for name, values in further_columns(columns, n_rows)]
 
 
-def _checked(name: str, given: Any, n_rows: int) -> GivenColumn:
-    values = np.asarray(given)
-    if values.shape != (n_rows,):
-        raise ValueError(
-            f"columns: {name!r} has shape {values.shape}, but the model has {n_rows} "
-            "entities: give one value for each"
-        )
+def _checked(name: str, values: NDArray[Any]) -> GivenColumn:
     if values.dtype.kind in "iuf":
         with np.errstate(over="ignore"):
             numbers = values.astype(np.float32)

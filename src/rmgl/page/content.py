@@ -13,9 +13,10 @@ from rmgl.layer import Layer
 from rmgl.page.columns import GivenColumn, as_bytes, histograms
 from rmgl.page.elements import shortened
 from rmgl.page.shown import MOST_POINTS, Shown, choose_shown, density, positions, spread_out
-from rmgl.plots import layer_data
+from rmgl.plots.layers import layer_data
+from rmgl.plots.resolutions import Resolutions, resolutions_data
 from rmgl.results.associations import Associations
-from rmgl.results.clusters import ClusterFacts, cluster_facts, stability_of_clusters
+from rmgl.results.clusters import ClusterFacts, Level, cluster_facts, stability_of_clusters
 from rmgl.results.explain import Explanation
 from rmgl.results.own_neighbors import Share, own_neighbors
 from rmgl.results.report import Report
@@ -57,8 +58,15 @@ class Content:
     """For every view the share of the neighbors of an entity in the view alone that are in its
     cluster.
     """
+    resolutions: Resolutions | None
+    """The stable resolutions and how their clusters split (None: the number was given)."""
     n_spread: int
     """Number of clusters whose members were at nearly one place and are spread over a disc."""
+
+    @property
+    def levels(self) -> list[Level]:
+        """The stable resolutions, from coarse to fine; empty if the number was given."""
+        return [] if self.resolutions is None else self.resolutions.levels
 
     @property
     def sampled(self) -> bool:
@@ -110,6 +118,7 @@ def gather(
         shown=choose_shown(model.layers, special(model, standing, clusters)),
         points=points,
         inside=[neighbors.inside(model.labels) for neighbors in own],
+        resolutions=None if model.number is None else resolutions_data(model),
         n_spread=n_spread,
     )
 
@@ -142,6 +151,7 @@ def facts_of(content: Content) -> dict[str, Any]:
             {"name": shortened(column.name, 60), "categories": column.categories}
             for column in content.columns
         ],
+        "levels": [level.n_clusters for level in content.levels],
         "most_neighbors": shown.most_neighbors,
         "all_neighbors": shown.complete,
         "clusters": [
@@ -208,6 +218,10 @@ def arrays_of(content: Content) -> dict[str, NDArray[Any]]:
         arrays[f"targets_{at}"] = links.targets.astype(np.uint32)
         arrays[f"weights_{at}"] = np.rint(links.weights / heaviest * 65535).astype(np.uint16)
         arrays[f"block_{at}"] = block_picture(layer, model.labels)
+    for at, level in enumerate(content.levels):
+        arrays[f"level_{at}"] = np.where(level.labels < 0, 65535, level.labels)[entities].astype(
+            np.uint16
+        )
     for at, column in enumerate(content.columns):
         arrays[f"column_{at}"] = column.values[entities]
     if content.sampled:

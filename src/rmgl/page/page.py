@@ -13,7 +13,7 @@ import numpy as np
 
 from rmgl.archive.atomic import new_file
 from rmgl.fitting.fitted import FittedModel
-from rmgl.page import figures, sections
+from rmgl.page import figures, resolutions, sections
 from rmgl.page.associations import DRAWN_TIMES, associations_section, check_associations
 from rmgl.page.columns import check_columns, check_ids, packed
 from rmgl.page.content import Content, arrays_of, facts_of, gather
@@ -100,7 +100,7 @@ def page_of(content: Content) -> str:
         "views": sections.views_table(content),
         "agreement": sections.agreement_table(content),
         "layers": sections.layer_pictures(content),
-        "number": sections.number_section(content),
+        "number": resolutions.number_section(content),
         "choices": sections.choices_list(content),
         "certificates": sections.certificates(content),
         "reading": sections.how_to_read(content),

@@ -325,41 +325,6 @@ def choices_list(content: Content) -> Html:
     return element("ul", *(element("li", line) for line in choices(content.report)))
 
 
-def number_section(content: Content) -> Html:
-    """The choice of the number of clusters and its evidence."""
-    number = content.model.number
-    if number is None:
-        said = (
-            f"You asked for {plural(content.model.n_clusters, 'cluster')}. To have the number "
-            'chosen from the data, use n_clusters="auto".'
-        )
-        return element("p", said)
-    reason = element(
-        "p",
-        (
-            f"K = {number.chosen} was {number.reason}. The score is modularity times the square "
-            "of stability."
-        ),
-    )
-    rows = [
-        [
-            plural(int(str(row["n_clusters"])), "cluster"),
-            f"{row['stability']:.2f}",
-            f"{row['modularity']:.2f}",
-            str(row["sentence"]),
-        ]
-        for row in number.table
-    ]
-    picture = element("div", id="evidence", class_="picture")
-    coarser = table(
-        ("Resolution", "Stability", "Modularity", "In words"),
-        rows,
-        "Coarser and finer clusters that are stable",
-        class_="cards",
-    )
-    return joined([reason, picture, coarser])
-
-
 def how_to_read(content: Content) -> Html:
     """What the page shows where entities are many, and what its words mean."""
     n, shown = len(content.model.labels), content.shown

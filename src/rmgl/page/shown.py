@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.neighbors import NearestNeighbors
 
 from rmgl.layer import Layer
-from rmgl.plots import TSNE_ROWS, embedding_data
+from rmgl.plots.embedding import TSNE_ROWS, embedding_data
 
 MOST_POINTS = 100_000
 """Entities beyond which the page shows a density image and a sample."""

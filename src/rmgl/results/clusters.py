@@ -16,6 +16,7 @@ from rmgl.automatic.number_of_clusters import NumberOfClusters
 from rmgl.automatic.policy import Verdict
 from rmgl.embedding.eigenvectors import Embedding, Graph, unit_rows, weighted_sum
 from rmgl.embedding.resampling import four_fifths, parts_of
+from rmgl.fitting.fitted import FittedModel
 from rmgl.layer import Layer
 from rmgl.results.own_neighbors import OwnNeighbors, Share
 from rmgl.results.standing import Standing
@@ -122,17 +123,38 @@ def stability_of_clusters(
     everyone = np.setdiff1d(np.arange(labels.size), left_out)
     if not can_answer_again(everyone.size, n_clusters):
         return None
-    random_state = np.random.RandomState(seed)
     graph = weighted_sum([layer.adjacency for layer in layers], beta.tolist())
-    overlaps = []
-    for _ in range(Verdict.resamples):
+    overlaps = [
+        best_overlaps(labels[nodes], found, n_clusters)
+        for nodes, found in parts_again(
+            graph,
+            everyone,
+            n_clusters,
+            np.random.RandomState(seed),
+            n_draws=Verdict.resamples,
+            of_unit_length=of_unit_length,
+        )
+    ]
+    mean: Vector = np.mean(overlaps, axis=0)
+    return mean
+
+
+def parts_again(
+    graph: Graph,
+    everyone: NDArray[np.intp],
+    n_clusters: int,
+    random_state: np.random.RandomState,
+    *,
+    n_draws: int,
+    of_unit_length: bool = True,
+) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+    """Draw four fifths of the entities, and find clusters among them; `n_draws` times."""
+    for _ in range(n_draws):
         nodes = four_fifths(everyone, random_state)
         (found,) = parts_of(
             graph, nodes, [n_clusters], random_state, tol=REFIT_TOL, of_unit_length=of_unit_length
         )
-        overlaps.append(best_overlaps(labels[nodes], found, n_clusters))
-    mean: Vector = np.mean(overlaps, axis=0)
-    return mean
+        yield nodes, found
 
 
 def best_overlaps(labels: NDArray[np.intp], others: NDArray[np.intp], n_clusters: int) -> Vector:
@@ -188,6 +210,11 @@ def levels_of(
         nested = nestedness(of_all[learned], levels[-1].labels[learned]) if levels else 1.0
         levels.append(Level(k, of_all, float(number.stability[number.candidates == k][0]), nested))
     return levels
+
+
+def stable_levels(model: FittedModel) -> list[Level]:
+    """The levels of a model whose number of clusters was chosen; otherwise there are none."""
+    return [] if model.number is None else levels_of(model.number, model.labels, model.placed)
 
 
 def nestedness(fine: NDArray[np.intp], coarse: NDArray[np.intp]) -> float:

@@ -21,6 +21,7 @@ from rmgl.archive import atomic
 from rmgl.archive.atomic import new_file
 from rmgl.fitting.fitted import FittedModel
 from rmgl.results.associations import Associations
+from rmgl.results.clusters import stable_levels
 from rmgl.results.explain import Explanation
 from rmgl.results.report import Report
 from rmgl.storage.multigraph import node_attributes, write_graphml
@@ -108,14 +109,19 @@ def write_results(
 ) -> None:
     """Write labels, embedding, layers, summary and report, and on request the other `FILES`.
 
-    Ids in labels.csv are written as `rmgl.storage.row_ids` describes.
+    Ids in labels.csv are written as `rmgl.storage.row_ids` describes. Where the number of clusters
+    was chosen, it has a column for every stable resolution.
     """
     with (folder / "labels.csv").open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
-        writer.writerow(["row" if model.index is None else "id", "label", "outlier_score"])
+        levels = stable_levels(model)
+        numbers = [f"label_{level.n_clusters}" for level in levels]
+        first = "row" if model.index is None else "id"
+        writer.writerow([first, "label", "outlier_score", *numbers])
         names = row_names(model.index, len(model.labels))
         scores = [f"{score:.4f}" for score in model.outlier_score]
-        writer.writerows(zip(names, model.labels.tolist(), scores, strict=True))
+        others = (level.labels.tolist() for level in levels)
+        writer.writerows(zip(names, model.labels.tolist(), scores, *others, strict=True))
     np.save(folder / "embedding.npy", model.embedding)
     (folder / "layers").mkdir()
     file_names = layer_file_names([layer.name for layer in model.layers])
@@ -138,13 +144,13 @@ def write_results(
 
 
 def draw_pictures(folder: Path, model: FittedModel, associations: Associations | None) -> None:
-    """Draw the embedding, the layers, the evidence for a number of clusters, and survival."""
+    """Draw the embedding, the layers, why the number of clusters was chosen, and survival."""
     from rmgl import plots
 
-    plots.draw_embedding(model.embedding, model.labels).savefig(folder / "embedding.png")
-    plots.draw_layers(model.layers, model.labels).savefig(folder / "layers.png")
+    plots.draw_embedding(model).savefig(folder / "embedding.png")
+    plots.draw_layers(model).savefig(folder / "layers.png")
     if model.number is not None:
-        plots.draw_number_of_clusters(model.number).savefig(folder / "clusters.png")
+        plots.draw_resolutions(model).savefig(folder / "clusters.png")
     if associations is not None and associations.survival is not None:
         plots.draw_survival(associations).savefig(folder / "survival.png")
 

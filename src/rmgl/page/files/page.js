@@ -71,6 +71,11 @@
     const named = arrays[`named_${number}`];
     choices.push({title: layer.role === "view" ? `cluster that view ${layer.name} alone names` : `cluster that layer ${layer.name} names`, kind: "clusters", of: (at) => named[at] === NOTHING ? -1 : named[at]});
   });
+  const firstLevel = choices.length;
+  facts.levels.forEach((count, number) => {
+    const own = arrays[`level_${number}`], beside = count < facts.n_clusters ? "coarser" : count > facts.n_clusters ? "finer" : "chosen";
+    choices.push({title: `${count} clusters (${beside})`, kind: "clusters", of: (at) => own[at] === NOTHING ? -1 : own[at], level: number});
+  });
   choices.forEach((choice, number) => byId("color").append(make("option", {value: number}, choice.title)));
 
   function colors(choice) {
@@ -93,16 +98,15 @@
   model("dots").glyph.size = {value: n > 50000 ? 3 : n > 10000 ? 4 : n > 400 ? 6 : 9};
   source.data = {x: arrays.x.subarray(0, n), y: arrays.y.subarray(0, n), color: new Array(n).fill("#888888")};
   function middle(values) { values.sort((a, b) => a - b); return values[values.length >> 1]; }
-  function clusterNames() {
-    const found = {x: [], y: [], text: []};
-    for (let cluster = 0; cluster < facts.n_clusters; cluster++) {
-      const own = points.filter((at) => arrays.cluster[at] === cluster);
+  function clusterNames(level) {
+    const found = {x: [], y: [], text: []}, labels = level === undefined ? arrays.cluster : arrays[`level_${level}`];
+    for (let cluster = 0; cluster < (level === undefined ? facts.n_clusters : facts.levels[level]); cluster++) {
+      const own = points.filter((at) => labels[at] === cluster);
       if (!own.length) continue;
       found.x.push(middle(own.map((at) => arrays.x[at]))); found.y.push(middle(own.map((at) => arrays.y[at]))); found.text.push(String(cluster));
     }
     return found;
   }
-  model("names").data = clusterNames();
   function drawDensity() {
     if (!facts.sampled) return;
     const cells = Math.round(Math.sqrt(arrays.cell_count.length)), image = new Uint32Array(cells * cells), bytes = new Uint8ClampedArray(image.buffer);
@@ -134,12 +138,15 @@
     } else if (choice.kind === "categories") {
       choice.names.slice(0, 12).forEach((name, number) => place.append(make("span", {class: "swatch", style: `background:${categoryColor(number)}`}), name));
       if (choice.names.length > 12) place.append(` and ${choice.names.length - 12} more`);
-    } else place.append("the numbers in the picture are those of the clusters");
+    } else place.append(choice.level === undefined ? "the numbers in the picture are those of the clusters" : `the numbers in the picture are those of the ${facts.levels[choice.level]} clusters of this resolution`);
   }
   function paint() {
     const choice = choices[Number(byId("color").value)], text = isDark() ? "#e8eaed" : "#1b1f24", back = isDark() ? "#1d2126" : "#ffffff";
     source.data = {...source.data, color: colors(choice)};
+    model("names").data = clusterNames(choice.level);
     legend(choice);
+    for (const part of document.querySelectorAll("#number [data-level]")) part.setAttribute("aria-pressed", Number(part.dataset.level) === choice.level);
+    for (const part of document.querySelectorAll("#tree [data-fill]")) part.style.fill = categoryColor(Number(part.dataset.fill));
     drawDensity();
     drawBlocks();
     for (const swatch of document.querySelectorAll("[data-swatch]")) swatch.style.background = categoryColor(Number(swatch.dataset.swatch));
@@ -337,6 +344,19 @@
     showCluster(cluster);
   });
 
+  // ---- resolutions: a click on a level shows its clusters in the map ----
+  function showLevel(event) {
+    const level = event.target.closest("[data-level]");
+    if (!level || (event.type === "keydown" && (level.tagName === "BUTTON" || !["Enter", " "].includes(event.key)))) return;
+    event.preventDefault();
+    byId("color").value = String(firstLevel + Number(level.dataset.level));
+    paint();
+    byId("explore").scrollIntoView();
+    say(`The map shows ${facts.levels[Number(level.dataset.level)]} clusters.`);
+  }
+  byId("number").addEventListener("click", showLevel);
+  byId("number").addEventListener("keydown", showLevel);
+
   // ---- search ----
   byId("search").addEventListener("submit", (event) => {
     event.preventDefault();
@@ -394,6 +414,6 @@
     const view = plotView(), box = view.canvas.el.getBoundingClientRect();
     return [box.left + view.frame.x_scale.compute(arrays.x[at]), box.top + view.frame.y_scale.compute(arrays.y[at])];
   }
-  window.rmgl = {facts, arrays, source, plot: model("plot"), select, placeOf};
+  window.rmgl = {facts, arrays, source, names: model("names"), plot: model("plot"), select, placeOf};
   document.documentElement.dataset.ready = "true";
 })();

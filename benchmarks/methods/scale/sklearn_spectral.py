@@ -1,0 +1,10 @@
+"""scikit-learn's SpectralClustering of the same views side by side, in the same run."""
+
+ENVIRONMENT = "main"
+LARGEST = 100_000
+
+
+def cluster(views, n_clusters, seed, n_threads):
+    from spectral import of_spreads
+
+    return of_spreads(views, n_clusters, seed, n_threads)

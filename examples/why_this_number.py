@@ -1,0 +1,53 @@
+"""Why this number of clusters? Coarser and finer ones as a tree
+=============================================================
+
+With ``n_clusters="auto"``, RMGL chooses the number of clusters, and data often have more than one
+good answer. ``plot_resolutions`` draws all stable ones as a tree: every row of boxes is one
+resolution, a box is as wide as its cluster has members, and bands lead to the clusters that it
+splits into. Colors are those of the chosen clusters. Beside it are the curves that decide, with the
+chosen number marked. The text says which digits are in the clusters: where the chosen resolution
+joins what you want to tell apart, take a finer one, and where it divides what you call by one name,
+take a coarser one (``hierarchy_`` has the labels of all).
+"""
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+
+from rmgl import RMGL
+from rmgl.datasets import load_uci_digits
+from rmgl.plots import plot_resolutions, resolutions_data
+
+parser = argparse.ArgumentParser(
+    description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+)
+parser.add_argument("--quick", action="store_true", help="every fourth row only")
+parser.add_argument(
+    "--output", type=Path, default=Path(__file__).parent / "output", help="folder for the picture"
+)
+args = parser.parse_args()
+args.output.mkdir(parents=True, exist_ok=True)
+
+data = load_uci_digits()
+rows = slice(None, None, 4 if args.quick else 1)
+target = data.target[rows]
+model = RMGL(n_clusters="auto", random_state=0).fit({n: X[rows] for n, X in data.views.items()})
+
+found = resolutions_data(model)
+print(f"K = {model.n_clusters_} was {model.number_.reason}.")
+for level in found.levels:
+    print(f"{level.n_clusters} clusters, stability {level.stability:.2f}:")
+    for cluster in range(level.n_clusters if level.n_clusters <= 10 else 0):
+        digits, counts = np.unique(target[level.labels == cluster], return_counts=True)
+        common = [str(digit) for digit in digits[counts >= 0.1 * counts.sum()]]
+        print(f"  cluster {cluster}: {counts.sum()} images, mostly {' and '.join(common)}")
+largest = max(found.splits(), key=lambda row: row["members"])
+print(
+    f"The widest band joins cluster {largest['cluster']} of {largest['n_clusters']} and cluster "
+    f"{largest['finer_cluster']} of {largest['n_finer']}: {largest['members']} images."
+)
+
+tree, curves = plot_resolutions(model)
+tree.figure.savefig(args.output / "why_this_number.png", dpi=120)
+print(f"Picture: {args.output / 'why_this_number.png'}")

@@ -1,0 +1,178 @@
+"""Why this number of clusters: the tree of stable resolutions as a picture that can be clicked."""
+
+from __future__ import annotations
+
+from rmgl.page.content import Content
+from rmgl.page.elements import Html, element, joined, table
+from rmgl.page.words import plural
+from rmgl.plots.bands import HALF_BOX, Band, Box, outline
+from rmgl.plots.drawing import NUMBERED, color_of
+from rmgl.plots.resolutions import Resolutions
+
+WIDTH, STEP, MARGIN = 560.0, 74.0, 120.0
+"""Width of the boxes, distance of two levels, and space for the names of levels, in pixels."""
+
+
+def number_section(content: Content) -> Html:
+    """The choice of the number of clusters and its evidence."""
+    number, found = content.model.number, content.resolutions
+    if number is None or found is None:
+        said = (
+            f"You asked for {plural(content.model.n_clusters, 'cluster')}. To have the number "
+            'chosen from the data, use n_clusters="auto".'
+        )
+        return element("p", said)
+    reason = (
+        f"K = {number.chosen} was {number.reason}. The score is modularity times the square of "
+        "stability."
+    )
+    rows = [
+        [
+            level_button(at, plural(int(str(row["n_clusters"])), "cluster")),
+            two_digits(row["stability"]),
+            two_digits(row["modularity"]),
+            str(row["sentence"]),
+        ]
+        for at, row in enumerate(number.table)
+    ]
+    coarser = table(
+        ("Resolution", "Stability", "Modularity", "In words"),
+        rows,
+        "Coarser and finer clusters that are stable. Select one to see its clusters in the map.",
+        class_="cards",
+        id="level-table",
+    )
+    curves = element("div", id="evidence", class_="picture")
+    pictures = element("div", tree(found), curves, class_="resolutions")
+    return joined([element("p", reason), element("p", how_to_read(found)), pictures, coarser])
+
+
+def two_digits(value: object) -> str:
+    """A number, or that it was not measured.
+
+    Examples
+    --------
+    >>> two_digits(0.987), two_digits(float("nan"))
+    ('0.99', 'not measured')
+    """
+    return f"{value:.2f}" if value == value else "not measured"
+
+
+def how_to_read(found: Resolutions) -> str:
+    """What the tree shows."""
+    placed = (
+        f" It is without {found.n_placed:,} entities that were placed after the fit."
+        if found.n_placed
+        else ""
+    )
+    return (
+        "Each row of the tree is a stable resolution, from coarse to fine. A box is a cluster, as "
+        "wide as it has members, and bands lead to the clusters that it splits into; colors are "
+        "those of the chosen clusters. Click a row, or a resolution in the table, to see its "
+        f"clusters in the map.{placed}"
+    )
+
+
+def level_button(at: int, text: str) -> Html:
+    return element(
+        "button", text, type="button", class_="link", data_level=at, aria_pressed="false"
+    )
+
+
+def tree(found: Resolutions) -> Html:
+    """The tree as an SVG picture; the page fills in the colors of its theme."""
+    height = STEP * (len(found.levels) - 1 + 4 * HALF_BOX)
+    levels = [level_of(found, at) for at in range(len(found.levels))]
+    label = "The tree of the stable resolutions; the table below says the same in words."
+    picture = element(
+        "svg",
+        *map(band_path, found.layout.bands),
+        *levels,
+        viewBox=f"0 0 {MARGIN + WIDTH + 8:.0f} {height:.0f}",
+        role="group",
+        aria_label=label,
+        class_="tree",
+        id="tree",
+    )
+    return element("div", picture, class_="scroll", tabindex="0", role="region", aria_label=label)
+
+
+def level_of(found: Resolutions, at: int) -> Html:
+    """One row of boxes, which can be clicked, with its name and the numbers of its clusters."""
+    level, middle = found.levels[at], y_of(at)
+    own = [box for box in found.layout.boxes if box.answer == at]
+    parts = [box for box in found.layout.parts if box.answer == at]
+    name = plural(level.n_clusters, "cluster")
+    chosen = at == found.chosen
+    beyond = element(
+        "rect",
+        x=0,
+        y=f"{y_of(at - 2 * HALF_BOX):.1f}",
+        width=f"{MARGIN + WIDTH + 8:.0f}",
+        height=f"{4 * HALF_BOX * STEP:.1f}",
+        class_="row",
+    )
+    stability = f"stability {two_digits(level.stability)}"
+    words = [
+        element("text", name, x=4, y=f"{middle - 2:.1f}", class_="name"),
+        element("text", stability, x=4, y=f"{middle + 14:.1f}"),
+    ]
+    shapes = [box_shape(part, fill=color_of(part.color), data_fill=part.color) for part in parts]
+    frames = [box_shape(box, class_="frame") for box in own]
+    numbers = [
+        element(
+            "text",
+            str(box.group),
+            x=f"{x_of((box.start + box.end) / 2):.1f}",
+            y=f"{middle:.1f}",
+            class_="cluster",
+        )
+        for box in own
+        if box.end - box.start >= NUMBERED * len(str(box.group))
+    ]
+    return element(
+        "g",
+        element("title", f"Show these {name} in the map"),
+        beyond,
+        *words,
+        *shapes,
+        *frames,
+        *numbers,
+        class_="level chosen" if chosen else "level",
+        role="button",
+        tabindex="0",
+        aria_pressed="false",
+        aria_label=", ".join(filter(None, [name, stability, "chosen" if chosen else None])),
+        data_level=at,
+    )
+
+
+def box_shape(box: Box, **attributes: object) -> Html:
+    return element(
+        "rect",
+        x=f"{x_of(box.start):.1f}",
+        y=f"{y_of(box.answer - HALF_BOX):.1f}",
+        width=f"{max(0.5, x_of(box.end) - x_of(box.start)):.1f}",
+        height=f"{2 * HALF_BOX * STEP:.1f}",
+        **attributes,
+    )
+
+
+def band_path(band: Band) -> Html:
+    """A band as a path with curved sides."""
+    corners, top, bottom = outline(band)
+    a, b, c, d = (f"{x_of(place):.1f}" for place, _ in corners)
+    first, last, middle = (f"{y_of(depth):.1f}" for depth in (top, bottom, (top + bottom) / 2))
+    path = (
+        f"M{a},{first} C{a},{middle} {b},{middle} {b},{last} "
+        f"L{c},{last} C{c},{middle} {d},{middle} {d},{first} Z"
+    )
+    return element("path", d=path, fill=color_of(band.color), data_fill=band.color, class_="band")
+
+
+def x_of(place: float) -> float:
+    return MARGIN + WIDTH * place
+
+
+def y_of(depth: float) -> float:
+    return STEP * (depth + 2 * HALF_BOX)

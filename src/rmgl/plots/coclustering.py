@@ -1,0 +1,211 @@
+"""How often entities are found together when a fifth of all is left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rmgl.embedding.eigenvectors import weighted_sum
+from rmgl.fitting.fitted import FittedModel
+from rmgl.plots.drawing import axes_of
+from rmgl.plots.models import fitted_model
+from rmgl.results.clusters import MEMBERS, MOST_ENTITIES, parts_again
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+MOST_SINGLE = 2000
+"""Entities beyond which shares are counted by cluster."""
+DRAWS = 20
+"""Times that a fifth of the entities is left out,"""
+FEWER_DRAWS = 4
+"""and above 50 000 entities, where each takes as long as the embedding."""
+MOST_WRITTEN = 12
+"""Clusters up to which every share is written into its cell."""
+Draws = Iterable[tuple[NDArray[np.intp], NDArray[np.intp]]]
+
+
+@dataclass(frozen=True, eq=False)
+class Coclustering:
+    """How often two entities, or members of two clusters, are found in one cluster again."""
+
+    shares: NDArray[np.float64]
+    """The share of the draws with both entities in which they are in one cluster; NaN if no draw
+    has both. By cluster, the mean over all pairs of their members."""
+    clusters: NDArray[np.intp]
+    """The cluster of each row of `shares`."""
+    entities: NDArray[np.intp] | None
+    """The entity of each row, ordered by cluster; in a cluster, those that are most often with its
+    members come first (None: rows are clusters)."""
+    n_draws: int
+    n_entities: int
+    """Number of the entities that the draws are taken from."""
+    n_left_out: int
+    """Number of the entities in fragments or placed after the fit, which are in no draw."""
+
+
+def coclustering_data(
+    model: Any,
+    *,
+    by_cluster: bool | None = None,
+    n_draws: int | None = None,
+    random_state: int = 0,
+) -> Coclustering:
+    """Count how often entities are found together when a fifth of them is left out.
+
+    Each draw keeps four fifths of the entities and finds as many clusters among them, from the
+    fitted layers; no layer is learned again.
+
+    Parameters
+    ----------
+    model : fitted RMGL
+    by_cluster : bool, optional
+        Whether to count by cluster rather than by entity. By default above 2000 entities.
+    n_draws : int, optional
+        The number of draws, by default 20, and 4 above 50 000 entities. More draws give finer
+        shares, and take longer.
+    random_state : int, default 0
+        The seed of the draws.
+
+    Examples
+    --------
+    >>> from rmgl import RMGL
+    >>> views = {"a": [[0.0], [0.1], [0.3], [0.4], [5.0], [5.1], [5.3], [5.4]]}
+    >>> found = coclustering_data(RMGL(2, random_state=0).fit(views), by_cluster=True)
+    >>> found.shares.tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+    fitted = fitted_model(model)
+    everyone = np.setdiff1d(np.arange(fitted.n_rows), np.union1d(fitted.fragments, fitted.placed))
+    if fitted.n_clusters < 2 or everyone.size < MEMBERS * fitted.n_clusters:
+        raise ValueError(
+            f"the model has {fitted.n_clusters} clusters of {everyone.size} entities: leaving some "
+            "out needs two clusters or more, with two entities for each on average"
+        )
+    if n_draws is None:
+        n_draws = DRAWS if everyone.size <= MOST_ENTITIES else FEWER_DRAWS
+    if n_draws < 1:
+        raise ValueError(f"n_draws={n_draws} is not a number of draws: give at least 1")
+    draws = parts_again(
+        weighted_sum([layer.adjacency for layer in fitted.layers], fitted.beta.tolist()),
+        everyone,
+        fitted.n_clusters,
+        np.random.RandomState(random_state),
+        n_draws=n_draws,
+        of_unit_length=fitted.parameters.of_unit_length,
+    )
+    n_left_out = fitted.n_rows - everyone.size
+    if by_cluster if by_cluster is not None else everyone.size > MOST_SINGLE:
+        shares = shares_of_clusters(fitted.labels, fitted.n_clusters, draws)
+        clusters = np.arange(fitted.n_clusters)
+        return Coclustering(shares, clusters, None, n_draws, everyone.size, n_left_out)
+    entities, shares = _of_entities(fitted, everyone, draws)
+    clusters = fitted.labels[entities]
+    return Coclustering(shares, clusters, entities, n_draws, everyone.size, n_left_out)
+
+
+def shares_of_clusters(
+    labels: NDArray[np.intp], n_clusters: int, draws: Draws
+) -> NDArray[np.float64]:
+    """The share of the pairs of members of two clusters that are found together, in all draws."""
+    together, pairs = np.zeros((n_clusters, n_clusters)), np.zeros((n_clusters, n_clusters))
+    for nodes, found in draws:
+        table = np.zeros((n_clusters, int(found.max()) + 1))
+        np.add.at(table, (labels[nodes], found), 1)
+        sizes = table.sum(axis=1)
+        together += table @ table.T - np.diag(sizes)  # nobody is a pair with itself
+        pairs += np.outer(sizes, sizes) - np.diag(sizes)
+    return np.divide(together, pairs, out=np.full_like(pairs, np.nan), where=pairs > 0)
+
+
+def shares_of_entities(everyone: NDArray[np.intp], draws: Draws) -> NDArray[np.float64]:
+    """For every two entities, the share of the draws with both in which they are together."""
+    n = everyone.size
+    together, both = np.zeros((n, n), dtype=np.float32), np.zeros((n, n), dtype=np.float32)
+    for nodes, found in draws:
+        at = np.searchsorted(everyone, nodes)
+        member = np.zeros((n, int(found.max()) + 1), dtype=np.float32)
+        member[at, found] = 1
+        drawn = member.sum(axis=1)
+        together += member @ member.T
+        both += np.outer(drawn, drawn)
+    shares: NDArray[np.float64] = np.divide(
+        together, both, out=np.full((n, n), np.nan), where=both > 0
+    )
+    return shares
+
+
+def _of_entities(
+    fitted: FittedModel, everyone: NDArray[np.intp], draws: Draws
+) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    """The entities in the order of the picture, and their shares."""
+    shares, labels = shares_of_entities(everyone, draws), fitted.labels[everyone]
+    with_own = np.array(
+        [np.nanmean(row[labels == own]) for row, own in zip(shares, labels, strict=True)]
+    )
+    order = np.lexsort((-with_own, labels))
+    return everyone[order], shares[np.ix_(order, order)]
+
+
+def plot_coclustering(
+    model: Any,
+    *,
+    by_cluster: bool | None = None,
+    n_draws: int | None = None,
+    random_state: int = 0,
+    ax: Axes | None = None,
+) -> Axes:
+    """Plot how often entities are found together when a fifth of them is left out.
+
+    Dark blocks on the diagonal are clusters that are found again. Shades outside of them show which
+    clusters are mixed up, and light stripes are entities that go with changing clusters.
+
+    Parameters
+    ----------
+    model, by_cluster, n_draws, random_state : as for `coclustering_data`
+    ax : Axes, optional
+        By default those of a new figure.
+    """
+    found = coclustering_data(
+        model, by_cluster=by_cluster, n_draws=n_draws, random_state=random_state
+    )
+    ax = axes_of(ax, 6.0, 5.2)
+    from matplotlib import colormaps
+
+    n = len(found.shares)
+    image = ax.imshow(
+        np.ma.masked_invalid(found.shares),
+        cmap=colormaps["Blues"].with_extremes(bad="0.85"),
+        vmin=0,
+        vmax=1,
+        extent=(0, n, n, 0),
+        interpolation="nearest" if found.entities is None else "auto",
+    )
+    clusters, counts = np.unique(found.clusters, return_counts=True)
+    ends = np.cumsum(counts)
+    for end in ends[:-1]:
+        ax.axhline(end, color="0.4", linewidth=0.5)
+        ax.axvline(end, color="0.4", linewidth=0.5)
+    ticks, names = ends - counts / 2, [str(cluster) for cluster in clusters]
+    ax.set_xticks(ticks, names)
+    ax.set_yticks(ticks, names)
+    ax.tick_params(length=0)
+    if found.entities is None and n <= MOST_WRITTEN:
+        for row, column in np.argwhere(np.isfinite(found.shares)):
+            share = found.shares[row, column]
+            ink = "white" if share > 0.6 else "black"
+            style: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 8, "color": ink}
+            ax.text(column + 0.5, row + 0.5, f"{share:.2f}", **style)
+    what = "members of two clusters" if found.entities is None else "two entities"
+    ax.figure.colorbar(image, ax=ax, label=f"{what} together, share of draws")
+    left_out = f", without {found.n_left_out:,} that took no part" if found.n_left_out else ""
+    counted = f"{n} clusters of " if found.entities is None else ""
+    ordered = "" if found.entities is None else ", ordered by cluster"
+    ax.set_xlabel(f"{counted}{found.n_entities:,} entities{ordered}{left_out}")
+    ax.set_ylabel("cluster")
+    ax.set_title(f"Found together in {found.n_draws} draws of four fifths")
+    return ax

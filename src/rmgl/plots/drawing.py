@@ -1,0 +1,117 @@
+"""What all pictures share: colors, figures, Axes, and samples of many entities.
+
+Nothing is shown or saved here. Matplotlib (extra `plot`) is imported when a plot is drawn.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rmgl.extras import not_installed
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# Ten colors that color-blind readers can distinguish (seven of Okabe and Ito's, black, a violet and
+# a gray). Further clusters repeat them with other markers, and every cluster is labeled with its
+# number.
+COLORS = (
+    "#0072B2",
+    "#E69F00",
+    "#009E73",
+    "#D55E00",
+    "#CC79A7",
+    "#56B4E9",
+    "#B8A900",
+    "#000000",
+    "#7F3C8D",
+    "#8C8C8C",
+)
+MARKERS = ("o", "^", "s", "D", "v", "P", "X", "<", ">", "*")
+MOST_ENTITIES = 100_000
+"""Entities beyond which pictures of single entities show a sample."""
+LEAST_SAMPLED = 20
+"""Members of a small cluster that a sample keeps."""
+NUMBERED = 0.015
+"""Least width of a box, as a share of the picture, for each digit of the number in it."""
+LONGEST_NAME = 30
+"""Characters of a name that are drawn; the rest is replaced by an ellipsis."""
+
+
+def color_of(cluster: int) -> str:
+    """The color of a cluster."""
+    return COLORS[cluster % len(COLORS)]
+
+
+def write_number(
+    ax: Axes, x: float, y: float, number: object, *, shape: str = "round", edge: str = "none"
+) -> None:
+    """Write the number of a cluster in a white frame, so that it can be read on any color."""
+    frame = {"boxstyle": f"{shape},pad=0.2", "facecolor": "white", "edgecolor": edge, "alpha": 0.85}
+    style: dict[str, Any] = {"fontsize": 8.5, "fontweight": "bold", "bbox": frame}
+    ax.text(x, y, str(number), ha="center", va="center", **style)
+
+
+def short(name: object) -> str:
+    """A name as one line that fits beside a picture.
+
+    Examples
+    --------
+    >>> short("a" * 40)
+    'aaaaaaaaaaaaaaaaaaaaaaaaaaaaa…'
+    """
+    text = " ".join(str(name).split())
+    return text if len(text) <= LONGEST_NAME else f"{text[: LONGEST_NAME - 1]}…"
+
+
+def sample_by_cluster(
+    labels: NDArray[np.intp], most: int, random_state: int = 0
+) -> NDArray[np.intp]:
+    """All entities, or about `most` of them in their order: the same share of every cluster, and at
+    least 20 of its members.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> labels = np.repeat([0, 1], [900, 100])
+    >>> np.bincount(labels[sample_by_cluster(labels, 100)]).tolist()
+    [90, 20]
+    """
+    if labels.size <= most:
+        return np.arange(labels.size)
+    random, chosen = np.random.RandomState(random_state), []
+    for cluster in np.unique(labels):
+        members = np.flatnonzero(labels == cluster)
+        wanted = max(LEAST_SAMPLED, round(most * members.size / labels.size))
+        chosen.append(random.permutation(members)[:wanted])
+    return np.sort(np.concatenate(chosen))
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """Create a figure without pyplot: no window, no global state."""
+    require_matplotlib()
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height), layout="constrained", dpi=120)
+
+
+def axes_of(ax: Axes | None, width: float = 6.4, height: float = 4.8) -> Axes:
+    """Return the given Axes, or those of a new figure of that size in inches."""
+    if ax is not None:
+        return ax
+    require_matplotlib()
+    import matplotlib.pyplot as plt
+
+    return plt.subplots(figsize=(width, height), layout="constrained")[1]
+
+
+def require_matplotlib() -> None:
+    """Raise an ImportError that says what to install."""
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError as error:
+        raise ImportError(not_installed("plots need", "matplotlib")) from error

@@ -1,0 +1,162 @@
+"""The common embedding in two dimensions."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.decomposition import PCA
+from sklearn.manifold import TSNE
+
+from rmgl.plots.drawing import MARKERS, MOST_ENTITIES, axes_of, color_of, new_figure, write_number
+from rmgl.plots.models import formerly, model_in
+from rmgl.running.threads import single_threaded
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+TSNE_ROWS = 3000
+
+
+@formerly("embedding")
+def embedding_data(
+    model: Any, *, method: str = "tsne", random_state: int = 0
+) -> NDArray[np.float64]:
+    """Compute two coordinates per node, (N, 2), from the rows of the common embedding.
+
+    Parameters
+    ----------
+    model : fitted RMGL, or array of rows
+    method : str, default "tsne"
+        "tsne" preserves neighborhoods (the clearest picture of many clusters; a few seconds for
+        2000 rows), "pca" is the fastest, and "last" uses the last two columns, as the paper does.
+    random_state : int, default 0
+        The seed of "tsne".
+    """
+    rows = rows_in(model)
+    if method == "last":
+        return np.pad(rows, ((0, 0), (max(0, 2 - rows.shape[1]), 0)))[:, -2:]
+    if method == "pca" or (method == "tsne" and not _tsne_possible(rows)):
+        components = min(2, *rows.shape)
+        with np.errstate(invalid="ignore"):  # of one cluster all rows are equal
+            return np.pad(PCA(components).fit_transform(rows), ((0, 0), (0, 2 - components)))
+    if method == "tsne":
+        last = _last_tsne if len(rows) <= TSNE_ROWS else _last_tsne.__wrapped__
+        return last(rows.shape, rows.tobytes(), random_state).copy()
+    raise ValueError(f"method={method!r} is not known: use 'tsne', 'pca' or 'last'")
+
+
+def rows_in(given: Any) -> NDArray[np.float64]:
+    """The rows of the embedding of a model, or rows that are given."""
+    model = model_in(given)
+    rows = np.asarray(given if model is None else model.embedding, dtype=np.float64)
+    if rows.ndim != 2:
+        raise ValueError(
+            f"model is an array of shape {rows.shape}: give a fitted RMGL model, or rows (N, K)"
+        )
+    return rows
+
+
+def labels_in(given: Any, labels: ArrayLike | None, n_rows: int) -> NDArray[Any]:
+    """The given labels of rows, or else those of the model."""
+    model = model_in(given)
+    if labels is None and model is None:
+        raise TypeError("labels are missing: give a fitted RMGL model, or rows and their labels")
+    found = np.asarray(labels if labels is not None or model is None else model.labels)
+    if found.shape != (n_rows,):
+        raise ValueError(
+            f"labels have shape {found.shape}, but there are {n_rows} entities: give one for each"
+        )
+    return found
+
+
+@lru_cache(maxsize=1)
+def _last_tsne(shape: tuple[int, int], values: bytes, random_state: int) -> NDArray[np.float64]:
+    """The t-SNE of rows. The last one is kept, because the pictures and the page of a model show
+    the same.
+
+    It uses one thread: on a machine that is busy with something else, threads that wait for one
+    another take several times as long.
+    """
+    rows = np.frombuffer(values).reshape(shape)
+    perplexity = min(30, (len(rows) - 1) / 3)
+    # rows of length about 1: t-SNE stops too early on small distances
+    scaled = rows * np.sqrt(len(rows))
+    with single_threaded("openmp"):
+        found = TSNE(perplexity=perplexity, init="pca", random_state=random_state).fit_transform(
+            scaled
+        )
+    return np.asarray(found, dtype=np.float64)
+
+
+@formerly("embedding")
+def plot_embedding(
+    model: Any,
+    labels: ArrayLike | None = None,
+    *,
+    ax: Axes | None = None,
+    method: str = "tsne",
+    random_state: int = 0,
+) -> Axes:
+    """Plot the common embedding as a scatter plot, with one color and number per cluster.
+
+    With more than 3000 rows, "tsne" draws a random sample of 3000, and the other methods one of
+    100 000 rows; the title says so.
+
+    Parameters
+    ----------
+    model : fitted RMGL, or array of rows
+    labels : array of N labels, optional
+        What colors and numbers show, such as known classes. By default the clusters of the model.
+    ax : Axes, optional
+        By default those of a new figure.
+    method, random_state : as for `embedding_data`
+    """
+    rows = rows_in(model)
+    shown = labels_in(model, labels, len(rows))
+    ax, title = axes_of(ax), "Common embedding"
+    most = TSNE_ROWS if method == "tsne" else MOST_ENTITIES
+    if len(rows) > most:
+        chosen = np.sort(np.random.RandomState(random_state).permutation(len(rows))[:most])
+        title = f"Common embedding ({most:,} of {len(rows):,} nodes)"
+        rows, shown = rows[chosen], shown[chosen]
+    points = embedding_data(rows, method=method, random_state=random_state)
+    for place, label in enumerate(np.unique(shown)):
+        own, color = points[shown == label], color_of(place)
+        ax.scatter(
+            own[:, 0],
+            own[:, 1],
+            s=9,
+            c=color,
+            marker=MARKERS[place // 10 % len(MARKERS)],
+            alpha=0.75,
+            linewidths=0,
+            rasterized=True,
+        )
+        x, y = np.median(own, axis=0)
+        write_number(ax, x, y, label, shape="circle", edge=color)
+    if method == "tsne" and not _tsne_possible(rows):
+        method = "pca"
+    names = {
+        "tsne": "t-SNE of the rows of Q",
+        "pca": "principal components of the rows of Q",
+        "last": "last two columns of Q",
+    }
+    ax.set(title=title, xlabel=names[method], xticks=[], yticks=[])
+    return ax
+
+
+def _tsne_possible(rows: NDArray[np.float64]) -> bool:
+    """Whether there are more than two columns to reduce, and enough rows for t-SNE."""
+    return rows.shape[1] > 2 and len(rows) >= 10
+
+
+@formerly("embedding")
+def draw_embedding(model: Any, labels: ArrayLike | None = None, *, random_state: int = 0) -> Figure:
+    """Draw the common embedding of a model in a new figure without a window."""
+    figure = new_figure(6, 5.4)
+    plot_embedding(model, labels, ax=figure.add_subplot(), random_state=random_state)
+    return figure

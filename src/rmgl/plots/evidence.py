@@ -1,0 +1,96 @@
+"""How the fit went, and the evidence for the number of clusters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rmgl.plots.drawing import COLORS, axes_of, new_figure
+from rmgl.plots.models import fitted_model, formerly, number_in
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+@formerly("history")
+def plot_convergence(model: Any, *, ax: Axes | None = None) -> Axes:
+    """Plot by how much the objective exceeds its last value, after every half step.
+
+    Parameters
+    ----------
+    model : fitted RMGL, or its `history_`
+    ax : Axes, optional
+        By default those of a new figure.
+    """
+    given = isinstance(model, list | tuple)
+    history: Sequence[dict[str, Any]] = model if given else fitted_model(model).history
+    ax = axes_of(ax)
+    objective = np.array([row["objective"] for row in history])
+    above = (objective - objective[-1]) / abs(objective[-1])
+    offset = {"layers": -0.5, "certificate": 0.5}
+    position = np.array([row["iteration"] + offset.get(row["step"], 0.0) for row in history])
+    shown = above > 0
+    ax.semilogy(position[shown], above[shown], color="0.7", linewidth=1)
+    for step, color, marker in (
+        ("start", "#000000", "s"),
+        ("layers", "#0072B2", "o"),
+        ("embedding", "#D55E00", "^"),
+    ):
+        own = shown & np.array([row["step"] == step for row in history])
+        ax.semilogy(position[own], above[own], marker, color=color, markersize=4, label=step)
+    ax.set(title="Convergence", xlabel="round", ylabel="objective above its last value (relative)")
+    if shown.any():
+        ax.legend(title="after", frameon=False)
+    return ax
+
+
+@formerly("number")
+def plot_number_of_clusters(model: Any, *, ax: Axes | None = None) -> Axes:
+    """Plot the score of every candidate K, its modularity and stability, and the relative eigengap;
+    the chosen K is marked.
+
+    Parameters
+    ----------
+    model : RMGL fitted with n_clusters="auto", or its `number_`
+    ax : Axes, optional
+        By default those of a new figure.
+    """
+    number = number_in(model)
+    ax = axes_of(ax)
+    for values, label, color, marker in (
+        (number.score, "score (decides)", COLORS[0], "o"),
+        (number.modularity, "modularity", COLORS[3], "d"),
+        (number.stability, "stability", COLORS[2], "s"),
+        (number.eigengap, "relative eigengap", COLORS[1], "^"),
+    ):
+        known = np.isfinite(values)
+        ax.plot(
+            number.candidates[known],
+            np.asarray(values)[known],
+            marker=marker,
+            color=color,
+            label=label,
+            markersize=4,
+            linewidth=1.2,
+        )
+    ax.axvline(number.chosen, color="0.5", linestyle=":", zorder=0)
+    ax.set(
+        xlabel="number of clusters K",
+        ylim=(0, 1.05),
+        title=f"K = {number.chosen}, confidence {number.confidence}",
+    )
+    style: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.14), "ncols": 2}
+    ax.legend(frameon=False, fontsize=8, **style)
+    return ax
+
+
+@formerly("number")
+def draw_number_of_clusters(model: Any) -> Figure:
+    """Draw the evidence for the number of clusters in a new figure without a window."""
+    number = number_in(model)
+    figure = new_figure(5.4, 3.6)
+    plot_number_of_clusters(number, ax=figure.add_subplot())
+    return figure

@@ -1,0 +1,204 @@
+"""Flows between two answers: the clusters of a model, and those of another one or given classes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.metrics import adjusted_rand_score
+
+from rmgl.fitting.fitted import FittedModel
+from rmgl.plots.bands import HALF_BOX, Layout, draw_layout, lay_out
+from rmgl.plots.drawing import axes_of, color_of, short
+from rmgl.plots.further_columns import places_by_id
+from rmgl.plots.models import fitted_model, model_in
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+MOST_GROUPS = 30
+"""Groups of an answer that are told apart; the smaller ones are shown as one."""
+NOT_KNOWN = "not known"
+"""The name of the group of entities without a class."""
+
+
+@dataclass(frozen=True, eq=False)
+class Flows:
+    """How many entities are in each pair of groups of two answers."""
+
+    groups: tuple[list[str], list[str]]
+    """The names of the groups of both answers."""
+    counts: NDArray[np.intp]
+    """Number of common members: one row for each group of the model, one column for each of the
+    other answer."""
+    agreement: float
+    """Adjusted Rand index of the entities that both answers know: 1 the same, 0 no better than
+    chance; NaN if there are none."""
+    n_only: tuple[int, int]
+    """Number of entities that only the model has, and that only the other answer has."""
+    layout: Layout
+    """The places of boxes and bands in the picture."""
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the counts as a table."""
+        return pd.DataFrame(self.counts, index=self.groups[0], columns=self.groups[1])
+
+
+def flows_data(model: Any, other: Any) -> Flows:
+    """Count the common members of the clusters of a model and the groups of another answer.
+
+    Entities are matched by id where both answers have ids: `index_` of the models, or the index of
+    a pandas Series. Otherwise both need the same entities in the same order. Classes that are
+    missing (None, NaN) are one group, "not known". Where an answer has more than 30 groups, the
+    smaller ones are counted together.
+
+    Parameters
+    ----------
+    model : fitted RMGL
+    other : fitted RMGL, or labels of the entities (list, array or Series)
+        Another model, a former one (`RMGL.load`), or given classes.
+
+    Examples
+    --------
+    >>> from rmgl import RMGL
+    >>> views = {"a": [[0.0], [0.1], [0.3], [5.0], [5.1], [5.3]]}
+    >>> model = RMGL(2, random_state=0).fit(views)
+    >>> flows_data(model, ["low", "low", "low", "low", "high", "high"]).to_frame()
+       high  low
+    0     0    3
+    1     2    1
+    """
+    fitted = fitted_model(model)
+    here, there, n_only = _matched(fitted, other)
+    names, codes = zip(*map(_groups, (here, there)), strict=True)
+    known = ~(pd.isna(here) | pd.isna(there))
+    texts = (here[known].astype(str), there[known].astype(str))
+    agreement = float(adjusted_rand_score(*texts)) if known.any() else float("nan")
+    counts = np.zeros((len(names[0]), len(names[1])), dtype=np.intp)
+    np.add.at(counts, codes, 1)
+    return Flows((names[0], names[1]), counts, agreement, n_only, lay_out(codes, colored=0))
+
+
+def _matched(fitted: FittedModel, other: Any) -> tuple[NDArray[Any], NDArray[Any], tuple[int, int]]:
+    """The labels of the entities that both answers have, and how many only one of them has."""
+    found = model_in(other)
+    values = _values(other) if found is None else found.labels
+    ids = _ids(other) if found is None else found.index
+    places = None if ids is None else places_by_id(pd.Index(ids), fitted.index, "other")
+    if places is not None:
+        both = places >= 0
+        n_common = int(both.sum())
+        n_only = fitted.n_rows - n_common, len(values) - n_common
+        return fitted.labels[both], values[places[both]], n_only
+    if len(values) != fitted.n_rows:
+        raise ValueError(
+            f"other has {len(values)} labels, but the model has {fitted.n_rows} entities: give one "
+            "for each, or a Series whose index has the ids of the model"
+        )
+    return fitted.labels, values, (0, 0)
+
+
+def _ids(other: Any) -> Any:
+    """The index of a pandas Series; None for other labels."""
+    return other.index if isinstance(other, pd.Series) else None
+
+
+def _values(other: Any) -> NDArray[Any]:
+    """Given labels as an array of one dimension."""
+    if isinstance(other, str) or not hasattr(other, "__len__"):
+        raise TypeError(
+            f"other is of type {type(other).__name__}: give a fitted RMGL model, or one label for "
+            "each entity"
+        )
+    values = np.asarray(other) if hasattr(other, "dtype") else np.asarray(other, dtype=object)
+    if values.ndim != 1:
+        raise ValueError(f"other has shape {values.shape}: give one label for each entity")
+    return values
+
+
+def _groups(values: NDArray[Any]) -> tuple[list[str], NDArray[np.intp]]:
+    """The names of the groups, and the group of each entity. Small groups beyond the largest are
+    one, and so are missing values.
+    """
+    missing = np.asarray(pd.isna(values))
+    classes = pd.unique(pd.Series(values[~missing]))
+    try:
+        classes = np.sort(classes)
+    except TypeError:  # of several types
+        classes = np.array(sorted(classes, key=str), dtype=object)
+    names = [short(value) for value in classes]
+    codes = np.full(values.size, len(names), dtype=np.intp)
+    codes[~missing] = pd.Index(classes).get_indexer(pd.Index(values[~missing]))
+    if len(names) > MOST_GROUPS:
+        sizes = np.bincount(codes[~missing], minlength=len(names))
+        kept = np.sort(np.argsort(-sizes, kind="stable")[: MOST_GROUPS - 1])
+        renamed = np.full(len(names) + 1, kept.size, dtype=np.intp)
+        renamed[kept] = np.arange(kept.size)
+        renamed[-1] = kept.size + 1
+        codes = renamed[codes]
+        names = [*(names[group] for group in kept), f"{len(names) - kept.size} others"]
+    return (names if not missing.any() else [*names, NOT_KNOWN]), codes
+
+
+def plot_flows(
+    model: Any,
+    other: Any,
+    *,
+    names: tuple[str, str] = ("this model", "other answer"),
+    ax: Axes | None = None,
+) -> Axes:
+    """Plot which entities of each cluster go to which group of another answer.
+
+    Bands are as wide as the number of entities, and have the colors of the clusters of the model.
+    The title has the agreement of the two answers. Numbers are counts, so the picture has the same
+    size for any number of entities.
+
+    Parameters
+    ----------
+    model, other : as for `flows_data`
+    names : two texts, default ("this model", "other answer")
+        What the two answers are called.
+    ax : Axes, optional
+        By default those of a new figure.
+
+    Examples
+    --------
+    >>> from rmgl import RMGL
+    >>> views = {"a": [[0.0], [0.1], [0.3], [5.0], [5.1], [5.3]]}
+    >>> model = RMGL(2, random_state=0).fit(views)
+    >>> plot_flows(model, [1, 1, 1, 2, 2, 2], names=("clusters", "classes"))  # doctest: +SKIP
+    """
+    found = flows_data(model, other)
+    if len(names) != 2 or isinstance(names, str):
+        raise ValueError("names are not two texts: give a name for each of the answers")
+    most = max(map(len, found.groups))
+    ax = axes_of(ax, 6.4, max(3.6, 0.3 * most + 1.2))
+    draw_layout(
+        ax, found.layout, [color_of(group) for group in range(len(found.groups[0]))], downward=False
+    )
+    for box in found.layout.boxes:
+        side, beyond = ("right", -1) if box.answer == 0 else ("left", 1)
+        text = f"{found.groups[box.answer][box.group]}  ({box.size:,})"
+        at = box.answer + beyond * (HALF_BOX + 0.02)
+        ax.text(
+            at, (box.start + box.end) / 2, text, ha=side, va="center", fontsize=9, parse_math=False
+        )
+    ax.set(xlim=(-0.45, 1.45), yticks=[])
+    ax.set_xticks([0, 1], [short(name) for name in names])
+    ax.tick_params(axis="x", length=0)
+    only = [
+        f"{count:,} entities only in {short(name)}"
+        for name, count in zip(names, found.n_only, strict=True)
+        if count
+    ]
+    agreement = round(found.agreement, 2) + 0.0  # not -0.00
+    ax.set_title(
+        f"Agreement {agreement:.2f} (adjusted Rand index; 1: the same, 0: chance)"
+        + "".join(f"\n{line}" for line in only),
+        fontsize=10,
+        parse_math=False,
+    )
+    return ax

@@ -1,0 +1,83 @@
+"""Further columns that users give for the entities of a model, such as known classes."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+
+def further_columns(columns: Any, n_rows: int) -> list[tuple[str, NDArray[Any]]]:
+    """The names and values of the columns of a dict or table, one value for every entity."""
+    if columns is None:
+        return []
+    if not isinstance(columns, Mapping) and not hasattr(columns, "columns"):
+        raise TypeError(
+            f"columns is of type {type(columns).__name__}: give a dict or table of columns "
+            "with one value for each entity"
+        )
+    names = list(columns) if isinstance(columns, Mapping) else list(columns.columns)
+    return [(str(name), _checked(str(name), columns[name], n_rows)) for name in names]
+
+
+def _checked(name: str, given: Any, n_rows: int) -> NDArray[Any]:
+    values = np.asarray(given)
+    if values.shape != (n_rows,):
+        raise ValueError(
+            f"columns: {name!r} has shape {values.shape}, but the model has {n_rows} "
+            "entities: give one value for each"
+        )
+    return values
+
+
+def matched_by_id(columns: Any, index: NDArray[Any] | None) -> Any:
+    """A pandas table in the order of the entities, with missing values for those that it lacks, if
+    both have ids; anything else as it is.
+    """
+    if not isinstance(columns, pd.DataFrame | pd.Series):
+        return columns
+    table = columns.to_frame() if isinstance(columns, pd.Series) else columns
+    places = places_by_id(table.index, index, "columns")
+    if places is None:
+        return table
+    absent = int((places < 0).sum())
+    if absent:
+        warnings.warn(
+            f"columns have no row for {absent} of {places.size} entities, whose values are missing",
+            UserWarning,
+            stacklevel=3,
+        )
+    return table.reindex(index)
+
+
+def places_by_id(given: pd.Index, index: NDArray[Any] | None, what: str) -> NDArray[np.intp] | None:
+    """The place of every entity among given ids, -1 where it is absent; None if rows are matched by
+    their place, because the model has no ids or the given rows are only numbered.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> places_by_id(pd.Index(["b", "a"]), np.array(["a", "b", "c"]), "columns").tolist()
+    [1, 0, -1]
+    >>> places_by_id(pd.RangeIndex(3), np.array(["a", "b", "c"]), "columns")
+    """
+    if index is None:
+        return None
+    if not given.is_unique:
+        twice = given[given.duplicated()][0]
+        raise ValueError(f"{what}: the id {twice!r} is there twice: give one row for each entity")
+    places: NDArray[np.intp] = given.get_indexer(pd.Index(index))
+    if (places >= 0).all():
+        return places
+    if isinstance(given, pd.RangeIndex):
+        return None
+    if (places < 0).all():
+        raise ValueError(
+            f"{what}: no id is one of the model, such as {index[0]!r} (the first here is "
+            f"{given[0]!r}): give rows of the same entities"
+        )
+    return places

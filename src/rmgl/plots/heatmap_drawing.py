@@ -1,0 +1,185 @@
+"""The drawing of a heat map, one line after the other, and the numbers that it needs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rmgl.plots.drawing import NUMBERED, color_of, short, write_number
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.patches import Patch
+
+FULL_COLOR = 2.5
+"""Standard deviations from the mean at which colors end."""
+LIGHTEST = 0.15
+"""Share of the scale of grays that is not used: white means missing."""
+CATEGORIES = (
+    "#332288",
+    "#DDCC77",
+    "#CC6677",
+    "#88CCEE",
+    "#117733",
+    "#AA4499",
+    "#44AA99",
+    "#999933",
+    "#DDDDDD",
+)
+"""Colors of eight categories and of all others, which color-blind readers can distinguish (Paul
+Tol's). The first ones are dark, light and between, so that they differ in gray print."""
+
+
+@dataclass(frozen=True, eq=False)
+class Bar:
+    """A further column, one value for each entity in the order of the picture."""
+
+    name: str
+    values: NDArray[np.float64]
+    """Numbers, days since 1970 of dates, or the positions of categories; NaN where the value is
+    missing."""
+    categories: list[str] | None
+    """The names of the categories (None: the values are numbers)."""
+    dates: bool = False
+
+    def written(self, value: float) -> str:
+        """A number or date as text."""
+        return str(np.datetime64(int(value), "D")) if self.dates else f"{value:.4g}"
+
+
+@dataclass(frozen=True, eq=False)
+class HeatMap:
+    """The numbers of the picture."""
+
+    entities: NDArray[np.intp]
+    """The entities, ordered by cluster."""
+    clusters: NDArray[np.intp]
+    """Their clusters."""
+    views: list[str]
+    """The view of each feature."""
+    features: list[str]
+    values: NDArray[np.float64]
+    """One row for each feature, one column for each entity: (value - mean) / standard deviation;
+    NaN where the value is missing."""
+    bars: list[Bar]
+    n_entities: int
+    """Number of all entities; a sample of them is shown if they are more than `entities`."""
+
+
+class Picture:
+    """Draws one line after the other, from the top downward."""
+
+    def __init__(self, ax: Axes, found: HeatMap) -> None:
+        self.ax, self.found = ax, found
+        self.n = found.entities.size
+        self.line = 0.0
+        self.ticks: list[float] = []
+        self.names: list[str] = []
+        self.handles: list[Patch] = []
+        self.image: Any = None
+
+    def _lines(self, values: NDArray[Any], names: list[str], **style: Any) -> Any:
+        """Draw lines as an image, with a name beside each."""
+        end = self.line + len(values)
+        image = self.ax.imshow(
+            values, extent=(0, self.n, end, self.line), aspect="auto", interpolation="none", **style
+        )
+        self.ticks += [self.line + 0.5 + line for line in range(len(values))]
+        self.names += [short(name) for name in names]
+        self.line = end + 0.25
+        return image
+
+    def draw_clusters(self) -> None:
+        """The clusters as a line of colors with their numbers, and where they end."""
+        from matplotlib.colors import to_rgb
+
+        clusters, counts = np.unique(self.found.clusters, return_counts=True)
+        colors = np.array([to_rgb(color_of(cluster)) for cluster in range(clusters.max() + 1)])
+        self._lines(colors[self.found.clusters][None, :, :], ["cluster"])
+        ends = np.cumsum(counts)
+        for cluster, count, end in zip(clusters, counts, ends, strict=True):
+            if count >= NUMBERED * len(str(cluster)) * self.n:
+                write_number(self.ax, end - count / 2, 0.5, cluster)
+        self.ends = ends[:-1]
+
+    def draw_bar(self, bar: Bar) -> None:
+        """A further column as a line: numbers in gray, categories in colors."""
+        from matplotlib import colormaps
+        from matplotlib.colors import ListedColormap
+
+        known = bar.values[np.isfinite(bar.values)]
+        if not known.size:
+            self._lines(bar.values[None, :], [bar.name], cmap="Greys", vmin=0, vmax=1)
+            self._note(f"{short(bar.name)}: no values")
+            return
+        if bar.categories is None:
+            grays = ListedColormap(colormaps["Greys"](np.linspace(LIGHTEST, 1, 256)))
+            low, high = known.min(), known.max()
+            self._lines(bar.values[None, :], [bar.name], cmap=grays, vmin=low, vmax=high)
+            ends = f"{bar.written(low)} (light) to {bar.written(high)} (black)"
+            self._note(f"{short(bar.name)}: {ends}")
+            return
+        scale = ListedColormap(list(CATEGORIES[: len(bar.categories)]))
+        self._lines(bar.values[None, :], [bar.name], cmap=scale, vmin=-0.5, vmax=scale.N - 0.5)
+        self._note(f"{short(bar.name)}:")
+        for color, category in zip(CATEGORIES, bar.categories, strict=False):
+            self._note(short(category), facecolor=color, edgecolor="0.4", linewidth=0.5)
+
+    def _note(self, text: str, **style: Any) -> None:
+        """One line of the legend, with a patch in this style (none: without a patch)."""
+        from matplotlib.patches import Patch
+
+        self.handles.append(Patch(label=text, **(style or {"color": "none"})))
+
+    def draw_view(self, view: str) -> None:
+        """The features of one view as a block, below its name."""
+        rows = np.flatnonzero(np.array(self.found.views, dtype=object) == view)
+        self.line += 0.75
+        style: dict[str, Any] = {"ha": "left", "va": "center", "fontsize": 9, "fontweight": "bold"}
+        self.ax.text(0, self.line - 0.4, short(view), parse_math=False, **style)
+        start = self.line
+        self.image = self._lines(
+            self.found.values[rows],
+            [self.found.features[row] for row in rows],
+            cmap="cividis",
+            vmin=-FULL_COLOR,
+            vmax=FULL_COLOR,
+        )
+        for end in self.ends:
+            self.ax.plot([end, end], [start, start + rows.size], color="white", linewidth=1)
+
+    def finish(self) -> None:
+        """Names, limits, the color bar, and the legend of the bars on top."""
+        ax, found = self.ax, self.found
+        ax.set(xlim=(0, self.n), ylim=(self.line - 0.25, 0), xticks=[])
+        ax.set_title("What distinguishes the clusters?")
+        ax.set_yticks(self.ticks, self.names, fontsize=8, parse_math=False)
+        ax.tick_params(axis="y", length=0)
+        ax.spines[:].set_visible(False)
+        ax.figure.colorbar(
+            self.image,
+            ax=ax,
+            orientation="horizontal",
+            pad=0.01,
+            shrink=0.4,
+            aspect=30,
+            extend="both",
+            label="standard deviations from the mean of the feature",
+        )
+        if not all(np.isfinite(bar.values).all() for bar in found.bars) or (
+            np.isnan(found.values).any()
+        ):
+            self._note("missing", facecolor="white", edgecolor="0.4", linewidth=0.5)
+        if self.handles:
+            style: dict[str, Any] = {
+                "loc": "upper left",
+                "bbox_to_anchor": (1.0, 1.0),
+                "frameon": False,
+            }
+            ax.legend(handles=self.handles, fontsize=8, handlelength=1.2, **style)
+        some = self.n < found.n_entities
+        sampled = f" (a sample of {found.n_entities:,})" if some else ""
+        ax.set_xlabel(f"{self.n:,} entities{sampled}, ordered by cluster")
