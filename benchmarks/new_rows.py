@@ -1,11 +1,24 @@
-"""The section on labeling many new rows."""
+"""The section on labeling many new rows; and how well rows of a class that the fit has not seen are
+recognized.
+
+python -m benchmarks.new_rows prints a Markdown table of the latter, for every digit.
+"""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
+
+import numpy as np
+from sklearn.metrics import roc_auc_score
 
 from benchmarks.limits import Limit, Rates, product_flops
 from benchmarks.results import Row
 from benchmarks.tables import commits, done, number, table
+from rmgl import RMGL
+from rmgl.datasets import load_uci_digits
+
+SHARES = (0.95, 0.99, 1.0)
+"""Values of `unknown` that are measured."""
 
 
 def section(rows: list[Row], output: Path, rates: Rates) -> Iterable[str]:
@@ -63,3 +76,55 @@ def limit_of(row: Row, rates: Rates) -> Limit | None:
     return rates.for_products(
         product_flops(row["n_new"], sum(row["widths"]), row["n_fitted"]), row["n_threads"]
     )
+
+
+@dataclass(frozen=True)
+class Unseen:
+    """New rows of the digits, one of which the fit has not seen."""
+
+    digit: int
+    auc: float
+    """The probability that a row of the unseen digit has a larger score than one of the others."""
+    lost: tuple[float, ...]
+    """The share of the rows of the seen digits that are called unknown, for each of `SHARES`,"""
+    found: tuple[float, ...]
+    """and of those of the unseen digit."""
+
+
+def unseen(digit: int, every: int = 1, seed: int = 0) -> Unseen:
+    """Fit four fifths of all other digits (one row of `every`), and score the rest and this one."""
+    data = load_uci_digits()
+    rows = np.random.default_rng(seed).permutation(data.target.size)[::every]
+    is_unseen = data.target[rows] == digit
+    seen = rows[~is_unseen]
+    fitted, kept = np.split(seen, [4 * seen.size // 5])
+    new = np.concatenate([kept, rows[is_unseen]])
+    model = RMGL(9, random_state=0).fit({name: X[fitted] for name, X in data.views.items()})
+    views = {name: X[new] for name, X in data.views.items()}
+    truth = data.target[new] == digit
+    called = [model.predict(views, unknown=share) == -1 for share in SHARES]
+    return Unseen(
+        digit,
+        float(roc_auc_score(truth, model.score_samples(views))),
+        tuple(float(rows[~truth].mean()) for rows in called),
+        tuple(float(rows[truth].mean()) for rows in called),
+    )
+
+
+def unseen_table(every: int = 1, digits: Iterable[int] = range(10)) -> str:
+    """The table for each digit, and the mean."""
+    measured = [unseen(digit, every) for digit in digits]
+    numbers = np.array([[row.auc, *np.ravel([row.lost, row.found], "F")] for row in measured])
+    head = ["digit", "AUC"]
+    for share in SHARES:
+        head += [f"lost at {share:g}", f"found at {share:g}"]
+    names = [*(str(row.digit) for row in measured), "mean"]
+    lines = zip(names, [*numbers, numbers.mean(axis=0)], strict=True)
+    shown = [
+        [name, f"{auc:.3f}", *(f"{share:.1%}" for share in rest)] for name, (auc, *rest) in lines
+    ]
+    return table(head, shown)
+
+
+if __name__ == "__main__":
+    print(unseen_table())

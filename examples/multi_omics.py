@@ -60,8 +60,8 @@ mdata = MuData(
     }
 )
 print(f"{mdata.n_obs} cells; {no_rna.size} have no RNA, and {no_protein.size} have no protein.")
-model = rmgl.RMGL(n_clusters=6, random_state=0).fit(rmgl.from_mudata(mdata))
-rmgl.to_mudata(model, mdata)  # obs["rmgl"], obsm["X_rmgl"], obsp["rmgl_..."], uns["rmgl"]
+# writes obs["rmgl"], obsm["X_rmgl"], obsp["rmgl_..."] and uns["rmgl"]
+model = rmgl.scverse.cluster(mdata, n_clusters=6, random_state=0)
 true, found = cells.loc[mdata.obs_names, "type"], mdata.obs["rmgl"]
 scores = {"both": normalized_mutual_info_score(true, found)}
 for name, own in mdata.mod.items():

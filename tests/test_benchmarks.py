@@ -557,3 +557,20 @@ def test_weights_alone_give_the_residual_back(rng, importable):
         X, 0.5, {"W": layer.adjacency.toarray() * np.where(np.arange(40) < 20, 1.1, 0.9)}
     )
     assert worse["residual"] > 1e-3
+
+
+def test_the_table_of_unseen_digits_has_what_it_says():
+    from benchmarks.new_rows import SHARES, unseen, unseen_table
+
+    measured = unseen(4, every=4)
+    assert 0.5 < measured.auc <= 1
+    assert len(measured.lost) == len(measured.found) == len(SHARES)
+    assert (np.diff(measured.lost) <= 0).all()  # a larger share loses fewer rows
+    assert (np.diff(measured.found) <= 0).all()
+    _, _, first, mean = unseen_table(every=4, digits=[4]).splitlines()
+    cells = [cell.strip() for cell in first.strip("|").split("|")]
+    assert cells[:2] == ["4", f"{measured.auc:.3f}"]
+    assert [float(cell.rstrip("%")) / 100 for cell in cells[2::2]] == pytest.approx(
+        measured.lost, abs=1e-3
+    )
+    assert mean.split("|")[2] == first.split("|")[2]

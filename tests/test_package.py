@@ -123,7 +123,8 @@ def documented(section):
 
 
 @pytest.mark.parametrize(
-    "module", ["rmgl", "rmgl.baselines", "rmgl.datasets", "rmgl.metrics", "rmgl.plots"]
+    "module",
+    ["rmgl", "rmgl.baselines", "rmgl.datasets", "rmgl.metrics", "rmgl.plots", "rmgl.scverse"],
 )
 def test_what_is_public_is_what_is_documented(module):
     public = importlib.import_module(module)

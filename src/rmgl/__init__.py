@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     __version__: str
-    from rmgl import baselines, datasets, metrics, plots
+    from rmgl import baselines, datasets, metrics, plots, scverse
     from rmgl.automatic.policy import Policy
     from rmgl.estimators.rmgl import RMGL
     from rmgl.layer import Layer, learn_layer
     from rmgl.storage.scverse import from_anndata, from_mudata, to_anndata, to_mudata
     from rmgl.views.network import Network
+    from rmgl.views.ordinal import ordinal
     from rmgl.views.precomputed import Precomputed
 
 __all__ = [
@@ -30,7 +31,9 @@ __all__ = [
     "from_mudata",
     "learn_layer",
     "metrics",
+    "ordinal",
     "plots",
+    "scverse",
     "to_anndata",
     "to_mudata",
 ]
@@ -42,6 +45,7 @@ _HOMES = {
     "Policy": "rmgl.automatic.policy",
     "Precomputed": "rmgl.views.precomputed",
     "learn_layer": "rmgl.layer",
+    "ordinal": "rmgl.views.ordinal",
     "from_mudata": "rmgl.storage.scverse",
     "from_anndata": "rmgl.storage.scverse",
     "to_mudata": "rmgl.storage.scverse",

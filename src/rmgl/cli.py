@@ -124,7 +124,12 @@ def cli(context: click.Context) -> None:
 @JOBS
 @flag("--no-plots", "Do not draw pictures.")
 @flag("--no-report", "Do not write report.html, the page to explore.")
-@flag("--graphml", "Also write all layers as one graph to layers.graphml (needs networkx).")
+@flag(
+    "--graphml",
+    "Also write the layers as GraphML: all of them to layers.graphml, each to a file in layers "
+    "(needs networkx).",
+)
+@flag("--edge-lists", "Also write nodes and edges as CSV files for Gephi, one per layer.")
 @flag("--quiet", "Show no progress bar. Without this option, there is one on a terminal.")
 @option("--save", "Also save the model to this file, for `rmgl predict`.", type=PATH)
 @FORCE
@@ -143,6 +148,7 @@ def cluster(
     no_plots: bool,
     no_report: bool,
     graphml: bool,
+    edge_lists: bool,
     save: Path | None,
     checkpoint: Path | None,
     force: bool,
@@ -186,7 +192,7 @@ def cluster(
         model, seconds, associations = commands.cluster(
             RMGL(clusters, random_state=seed, n_jobs=jobs, **parameters),
             source,
-            Output(output, pictures, page, graphml, force),
+            Output(output, pictures, page, graphml, edge_lists, force),
             save=save,
             checkpoint=checkpoint,
             client=client,
@@ -225,6 +231,12 @@ def is_on_workers(scheduler: str | None, workers: int | None, plan: bool) -> boo
 @option("-o --output", "CSV file to write.", required=True, type=PATH)
 @option("--id id_column", "Column of row ids; rows may then be missing from some of the files.")
 @NETWORKS
+@option(
+    "--unknown",
+    "Label rows -1 that are farther from the fitted ones than this share of these are from "
+    "their neighbors, such as 0.99. Without this option, every row gets a cluster.",
+    type=click.FloatRange(0, 1, min_open=True),
+)
 @flag("--force", "Replace the output file if it exists.")
 def predict(
     model: Path,
@@ -232,13 +244,15 @@ def predict(
     output: Path,
     id_column: str | None,
     networks: tuple[Path, ...],
+    unknown: float | None,
     force: bool,
 ) -> None:
     """Label new rows with a saved MODEL.
 
     INPUTS are files as for `rmgl cluster`, named like the views that the model was fitted on; views
-    may be missing. The edges of --network lead from new rows (first column) to those of the fit
-    (second column).
+    may be missing. Columns are matched by their names: their order does not matter, those that are
+    absent count as missing cells, and further ones are ignored. The edges of --network lead from
+    new rows (first column) to those of the fit (second column).
     """
     source = Source(inputs, networks, id_column)
     needs_inputs(source)
@@ -249,11 +263,13 @@ def predict(
     with loading():
         from rmgl import commands
     with in_one_line(*REFUSED):
-        shares = commands.predict(model, source, output)
+        found = commands.predict(model, source, output, unknown)
     click.echo(
-        f"{len(shares)} rows labeled; mean share of edge weight that leads to the assigned "
-        f"cluster: {shares.max(axis=1).mean():.3f}"
+        f"{len(found.labels)} rows labeled; mean share of edge weight that leads to the assigned "
+        f"cluster: {found.shares.max(axis=1).mean():.3f}"
     )
+    if unknown is not None:
+        click.echo(f"{found.n_unknown} of them belong to no cluster (label -1)")
     click.echo(f"written: {output}")
 
 

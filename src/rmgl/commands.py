@@ -6,6 +6,7 @@ import sys
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -145,25 +146,48 @@ def plan(source: Source, client: Any, n_neighbors: int) -> str:
     return f"{needs}\nthe workers have enough memory"
 
 
-def predict(model: Path, source: Source, output: Path) -> NDArray[np.float64]:
-    """Label the rows of the files with a saved model; return each row's share of every cluster."""
+@dataclass(frozen=True)
+class Predictions:
+    """The labels of new rows, -1 for those that belong nowhere, and their shares of clusters."""
+
+    labels: NDArray[np.intp]
+    shares: NDArray[np.float64]
+
+    @property
+    def n_unknown(self) -> int:
+        """The number of rows that belong to no cluster."""
+        return int((self.labels < 0).sum())
+
+
+def predict(model: Path, source: Source, output: Path, unknown: float | None = None) -> Predictions:
+    """Label the rows of the files with a saved model, and write the labels and shares."""
     fitted = RMGL.load(model)
-    encodings = {view.name: view.encoding for view in fitted.fitted_.views}
-    if source.networks:
-        return predict_nodes(fitted, source, output, encodings)
-    new = read_views(source.inputs, source.id_column, "outer", least=0, encodings=encodings)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        new, index = new_nodes(fitted, source) if source.networks else new_rows(fitted, source)
+        placed = fitted._place(new, scored=unknown is not None)
+    show_warnings([str(warning.message) for warning in caught])
+    shares, scores = placed.votes.sum(axis=1), None
+    labels = shares.argmax(axis=1)
+    if unknown is not None:
+        scores = placed.scores
+        labels = np.where(scores > fitted.fitted_.farthest(unknown), -1, labels)
+    write_predictions(output, labels, shares, index, scores)
+    return Predictions(labels, shares)
+
+
+def new_rows(fitted: RMGL, source: Source) -> tuple[Views, NDArray[Any] | None]:
+    """New rows in files, and their ids."""
+    views = fitted.fitted_.views
+    new = read_views(source.inputs, source.id_column, "outer", least=0, fitted=views)
     check_names(new.names, new.index)
     if len(fitted.view_names_) == len(new.names) == 1:
         new = new.with_fields("name", fitted.view_names_)  # the file may have any name
-    shares: NDArray[np.float64] = fitted.predict_proba(new)
-    write_predictions(output, shares, new.index)
-    return shares
+    return new, new.index
 
 
-def predict_nodes(
-    fitted: RMGL, source: Source, output: Path, encodings: Mapping[str, Any]
-) -> NDArray[np.float64]:
-    """Label new rows by their edges to fitted rows, and by the rows in files if there are any."""
+def new_nodes(fitted: RMGL, source: Source) -> tuple[dict[str, Any] | Views, NDArray[Any] | None]:
+    """New rows with edges to fitted rows, and the rows in files if there are any; and their ids."""
     lists = [read_edge_list(path) for path in source.networks]
     fitted_ids = list(range(len(fitted.labels_)) if fitted.index_ is None else fitted.index_)
     data: dict[str, Any] | Views
@@ -175,7 +199,7 @@ def predict_nodes(
             "outer",
             least=0,
             everyone=False,
-            encodings=encodings,
+            fitted=fitted.fitted_.views,
         )
         names = new.names
         index, new_ids = new.index, list(range(new.n_rows) if new.index is None else new.index)
@@ -191,9 +215,7 @@ def predict_nodes(
             edges.name: new_edges(edges, list(index), fitted_ids) for edges in lists
         }
     check_names([*edges_by_name, *names], index)
-    shares: NDArray[np.float64] = fitted.predict_proba(data)
-    write_predictions(output, shares, index)
-    return shares
+    return data, index
 
 
 def inspect(inputs: Sequence[Path], id_column: str | None) -> str:
@@ -250,6 +272,7 @@ def write(
             seconds=seconds,
             pictures=output.pictures,
             graphml=output.graphml,
+            edge_lists=output.edge_lists,
             explanation=features,
             associations=associations,
         )

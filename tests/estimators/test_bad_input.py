@@ -13,7 +13,7 @@ from scipy import sparse
 from rmgl import RMGL, Network, from_anndata
 from rmgl.baselines import SCGED
 from rmgl.edges.local_scaling import LocalScaling
-from rmgl.fitting.entities import outlier_scores
+from rmgl.placing.outliers import outlier_scores
 from rmgl.views.incomplete import aligned
 from rmgl.views.views import Views
 

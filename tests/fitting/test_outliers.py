@@ -6,7 +6,7 @@ from scipy import sparse
 
 from rmgl import RMGL
 from rmgl.edges.space import Rows
-from rmgl.fitting.entities import mean_lengths, outlier_scores
+from rmgl.placing.outliers import mean_lengths, outlier_scores
 from tests.conftest import planted_views
 
 

@@ -221,7 +221,7 @@ ODD_OPTIONS = (
     *(["--solver", value] for value in ("dual-ascent", "newton", "simplex")),
     *(["--align", value] for value in ("outer", "inner")),
     *(["--id", value] for value in ("id", "f0", "", "nothing")),
-    *([flag] for flag in ("--components", "--graphml", "--force")),
+    *([flag] for flag in ("--components", "--graphml", "--edge-lists", "--force")),
 )
 
 

@@ -154,7 +154,7 @@ def test_overlaps_are_those_of_sets():
 def test_clear_clusters_are_found_again_and_noise_is_not():
     views, _ = planted_views()
     model = RMGL(3, random_state=0).fit(views)
-    options = (model.layers_, model.beta_, model.labels_, model.embedding_)
+    options = (model.layers_, model.beta_, model.labels_, 3)
     assert stability_of_clusters(*options, np.empty(0, dtype=int)).min() > 0.95
     # four entities are too few for three clusters
     assert stability_of_clusters(*options, np.arange(86)) is None
@@ -162,7 +162,7 @@ def test_clear_clusters_are_found_again_and_noise_is_not():
     model = RMGL(6, random_state=0).fit(noise)
     assert (
         stability_of_clusters(
-            model.layers_, model.beta_, model.labels_, model.embedding_, np.empty(0, dtype=int)
+            model.layers_, model.beta_, model.labels_, 6, np.empty(0, dtype=int)
         ).mean()
         < 0.8
     )

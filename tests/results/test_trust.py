@@ -170,9 +170,7 @@ def test_a_fifth_of_the_entities_is_left_out_of_every_draw(n_fragments, monkeypa
 def test_clusters_are_looked_for_again_on_four_fifths_of_the_entities(monkeypatch):
     model = RMGL(3, random_state=0).fit(planted_views()[0])
     seen = nodes_seen(monkeypatch)
-    stability_of_clusters(
-        model.layers_, model.beta_, model.labels_, model.embedding_, np.arange(10)
-    )
+    stability_of_clusters(model.layers_, model.beta_, model.labels_, 3, np.arange(10))
     assert {size for size, _ in seen} == {64}  # of the 80 that are not left out
     assert len(set(seen)) == len(seen) > 1
 

@@ -220,6 +220,7 @@ def test_a_word_of_the_fit_gets_its_place(data, model):
 def test_a_file_that_does_not_fit_together_is_refused(model, tmp_path):
     from copy import copy
 
+    assert model.report_  # made of what fits together
     spoiled, views = copy(model), model.fitted_.views
     view = replace(views[0], words_of=("only one",))
     spoiled.fitted_ = replace(model.fitted_, stored=replace(views, views=(view, views[1])))

@@ -27,6 +27,7 @@ from rmgl.automatic.weighing import Weighing
 from rmgl.checks import Unsound, sound_indices, sound_numbers
 from rmgl.embedding.eigenvectors import Graph, smallest_eigenvectors
 from rmgl.embedding.resampling import cut, four_fifths, parts_of
+from rmgl.frames import as_html
 from rmgl.rules import find_rule, ranged
 from rmgl.running.checkpoint import Checkpoint
 
@@ -212,6 +213,25 @@ class NumberOfClusters:
 
     def _at(self, k: int | np.intp) -> int:
         return int(np.flatnonzero(self.candidates == k)[0])
+
+    def to_frame(self) -> Any:
+        """Return a pandas DataFrame with one row for each number of clusters that was tried."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            {
+                "n_clusters": self.candidates,
+                "modularity": self.modularity,
+                "eigengap": self.eigengap,
+                "stability": self.stability,
+                "score": self.score,
+                "chosen": self.candidates == self.chosen,
+            }
+        )
+
+    def _repr_html_(self) -> str:
+        """What notebooks show: the number, the reason for it, and the numbers that were tried."""
+        return as_html(self.to_frame(), f"{self.chosen} clusters, {self.reason}")
 
     def as_dict(self) -> dict[str, object]:
         rows = zip(

@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from rmgl.distributed.block_store import BlockCosts, BlockGrowth, BlockStore
-from rmgl.distributed.pair_tasks import PairBlock, Pieces, nearer_pairs
+from rmgl.distributed.pair_tasks import PairBlock, Pieces, nearer_pairs, pairs_in_reach
 from rmgl.distributed.workers import joined
 from rmgl.edges.interface import Floats, Nodes, Vector
 from rmgl.edges.local_scaling import (
@@ -96,8 +96,13 @@ class BlockNeighborhoods:
         return self
 
     def tightened(self, u: Vector, costs: BlockCosts) -> BlockNeighborhoods:
-        """Return itself: workers write to disk what does not fit into their memory."""
-        return self
+        """Lower the radii to what potentials may reach from u, without the pairs beyond them."""
+        edges, workers = self.edges, self.edges.workers
+        radii = np.minimum(self.radii, foreseen(u, edges.evaluate(u, costs)))
+        shared = workers.share("rmgl-share-radii", radii)
+        kept = edges.each("rmgl-pairs-in-reach", pairs_in_reach, costs, shared)
+        store = BlockStore(workers, kept, edges.nodes)
+        return replace(self, edges=store, radii=radii, growth=None)
 
     def with_pairs(self, pattern: sparse.csr_array) -> BlockNeighborhoods:
         raise ValueError(

@@ -274,6 +274,13 @@ def nearer_pairs(block: PairBlock, distances: Vector, bounds: Sequence[Vector]) 
     return PairBlock.of(block.nodes, only(block.pattern(sum(map(len, bounds))), kept))
 
 
+def pairs_in_reach(block: PairBlock, costs: Vector, radii: Sequence[Vector]) -> PairBlock:
+    """Keep the pairs whose cost is below the sum of the radii of their nodes."""
+    limits = block.local(radii)
+    reach = np.repeat(limits[block.places], block.degrees) + limits[block.edges.indices]
+    return PairBlock.of(block.nodes, only(block.pattern(sum(map(len, radii))), costs < reach))
+
+
 def block_given(
     n_nodes: int, nodes: Indices, starts: Indices, others: NDArray[np.int32]
 ) -> PairBlock:

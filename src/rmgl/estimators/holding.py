@@ -10,6 +10,7 @@ from collections.abc import Callable
 from copy import copy
 from dataclasses import replace
 from functools import cached_property, partial
+from numbers import Real
 from typing import Any, Generic, Self, TypeVar, overload
 
 import numpy as np
@@ -24,9 +25,9 @@ from rmgl.fitting.fitted import FittedModel
 from rmgl.fitting.ready import Parameters
 from rmgl.layer import Layer
 from rmgl.model.alternate import HistoryRow
-from rmgl.placing.new_views import check_placeable, new_views, scaled_like
+from rmgl.placing.new_views import by_name, check_placeable, new_views, scaled_like
 from rmgl.placing.placement import Placed
-from rmgl.results.clusters import Level, levels_of
+from rmgl.results.clusters import Hierarchy, levels_of
 from rmgl.results.evidence import report_of
 from rmgl.results.report import Report
 from rmgl.running.threads import number_of_workers, team_of
@@ -103,11 +104,13 @@ class FittedClusterer(ViewsClusterer):
         return [layer.scaling for layer in self.layers_]
 
     @property
-    def hierarchy_(self) -> list[Level]:
+    def hierarchy_(self) -> Hierarchy:
         """The chosen clusters and the stable ones above and below them, from coarse to fine; empty
         unless n_clusters is "auto".
         """
-        return [] if self.number_ is None else levels_of(self.number_, self.labels_, self.placed_)
+        if self.number_ is None:
+            return Hierarchy()
+        return levels_of(self.number_, self.labels_, self.placed_)
 
     @cached_property
     def report_(self) -> Report:
@@ -174,9 +177,13 @@ class Predictor(FittedClusterer):
     missing: str
     n_jobs: int | None
 
-    def predict(self, X: Any, *, observed: Any = None) -> Any:
+    def predict(self, X: Any, *, observed: Any = None, unknown: float | None = None) -> Any:
         """Assign new rows to the clusters to which they have the most edge weight in the fitted
         layers (see `predict_proba`).
+
+        Tables are matched with those of the fit by the names of their columns: the order does not
+        matter, columns that are absent count as missing cells, and further ones are ignored. A
+        warning counts both; it is an error if more than half of the columns of a view are absent.
 
         Parameters
         ----------
@@ -185,10 +192,52 @@ class Predictor(FittedClusterer):
             which none of them is observed may be left out of a dict, or be None in a list. For Dask
             arrays, the result is a Dask array with chunks of the same rows.
         observed : as for `fit`
+        unknown : float above 0, at most 1, optional
+            Rows that belong to no cluster get the label -1: those whose outlier score
+            (`score_samples`) is above that of this share of the fitted entities. With 0.99, about
+            one in a hundred new rows of the fitted clusters is lost; larger values lose fewer of
+            them, and keep more rows that belong nowhere. By default, every row gets a cluster.
+
+        Examples
+        --------
+        >>> from rmgl import RMGL
+        >>> views = {"a": [[0.0], [0.1], [0.3], [5.0], [5.1], [5.3]]}
+        >>> model = RMGL(2, random_state=0).fit(views)
+        >>> model.predict({"a": [[0.2], [5.2], [90.0]]}, unknown=1.0).tolist()
+        [0, 1, -1]
+        """
+        check_unknown(unknown)
+        if has_dask(X) and observed is None:
+            return self._by_chunk(partial(Predictor.predict, unknown=unknown), X, (), np.intp)
+        placed = self._place(X, observed, scored=unknown is not None)
+        labels = placed.votes.sum(axis=1).argmax(axis=1)
+        if unknown is None:
+            return labels
+        return np.where(placed.scores > self.fitted_.farthest(unknown), -1, labels)
+
+    def score_samples(self, X: Any, *, observed: Any = None) -> Any:
+        """Compute the outlier scores of new rows, (n,), on the scale of `outlier_score_`.
+
+        A score is 0 for a row that is no farther from its neighbors than they are from theirs, and
+        near 1 far from all of them; a fitted row has its own score. Unlike the `score_samples` of
+        scikit-learn's detectors, larger values are farther out. Networks have no distances, so rows
+        that are in networks alone have a score of 0.
+
+        Parameters
+        ----------
+        X, observed : as for `predict`
+
+        Examples
+        --------
+        >>> from rmgl import RMGL
+        >>> views = {"a": [[0.0], [0.1], [0.3], [5.0], [5.1], [5.3]]}
+        >>> scores = RMGL(2, random_state=0).fit(views).score_samples({"a": [[0.2], [90.0]]})
+        >>> bool(scores[0] < 0.5 < scores[1])
+        True
         """
         if has_dask(X) and observed is None:
-            return self._by_chunk(Predictor.predict, X, (), np.intp)
-        return self.predict_proba(X, observed=observed).argmax(axis=1)
+            return self._by_chunk(Predictor.score_samples, X, (), np.float64)
+        return self._place(X, observed, scored=True).scores
 
     def predict_proba(self, X: Any, *, observed: Any = None, by_view: bool = False) -> Any:
         """Compute the share of the edge weight of new rows that goes to each cluster, (n, K).
@@ -212,7 +261,7 @@ class Predictor(FittedClusterer):
     def transform(self, X: Any, *, observed: Any = None) -> Any:
         """Embed new rows, (n, K), by the eigenvector equation with all fitted rows fixed."""
         if has_dask(X) and observed is None:
-            return self._by_chunk(Predictor.transform, X, (self.n_clusters_,), np.float64)
+            return self._by_chunk(Predictor.transform, X, (self._n_features_out,), np.float64)
         return self._place(X, observed).embedding
 
     def _by_chunk(
@@ -227,17 +276,18 @@ class Predictor(FittedClusterer):
         alone.n_jobs = 1
         return by_chunk(partial(method, alone), X, shape, dtype)
 
-    def _place(self, X: Any, observed: Any) -> Placed:
+    def _place(self, X: Any, observed: Any = None, scored: bool = False) -> Placed:
         check_is_fitted(self)
         views = self.fitted_.views
         numbers = views[0].rows is not None and views[0].encoding is None
         features = numbers and not is_collection_of_views(X) and not is_given_view(X)
-        if features and not isinstance(X, Views) and getattr(X, "ndim", 2) == 2:
+        one_matrix = features and not isinstance(X, Views) and getattr(X, "ndim", 2) == 2
+        if one_matrix and not by_name(views, X):
             validate_data(self, X, reset=False, skip_check_array=True)
         new = new_views(views, X, self.views, align=self.align, observed=observed)
         self._check_cells(new)
         with team_of(number_of_workers(self.n_jobs)) as team:
-            return self.fitted_.placement().place(
+            return self.fitted_.placement(scored).place(
                 scaled_like(views, check_placeable(views, new)), team
             )
 
@@ -245,3 +295,13 @@ class Predictor(FittedClusterer):
         """Refuse missing cells, if that was asked for."""
         if self.missing == "error":
             views.refuse_gaps("set missing='pairwise'")
+
+
+def check_unknown(share: Any) -> None:
+    """Refuse a share of the fitted entities that is not above 0 and at most 1."""
+    is_number = isinstance(share, Real) and not isinstance(share, bool)
+    if share is not None and not (is_number and 0 < float(share) <= 1):
+        raise ValueError(
+            f"unknown={share!r} is not a share of the fitted entities: give a number above 0 and "
+            "at most 1, such as 0.99"
+        )

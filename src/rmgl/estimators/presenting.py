@@ -5,6 +5,7 @@ other libraries.
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Any
 
 from sklearn import get_config
@@ -23,7 +24,14 @@ from rmgl.results.explain import (
     with_all_entities,
 )
 from rmgl.results.feature_names import check_feature_names
-from rmgl.storage.multigraph import layers_to_igraph, layers_to_networkx, node_attributes
+from rmgl.storage.multigraph import (
+    layers_to_igraph,
+    layers_to_networkx,
+    node_attributes,
+    write_edge_lists,
+    write_graphmls,
+)
+from rmgl.storage.output import layer_file_names
 from rmgl.views.views import Views
 
 
@@ -56,7 +64,7 @@ class Presenter(FittedClusterer):
         Explanation
             A table with the columns cluster, view, feature, effect_size, mean_inside, mean_outside,
             auc, n_inside, n_outside and column; for every cluster the largest effects come first.
-            `pandas.DataFrame(table.as_dict())` makes a DataFrame of it.
+            `to_frame()` makes a DataFrame of it.
 
         Examples
         --------
@@ -261,3 +269,42 @@ class Presenter(FittedClusterer):
         return layers_to_igraph(
             self.layers_, node_attributes(self.labels_, self.outlier_score_, self.index_)
         )
+
+    def to_graphml(self, folder: str | os.PathLike[str]) -> None:
+        """Write every layer to a GraphML file in a folder, for Gephi, Cytoscape and others (needs
+        networkx).
+
+        Nodes have the name of the entity as `label`, or else its row, the `cluster` and the
+        `outlier_score`; edges have a `weight`. Files have the names of the layers. The folder is
+        created if it does not exist, and files of the same names are replaced.
+
+        Examples
+        --------
+        >>> from rmgl import RMGL
+        >>> model = RMGL(2, random_state=0).fit({"a": [[0.0], [0.1], [0.3], [5.0], [5.1], [5.3]]})
+        >>> model.to_graphml("graphs")  # doctest: +SKIP
+        """
+        write_graphmls(*self._graphs_for(folder))
+
+    def to_edge_lists(self, folder: str | os.PathLike[str]) -> None:
+        """Write every layer to a CSV file in a folder, with the columns Source, Target, Type and
+        Weight, and the entities to nodes.csv: Id, Label, cluster and outlier_score.
+
+        Gephi opens both (Import spreadsheet): first nodes.csv, then the edges of a layer. Labels
+        are the names of the entities, or else their rows.
+
+        Examples
+        --------
+        >>> from rmgl import RMGL
+        >>> model = RMGL(2, random_state=0).fit({"a": [[0.0], [0.1], [0.3], [5.0], [5.1], [5.3]]})
+        >>> model.to_edge_lists("graphs")  # doctest: +SKIP
+        """
+        write_edge_lists(*self._graphs_for(folder))
+
+    def _graphs_for(self, folder: str | os.PathLike[str]) -> tuple[Path, Any, list[str], Any]:
+        """The folder, which is created, the layers, the names of their files, and the nodes."""
+        check_is_fitted(self)
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        files = layer_file_names([layer.name for layer in self.layers_])
+        nodes = node_attributes(self.labels_, self.outlier_score_, self.index_)
+        return Path(folder), self.layers_, [name.removesuffix(".npz") for name in files], nodes

@@ -28,6 +28,7 @@ from rmgl.estimators.base import (
 )
 from rmgl.estimators.holding import Predictor
 from rmgl.estimators.presenting import Presenter
+from rmgl.estimators.subsetting import Subsetter
 from rmgl.fitting.fit import fit_model, found_without
 from rmgl.fitting.ready import Ready, in_canonical_order, scaled
 from rmgl.layer import SOLVERS
@@ -44,7 +45,7 @@ AUTO = one_of("auto")
 logger = logging.getLogger(__name__)
 
 
-class RMGL(Predictor, Presenter):
+class RMGL(Predictor, Presenter, Subsetter):
     """Rank-constrained multi-layer graph learning: one graph layer per view, one common embedding,
     clusters.
 

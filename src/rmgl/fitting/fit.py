@@ -18,12 +18,7 @@ from rmgl.automatic.choose import Choice, choose
 from rmgl.automatic.layers import task_of
 from rmgl.embedding.eigenvectors import components, signed, unit_rows, weighted_sum
 from rmgl.embedding.labels import label_rows, label_with_known, matched, place_fragments
-from rmgl.fitting.entities import (
-    in_order_of_caller,
-    mean_lengths,
-    outlier_scores,
-    with_others_placed,
-)
+from rmgl.fitting.entities import in_order_of_caller, with_others_placed
 from rmgl.fitting.fitted import FitEvidence, FittedModel
 from rmgl.fitting.ready import Parameters, Ready, in_canonical_order, scaled
 from rmgl.layer import Layer
@@ -32,6 +27,7 @@ from rmgl.model.alternate import Outcome, alternate, common_graph
 from rmgl.model.known import AGREEING
 from rmgl.model.problems import ViewProblem, candidates_in_order, given_problems
 from rmgl.model.run import Run
+from rmgl.placing.outliers import score_outliers
 from rmgl.running.progress import Stopwatch
 from rmgl.running.threads import Team, number_of_workers, team_of
 from rmgl.views.canonical import alike_among
@@ -132,32 +128,6 @@ def label(
         return found
     known = ready.known if choice.entities is None else ready.known[choice.entities]
     return label_with_known(rows, found, known, choice.n_clusters, aside)
-
-
-def score_outliers(
-    views: Views, layers: list[Layer], weights: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Score by the scales of the nodes or, without scales, by mean distances along the edges."""
-    of_views = [
-        (m, layer)
-        for m, layer in enumerate(layer for layer in layers if layer.role == "view")
-        if views[m].graph is None
-    ]
-    if not of_views:  # graphs have no distances
-        return np.zeros(views.n_rows)
-    spreads = [
-        mean_lengths(views[m].whole_space(), layer.adjacency)[
-            slice(None) if layer.nodes is None else layer.nodes
-        ]
-        if layer.scaling is None
-        else layer.scaling.scales**2
-        for m, layer in of_views
-    ]
-    graphs, nodes = (
-        [layer.adjacency for _, layer in of_views],
-        [layer.nodes for _, layer in of_views],
-    )
-    return outlier_scores(graphs, spreads, nodes, weights[[m for m, _ in of_views]])
 
 
 def evidence_of(

@@ -15,6 +15,7 @@ from rmgl.embedding.eigenvectors import Embedding, Graph
 from rmgl.fitting.ready import Parameters
 from rmgl.layer import Layer
 from rmgl.model.alternate import HISTORY, HistoryRow
+from rmgl.placing.outliers import Scoring, spreads_of
 from rmgl.placing.placement import Placement
 from rmgl.views.features import LARGEST_VALUE
 from rmgl.views.stored import StoredViews
@@ -104,6 +105,13 @@ class FittedModel:
         return int(self.labels.size)
 
     @property
+    def n_columns(self) -> int:
+        """The number of columns of the embedding: that of the clusters, unless some of them were
+        fitted again.
+        """
+        return int(self.embedding.shape[1])
+
+    @property
     def read_views(self) -> Views | None:
         """The scaled views; None if they are stored elsewhere, as after a fit on workers."""
         return None if isinstance(self.stored, StoredViews) else self.stored
@@ -146,13 +154,9 @@ class FittedModel:
 
     def _check_numbers(self) -> None:
         """The shapes of all arrays of numbers, and their ranges."""
-        n, k, n_layers, n_views = (
-            self.views.n_rows,
-            self.n_clusters,
-            len(self.layers),
-            len(self.view_names),
-        )
-        check_numbers("the embedding", self.embedding, (n, k))
+        n, n_layers, n_views = self.views.n_rows, len(self.layers), len(self.view_names)
+        check_numbers("the embedding", self.embedding, (n, None))
+        k = self.n_columns
         if self.guide is not None:
             check_numbers("the guide", self.guide, (n, k))
         check_numbers("the eigenvalues", self.eigenvalues, (k,))
@@ -174,6 +178,9 @@ class FittedModel:
         """The labels, and the indices of entities."""
         n = self.views.n_rows
         sound_indices("the labels", self.labels, self.n_clusters, size=n)
+        again = self.n_clusters != self.n_columns  # some clusters were fitted again
+        if again and np.unique(self.labels).size != self.n_clusters:
+            raise Unsound(f"not every one of {self.n_clusters} clusters has an entity")
         sound_indices("the fragments", self.fragments, n)
         sound_indices("the entities that were placed", self.placed, n)
         learned_on = [np.arange(n) if layer.nodes is None else layer.nodes for layer in self.layers]
@@ -194,8 +201,12 @@ class FittedModel:
         """
         return replace(self, stored=self.views, evidence=None)
 
-    def placement(self) -> Placement:
-        """What places new rows in the layers and the embedding."""
+    def placement(self, scored: bool = False) -> Placement:
+        """What places new rows in the layers and the embedding and, if asked, scores them."""
+        scoring = None
+        if scored:
+            spreads = spreads_of(self.views, self.layers, self.view_weights)
+            scoring = Scoring(spreads, self.outlier_score)
         return Placement(
             self.views,
             self.layers,
@@ -204,14 +215,21 @@ class FittedModel:
             self.eigenvalues,
             self.guide,
             self.labels,
+            self.n_clusters,
+            scoring,
         )
+
+    def farthest(self, share: float) -> float:
+        """The outlier score that this share of the entities that were learned on do not exceed."""
+        learned = np.delete(self.outlier_score, self.placed)
+        return float(np.quantile(learned, share, method="higher"))
 
 
 LARGEST_NUMBER = LARGEST_VALUE**2
 """Upper bound of the numbers in a fitted model, which include squared distances."""
 
 
-def check_numbers(what: str, values: Any, shape: tuple[int, ...]) -> None:
+def check_numbers(what: str, values: Any, shape: tuple[int | None, ...]) -> None:
     """Raise an error unless `values` is an array of the given shape with numbers in range."""
     sound_numbers(what, values, shape)
     if not in_range(values):

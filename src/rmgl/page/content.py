@@ -94,7 +94,7 @@ def gather(
         model.layers,
         model.beta,
         model.labels,
-        model.embedding,
+        model.n_clusters,
         aside,
         of_unit_length=model.parameters.of_unit_length,
     )

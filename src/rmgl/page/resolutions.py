@@ -16,6 +16,12 @@ WIDTH, STEP, MARGIN = 560.0, 74.0, 120.0
 def number_section(content: Content) -> Html:
     """The choice of the number of clusters and its evidence."""
     number, found = content.model.number, content.resolutions
+    if content.report.n_clusters != content.model.n_clusters:
+        return element(
+            "p",
+            f"The fit has {plural(content.report.n_clusters, 'cluster')}. Some of them were fitted "
+            f"again, so that there are {content.model.n_clusters} now.",
+        )
     if number is None or found is None:
         said = (
             f"You asked for {plural(content.model.n_clusters, 'cluster')}. To have the number "

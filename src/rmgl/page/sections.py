@@ -70,6 +70,8 @@ def tiles(content: Content) -> Html:
         if model.number is None
         else f"chosen from the data, confidence {model.number.confidence}"
     )
+    if content.report.n_clusters != model.n_clusters:
+        chosen = f"{content.report.n_clusters} in the fit; some were fitted again"
     held = content.report.refits
     trust = (
         "not examined"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -107,11 +107,8 @@ class Batch:
         thresholds = costs - self.layer.own_potentials
         nearest = np.argpartition(thresholds, kept, axis=1)
         cut = np.take_along_axis(thresholds, nearest[:, [kept]], axis=1)[:, 0]
-        nearest = nearest[:, :kept]
-        costs = np.take_along_axis(costs, nearest, axis=1)
-        equal = np.take_along_axis(everyone.equal, nearest, axis=1)
-        edges = NewEdges(self, rows, nearest, costs, equal, cut)
-        tied = edges.tied(costs) if self.layer.given else np.zeros(rows.size, dtype=bool)
+        edges = replace(everyone.listed(nearest[:, :kept]), cut=cut)
+        tied = edges.tied(edges.costs) if self.layer.given else np.zeros(rows.size, dtype=bool)
         if not tied.all():
             yield edges.only(~tied)
         if tied.any():
@@ -142,10 +139,15 @@ class Batch:
 
     def _edges(self, rows: Indices, neighbors: Indices, distances: Floats, equal: Mask) -> NewEdges:
         """Return edges with these squared distances, locally scaled if the layer is."""
-        scaling = self.layer.scaling
-        costs = distances if scaling is None else scaling.costs_of_new(neighbors, distances)
-        no_cut = np.full(rows.size, np.inf)
-        return NewEdges(self, rows, neighbors, np.minimum(costs, LARGEST_COST), equal, no_cut)
+        scaling, costs = self.layer.scaling, distances
+        lengths: Floats | None = distances
+        scales: Vector | None = None
+        if scaling is not None:
+            new = scaling.of_new(neighbors, distances)
+            costs = scaling.costs_between(new, neighbors, distances)
+            lengths, scales = None, new.scales**2
+        costs, no_cut = np.minimum(costs, LARGEST_COST), np.full(rows.size, np.inf)
+        return NewEdges(self, rows, neighbors, costs, equal, no_cut, lengths, scales)
 
     def terms(
         self, q: Floats | None, embedding: Floats, g: Floats | None, guide: Floats | None
@@ -166,6 +168,8 @@ class Weights:
     graph: sparse.csr_array
     incomplete: Mask
     """Whether each row may have further edges to nodes that are not listed."""
+    spread: Vector | None = None
+    """A squared distance at which each row has neighbors (None: it is not known)."""
 
 
 @dataclass(frozen=True)
@@ -182,6 +186,10 @@ class NewEdges:
     """Whether the distance is zero."""
     cut: Vector
     """Nodes that are not listed get no weight while u is at most this value."""
+    lengths: Floats | None = None
+    """The squared distances, if the layer has no scales,"""
+    scales: Vector | None = None
+    """or else the squared scales of the rows."""
 
     @property
     def layer(self) -> Layer:
@@ -189,8 +197,30 @@ class NewEdges:
 
     def only(self, some: Mask) -> NewEdges:
         """Return the edges of some of the rows."""
-        costs, equal, cut = self.costs[some], self.equal[some], self.cut[some]
-        return NewEdges(self.batch, self.rows[some], self.neighbors[some], costs, equal, cut)
+        return replace(
+            self,
+            rows=self.rows[some],
+            neighbors=self.neighbors[some],
+            costs=self.costs[some],
+            equal=self.equal[some],
+            cut=self.cut[some],
+            lengths=None if self.lengths is None else self.lengths[some],
+            scales=None if self.scales is None else self.scales[some],
+        )
+
+    def listed(self, places: Indices) -> NewEdges:
+        """Return the edges to the nodes at some places of the list of each row."""
+
+        def at(values: NDArray[Any]) -> NDArray[Any]:
+            return np.take_along_axis(values, places, axis=1)
+
+        return replace(
+            self,
+            neighbors=at(self.neighbors),
+            costs=at(self.costs),
+            equal=at(self.equal),
+            lengths=None if self.lengths is None else at(self.lengths),
+        )
 
     @property
     def entities(self) -> Indices:
@@ -238,7 +268,16 @@ class NewEdges:
             costs = costs + factor * self._squared_distances(new[self.rows], places)
         u, thresholds = self.solve(costs)
         weights = np.maximum(u[:, None] - thresholds, 0.0) * (beta / (4 * self.layer.alpha))
-        return Weights(self._graph(weights), u > self.cut)
+        return Weights(self._graph(weights), u > self.cut, self._spread(weights))
+
+    def _spread(self, weights: Floats) -> Vector | None:
+        """Return the squared scales of the rows, or else their mean squared distances by weight."""
+        if self.lengths is None:
+            return self.scales
+        degrees = weights.sum(axis=1)
+        with np.errstate(invalid="ignore"):  # pairs that are not given are infinitely far
+            totals = np.where(weights > 0, weights * self.lengths, 0.0).sum(axis=1)
+        return np.asarray(totals / np.where(degrees > 0, degrees, 1.0))
 
     def equal_shares(self) -> Floats:
         """Return weights in the plain neighbor layer, which sum to one for each row.

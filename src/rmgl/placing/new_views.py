@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from rmgl.views.check_view import is_collection_of_views, is_given_view
+from rmgl.views.check_view import as_table, is_collection_of_views, is_given_view
 from rmgl.views.features import LARGEST_VALUE, FeatureView
 from rmgl.views.incomplete import check_observed, named_rows
+from rmgl.views.same_columns import NewRows, with_fitted_columns
 from rmgl.views.views import Views
 
 
@@ -33,12 +34,16 @@ def new_views(
     given: dict[str, Any] = {}
     data = named_like(fitted, data, blocks)
     if isinstance(data, Mapping):
-        blocks, given = None, {str(name): X for name, X in data.items()}
+        blocks, given = None, {str(name): as_table(X) for name, X in data.items()}
         data, observed = of_given_views(compared_with(fitted, given), observed, len(fitted))
+        data = dict(zip(data, aligned_columns(fitted, data), strict=True))
         if not all(hasattr(X, "reindex") for X in data.values()):
             align = None  # rows without labels are taken to be in the same order
     if isinstance(data, Views):
         blocks = align = observed = None
+        check_names(fitted, data)
+        rows_like = [NewRows.of_view(fitted[rows.name], rows) for rows in data]
+        data = replace(data, views=tuple(with_fitted_columns(rows_like)))
     new = Views.of(
         data,
         blocks,
@@ -61,8 +66,9 @@ def named_like(fitted: Views, data: Any, blocks: Any) -> Any:
     """New views by the names of the fitted ones, if they are given as a list or as one view."""
     data = [data] if is_given_view(data) else data
     if not is_collection_of_views(data):
-        alone = not isinstance(data, Views) and blocks is None
-        return {fitted.names[0]: data} if alone else data
+        if isinstance(data, Views) or (blocks is not None and not by_name(fitted, data)):
+            return data
+        return {fitted.names[0]: data} if blocks is None else split_by_name(fitted, data)
     if not isinstance(data, list | tuple):
         return data
     if len(data) != len(fitted):
@@ -71,6 +77,29 @@ def named_like(fitted: Views, data: Any, blocks: Any) -> Any:
             "put None for a view that is missing"
         )
     return dict(zip(fitted.names, data, strict=True))
+
+
+def by_name(fitted: Views, table: Any) -> bool:
+    """Whether the columns of one input are known by their names in all views."""
+    names = getattr(as_table(table), "columns", ())
+    named = all(view.given_columns is not None for view in fitted)
+    return named and len(names) > 0 and all(isinstance(name, str) for name in names)
+
+
+def split_by_name(fitted: Views, table: Any) -> dict[str, Any]:
+    """New views of the columns of one table that the fitted ones have."""
+    table = as_table(table)
+    own = [{*(view.given_columns or ()), *view.unused_columns} for view in fitted]
+    columns = [np.flatnonzero([name in names for name in table.columns]) for names in own]
+    return {name: table.iloc[:, places] for name, places in zip(fitted.names, columns, strict=True)}
+
+
+def aligned_columns(fitted: Views, data: Mapping[str, Any]) -> list[Any]:
+    """New views in the order of a dict; tables of known views have the columns of the fit."""
+    known = [name for name, X in data.items() if name in fitted.names and not is_given_view(X)]
+    new = [NewRows.of_table(fitted[name], data[name]) for name in known]
+    found = dict(zip(known, with_fitted_columns(new), strict=True))
+    return [found.get(name, X) for name, X in data.items()]
 
 
 def compared_with(fitted: Views, given: dict[str, Any]) -> dict[str, Any]:

@@ -46,6 +46,7 @@ from rmgl.placing.new_edges import (
     n_listed,
     one_node,
 )
+from rmgl.placing.outliers import Scoring
 from rmgl.running.threads import Check, Team
 from rmgl.views.view import Indices
 from rmgl.views.views import Views
@@ -181,6 +182,8 @@ class Placed:
     The shares of each row sum to one.
     """
     embedding: Floats
+    scores: Vector
+    """The outlier score of each new row; zero unless they were asked for."""
 
 
 @dataclass(frozen=True)
@@ -197,6 +200,9 @@ class Placement:
     eigenvalues: Vector
     guide: Floats | None
     labels: Indices
+    n_clusters: int
+    scoring: Scoring | None = None
+    """What outlier scores are computed by (None: nobody asks for them)."""
 
     @cached_property
     def distances(self) -> FittedDistances:
@@ -206,18 +212,20 @@ class Placement:
     @cached_property
     def clusters(self) -> sparse.csr_array:
         """Cluster indicators, one row per entity: a one in the column of its cluster."""
-        n, k = self.embedding.shape
-        return sparse.csr_array((np.ones(n), (np.arange(n), self.labels)), shape=(n, k))
+        n = self.labels.size
+        shape = (n, self.n_clusters)
+        return sparse.csr_array((np.ones(n), (np.arange(n), self.labels)), shape=shape)
 
     def place(self, new: Views, team: Team) -> Placed:
         """Compute the votes and the embedding of new rows that are scaled like the fitted ones.
 
         The threads of the team share the batches.
         """
-        n, n_clusters = new.n_rows, self.embedding.shape[1]
+        n, n_columns = new.n_rows, self.embedding.shape[1]
         if n == 0:
-            return Placed(np.empty((0, len(self.layers), n_clusters)), np.empty((0, n_clusters)))
-        width = max(max(self._width(layer), n_listed(layer) * n_clusters) for layer in self.layers)
+            votes = np.empty((0, len(self.layers), self.n_clusters))
+            return Placed(votes, np.empty((0, n_columns)), np.empty(0))
+        width = max(max(self._width(layer), n_listed(layer) * n_columns) for layer in self.layers)
         step = max(1, BATCH_ENTRIES // width)
         batches = [np.arange(at, min(at + step, n)) for at in range(0, n, step)]
 
@@ -229,6 +237,7 @@ class Placement:
         return Placed(
             np.concatenate([part.votes for part in parts]),
             np.concatenate([part.embedding for part in parts]),
+            np.concatenate([part.scores for part in parts]),
         )
 
     def _place_batch(self, new: Views, rows: Indices, all_nodes: bool = False) -> Placed:
@@ -247,18 +256,34 @@ class Placement:
             total = sum(graphs[1:], start=graphs[0])
             q, g = self._embedding_rows(total), self._guide_rows(total)
         assert q is not None
-        votes = np.zeros((rows.size, len(self.layers), self.embedding.shape[1]))
+        votes = np.zeros((rows.size, len(self.layers), self.n_clusters))
         for edges, graph in zip(edge_sets, graphs, strict=True):
             votes[:, edges.batch.place] += (graph @ self.clusters).toarray()
         shares = votes / votes.sum(axis=(1, 2), keepdims=True)
-        placed = Placed(shares, self._with_copies(edge_sets, q))
-        pairs = zip(edge_sets, weights, strict=True)
-        beyond = [edges.rows[some.incomplete] for edges, some in pairs]
-        incomplete = np.unique(np.concatenate(beyond))
+        found = list(zip(edge_sets, weights, strict=True))
+        scores = self._scores(found, rows.size)
+        copies, originals = self._copies(edge_sets, rows.size)
+        q[copies] = self.embedding[originals]
+        if self.scoring is not None:
+            scores[copies] = self.scoring.of_fitted[originals]
+        placed = Placed(shares, q, scores)
+        incomplete = np.unique(
+            np.concatenate([edges.rows[some.incomplete] for edges, some in found])
+        )
         if incomplete.size:
             again = self._place_batch(new, rows[incomplete], all_nodes=True)
             placed.votes[incomplete], placed.embedding[incomplete] = again.votes, again.embedding
+            placed.scores[incomplete] = again.scores
         return placed
+
+    def _scores(self, found: Sequence[tuple[EdgeSet, Weights]], n_rows: int) -> Vector:
+        """Return the outlier scores of the rows of a batch, if they are asked for."""
+        if self.scoring is None:
+            return np.zeros(n_rows)
+        in_layers = (
+            (edges.batch.place, edges.rows, some.graph, some.spread) for edges, some in found
+        )
+        return self.scoring.of_new(n_rows, in_layers)
 
     def _embedding_rows(self, total: sparse.csr_array) -> Floats:
         """Return sum_j w_j q_j / (d - lambda), with w and d summed over all layers, times beta."""
@@ -273,15 +298,15 @@ class Placement:
         length = float(np.sqrt(np.square(self.guide).sum(axis=1).max()))
         return unit_rows(total @ self.guide) * length
 
-    def _with_copies(self, edge_sets: Sequence[EdgeSet], q: Floats) -> Floats:
-        """Give rows that equal a fitted row, in all layers they are in, the embedding of it."""
+    @staticmethod
+    def _copies(edge_sets: Sequence[EdgeSet], n_rows: int) -> tuple[Indices, Indices]:
+        """Return the rows that equal a fitted row, in all layers they are in, and that row."""
         rows = np.concatenate([edges.rows for edges in edge_sets])
-        n_layers = np.bincount(rows, minlength=len(q))
+        n_layers = np.bincount(rows, minlength=n_rows)
         copies = [edges.copies() for edges in edge_sets]
         total = sum(copies[1:], start=copies[0]).tocoo()
         same = total.data == n_layers[total.row]
-        q[total.row[same]] = self.embedding[total.col[same]]
-        return q
+        return total.row[same], total.col[same]
 
     @staticmethod
     def _connected(

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,7 @@ from rmgl.automatic.policy import Verdict
 from rmgl.embedding.eigenvectors import Embedding, Graph, unit_rows, weighted_sum
 from rmgl.embedding.resampling import four_fifths, parts_of
 from rmgl.fitting.fitted import FittedModel
+from rmgl.frames import as_html
 from rmgl.layer import Layer
 from rmgl.results.own_neighbors import OwnNeighbors, Share
 from rmgl.results.standing import Standing
@@ -70,9 +72,10 @@ def cluster_facts(
 ) -> list[ClusterFacts]:
     """Describe every cluster; `own` are the neighbors of the entities in every view alone."""
     rows = unit_rows(embedding)
-    of_views = [neighbors.by_cluster(labels, embedding.shape[1])[1:] for neighbors in own]
+    n_clusters = standing.common.by_cluster.size
+    of_views = [neighbors.by_cluster(labels, n_clusters)[1:] for neighbors in own]
     facts = []
-    for cluster in range(embedding.shape[1]):
+    for cluster in range(n_clusters):
         members = np.flatnonzero(labels == cluster)
         confidence = standing.confidence[members]
         doubt = np.argsort(np.nan_to_num(confidence, nan=2.0), kind="stable")
@@ -107,7 +110,7 @@ def stability_of_clusters(
     layers: Sequence[Layer],
     beta: Vector,
     labels: NDArray[np.intp],
-    embedding: Vector,
+    n_clusters: int,
     left_out: NDArray[np.intp],
     *,
     of_unit_length: bool = True,
@@ -119,7 +122,6 @@ def stability_of_clusters(
     Nothing is learned again. `left_out` took no part in the embedding.
     None if entities are too many, or too few for the clusters.
     """
-    n_clusters = embedding.shape[1]
     everyone = np.setdiff1d(np.arange(labels.size), left_out)
     if not can_answer_again(everyone.size, n_clusters):
         return None
@@ -195,14 +197,39 @@ class Level:
     """
 
 
+class Hierarchy(list[Level]):
+    """The clusters at several resolutions, from coarse to fine."""
+
+    def to_frame(self) -> Any:
+        """Return a pandas DataFrame with one row for each level."""
+        import pandas as pd
+
+        names = ("n_clusters", "stability", "nested")
+        return pd.DataFrame({name: [getattr(level, name) for level in self] for name in names})
+
+    def labels_frame(self, index: Any = None) -> Any:
+        """Return a pandas DataFrame with one row for each entity and a column for each level.
+
+        `index` are the labels of the rows, such as `index_` of the model.
+        """
+        import pandas as pd
+
+        columns = {f"{level.n_clusters} clusters": level.labels for level in self}
+        return pd.DataFrame(columns, index=index)
+
+    def _repr_html_(self) -> str:
+        """What notebooks show: the levels."""
+        return as_html(self.to_frame())
+
+
 def levels_of(
     number: NumberOfClusters, labels: NDArray[np.intp], placed: NDArray[np.intp]
-) -> list[Level]:
+) -> Hierarchy:
     """The chosen clusters, and the stable ones above and below them, from coarse to fine."""
     if number.resolutions is None or number.parts is None:
-        return []
+        return Hierarchy()
     learned = np.setdiff1d(np.arange(labels.size), placed)
-    levels: list[Level] = []
+    levels = Hierarchy()
     for k, own in zip(number.resolutions.tolist(), number.parts, strict=True):
         of_all = labels.copy() if k == number.chosen else np.full(labels.size, -1, dtype=np.intp)
         if k != number.chosen:

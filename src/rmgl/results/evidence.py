@@ -26,6 +26,18 @@ def report_of(fitted: FittedModel) -> Report:
     return report if views is None else with_table(report, views, labels)
 
 
+def report_after(report: Report, fitted: FittedModel, n_rows: int) -> Report:
+    """The report of a model whose rows, `n_rows` of them, were fitted again: that of the first fit,
+    without the verdict, which is about other clusters.
+    """
+    again = Finding(
+        "fitted again", "warning", numbers={"n_rows": n_rows, "n_clusters": fitted.n_clusters}
+    )
+    views = with_shares(report.views, fitted.read_views, fitted.labels)
+    weak = [*report.weak_points, again]
+    return replace(report, views=views, trust=None, refits=None, weak_points=weak)
+
+
 def with_shares(
     described: list[ViewReport], kept: Views | None, labels: NDArray[np.intp]
 ) -> list[ViewReport]:

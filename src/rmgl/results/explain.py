@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from rmgl.frames import as_html
 from rmgl.views.check_view import is_given_view
 from rmgl.views.view import View
 from rmgl.views.views import Views
@@ -43,8 +44,8 @@ class Explanation:
     """A table of features: one row for each cluster, view and feature; for each cluster the largest
     effects first.
 
-    Every field is a column, an array with one entry per row.
-    `pandas.DataFrame(explanation.as_dict())` makes a DataFrame of them.
+    Every field is a column, an array with one entry per row; `to_frame` makes a DataFrame of them.
+    Notebooks show the largest effects.
 
     Examples
     --------
@@ -81,6 +82,19 @@ class Explanation:
     def as_dict(self) -> dict[str, NDArray[Any]]:
         """Return the columns of the table by name."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    def to_frame(self) -> Any:
+        """Return the table as a pandas DataFrame."""
+        import pandas as pd
+
+        return pd.DataFrame(self.as_dict())
+
+    def _repr_html_(self) -> str:
+        """What notebooks show: the five features with the largest effects of each cluster."""
+        return as_html(
+            self.top().to_frame().drop(columns="column"),
+            "The five features with the largest effects of each cluster:",
+        )
 
     def top(self, n: int = 5, by_view: bool = False) -> Explanation:
         """Return the `n` features with the largest effects of each cluster or, with `by_view`, of

@@ -177,6 +177,10 @@ SENTENCES: dict[str, Callable[..., str]] = {
     "second answer without a view": "without the layer of {subject} {agreement:.2f}".format,
     "second answer of neighbors": "from plain neighbors alone {agreement:.2f}".format,
     # where the evidence is weak
+    "fitted again": (
+        "{n_rows:,} entities were fitted again, and there are {n_clusters} clusters now: what else "
+        "is said is about the first fit, and how far these can be trusted was not examined"
+    ).format,
     "view without clusters": (
         "view {subject!r} alone does not have these clusters: {inside:.0%} of its nearest "
         "neighbors are in the same cluster, and "

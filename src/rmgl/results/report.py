@@ -12,6 +12,7 @@ import numpy as np
 from rmgl.archive.records import record
 from rmgl.embedding.eigenvectors import Embedding, Graph, smallest_eigenvectors
 from rmgl.fitting.fitted import FittedModel
+from rmgl.frames import as_html
 from rmgl.results.clusters import Refits, second_answers
 from rmgl.results.findings import Finding, sentences
 from rmgl.results.missing_cells import Gaps, gaps_of
@@ -156,6 +157,36 @@ class Report:
             "warnings": self.warnings,
             "findings": [asdict(finding) for finding in self.findings],
         }
+
+    def to_frame(self) -> Any:
+        """Return a pandas DataFrame with one row for each view: how it was scaled, how much it
+        counts, and what its own neighbors say about the clusters, beside chance.
+        """
+        import pandas as pd
+
+        names = ("name", "scale", "alpha", "beta", "edges_per_node", "weight", "roughness")
+        rows = [
+            {name: getattr(view, name) for name in names}
+            | {
+                "inside": None if view.inside is None else view.inside.found,
+                "chance": None if view.inside is None else view.inside.chance,
+                "n_missing": view.n_missing + view.n_empty,
+            }
+            for view in self.views
+        ]
+        frame = pd.DataFrame(rows)
+        measured = ["roughness", "inside", "chance"]
+        return frame.astype(dict.fromkeys(measured, float)).rename(columns={"name": "view"})
+
+    def _repr_html_(self) -> str:
+        """What notebooks show: the verdict, the views, and where the evidence is weak."""
+        trust = "" if self.trust is None else f" Trust: {self.trust}."
+        chosen = f"{self.n_clusters} clusters ({self.n_clusters_reason})"
+        return as_html(
+            self.to_frame(),
+            f"{self.n_rows} entities, {chosen}.{trust}",
+            [f"Warning: {warning}" for warning in self.warnings],
+        )
 
     def _table(self) -> list[str]:
         """The numbers of every view."""

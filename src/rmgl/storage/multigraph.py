@@ -1,9 +1,10 @@
-"""All layers of a model as one graph with parallel edges, for networkx, igraph and GraphML."""
+"""The layers of a model as graphs for networkx and igraph, and in files for Gephi and others."""
 
 from __future__ import annotations
 
+import csv
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import count, repeat
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 
 from rmgl.layer import Layer
 from rmgl.layer.graphs import edge_list, load
+from rmgl.storage.row_ids import shown_as_text
 
 NOT_IN_XML = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -86,18 +88,55 @@ def write_graphml(
 ) -> None:
     """Write the graph of `layers_to_networkx` to a GraphML file, with numbers as edge ids.
 
-    Characters in names that XML does not allow, such as control characters, are written as escapes
-    (``\\x01``).
+    Nodes have their names as `label`, by which Gephi shows them, and the `cluster`. Characters in
+    names that XML does not allow, such as control characters, are written as escapes (``\\x01``).
     """
-    named = {
-        name: [xml_text(str(value)) for value in values] if name == "name" else values
-        for name, values in nodes.items()
-    }
-    graph = layers_to_networkx(layers, named, numbered=True)
+    graph = layers_to_networkx(layers, shown_nodes(nodes, xml_text), numbered=True)
     layer_names = {layer.name: xml_text(layer.name) for layer in layers}
     for *_, attributes in graph.edges(data=True):
         attributes["layer"] = layer_names[attributes["layer"]]
     load("networkx").write_graphml(graph, path)
+
+
+def shown_nodes(
+    nodes: Mapping[str, Sequence[Any]], written: Callable[[str], str]
+) -> dict[str, Sequence[Any]]:
+    """Return the attributes of nodes in files: their names or numbers as `label`, and the cluster.
+
+    `written` is the form of a name in the file.
+    """
+    names = [written(str(name)) for name in nodes.get("name", range(len(nodes["label"])))]
+    shown = {"label": names, "cluster": nodes["label"], "outlier_score": nodes["outlier_score"]}
+    return shown | {"name": names} if "name" in nodes else shown
+
+
+def write_graphmls(
+    folder: Path, layers: Sequence[Layer], stems: Sequence[str], nodes: Mapping[str, Sequence[Any]]
+) -> None:
+    """Write one GraphML file for every layer, by the names of its files without a suffix."""
+    for layer, stem in zip(layers, stems, strict=True):
+        write_graphml(folder / f"{stem}.graphml", [layer], nodes)
+
+
+def write_edge_lists(
+    folder: Path, layers: Sequence[Layer], stems: Sequence[str], nodes: Mapping[str, Sequence[Any]]
+) -> None:
+    """Write the nodes, and the edges of every layer, to CSV files with the columns of Gephi.
+
+    nodes.csv has Id, Label, cluster and outlier_score; the file of a layer Source, Target, Type and
+    Weight. Ids are the numbers of the rows.
+    """
+    shown = shown_nodes(nodes, shown_as_text)
+    columns = zip(shown["label"], shown["cluster"], shown["outlier_score"], strict=True)
+    with (folder / "nodes.csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["Id", "Label", "cluster", "outlier_score"])
+        writer.writerows([row, *values] for row, values in enumerate(columns))
+    for layer, stem in zip(layers, stems, strict=True):
+        with (folder / f"{stem}.csv").open("w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file)
+            writer.writerow(["Source", "Target", "Type", "Weight"])
+            writer.writerows((i, j, "Undirected", w) for i, j, _, w in all_edges([layer]))
 
 
 def xml_text(text: str) -> str:

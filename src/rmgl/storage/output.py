@@ -24,7 +24,12 @@ from rmgl.results.associations import Associations
 from rmgl.results.clusters import stable_levels
 from rmgl.results.explain import Explanation
 from rmgl.results.report import Report
-from rmgl.storage.multigraph import node_attributes, write_graphml
+from rmgl.storage.multigraph import (
+    node_attributes,
+    write_edge_lists,
+    write_graphml,
+    write_graphmls,
+)
 from rmgl.storage.outcome_file import write_associations
 from rmgl.storage.paths import check_folder
 from rmgl.storage.row_ids import shown_as_text
@@ -51,19 +56,27 @@ def check_names(names: Sequence[str], ids: NDArray[Any] | None) -> None:
             )
 
 
-def write_predictions(path: Path, shares: NDArray[np.float64], ids: NDArray[Any] | None) -> None:
+def write_predictions(
+    path: Path,
+    labels: NDArray[np.intp],
+    shares: NDArray[np.float64],
+    ids: NDArray[Any] | None,
+    scores: NDArray[np.float64] | None = None,
+) -> None:
     """Write the label of every row, its share, and the shares of all clusters to a CSV file.
 
-    The file is written completely or not at all. Ids are written as `rmgl.storage.row_ids`
-    describes.
+    Outlier scores are one more column, if they are given. The file is written completely or not at
+    all. Ids are written as `rmgl.storage.row_ids` describes.
     """
     with new_file(path) as draft, draft.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
-        clusters = [f"cluster_{k}" for k in range(shares.shape[1])]
-        writer.writerow(["row" if ids is None else "id", "label", "share", *clusters])
-        for name, row in zip(row_names(ids, len(shares)), shares, strict=True):
-            written = [f"{share:.4f}" for share in row]
-            writer.writerow([name, int(row.argmax()), f"{row.max():.4f}", *written])
+        columns = ["row" if ids is None else "id", "label", "share"]
+        columns += [f"cluster_{k}" for k in range(shares.shape[1])]
+        writer.writerow(columns if scores is None else [*columns, "outlier_score"])
+        for row, name in enumerate(row_names(ids, len(shares))):
+            numbers = [shares[row].max(), *shares[row]]
+            numbers += [] if scores is None else [scores[row]]
+            writer.writerow([name, int(labels[row]), *(f"{number:.4f}" for number in numbers)])
 
 
 def row_names(ids: NDArray[Any] | None, n_rows: int) -> Sequence[Any]:
@@ -104,6 +117,7 @@ def write_results(
     seconds: float,
     pictures: bool,
     graphml: bool = False,
+    edge_lists: bool = False,
     explanation: Explanation | None = None,
     associations: Associations | None = None,
 ) -> None:
@@ -138,9 +152,13 @@ def write_results(
         write_associations(folder / "associations.csv", associations)
     if pictures:
         draw_pictures(folder, model, associations)
+    nodes = node_attributes(model.labels, model.outlier_score, model.index)
+    stems = [file_name.removesuffix(".npz") for file_name in file_names]
     if graphml:
-        nodes = node_attributes(model.labels, model.outlier_score, model.index)
         write_graphml(folder / "layers.graphml", model.layers, nodes)
+        write_graphmls(folder / "layers", model.layers, stems, nodes)
+    if edge_lists:
+        write_edge_lists(folder / "layers", model.layers, stems, nodes)
 
 
 def draw_pictures(folder: Path, model: FittedModel, associations: Associations | None) -> None:
@@ -162,7 +180,7 @@ def layer_file_names(view_names: Sequence[str]) -> list[str]:
         base = re.sub(r"[^\w.-]", "_", view).strip(".") or "view"
         base = base.encode("utf-8")[:LONGEST_VIEW_NAME].decode("utf-8", "ignore")
         name, count = f"{base}.npz", 1
-        while case_insensitive(name) in names:
+        while case_insensitive(name) in {*names, "nodes.npz"}:  # nodes.csv is that of all layers
             count += 1
             name = f"{base}_{count}.npz"
         names[case_insensitive(name)] = name

@@ -24,6 +24,7 @@ FILES = {
     "clusters.png",
     "survival.png",
     "layers.graphml",
+    "layers/nodes.csv",
 }
 """Files and folders of a result."""
 MATRICES = ("matrix.mtx", "matrix.mtx.gz")
@@ -69,6 +70,7 @@ class Output:
     pictures: bool
     page: bool
     graphml: bool = False
+    edge_lists: bool = False
     force: bool = False
     """Whether an old result is replaced."""
 
@@ -166,11 +168,10 @@ def foreign_file(folder: Path) -> str | None:
     present = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*"))
     try:
         summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
-        ours = (
-            FILES | {layer["file"] for layer in summary["layers"]}
-            if "rmgl" in summary["versions"]
-            else set()
-        )
+        layers = [Path(layer["file"]) for layer in summary["layers"]]
+        kinds = (".npz", ".graphml", ".csv")
+        of_layers = {path.with_suffix(kind).as_posix() for path in layers for kind in kinds}
+        ours = FILES | of_layers if "rmgl" in summary["versions"] else set()
     except (OSError, ValueError, KeyError, TypeError):
         ours = set()
     return next((name for name in present if name not in ours), None)

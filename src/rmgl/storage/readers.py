@@ -27,8 +27,8 @@ from rmgl.storage.row_ids import NO_VALUE, checked_ids, texts_of
 from rmgl.storage.text_file import MOSTLY, Table, read_text
 from rmgl.storage.text_format import described, find_id, kind_of, view_name
 from rmgl.views.check_view import is_table
-from rmgl.views.encoding import Encoding
 from rmgl.views.incomplete import align_labels, lookalike_hint
+from rmgl.views.same_columns import NewRows, with_fitted_columns
 from rmgl.views.views import Views
 
 OF_ALL_VIEWS = {
@@ -53,14 +53,14 @@ def read_views(
     *,
     least: int = 2,
     everyone: bool = True,
-    encodings: Mapping[str, Encoding | None] | None = None,
+    fitted: Views | None = None,
 ) -> Views:
     """Read and check views, with the names of their columns and, given an id column, of their rows.
 
     With an id column, or where files name their rows, rows are put in the order of the first file.
     Each view needs at least `least` rows, and every entity some view, unless `everyone` is False.
-    `encodings` are those of the views of a fit, which new rows get, too; the only view of a fit may
-    have another name.
+    New rows of `fitted` views get their columns and encodings; the only view of a fit may have
+    another name.
     """
     check_inputs(paths)
     if any(kind_of(path) in OF_ALL_VIEWS for path in paths):
@@ -71,8 +71,10 @@ def read_views(
     ids, places = row_order(tables, how)
     by_name = dict(zip(names, places, strict=True))
     columns = tuple(table.columns for table in tables)
-    if encodings is not None and len(encodings) == len(names) == 1:
-        encodings = dict.fromkeys(names, next(iter(encodings.values())))
+    if fitted is not None:
+        fitted = fitted.with_fields("name", names) if len(fitted) == len(names) == 1 else fitted
+        tables = new_tables(fitted, tables)
+        columns = tuple(table.columns for table in tables)
     views = Views.of(
         {table.name: in_order(table.values, by_name[table.name]) for table in tables},
         least=least,
@@ -80,12 +82,38 @@ def read_views(
         index=None if ids is None else np.array(ids, dtype=object),
         columns=columns if any(columns) else (),
         observed=observed_rows(by_name) or None,
-        encodings=encodings,
+        encodings=None if fitted is None else {view.name: view.encoding for view in fitted},
     )
     for path, table in zip(paths, tables, strict=True):
         if UNUSUAL.search(table.how):
             logger.info("%s: %s", path, table.how)
     return views
+
+
+def new_tables(fitted: Views, tables: Sequence[Table]) -> list[Table]:
+    """Give tables of new rows the columns of the fitted views, in their order."""
+    known = [table for table in tables if table.name in fitted.names and table.columns]
+    new = [NewRows.of_table(fitted[table.name], as_frame(table), table.columns) for table in known]
+    values = dict(zip((table.name for table in known), with_fitted_columns(new), strict=True))
+    return [
+        replace(
+            table,
+            values=values[table.name],
+            columns=fitted[table.name].given_columns or table.columns,
+        )
+        if table.name in values
+        else table
+        for table in tables
+    ]
+
+
+def as_frame(table: Table) -> Any:
+    """The values of a table with names of columns, as a DataFrame unless they are sparse."""
+    if is_table(table.values) or sparse.issparse(table.values):
+        return table.values
+    import pandas as pd
+
+    return pd.DataFrame(table.values, columns=list(table.columns or ()))
 
 
 def observed_rows(places: Mapping[str, NDArray[np.intp] | None]) -> dict[str, NDArray[np.bool_]]:

@@ -69,7 +69,7 @@ def write_model(
         **learned,
         **noted,
         "_views": fitted.views,
-        "_n_features_out": fitted.n_clusters,
+        "_n_features_out": fitted.n_columns,
         "report_": report,
     }
     write_archive(
@@ -119,10 +119,10 @@ def check_types(attributes: dict[str, Any]) -> None:
 def check_beside(fitted: FittedModel, attributes: dict[str, Any]) -> None:
     """Raise an error unless the report, and the number of columns, match the model."""
     report, n_views = attributes["report_"], len(fitted.view_names)
-    if attributes["_n_features_out"] != fitted.n_clusters:
+    if attributes["_n_features_out"] != fitted.n_columns:
         raise Unsound(
-            f"{attributes['_n_features_out']} columns of the embedding for "
-            f"{fitted.n_clusters} clusters"
+            f"{attributes['_n_features_out']} columns of the embedding, which has "
+            f"{fitted.n_columns}"
         )
     if len(report.views) != n_views:
         raise Unsound(f"the report describes {len(report.views)} views instead of {n_views}")

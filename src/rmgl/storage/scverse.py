@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
+from rmgl.embedding.eigenvectors import weighted_sum
 from rmgl.fitting.fitted import FittedModel
 from rmgl.matrix import padded
 from rmgl.results.report import Report
@@ -130,8 +131,11 @@ def to_mudata(model: Any, mdata: Any, *, key: str = "rmgl") -> None:
     """Write the result of a fit into a MuData, in place.
 
     `obs[key]` gets the labels, `obs[f"{key}_outlier_score"]` the outlier scores, `obsm[f"X_{key}"]`
-    the embedding, `obsp[f"{key}_{layer}"]` every layer, and `uns[key]` the parameters, the weights
-    of the views and the report.
+    the embedding, `obsp[f"{key}_{layer}"]` every layer, `obsp[f"{key}_connectivities"]` the common
+    graph, `obsp[f"{key}_distances"]` the distances in the embedding along its edges, and `uns[key]`
+    the parameters, the weights of the views, the verdict and the report. Scanpy finds the common
+    graph and every layer as neighbors: `sc.tl.umap(adata, neighbors_key="rmgl")`, or "rmgl_rna" for
+    the layer of the view "rna".
 
     Parameters
     ----------
@@ -293,9 +297,42 @@ def _write_into(
     data.obs[key] = pd.Categorical(model.labels.astype(str), categories=names)
     data.obs[f"{key}_outlier_score"] = model.outlier_score.copy()
     data.obsm[f"X_{key}"] = model.embedding.copy()
+    common = sparse.csr_matrix(
+        weighted_sum([x.adjacency for x in model.layers], model.beta.tolist())
+    )
+    data.obsp[f"{key}_connectivities"] = common / common.max()
+    data.obsp[f"{key}_distances"] = lengths_of(common, model.embedding)
     for layer in model.layers:
-        data.obsp[f"{key}_{layer.name}"] = sparse.csr_matrix(layer.adjacency, copy=True)
-    data.uns[key] = describe(model, report, parameters)
+        name = f"{key}_{without_slash(layer.name)}"
+        data.obsp[name] = sparse.csr_matrix(layer.adjacency, copy=True)
+        params = {"n_neighbors": model.parameters.n_neighbors}
+        data.uns[name] = as_neighbors(key, params, name, f"{name}_distances")
+    about = describe(model, report, parameters)
+    graphs = (f"{key}_connectivities", f"{key}_distances")
+    data.uns[key] = {**about, **as_neighbors(key, about["params"], *graphs)}
+
+
+def lengths_of(graph: sparse.csr_matrix, embedding: NDArray[np.float64]) -> sparse.csr_matrix:
+    """Return the distances in the embedding along the edges of a graph."""
+    edges = graph.tocoo()
+    lengths = np.linalg.norm(embedding[edges.row] - embedding[edges.col], axis=1)
+    return sparse.csr_matrix((lengths, (edges.row, edges.col)), shape=graph.shape)
+
+
+def as_neighbors(
+    key: str, params: dict[str, Any], connectivities: str, distances: str
+) -> dict[str, Any]:
+    """Return the entries by which scanpy finds graphs in `obsp`, with their parameters.
+
+    Scanpy takes `metric` for that of `X_{key}`. Layers have no distances.
+    """
+    of_views = {"metric_of_views": params["metric"]} if "metric" in params else {}
+    read = {"method": "rmgl", "use_rep": f"X_{key}", "metric": "euclidean"}
+    return {
+        "connectivities_key": connectivities,
+        "distances_key": distances,
+        "params": {**params, **of_views, **read},
+    }
 
 
 def check_observations(model: FittedModel, obs_names: Any) -> None:
@@ -320,21 +357,32 @@ def check_observations(model: FittedModel, obs_names: Any) -> None:
 
 def describe(model: FittedModel, report: Report, parameters: dict[str, Any]) -> dict[str, Any]:
     """Return parameters, weights and report, in types that .h5ad and .h5mu files can store."""
-    layers = [layer.name for layer in model.layers]
+    layers = [without_slash(layer.name) for layer in model.layers]
+    views = map(without_slash, model.view_names)
     return {
         "params": writable(parameters),
         "n_clusters": int(model.n_clusters),
-        "view_weights": dict(zip(model.view_names, model.view_weights.tolist(), strict=True)),
+        "view_weights": dict(zip(views, model.view_weights.tolist(), strict=True)),
         "alpha": dict(zip(layers, model.alpha.tolist(), strict=True)),
         "beta": dict(zip(layers, model.beta.tolist(), strict=True)),
+        "verdict": "unknown" if report.trust is None else report.trust.word,
         "report": str(report),
     }
+
+
+def without_slash(name: str) -> str:
+    """Return a name for an entry of a file, where a slash would be a folder."""
+    return name.replace("/", "_")
 
 
 def writable(value: Any) -> Any:
     """Convert a value to text, numbers, arrays and dicts without None; others become their repr."""
     if isinstance(value, Mapping):
-        return {str(name): writable(entry) for name, entry in value.items() if entry is not None}
+        return {
+            without_slash(str(name)): writable(entry)
+            for name, entry in value.items()
+            if entry is not None
+        }
     if isinstance(value, str | bool | int | float | np.number):
         return value
     if isinstance(value, list | tuple | np.ndarray) and all(

@@ -220,12 +220,13 @@ def check_view(
     observed: Mask | None = None,
     least: int = 2,
     encoding: Encoding | None = None,
+    new: bool = False,
 ) -> FeatureView:
     """Check one view, and turn it into numbers; errors name the view.
 
     Rows that are not `observed`, or are NaN in every column, are missing from the view. Columns of
     a table that are not numbers are encoded: by the given `encoding`, which was fitted to another
-    table, or by a new one.
+    table, or by a new one. In `new` rows of a fitted view, columns without any value are missing.
     """
     if getattr(X, "ndim", 0) == 2 and not X.shape[1]:
         raise ValueError(  # as scikit-learn says it
@@ -247,7 +248,7 @@ def check_view(
     except (ValueError, TypeError) as error:
         message = _without_arrays(str(error)) + _text_columns(X)
         raise type(error)(f"view {name!r}: {message}") from error
-    checked, rows, gaps = without_missing(name, checked, observed)
+    checked, rows, gaps = without_missing(name, checked, observed, new)
     if sparse.issparse(checked):
         checked = sparse.csr_array(checked, dtype=np.float64, copy=True)
         checked.sum_duplicates()

@@ -18,6 +18,7 @@ from rmgl.views.encoding import (
     listed,
     quoted,
 )
+from rmgl.views.scales import known_scale
 
 ALL_DIFFERENT = 0.9
 """Share of the rows from which on different texts count as row ids."""
@@ -124,7 +125,10 @@ def _kind_of_objects(name: str, values: Any, present: Any, different: set[str]) 
             return _date(name, values)
         except ValueError:  # 2024-13-45
             pass
-    return _category(name, different, len(present), "text")
+    scale = known_scale(different)
+    return (
+        _category(name, different, len(present), "text") if scale is None else _ordered(name, scale)
+    )
 
 
 def _ordered(name: str, levels: tuple[str, ...]) -> TableColumn:

@@ -105,6 +105,16 @@ class Encoding:
         """The columns that are not left out."""
         return [column for column in self.columns if column.kind != LEFT_OUT]
 
+    @property
+    def names_used(self) -> tuple[str, ...]:
+        """The names of the columns that are not left out,"""
+        return tuple(column.name for column in self.used)
+
+    @property
+    def names_left_out(self) -> tuple[str, ...]:
+        """and of those that are."""
+        return tuple(column.name for column in self.columns if column.kind == LEFT_OUT)
+
     @cached_property
     def features(self) -> tuple[str, ...]:
         """The names of the columns of numbers."""

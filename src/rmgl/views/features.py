@@ -50,10 +50,6 @@ LARGEST_VALUE = 1e70
 """Largest value whose squared distances, squared again in the dual, do not overflow."""
 SMALLEST_SPREAD = 1e-70
 """Smallest difference whose squared distance, squared again in the dual, does not underflow."""
-SMALLEST_NETWORK = 10
-"""Least number of rows of a view that can look like a network."""
-MOST_EDGES = 0.2
-"""Share of nonzero entries up to which a square view can look like a network."""
 NO_UNITS = "make the columns categories (astype('category')) and leave metric at 'euclidean'"
 
 
@@ -192,14 +188,29 @@ class FeatureView(View):
         pass
 
     def choose_scale(self, how: str) -> tuple[str, str]:
+        if self.scaler is not None:
+            return self._scaled_before(how)
         if how != "auto":
             return how, "given"
         if self.encoding is not None:
             return choose_mixed(self.measured(), self.encoding)
         return choose_scale(self.measured(), self.n_gaps)
 
+    def _scaled_before(self, how: str) -> tuple[str, str]:
+        """Return the scale of rows of an earlier fit, which are not scaled again."""
+        name = self.scaler.name if self.scaler is not None else "none"
+        if how not in ("auto", name):
+            raise ValueError(
+                f"scale={how!r} for view {self.name!r}, whose rows were scaled in an earlier fit "
+                f"({name!r}): leave scale at 'auto', or fit these rows of your own table"
+            )
+        return name, "as in the fit that these rows come from"
+
     def scaled(self, how: str) -> FeatureView:
         """Refuses rows that are constant, or too large or small to square."""
+        if self.scaler is not None:  # rows of an earlier fit
+            check_spread(self.name, self.own(), self.scaler.name)
+            return self
         fit = partial(fit_scaler, how)
         if self.encoding is not None:
             fit = partial(fit_mixed, how, encoding=self.encoding)
@@ -246,6 +257,8 @@ class FeatureView(View):
         if rows is None:
             return no_rows(self.name, n_new, self.width, sparse.issparse(self.matrix))
         check_columns(self, rows, self.width)
+        if self.has_levels:
+            refuse_gaps(self.name, rows.gaps, NO_UNITS)
         is_sparse = sparse.issparse(self.matrix) and rows.gaps is None
         X = sparse.csr_array(rows.matrix) if is_sparse else as_dense(rows.matrix)
         observed, columns = np.flatnonzero(rows.mask), rows.columns or self.columns
@@ -270,6 +283,14 @@ class FeatureView(View):
 
     def with_columns(self, names: tuple[str, ...] | None) -> FeatureView:
         return self if self.columns is not None or names is None else replace(self, columns=names)
+
+    @property
+    def given_columns(self) -> tuple[str, ...] | None:
+        return self.columns if self.encoding is None else self.encoding.names_used
+
+    @property
+    def unused_columns(self) -> tuple[str, ...]:
+        return () if self.encoding is None else self.encoding.names_left_out
 
     def table_gaps(self) -> Mask:
         gaps = self.own_gaps()
@@ -308,12 +329,6 @@ def no_rows(name: str, n_new: int, width: int, is_sparse: bool) -> FeatureView:
     """Return new entities none of which is in the view."""
     X = sparse.csr_array((n_new, width)) if is_sparse else np.zeros((n_new, width))
     return FeatureView(name, X, np.empty(0, dtype=np.intp))
-
-
-def no_features(rows: View | None, name: str, n_new: int) -> FeatureView:
-    """Return entities of a view without features; `rows` says which of them are given."""
-    entities = np.empty(0, dtype=np.intp) if rows is None else rows.entities
-    return FeatureView(name, np.zeros((n_new, 0)), entities)
 
 
 def check_columns(fitted: View, rows: View, width: int) -> None:
@@ -360,20 +375,6 @@ def check_spread(name: str, X: Matrix, scale: str, n_rows: int | None = None) ->
             "precision: use scale='minmax', or multiply the view by a constant c (and alpha and "
             "beta by c^2)"
         )
-
-
-def looks_like_network(X: Matrix) -> bool:
-    """Whether rows look like the adjacency matrix of a network.
-
-    Such a matrix is square, symmetric, >= 0 and mostly zero, with a zero diagonal.
-    """
-    if X.shape[0] != X.shape[1] or X.shape[0] < SMALLEST_NETWORK:
-        return False
-    entries = sparse.csr_array(X)
-    share = entries.count_nonzero() / X.shape[0] ** 2
-    if not 0 < share <= MOST_EDGES or entries.data.min() < 0 or entries.diagonal().any():
-        return False
-    return bool(abs(entries - entries.T).max() == 0)
 
 
 def cloud_of(

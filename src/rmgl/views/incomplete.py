@@ -243,13 +243,13 @@ def check_mask(name: str, mask: Any) -> Mask:
 
 
 def without_missing(
-    name: str, X: Any, observed: Mask | None
+    name: str, X: Any, observed: Mask | None, new: bool = False
 ) -> tuple[Any, NDArray[np.intp] | None, Mask | None]:
     """Put zeros for missing rows and cells; return also the observed rows and the missing cells.
 
     The observed rows are indices (None: all), the missing cells a mask (None: none). Single cells
     of a dense view may be missing, those of a sparse one may not. A column without any value is
-    zero, and not missing.
+    zero, and not missing, unless the rows are `new` ones.
     """
     if observed is not None and observed.size != X.shape[0]:
         raise ValueError(
@@ -274,7 +274,8 @@ def without_missing(
     if gaps is None or not gaps.any():
         return X, present, None
     X = np.where(gaps, 0.0, X)
-    gaps[:, gaps[~missing].all(axis=0)] = False
+    if not new:
+        gaps[:, gaps[~missing].all(axis=0)] = False
     return X, present, gaps if gaps.any() else None
 
 

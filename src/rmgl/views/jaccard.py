@@ -19,7 +19,7 @@ from rmgl.matrix import Matrix
 from rmgl.running.progress import warn_caller
 from rmgl.running.threads import available_memory, require_memory
 from rmgl.views.features import FeatureView, check_columns
-from rmgl.views.incomplete import Mask
+from rmgl.views.incomplete import Mask, refuse_gaps
 from rmgl.views.pair_view import DistanceView, entries_of
 from rmgl.views.scaling import cosine
 from rmgl.views.view import Indices, View
@@ -79,6 +79,7 @@ class JaccardView(DistanceView):
 
     def squared_of_new(self, rows: View, given: Any) -> Matrix:
         check_columns(self, rows, self.ones.shape[1])
+        refuse_gaps(self.name, rows.gaps, "use another metric")
         what = f"view {self.name!r}: the Jaccard distances of new rows"
         require_memory(24 * rows.n_rows * self.n_rows, what, "give fewer rows at once")
         return jaccard_distances(binary(self.name, sparse.csr_array(rows.matrix)), self.ones)

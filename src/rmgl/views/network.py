@@ -12,10 +12,16 @@ from scipy import sparse
 
 from rmgl.archive.records import record
 from rmgl.checks import Unsound
+from rmgl.matrix import Matrix
 from rmgl.views.features import FeatureView, check_columns, no_rows
 from rmgl.views.incomplete import Mask
 from rmgl.views.pair_view import PairView, check_not_negative, observed_nodes, square_matrix
 from rmgl.views.view import Comparing, GivenGraph, View
+
+SMALLEST_NETWORK = 10
+"""Least number of rows of a view that can look like a network."""
+MOST_EDGES = 0.2
+"""Share of nonzero entries up to which a square view can look like a network."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -264,3 +270,17 @@ def _of_edges(
     rows, columns = np.array(edges, dtype=np.intp).reshape(len(edges), 2).T
     graph = sparse.csr_array((values, (rows, columns)), shape=(n_nodes, n_nodes))
     return graph if directed else sparse.csr_array(graph + graph.T)
+
+
+def looks_like_network(X: Matrix) -> bool:
+    """Whether rows look like the adjacency matrix of a network.
+
+    Such a matrix is square, symmetric, >= 0 and mostly zero, with a zero diagonal.
+    """
+    if X.shape[0] != X.shape[1] or X.shape[0] < SMALLEST_NETWORK:
+        return False
+    entries = sparse.csr_array(X)
+    share = entries.count_nonzero() / X.shape[0] ** 2
+    if not 0 < share <= MOST_EDGES or entries.data.min() < 0 or entries.diagonal().any():
+        return False
+    return bool(abs(entries - entries.T).max() == 0)

@@ -20,7 +20,7 @@ from rmgl.edges.space import Listed, Square
 from rmgl.matrix import Matrix, as_dense, is_sparse, square_in_order
 from rmgl.running.threads import Check, InParts, one_part
 from rmgl.views.canonical import row_keys
-from rmgl.views.features import FeatureView, no_features, no_rows
+from rmgl.views.features import FeatureView, no_rows
 from rmgl.views.incomplete import Mask
 from rmgl.views.view import Comparing, Indices, View
 
@@ -149,6 +149,12 @@ def given_distances(new: FeatureView) -> NDArray[np.float64]:
     distances = np.full(X.shape, np.inf)
     distances[entries.coords] = entries.data
     return distances
+
+
+def no_features(rows: View | None, name: str, n_new: int) -> FeatureView:
+    """Return entities of a view without features; `rows` says which of them are given."""
+    entities = np.empty(0, dtype=np.intp) if rows is None else rows.entities
+    return FeatureView(name, np.zeros((n_new, 0)), entities)
 
 
 # Square matrices that users pass

@@ -296,6 +296,16 @@ class View(ABC):
         """The names of the columns (None: they have no names)."""
         return None
 
+    @property
+    def given_columns(self) -> tuple[str, ...] | None:
+        """The names of the columns that new rows need, before encoding (None: no names)."""
+        return self.columns
+
+    @property
+    def unused_columns(self) -> tuple[str, ...]:
+        """The names of the columns that were left out of the fit, which new rows may have."""
+        return ()
+
     def with_columns(self, names: tuple[str, ...] | None) -> Self:
         """Return the view with these column names, unless its columns have names already."""
         return self

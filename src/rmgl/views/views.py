@@ -25,9 +25,9 @@ from rmgl.views.check_view import (
     per_view,
 )
 from rmgl.views.encoding import Encoding
-from rmgl.views.features import looks_like_network
 from rmgl.views.incomplete import check_observed, named_rows, refuse_gaps
 from rmgl.views.jaccard import JaccardView
+from rmgl.views.network import looks_like_network
 from rmgl.views.scaling import METRICS, SCALES
 from rmgl.views.view import Indices, View
 
@@ -103,7 +103,7 @@ class Views:
             encoding = None
             if encodings is not None and name in encodings:
                 encoding = encodings[name] or NUMBERS
-            checked.append(check_view(name, X, mask, least, encoding))
+            checked.append(check_view(name, X, mask, least, encoding, encodings is not None))
         check_same_rows(named, [view.n_rows for view in checked])
         views = cls(tuple(checked), index).with_columns(columns or column_names(named))
         views.check_entities(least, everyone)

@@ -1,0 +1,20 @@
+"""Tables for notebooks: results as HTML, from their DataFrames."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import Any
+
+
+def as_html(frame: Any, before: str = "", after: Sequence[str] = ()) -> str:
+    """Return a DataFrame as an HTML table, with a sentence before it and a list after it.
+
+    Texts are escaped: names of views and columns may hold anything.
+    """
+    table: str = frame.to_html(
+        index=False, border=0, na_rep="", float_format="{:.4g}".format, justify="left"
+    )
+    said = f"<p>{escape(before)}</p>" if before else ""
+    items = "".join(f"<li>{escape(line)}</li>" for line in after)
+    return f"<div>{said}{table}{f'<ul>{items}</ul>' if items else ''}</div>"

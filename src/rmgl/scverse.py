@@ -1,0 +1,150 @@
+"""Cluster MuData and AnnData objects, and draw the result, as scanpy's functions do.
+
+    import rmgl.scverse
+
+    rmgl.scverse.cluster(mdata, n_clusters=8, key_added="rmgl")
+    rmgl.scverse.plot(mdata, color="rmgl")
+
+What `cluster` writes is read by scanpy: `sc.pl.embedding(adata, "X_rmgl", color="rmgl")`,
+`sc.tl.umap(adata, neighbors_key="rmgl")`, or the key of one layer, such as "rmgl_rna".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rmgl.estimators.rmgl import RMGL
+from rmgl.storage.scverse import from_anndata, from_mudata, to_anndata, to_mudata
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["cluster", "from_anndata", "from_mudata", "plot", "to_anndata", "to_mudata"]
+
+
+def cluster(
+    data: Any,
+    n_clusters: int | str = "auto",
+    *,
+    key_added: str = "rmgl",
+    views: Sequence[str] | Mapping[str, str] | None = None,
+    rep: str | Mapping[str, str] | None = None,
+    layer: str | Mapping[str, str] | None = None,
+    **parameters: Any,
+) -> RMGL:
+    """Cluster the observations of a MuData or AnnData, and write the result into it.
+
+    `obs[key_added]` gets the labels and `obs[f"{key_added}_outlier_score"]` the outlier scores,
+    `obsm[f"X_{key_added}"]` the embedding, `obsp[f"{key_added}_{view}"]` the layer of every view,
+    `obsp[f"{key_added}_connectivities"]` the common graph, and `uns[key_added]` the parameters, the
+    weights of the views, the verdict and the report.
+
+    Parameters
+    ----------
+    data : MuData or AnnData
+        Modalities of a MuData are views. Normalize counts first, as for `sc.pp.neighbors`.
+    n_clusters : int or "auto"
+        "auto" chooses the number from the data.
+    key_added : str
+        Prefix of the names of all entries.
+    views : list of str, or dict of view name to str, optional
+        The modalities of a MuData to use, by default all of them. The parts of an AnnData: "X", or
+        names in `obsm` or `layers`.
+    rep : str, or dict by modality, optional
+        For a MuData: the name in `obsm` to use instead of `X`, such as "X_pca".
+    layer : str, or dict by modality, optional
+        For a MuData: the name in `layers` to use instead of `X`.
+    **parameters
+        Parameters of `RMGL`, such as `random_state`.
+
+    Returns
+    -------
+    RMGL
+        The fitted model.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import rmgl.scverse
+    >>> from anndata import AnnData
+    >>> adata = AnnData(np.array([[0.0], [0.1], [0.3], [5.0], [5.1], [5.3]]))
+    >>> model = rmgl.scverse.cluster(adata, n_clusters=2, views=["X"], random_state=0)
+    >>> adata.obs["rmgl"].tolist()
+    ['0', '0', '0', '1', '1', '1']
+    """
+    if hasattr(data, "mod"):
+        found = from_mudata(data, rep=rep, layer=layer)
+        if views is not None:
+            found = found.of_views([place_of(name, found.names) for name in views]).checked(0)
+    else:
+        if rep is not None or layer is not None:
+            raise ValueError("rep= and layer= are for a MuData: name parts of an AnnData in views=")
+        if views is None:
+            raise ValueError(
+                "an AnnData is one table: name the parts that are its views, such as "
+                "views=['X', 'X_pca'], or views={'rna': 'X', 'protein': 'protein_expression'}"
+            )
+        found = from_anndata(data, views)
+    model = RMGL(n_clusters, **parameters).fit(found)
+    to_mudata(model, data, key=key_added)  # both have the same attributes
+    return model
+
+
+def place_of(name: str, modalities: Sequence[str]) -> int:
+    """The place of a modality."""
+    if name not in modalities:
+        raise ValueError(f"views names {name!r}, but the modalities are {list(modalities)}")
+    return list(modalities).index(name)
+
+
+def plot(
+    data: Any,
+    *,
+    key: str = "rmgl",
+    color: str | None = None,
+    ax: Axes | None = None,
+    method: str = "tsne",
+) -> Axes:
+    """Plot the common embedding that `cluster` has written, with a color for each label.
+
+    Parameters
+    ----------
+    data : MuData or AnnData
+    key : str
+        The `key_added` of `cluster`.
+    color : str, optional
+        Name of a column of labels in `obs`, by default the clusters.
+    ax : matplotlib Axes, optional
+    method : {"tsne", "pca", "last"}
+        As for `rmgl.plots.plot_embedding`.
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import rmgl.scverse
+    >>> from anndata import AnnData
+    >>> adata = AnnData(np.array([[0.0], [0.1], [0.3], [5.0], [5.1], [5.3]]))
+    >>> model = rmgl.scverse.cluster(adata, n_clusters=2, views=["X"], random_state=0)
+    >>> rmgl.scverse.plot(adata).get_title()
+    'Common embedding: rmgl'
+    """
+    from rmgl.plots import plot_embedding
+
+    if f"X_{key}" not in data.obsm:
+        raise ValueError(
+            f"obsm has no {f'X_{key}'!r}: call rmgl.scverse.cluster(data, key_added={key!r}) first"
+        )
+    column = key if color is None else color
+    if column not in data.obs:
+        raise ValueError(f"obs has no column {column!r}: it has {list(data.obs.columns)}")
+    labels = np.asarray(data.obs[column].astype(str))
+    drawn = plot_embedding(np.asarray(data.obsm[f"X_{key}"]), labels, ax=ax, method=method)
+    drawn.set_title(f"{drawn.get_title()}: {column}")
+    return drawn

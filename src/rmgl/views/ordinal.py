@@ -1,0 +1,128 @@
+"""Answers on a scale, such as those of Likert: columns of ordered categories.
+
+`ordinal` says which columns are such answers. Texts of well-known scales are recognized without it
+(`rmgl.views.column_kinds`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from rmgl.views.check_view import as_table, is_table
+from rmgl.views.encoding import cells_of, level_text, listed, quoted
+from rmgl.views.scales import known_scale
+
+MOST_LEVELS = 100
+"""Most whole numbers from the smallest to the largest answer that make a scale."""
+
+
+def ordinal(table: Any, levels: Any = None, *, columns: Sequence[str] | None = None) -> Any:
+    """Mark columns of a table as answers on a scale, from low to high, such as those of Likert.
+
+    Their distances are then differences of ranks over the range of the ranks, so each column adds
+    at most 1 to the squared distance of two rows; they are never taken for skewed numbers, nor for
+    categories without an order.
+
+    Parameters
+    ----------
+    table : DataFrame (pandas, polars or pyarrow)
+        It is not modified.
+    levels : list, or dict of column name to list, optional
+        All possible answers, from low to high. By default the whole numbers from the smallest to
+        the largest answer in any of the columns, or a well-known scale of texts, such as "disagree"
+        to "agree".
+    columns : list of str, optional
+        The columns that hold such answers; by default those of the dict, or else all.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The table, with ordered categories in these columns. A missing answer stays missing.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import rmgl
+    >>> answers = pd.DataFrame({"q1": [1, 2, 5, None], "q2": [2, 2, 4, 1]})
+    >>> rmgl.ordinal(answers).q2.cat.categories.tolist()
+    [1, 2, 3, 4, 5]
+    >>> often = rmgl.ordinal(pd.DataFrame({"q": ["never", "often"]}), ["never", "often", "always"])
+    >>> often.q.cat.codes.tolist()
+    [0, 1]
+    """
+    import pandas as pd
+
+    frame = as_table(table)
+    if not is_table(frame):
+        raise TypeError(
+            f"ordinal takes a table, but this is a {type(table).__name__}: give a DataFrame"
+        )
+    chosen = list(columns or (levels if isinstance(levels, Mapping) else frame.columns))
+    absent = [name for name in chosen if name not in frame.columns]
+    if absent:
+        raise ValueError(f"the table has no column {absent[0]!r}: it has {list(frame.columns)}")
+    marked = frame.copy()
+    shared = None if isinstance(levels, Mapping) else scale_of(frame[chosen], levels)
+    for name in chosen:
+        own = shared if shared is not None else scale_of(frame[[name]], levels.get(name))
+        place = {level_text(level): level for level in own}
+        marked[name] = pd.Categorical(
+            [answer(name, cell, place) for cell in missing_as_none(frame[name])],
+            categories=own,
+            ordered=True,
+        )
+    return marked
+
+
+def missing_as_none(values: Any) -> list[Any]:
+    """Return the cells of a column, None where one is missing."""
+    pairs = zip(cells_of(values), values.notna().tolist(), strict=True)
+    return [cell if there else None for cell, there in pairs]
+
+
+def answer(name: str, cell: Any, levels: Mapping[str, Any]) -> Any:
+    """Return the level of an answer; one that is not on the scale is an error."""
+    if cell is None:
+        return None
+    if level_text(cell) not in levels:
+        raise ValueError(
+            f"column {name!r} holds {quoted(cell)}, which is none of its levels "
+            f"({listed(list(levels))}): correct it, or add it to levels="
+        )
+    return levels[level_text(cell)]
+
+
+def scale_of(frame: Any, levels: Any) -> list[Any]:
+    """Return the levels of some columns: those that are given, or those of their answers."""
+    if levels is not None:
+        texts = [level_text(level) for level in levels]
+        if isinstance(levels, str) or len(texts) < 2 or len(set(texts)) < len(texts):
+            raise ValueError(
+                f"levels={levels!r} is no scale: list two or more different answers, from low to "
+                "high"
+            )
+        return list(levels)
+    cells = [cell for name in frame.columns for cell in missing_as_none(frame[name])]
+    found = {level_text(cell) for cell in cells if cell is not None}
+    levels = whole_numbers(found) or known_scale(found)
+    if levels is None:
+        raise ValueError(
+            f"the answers of columns {listed([str(name) for name in frame.columns])} are neither "
+            f"whole numbers nor those of a well-known scale ({listed(sorted(found))}): give "
+            "levels=, all possible answers from low to high"
+        )
+    return list(levels)
+
+
+def whole_numbers(found: Collection[str]) -> list[int] | None:
+    """Return the numbers from the smallest to the largest, if all answers are whole numbers."""
+    try:
+        numbers = np.array([int(text) for text in found])
+    except ValueError:
+        return None
+    if numbers.size == 0 or np.ptp(numbers) > MOST_LEVELS or np.ptp(numbers) == 0:
+        return None
+    return list(range(int(numbers.min()), int(numbers.max()) + 1))

@@ -1,0 +1,173 @@
+"""Columns of new rows, put into the order of the fitted ones by their names.
+
+A column that new rows do not have is a column of missing cells, and one that the fit did not have
+is left out. Both are counted in one warning for all views together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from rmgl.matrix import as_dense
+from rmgl.running.progress import warn_caller
+from rmgl.running.threads import require_memory
+from rmgl.views.encoding import listed
+from rmgl.views.features import FeatureView
+from rmgl.views.view import View
+
+MOST_ABSENT = 0.5
+"""Largest share of the columns of a view that new rows may lack."""
+
+
+@dataclass(frozen=True)
+class Match:
+    """The columns of new rows of one view beside those of the fit."""
+
+    view: str
+    known: tuple[str, ...]
+    """The columns of the fit."""
+    places: NDArray[np.intp]
+    """The place of each of them among the columns of the new rows, -1 where it is absent."""
+    further: tuple[str, ...]
+    """The columns of the new rows that the fit did not have."""
+
+    @property
+    def absent(self) -> tuple[str, ...]:
+        """The columns of the fit that the new rows do not have."""
+        return tuple(self.known[at] for at in np.flatnonzero(self.places < 0))
+
+
+@dataclass(frozen=True)
+class NewRows:
+    """New rows of one fitted view, and the names of their columns."""
+
+    view: View
+    """The fitted view."""
+    given: Any
+    known: tuple[str, ...] | None
+    """The names of the fitted columns (None: they have no names),"""
+    names: tuple[str, ...] | None
+    """and those of the new rows."""
+    pick: Callable[[Any, Match], Any]
+    """pick(given, match) returns the new rows with the columns of the fit, in its order."""
+
+    @classmethod
+    def of_table(cls, view: View, X: Any, names: tuple[str, ...] | None = None) -> NewRows:
+        """Return new rows in a table, or in an array whose columns have names."""
+        return cls(view, X, view.given_columns, names or names_of(view, X), at)
+
+    @classmethod
+    def of_view(cls, view: View, rows: View) -> NewRows:
+        """Return new rows that are numbers already."""
+        same_kind = (view.encoding is None) == (rows.encoding is None)
+        known = view.columns if same_kind else None
+        return cls(view, rows, known, rows.columns, of_view_at)
+
+    def match(self) -> Match | None:
+        """Find the fitted columns among those of the new rows.
+
+        None if they are the same, or if names are absent or not unique: then columns are taken by
+        position.
+        """
+        known, names, view = self.known, self.names, self.view
+        if known is None or names is None or names == known:
+            return None
+        wanted, place = set(known), {name: at for at, name in enumerate(names)}
+        if len(wanted) < len(known):
+            return None
+        twice = (name for at, name in enumerate(names) if place[name] != at and name in wanted)
+        repeated = next(twice, None)
+        if repeated is not None:
+            raise ValueError(
+                f"view {view.name!r}: column {repeated!r} occurs more than once in the new rows: "
+                "leave out all but one of them"
+            )
+        places = np.array([place.get(name, -1) for name in known], dtype=np.intp)
+        expected = wanted.union(view.unused_columns)
+        further = tuple(name for name in place if name not in expected)
+        found = Match(view.name, known, places, further)
+        if len(found.absent) > MOST_ABSENT * len(known):
+            raise ValueError(
+                f"view {view.name!r}: the new rows lack {len(found.absent):,} of the "
+                f"{len(known):,} columns of the fit ({listed(found.absent)}), more than half of "
+                "them: leave the view out, or name the columns as in the fit"
+            )
+        return found
+
+
+def names_of(view: View, X: Any) -> tuple[str, ...] | None:
+    """Return the names of the columns of a table, as the fit would have noted them."""
+    columns = tuple(getattr(X, "columns", ()))
+    if not columns or (view.encoding is None and not all(isinstance(c, str) for c in columns)):
+        return None
+    return tuple(map(str, columns))
+
+
+def with_fitted_columns(given: Iterable[NewRows]) -> list[Any]:
+    """Return new rows with the columns of the fit, in its order, and warn about differences."""
+    rows, matches = list[Any](), list[Match]()
+    for new in given:
+        found = new.match()
+        rows.append(new.given if found is None else new.pick(new.given, found))
+        matches += [] if found is None else [found]
+    tell(matches)
+    return rows
+
+
+def at(X: Any, found: Match) -> Any:
+    """Return the columns of a table or matrix in the order of the fit; NaN where one is absent."""
+    there = found.places >= 0
+    if hasattr(X, "iloc"):
+        table = X.iloc[:, found.places[there]]
+        if there.all():
+            return table.set_axis(list(found.known), axis=1)
+        dense = table.sparse.to_dense() if hasattr(table, "sparse") else table
+        names = [found.known[place] for place in np.flatnonzero(there)]
+        return dense.set_axis(names, axis=1).reindex(columns=list(found.known))
+    if there.all():
+        return X[:, found.places]
+    require_memory(8 * X.shape[0] * len(found.known), f"view {found.view!r}: rows with NaN")
+    filled = np.full((X.shape[0], len(found.known)), np.nan)
+    picked = X[:, found.places[there]]
+    filled[:, there] = picked.toarray() if sparse.issparse(picked) else picked
+    return filled
+
+
+def of_view_at(rows: View, found: Match) -> FeatureView:
+    """Return new rows in the order of the fit, with missing cells where a column is absent."""
+    features = rows.features
+    assert features is not None, "only rows of features have names of columns"
+    there, places = found.places >= 0, np.maximum(found.places, 0)
+    matrix, gaps = features.matrix[:, places], features.gaps
+    gaps = None if gaps is None else gaps[:, places]
+    if not there.all():
+        require_memory(8 * rows.n_rows * there.size, f"view {found.view!r}: rows with gaps")
+        matrix = as_dense(matrix) * there
+        gaps = np.zeros(matrix.shape, dtype=bool) if gaps is None else gaps
+        gaps = (gaps | ~there) & rows.mask[:, None]
+    return replace(features, matrix=matrix, gaps=gaps, columns=found.known)
+
+
+def tell(matches: Sequence[Match]) -> None:
+    """Warn about absent columns, and about further ones, once for all views."""
+    lacking = [found for found in matches if found.absent]
+    if lacking:
+        views = "; ".join(
+            f"{len(found.absent):,} of {len(found.known):,} in view {found.view!r} "
+            f"({listed(found.absent)})"
+            for found in lacking
+        )
+        warn_caller(f"the new rows lack columns of the fit, which count as missing cells: {views}")
+    longer = [found for found in matches if found.further]
+    if longer:
+        views = "; ".join(
+            f"{len(found.further):,} in view {found.view!r} ({listed(found.further)})"
+            for found in longer
+        )
+        warn_caller(f"columns of the new rows that the fit did not have are ignored: {views}")
