@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import sparse
+from scipy import sparse, stats
 
 from rmgl import RMGL
 from rmgl.storage.output import layer_file_names, new_folder
@@ -569,3 +569,85 @@ def test_the_demo_fails_in_one_line(monkeypatch, capsys):
     monkeypatch.setattr(uci_digits, "load_uci_digits", damaged)
     assert run("demo") == 2
     assert capsys.readouterr().err == "rmgl: the data file is damaged\n"
+
+
+@pytest.fixture
+def clinical(files):
+    """A table of further columns of the cells, without five of them and with a stranger."""
+    rng, target = np.random.default_rng(0), planted_views()[1]
+    table = pd.DataFrame(
+        {
+            "cell": [f"cell{i}" for i in range(90)],
+            "age": 50 + 5 * target + rng.normal(size=90).round(2),
+            "sex": rng.choice(["F", "M"], 90),
+            "=months": rng.exponential(20 / (1 + target)).round(2),
+            "died": (rng.random(90) < 0.7).astype(int),
+        }
+    )
+    table.loc[5, "cell"] = "stranger"
+    path = files / "clinical.csv"
+    table.sample(frac=1, random_state=2).iloc[:-4].to_csv(path, index=False)
+    return path
+
+
+def clustered(files, *options, inputs=("first.csv", "second.csv")):
+    paths = [files / name for name in inputs]
+    return run("cluster", *paths, "-k", 3, "--id", "cell", "-o", files / "out", *options)
+
+
+def test_further_columns_are_written_and_shown(files, clinical, capsys):
+    assert clustered(files, "--outcome", clinical, "--time", "=months", "--event", "died") == 0
+    told = capsys.readouterr().out
+    assert "Kruskal-Wallis" in told
+    assert "median survival" in told
+    assert (files / "out" / "survival.png").exists()
+    written = pd.read_csv(files / "out" / "associations.csv")
+    assert set(written["column"]) == {"age", "sex", "survival (=months, died)"}
+    assert written["column"][0] == "age"
+    found = labels(files / "out").set_index("id")["label"]
+    table = pd.read_csv(clinical, index_col="cell").reindex(found.index)
+    groups = [table["age"][found == k].dropna() for k in range(3)]
+    assert written["statistic"][0] == pytest.approx(stats.kruskal(*groups).statistic, rel=1e-5)
+    assert written["n_missing"][0] == table["age"].isna().sum() > 0
+    page = (files / "out" / "report.html").read_text(encoding="utf-8")
+    assert "What else differs between the clusters?" in page
+    assert clustered(files, "--outcome", clinical, "--no-plots", "--force") == 0
+    assert not (files / "out" / "survival.png").exists()
+
+
+def test_ids_of_observations_are_found_in_a_column_of_further_columns(files, clinical):
+    anndata = pytest.importorskip("anndata")
+    for name in ("first", "second"):
+        table = pd.read_csv(files / f"{name}.csv", index_col="cell")
+        anndata.AnnData(table).write_h5ad(files / f"{name}.h5ad")
+    paths = [files / "first.h5ad", files / "second.h5ad"]
+    call = ("cluster", *paths, "-k", 3, "--no-plots", "--no-report", "-o", files / "out")
+    assert run(*call, "--outcome", clinical) == 0
+    assert set(pd.read_csv(files / "out" / "associations.csv")["column"]) >= {"age", "sex"}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--time", "=months", "--event", "died"], "give it with --outcome FILE"),
+        (["--outcome", "clinical.csv", "--time", "=months"], "belong together"),
+        (["--outcome", "nosuch.csv"], "no such file"),
+        (["--outcome", "clinical.csv", "--time", "m", "--event", "died"], "time='m' is not a col"),
+        (["--outcome", "first.csv"], "column 'f0' was used in the fit (view 'first')"),
+        (["--outcome", "first_plain.csv"], "column 'cell'"),
+        (["--outcome", "clinical.csv", "--time", "age", "--event", "sex"], "but an event is true"),
+    ],
+)
+def test_bad_further_columns_are_refused_before_the_fit(
+    files, clinical, options, message, capsys, monkeypatch
+):
+    monkeypatch.chdir(files)
+    monkeypatch.setattr("rmgl.commands.timed_fit", None)
+    assert clustered(files, *options) == 2
+    assert message in capsys.readouterr().err
+    assert not (files / "out").exists()
+
+
+def test_further_columns_are_not_overwritten(files, clinical, capsys):
+    assert clustered(files, "--outcome", clinical, "--save", clinical, "--force") == 2
+    assert "would be overwritten" in capsys.readouterr().err

@@ -26,6 +26,7 @@ from rmgl.options import (
     JOBS,
     LAYERS,
     NETWORKS,
+    OUTCOME,
     PATH,
     SOLVING,
     WORKERS,
@@ -34,6 +35,7 @@ from rmgl.options import (
 )
 from rmgl.running.progress import cell_progress
 from rmgl.storage.paths import (
+    OutcomeFile,
     Output,
     Source,
     check_apart,
@@ -115,6 +117,7 @@ def cli(context: click.Context) -> None:
 @LAYERS
 @ALIGNMENT
 @NETWORKS
+@OUTCOME
 @option("--seed", "Random seed.", type=int, default=0)
 @SOLVING
 @WORKERS
@@ -137,6 +140,9 @@ def cluster(
     id_column: str | None,
     align: str | None,
     networks: tuple[Path, ...],
+    outcome: Path | None,
+    time: str | None,
+    event: str | None,
     seed: int,
     jobs: int,
     no_plots: bool,
@@ -161,20 +167,21 @@ def cluster(
     array per view, or a .zarr group, whose 2-D arrays are the views; workers read these and .npy
     files, and what distinguishes the clusters is not written then.
     """
-    source = Source(inputs, networks, id_column, align)
+    source = Source(inputs, networks, id_column, align, outcome_file(outcome, time, event))
     needs_inputs(source)
     on_workers = is_on_workers(scheduler, workers, plan)
     if graphml and find_spec("networkx") is None:
         raise BadInput(not_installed("--graphml needs", "networkx"))
     pictures, page = not no_plots and pictures_possible(), not no_report and page_possible()
     with in_one_line(*REFUSED):
-        check_apart({"output": output, "saved model": save, "checkpoint": checkpoint}, source.paths)
+        written = {"output": output, "saved model": save, "checkpoint": checkpoint}
+        check_apart(written, source.all_paths)
         check_folder(output, force)
         if save is not None:
             check_file(save, force)
         if align is not None and id_column is None:
             raise ValueError(f"--align {align} needs row ids: name their column with --id")
-        check_inputs([path for path in source.paths if not (on_workers and path.is_dir())])
+        check_inputs([path for path in source.all_paths if not (on_workers and path.is_dir())])
     with loading():
         from rmgl import commands
         from rmgl.estimators.rmgl import RMGL
@@ -182,7 +189,7 @@ def cluster(
         if plan:
             click.echo(commands.plan(source, client, parameters["n_neighbors"]))
             return
-        model, seconds = commands.cluster(
+        model, seconds, associations = commands.cluster(
             RMGL(clusters, random_state=seed, n_jobs=jobs, **parameters),
             source,
             Output(output, pictures, page, graphml, edge_lists, force),
@@ -191,17 +198,21 @@ def cluster(
             client=client,
             quiet=quiet,
         )
-    click.echo(
-        f"{len(model.labels_)} rows, {len(model.view_names_)} views, {model.n_clusters_} "
-        f"clusters in {seconds:.1f} s"
-    )
-    click.echo(commands.layer_table(model))
-    click.echo(f"trust {model.report_.trust}")
+    click.echo(commands.summary(model, seconds, associations))
     for doubt in model.report_.warnings:
         click.echo(f"note: {doubt}", err=True)
     click.echo(f"written: {output}" + ("" if save is None else f", {save}"))
     if (output / "report.html").exists():
         click.echo(f"open in a browser: {output / 'report.html'}")
+
+
+def outcome_file(outcome: Path | None, time: str | None, event: str | None) -> OutcomeFile | None:
+    """The options about columns that have no part in the fit; refuse those that need others."""
+    if outcome is None and (time, event) != (None, None):
+        raise BadInput("--time and --event name columns of a table: give it with --outcome FILE")
+    if (time is None) != (event is None):
+        raise BadInput("--time and --event belong together: give both, or none of them")
+    return None if outcome is None else OutcomeFile(outcome, time, event)
 
 
 def is_on_workers(scheduler: str | None, workers: int | None, plan: bool) -> bool:

@@ -20,10 +20,12 @@ from rmgl.datasets import uci_digits
 from rmgl.estimators.rmgl import RMGL
 from rmgl.metrics import clustering_accuracy, normalized_mutual_info_score
 from rmgl.model.run import remove_checkpoint
+from rmgl.results.associations import Associations
 from rmgl.results.report import Report
 from rmgl.running.progress import stages
 from rmgl.storage.edge_lists import new_edges, read_edge_list, with_networks, without_head
 from rmgl.storage.inspection import inspect_file
+from rmgl.storage.outcome_file import check_outcome, read_outcome
 from rmgl.storage.output import check_names, new_folder, write_predictions, write_results
 from rmgl.storage.paths import Output, Source, check_view_names
 from rmgl.storage.readers import read_views
@@ -43,8 +45,9 @@ def cluster(
     checkpoint: Path | None,
     client: Any = None,
     quiet: bool = False,
-) -> tuple[RMGL, float]:
-    """Fit a model to the views in the files and write it; return it and the seconds of the fit.
+) -> tuple[RMGL, float, Associations | None]:
+    """Fit a model to the views in the files and write it; return it, the seconds of the fit, and
+    how columns that had no part in it differ between the clusters (None: no such file).
 
     With a client of Dask workers, files that workers can read are not read here: then there are
     no features and no page.
@@ -54,19 +57,39 @@ def cluster(
         stage("reading")
         views = views_in(source, on_workers=client is not None)
         by_workers = not isinstance(views, Views)
+        index = views.index if isinstance(views, Views) else None
+        further = source.outcome
+        table = None if further is None else read_outcome(further.path, source.id_column, index)
         if isinstance(views, Views):
-            check_names(views.names, views.index)
+            check_names(views.names, index)
+            if further is not None:
+                check_outcome(table, further, views)
         seconds, warned = timed_fit(model, views, checkpoint, client)
         stage("second answers")
         report = model.report_  # made now
+        associations = None
+        if further is not None:
+            associations = model.associate(table, time=further.time, event=further.event)
         stage("writing")
-        write(model, report, output, None if by_workers else views, seconds)
+        given = None if by_workers else views
+        write(model, report, output, given, seconds, associations=associations)
         if save is not None:
             model.save(save)
     show_warnings(warned)
     if checkpoint is not None and (model.converged_ or model.n_iter_ == model.max_iter):
         remove_checkpoint(checkpoint)
-    return model, seconds
+    return model, seconds, associations
+
+
+def summary(model: RMGL, seconds: float, associations: Associations | None) -> str:
+    """What the command prints about a fit."""
+    lines = [
+        f"{len(model.labels_)} rows, {len(model.view_names_)} views, {model.n_clusters_} "
+        f"clusters in {seconds:.1f} s",
+        layer_table(model),
+        f"trust {model.report_.trust}",
+    ]
+    return "\n".join(lines if associations is None else [*lines, str(associations)])
 
 
 def views_in(source: Source, *, on_workers: bool) -> Views | dict[str, Path]:
@@ -237,6 +260,7 @@ def write(
     seconds: float,
     ids: Sequence[str] | None = None,
     columns: Mapping[str, Any] | None = None,
+    associations: Associations | None = None,
 ) -> None:
     """Write the result of a fit to its folder; without views, no features and no page."""
     with new_folder(output.folder, output.force) as draft:
@@ -250,9 +274,17 @@ def write(
             graphml=output.graphml,
             edge_lists=output.edge_lists,
             explanation=features,
+            associations=associations,
         )
         if output.page and views is not None:
-            model.to_html(draft / "report.html", ids, features, views=views, columns=columns)
+            model.to_html(
+                draft / "report.html",
+                ids,
+                features,
+                views=views,
+                columns=columns,
+                associations=associations,
+            )
 
 
 def is_watched(quiet: bool = False) -> bool:

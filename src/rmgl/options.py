@@ -130,6 +130,25 @@ ALIGNMENT = together(
         type=click.Choice(["outer", "inner"]),
     ),
 )
+OUTCOME = together(
+    option(
+        "--outcome",
+        "Table of columns that have no part in the fit, with the ids of --id: says how they differ "
+        "between the clusters.",
+        type=PATH,
+        metavar="FILE",
+    ),
+    option(
+        "--time",
+        "Column of --outcome: until when each row was observed. Compares survival.",
+        metavar="COLUMN",
+    ),
+    option(
+        "--event",
+        "Column of --outcome: whether the event happened then (1 or 0, true or false).",
+        metavar="COLUMN",
+    ),
+)
 SOLVING = together(
     option(
         "--solver", "Solver of the layer problem: newton or dual-ascent.", default=defaults.SOLVER

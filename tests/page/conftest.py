@@ -21,7 +21,23 @@ def digits_shown(digits):
 
 
 @pytest.fixture(scope="session")
-def given(digits_shown):
+def associations(digits_shown):
+    """Columns that had no part in the fit, one with a hostile name and hostile values."""
+    model, _, target = digits_shown
+    rng = np.random.default_rng(0)
+    table = {
+        HOSTILE: np.where(target % 2, HOSTILE, "even"),
+        LONG: np.where(target > 4, LONG, "small"),
+        "noise": rng.normal(size=target.size),
+        "constant": np.ones(target.size),
+        "months": rng.exponential(30 / (1 + model.labels_)),
+        "died": rng.random(target.size) < 0.7,
+    }
+    return model.associate(table, time="months", event="died")
+
+
+@pytest.fixture(scope="session")
+def given(digits_shown, associations):
     """What is given for the page: ids, feature names and columns, some of them hostile."""
     _, views, target = digits_shown
     ids = [f"digit-{row}" for row in range(len(target))]
@@ -31,7 +47,13 @@ def given(digits_shown):
         "mor": [LONG, *(f"shape {c}" for c in range(1, 6))],
     }
     columns = {HOSTILE: np.where(target % 2, HOSTILE, "even"), "value": views["mor"][:, 0]}
-    return {"ids": ids, "feature_names": names, "columns": columns, "views": views}
+    return {
+        "ids": ids,
+        "feature_names": names,
+        "columns": columns,
+        "views": views,
+        "associations": associations,
+    }
 
 
 @pytest.fixture(scope="session")

@@ -296,6 +296,41 @@ def test_every_choice_of_colors_and_hostile_names_are_shown_as_text(window):
 
 
 @pytest.mark.extended
+def test_further_columns_and_survival_are_shown(window, associations):
+    section = window.locator("#associations")
+    assert section.locator("h2").inner_text() == "What else differs between the clusters?"
+    table = section.locator("table").first
+    assert table.locator("tbody tr").count() == len(associations) == 5
+    noise = table.locator("tbody tr", has_text="noise").inner_text()
+    assert "Kruskal-Wallis" in noise
+    assert "constant: '1' in all rows" in section.inner_text()
+    curves = section.locator("table").nth(1).locator("tbody tr")
+    assert curves.count() == len(associations.survival.curves)
+    section.locator("#survival canvas").first.wait_for()
+    drawn = "Bokeh.documents.map((d) => d.get_model_by_name('survival')).find((m) => m)"
+    colors = f"{drawn}.renderers.filter((r) => r.glyph.type === 'Line').map((r) => r.glyph.line_color.value)"
+    assert len(set(window.evaluate(colors))) == min(10, curves.count())
+
+
+@pytest.mark.extended
+def test_a_click_on_its_name_hides_a_survival_curve(window, associations):
+    window.locator("#survival").scroll_into_view_if_needed()
+    hidden = """() => {
+        const plot = Bokeh.documents.map((d) => d.get_model_by_name("survival")).find((m) => m);
+        return plot.renderers.filter((r) => !r.visible).map((r) => r.tags[0]);
+    }"""
+    assert window.evaluate(hidden) == []
+    item = window.locator("#survival .bk-item").nth(1)
+    item.click()
+    window.wait_for_function(f"({hidden})().length > 0")
+    second = associations.survival.curves[1].cluster
+    assert window.evaluate(hidden) == [second] * 3
+    item.click()
+    window.wait_for_function(f"({hidden})().length === 0")
+    assert window.troubles == []
+
+
+@pytest.mark.extended
 def test_many_entities_are_a_density_and_a_sample(
     browser, digits_shown, given, tmp_path, monkeypatch
 ):

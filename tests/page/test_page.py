@@ -13,6 +13,7 @@ from scipy import sparse
 
 from rmgl import RMGL
 from rmgl.page import shown as shown_module
+from rmgl.page.associations import associations_section, round_times, verdict_on
 from rmgl.page.columns import N_BINS, as_bytes, check_columns, check_ids, histogram, unpacked
 from rmgl.page.elements import bar, element, shortened
 from rmgl.page.page import Given, content_of, page_of
@@ -27,9 +28,11 @@ from rmgl.page.sections import (
 )
 from rmgl.page.shown import choose_shown, density, positions, spread_out, strongest
 from rmgl.page.words import verdict
+from rmgl.plots import draw_survival
 from rmgl.results.clusters import ClusterFacts
 from rmgl.results.findings import Finding
 from rmgl.results.own_neighbors import Share
+from rmgl.results.survival import median_text
 from rmgl.results.trust import Trust
 from tests.conftest import planted_views
 from tests.page.conftest import HOSTILE, LONG
@@ -368,6 +371,71 @@ def test_the_page_says_where_chance_leaves_no_room():
     shown = views_table(content_of(model.fitted_, model.report_, Given()))
     assert "not known" in shown
     assert "(by chance" not in shown
+
+
+def test_further_columns_are_a_section_of_the_page(page, associations):
+    text = page.read_text(encoding="utf-8")
+    section = re.search(r'<section class="card" id="associations">.*?</section>', text, re.DOTALL)[
+        0
+    ]
+    assert "What else differs between the clusters?" in section
+    assert verdict_on(associations) in html.unescape(section)
+    for curve in associations.survival.curves:
+        assert median_text(curve) in section
+    assert "Log-rank test: chi-squared" in section
+
+
+def test_without_further_columns_there_is_no_such_section(planted_model):
+    given = Given(associations=None)
+    text = page_of(content_of(planted_model.fitted_, planted_model.report_, given))
+    assert "What else differs" not in text
+
+
+def test_further_columns_of_another_model_are_refused(planted_model, associations):
+    model, report = planted_model.fitted_, planted_model.report_
+    with pytest.raises(ValueError, match="is about 250 entities in"):
+        content_of(model, report, Given(associations=associations))
+    with pytest.raises(TypeError, match="associations is of type dict"):
+        content_of(model, report, Given(associations={}))
+
+
+def test_columns_that_cannot_be_compared_are_said_on_the_page(planted_model):
+    model = planted_model
+    table = {"one": np.ones(90), "days": np.arange(90.0), "died": np.zeros(90)}
+    found = model.associate(table, time="days", event="died")
+    assert verdict_on(found).endswith("None of them could be compared.")
+    content = content_of(model.fitted_, model.report_, Given(associations=found))
+    section = associations_section(content)
+    assert "Not compared: no event happened." in section
+    assert "not reached" in section
+
+
+@pytest.mark.parametrize("times", [np.full(90, np.nan), np.zeros(90)])
+def test_survival_without_times_has_a_page_and_a_picture(planted_model, times):
+    model = planted_model
+    found = model.associate({"days": times, "died": np.ones(90)}, time="days", event="died")
+    text = page_of(content_of(model.fitted_, model.report_, Given(associations=found)))
+    assert "Not compared: " in text
+    assert ('id="survival"' in text) == bool(np.isfinite(times).any())
+    assert "not compared" in draw_survival(found).axes[0].get_title()
+
+
+def test_many_times_are_thinned_and_that_is_said(planted_model, monkeypatch):
+    model = planted_model
+    found = model.associate(
+        {"days": np.arange(90.0), "died": np.arange(90) % 2}, time="days", event="died"
+    )
+    monkeypatch.setattr("rmgl.page.associations.DRAWN_TIMES", 10)
+    content = content_of(model.fitted_, model.report_, Given(associations=found))
+    assert "Curves are drawn at 10 of their times." in associations_section(content)
+
+
+def test_times_at_risk_are_round():
+    assert round_times(70.2).tolist() == [0, 20, 40, 60]
+    assert round_times(5.0).tolist() == [0, 1, 2, 3, 4, 5]
+    for last in (0.013, 1.0, 7.3, 99.0, 3650.0):
+        assert 2 <= len(round_times(last)) <= 6
+        assert round_times(last)[-1] <= last
 
 
 def test_the_tree_of_resolutions_is_on_the_page(digits_shown):

@@ -9,7 +9,20 @@ from rmgl import RMGL, plots
 from rmgl.baselines import SCML
 
 DRAWING = [name for name in plots.__all__ if name.startswith(("plot_", "draw_"))]
-GIVEN = {"plot_flows": lambda model: (model.labels_[::-1],)}
+
+
+def survived(model):
+    """A table with times and events, and their names."""
+    n = len(model.labels_)
+    table = {"days": np.random.default_rng(0).exponential(size=n), "died": np.arange(n) % 3 > 0}
+    return table, "days", "died"
+
+
+GIVEN = {
+    "plot_flows": lambda model: (model.labels_[::-1],),
+    "plot_survival": survived,
+    "draw_survival": survived,
+}
 
 
 @pytest.mark.parametrize("name", DRAWING)

@@ -14,6 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from rmgl.estimators.holding import FittedClusterer
 from rmgl.placing.new_views import new_views
+from rmgl.results.associate import associate_clusters
+from rmgl.results.associations import Associations
 from rmgl.results.explain import (
     Explanation,
     check_same_entities,
@@ -78,6 +80,66 @@ class Presenter(FittedClusterer):
             views, self.labels_, self.n_clusters_, check_feature_names(views, feature_names)
         )
 
+    def associate(
+        self,
+        table: Any,
+        *,
+        time: str | None = None,
+        event: str | None = None,
+        pairwise: bool = False,
+        random_state: int = 0,
+    ) -> Associations:
+        """Compare columns that had no part in the fit between the clusters: outcome, treatment,
+        survival.
+
+        Numbers, dates and ordered categories are compared by the Kruskal-Wallis test (effect size:
+        epsilon squared), categories and truth values by the chi-squared test (by random tables
+        where expected counts are below 5; effect size: bias-corrected Cramer's V), and survival by
+        the log-rank test. Nothing is fitted again.
+
+        Parameters
+        ----------
+        table : DataFrame (pandas, polars or pyarrow) or dict of columns
+            One row for each entity. Rows are matched by id: the row labels of the table with
+            `index_`. Rows that are not in the fit are not used, and entities that the table does
+            not have count as missing; the result says how many. Only if the fit had no row labels,
+            rows are taken in its order. A column that was used in the fit is refused, because its
+            p-value would be meaningless: columns are compared with those of the views by name, and
+            by the order into which they put the entities.
+        time, event : names of two columns, optional
+            Survival: until when each entity was observed (a number >= 0, or a duration), and
+            whether the event happened then (true or false, or 1 or 0).
+        pairwise : bool, default False
+            Whether clusters are compared two at a time as well, with the same tests.
+        random_state : int, default 0
+            The seed of random tables.
+
+        Returns
+        -------
+        Associations
+            A table with a row for each column, the strongest evidence first; `to_frame()` makes a
+            DataFrame of it. Its q-values are corrected for the number of columns. `survival` holds
+            the curves of the clusters.
+
+        Examples
+        --------
+        >>> from rmgl import RMGL
+        >>> model = RMGL(2, random_state=0).fit({"a": [[0.0], [0.1], [0.3], [5.0], [5.1], [5.3]]})
+        >>> months, died = [3.0, 4.0, 2.0, 9.0, 8.0, 11.0], [1, 1, 1, 1, 0, 0]
+        >>> found = model.associate({"months": months, "died": died}, time="months", event="died")
+        >>> found.rows[0].test, found.survival.curves[0].median
+        ('log-rank', 3.0)
+        """
+        check_is_fitted(self)
+        return associate_clusters(
+            self.fitted_,
+            table,
+            time=time,
+            event=event,
+            pairwise=pairwise,
+            random_state=random_state,
+        )
+
     def to_html(
         self,
         path: str | os.PathLike[str],
@@ -87,6 +149,7 @@ class Presenter(FittedClusterer):
         views: Any = None,
         feature_names: Any = None,
         columns: Any = None,
+        associations: Associations | None = None,
         observed: Any = None,
     ) -> None:
         """Write a page that shows the result and lets readers explore it: one HTML file, which
@@ -112,6 +175,9 @@ class Presenter(FittedClusterer):
         feature_names : as for `explain`, optional
         columns : dict or table of columns with N values each, optional
             Further columns that points can be colored by, such as known classes: numbers, or texts.
+        associations : Associations, optional
+            What else differs between the clusters, as returned by `associate`; it becomes a section
+            with survival curves.
         observed : as for `fit`, optional
 
         Examples
@@ -126,7 +192,10 @@ class Presenter(FittedClusterer):
 
         again = None if views is None else self._views_again(views, observed)
         write_page(
-            path, self.fitted_, self.report_, Given(ids, features, again, feature_names, columns)
+            path,
+            self.fitted_,
+            self.report_,
+            Given(ids, features, again, feature_names, columns, associations),
         )
 
     def _repr_html_(self) -> str:

@@ -15,6 +15,7 @@ from rmgl.page.elements import shortened
 from rmgl.page.shown import MOST_POINTS, Shown, choose_shown, density, positions, spread_out
 from rmgl.plots.layers import layer_data
 from rmgl.plots.resolutions import Resolutions, resolutions_data
+from rmgl.results.associations import Associations
 from rmgl.results.clusters import ClusterFacts, Level, cluster_facts, stability_of_clusters
 from rmgl.results.explain import Explanation
 from rmgl.results.own_neighbors import Share, own_neighbors
@@ -48,6 +49,8 @@ class Content:
     """
     ids: list[str] | None
     columns: list[GivenColumn]
+    associations: Associations | None
+    """Columns that had no part in the fit, compared between the clusters."""
     shown: Shown
     points: NDArray[np.float64]
     """The places of all entities."""
@@ -79,6 +82,7 @@ def gather(
     own_units: bool,
     ids: list[str] | None,
     columns: list[GivenColumn],
+    associations: Associations | None = None,
 ) -> Content:
     """Compute what the page shows. Distributions are those of the given views (None: there are
     none).
@@ -110,6 +114,7 @@ def gather(
         own_units=own_units,
         ids=ids,
         columns=columns,
+        associations=associations,
         shown=choose_shown(model.layers, special(model, standing, clusters)),
         points=points,
         inside=[neighbors.inside(model.labels) for neighbors in own],

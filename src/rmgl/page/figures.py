@@ -4,6 +4,7 @@ in by the page.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
@@ -12,9 +13,14 @@ from numpy.typing import NDArray
 
 from rmgl.automatic.number_of_clusters import NumberOfClusters
 from rmgl.extras import not_installed
+from rmgl.results.survival import SurvivalCurve
 
 MARGIN = 0.05
 """Empty space around the points, as a share of their range."""
+DASHES = ("solid", "dashed", "dotted", "dashdot")
+"""Lines of curves in turn, for readers who do not see their colors."""
+LEGEND_COLUMNS = 5
+"""Names of clusters beside one another above survival curves; so many fit on a phone."""
 EVIDENCE = (
     ("score", "score (decides)", "#0072B2", 3),
     ("modularity", "modularity", "#D55E00", 1.5),
@@ -157,4 +163,48 @@ def number_of_clusters(number: NumberOfClusters) -> Any:
     plot.legend.border_line_color = None
     plot.legend.orientation = "horizontal"
     plot.add_layout(plot.legend[0], "above")
+    return plot
+
+
+def survival(curves: Sequence[SurvivalCurve], time: str) -> Any:
+    """The survival curves of the clusters. The page gives them the colors of the clusters."""
+    models = bokeh("models")
+    plot = bokeh("plotting").figure(
+        name="survival",
+        height=380,
+        sizing_mode="stretch_width",
+        tools="pan,box_zoom,reset",
+        toolbar_location=None,
+    )
+    plot.background_fill_alpha = plot.border_fill_alpha = 0.0
+    plot.y_range.start, plot.y_range.end = 0.0, 1.05
+    plot.xaxis.axis_label, plot.yaxis.axis_label = time, "share without an event"
+    plot.x_range.start = 0.0
+    items, lines = [], []
+    for curve in curves:
+        corners = {name: values.tolist() for name, values in curve.corners().items()}
+        own = [curve.cluster] * len(corners["time"])
+        source = models.ColumnDataSource({**corners, "cluster": own})
+        band = plot.varea("time", "lower", "upper", source=source, fill_alpha=0.12)
+        dash = DASHES[curve.cluster % len(DASHES)]
+        line = plot.line("time", "survival", source=source, line_width=2.5, line_dash=dash)
+        at, shares = curve.censored.tolist(), curve.survival_at(curve.censored).tolist()
+        crosses = plot.scatter(at, shares, marker="cross", size=7)
+        for drawn in (line, band, crosses):
+            drawn.tags = [curve.cluster]
+        items.append((str(curve.cluster), [line, band, crosses]))
+        lines.append(line)
+    said = [("cluster", "@cluster"), ("time", "$x{0.[00]}"), ("without an event", "@survival{0 %}")]
+    plot.add_tools(models.HoverTool(renderers=lines, tooltips=said))
+    legend = models.Legend(
+        name="curves",
+        items=items,
+        title="Cluster",
+        orientation="horizontal",
+        ncols=LEGEND_COLUMNS,
+        click_policy="hide",
+        border_line_color=None,
+        background_fill_alpha=0.0,
+    )
+    plot.add_layout(legend, "above")
     return plot

@@ -14,6 +14,7 @@ import numpy as np
 from rmgl.archive.atomic import new_file
 from rmgl.fitting.fitted import FittedModel
 from rmgl.page import figures, resolutions, sections
+from rmgl.page.associations import DRAWN_TIMES, associations_section, check_associations
 from rmgl.page.columns import check_columns, check_ids, packed
 from rmgl.page.content import Content, arrays_of, facts_of, gather
 from rmgl.page.elements import Html, element, joined, table
@@ -35,6 +36,8 @@ class Given:
     """The views of the fit again, checked."""
     feature_names: Any = None
     columns: Any = None
+    associations: Any = None
+    """What `RMGL.associate` returned."""
 
 
 def write_page(
@@ -51,6 +54,7 @@ def content_of(model: FittedModel, report: Report, given: Given) -> Content:
     """Check what was given, and gather what the page shows."""
     n_rows, kept = model.n_rows, model.views
     ids, columns = check_ids(given.ids, model.index, n_rows), check_columns(given.columns, n_rows)
+    associations = check_associations(given.associations, n_rows, model.n_clusters)
     features, shown = given.features, given.views
     if features is not None and not isinstance(features, Explanation):
         raise TypeError(
@@ -63,7 +67,14 @@ def content_of(model: FittedModel, report: Report, given: Given) -> Content:
             shown, model.labels, model.n_clusters, check_feature_names(shown, given.feature_names)
         )
     return gather(
-        model, report, features, shown, own_units=shown is not kept, ids=ids, columns=columns
+        model,
+        report,
+        features,
+        shown,
+        own_units=shown is not kept,
+        ids=ids,
+        columns=columns,
+        associations=associations,
     )
 
 
@@ -75,11 +86,17 @@ def page_of(content: Content) -> str:
         facts["figures"].append(
             figures.as_item(figures.number_of_clusters(content.model.number), "evidence")
         )
+    found = content.associations
+    if found is not None and found.survival is not None and found.survival.curves:
+        curves = [curve.thinned(DRAWN_TIMES) for curve in found.survival.curves]
+        drawn = figures.survival(curves, one_line(found.survival.time))
+        facts["figures"].append(figures.as_item(drawn, "survival"))
     parts: dict[str, Any] = {
         "title": sections.heading(content),
         "verdict": sections.verdict_section(content),
         "tiles": sections.tiles(content),
         "clusters": sections.clusters_table(content),
+        "associations": associations_section(content),
         "views": sections.views_table(content),
         "agreement": sections.agreement_table(content),
         "layers": sections.layer_pictures(content),

@@ -22,6 +22,7 @@ from rmgl.plots.resolutions import (
     resolutions_data,
 )
 from rmgl.plots.silhouettes import Silhouettes, plot_silhouettes, silhouettes_data
+from rmgl.plots.survival import draw_survival, plot_survival, survival_data
 
 __all__ = [
     "COLORS",
@@ -35,6 +36,7 @@ __all__ = [
     "draw_layers",
     "draw_number_of_clusters",
     "draw_resolutions",
+    "draw_survival",
     "embedding_data",
     "flows_data",
     "heatmap_data",
@@ -48,6 +50,8 @@ __all__ = [
     "plot_number_of_clusters",
     "plot_resolutions",
     "plot_silhouettes",
+    "plot_survival",
     "resolutions_data",
     "silhouettes_data",
+    "survival_data",
 ]

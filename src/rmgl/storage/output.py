@@ -20,6 +20,7 @@ from scipy import sparse
 from rmgl.archive import atomic
 from rmgl.archive.atomic import new_file
 from rmgl.fitting.fitted import FittedModel
+from rmgl.results.associations import Associations
 from rmgl.results.clusters import stable_levels
 from rmgl.results.explain import Explanation
 from rmgl.results.report import Report
@@ -29,6 +30,7 @@ from rmgl.storage.multigraph import (
     write_graphml,
     write_graphmls,
 )
+from rmgl.storage.outcome_file import write_associations
 from rmgl.storage.paths import check_folder
 from rmgl.storage.row_ids import shown_as_text
 
@@ -117,6 +119,7 @@ def write_results(
     graphml: bool = False,
     edge_lists: bool = False,
     explanation: Explanation | None = None,
+    associations: Associations | None = None,
 ) -> None:
     """Write labels, embedding, layers, summary and report, and on request the other `FILES`.
 
@@ -145,8 +148,10 @@ def write_results(
     (folder / "report.txt").write_text(f"{report}\n", encoding="utf-8")
     if explanation is not None:
         write_features(folder / "features.csv", explanation)
+    if associations is not None:
+        write_associations(folder / "associations.csv", associations)
     if pictures:
-        draw_pictures(folder, model)
+        draw_pictures(folder, model, associations)
     nodes = node_attributes(model.labels, model.outlier_score, model.index)
     stems = [file_name.removesuffix(".npz") for file_name in file_names]
     if graphml:
@@ -156,14 +161,16 @@ def write_results(
         write_edge_lists(folder / "layers", model.layers, stems, nodes)
 
 
-def draw_pictures(folder: Path, model: FittedModel) -> None:
-    """Draw the embedding, the layers and, where the number of clusters was chosen, why."""
+def draw_pictures(folder: Path, model: FittedModel, associations: Associations | None) -> None:
+    """Draw the embedding, the layers, why the number of clusters was chosen, and survival."""
     from rmgl import plots
 
     plots.draw_embedding(model).savefig(folder / "embedding.png")
     plots.draw_layers(model).savefig(folder / "layers.png")
     if model.number is not None:
         plots.draw_resolutions(model).savefig(folder / "clusters.png")
+    if associations is not None and associations.survival is not None:
+        plots.draw_survival(associations).savefig(folder / "survival.png")
 
 
 def layer_file_names(view_names: Sequence[str]) -> list[str]:

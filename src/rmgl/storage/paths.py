@@ -16,17 +16,28 @@ FILES = {
     "layers",
     "summary.json",
     "features.csv",
+    "associations.csv",
     "report.txt",
     "report.html",
     "embedding.png",
     "layers.png",
     "clusters.png",
+    "survival.png",
     "layers.graphml",
     "layers/nodes.csv",
 }
 """Files and folders of a result."""
 MATRICES = ("matrix.mtx", "matrix.mtx.gz")
 """The matrix in a folder of 10x Genomics."""
+
+
+@dataclass(frozen=True)
+class OutcomeFile:
+    """The file of columns that have no part in the fit, and its columns of survival."""
+
+    path: Path
+    time: str | None = None
+    event: str | None = None
 
 
 @dataclass(frozen=True)
@@ -38,10 +49,17 @@ class Source:
     """Edge lists, each a view of its own."""
     id_column: str | None = None
     align: str | None = None
+    outcome: OutcomeFile | None = None
 
     @property
     def paths(self) -> list[Path]:
+        """The files of the views."""
         return [*self.inputs, *self.networks]
+
+    @property
+    def all_paths(self) -> list[Path]:
+        """These, and the file of columns that have no part in the fit."""
+        return self.paths + ([] if self.outcome is None else [self.outcome.path])
 
 
 @dataclass(frozen=True)

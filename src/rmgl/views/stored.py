@@ -27,6 +27,12 @@ class StoredViews:
     read: Callable[[str, Any], NDArray[np.float64]]
     """read(name, X): all rows of a view that is stored at X."""
 
+    @property
+    def column_names(self) -> dict[str, tuple[str, ...]]:
+        """The names of the columns of each view; none where they have no names."""
+        names = self.columns or (None,) * len(self.named)
+        return {name: own or () for (name, _), own in zip(self.named, names, strict=True)}
+
     @cached_property
     def rows(self) -> Views:
         """All rows, which are read into this process when they are first needed."""

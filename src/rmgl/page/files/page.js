@@ -154,10 +154,10 @@
     name.text_color = {value: text}; name.background_fill_color = {value: back};
     model("ring").glyph.line_color = {value: text};
     model("lines").glyph.line_color = {value: text};
-    const evidence = model("evidence");
-    if (evidence) {
+    for (const evidence of [model("evidence"), model("survival")].filter((found) => found)) {
       for (const axis of [...evidence.below, ...evidence.left]) if (axis.major_label_text_color !== undefined) axis.setv({major_label_text_color: text, axis_label_text_color: text, axis_line_color: text});
-      for (const part of evidence.above) if (part.label_text_color !== undefined) part.label_text_color = text;
+      for (const part of evidence.above) if (part.label_text_color !== undefined) part.setv({label_text_color: text, title_text_color: text});
+      for (const {tags: [cluster], glyph} of evidence.renderers.filter((drawn) => drawn.tags.length)) glyph.setv({[glyph.fill_color === undefined ? "line_color" : "fill_color"]: {value: categoryColor(cluster)}, ...(glyph.type === "Scatter" ? {line_color: {value: categoryColor(cluster)}} : {})});
       for (const grid of evidence.center) if (grid.grid_line_color !== undefined) grid.grid_line_color = isDark() ? "#3a4149" : "#e2e5e9";
     }
     model("plot").outline_line_color = null;

@@ -1,0 +1,126 @@
+"""The survival curves of the clusters."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rmgl.plots.drawing import MOST_ENTITIES, axes_of, color_of, new_figure, short, write_number
+from rmgl.plots.models import fitted_model
+from rmgl.results.associate import associate_clusters
+from rmgl.results.associations import Associations
+from rmgl.results.survival import Survival
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+LINES = ("-", "--", ":", "-.")
+"""Lines of curves in turn, for readers who do not see their colors."""
+DRAWN_TIMES = 2_000
+"""Times at which a curve of many entities is drawn."""
+
+
+def survival_data(
+    model: Any, table: Any = None, time: str | None = None, event: str | None = None
+) -> dict[int, dict[str, NDArray[np.float64]]]:
+    """Compute the Kaplan-Meier curve of every cluster, as the corners of its steps.
+
+    Parameters
+    ----------
+    model : fitted RMGL, or what its `associate` returned
+    table, time, event : as for `RMGL.associate`
+        A table and the names of its columns of times and events; not needed for what `associate`
+        returned.
+
+    Returns
+    -------
+    dict
+        For every cluster the arrays "time", "survival", and "lower" and "upper", the limits of its
+        95 % confidence band.
+    """
+    _, survival = survival_in(model, table, time, event)
+    return {curve.cluster: curve.corners() for curve in survival.curves}
+
+
+def survival_in(
+    given: Any, table: Any, time: str | None, event: str | None
+) -> tuple[Associations, Survival]:
+    """The survival of the clusters: of a model and a table, or as it was found before."""
+    found = given
+    if not isinstance(given, Associations):
+        model = fitted_model(given)
+        if table is None or time is None or event is None:
+            raise ValueError(
+                "a model alone has no survival: give also the table, time= and event=, as for "
+                "associate, or what associate returned"
+            )
+        found = associate_clusters(model, table, time=time, event=event)
+    if found.survival is None:
+        raise ValueError("there is no survival: call associate with time= and event=")
+    return found, found.survival
+
+
+def plot_survival(
+    model: Any,
+    table: Any = None,
+    time: str | None = None,
+    event: str | None = None,
+    *,
+    ax: Axes | None = None,
+    band: bool = True,
+) -> Axes:
+    """Plot the Kaplan-Meier curve of every cluster: the share without an event.
+
+    Ticks on a curve are entities that were not observed longer. Above 100 000 entities curves are
+    drawn at 2000 of their times, as the label of the axis says.
+
+    Parameters
+    ----------
+    model : fitted RMGL, or what its `associate` returned
+    table, time, event : as for `survival_data`
+    ax : Axes, optional
+        By default those of a new figure.
+    band : bool, default True
+        Whether the 95 % confidence bands are drawn.
+    """
+    associations, survival = survival_in(model, table, time, event)
+    ax = axes_of(ax)
+    many = associations.n_entities > MOST_ENTITIES
+    for curve in survival.curves:
+        drawn = curve.thinned(DRAWN_TIMES) if many else curve
+        own, color = drawn.corners(), color_of(curve.cluster)
+        name = f"cluster {curve.cluster} (n = {curve.n:,}, {curve.n_events:,} events)"
+        line = LINES[curve.cluster % len(LINES)]
+        ax.plot(own["time"], own["survival"], line, color=color, linewidth=1.8, label=name)
+        if band:
+            ax.fill_between(
+                own["time"], own["lower"], own["upper"], color=color, alpha=0.12, linewidth=0
+            )
+        marks = drawn.censored
+        ax.plot(marks, curve.survival_at(marks), "|", color=color, markersize=6)
+        write_number(ax, own["time"][-1], own["survival"][-1], curve.cluster, edge=color)
+    row = next(row for row in associations if row.kind == "survival")
+    tested = f"log-rank p = {row.p_value:.2g}" if row.test else row.note
+    said = f" (curves at {DRAWN_TIMES:,} of their times)" if many else ""
+    ax.set(
+        title=f"Survival of the clusters ({tested})",
+        xlabel=f"{short(survival.time)}{said}",
+        ylabel="share without an event",
+        ylim=(0, 1.03),
+    )
+    ax.set_xlim(left=0)
+    if survival.curves:
+        ax.legend(frameon=False)
+    return ax
+
+
+def draw_survival(
+    model: Any, table: Any = None, time: str | None = None, event: str | None = None
+) -> Figure:
+    """Draw the survival curves of the clusters in a new figure without a window."""
+    figure = new_figure(6, 4.2)
+    plot_survival(model, table, time, event, ax=figure.add_subplot())
+    return figure

@@ -1,0 +1,204 @@
+"""The table of columns that had no part in the fit, compared between the clusters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from rmgl.results.survival import Survival
+from rmgl.views.encoding import listed
+
+SHOWN_CLUSTERS = 5
+"""Number of clusters up to which a printed table has a column for each."""
+
+
+@dataclass(frozen=True)
+class Association:
+    """One column, compared between the clusters."""
+
+    column: str
+    kind: str
+    """What the column was taken for: number, date, duration, ordered category, truth value,
+    category, survival, or left out."""
+    test: str
+    """The name of the test; empty if there is none, as `note` says."""
+    statistic: float
+    df: int
+    p_value: float
+    """NaN if there is no test, and the same for the other numbers."""
+    q_value: float
+    """The p-value, corrected for the number of columns (Benjamini and Hochberg)."""
+    effect: str
+    """The name of the effect size."""
+    effect_size: float
+    n: tuple[int, ...]
+    """Number of values in each cluster."""
+    n_missing: int
+    """Number of entities without a value."""
+    values: tuple[str, ...]
+    """The values of each cluster in words: median and quartiles, or the shares of categories."""
+    note: str
+    """What to know about the test, or why there is none."""
+
+
+@dataclass(frozen=True)
+class PairComparison:
+    """One column, compared between two clusters."""
+
+    column: str
+    first: int
+    second: int
+    test: str
+    statistic: float
+    p_value: float
+    q_value: float
+    """The p-value, corrected for all pairs of all columns."""
+    effect: str
+    effect_size: float
+    note: str
+
+
+@dataclass(frozen=True, repr=False)
+class Associations:
+    """A table of columns that had no part in the fit, with the strongest evidence first.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from rmgl import RMGL
+    >>> views = {"a": [[0.0], [0.1], [0.3], [0.2], [5.0], [5.1], [5.3], [5.2]]}
+    >>> model = RMGL(2, random_state=0).fit(views)
+    >>> found = model.associate({"age": [31, 30, 35, 33, 71, 77, 70, 74], "site": list("abababab")})
+    >>> [(row.column, row.test) for row in found]
+    [('age', 'Kruskal-Wallis'), ('site', 'chi-squared by permutation')]
+    >>> found["age"].values
+    ('32 (30.75 to 33.5)', '72.5 (70.75 to 74.75)')
+    """
+
+    rows: tuple[Association, ...]
+    survival: Survival | None
+    """The survival curves of the clusters, if times and events were given."""
+    pairs: tuple[PairComparison, ...]
+    """Comparisons of two clusters each; empty unless they were asked for."""
+    n_entities: int
+    n_absent: int
+    """Number of entities of the fit that the table does not have."""
+    n_unknown: int
+    """Number of rows of the table that are not in the fit, and were not used."""
+    compared: bool = True
+    """Whether columns were compared with those of the fit; by name only if its rows are stored
+    elsewhere, as after a fit on workers."""
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[Association]:
+        return iter(self.rows)
+
+    def __getitem__(self, column: str) -> Association:
+        """Return the row of a column."""
+        for row in self.rows:
+            if row.column == column:
+                return row
+        raise KeyError(f"there is no column {column!r}")
+
+    @property
+    def n_clusters(self) -> int:
+        return len(self.rows[0].n) if self.rows else 0
+
+    def as_dict(self) -> dict[str, list[Any]]:
+        """Return the columns of the table by name; each cluster has one for its number of values
+        and one for the values in words.
+        """
+        simple = ("column", "kind", "test", "statistic", "df", "p_value", "q_value", "effect")
+        names = (*simple, "effect_size", "n_missing")
+        table = {name: [getattr(row, name) for row in self.rows] for name in names}
+        for cluster in range(self.n_clusters):
+            table[f"n_{cluster}"] = [row.n[cluster] for row in self.rows]
+        for cluster in range(self.n_clusters):
+            table[f"cluster_{cluster}"] = [row.values[cluster] for row in self.rows]
+        return {**table, "note": [row.note for row in self.rows]}
+
+    def to_frame(self) -> Any:
+        """Return the table as a pandas DataFrame."""
+        import pandas as pd
+
+        return pd.DataFrame(self.as_dict())
+
+    def pairs_frame(self) -> Any:
+        """Return the comparisons of pairs of clusters as a pandas DataFrame."""
+        import pandas as pd
+
+        names = list(PairComparison.__dataclass_fields__)
+        rows = [[getattr(pair, name) for name in names] for pair in self.pairs]
+        return pd.DataFrame(rows, columns=names)
+
+    def sentences(self) -> list[str]:
+        """Say which entities and rows did not meet, and what was not checked."""
+        said = []
+        if not self.compared:
+            said.append(
+                "the rows of this fit are stored elsewhere, so that a column that was used in it "
+                "is recognized by its name only; the p-value of a renamed one is meaningless"
+            )
+        if self.n_absent:
+            said.append(f"the table lacks {self.n_absent:,} of {self.n_entities:,} entities")
+        if self.n_unknown:
+            rows = "row of the table is" if self.n_unknown == 1 else "rows of the table are"
+            said.append(f"{self.n_unknown:,} {rows} not in the fit, and not used")
+        return said
+
+    def _shown(self, most_clusters: int | None = None) -> list[list[str]]:
+        """The table in words, its titles first; with more clusters, without their values."""
+        few = most_clusters is None or self.n_clusters <= most_clusters
+        clusters = range(self.n_clusters if few else 0)
+        titles = ["column", "test", "effect size", "p", "q", "missing"]
+        lines = [[*titles, *(f"cluster {cluster}" for cluster in clusters)]]
+        for row in self.rows:
+            effect = f"{row.effect} {row.effect_size:.2f}" if row.effect else ""
+            numbers = [probability(row.p_value), probability(row.q_value), f"{row.n_missing:,}"]
+            values = [row.values[cluster] for cluster in clusters]
+            lines.append([listed([row.column]), row.test or "none", effect, *numbers, *values])
+        return lines
+
+    def __str__(self) -> str:
+        """The table, the notes on its rows, and the survival of each cluster."""
+        lines = self._shown(SHOWN_CLUSTERS)
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        text = [
+            "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+            for line in lines
+        ]
+        text += [f"{listed([row.column])}: {row.note}" for row in self.rows if row.note]
+        text += self.sentences()
+        if self.survival is not None:
+            text += ["", f"survival ({self.survival.time}, {self.survival.event})"]
+            text.append(str(self.survival))
+        return "\n".join(text)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        """What notebooks show: the table, with the notes as its last column."""
+        import pandas as pd
+
+        titles, *rows = self._shown()
+        noted = [[*line, row.note] for line, row in zip(rows, self.rows, strict=True)]
+        frame = pd.DataFrame(noted, columns=[*titles, "note"])
+        with pd.option_context("display.max_colwidth", None):
+            table = str(frame.to_html(index=False, border=0))
+        return table + "".join(f"<p>{sentence}.</p>" for sentence in self.sentences())
+
+
+def probability(value: float) -> str:
+    """A p-value with two digits; empty where there is none.
+
+    Examples
+    --------
+    >>> probability(0.0431), probability(2.4e-20), probability(float("nan"))
+    ('0.043', '<1e-16', '')
+    """
+    if value != value:
+        return ""
+    return "<1e-16" if value < 1e-16 else f"{value:.2g}"

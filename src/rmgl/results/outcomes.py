@@ -1,0 +1,326 @@
+"""Columns that had no part in the fit: their rows matched with the entities, and their values
+checked.
+
+A table and the fit meet by their row ids. Only a fit without row ids takes the rows of a table in
+their order. Kinds of columns are those of tables that are clustered (`rmgl.views.column_kinds`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rmgl.views.check_view import as_table, has_row_labels, is_table
+from rmgl.views.column_kinds import LikelyIds, kind_of
+from rmgl.views.dates import days_of
+from rmgl.views.encoding import LEFT_OUT, TableColumn, cells_of, level_text, listed, quoted
+from rmgl.views.incomplete import lookalikes
+
+Vector = NDArray[np.float64]
+CATEGORIES = ("category", "truth value")
+"""Kinds of columns whose values have no order."""
+MOST_LEVELS = 50
+"""Values of a category beyond which the rarer ones are compared as one."""
+OTHERS = "(other values)"
+IS_EVENT = {"true": 1.0, "1": 1.0, "false": 0.0, "0": 0.0}
+"""What a cell says about an event, in lower case."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A column with one value for each entity."""
+
+    name: str
+    kind: str
+    """One of `rmgl.views.encoding.COLUMN_KINDS`."""
+    values: Vector
+    """Numbers, or the places of categories among the levels; NaN where there is none. Columns that
+    are left out have zeros for their values."""
+    levels: tuple[str, ...] = ()
+    note: str = ""
+    """Why the column is left out, or what was done to its values."""
+
+
+@dataclass(frozen=True)
+class SurvivalOutcome:
+    """Two columns: until when each entity was observed, and whether the event happened then."""
+
+    names: tuple[str, str]
+    times: Vector
+    events: Vector
+    """1 where it happened, 0 where not; NaN where it is not known."""
+
+    @property
+    def known(self) -> NDArray[np.bool_]:
+        """Which entities have a time and an event."""
+        return np.isfinite(self.times) & np.isfinite(self.events)
+
+
+@dataclass(frozen=True)
+class Outcomes:
+    """The columns of a table, in the order of the entities."""
+
+    columns: tuple[Outcome, ...]
+    survival: SurvivalOutcome | None
+    n_absent: int
+    """Number of entities that the table does not have."""
+    n_unknown: int
+    """Number of rows of the table that are not among the entities, and were not used."""
+
+
+def outcomes_of(
+    table: Any,
+    index: NDArray[Any] | None,
+    n_rows: int,
+    time: str | None = None,
+    event: str | None = None,
+) -> Outcomes:
+    """Check the columns of a table, and put them into the order of the entities.
+
+    `index` holds the ids of the entities (None: they have none), and `time` and `event` name the
+    two columns of survival.
+    """
+    frame = _as_frame(table)
+    rows, entities = matched_rows(frame, index, n_rows)
+    ids = frame.index[rows] if index is not None else entities
+    matched = frame.iloc[rows]
+
+    def placed(values: Vector) -> Vector:
+        everywhere = np.full(n_rows, np.nan)
+        everywhere[entities] = values
+        return everywhere
+
+    survival = None
+    if time is not None or event is not None:
+        pair = _survival_names(list(frame.columns), time, event)
+        times, events = (matched[name] for name in pair)
+        survival = SurvivalOutcome(
+            pair,
+            placed(_times(pair[0], times, ids)),
+            placed(_events(pair[1], events, ids)),
+        )
+        matched = matched.drop(columns=list(pair))
+    columns = tuple(_outcome(name, matched[name], placed) for name in matched.columns)
+    return Outcomes(columns, survival, n_rows - len(rows), len(frame) - len(rows))
+
+
+def _as_frame(table: Any) -> Any:
+    """A pandas table whose column names are texts, each different."""
+    import pandas as pd
+
+    table = as_table(table)
+    if isinstance(table, Mapping):
+        table = pd.DataFrame(dict(table))
+    if not is_table(table):
+        raise TypeError(
+            f"table is of type {type(table).__name__}: give a DataFrame with one row for each "
+            "entity, or a dict of columns"
+        )
+    names = [str(name) for name in table.columns]
+    if not names:
+        raise ValueError("the table has no column: give those that are to be compared")
+    repeated = next((name for at, name in enumerate(names) if name in names[:at]), None)
+    if repeated is not None:
+        raise ValueError(f"the table has a column {repeated!r} more than once: rename one of them")
+    return table.set_axis(names, axis=1)
+
+
+# Rows
+
+
+def matched_rows(
+    table: Any, index: NDArray[Any] | None, n_rows: int
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """The rows of a table that are entities of the fit, and the places of these entities."""
+    if index is None:
+        _check_order(table, n_rows)
+        return np.arange(n_rows), np.arange(n_rows)
+    if not has_row_labels(table):
+        column = column_of_ids(table, index)
+        use = (
+            "table.set_index(...) of the column of ids"
+            if column is None
+            else (f"table.set_index({column!r})")
+        )
+        raise ValueError(
+            "the entities of the fit have row ids, but the table has none to match them with: "
+            f"use {use}, or table.set_index(model.index_) if its rows are in the order of the fit"
+        )
+    ids, fitted = cells_of(table.index), index.tolist()
+    for what, of_rows in (("the table", ids), ("the fit", fitted)):
+        repeated = _first_repeated(of_rows)
+        if repeated is not None:
+            raise ValueError(
+                f"{what} has the row id {str(repeated)!r} more than once, so that rows cannot be "
+                "matched: give every row an id of its own"
+            )
+    place = {label: at for at, label in enumerate(fitted)}
+    pairs = [(row, place[label]) for row, label in enumerate(ids) if label in place]
+    alike = lookalikes([("fit", fitted), ("table", ids)])
+    if alike:
+        (_, one), (_, other) = alike[0]
+        raise ValueError(
+            f"the row ids {one!r} and {other!r} of the fit and the table differ only in spaces, "
+            "zeros or type, so that they do not meet: write them in the same way"
+        )
+    if not pairs:
+        raise ValueError(
+            f"no row id of the table is in the fit: the table has {listed(list(map(str, ids)))}, "
+            f"the fit {listed(list(map(str, fitted)))}; give the table the ids of the fit"
+        )
+    rows, entities = np.array(pairs, dtype=np.intp).T
+    return rows, entities
+
+
+def _check_order(table: Any, n_rows: int) -> None:
+    """Check that rows without ids to match them with can be taken in their order."""
+    if len(table) != n_rows:
+        raise ValueError(
+            f"the table has {len(table)} rows, but the model has {n_rows} entities: the views of "
+            "the fit had no row ids, so the table needs one row for each entity, in the same order"
+        )
+    labels = table.index
+    if (
+        has_row_labels(table)
+        and labels.dtype.kind in "iu"
+        and np.array_equal(np.sort(labels), np.arange(n_rows))
+    ):
+        raise ValueError(
+            "the rows of the table are numbered 0, 1, 2, ... in another order, and the views of "
+            "the fit had no row ids: use table.sort_index() if the numbers are those of the rows "
+            "of the fit, or table.reset_index(drop=True) if the rows are in its order"
+        )
+
+
+def column_of_ids(table: Any, index: NDArray[Any]) -> str | None:
+    """The column of a table that holds most of the ids of a fit; None if there is none."""
+    known = set(map(str, index.tolist()))
+    for name in table.columns:
+        cells = set(map(level_text, cells_of(table[name])))
+        if 2 * len(cells & known) > len(cells):
+            return str(name)
+    return None
+
+
+def _first_repeated(labels: Sequence[Any]) -> Any:
+    seen = set()
+    for label in labels:
+        if label in seen:
+            return label
+        seen.add(label)
+    return None
+
+
+# Columns
+
+
+def _outcome(name: str, values: Any, placed: Any) -> Outcome:
+    """One column with its kind; those that cannot be compared say why."""
+    values = values.sparse.to_dense() if hasattr(values.dtype, "fill_value") else values
+    there = placed(np.where(values.notna(), 0.0, np.nan))
+    try:
+        column = kind_of(name, values)
+    except LikelyIds:
+        different = len(set(map(level_text, cells_of(values.dropna()))))
+        note = f"{different:,} different texts: they look like row ids or free text"
+        return Outcome(name, LEFT_OUT, there, note=note)
+    except TypeError as error:
+        return Outcome(name, LEFT_OUT, there, note=str(error).partition(": ")[0])
+    if column.kind == LEFT_OUT:
+        return Outcome(name, LEFT_OUT, there, note=column.reason)
+    if column.kind == "category":
+        return _category(column, values, placed)
+    levels = ("False", "True") if column.kind == "truth value" else column.levels
+    return Outcome(name, column.kind, placed(column.measure(values)), levels)
+
+
+def _category(column: TableColumn, values: Any, placed: Any) -> Outcome:
+    """A category, with its rare values as one if there are very many."""
+    import pandas as pd
+
+    present = values.notna().to_numpy()
+    place = {level: at for at, level in enumerate(column.levels)}
+    own, different = pd.factorize(values[present].astype(object))
+    codes = np.array([place[level_text(cell)] for cell in different], dtype=np.intp)[own]
+    levels, note = column.levels, ""
+    if len(levels) > MOST_LEVELS:
+        counts = np.bincount(codes, minlength=len(levels))
+        kept = np.sort(np.argsort(-counts, kind="stable")[: MOST_LEVELS - 1])
+        note = f"{len(levels) - kept.size:,} rare values are compared as one"
+        renamed = np.full(len(levels), kept.size)
+        renamed[kept] = np.arange(kept.size)
+        codes, levels = renamed[codes], (*(levels[at] for at in kept), OTHERS)
+    numbers = np.full(len(values), np.nan)
+    numbers[present] = codes
+    return Outcome(column.name, column.kind, placed(numbers), levels, note)
+
+
+# Survival
+
+
+def _survival_names(names: Sequence[str], time: Any, event: Any) -> tuple[str, str]:
+    """The names of the two columns of survival, which must be different ones of the table."""
+    for parameter, name, other in (("time", time, "event"), ("event", event, "time")):
+        if name is None:
+            raise ValueError(
+                f"{other}= is given without {parameter}=: survival needs both, the column of "
+                "times and the column that says whether the event happened"
+            )
+        if str(name) not in names:
+            raise ValueError(
+                f"{parameter}={str(name)!r} is not a column of the table, which has "
+                f"{listed(names)}: name one of them"
+            )
+    if str(time) == str(event):
+        raise ValueError(f"time= and event= both name {str(time)!r}: name two columns")
+    return str(time), str(event)
+
+
+def _times(name: str, values: Any, ids: Any) -> Vector:
+    """Times as numbers, durations in days; NaN where missing."""
+    import pandas as pd
+    from pandas.api.types import is_bool_dtype, is_datetime64_any_dtype, is_timedelta64_dtype
+
+    if is_datetime64_any_dtype(values.dtype) or is_bool_dtype(values.dtype):
+        raise ValueError(
+            f"time={name!r} holds {values.dtype} values: give the time from the start until the "
+            "event or the last observation, as a number or a duration"
+        )
+    if is_timedelta64_dtype(values.dtype):
+        times = days_of(values)
+    else:
+        numbers = pd.to_numeric(values, errors="coerce")
+        odd = np.flatnonzero((numbers.isna() & values.notna()).to_numpy())
+        if odd.size:
+            raise ValueError(
+                f"time={name!r} holds {quoted(values.iloc[odd[0]])} in row {ids[odd[0]]!r}, "
+                "which is not a number: correct it, or leave it empty"
+            )
+        times = numbers.to_numpy(dtype=np.float64, na_value=np.nan)
+    bad = np.flatnonzero((times < 0) | np.isinf(times))
+    if bad.size:
+        raise ValueError(
+            f"time={name!r} is {times[bad[0]]:g} in row {ids[bad[0]]!r}, but times are finite "
+            "and not negative: correct it, or leave it empty"
+        )
+    return np.asarray(times, dtype=np.float64)
+
+
+def _events(name: str, values: Any, ids: Any) -> Vector:
+    """Events as ones and zeros; NaN where missing."""
+    found = np.full(len(values), np.nan)
+    cells = cells_of(values)
+    for row in np.flatnonzero(values.notna().to_numpy()).tolist():
+        cell = cells[row]
+        known = IS_EVENT.get(level_text(cell).strip().lower())
+        if known is None:
+            raise ValueError(
+                f"event={name!r} holds {quoted(cell)} in row {ids[row]!r}, but an event is "
+                "true or false, or 1 or 0: write 1 where it happened and 0 where it did not"
+            )
+        found[row] = known
+    return found

@@ -1,0 +1,144 @@
+"""Whether a column had a part in the fit: clusters that were found in it differ in it by design.
+
+Columns are compared by name with the columns of all views, and by content with those that hold
+rows of features. Scaling changes numbers and keeps their order, so a column is the same as a
+feature if both put the entities into the same order, or one into the reverse order of the other,
+with the same ties. That happens by chance, too, where values are few: it counts only if chance
+would give it less than once in a million tables. Rows that were divided by their lengths or sums do
+not keep the order of a column, so there only names are compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln
+
+from rmgl.matrix import as_dense
+from rmgl.results.outcomes import CATEGORIES, Outcome, Outcomes
+from rmgl.views.features import FeatureView
+from rmgl.views.view import View
+from rmgl.views.views import Views
+
+Vector = NDArray[np.float64]
+LEAST_BITS = 20.0
+"""The order of the entities must be as surprising as so many throws of a coin."""
+COMPARED_FIRST = 64
+"""Entities by which features are told apart before any is compared for all entities."""
+MEANINGLESS = (
+    "the clusters were found with its help, so that they differ in it by design and a p-value "
+    "would be meaningless: leave it out; explain() shows how the clusters differ in the columns of "
+    "the fit"
+)
+
+
+def check_unused(views: Views, outcomes: Outcomes) -> None:
+    """Raise a ValueError if a column had a part in the fit, by its name or its content."""
+    check_names({view.name: used_names(view) for view in views}, outcomes)
+    for view in views:
+        features = view.features
+        for column in _all_columns(outcomes) if features is not None else ():
+            assert features is not None
+            same = same_feature(features, _ordered(column))
+            if same is not None:
+                raise ValueError(
+                    f"column {column.name!r} was used in the fit: it puts the entities into the "
+                    f"order of {_name_of(view, same)} of view {view.name!r}; {MEANINGLESS}"
+                )
+
+
+def check_names(names: Mapping[str, Collection[str]], outcomes: Outcomes) -> None:
+    """Raise a ValueError if a column has the name of one of the fit, given by view."""
+    for view, used in names.items():
+        for column in _all_columns(outcomes):
+            if column.name in used:
+                raise ValueError(
+                    f"column {column.name!r} was used in the fit (view {view!r}): "
+                    f"{MEANINGLESS}; if it is another column of that name, rename it"
+                )
+
+
+def _all_columns(outcomes: Outcomes) -> list[Outcome]:
+    """The columns of a table, with those of survival."""
+    survival, columns = outcomes.survival, list(outcomes.columns)
+    if survival is not None:
+        times, events = survival.names
+        columns += [
+            Outcome(times, "number", survival.times),
+            Outcome(events, "truth value", survival.events),
+        ]
+    return columns
+
+
+def _name_of(view: View, feature: int) -> str:
+    return f"column {feature}" if view.columns is None else repr(view.columns[feature])
+
+
+def used_names(view: View) -> set[str]:
+    """The names of the columns of a view that were used in the fit."""
+    if view.encoding is not None:
+        return {column.name for column in view.encoding.used}
+    return set(view.columns or ())
+
+
+def _ordered(column: Outcome) -> Vector:
+    """The numbers of a column; for a category, which entities have its most frequent value."""
+    if column.kind not in CATEGORIES or len(column.levels) < 3:
+        return column.values
+    known = np.isfinite(column.values)
+    counts = np.bincount(column.values[known].astype(np.intp))
+    return np.where(known, column.values == counts.argmax(), np.nan)
+
+
+def same_feature(view: FeatureView, values: Vector) -> int | None:
+    """The first feature of a view with the order of some values; None if there is none."""
+    rows = np.flatnonzero(view.mask & np.isfinite(values))
+    order = rows[np.argsort(values[rows], kind="stable")]
+    width = view.matrix.shape[1]
+    least = LEAST_BITS + np.log2(2 * width)
+    if bits_of_order(values[order]) < least:
+        return None
+    some = order[np.unique(np.linspace(0, order.size - 1, COMPARED_FIRST).astype(np.intp))]
+    rises = (np.diff(values[some]) > 0)[:, None]
+    steps = np.sign(np.diff(as_dense(view.matrix[some]), axis=0))
+    unknown = False if view.gaps is None else view.gaps[some][1:] | view.gaps[some][:-1]
+    for sign in (1, -1):
+        alike = ((sign * steps == rises) | unknown).all(axis=0)
+        for feature in np.flatnonzero(alike):
+            if _same_order(view, int(feature), sign, order, values, least):
+                return int(feature)
+    return None
+
+
+def _same_order(
+    view: FeatureView,
+    feature: int,
+    sign: int,
+    order: NDArray[np.intp],
+    values: Vector,
+    least: float,
+) -> bool:
+    """Whether a feature rises (or falls) wherever the values do, and nowhere else."""
+    own = as_dense(view.matrix[:, [feature]]).ravel()
+    known = order if view.gaps is None else order[~view.gaps[order, feature]]
+    same = np.array_equal(sign * np.sign(np.diff(own[known])), np.diff(values[known]) > 0)
+    return same and bits_of_order(values[known]) >= least
+
+
+def bits_of_order(values: Vector) -> float:
+    """How surprising the order of sorted values is, as a number of throws of a coin.
+
+    It is the logarithm of the number of orders of n entities with the same ties.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> round(bits_of_order(np.array([0.0, 0.0, 1.0, 1.0])), 3), np.log2(6).round(3).item()
+    (2.585, 2.585)
+    """
+    if not values.size:
+        return 0.0
+    _, counts = np.unique(values, return_counts=True)
+    return float((gammaln(values.size + 1) - gammaln(counts + 1).sum()) / np.log(2))

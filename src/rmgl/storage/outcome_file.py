@@ -1,0 +1,74 @@
+"""Read a file of columns that have no part in the fit, and write how they differ."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from rmgl.results.associations import Associations
+from rmgl.results.outcomes import column_of_ids, outcomes_of
+from rmgl.results.used_columns import check_unused
+from rmgl.storage.paths import OutcomeFile
+from rmgl.storage.readers import read_table
+from rmgl.storage.row_ids import shown_as_text
+from rmgl.views.check_view import is_table
+from rmgl.views.encoding import cells_of, level_text
+from rmgl.views.views import Views
+
+
+def read_outcome(path: Path, id_column: str | None, index: NDArray[Any] | None) -> Any:
+    """Read a table whose row labels are the ids of its rows.
+
+    Where the entities of a fit have ids (`index`) and no id column is named, it is the column that
+    holds most of them.
+    """
+    import pandas as pd
+
+    found = read_table(path, id_column)
+    values = found.values.toarray() if sparse.issparse(found.values) else found.values
+    if not is_table(values):
+        names = found.columns or [f"column {place + 1}" for place in range(values.shape[1])]
+        values = pd.DataFrame(values, columns=list(names))
+    if found.ids is not None:
+        return values.set_axis(np.array(found.ids, dtype=object), axis=0)
+    if index is None:
+        return values
+    column = column_of_ids(values, index)
+    if column is None:
+        raise ValueError(
+            f"{path}: the rows of the views have ids, but no column of this file holds them: name "
+            "the column of row ids with --id"
+        )
+    ids = np.array([level_text(cell) for cell in cells_of(values[column])], dtype=object)
+    return values.drop(columns=column).set_axis(ids, axis=0)
+
+
+def check_outcome(table: Any, given: OutcomeFile, views: Views) -> None:
+    """Raise what `associate` would raise after the fit, before it."""
+    try:
+        outcomes = outcomes_of(table, views.index, views.n_rows, given.time, given.event)
+        check_unused(views, outcomes)
+    except ValueError as error:
+        raise ValueError(f"{given.path}: {error}") from error
+
+
+def write_associations(path: Path, associations: Associations) -> None:
+    """Write a CSV file with one row for each column, the strongest evidence first."""
+    table = associations.as_dict()
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(table)
+        for row in zip(*table.values(), strict=True):
+            writer.writerow(map(_written, row))
+
+
+def _written(value: Any) -> Any:
+    """A cell of the file: numbers with six digits, empty where there is none."""
+    if isinstance(value, float):
+        return f"{value:.6g}" if value == value else ""
+    return shown_as_text(value) if isinstance(value, str) else value
