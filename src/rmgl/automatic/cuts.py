@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -11,13 +11,22 @@ from scipy import sparse
 from sklearn.metrics import adjusted_rand_score
 
 from rmgl.embedding.eigenvectors import smallest_eigenvectors, unit_rows
-from rmgl.embedding.resampling import cut, parts_of
+from rmgl.embedding.resampling import cut, four_fifths, parts_of
 from rmgl.running.checkpoint import Checkpoint
 
 DRAW_TOL = 1e-4
 """Relative residual of the eigenvectors of resampled graphs."""
+MANY_NODES = 10_000
+"""Nodes beyond which stability is measured on half as many draws."""
 
 Vector = NDArray[np.float64]
+Going = Callable[[float], bool]
+"""going(part): told which part of the work is done, says whether there is time to go on."""
+
+
+def always(part: float) -> bool:
+    """There is time to go on."""
+    return True
 
 
 @dataclass
@@ -51,6 +60,20 @@ class Cuts:
         self.parts[number] = labels
         self.modularity[number] = modularity(self.graph, labels)
         self.silhouette[number] = silhouette(unit_rows(self.vectors[:, :number]), labels)
+
+    def find_stability(self, numbers: Sequence[int], n_draws: int, going: Going = always) -> None:
+        """Measure the stability of some cuts: their mean agreement with those of draws of four
+        fifths of the nodes, as many as there is time for.
+        """
+        n = self.graph.shape[0]
+        n_draws = n_draws if n <= MANY_NODES else max(1, n_draws // 2)
+        found = []
+        for draw in range(n_draws):
+            if not going(0.5 + 0.5 * draw / n_draws):
+                break
+            found.append(self.find_again(numbers, four_fifths(np.arange(n), self.random_state)))
+        if found:
+            self.stability.update(zip(numbers, np.mean(found, axis=0).tolist(), strict=True))
 
     def find_again(self, numbers: Sequence[int], nodes: NDArray[np.intp]) -> Vector:
         """The adjusted Rand index of cuts with those of the graph of some of the nodes."""

@@ -7,14 +7,14 @@ square of the *silhouette*:
     silhouette  mean of (b - a) / max(a, b): the distance of a row of the embedding from the center
                 of its own part is a, and that from the nearest other center b
 
-The K of the largest score is chosen. All K with at least three quarters of that score cannot be
-told from it: they are its *range*. The *stability* of numbers in the range, and of the best ones
-outside of it, says which of them are resolutions of the data:
+All K with at least three quarters of the largest score cannot be told from the best one: they are
+its *range*. *Stability* is measured for numbers in the range, and for peaks of the score beside it:
 
     stability   mean adjusted Rand index with parts found anew on random four fifths of the nodes
 
-K goes up to 30, and to 60 and 120 as long as the largest K is in the range. A new rule is one
-function here: add it to `NUMBER_RULES`.
+The best K is chosen, or a smaller one in its range that is a peak of the score and has a larger
+score times stability. K goes up to 30, and to 60 and 120 as long as the largest K is in the range.
+A new rule is one function here: add it to `NUMBER_RULES`.
 """
 
 from __future__ import annotations
@@ -28,11 +28,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rmgl.archive.records import record
-from rmgl.automatic.cuts import Cuts
+from rmgl.automatic.cuts import Cuts, Going, always
 from rmgl.automatic.weighing import Weighing
 from rmgl.checks import Unsound, sound_indices, sound_numbers
 from rmgl.embedding.eigenvectors import Graph
-from rmgl.embedding.resampling import four_fifths
 from rmgl.rules import find_rule, ranged
 from rmgl.running.checkpoint import Checkpoint
 
@@ -40,20 +39,9 @@ BESIDE = 2
 """Most resolutions that are shown on each side of the chosen one."""
 MOST_RESAMPLED = 10
 """Most numbers of the range whose stability is measured, those of the largest scores."""
-MANY_NODES = 10_000
-"""Nodes beyond which stability is measured on half as many draws."""
 
 NumberRule = Callable[[Graph, np.random.RandomState], "NumberOfClusters"]
 """rule(graph, random_state) -> the number of clusters of the common graph, with its evidence."""
-
-
-Going = Callable[[float], bool]
-"""going(part): told which part of the work is done, says whether there is time to go on."""
-
-
-def always(part: float) -> bool:
-    """There is time to go on."""
-    return True
 
 
 @dataclass(frozen=True)
@@ -218,8 +206,8 @@ class NumberOfClusters:
         known = f"{self.stability[at]:.2f}" if np.isfinite(self.stability[at]) else "not measured"
         others = "no other number does" if least == most else f"{least} to {most} do"
         return (
-            f"chosen: modularity {self.modularity[at]:.3f}{good} and stability {known}, the best "
-            f"of {self.candidates[0]} to {self.candidates[-1]}; {others} about as well; "
+            f"chosen: modularity {self.modularity[at]:.3f}{good} and stability {known}, of "
+            f"{self.candidates[0]} to {self.candidates[-1]}; {others} about as well; "
             f"confidence {self.confidence}"
         )
 
@@ -285,8 +273,8 @@ def by_silhouette(
     cuts = Cuts(sparse.csr_array(graph), random_state, checkpoint)
     find_cuts(cuts, numbers, going)
     number = evidence_of(cuts, numbers)
-    find_stability(cuts, worth_resampling(number), numbers, going)
-    number = evidence_of(cuts, numbers)
+    cuts.find_stability(worth_resampling(number), numbers.draws, going)
+    number = coarser_if_as_good(evidence_of(cuts, numbers))
     shown = sorted([number.chosen, *_stable_beside(number)])
     parts = np.array([cuts.parts[k] for k in shown], dtype=np.intp)
     return replace(number, resolutions=np.array(shown, dtype=np.intp), parts=parts)
@@ -360,16 +348,18 @@ def worth_resampling(number: NumberOfClusters) -> list[int]:
     return sorted({*rivals[:MOST_RESAMPLED], *coarser[:BESIDE], *finer[:BESIDE]})
 
 
-def find_stability(cuts: Cuts, tested: list[int], numbers: Counting, going: Going) -> None:
-    """Measure the stability of some cuts, on as many draws as there is time for."""
-    n, found = cuts.graph.shape[0], []
-    n_draws = numbers.draws if n <= MANY_NODES else max(1, numbers.draws // 2)
-    for draw in range(n_draws):
-        if not going(0.5 + 0.5 * draw / n_draws):
-            break
-        found.append(cuts.find_again(tested, four_fifths(np.arange(n), cuts.random_state)))
-    if found:
-        cuts.stability.update(zip(tested, np.mean(found, axis=0).tolist(), strict=True))
+def coarser_if_as_good(number: NumberOfClusters) -> NumberOfClusters:
+    """The evidence with the number of the largest score times stability chosen: of the best number,
+    and of coarser peaks of the score in its range.
+    """
+    best, score = number.chosen, number.score
+    values = {
+        k: float((score * number.stability)[number._at(k)])
+        for k in number.rivals
+        if k == best or (k < best and _is_peak(score, number._at(k)))
+    }
+    known = {k: value for k, value in values.items() if np.isfinite(value)}
+    return replace(number, chosen=max(known, key=lambda k: known[k], default=best))
 
 
 def _stable_beside(number: NumberOfClusters) -> list[int]:
