@@ -5,6 +5,7 @@ beside the number of classes: public sets, some of their rows and classes, and c
 import csv
 import warnings
 from collections.abc import Iterable
+from time import perf_counter
 
 import numpy as np
 
@@ -46,6 +47,7 @@ def measure(name: str, part: str, seed: int) -> Row:
         return {"status": f"skipped: {error}"}
     if data is None or MEMBERS * data.n_clusters > data.target.size:
         return {"status": "skipped: the set is too small"}
+    began = perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -54,6 +56,7 @@ def measure(name: str, part: str, seed: int) -> Row:
             return {"status": f"skipped: {error}"}
     return {
         "status": "ok",
+        "seconds": perf_counter() - began,
         "n": data.target.size,
         "n_clusters": 1 if is_cloud else data.n_clusters,
         "chosen": number.chosen,
