@@ -213,23 +213,19 @@ class NumberOfClusters:
 
     @property
     def table(self) -> list[dict[str, object]]:
-        """The resolutions: K, score, modularity, silhouette, stability, eigengap, and a plain
-        sentence; NaN is not known.
+        """The resolutions: K, score, modularity, silhouette, stability and eigengap (None: not
+        known), and a plain sentence.
         """
         shown = [self.chosen] if self.resolutions is None else self.resolutions.tolist()
         return [self._row(k) | {"sentence": self._sentence(k)} for k in shown]
 
     def _row(self, k: int) -> dict[str, object]:
-        """The scores of a number of clusters."""
-        at, good = self._at(k), self.silhouette
-        return {
-            "n_clusters": k,
-            "score": float(self.score[at]),
-            "modularity": float(self.modularity[at]),
-            "silhouette": float("nan") if good is None else float(good[at]),
-            "stability": float(self.stability[at]),
-            "eigengap": float(self.eigengap[at]),
-        }
+        """The scores of a number of clusters; None where one is not known."""
+        names = ("score", "modularity", "silhouette", "stability", "eigengap")
+        at, columns = self._at(k), [getattr(self, name) for name in names]
+        values = [np.nan if column is None else float(column[at]) for column in columns]
+        scores = [value if np.isfinite(value) else None for value in values]
+        return {"n_clusters": k, **dict(zip(names, scores, strict=True))}
 
     def _sentence(self, k: int) -> str:
         again = "are found again" if self._is_stable(k) else "are hardly found again"

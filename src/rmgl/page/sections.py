@@ -24,6 +24,10 @@ from rmgl.page.words import (
 from rmgl.results.standing import agreement_of_views
 
 
+SCORES = ("score", "modularity", "silhouette", "stability", "eigengap")
+"""What is known of a number of clusters, in the order of the columns of the table."""
+
+
 def names_of(content: Content) -> list[str]:
     """The names of the views as they are shown."""
     return [one_line(name) for name in content.model.view_names]
@@ -68,7 +72,10 @@ def tiles(content: Content) -> Html:
     chosen = (
         "the number was given"
         if model.number is None
-        else f"chosen from the data, confidence {model.number.confidence}"
+        else (
+            f"chosen from the data, confidence {model.number.confidence}; range "
+            f"{model.number.range[0]} to {model.number.range[1]}"
+        )
     )
     held = content.report.refits
     trust = (
@@ -337,27 +344,31 @@ def number_section(content: Content) -> Html:
     reason = element(
         "p",
         (
-            f"K = {number.chosen} was {number.reason}. The score is modularity times the square "
-            "of stability."
+            f"K = {number.chosen} was {content.report.n_clusters_reason}. The score is modularity "
+            "times the square of the silhouette."
         ),
     )
     rows = [
         [
             plural(int(str(row["n_clusters"])), "cluster"),
-            f"{row['stability']:.2f}",
-            f"{row['modularity']:.2f}",
+            *(known(row[name]) for name in SCORES),
             str(row["sentence"]),
         ]
         for row in number.table
     ]
     picture = element("div", id="evidence", class_="picture")
     coarser = table(
-        ("Resolution", "Stability", "Modularity", "In words"),
+        ("Resolution", *(name.capitalize() for name in SCORES), "In words"),
         rows,
         "Coarser and finer clusters that are stable",
         class_="cards",
     )
     return joined([reason, picture, coarser])
+
+
+def known(score: object) -> str:
+    """A score, or nothing if it is not known."""
+    return "" if score is None else f"{score:.2f}"
 
 
 def how_to_read(content: Content) -> Html:
