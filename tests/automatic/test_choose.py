@@ -12,7 +12,8 @@ from scipy import sparse
 from sklearn.metrics import adjusted_rand_score
 
 from rmgl import RMGL, learn_layer
-from rmgl.automatic.number_of_clusters import by_stability, modularity
+from rmgl.automatic.cuts import modularity
+from rmgl.automatic.number_of_clusters import by_silhouette
 from rmgl.automatic.weighing import by_agreement, roughness, roughness_deviation
 from rmgl.edges import find_candidates
 from rmgl.embedding.eigenvectors import components
@@ -403,7 +404,7 @@ def test_modularity_is_the_double_sum(rng):
 def test_the_number_of_components_is_the_number_of_clusters():
     block = np.ones((12, 12)) - np.eye(12)
     graph = sparse.csr_array(sparse.block_diag([block] * 4))
-    found = by_stability(graph, np.random.RandomState(0))
+    found = by_silhouette(graph, np.random.RandomState(0))
     assert found.chosen == 4
     assert found.rivals == [4]
     assert found.modularity[2] == pytest.approx(0.75)

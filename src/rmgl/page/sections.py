@@ -23,7 +23,6 @@ from rmgl.page.words import (
 )
 from rmgl.results.standing import agreement_of_views
 
-
 SCORES = ("score", "modularity", "silhouette", "stability", "eigengap")
 """What is known of a number of clusters, in the order of the columns of the table."""
 

@@ -16,9 +16,9 @@ from rmgl.results.clusters import Refits, second_answers
 from rmgl.results.findings import Finding, sentences
 from rmgl.results.missing_cells import Gaps, gaps_of
 from rmgl.results.notes import choices, measurements
+from rmgl.results.numbers import reason_of
 from rmgl.results.one_cloud import common_graph, separation_of, weight_inside
 from rmgl.results.own_neighbors import Share
-from rmgl.results.numbers import reason_of
 from rmgl.results.trust import Evidence, Trust, judge
 from rmgl.results.weak_points import (
     uncertain_number,
