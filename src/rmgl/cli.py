@@ -176,7 +176,7 @@ def cluster(
         if plan:
             click.echo(commands.plan(source, client, parameters["n_neighbors"]))
             return
-        model, seconds = commands.cluster(
+        model, seconds, in_all = commands.cluster(
             RMGL(clusters, random_state=seed, n_jobs=jobs, **parameters),
             source,
             Output(output, pictures, page, graphml, force),
@@ -187,7 +187,7 @@ def cluster(
         )
     click.echo(
         f"{len(model.labels_)} rows, {len(model.view_names_)} views, {model.n_clusters_} "
-        f"clusters in {seconds:.1f} s"
+        f"clusters in {in_all:.1f} s (fit {seconds:.1f} s)"
     )
     click.echo(commands.layer_table(model))
     click.echo(f"trust {model.report_.trust}")

@@ -42,13 +42,15 @@ def cluster(
     checkpoint: Path | None,
     client: Any = None,
     quiet: bool = False,
-) -> tuple[RMGL, float]:
-    """Fit a model to the views in the files and write it; return it and the seconds of the fit.
+) -> tuple[RMGL, float, float]:
+    """Fit a model to the views in the files and write it; return it, the seconds of the fit, and
+    those of everything from the first file that is read to the last one that is written.
 
     With a client of Dask workers, files that workers can read are not read here: then there are
     no features and no page.
     """
     model._check_parameters()
+    began = perf_counter()
     with stages(is_watched(quiet)) as stage:
         stage("reading")
         views = views_in(source, on_workers=client is not None)
@@ -65,7 +67,7 @@ def cluster(
     show_warnings(warned)
     if checkpoint is not None and (model.converged_ or model.n_iter_ == model.max_iter):
         remove_checkpoint(checkpoint)
-    return model, seconds
+    return model, seconds, perf_counter() - began
 
 
 def views_in(source: Source, *, on_workers: bool) -> Views | dict[str, Path]:

@@ -6,8 +6,8 @@ Nothing is shown or saved here. Matplotlib (extra `plot`) is imported when a plo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import lru_cache
+from collections.abc import Callable, Sequence
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from sklearn.decomposition import PCA
 from sklearn.manifold import TSNE
 
 from rmgl.automatic.number_of_clusters import NumberOfClusters
+from rmgl.embedding.layout import neighbor_layout
 from rmgl.extras import not_installed
 from rmgl.layer import Layer
 from rmgl.running.threads import single_threaded
@@ -51,48 +52,60 @@ COLORS = (
     "#7F3C8D",
     "#8C8C8C",
 )
+NEIGHBOR_METHODS = ("neighbors", "tsne")
 MARKERS = ("o", "^", "s", "D", "v", "P", "X", "<", ">", "*")
-TSNE_ROWS = 3000
+LAYOUT_ROWS = 5000
+"""Rows beyond which a random sample of as many is laid out."""
 
 
 def embedding_data(
-    embedding: ArrayLike, *, method: str = "tsne", random_state: int = 0
+    embedding: ArrayLike,
+    *,
+    method: str = "neighbors",
+    random_state: int = 0,
+    progress: Callable[[float], None] = lambda part: None,
 ) -> NDArray[np.float64]:
     """Compute two coordinates per node, (N, 2), from the rows of the common embedding.
 
-    "tsne" preserves neighborhoods (the clearest picture of many clusters; a few seconds for 2000
-    rows), "pca" is the fastest, and "last" uses the last two columns, as the paper does.
+    "neighbors" keeps neighbors together and all others apart, as t-SNE does, in a tenth of its
+    time; "tsne" is t-SNE itself, "pca" is the fastest, and "last" uses the last two columns, as the
+    paper does. `progress` is told the part of "neighbors" that is done.
     """
     rows = np.asarray(embedding, dtype=np.float64)
     if method == "last":
         return np.pad(rows, ((0, 0), (max(0, 2 - rows.shape[1]), 0)))[:, -2:]
-    if method == "pca" or (method == "tsne" and not _tsne_possible(rows)):
+    if method == "pca" or (method in NEIGHBOR_METHODS and not _has_neighbors(rows)):
         components = min(2, *rows.shape)
         with np.errstate(invalid="ignore"):  # of one cluster all rows are equal
             return np.pad(PCA(components).fit_transform(rows), ((0, 0), (0, 2 - components)))
-    if method == "tsne":
-        last = _last_tsne if len(rows) <= TSNE_ROWS else _last_tsne.__wrapped__
-        return last(rows.shape, rows.tobytes(), random_state).copy()
-    raise ValueError(f"method={method!r} is not known: use 'tsne', 'pca' or 'last'")
-
-
-@lru_cache(maxsize=1)
-def _last_tsne(shape: tuple[int, int], values: bytes, random_state: int) -> NDArray[np.float64]:
-    """The t-SNE of rows. The last one is kept, because the pictures and the page of a model show
-    the same.
-
-    It uses one thread: on a machine that is busy with something else, threads that wait for one
-    another take several times as long.
-    """
-    rows = np.frombuffer(values).reshape(shape)
-    perplexity = min(30, (len(rows) - 1) / 3)
     # rows of length about 1: t-SNE stops too early on small distances
     scaled = rows * np.sqrt(len(rows))
-    with single_threaded("openmp"):
-        found = TSNE(perplexity=perplexity, init="pca", random_state=random_state).fit_transform(
-            scaled
-        )
-    return np.asarray(found, dtype=np.float64)
+    if method == "neighbors":
+        return _kept_layout(scaled, random_state, progress).copy()
+    if method == "tsne":
+        with single_threaded("openmp"):  # threads that wait for one another take longer
+            found = TSNE(
+                perplexity=min(30, (len(rows) - 1) / 3), init="pca", random_state=random_state
+            ).fit_transform(scaled)
+        return np.asarray(found, dtype=np.float64)
+    raise ValueError(f"method={method!r} is not known: use 'neighbors', 'tsne', 'pca' or 'last'")
+
+
+_last_layout: dict[tuple[bytes, int], NDArray[np.float64]] = {}
+
+
+def _kept_layout(
+    rows: NDArray[np.float64], seed: int, progress: Callable[[float], None]
+) -> NDArray[np.float64]:
+    """The layout of rows. The last one is kept, because the pictures and the page of a model show
+    the same.
+    """
+    key = (sha256(rows.tobytes()).digest(), seed)
+    if key not in _last_layout:
+        found = neighbor_layout(rows, seed, progress)
+        _last_layout.clear()
+        _last_layout[key] = found
+    return _last_layout[key]
 
 
 def plot_embedding(
@@ -100,18 +113,19 @@ def plot_embedding(
     labels: ArrayLike,
     *,
     ax: Axes | None = None,
-    method: str = "tsne",
+    method: str = "neighbors",
     random_state: int = 0,
 ) -> Axes:
     """Plot the common embedding as a scatter plot, with one color and number per cluster.
 
-    With more than 3000 rows, "tsne" draws a random sample of 3000, as the title says.
+    `method` is that of `embedding_data`. With more than 5000 rows, "neighbors" and "tsne" draw a
+    random sample of 5000, as the title says.
     """
     rows, labels = np.asarray(embedding), np.asarray(labels)
     ax, title = _axes(ax), "Common embedding"
-    if method == "tsne" and len(rows) > TSNE_ROWS:
-        chosen = np.sort(np.random.RandomState(random_state).permutation(len(rows))[:TSNE_ROWS])
-        title = f"Common embedding ({TSNE_ROWS:,} of {len(rows):,} nodes)"
+    if method in NEIGHBOR_METHODS and len(rows) > LAYOUT_ROWS:
+        chosen = np.sort(np.random.RandomState(random_state).permutation(len(rows))[:LAYOUT_ROWS])
+        title = f"Common embedding ({LAYOUT_ROWS:,} of {len(rows):,} nodes)"
         rows, labels = rows[chosen], labels[chosen]
     points = embedding_data(rows, method=method, random_state=random_state)
     for place, label in enumerate(np.unique(labels)):
@@ -135,9 +149,10 @@ def plot_embedding(
         }
         x, y = np.median(own, axis=0)
         ax.text(x, y, str(label), ha="center", va="center", fontsize=9, fontweight="bold", bbox=box)
-    if method == "tsne" and not _tsne_possible(rows):
+    if method in NEIGHBOR_METHODS and not _has_neighbors(rows):
         method = "pca"
     names = {
+        "neighbors": "neighbors in the rows of Q, together",
         "tsne": "t-SNE of the rows of Q",
         "pca": "principal components of the rows of Q",
         "last": "last two columns of Q",
@@ -146,8 +161,8 @@ def plot_embedding(
     return ax
 
 
-def _tsne_possible(rows: NDArray[np.float64]) -> bool:
-    """Whether there are more than two columns to reduce, and enough rows for t-SNE."""
+def _has_neighbors(rows: NDArray[np.float64]) -> bool:
+    """Whether there are more than two columns to reduce, and enough rows to have neighbors."""
     return rows.shape[1] > 2 and len(rows) >= 10
 
 

@@ -5,6 +5,7 @@ other libraries.
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import Any
 
 from sklearn import get_config
@@ -21,6 +22,7 @@ from rmgl.results.explain import (
     with_all_entities,
 )
 from rmgl.results.feature_names import check_feature_names
+from rmgl.running.progress import stages
 from rmgl.storage.multigraph import layers_to_igraph, layers_to_networkx, node_attributes
 from rmgl.views.views import Views
 
@@ -117,9 +119,9 @@ class Presenter(FittedClusterer):
         from rmgl.page.page import Given, write_page
 
         again = None if views is None else self._views_again(views, observed)
-        write_page(
-            path, self.fitted_, self.report_, Given(ids, features, again, feature_names, columns)
-        )
+        given = Given(ids, features, again, feature_names, columns)
+        with stages(False) as stage:  # the bar of a command, if there is one
+            write_page(path, self.fitted_, self.report_, given, partial(stage, "page"))
 
     def _repr_html_(self) -> str:
         """What notebooks show: the summary of a fitted model, scikit-learn's diagram before. It
