@@ -396,6 +396,13 @@ def test_the_range_has_all_numbers_with_three_quarters_of_the_best_score(modular
     assert found.as_dict()["range"] == [numbers[0], numbers[-1]]
 
 
+@pytest.mark.parametrize(("eigengap", "numbers"), [(0.9, [4]), (0.89, [4, 5])])
+def test_no_other_number_is_meant_where_the_graph_nearly_falls_into_components(eigengap, numbers):
+    found = evidence(modularity=(0.3, 0.5, 0.8, 0.7, 0.4), silhouette=(1.0,) * 5)
+    gaps = np.array([0.1, 0.95, eigengap, 0.95, 0.1])
+    assert replace(found, eigengap=gaps).rivals == numbers
+
+
 def test_the_chosen_number_is_always_in_its_range():
     """Known labels may need a number that is not about as good as the best one."""
     found = evidence(modularity=(0.8, 0.5, 0.3, 0.2, 0.1), chosen=2).at_least(5)

@@ -281,7 +281,7 @@ def test_the_strongest_neighbors_are_kept(monkeypatch):
 
 
 def test_places_beyond_the_sample(monkeypatch):
-    monkeypatch.setattr("rmgl.page.shown.TSNE_ROWS", 60)
+    monkeypatch.setattr("rmgl.page.shown.LAYOUT_ROWS", 60)
     rng = np.random.default_rng(0)
     labels = np.arange(200) % 4
     embedding = np.eye(4)[labels] + 0.01 * rng.normal(size=(200, 4))

@@ -8,7 +8,8 @@ square of the *silhouette*:
                 of its own part is a, and that from the nearest other center b
 
 All K with at least three quarters of the largest score cannot be told from the best one: they are
-its *range*. *Stability* is measured for numbers in the range, and for peaks of the score beside it:
+its *range*, which is the best one alone where its eigengap is 0.9 or more. *Stability* is measured
+for numbers in the range, and for peaks of the score beside it:
 
     stability   mean adjusted Rand index with parts found anew on random four fifths of the nodes
 
@@ -61,6 +62,8 @@ class Counting:
     """Stability from which a resolution is shown, and the chosen number may be certain."""
     clear: float = ranged(0.75, 0.0, 1.0)
     """Share of the best score from which another number cannot be told from the chosen one."""
+    apart: float = ranged(0.9, 0.0, 1.0)
+    """Eigengap of the best number from which its parts are so far apart that no other is meant."""
 
     def choose_number(
         self,
@@ -105,6 +108,8 @@ class NumberOfClusters:
     """Stability from which a resolution counts as found again."""
     clear: float = Counting.clear
     """Share of the best score from which another number cannot be told from the chosen one."""
+    apart: float = Counting.apart
+    """Eigengap of the best number from which no other number is meant."""
     silhouette: NDArray[np.float64] | None = None
     """Mean silhouette of the rows of the embedding (None: evidence of an earlier version)."""
 
@@ -178,8 +183,13 @@ class NumberOfClusters:
 
     @property
     def rivals(self) -> list[int]:
-        """The K that cannot be told from the best one by their score."""
-        return [int(k) for k in self.candidates[self.score >= self.clear * self.score.max()]]
+        """The K that cannot be told from the best one by their score; the best one alone if the
+        graph nearly falls into so many components.
+        """
+        score, best = self.score, int(self.score.argmax())
+        if self.eigengap[best] >= self.apart:
+            return [int(self.candidates[best])]
+        return [int(k) for k in self.candidates[score >= self.clear * score[best]]]
 
     @property
     def range(self) -> tuple[int, int]:
@@ -326,6 +336,7 @@ def evidence_of(cuts: Cuts, numbers: Counting) -> NumberOfClusters:
         np.array([cuts.stability.get(k, np.nan) for k in tried]),
         stable=numbers.stable,
         clear=numbers.clear,
+        apart=numbers.apart,
         silhouette=np.array([cuts.silhouette[k] for k in tried]),
     )
     return replace(number, chosen=tried[int(number.score.argmax())])
