@@ -54,7 +54,7 @@ COLORS = (
 )
 NEIGHBOR_METHODS = ("neighbors", "tsne")
 MARKERS = ("o", "^", "s", "D", "v", "P", "X", "<", ">", "*")
-LAYOUT_ROWS = 5000
+LAYOUT_ROWS = 20_000
 """Rows beyond which a random sample of as many is laid out."""
 
 
@@ -118,8 +118,8 @@ def plot_embedding(
 ) -> Axes:
     """Plot the common embedding as a scatter plot, with one color and number per cluster.
 
-    `method` is that of `embedding_data`. With more than 5000 rows, "neighbors" and "tsne" draw a
-    random sample of 5000, as the title says.
+    `method` is that of `embedding_data`. With more than 20 000 rows, "neighbors" and "tsne" draw a
+    random sample of 20 000, as the title says.
     """
     rows, labels = np.asarray(embedding), np.asarray(labels)
     ax, title = _axes(ax), "Common embedding"

@@ -23,7 +23,7 @@ from rmgl.running.threads import single_threaded
 
 NEIGHBORS = 15
 """Neighbors of a row that are kept together."""
-PARTNERS = 10
+PARTNERS = 12
 """Other rows, drawn anew in each step, that push a row away, and as many that it pushes."""
 STEPS = 200
 EXAGGERATED = 0.4
@@ -54,7 +54,8 @@ def neighbor_layout(
     mixed = rows[order]  # rows that follow one another are random pairs
     with single_threaded("blas"), single_threaded("openmp"):
         attraction = neighbor_weights(mixed, min(NEIGHBORS, len(rows) - 1))
-        places: Floats = PCA(2, random_state=0).fit_transform(mixed)
+        with np.errstate(invalid="ignore"):  # all rows may be equal
+            places: Floats = PCA(2, random_state=0).fit_transform(mixed)
     places /= max(float(places.std()), np.finfo(float).tiny)
     speed = np.zeros_like(places)
     for step in range(STEPS):
@@ -89,11 +90,12 @@ def pulled(places: Floats, weights: sparse.csr_array) -> Floats:
 
     Every row of the weights has an entry.
     """
-    owner = np.repeat(np.arange(len(places)), np.diff(weights.indptr))
-    apart = places[weights.indices] - places[owner]
-    near = weights.data / (1 + np.square(apart).sum(axis=1))
-    force: Floats = np.add.reduceat(apart * near[:, None], weights.indptr[:-1], axis=0)
-    return force
+    counts = np.diff(weights.indptr)
+    columns = np.ascontiguousarray(places.T)
+    x, y = (column[weights.indices] - np.repeat(column, counts) for column in columns)
+    near = weights.data / (1 + x * x + y * y)
+    starts = weights.indptr[:-1]
+    return np.column_stack([np.add.reduceat(apart * near, starts) for apart in (x, y)])
 
 
 def pushed(
@@ -106,11 +108,14 @@ def pushed(
     Places must be in random order: pairs are those that are a random number of places apart.
     """
     n = len(places)
-    shifts = random_state.randint(1, n, size=n_partners)[:, None]
-    apart = places - places[(np.arange(n) + shifts) % n]
-    near = 1 / (1 + np.square(apart).sum(axis=2))
-    forces = apart * np.square(near)[:, :, None]
-    before = (np.arange(n) - shifts) % n
-    answered = np.take_along_axis(forces, before[:, :, None], axis=1)
-    force: Floats = (forces - answered).sum(axis=0) / (2 * n_partners * near.mean())
-    return force
+    shifts = random_state.randint(1, n, size=n_partners)
+    twice = np.ascontiguousarray(np.concatenate([places, places]).T)
+    force, total = np.zeros((2, n)), 0.0
+    for shift in shifts:
+        x, y = apart = twice[:, :n] - twice[:, shift : shift + n]
+        near = 1 / (1 + x * x + y * y)
+        total += near.sum()
+        push = apart * (near * near)
+        force += push
+        force -= np.roll(push, shift, axis=1)
+    return np.ascontiguousarray(force.T) * (n / (2 * total))
