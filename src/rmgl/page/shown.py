@@ -104,8 +104,8 @@ def positions(
 ) -> Points:
     """Two coordinates for every entity, (N, 2); `progress` is told the part that is done.
 
-    Beyond 20 000 entities, a sample of 20 000 is laid out. Every other one gets the mean place of the
-    five sampled ones that are nearest in the embedding, weighted by the inverse of the squared
+    Beyond 20 000 entities, a sample of 20 000 is laid out. Every other one gets the mean place of
+    the five sampled ones that are nearest in the embedding, weighted by the inverse of the squared
     distance.
     """
     n = len(embedding)
