@@ -54,6 +54,7 @@ def measure(name: str, part: str, seed: int) -> Row:
             number = RMGL("auto", random_state=0, n_jobs=1).fit(data.views).number_
         except ValueError as error:  # a view may be constant on some of the rows
             return {"status": f"skipped: {error}"}
+    (chosen,) = (row for row in number.table if row["n_clusters"] == number.chosen)
     return {
         "status": "ok",
         "seconds": perf_counter() - began,
@@ -62,7 +63,7 @@ def measure(name: str, part: str, seed: int) -> Row:
         "chosen": number.chosen,
         "range": list(number.range),
         "confidence": number.confidence,
-        "stability": float(number.stability[number.candidates == number.chosen][0]),
+        **{name: chosen[name] for name in ("modularity", "silhouette", "stability", "eigengap")},
     }
 
 

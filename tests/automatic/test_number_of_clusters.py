@@ -418,6 +418,8 @@ def test_the_chosen_number_is_always_in_its_range():
         ({"stability": (1.0, 0.7, 0.8, 0.6, 0.5)}, "high"),
         ({"stability": (1.0, 0.7, 0.79, 0.6, 0.5)}, "low"),  # other parts on some of the nodes
         ({"stability": (1.0, 0.7, np.nan, 0.6, 0.5)}, "low"),  # it is not known
+        ({"silhouette": (0.7, 0.7, 0.8, 0.6, 0.5)}, "high"),
+        ({"silhouette": (0.7, 0.7, 0.79, 0.6, 0.5)}, "low"),  # they are not apart
         ({"n_nodes": 99}, "low"),
         ({"modularity": (0.65, 0.5, 0.8, 0.6, 0.4)}, "low"),  # two clusters do about as well
         ({"modularity": (0.3, 0.8, 0.8, 0.99, 0.4)}, "high"),  # one more or less is as good
@@ -443,9 +445,11 @@ def test_numbers_a_fifth_away_are_no_others():
     assert replace(found, modularity=np.where(candidates == 15, 0.8, score)).confidence == "low"
 
 
+@pytest.mark.parametrize("stretch", [1.0, 5.0])
 @pytest.mark.parametrize("dimension", [2, 5, 20])
-def test_one_cloud_has_no_number_of_high_confidence(dimension, rng):
-    X = rng.normal(size=(300, dimension))
+def test_one_cloud_has_no_number_of_high_confidence(dimension, stretch, rng):
+    X = rng.normal(size=(400, dimension))
+    X[:, 0] *= stretch
     assert RMGL("auto", random_state=0).fit({"a": X}).number_.confidence == "low"
 
 

@@ -59,7 +59,8 @@ class Counting:
     draws: int = ranged(4, 1, 1000)
     """Random parts of the entities on which stability is measured."""
     stable: float = ranged(0.8, 0.0, 1.0)
-    """Stability from which a resolution is shown, and the chosen number may be certain."""
+    """Stability from which a resolution is shown; the chosen number may be certain from this
+    stability and this silhouette on."""
     clear: float = ranged(0.75, 0.0, 1.0)
     """Share of the best score from which another number cannot be told from the chosen one."""
     apart: float = ranged(0.9, 0.0, 1.0)
@@ -202,12 +203,16 @@ class NumberOfClusters:
         """The word "high" or "low".
 
         High if the range is narrow, at most one or a fifth around the chosen number, the parts are
-        found again on some of the nodes, and nodes are many.
+        found again on some of the nodes and are apart in the embedding, and nodes are many. Two
+        halves of one cloud are often found again, but they are not apart.
         """
         least, most = self.range
         near = max(self.chosen - least, most - self.chosen) <= max(1.0, 0.2 * self.chosen)
         many = self.parts is None or self.parts.shape[1] >= Weighing.few_entities
-        return "high" if near and many and self._is_stable(self.chosen) else "low"
+        at, good = self._at(self.chosen), self.silhouette
+        is_apart = good is None or bool(good[at] >= self.stable)
+        is_high = near and many and is_apart and self._is_stable(self.chosen)
+        return "high" if is_high else "low"
 
     @property
     def reason(self) -> str:
