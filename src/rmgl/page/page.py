@@ -57,7 +57,10 @@ def write_page(
 
 
 def content_of(
-    model: FittedModel, report: Report, given: Given, progress: Callable[[float], None]
+    model: FittedModel,
+    report: Report,
+    given: Given,
+    progress: Callable[[float], None] = lambda part: None,
 ) -> Content:
     """Check what was given, and gather what the page shows."""
     n_rows, kept = model.n_rows, model.views
