@@ -9,6 +9,7 @@ import warnings
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
 from rmgl import RMGL, learn_layer
@@ -362,6 +363,15 @@ def test_the_planted_number_of_clusters_is_found(n_clusters, size):
     assert number.stability[n_clusters - 2] >= 0.9
     assert number.eigengap[n_clusters - 2] == number.eigengap.max()
     assert number.reason in str(model.report_)
+
+
+def test_the_search_for_the_number_ends_with_the_time(planted):
+    """The first number is tried in any case, and the fit says that it was stopped."""
+    with pytest.warns(ConvergenceWarning, match="max_seconds"):
+        model = RMGL("auto", random_state=0, max_seconds=1e-9).fit(planted[0])
+    assert model.number_.candidates.tolist() == [2]
+    assert model.n_clusters_ == 2
+    assert model.number_.confidence == "low"
 
 
 def test_the_number_of_clusters_of_noise_is_uncertain():

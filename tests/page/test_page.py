@@ -13,8 +13,9 @@ from scipy import sparse
 from rmgl import RMGL
 from rmgl.page import shown as shown_module
 from rmgl.page.columns import N_BINS, as_bytes, check_columns, check_ids, histogram, unpacked
+from rmgl.page.content import GATHERED
 from rmgl.page.elements import bar, element, shortened
-from rmgl.page.page import Given, content_of, page_of
+from rmgl.page.page import Given, content_of, page_of, write_page
 from rmgl.page.sections import (
     distinguishing,
     how_to_read,
@@ -278,6 +279,20 @@ def test_the_strongest_neighbors_are_kept(monkeypatch):
     assert set(found.entities[first.targets[: first.starts[1]]]) == set(
         np.flatnonzero(graph.toarray()[found.entities[0]])
     )
+
+
+def test_progress_of_the_page_rises(planted_model, tmp_path):
+    parts = []
+    write_page(
+        tmp_path / "page.html",
+        planted_model.fitted_,
+        planted_model.report_,
+        Given(),
+        parts.append,
+    )
+    assert parts == sorted(parts)
+    assert len(parts) > 50
+    assert parts[-1] == GATHERED < 1
 
 
 def test_places_beyond_the_sample(monkeypatch):

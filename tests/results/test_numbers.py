@@ -1,0 +1,69 @@
+"""What the report says about the range of the number of clusters."""
+
+import csv
+from importlib.resources import files
+
+import numpy as np
+import pytest
+
+from rmgl import RMGL
+from rmgl.automatic.number_of_clusters import NumberOfClusters
+from rmgl.results.findings import Finding
+from rmgl.results.numbers import reason_of, shares_inside
+from tests.conftest import planted_views
+
+
+def evidence(silhouette):
+    values = np.array([0.5, 0.6])
+    return NumberOfClusters(3, np.array([2, 3]), values, values, values, silhouette=silhouette)
+
+
+def test_the_calibration_has_shares_for_both_words():
+    text = files("rmgl.results").joinpath("numbers.csv").read_text(encoding="utf-8")
+    rows = {row["confidence"]: row for row in csv.DictReader(text.splitlines())}
+    assert set(rows) == set(shares_inside()) == {"high", "low"}
+    for row in rows.values():
+        assert 0 <= float(row["exact"]) <= float(row["near"]) <= 1
+        assert int(row["answers"]) > 10
+    assert shares_inside()["high"] >= shares_inside()["low"]
+
+
+@pytest.mark.parametrize("word", ["high", "low"])
+def test_the_reason_says_how_often_such_ranges_held_the_number_of_classes(word):
+    number = evidence(np.array([0.1, 0.9 if word == "high" else 0.5]))
+    number = NumberOfClusters(
+        3,
+        *(np.array(x) for x in ([2, 3], [0.1, 0.6], [0.1, 0.1], [0.9, 0.9])),
+        silhouette=number.silhouette,
+    )
+    assert number.confidence == word
+    share = f"{shares_inside()[word]:.0%}"
+    assert reason_of(number) == (
+        f"{number.reason}; in public data sets with known classes, the number of classes was in "
+        f"{share} of such ranges"
+    )
+
+
+def test_nothing_is_known_about_ranges_of_earlier_versions():
+    number = evidence(None)
+    assert reason_of(number) == number.reason
+
+
+def test_the_report_of_a_fit_has_the_range():
+    views, _ = planted_views(sizes=(40, 40, 40), columns=(5, 6))
+    model = RMGL("auto", random_state=0).fit(views)
+    assert reason_of(model.number_) in str(model.report_)
+    assert model.report_.n_clusters_reason == reason_of(model.number_)
+
+
+@pytest.mark.parametrize(
+    ("others", "said"),
+    [
+        ([], "the number of clusters is uncertain"),
+        ([3, 5], "the number of clusters is uncertain: [3, 5] do about as well as 4"),
+        ([2, 3, 5, 6], "the number of clusters is uncertain: 2 to 6 do about as well as 4"),
+    ],
+)
+def test_an_uncertain_number_has_its_range(others, said):
+    numbers = {"chosen": 4, "others": others}
+    assert Finding("number uncertain", "warning", numbers=numbers).sentence == said
