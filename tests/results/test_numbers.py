@@ -9,38 +9,34 @@ import pytest
 from rmgl import RMGL
 from rmgl.automatic.number_of_clusters import NumberOfClusters
 from rmgl.results.findings import Finding
-from rmgl.results.numbers import reason_of, shares_inside
+from rmgl.results.numbers import calibration, reason_of
 from tests.conftest import planted_views
 
 
 def evidence(silhouette):
-    values = np.array([0.5, 0.6])
-    return NumberOfClusters(3, np.array([2, 3]), values, values, values, silhouette=silhouette)
+    """Evidence for three clusters."""
+    values = ([2, 3], [0.1, 0.6], [0.1, 0.1], [0.9, 0.9])
+    return NumberOfClusters(3, *map(np.array, values), silhouette=silhouette)
 
 
 def test_the_calibration_has_shares_for_both_words():
     text = files("rmgl.results").joinpath("numbers.csv").read_text(encoding="utf-8")
     rows = {row["confidence"]: row for row in csv.DictReader(text.splitlines())}
-    assert set(rows) == set(shares_inside()) == {"high", "low"}
+    assert set(rows) == set(calibration()) == {"high", "low"}
     for row in rows.values():
         assert 0 <= float(row["exact"]) <= float(row["near"]) <= 1
         assert int(row["answers"]) > 10
-    assert shares_inside()["high"] >= shares_inside()["low"]
+    assert calibration()["high"][0] >= calibration()["low"][0]
 
 
-@pytest.mark.parametrize("word", ["high", "low"])
-def test_the_reason_says_how_often_such_ranges_held_the_number_of_classes(word):
-    number = evidence(np.array([0.1, 0.9 if word == "high" else 0.5]))
-    number = NumberOfClusters(
-        3,
-        *(np.array(x) for x in ([2, 3], [0.1, 0.6], [0.1, 0.1], [0.9, 0.9])),
-        silhouette=number.silhouette,
-    )
+@pytest.mark.parametrize(("silhouette", "word"), [(0.9, "high"), (0.5, "low")])
+def test_the_reason_says_how_often_such_ranges_held_the_number_of_classes(silhouette, word):
+    number = evidence(np.array([0.1, silhouette]))
     assert number.confidence == word
-    share = f"{shares_inside()[word]:.0%}"
+    inside, answers = calibration()[word]
     assert reason_of(number) == (
         f"{number.reason}; in public data sets with known classes, the number of classes was in "
-        f"{share} of such ranges"
+        f"{inside:.0%} of {answers} such ranges"
     )
 
 

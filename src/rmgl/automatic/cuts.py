@@ -126,7 +126,7 @@ def silhouette(rows: Vector, labels: NDArray[np.intp]) -> float:
     --------
     >>> import numpy as np
     >>> silhouette(np.array([[0.0], [0.0], [4.0], [8.0]]), np.array([0, 0, 1, 1]))
-    0.7916666666666666
+    0.8125
     """
     clusters, labels = np.unique(labels, return_inverse=True)
     if clusters.size < 2:

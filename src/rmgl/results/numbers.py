@@ -15,17 +15,21 @@ from rmgl.automatic.number_of_clusters import NumberOfClusters
 
 def reason_of(number: NumberOfClusters) -> str:
     """Why a number was chosen, and how often ranges like its own held the number of classes."""
-    share = shares_inside().get(number.confidence)
-    if number.silhouette is None or share is None:
+    known = calibration().get(number.confidence)
+    if number.silhouette is None or known is None:
         return number.reason
+    inside, answers = known
     return (
         f"{number.reason}; in public data sets with known classes, the number of classes was in "
-        f"{share:.0%} of such ranges"
+        f"{inside:.0%} of {answers} such ranges"
     )
 
 
 @cache
-def shares_inside() -> dict[str, float]:
-    """How often the number of classes was in the range, for each word of confidence."""
+def calibration() -> dict[str, tuple[float, int]]:
+    """For each word of confidence, the share of the ranges that held the number of classes, and the
+    number of ranges.
+    """
     text = files("rmgl.results").joinpath("numbers.csv").read_text(encoding="utf-8")
-    return {row["confidence"]: float(row["inside"]) for row in csv.DictReader(text.splitlines())}
+    rows = csv.DictReader(text.splitlines())
+    return {row["confidence"]: (float(row["inside"]), int(row["answers"])) for row in rows}
