@@ -9,10 +9,12 @@ import warnings
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
 from rmgl import RMGL, learn_layer
-from rmgl.automatic.number_of_clusters import by_stability, modularity
+from rmgl.automatic.cuts import modularity
+from rmgl.automatic.number_of_clusters import by_silhouette
 from rmgl.automatic.weighing import by_agreement, roughness, roughness_deviation
 from rmgl.edges import find_candidates
 from rmgl.embedding.eigenvectors import components
@@ -363,6 +365,15 @@ def test_the_planted_number_of_clusters_is_found(n_clusters, size):
     assert number.reason in str(model.report_)
 
 
+def test_the_search_for_the_number_ends_with_the_time(planted):
+    """The first number is tried in any case, and the fit says that it was stopped."""
+    with pytest.warns(ConvergenceWarning, match="max_seconds"):
+        model = RMGL("auto", random_state=0, max_seconds=1e-9).fit(planted[0])
+    assert model.number_.candidates.tolist() == [2]
+    assert model.n_clusters_ == 2
+    assert model.number_.confidence == "low"
+
+
 def test_the_number_of_clusters_of_noise_is_uncertain():
     model = RMGL("auto", random_state=0).fit(noise_views())
     assert model.number_.confidence == "low"
@@ -403,7 +414,7 @@ def test_modularity_is_the_double_sum(rng):
 def test_the_number_of_components_is_the_number_of_clusters():
     block = np.ones((12, 12)) - np.eye(12)
     graph = sparse.csr_array(sparse.block_diag([block] * 4))
-    found = by_stability(graph, np.random.RandomState(0))
+    found = by_silhouette(graph, np.random.RandomState(0))
     assert found.chosen == 4
     assert found.rivals == [4]
     assert found.modularity[2] == pytest.approx(0.75)

@@ -244,7 +244,7 @@ def test_built_in_rules_can_be_given_as_functions(field, known, noisy_views):
     [
         ("consensus", "'overlap', 'never'"),
         ("weighing", "'agreement', 'equal'"),
-        ("number", "'stability'"),
+        ("number", "'silhouette'"),
     ],
 )
 def test_an_unknown_rule_is_named(field, known, noisy_views):

@@ -15,8 +15,9 @@ from rmgl import RMGL
 from rmgl.page import shown as shown_module
 from rmgl.page.associations import associations_section, round_times, verdict_on
 from rmgl.page.columns import N_BINS, as_bytes, check_columns, check_ids, histogram, unpacked
+from rmgl.page.content import GATHERED
 from rmgl.page.elements import bar, element, shortened
-from rmgl.page.page import Given, content_of, page_of
+from rmgl.page.page import Given, content_of, page_of, write_page
 from rmgl.page.resolutions import number_section, tree
 from rmgl.page.sections import (
     distinguishing,
@@ -284,8 +285,23 @@ def test_the_strongest_neighbors_are_kept(monkeypatch):
     )
 
 
+def test_progress_of_the_page_rises(planted_model, tmp_path, monkeypatch):
+    monkeypatch.setattr("rmgl.plots.embedding._last_layout", {})  # that of another test
+    parts = []
+    write_page(
+        tmp_path / "page.html",
+        planted_model.fitted_,
+        planted_model.report_,
+        Given(),
+        parts.append,
+    )
+    assert parts == sorted(parts)
+    assert len(parts) > 50
+    assert parts[-1] == GATHERED < 1
+
+
 def test_places_beyond_the_sample(monkeypatch):
-    monkeypatch.setattr("rmgl.page.shown.TSNE_ROWS", 60)
+    monkeypatch.setattr("rmgl.page.shown.LAYOUT_ROWS", 60)
     rng = np.random.default_rng(0)
     labels = np.arange(200) % 4
     embedding = np.eye(4)[labels] + 0.01 * rng.normal(size=(200, 4))

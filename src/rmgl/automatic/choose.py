@@ -147,7 +147,12 @@ def count(state: State) -> State:
 def count_once(state: State) -> State:
     """The number of clusters of the sum of the layers, whatever known labels need."""
     task, graph = state.task, state.sum_of(state.layers, state.layer_weights)
-    number = task.policy.choose_number(graph, task.random_state, task.run.checkpoint)
+
+    def going(part: float) -> bool:
+        task.run.stage("number of clusters", part)
+        return not task.run.over
+
+    number = task.policy.choose_number(graph, task.random_state, task.run.checkpoint, going)
     return replace(state, number=number, n_clusters=number.chosen)
 
 

@@ -242,12 +242,18 @@ def label_rows(
         return cluster_rows(rows, n_clusters, n_init=n_init, random_state=random_state)
     kept = rows[~fragments]
     found = cluster_rows(kept, n_clusters, n_init=n_init, random_state=random_state)
-    clusters = np.unique(found)
-    centers = np.array([kept[found == cluster].mean(axis=0) for cluster in clusters])
     labels = np.empty(len(rows), dtype=np.intp)
     labels[~fragments] = found
-    labels[fragments] = clusters[cdist(rows[fragments], centers).argmin(axis=1)]
+    labels[fragments] = labels_of_nearest(rows[fragments], kept, found)
     return labels
+
+
+def labels_of_nearest(rows: Floats, labeled: Floats, labels: Labels) -> Labels:
+    """The label of the nearest center of some labeled rows, for each of other rows."""
+    clusters = np.unique(labels)
+    centers = np.array([labeled[labels == cluster].mean(axis=0) for cluster in clusters])
+    nearest: Labels = clusters[cdist(rows, centers).argmin(axis=1)]
+    return nearest
 
 
 def place_fragments(rows: Floats, fragments: Mask | None, graph: Graph) -> Floats:

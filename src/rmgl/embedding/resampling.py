@@ -9,13 +9,15 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rmgl.embedding.eigenvectors import Graph, smallest_eigenvectors, unit_rows
-from rmgl.embedding.labels import cluster_rows
+from rmgl.embedding.labels import cluster_rows, labels_of_nearest
 from rmgl.running.checkpoint import Checkpoint
 
 KEPT = 0.8
 """Share of the nodes that are drawn."""
 RESAMPLED_INITS = 3
 """Initializations of k-means for each set of labels."""
+MOST_ROWS = 10_000
+"""Rows beyond which k-means finds its centers on a random sample of as many."""
 
 
 def four_fifths(nodes: NDArray[np.intp], random_state: np.random.RandomState) -> NDArray[np.intp]:
@@ -66,4 +68,8 @@ def cut(
     """Labels from the first eigenvectors of a graph, as many as parts are wanted."""
     rows = vectors[:, :number]
     rows = unit_rows(rows) if of_unit_length else rows
-    return cluster_rows(rows, number, n_init=RESAMPLED_INITS, random_state=random_state)
+    sampled = rows
+    if len(rows) > MOST_ROWS:
+        sampled = rows[random_state.permutation(len(rows))[:MOST_ROWS]]
+    found = cluster_rows(sampled, number, n_init=RESAMPLED_INITS, random_state=random_state)
+    return found if sampled is rows else labels_of_nearest(rows, sampled, found)

@@ -73,8 +73,8 @@ class RMGL(Predictor, Presenter, Subsetter):
     ----------
     n_clusters : int or "auto"
         K, the number of clusters and of columns of the embedding. "auto" takes the number whose
-        clusters are set apart best in the common graph (modularity) and are found again on four
-        fifths of the entities (`number_` holds the evidence); it needs alpha and beta at "auto".
+        clusters are set apart best in the common graph (modularity) and in its embedding
+        (silhouette); `number_` holds the evidence. It needs alpha and beta at "auto".
     alpha : "auto", float > 0, or one per view (list, or dict by view name)
         Weight of ||L_m||_F^2: a larger one gives more edges. "auto" solves, for each layer, for
         `n_neighbors` edges a node on average (with a number for beta: what gives a node with
@@ -192,8 +192,9 @@ class RMGL(Predictor, Presenter, Subsetter):
         The labels of the rows, where the views are DataFrames that carry them.
     n_clusters_ : int
     number_ : NumberOfClusters or None
-        For n_clusters="auto": the candidates and their scores; `number_.table` lists the
-        resolutions that are stable.
+        For n_clusters="auto": the candidates and their scores. `number_.range` holds the smallest
+        and the largest number that cannot be told from the chosen one, and `number_.table` lists
+        the resolutions that are stable.
     hierarchy_ : list of Level
         For n_clusters="auto": the chosen clusters and the stable ones above and below them, from
         coarse to fine.

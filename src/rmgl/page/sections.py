@@ -23,6 +23,8 @@ from rmgl.page.words import (
 )
 from rmgl.results.standing import agreement_of_views
 
+"""What is known of a number of clusters, in the order of the columns of the table."""
+
 
 def names_of(content: Content) -> list[str]:
     """The names of the views as they are shown."""
@@ -68,7 +70,10 @@ def tiles(content: Content) -> Html:
     chosen = (
         "the number was given"
         if model.number is None
-        else f"chosen from the data, confidence {model.number.confidence}"
+        else (
+            f"chosen from the data, confidence {model.number.confidence}; range "
+            f"{model.number.range[0]} to {model.number.range[1]}"
+        )
     )
     if content.report.n_clusters != model.n_clusters:
         chosen = f"{content.report.n_clusters} in the fit; some were fitted again"

@@ -93,7 +93,7 @@ def about_places(n_entities: int, n_clusters: int) -> str:
     if n_clusters <= 2 or n_entities < 10:
         return "Places are the principal components of the embedding."
     return (
-        "Places are those of t-SNE, which keeps neighbors together; distances between far groups "
+        "Neighbors in the embedding have places near one another; distances between far groups "
         "mean little."
     )
 

@@ -15,6 +15,8 @@ from typing import Literal
 
 from rmgl.archive.records import record
 
+MANY_NUMBERS = 4
+"""Numbers of clusters of which the first and the last are named."""
 Severity = Literal["note", "advice", "warning", "good", "fair", "poor"]
 """What was chosen or measured; weak evidence; or a reason for the word of the verdict."""
 
@@ -89,9 +91,10 @@ def _pairs_apart(subject: str, share: float) -> str:
 
 
 def _uncertain_number(chosen: int, others: list[int], subject: str = "") -> str:
-    return "the number of clusters is uncertain" + (
-        f": {others} do about as well as {chosen}" if others else ""
-    )
+    if not others:
+        return "the number of clusters is uncertain"
+    listed = f"{others}" if len(others) < MANY_NUMBERS else f"{min(others)} to {max(others)}"
+    return f"the number of clusters is uncertain: {listed} do about as well as {chosen}"
 
 
 SENTENCES: dict[str, Callable[..., str]] = {

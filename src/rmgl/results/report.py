@@ -17,6 +17,7 @@ from rmgl.results.clusters import Refits, second_answers
 from rmgl.results.findings import Finding, sentences
 from rmgl.results.missing_cells import Gaps, gaps_of
 from rmgl.results.notes import choices, measurements
+from rmgl.results.numbers import reason_of
 from rmgl.results.one_cloud import common_graph, separation_of, weight_inside
 from rmgl.results.own_neighbors import Share
 from rmgl.results.trust import Evidence, Trust, judge
@@ -277,7 +278,7 @@ def report_without_verdict(
     return Report(
         n_rows=fitted.n_rows,
         n_clusters=fitted.n_clusters,
-        n_clusters_reason="given" if number is None else number.reason,
+        n_clusters_reason="given" if number is None else reason_of(number),
         automatic=parameters.automatic,
         n_neighbors=parameters.n_neighbors,
         consensus=any(layer.role == "consensus" for layer in layers),
