@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from rmgl.automatic.beyond_chance import agreement, weights_beyond_chance
 from rmgl.automatic.consensus import consensus_costs
 from rmgl.automatic.layers import (
     NETWORK_TOL,
@@ -153,7 +154,9 @@ def count_once(state: State) -> State:
 def weigh(state: State) -> State:
     """Weigh the views: w_m proportional to share_m r_m^-2, with r_m the roughness of view m.
 
-    The consensus weighs as much as all views together. A single view has all the weight.
+    The consensus weighs as much as all views together. A single view has all the weight. Where
+    some views are networks, weights move toward equal as views agree less
+    (`rmgl.automatic.beyond_chance`).
     """
     if len(state.task.views.names) == 1:
         return replace(state, weights=state.layer_weights)
@@ -161,6 +164,8 @@ def weigh(state: State) -> State:
     known = measured.roughness + measured.uncertainty
     has_consensus = state.consensus is not None
     weights = state.task.policy.weigh(known, measured.shares, has_consensus)
+    if measured.beyond_chance is not None and state.task.policy.weighing == "agreement":
+        weights = weights_beyond_chance(measured.beyond_chance)
     return replace(state, measured=measured, weights=with_consensus_weight(state.layers, weights))
 
 
@@ -173,6 +178,8 @@ def measure(state: State) -> Measured:
     each view separates only some of the clusters, its layer has edges between those that it merges,
     and is rough where the consensus is smooth: excess = sum_m w_m r_m - 3 r_consensus.
     """
+    if state.task.views.graphs:
+        return measure_beyond_chance(state)
     policy, consensus, n_rows = state.task.policy, state.consensus, state.task.views.n_rows
     embeddings = [state.embed(state.layers, state.layer_weights)]
     if consensus is not None:
@@ -197,6 +204,20 @@ def measure(state: State) -> Measured:
     if excess >= policy.complementary and weights @ measure_on_others(state, graphs) <= of_views:
         excess = 0.0  # views agree better with one another than with the consensus
     return Measured(mean, shares, excess, uncertainty)
+
+
+def measure_beyond_chance(state: State) -> Measured:
+    """Measure how well each view agrees with the embedding of all others, beyond chance.
+
+    A sparse network would agree with an embedding that it is a part of.
+    """
+    views = state.of_views
+    agreed = [agreement(state.embed_others(item), state.informative(item)) for item in views]
+    return Measured(
+        np.array([one.roughness for one in agreed]),
+        np.ones(len(views)),
+        beyond_chance=np.array([one.share for one in agreed]),
+    )
 
 
 def measure_on_others(state: State, graphs: Sequence[sparse.csr_array]) -> Vector:

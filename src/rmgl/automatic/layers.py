@@ -85,8 +85,7 @@ class Task:
         if self.views.all_rows:
             return self.policy.has_consensus(self.views)
         members = self.spaces.of_members
-        several = self.spaces.smoothing is not None or len(members.names) > 1
-        return bool(members.names) and several and self.policy.wants_consensus(members)
+        return bool(members.names) and self.policy.wants_consensus(members)
 
     @cached_property
     def consensus_space(self) -> Space:

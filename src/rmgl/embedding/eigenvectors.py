@@ -26,6 +26,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from rmgl.checks import Unsound, sound_numbers
 from rmgl.edges.interface import loop_indices
+from rmgl.embedding.balance import Balance, WithUniform
 from rmgl.embedding.lanczos import DenseSymmetric, SparseLaplacian, Symmetric, smallest_pairs
 from rmgl.running.checkpoint import Checkpoint, Found, check_arrays, digest_of
 from rmgl.running.progress import warn_caller
@@ -70,6 +71,11 @@ class Embedding:
     fragments: NDArray[np.bool_] | None = None
     """Nodes that take no part in the embedding (None: all do); their rows are zero."""
 
+    @property
+    def own(self) -> Floats:
+        """The rows of the nodes that take part in the embedding."""
+        return self.vectors if self.fragments is None else self.vectors[~self.fragments]
+
     def arrays(self) -> Found:
         """Its parts as arrays, for a checkpoint."""
         return {
@@ -91,13 +97,17 @@ class Embedding:
         return replace(self, vectors=vectors, fragments=fragments)
 
 
-def check_embedding(found: Found, shape: tuple[int, int]) -> None:
-    """Raise `Unsound` unless these can be the parts of an embedding of that shape."""
+def check_embedding(found: Found, shape: tuple[int, int], longest: float = 1.0) -> None:
+    """Raise `Unsound` unless these can be the parts of an embedding of that shape.
+
+    `longest` bounds the entries of its columns.
+    """
     check_arrays(found, "vectors", "values", "quality")
     sound_numbers("the eigenvectors", found["vectors"], shape)
     sound_numbers("the eigenvalues", found["values"], shape[1:])
     _, n_components = sound_numbers("their quality", found["quality"], (2,), least=0.0).tolist()
-    if n_components not in range(1, shape[0] + 1) or np.abs(found["vectors"]).max() > LONGEST_ENTRY:
+    too_long = np.abs(found["vectors"]).max() > LONGEST_ENTRY * longest
+    if n_components not in range(1, shape[0] + 1) or too_long:
         raise Unsound(
             "eigenvectors that are longer than one, or a number of components that the graph "
             "cannot have"
@@ -151,13 +161,15 @@ def smallest_eigenvectors(
     in_parts: InParts = one_part,
     alike: NDArray[np.intp] | None = None,
     checkpoint: Checkpoint | None = None,
+    balance: Balance | None = None,
 ) -> Embedding:
     """Eigenvectors of the `n_vectors` smallest eigenvalues of the Laplacian of a weighted graph.
 
     `normalized` uses I - D^-1/2 W D^-1/2 instead of D - W; a node without edges then also has
     eigenvalue 0. `alike` numbers nodes so that those with the same number, from 0 to less than the
     number of nodes, have the same edges (None: nothing is known). A checkpoint keeps those of large
-    graphs.
+    graphs. With a `balance` the eigenvalue problem is (L + t U) q = lambda C q, and the columns have
+    Q' C Q = I.
 
     Examples
     --------
@@ -173,25 +185,43 @@ def smallest_eigenvectors(
     is_large = sparse.issparse(adjacency) and adjacency.shape[0] > LARGE_NODES
     solver = _in_near_order if is_large else _solved
     solve = partial(
-        solver, adjacency, n_vectors, alike, normalized=normalized, tol=tol, in_parts=in_parts
+        solver,
+        adjacency,
+        n_vectors,
+        alike,
+        balance,
+        normalized=normalized,
+        tol=tol,
+        in_parts=in_parts,
     )
     if checkpoint is None or adjacency.shape[0] <= QUICK_NODES:
         return solve()
-    name = f"eigenvectors-{digest_of(adjacency, n_vectors, normalized, tol, alike)}"
+    masses = () if balance is None else (balance.mass, balance.uniform)
+    name = f"eigenvectors-{digest_of(adjacency, n_vectors, normalized, tol, alike, *masses)}"
     shape = (adjacency.shape[0], n_vectors)
+    longest = 1.0 if balance is None else 1 / float(np.sqrt(balance.mass.min()))
     return Embedding.of(
-        checkpoint.step(name, lambda: solve().arrays(), lambda found: check_embedding(found, shape))
+        checkpoint.step(
+            name,
+            lambda: solve().arrays(),
+            lambda found: check_embedding(found, shape, longest),
+        )
     )
 
 
 def _in_near_order(
-    adjacency: sparse.csr_array, n_vectors: int, alike: NDArray[np.intp] | None, **options: Any
+    adjacency: sparse.csr_array,
+    n_vectors: int,
+    alike: NDArray[np.intp] | None,
+    balance: Balance | None,
+    **options: Any,
 ) -> Embedding:
     """Solve with neighbors near one another, so that products find their entries in the cache."""
     order = csgraph.reverse_cuthill_mckee(adjacency, symmetric_mode=True)
     ordered = sparse.csr_array(adjacency[order][:, order])
     alike = None if alike is None else alike[order]
-    embedding = _solved(ordered, n_vectors, alike, **options)
+    balance = None if balance is None else balance.among(order)
+    embedding = _solved(ordered, n_vectors, alike, balance, **options)
     vectors = np.empty_like(embedding.vectors)
     vectors[order] = embedding.vectors
     return replace(embedding, vectors=vectors)
@@ -201,12 +231,15 @@ def _solved(
     adjacency: Graph,
     n_vectors: int,
     alike: NDArray[np.intp] | None,
+    balance: Balance | None,
     *,
     normalized: bool,
     tol: float,
     in_parts: InParts,
 ) -> Embedding:
     """Compute the embedding with the nodes in their given order."""
+    if balance is not None:
+        return _balanced(adjacency, n_vectors, alike, balance, tol, in_parts)
     degrees = adjacency.sum(axis=1)
     n_components, component = components(adjacency)
     profile = np.sqrt(degrees) if normalized else np.ones_like(degrees)
@@ -223,6 +256,45 @@ def _solved(
         )
         block = np.hstack([null, rest])
     return _judged(laplacian, block, n_null, bound, n_components)
+
+
+def _balanced(
+    adjacency: Graph,
+    n_vectors: int,
+    alike: NDArray[np.intp] | None,
+    balance: Balance,
+    tol: float,
+    in_parts: InParts,
+) -> Embedding:
+    """Compute Q = C^-1/2 V from the eigenvectors V of C^-1/2 (L + t U) C^-1/2.
+
+    The uniform graph joins all nodes, so that the constant vector alone has eigenvalue 0.
+    """
+    matrix, bound = _with_masses(adjacency, balance, in_parts)
+    block = balance.orthonormal(np.ones((balance.mass.size, 1)))
+    block /= np.linalg.norm(block)
+    if n_vectors > 1:
+        options: dict[str, Any] = {"spectrum": (0.0, bound), "tol": tol * bound, "alike": alike}
+        block = np.hstack([block, smallest_beyond(matrix, block, n_vectors - 1, **options)])
+    found = _judged(matrix, block, 1, bound, components(adjacency)[0])
+    return replace(found, vectors=block / np.sqrt(balance.mass)[:, None])
+
+
+def _with_masses(
+    adjacency: Graph, balance: Balance, in_parts: InParts
+) -> tuple[Symmetric, float]:
+    """Return C^-1/2 (L + t U) C^-1/2 and a bound of its spectrum."""
+    root = 1 / np.sqrt(balance.mass)
+    degrees = np.asarray(adjacency.sum(axis=1)).ravel()
+    diagonal = (degrees + balance.uniform) / balance.mass
+    own = (
+        sparse.csr_array(sparse.diags_array(root) @ adjacency @ sparse.diags_array(root))
+        if sparse.issparse(adjacency)
+        else root[:, None] * adjacency * root
+    )
+    vector = np.sqrt(balance.uniform / root.size) * root
+    # L is at most 2 D, and U at most I
+    return WithUniform(_laplacian(own, diagonal, in_parts), vector), 2 * float(diagonal.max())
 
 
 def smallest_beyond(
@@ -346,10 +418,22 @@ def _largest_eigenvalue_bound(adjacency: Graph, degrees: Floats) -> float:
     return float((degrees + means).max(initial=0.0))
 
 
-def judged(adjacency: Graph, embedding: Embedding, in_parts: InParts = one_part) -> Embedding:
+def judged(
+    adjacency: Graph,
+    embedding: Embedding,
+    in_parts: InParts = one_part,
+    balance: Balance | None = None,
+) -> Embedding:
     """Compute eigenvalues, residual and number of components of an embedding on another graph."""
-    degrees = adjacency.sum(axis=1)
     n_components, _ = components(adjacency)
+    if balance is not None:
+        matrix, bound = _with_masses(adjacency, balance, in_parts)
+        vectors = balance.orthonormal(embedding.vectors)
+        found = _judged(matrix, vectors, 0, bound, n_components)
+        return replace(
+            found, vectors=embedding.vectors, values=np.maximum(found.values, 0.0)
+        )
+    degrees = adjacency.sum(axis=1)
     bound = 2 * float(degrees.max(initial=0.0))
     laplacian = _laplacian(adjacency, degrees, in_parts)
     judged = _judged(laplacian, embedding.vectors, 0, bound, n_components)

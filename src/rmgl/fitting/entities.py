@@ -13,7 +13,7 @@ from scipy import sparse
 from rmgl.edges import PairList, Vector
 from rmgl.edges.space import Space
 from rmgl.embedding.eigenvectors import signed
-from rmgl.embedding.labels import as_met
+from rmgl.embedding.labels import as_met, balance_among
 from rmgl.fitting.fitted import FittedModel
 from rmgl.fitting.ready import Ready
 from rmgl.running.threads import Team
@@ -69,6 +69,7 @@ def in_order_of_caller(model: FittedModel, ready: Ready) -> FittedModel:
         outlier_score=model.outlier_score[place],
         layers=[layer.in_order(place) for layer in model.layers],
         number=None if model.number is None else model.number.in_order(np.argsort(order[learned])),
+        balance=balance_among(model.balance, place),
         fragments=np.sort(order[model.fragments]),
         placed=np.sort(order[model.placed]),
     )

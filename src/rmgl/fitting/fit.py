@@ -96,6 +96,7 @@ def model_of(solved: Solved, ready: Ready, work: Work) -> FittedModel:
         converged=outcome.converged and outcome.embedded,
         n_iter=outcome.n_iter,
         seconds={},
+        balance=outcome.state.balance,
     )
 
 
@@ -317,7 +318,8 @@ def solve(choice: Choice, ready: Ready, work: Work) -> Solved:
     def again(
         problems: Sequence[ViewProblem], fragments: NDArray[np.bool_] | None = None
     ) -> Outcome:
-        return algorithm_1(problems, choice.n_clusters, fragments, alike, work)
+        balanced = bool(ready.views.graphs)
+        return algorithm_1(problems, choice.n_clusters, fragments, alike, balanced, work)
 
     outcome = again(choice.problems)
     if work.parameters.components:
@@ -339,6 +341,7 @@ def algorithm_1(
     n_clusters: int,
     fragments: NDArray[np.bool_] | None,
     alike: NDArray[np.intp] | None,
+    balanced: bool,
     work: Work,
 ) -> Outcome:
     """Layers and embedding in turn (`rmgl.model.alternate`)."""
@@ -361,4 +364,5 @@ def algorithm_1(
         run=work.run,
         fragments=fragments,
         alike=alike,
+        balanced=balanced,
     )

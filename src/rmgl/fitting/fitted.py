@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from rmgl.automatic.number_of_clusters import NumberOfClusters
 from rmgl.checks import Unsound, sound_indices, sound_numbers
+from rmgl.embedding.balance import Balance
 from rmgl.embedding.eigenvectors import Embedding, Graph
 from rmgl.fitting.ready import Parameters
 from rmgl.layer import Layer
@@ -89,6 +90,7 @@ class FittedModel:
     converged: bool
     n_iter: int
     seconds: dict[str, float]
+    balance: Balance | None = None
     evidence: FitEvidence | None = None
     """What the report is made from (None: it was made)."""
 
@@ -169,6 +171,8 @@ class FittedModel:
                 (n_views,),
             )
         check_numbers("the outlier scores", self.outlier_score, (n,))
+        if self.balance is not None:
+            self.balance.check(n)
 
     def _check_entities(self) -> None:
         """The labels, and the indices of entities."""
@@ -204,6 +208,7 @@ class FittedModel:
             self.eigenvalues,
             self.guide,
             self.labels,
+            self.balance,
         )
 
 

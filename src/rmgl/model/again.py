@@ -74,6 +74,7 @@ def _embed(
         tol=FRAGMENT_TOL,
         alike=state.alike,
         checkpoint=state.checkpoint,
+        balance=state.balance,
     )
 
 

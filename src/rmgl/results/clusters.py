@@ -110,6 +110,7 @@ def stability_of_clusters(
     left_out: NDArray[np.intp],
     *,
     of_unit_length: bool = True,
+    balanced: bool = False,
     seed: int = 0,
 ) -> Vector | None:
     """The mean overlap |A and B| / |A or B| of every cluster A with the most similar cluster B of
@@ -128,7 +129,13 @@ def stability_of_clusters(
     for _ in range(Verdict.resamples):
         nodes = four_fifths(everyone, random_state)
         (found,) = parts_of(
-            graph, nodes, [n_clusters], random_state, tol=REFIT_TOL, of_unit_length=of_unit_length
+            graph,
+            nodes,
+            [n_clusters],
+            random_state,
+            tol=REFIT_TOL,
+            of_unit_length=of_unit_length,
+            balanced=balanced,
         )
         overlaps.append(best_overlaps(labels[nodes], found, n_clusters))
     mean: Vector = np.mean(overlaps, axis=0)
@@ -235,11 +242,13 @@ def second_answers(
     random_state: np.random.RandomState,
     of_unit_length: bool = True,
     n_draws: int = Verdict.resamples,
+    balanced: bool = False,
 ) -> Refits | None:
     """Compare the labels with those of quick refits, without fragments; None if entities are too
     many, or too few for the clusters.
 
-    `of_unit_length` says whether k-means sees rows of length one, as it did for the labels.
+    `of_unit_length` says whether k-means sees rows of length one, and `balanced` whether entities
+    have masses, as for the labels.
     """
     n_clusters = embedding.vectors.shape[1]
     everyone = (
@@ -252,7 +261,13 @@ def second_answers(
 
     def agreement(graph: Graph, nodes: NDArray[np.intp]) -> float:
         (found,) = parts_of(
-            graph, nodes, [n_clusters], random_state, tol=REFIT_TOL, of_unit_length=of_unit_length
+            graph,
+            nodes,
+            [n_clusters],
+            random_state,
+            tol=REFIT_TOL,
+            of_unit_length=of_unit_length,
+            balanced=balanced,
         )
         return float(adjusted_rand_score(labels[nodes], found))
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from rmgl.archive.records import record
+from rmgl.embedding.balance import Balance
 from rmgl.embedding.eigenvectors import Embedding, Graph, smallest_eigenvectors
 from rmgl.fitting.fitted import FittedModel
 from rmgl.results.clusters import Refits, second_answers
@@ -223,6 +224,7 @@ def make_report(views: list[ViewReport], fitted: FittedModel) -> Report:
         deepcopy(evidence.random_state),
         fitted.parameters.of_unit_length,
         rules.resamples,
+        fitted.balance is not None,
     )
     if refits is not None:
         refits = replace(refits, separation=separation_of(fitted))
@@ -251,7 +253,7 @@ def report_without_verdict(
         n_neighbors=parameters.n_neighbors,
         consensus=any(layer.role == "consensus" for layer in layers),
         views=views,
-        eigengap=eigengap(common_graph(fitted), evidence.embedding),
+        eigengap=eigengap(common_graph(fitted), evidence.embedding, fitted.balance is not None),
         within=weight_inside(fitted),
         exact=all(layer.exact for layer in layers),
         kkt_residual=max(layer.kkt_residual for layer in layers),
@@ -318,12 +320,13 @@ def describe_views(fitted: FittedModel) -> list[ViewReport]:
     ]
 
 
-def eigengap(graph: Graph, embedding: Embedding) -> float:
+def eigengap(graph: Graph, embedding: Embedding, balanced: bool = False) -> float:
     """(lambda_K+1 - lambda_K) / lambda_K+1 of a graph near that of the embedding; 0 where no
     eigenvalue above zero comes next.
     """
     n_clusters = embedding.vectors.shape[1]
     if n_clusters >= graph.shape[0]:
         return 0.0
-    values = smallest_eigenvectors(graph, n_clusters + 1, tol=GAP_TOL).values
+    balance = Balance.of(graph) if balanced else None
+    values = smallest_eigenvectors(graph, n_clusters + 1, tol=GAP_TOL, balance=balance).values
     return float((values[-1] - values[-2]) / values[-1]) if values[-1] > 0 else 0.0
