@@ -42,7 +42,7 @@ from rmgl.automatic.weighing import (
     same_graph,
 )
 from rmgl.edges import Candidates, Vector
-from rmgl.embedding.eigenvectors import Graph
+from rmgl.embedding.common_graph import Graph
 from rmgl.layer import solve_certified
 from rmgl.layer.wanted_edges import solve_for_edges
 from rmgl.matrix import total_variance
@@ -209,14 +209,18 @@ def measure(state: State) -> Measured:
 def measure_beyond_chance(state: State) -> Measured:
     """Measure how well each view agrees with the embedding of all others, beyond chance.
 
-    A sparse network would agree with an embedding that it is a part of.
+    A sparse network would agree with an embedding that it is a part of. A network may also agree
+    with the rows of other views, which need no embedding.
     """
-    views = state.of_views
+    views, smoothing = state.of_views, state.task.spaces.smoothing
     agreed = [agreement(state.embed_others(item), state.informative(item)) for item in views]
+    with_rows = {} if smoothing is None else smoothing.followed
     return Measured(
         np.array([one.roughness for one in agreed]),
         np.ones(len(views)),
-        beyond_chance=np.array([one.share for one in agreed]),
+        beyond_chance=np.array(
+            [max(one.share, with_rows.get(m, 0.0)) for m, one in enumerate(agreed)]
+        ),
     )
 
 
@@ -320,7 +324,7 @@ def state_problem(state: State) -> Choice:
     beta = policy.coupling * n / (2 * state.n_clusters) * weights / weights.max()
     problems = [problem_of(item, float(b), n) for item, b in zip(state.layers, beta, strict=True)]
     if state.neighbors is not None:
-        share = float(policy.neighbor_share * beta.sum())
+        share = float(task.neighbor_share * beta.sum())
         problems.append(ViewProblem.of_given(state.neighbors, share))
     rough = None
     if measured is not None:

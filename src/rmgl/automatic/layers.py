@@ -98,6 +98,14 @@ class Task:
         """The share of network neighbors in the rows of all views side by side."""
         return 0.0 if self.spaces.smoothing is None else self.spaces.smoothing.share
 
+    @property
+    def neighbor_share(self) -> float:
+        """The weight of the neighbor layer, as a share of that of all other layers.
+
+        Rows that are smoothed along networks fall into more small groups, which it has to link.
+        """
+        return self.policy.neighbor_share * (1 + self.network_share)
+
     def of_entities(self, entities: NDArray[np.intp]) -> Task:
         """The task for some of the entities."""
         return replace(

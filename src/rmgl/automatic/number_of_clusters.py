@@ -25,7 +25,8 @@ from sklearn.metrics import adjusted_rand_score
 from rmgl.archive.records import record
 from rmgl.automatic.weighing import Weighing
 from rmgl.checks import Unsound, sound_indices, sound_numbers
-from rmgl.embedding.eigenvectors import Graph, smallest_eigenvectors
+from rmgl.embedding.common_graph import Graph
+from rmgl.embedding.eigenvectors import smallest_eigenvectors
 from rmgl.embedding.resampling import cut, four_fifths, parts_of
 from rmgl.rules import find_rule, ranged
 from rmgl.running.checkpoint import Checkpoint

@@ -71,14 +71,16 @@ class Smoothing:
         if not views.graphs or not cls.possible(views, members):
             return None
         whole = cls(views, tuple(members))
-        share = NETWORK_SHARE * whole.followed
-        return replace(whole, share=share) if share > 0 else None
+        share = NETWORK_SHARE * float(np.mean(list(whole.followed.values())))
+        if share == 0:
+            return None
+        found = replace(whole, share=share)
+        vars(found).update(axes=whole.axes, followed=whole.followed)  # neither depends on the share
+        return found
 
     @cached_property
-    def followed(self) -> float:
-        """The mean over the networks of the share of their agreement with the rows that is not
-        chance.
-        """
+    def followed(self) -> dict[int, float]:
+        """For every network, the share of its agreement with the rows that is not chance."""
         mask = np.all([self.views[view].mask for view in self.members], axis=0)
         present = np.flatnonzero(mask)
         rows = np.hstack(
@@ -88,8 +90,11 @@ class Smoothing:
                 for X in (self.views[view].matrix[present],)
             ]
         )
-        graphs = [self.views[view].matrix[present][:, present] for view in self.views.graphs]
-        return float(np.mean([agreement(rows, sparse.csr_array(graph)).share for graph in graphs]))
+        graphs = {
+            view: sparse.csr_array(self.views[view].matrix[present][:, present])
+            for view in self.views.graphs
+        }
+        return {view: agreement(rows, graph).share for view, graph in graphs.items()}
 
     @cached_property
     def axes(self) -> tuple[NDArray[np.float64] | None, ...]:

@@ -15,13 +15,8 @@ from rmgl.automatic.weighing import informative_edges
 from rmgl.edges import Vector
 from rmgl.edges.space import Space
 from rmgl.embedding.balance import Balance
-from rmgl.embedding.eigenvectors import (
-    Embedding,
-    Graph,
-    smallest_eigenvectors,
-    unit_rows,
-    weighted_sum,
-)
+from rmgl.embedding.common_graph import Graph, weighted_sum
+from rmgl.embedding.eigenvectors import Embedding, unit_rows
 from rmgl.embedding.labels import embed_without, find_fragments, place_fragments
 from rmgl.layer import Layer
 
@@ -105,7 +100,7 @@ class State:
         graphs = [item.layer.among_all(self.task.views.n_rows).adjacency for item in layers]
         if self.neighbors is not None:
             graphs.append(self.neighbors.adjacency)
-            weights = np.append(weights, self.task.policy.neighbor_share * weights.sum())
+            weights = np.append(weights, self.task.neighbor_share * weights.sum())
         return weighted_sum(graphs, weights.tolist())
 
     def embed(
@@ -117,7 +112,8 @@ class State:
         the mean of their neighbors.
         """
         task, graph = self.task, self.sum_of(layers, weights)
-        balance = Balance.of(graph) if task.views.graphs else None
+        networks = self.neighbors is None and all(map(self.is_network, layers))
+        balance = Balance.of(graph) if networks else None
 
         def embedding_without(fragments: NDArray[np.bool_] | None) -> Embedding:
             return embed_without(
@@ -147,18 +143,7 @@ class State:
     def embed_others(self, left_out: Learned) -> NDArray[np.float64]:
         """Unit rows of the embedding of all other views, which count alike."""
         others = [item for item in self.of_views if item is not left_out]
-        graphs = [item.layer.among_all(self.task.views.n_rows).adjacency for item in others]
-        graph = weighted_sum(graphs, [1.0] * len(graphs))
-        embedding = smallest_eigenvectors(
-            graph,
-            self.n_clusters,
-            tol=EMBEDDING_TOL,
-            in_parts=self.task.team.in_parts,
-            alike=self.task.alike,
-            checkpoint=self.task.run.checkpoint,
-            balance=Balance.of(graph),
-        )
-        return unit_rows(embedding.vectors)
+        return replace(self, neighbors=None).embed(others, np.ones(len(others)))
 
     def informative(self, item: Learned) -> sparse.csr_array:
         """The informative edges of a layer, with all entities as nodes."""

@@ -15,16 +15,17 @@ With equal degrees C = I, and U leaves all eigenvectors as they are.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from rmgl.archive.records import record
 from rmgl.checks import Unsound, sound_numbers
-from rmgl.embedding.lanczos import Block, Symmetric
+from rmgl.embedding.common_graph import Floats, Graph
+from rmgl.embedding.lanczos import Block, Symmetric, laplacian_of
+from rmgl.running.threads import InParts, one_part
 
-Floats = NDArray[np.float64]
 UNIFORM = 0.1
 """Degree of an entity in the uniform graph, as a share of the mean degree."""
 
@@ -54,7 +55,7 @@ class Balance:
     """The constant c: the degree, with that in the uniform graph, of an entity of mass one."""
 
     @classmethod
-    def of(cls, graph: Any) -> Balance:
+    def of(cls, graph: Graph) -> Balance:
         """The masses of the nodes of a graph, from their degrees."""
         degrees = np.asarray(graph.sum(axis=1), dtype=np.float64).ravel()
         mean = float(degrees.mean()) or 1.0
@@ -69,6 +70,20 @@ class Balance:
         """C^1/2 Q, whose columns are orthonormal."""
         scaled: Floats = np.sqrt(self.mass)[:, None] * vectors
         return scaled
+
+    def laplacian(self, graph: Graph, in_parts: InParts = one_part) -> tuple[Symmetric, float]:
+        """Return C^-1/2 (L + t U) C^-1/2 of a graph, and a bound of its spectrum."""
+        root = 1 / np.sqrt(self.mass)
+        degrees = np.asarray(graph.sum(axis=1)).ravel()
+        diagonal = (degrees + self.uniform) / self.mass
+        if sparse.issparse(graph):
+            own = sparse.csr_array(sparse.diags_array(root) @ graph @ sparse.diags_array(root))
+        else:
+            own = root[:, None] * graph * root
+        vector = np.sqrt(self.uniform / root.size) * root
+        # L is at most 2 D, and U at most I
+        bound = 2 * float(diagonal.max())
+        return WithUniform(laplacian_of(own, diagonal, in_parts), vector), bound
 
     def uniform_term(self, vectors: Floats) -> float:
         """t tr(Q' U Q) of the rows of Q."""
@@ -108,7 +123,9 @@ class WithUniform:
 
     def times(self, V: Block) -> Block:
         product: Block = self.matrix.times(V) - (
-            self.vector * (self.vector @ V) if V.ndim == 1 else np.outer(self.vector, self.vector @ V)
+            self.vector * (self.vector @ V)
+            if V.ndim == 1
+            else np.outer(self.vector, self.vector @ V)
         )
         return product
 

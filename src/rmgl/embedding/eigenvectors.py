@@ -12,10 +12,9 @@ are at the origin.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,23 +24,13 @@ from scipy.sparse.linalg import ArpackError
 from sklearn.exceptions import ConvergenceWarning
 
 from rmgl.checks import Unsound, sound_numbers
-from rmgl.edges.interface import loop_indices
-from rmgl.embedding.balance import Balance, WithUniform
-from rmgl.embedding.lanczos import DenseSymmetric, SparseLaplacian, Symmetric, smallest_pairs
+from rmgl.embedding.balance import Balance
+from rmgl.embedding.common_graph import Floats, Graph, components
+from rmgl.embedding.lanczos import DENSE_NODES, Symmetric, laplacian_of, smallest_pairs
 from rmgl.running.checkpoint import Checkpoint, Found, check_arrays, digest_of
 from rmgl.running.progress import warn_caller
 from rmgl.running.threads import InParts, one_part, require_memory
 
-Floats: TypeAlias = NDArray[np.float64]
-Graph: TypeAlias = sparse.csr_array | Floats
-"""Symmetric edge weights; a dense array if so many are nonzero that its products are faster."""
-
-DENSE_NODES = 500
-"""Number of nodes up to which LAPACK is faster than an iteration."""
-DENSE_SUM_NODES = 10_000
-"""Number of nodes up to which a dense matrix is small beside the distances of all pairs."""
-DENSE_SHARE = 0.3
-"""Share of all pairs with an edge above which products with a dense matrix are faster."""
 LARGE_NODES = 100_000
 """Number of nodes beyond which a vector leaves the cache, so that nodes are sorted first."""
 DENSE_RESCUE_NODES = 6000
@@ -114,44 +103,6 @@ def check_embedding(found: Found, shape: tuple[int, int], longest: float = 1.0) 
         )
 
 
-def weighted_sum(adjacencies: Sequence[sparse.csr_array], weights: Sequence[float]) -> Graph:
-    """Return sum_m beta_m W_m, skipping layers of weight zero."""
-    used = [pair for pair in zip(adjacencies, weights, strict=True) if pair[1] > 0]
-    n = adjacencies[0].shape[0]
-    if n <= DENSE_SUM_NODES and sum(adjacency.nnz for adjacency, _ in used) > DENSE_SHARE * n * n:
-        return _dense_sum(used, n)
-    return _sparse_sum(used, n)
-
-
-def _sparse_sum(used: Sequence[tuple[sparse.csr_array, float]], n: int) -> sparse.csr_array:
-    """Return the weighted sum of adjacency matrices as a sparse matrix."""
-    from rmgl import kernels
-
-    indptrs, columns = zip(*(loop_indices(adjacency) for adjacency, _ in used), strict=True)
-    sizes = np.cumsum([0, *(adjacency.nnz for adjacency, _ in used)])
-    starts = np.array([size + indptr for indptr, size in zip(indptrs, sizes, strict=False)])
-    indices = np.concatenate(columns)
-    data = np.concatenate([adjacency.data for adjacency, _ in used])
-    weights = np.array([weight for _, weight in used])
-    place_of, indptr = np.full(n, -1), np.zeros(n + 1, dtype=np.int64)
-    found, totals = np.empty_like(indices), np.empty_like(data)
-    count = kernels.sum_rows(starts, indices, data, weights, place_of, indptr, found, totals)
-    indptr = indptr.astype(indices.dtype) if count <= np.iinfo(indices.dtype).max else indptr
-    return sparse.csr_array((totals[:count], found[:count], indptr), shape=(n, n))
-
-
-def _dense_sum(used: Sequence[tuple[sparse.csr_array, float]], n: int) -> Floats:
-    """Return the weighted sum of adjacency matrices as a dense array."""
-    from rmgl import kernels
-
-    purpose = f"layers of {n:,} nodes with edges between over {DENSE_SHARE:.0%} of all pairs"
-    require_memory(2 * 8 * n * n, purpose, "use a smaller alpha")
-    total = np.zeros((n, n))
-    for adjacency, weight in used:
-        kernels.add_to_dense(*loop_indices(adjacency), adjacency.data, weight, total)
-    return total
-
-
 def smallest_eigenvectors(
     adjacency: Graph,
     n_vectors: int,
@@ -168,8 +119,7 @@ def smallest_eigenvectors(
     `normalized` uses I - D^-1/2 W D^-1/2 instead of D - W; a node without edges then also has
     eigenvalue 0. `alike` numbers nodes so that those with the same number, from 0 to less than the
     number of nodes, have the same edges (None: nothing is known). A checkpoint keeps those of large
-    graphs. With a `balance` the eigenvalue problem is (L + t U) q = lambda C q, and the columns have
-    Q' C Q = I.
+    graphs. With a `balance` the eigenvalue problem is (L + t U) q = lambda C q, and Q' C Q = I.
 
     Examples
     --------
@@ -246,7 +196,7 @@ def _solved(
     null = _null_vectors(component, profile, min(n_components, n_vectors))
     if normalized:
         adjacency, degrees = _normalize(adjacency, degrees)
-    laplacian = _laplacian(adjacency, degrees, in_parts)
+    laplacian = laplacian_of(adjacency, degrees, in_parts)
     bound = 2 * float(degrees.max(initial=0.0))
     block, n_null = null, null.shape[1]
     if n_null < n_vectors:
@@ -270,7 +220,7 @@ def _balanced(
 
     The uniform graph joins all nodes, so that the constant vector alone has eigenvalue 0.
     """
-    matrix, bound = _with_masses(adjacency, balance, in_parts)
+    matrix, bound = balance.laplacian(adjacency, in_parts)
     block = balance.orthonormal(np.ones((balance.mass.size, 1)))
     block /= np.linalg.norm(block)
     if n_vectors > 1:
@@ -278,23 +228,6 @@ def _balanced(
         block = np.hstack([block, smallest_beyond(matrix, block, n_vectors - 1, **options)])
     found = _judged(matrix, block, 1, bound, components(adjacency)[0])
     return replace(found, vectors=block / np.sqrt(balance.mass)[:, None])
-
-
-def _with_masses(
-    adjacency: Graph, balance: Balance, in_parts: InParts
-) -> tuple[Symmetric, float]:
-    """Return C^-1/2 (L + t U) C^-1/2 and a bound of its spectrum."""
-    root = 1 / np.sqrt(balance.mass)
-    degrees = np.asarray(adjacency.sum(axis=1)).ravel()
-    diagonal = (degrees + balance.uniform) / balance.mass
-    own = (
-        sparse.csr_array(sparse.diags_array(root) @ adjacency @ sparse.diags_array(root))
-        if sparse.issparse(adjacency)
-        else root[:, None] * adjacency * root
-    )
-    vector = np.sqrt(balance.uniform / root.size) * root
-    # L is at most 2 D, and U at most I
-    return WithUniform(_laplacian(own, diagonal, in_parts), vector), 2 * float(diagonal.max())
 
 
 def smallest_beyond(
@@ -346,30 +279,6 @@ def unit_rows(vectors: Floats) -> Floats:
     return vectors / np.where(lengths > 0, lengths, 1.0)
 
 
-def components(adjacency: Graph) -> tuple[int, NDArray[np.intp]]:
-    """The number of connected components, and the component of every node.
-
-    Components are numbered in the order of their first nodes.
-    """
-    if sparse.issparse(adjacency):
-        # in a symmetric graph strong components are the components, and finding them copies nothing
-        count, labels = csgraph.connected_components(adjacency, directed=True, connection="strong")
-        firsts = np.full(count, labels.size)
-        np.minimum.at(firsts, labels, np.arange(labels.size))
-        return int(count), np.argsort(np.argsort(firsts))[labels]
-    labels = np.full(adjacency.shape[0], -1)
-    count = 0
-    while (left := np.flatnonzero(labels < 0)).size:
-        frontier = left[:1]
-        while frontier.size:
-            labels[frontier] = count
-            # once all nodes are reached, the rows of the last ones need not be looked at
-            left = np.flatnonzero(labels < 0)
-            frontier = left[adjacency[np.ix_(frontier, left)].any(axis=0)]
-        count += 1
-    return count, labels
-
-
 def _null_vectors(component: NDArray[np.intp], profile: Floats, count: int) -> Floats:
     """Unit vectors with the entries of `profile` on each of the `count` largest components.
 
@@ -398,17 +307,6 @@ def _normalize(adjacency: sparse.csr_array, degrees: Floats) -> tuple[sparse.csr
     return sparse.csr_array(scaling @ adjacency @ scaling), (degrees > 0).astype(np.float64)
 
 
-def _laplacian(adjacency: Graph, diagonal: Floats, in_parts: InParts) -> Symmetric:
-    """Return diag - W, dense if it is small or W is dense."""
-    if isinstance(adjacency, np.ndarray):
-        laplacian = np.negative(adjacency)
-        laplacian[np.diag_indices_from(laplacian)] += diagonal
-        return DenseSymmetric(laplacian, in_parts)
-    n, own = adjacency.shape[0], SparseLaplacian(adjacency, diagonal, in_parts)
-    keep = n > DENSE_SUM_NODES or (n > DENSE_NODES and adjacency.nnz <= DENSE_SHARE * n * n)
-    return own if keep else DenseSymmetric(own.toarray(), in_parts)
-
-
 def _largest_eigenvalue_bound(adjacency: Graph, degrees: Floats) -> float:
     """Return max_i d_i + (mean degree of i's neighbors), a bound by Gershgorin's discs.
 
@@ -427,15 +325,13 @@ def judged(
     """Compute eigenvalues, residual and number of components of an embedding on another graph."""
     n_components, _ = components(adjacency)
     if balance is not None:
-        matrix, bound = _with_masses(adjacency, balance, in_parts)
+        matrix, bound = balance.laplacian(adjacency, in_parts)
         vectors = balance.orthonormal(embedding.vectors)
         found = _judged(matrix, vectors, 0, bound, n_components)
-        return replace(
-            found, vectors=embedding.vectors, values=np.maximum(found.values, 0.0)
-        )
+        return replace(found, vectors=embedding.vectors, values=np.maximum(found.values, 0.0))
     degrees = adjacency.sum(axis=1)
     bound = 2 * float(degrees.max(initial=0.0))
-    laplacian = _laplacian(adjacency, degrees, in_parts)
+    laplacian = laplacian_of(adjacency, degrees, in_parts)
     judged = _judged(laplacian, embedding.vectors, 0, bound, n_components)
     return replace(judged, values=np.maximum(judged.values, 0.0))
 
@@ -469,13 +365,3 @@ def _dense_rest(
         _, vectors = linalg.eigh(shifted, driver="evd")
     rest: Floats = vectors[:, :count]
     return rest
-
-
-def left_singular(block: Floats) -> tuple[Floats, Floats]:
-    """Return the left singular vectors and the singular values of a block of columns."""
-    try:
-        left, strength, _ = linalg.svd(block, full_matrices=False)
-    # the faster driver of LAPACK does not always converge; this one does
-    except linalg.LinAlgError:
-        left, strength, _ = linalg.svd(block, full_matrices=False, lapack_driver="gesvd")
-    return left, strength

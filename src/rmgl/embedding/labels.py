@@ -24,7 +24,8 @@ from sklearn.cluster import KMeans
 from sklearn.utils import check_random_state
 
 from rmgl.embedding.balance import Balance
-from rmgl.embedding.eigenvectors import Embedding, Graph, judged, smallest_eigenvectors, unit_rows
+from rmgl.embedding.common_graph import Graph
+from rmgl.embedding.eigenvectors import Embedding, judged, smallest_eigenvectors, unit_rows
 from rmgl.rules import ranged
 from rmgl.running.threads import InParts, single_threaded
 from rmgl.views.canonical import alike_among

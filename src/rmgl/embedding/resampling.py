@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rmgl.embedding.balance import Balance
-from rmgl.embedding.eigenvectors import Graph, smallest_eigenvectors, unit_rows
+from rmgl.embedding.common_graph import Graph
+from rmgl.embedding.eigenvectors import smallest_eigenvectors, unit_rows
 from rmgl.embedding.labels import cluster_rows
 from rmgl.running.checkpoint import Checkpoint
 

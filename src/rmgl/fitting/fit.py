@@ -16,7 +16,8 @@ from sklearn.utils import check_random_state
 
 from rmgl.automatic.choose import Choice, choose
 from rmgl.automatic.layers import task_of
-from rmgl.embedding.eigenvectors import components, signed, unit_rows, weighted_sum
+from rmgl.embedding.common_graph import components, weighted_sum
+from rmgl.embedding.eigenvectors import signed, unit_rows
 from rmgl.embedding.labels import label_rows, label_with_known, matched, place_fragments
 from rmgl.fitting.entities import (
     in_order_of_caller,
@@ -318,7 +319,7 @@ def solve(choice: Choice, ready: Ready, work: Work) -> Solved:
     def again(
         problems: Sequence[ViewProblem], fragments: NDArray[np.bool_] | None = None
     ) -> Outcome:
-        balanced = bool(ready.views.graphs)
+        balanced = ready.views.only_graphs
         return algorithm_1(problems, choice.n_clusters, fragments, alike, balanced, work)
 
     outcome = again(choice.problems)

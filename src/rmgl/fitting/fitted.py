@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from rmgl.automatic.number_of_clusters import NumberOfClusters
 from rmgl.checks import Unsound, sound_indices, sound_numbers
 from rmgl.embedding.balance import Balance
-from rmgl.embedding.eigenvectors import Embedding, Graph
+from rmgl.embedding.common_graph import Graph
+from rmgl.embedding.eigenvectors import Embedding
 from rmgl.fitting.ready import Parameters
 from rmgl.layer import Layer
 from rmgl.model.alternate import HISTORY, HistoryRow

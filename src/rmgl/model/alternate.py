@@ -21,13 +21,15 @@ from numpy.typing import NDArray
 from rmgl.edges import Costs, PairList, PairStore
 from rmgl.edges.interface import as_vector
 from rmgl.embedding.balance import Balance
-from rmgl.embedding.eigenvectors import Embedding, Graph, weighted_sum
+from rmgl.embedding.common_graph import Graph, weighted_sum
+from rmgl.embedding.eigenvectors import Embedding
 from rmgl.embedding.labels import embed_without, judge_without
 from rmgl.layer import Layer, solve_certified
 from rmgl.layer.problem import squared_norm
 from rmgl.layer.result import padded_graph
 from rmgl.model.problems import ViewProblem
 from rmgl.model.run import Run
+from rmgl.model.spreads import shared_spreads, spread_of, store_of
 from rmgl.running.checkpoint import Checkpoint
 from rmgl.running.progress import Stopwatch
 from rmgl.running.threads import Check, Team
@@ -367,45 +369,9 @@ def _graph(problems: Sequence[ViewProblem], layers: Sequence[Layer]) -> Graph:
     return weighted_sum(adjacencies, [view.beta for view in problems])
 
 
-def store_of(view: ViewProblem) -> tuple[int, int]:
-    """What problems with the same candidates and entities have in common."""
-    return id(view.edges), id(view.nodes)
-
-
-def shared_spreads(
-    problems: Sequence[ViewProblem], embedding: Embedding
-) -> dict[tuple[int, int], Costs]:
-    """||q_i - q_j||^2 on candidates that several problems share, which need to be measured only
-    once.
-    """
-    stores: dict[tuple[int, int], list[ViewProblem]] = {}
-    for view in problems:
-        stores.setdefault(store_of(view), []).append(view)
-    return {
-        store: spread_of(views[0], views[0].edges, embedding)
-        for store, views in stores.items()
-        if len(views) > 1
-    }
-
-
 def common_graph(state: State) -> Graph:
     """The weighted sum of the layers."""
     return _graph(state.problems, state.layers)
-
-
-def spread_of(
-    view: ViewProblem, edges: PairStore, embedding: Embedding, check: Check = lambda: None
-) -> Costs:
-    """||q_i - q_j||^2 on pairs of nodes; 0 for pairs with a fragment, which takes no part in the
-    embedding.
-    """
-    spread = edges.measure(view.own(embedding.vectors), check)
-    if embedding.fragments is None:
-        return spread
-    with_one_fragment = edges.measure(
-        view.own(embedding.fragments.astype(np.float64)[:, None]), check
-    )
-    return spread * (1.0 - with_one_fragment)
 
 
 def _view_terms(

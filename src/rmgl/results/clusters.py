@@ -14,7 +14,8 @@ from sklearn.metrics import adjusted_rand_score
 from rmgl.archive.records import record
 from rmgl.automatic.number_of_clusters import NumberOfClusters
 from rmgl.automatic.policy import Verdict
-from rmgl.embedding.eigenvectors import Embedding, Graph, unit_rows, weighted_sum
+from rmgl.embedding.common_graph import Graph, weighted_sum
+from rmgl.embedding.eigenvectors import Embedding, unit_rows
 from rmgl.embedding.resampling import four_fifths, parts_of
 from rmgl.layer import Layer
 from rmgl.results.own_neighbors import OwnNeighbors, Share

@@ -11,7 +11,8 @@ import numpy as np
 
 from rmgl.archive.records import record
 from rmgl.embedding.balance import Balance
-from rmgl.embedding.eigenvectors import Embedding, Graph, smallest_eigenvectors
+from rmgl.embedding.common_graph import Graph
+from rmgl.embedding.eigenvectors import Embedding, smallest_eigenvectors
 from rmgl.fitting.fitted import FittedModel
 from rmgl.results.clusters import Refits, second_answers
 from rmgl.results.findings import Finding, sentences
