@@ -3,10 +3,10 @@
 The roughness of rows u on a graph is measured against pairs of nodes that are drawn by their
 degrees,
 
-    r = sum_ij w_ij |u_i - u_j|^2 / sum_ij d_i d_j |u_i - u_j|^2 / d,        d = sum_i d_i / d^2
+    r = sum_ij p_ij |u_i - u_j|^2 / sum_ij p_i p_j |u_i - u_j|^2
+    p_ij = w_ij / sum_ij w_ij,   p_i = sum_j p_ij
 
-so that hubs agree with no one more than leaves do: 1 where neighbors are unrelated. By chance it
-varies with the standard deviation s of Mantel's test, over all orders of the rows. With
+so that the rows of hubs count on both sides: 1 where neighbors are unrelated. By chance it varies with the standard deviation s of Mantel's test, over all orders of the rows. With
 z = (1 - r) / s, the share of the agreement that is not chance is
 
     f = 1 - 1 / z^2     where z > 1, and 0 elsewhere
