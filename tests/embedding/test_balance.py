@@ -110,7 +110,7 @@ def test_impossible_masses_are_refused(masses):
         Balance(np.array(masses), 0.1, 1.0).check(2)
 
 
-@pytest.mark.parametrize("uniform, unit", [(0.0, 1.0), (0.1, 0.0), (0.1, np.inf)])
+@pytest.mark.parametrize(("uniform", "unit"), [(0.0, 1.0), (0.1, 0.0), (0.1, np.inf)])
 def test_impossible_weights_are_refused(uniform, unit):
     with pytest.raises(Unsound, match="not above 0"):
         Balance(np.ones(2), uniform, unit).check(2)

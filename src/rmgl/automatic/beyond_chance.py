@@ -6,8 +6,9 @@ degrees,
     r = sum_ij p_ij |u_i - u_j|^2 / sum_ij p_i p_j |u_i - u_j|^2
     p_ij = w_ij / sum_ij w_ij,   p_i = sum_j p_ij
 
-so that the rows of hubs count on both sides: 1 where neighbors are unrelated. By chance it varies with the standard deviation s of Mantel's test, over all orders of the rows. With
-z = (1 - r) / s, the share of the agreement that is not chance is
+so that the rows of hubs count on both sides: 1 where neighbors are unrelated. By chance it varies
+with the standard deviation s of Mantel's test, over all orders of the rows. With z = (1 - r) / s,
+the share of the agreement that is not chance is
 
     f = 1 - 1 / z^2     where z > 1, and 0 elsewhere
 

@@ -160,12 +160,12 @@ def weigh(state: State) -> State:
     """
     if len(state.task.views.names) == 1:
         return replace(state, weights=state.layer_weights)
-    measured = measure(state)
-    known = measured.roughness + measured.uncertainty
-    has_consensus = state.consensus is not None
-    weights = state.task.policy.weigh(known, measured.shares, has_consensus)
-    if measured.beyond_chance is not None and state.task.policy.weighing == "agreement":
+    measured, policy = measure(state), state.task.policy
+    if measured.beyond_chance is not None and policy.weighing == "agreement":
         weights = weights_beyond_chance(measured.beyond_chance)
+    else:
+        known = measured.roughness + measured.uncertainty
+        weights = policy.weigh(known, measured.shares, state.consensus is not None)
     return replace(state, measured=measured, weights=with_consensus_weight(state.layers, weights))
 
 
@@ -216,7 +216,7 @@ def measure_beyond_chance(state: State) -> Measured:
     agreed = [agreement(state.embed_others(item), state.informative(item)) for item in views]
     with_rows = {} if smoothing is None else smoothing.followed
     return Measured(
-        np.array([one.roughness for one in agreed]),
+        np.array([one.roughness for one in agreed]) + state.task.policy.least_roughness,
         np.ones(len(views)),
         beyond_chance=np.array(
             [max(one.share, with_rows.get(m, 0.0)) for m, one in enumerate(agreed)]

@@ -85,7 +85,8 @@ class Task:
         if self.views.all_rows:
             return self.policy.has_consensus(self.views)
         members = self.spaces.of_members
-        return bool(members.names) and self.policy.wants_consensus(members)
+        several = len(self.views.graphs) > 0 or len(members.names) > 1
+        return bool(members.names) and several and self.policy.wants_consensus(members)
 
     @cached_property
     def consensus_space(self) -> Space:

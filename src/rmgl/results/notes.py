@@ -77,7 +77,7 @@ def parameters(report: Report) -> Iterator[Finding]:
 def weighing(report: Report) -> Iterator[Finding]:
     """How the views were weighted."""
     if report.weighing == "agreement":
-        if any(view.is_network for view in report.views):
+        if report.beyond_chance:
             yield note("weights beyond chance")
             return
         reference = "all views side by side" if report.consensus else "all layers"

@@ -117,6 +117,10 @@ class Report:
     """The rule by which views were weighted."""
     consensus_rule: str = "overlap"
     """The rule by which it was decided whether there is a consensus layer."""
+    beyond_chance: bool = False
+    """Whether views were weighted by their agreement with the others beyond chance, as beside
+    networks.
+    """
     network_share: float = 0.0
     """The share of the neighbors in the networks in the rows that the consensus was learned from
     (0: rows are as they are).
@@ -270,6 +274,7 @@ def report_without_verdict(
         weighing=str(rules.weighing),
         consensus_rule=str(rules.consensus),
         network_share=max(layer.network_share for layer in layers),
+        beyond_chance=any(view.is_network for view in views),
         given_pairs=any(layer.candidates in ("given edges", "given pairs") for layer in layers),
         doubts={layer.name: layer.doubt for layer in layers if layer.doubt},
     )
