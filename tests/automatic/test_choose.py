@@ -17,7 +17,7 @@ from rmgl.automatic.cuts import modularity
 from rmgl.automatic.number_of_clusters import by_silhouette
 from rmgl.automatic.weighing import by_agreement, roughness, roughness_deviation
 from rmgl.edges import find_candidates
-from rmgl.embedding.eigenvectors import components
+from rmgl.embedding.common_graph import components
 from rmgl.layer import Origin
 from rmgl.layer.wanted_edges import solve_for_edges
 from rmgl.storage.output import plain

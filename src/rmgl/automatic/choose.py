@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from rmgl.automatic.beyond_chance import agreement, weights_beyond_chance
 from rmgl.automatic.consensus import consensus_costs
 from rmgl.automatic.layers import (
     NETWORK_TOL,
@@ -41,7 +42,7 @@ from rmgl.automatic.weighing import (
     same_graph,
 )
 from rmgl.edges import Candidates, Vector
-from rmgl.embedding.eigenvectors import Graph
+from rmgl.embedding.common_graph import Graph
 from rmgl.layer import solve_certified
 from rmgl.layer.wanted_edges import solve_for_edges
 from rmgl.matrix import total_variance
@@ -159,14 +160,18 @@ def count_once(state: State) -> State:
 def weigh(state: State) -> State:
     """Weigh the views: w_m proportional to share_m r_m^-2, with r_m the roughness of view m.
 
-    The consensus weighs as much as all views together. A single view has all the weight.
+    The consensus weighs as much as all views together. A single view has all the weight. Where
+    some views are networks, weights move toward equal as views agree less
+    (`rmgl.automatic.beyond_chance`).
     """
     if len(state.task.views.names) == 1:
         return replace(state, weights=state.layer_weights)
-    measured = measure(state)
-    known = measured.roughness + measured.uncertainty
-    has_consensus = state.consensus is not None
-    weights = state.task.policy.weigh(known, measured.shares, has_consensus)
+    measured, policy = measure(state), state.task.policy
+    if measured.beyond_chance is not None and policy.weighing == "agreement":
+        weights = weights_beyond_chance(measured.beyond_chance)
+    else:
+        known = measured.roughness + measured.uncertainty
+        weights = policy.weigh(known, measured.shares, state.consensus is not None)
     return replace(state, measured=measured, weights=with_consensus_weight(state.layers, weights))
 
 
@@ -179,6 +184,8 @@ def measure(state: State) -> Measured:
     each view separates only some of the clusters, its layer has edges between those that it merges,
     and is rough where the consensus is smooth: excess = sum_m w_m r_m - 3 r_consensus.
     """
+    if state.task.views.graphs:
+        return measure_beyond_chance(state)
     policy, consensus, n_rows = state.task.policy, state.consensus, state.task.views.n_rows
     embeddings = [state.embed(state.layers, state.layer_weights)]
     if consensus is not None:
@@ -203,6 +210,24 @@ def measure(state: State) -> Measured:
     if excess >= policy.complementary and weights @ measure_on_others(state, graphs) <= of_views:
         excess = 0.0  # views agree better with one another than with the consensus
     return Measured(mean, shares, excess, uncertainty)
+
+
+def measure_beyond_chance(state: State) -> Measured:
+    """Measure how well each view agrees with the embedding of all others, beyond chance.
+
+    A sparse network would agree with an embedding that it is a part of. A network may also agree
+    with the rows of other views, which need no embedding.
+    """
+    views, smoothing = state.of_views, state.task.spaces.smoothing
+    agreed = [agreement(state.embed_others(item), state.informative(item)) for item in views]
+    with_rows = {} if smoothing is None else smoothing.followed
+    return Measured(
+        np.array([one.roughness for one in agreed]) + state.task.policy.least_roughness,
+        np.ones(len(views)),
+        beyond_chance=np.array(
+            [max(one.share, with_rows.get(m, 0.0)) for m, one in enumerate(agreed)]
+        ),
+    )
 
 
 def measure_on_others(state: State, graphs: Sequence[sparse.csr_array]) -> Vector:
@@ -305,7 +330,7 @@ def state_problem(state: State) -> Choice:
     beta = policy.coupling * n / (2 * state.n_clusters) * weights / weights.max()
     problems = [problem_of(item, float(b), n) for item, b in zip(state.layers, beta, strict=True)]
     if state.neighbors is not None:
-        share = float(policy.neighbor_share * beta.sum())
+        share = float(task.neighbor_share * beta.sum())
         problems.append(ViewProblem.of_given(state.neighbors, share))
     rough = None
     if measured is not None:

@@ -32,7 +32,7 @@ from rmgl.archive.records import record
 from rmgl.automatic.cuts import Cuts, Going, always, is_peak
 from rmgl.automatic.weighing import Weighing
 from rmgl.checks import Unsound, sound_indices, sound_numbers
-from rmgl.embedding.eigenvectors import Graph
+from rmgl.embedding.common_graph import Graph
 from rmgl.frames import as_html
 from rmgl.rules import find_rule, ranged
 from rmgl.running.checkpoint import Checkpoint

@@ -68,12 +68,10 @@ class Spaces:
 
     @cached_property
     def smoothing(self) -> Smoothing | None:
-        """The rows of the members smoothed along the networks, if there are any and rows fit into
-        memory.
+        """The rows of the members smoothed along the networks, if these follow the rows, which fit
+        into memory.
         """
-        if not self.views.graphs or not Smoothing.possible(self.views, self.members):
-            return None
-        return Smoothing(self.views, self.members)
+        return Smoothing.along(self.views, self.members)
 
     @cached_property
     def factors(self) -> tuple[float, ...]:

@@ -157,6 +157,7 @@ class RMGL(Predictor, Presenter, Subsetter):
     labels_ : array of shape (N,)
     embedding_ : array of shape (N, K)
         Q: orthonormal columns (without the rows in `fragments_`), the smallest eigenvalue first.
+        If all views are networks, Q' C Q = I with the masses of `balance_` on the diagonal of C.
     eigenvalues_ : array of shape (K,)
         Smallest eigenvalues of sum_m beta_m L_m.
     layers_ : list of Layer
@@ -177,6 +178,8 @@ class RMGL(Predictor, Presenter, Subsetter):
     local_scaling_ : list of LocalScaling or None
         The scales s and floors f of the nodes, for each layer; None where distances are taken as
         they are.
+    balance_ : Balance or None
+        Masses of the entities, from their degrees; None unless all views are networks.
     guide_ : array of shape (N, K) or None
         Rows whose squared distances are part of all costs.
     fragments_ : array

@@ -101,6 +101,7 @@ def gather(
         model.n_clusters,
         aside,
         of_unit_length=model.parameters.of_unit_length,
+        balanced=model.balance is not None,
     )
     clusters = cluster_facts(standing, model.labels, model.embedding, stability, own)
     top = None if explanation is None else explanation.top(FEATURES, by_view=True)

@@ -137,6 +137,11 @@ SENTENCES: dict[str, Callable[..., str]] = {
         "the more it counts "
         "(roughness 0: neighbors agree, 1: they are unrelated)."
     ).format,
+    "weights beyond chance": (
+        "Weights: views that agree with the others beyond chance count alike, and so do all views "
+        "where none does "
+        "(roughness on the embedding of the others: 0: neighbors agree, 1: they are unrelated)."
+    ).format,
     "roughness of few": (
         "Entities are few: roughness is known to about {uncertainty:.2f}, which was added to "
         "it, so that weights are nearer to equal."

@@ -19,7 +19,7 @@ import numpy as np
 from scipy import sparse
 
 from rmgl.automatic.cuts import share_inside
-from rmgl.embedding.eigenvectors import Graph, weighted_sum
+from rmgl.embedding.common_graph import Graph, weighted_sum
 from rmgl.fitting.fit import fit_quietly
 from rmgl.fitting.fitted import FittedModel
 from rmgl.fitting.ready import Ready
