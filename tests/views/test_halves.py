@@ -187,7 +187,9 @@ def mixed(rng, related):
     X = 2 * rng.normal(size=(3, 6))[labels] + rng.normal(size=(300, 6))
     kind = labels if related else rng.integers(3, size=300)
     table = pd.DataFrame(X, columns=[f"x{at}" for at in range(6)])
-    return table.assign(kind=np.array(list("abc"))[kind], flag=rng.random(300) < 0.5)
+    return table.assign(
+        kind=np.array(list("abc"))[kind], flag=rng.random(300) < 0.5, code=rng.integers(2, size=300)
+    )
 
 
 @pytest.mark.parametrize("related", [True, False])
@@ -197,10 +199,10 @@ def test_categories_count_as_far_as_other_columns_confirm_them(rng, related):
     numbers, kind, flag = scaler.parts[:6], scaler.parts[6:9], scaler.parts[9]
     assert numbers.tolist() == [1.0] * 6
     assert kind == pytest.approx(np.full(3, 1.0 if related else LEAST))
-    assert flag == LEAST
+    assert flag == scaler.parts[10] == LEAST  # a number of two values is a truth value, too
     # what does not count is small in new rows, too
     scaled = view.scaled("minmax")
-    names = "flag" if related else "kind, flag"
+    names = "flag, code" if related else "kind, flag, code"
     said = f"counted for less, because other columns do not confirm them: {names}"
     assert scaled.describe_columns()[-1] == said
     assert np.ptp(scaled.matrix[:, 9]) == pytest.approx(np.sqrt(LEAST))

@@ -1,8 +1,8 @@
 """How much the categories of a table count beside its numbers.
 
-Numbers have a scale, their range; categories have none. A category counts as far as the other
-columns confirm it (`rmgl.views.halves`): in full from 0.15 of the mean reliability of the columns
-of its table.
+Numbers have a scale, their range; categories, truth values and numbers of two values have none. One
+of these counts as far as the other columns confirm it (`rmgl.views.halves`): in full from 0.15 of
+the mean reliability of the columns of its table.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ def fit_table(name: str, X: Matrix, encoding: Encoding) -> Scaler:
     gaps = np.isnan(Y)
     groups = column_groups(Y, encoding)
     table = Halves(np.where(gaps, 0.0, Y), groups, gaps if gaps.any() else None)
-    tested = np.unique(table.columns[encoding.unmeasured[table.varying]])
+    low, high = np.nanmin(Y, axis=0), np.nanmax(Y, axis=0)
+    of_two = (gaps | (low == Y) | (high == Y)).all(axis=0)
+    tested = np.unique(table.columns[(encoding.unmeasured | of_two)[table.varying]])
     if table.n_columns < 2 or not tested.size:
         return scaler
     reliability = table.of_columns(tested)
