@@ -21,6 +21,7 @@ from rmgl.embedding.common_graph import components
 from rmgl.layer import Origin
 from rmgl.layer.wanted_edges import solve_for_edges
 from rmgl.storage.output import plain
+from rmgl.views.halves import LEAST
 from rmgl.views.views import Views
 from tests.conftest import planted_views
 
@@ -155,7 +156,7 @@ def test_roughness_is_uncertain_where_entities_are_fewer_than_a_hundred(size):
         == ("Entities are few" in str(model.report_))
         == (size == 33)
     )
-    certain = by_agreement(model.view_roughness_, np.ones(3), True)
+    certain = by_agreement(model.view_roughness_, [1.0, 1.0, LEAST], True)
     assert (model.view_weights_.min() > certain.min()) == (size == 33)  # nearer to equal
 
 

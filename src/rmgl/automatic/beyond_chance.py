@@ -23,8 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from rmgl.automatic.weighing import mean_square, normalized
+from rmgl.automatic.weighing import normalized
 from rmgl.edges import Vector
+from rmgl.matrix import mean_square
 
 FEWEST_NODES = 4
 """Nodes below which nothing is known of chance."""

@@ -2,7 +2,8 @@
 
     learn      one layer per view, the consensus of all views, and the plain neighbor layer
     count      the number of clusters, if it is not given
-    weigh      a view counts for more, the better its layer agrees with the common embeddings
+    weigh      a view counts for more, the better its columns agree with one another, and its layer
+               with the common embeddings
     agree      layers of views that separate only some of the clusters get costs of the consensus
     guide      all layers are learned again, guided by the common embedding
     state      alpha_m as solved for, beta_m proportional to the weights: a problem for Algorithm 1
@@ -158,11 +159,11 @@ def count_once(state: State) -> State:
 
 
 def weigh(state: State) -> State:
-    """Weigh the views: w_m proportional to share_m r_m^-2, with r_m the roughness of view m.
+    """Weigh the views: w_m proportional to part_m share_m r_m^-2, with r_m the roughness of view m.
 
-    The consensus weighs as much as all views together. A single view has all the weight. Where
-    some views are networks, weights move toward equal as views agree less
-    (`rmgl.automatic.beyond_chance`).
+    The part of a view follows from its reliability (`rmgl.views.halves`). The consensus weighs as
+    much as all views together. A single view has all the weight. Where some views are networks,
+    weights move toward equal as views agree less (`rmgl.automatic.beyond_chance`).
     """
     if len(state.task.views.names) == 1:
         return replace(state, weights=state.layer_weights)
@@ -171,7 +172,8 @@ def weigh(state: State) -> State:
         weights = weights_beyond_chance(measured.beyond_chance)
     else:
         known = measured.roughness + measured.uncertainty
-        weights = policy.weigh(known, measured.shares, state.consensus is not None)
+        shares = measured.shares * state.task.spaces.parts
+        weights = policy.weigh(known, shares, state.consensus is not None)
     return replace(state, measured=measured, weights=with_consensus_weight(state.layers, weights))
 
 
@@ -203,7 +205,7 @@ def measure(state: State) -> Measured:
         uncertainty = float(np.mean(deviations))
     if consensus is None:
         return Measured(mean, shares, uncertainty=uncertainty)
-    weights = policy.weigh(mean + uncertainty, shares, True)
+    weights = policy.weigh(mean + uncertainty, shares * state.task.spaces.parts, True)
     of_views = float(weights @ by_embedding[-1])
     of_consensus = roughness(embeddings[-1], state.informative(consensus))
     excess = max(0.0, of_views - policy.smoother * of_consensus)

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from rmgl.automatic.layers import Learned, Task
 from rmgl.automatic.number_of_clusters import NumberOfClusters
-from rmgl.automatic.weighing import informative_edges
+from rmgl.automatic.weighing import informative_edges, normalized
 from rmgl.edges import Vector
 from rmgl.edges.space import Space
 from rmgl.embedding.balance import Balance
@@ -67,11 +67,10 @@ class State:
 
     @property
     def layer_weights(self) -> Vector:
-        """The weights of the layers; before anything is known, all views count alike."""
+        """The weights of the layers; before anything is known, views count as they are reliable."""
         if self.weights is not None:
             return self.weights
-        n_views = len(self.of_views)
-        return with_consensus_weight(self.layers, np.full(n_views, 1 / n_views))
+        return with_consensus_weight(self.layers, normalized(self.task.spaces.parts))
 
     @property
     def of_views(self) -> list[Learned]:

@@ -141,6 +141,7 @@ def summary_of(model: FittedModel, report: Report | None) -> Html:
     """
     n_doubtful = standing_of(model.layers, model.beta, model.labels, model.n_clusters).doubtful.size
     sizes = [int((model.labels == cluster).sum()) for cluster in range(model.n_clusters)]
+    inside = [] if report is None else [view.inside for view in report.views]
     rough = (
         np.full(len(model.view_names), np.nan)
         if model.view_roughness is None
@@ -173,7 +174,7 @@ def summary_of(model: FittedModel, report: Report | None) -> Html:
     return element(
         "div",
         *verdict_of,
-        element("p", found(model, n_doubtful)),
+        element("p", found(model, n_doubtful, inside)),
         element("p", f"Sizes of the clusters: {', '.join(map(str, sizes))}."),
         table(("View", "Weight", "Roughness"), rows, "Views"),
         element(

@@ -133,8 +133,8 @@ SENTENCES: dict[str, Callable[..., str]] = {
     ).format,
     "no consensus by rule": "No consensus layer is learned, by the rule {rule!r}.".format,
     "weights by agreement": (
-        "Weights: the better the layer of a view agrees with the embedding of {reference}, "
-        "the more it counts "
+        "Weights: the better the columns of a view agree with one another, and its layer with "
+        "the embedding of {reference}, the more it counts "
         "(roughness 0: neighbors agree, 1: they are unrelated)."
     ).format,
     "weights beyond chance": (
@@ -193,6 +193,11 @@ SENTENCES: dict[str, Callable[..., str]] = {
         "view {subject!r} alone does not have these clusters: {inside:.0%} of its nearest "
         "neighbors are in the same cluster, and "
         "{chance:.0%} would be by chance"
+    ).format,
+    "columns unrelated": (
+        "view {subject!r} hardly counts: what is near in one half of its columns is not near in "
+        "the other half (reliability {reliability:.2f}, in the best view {best:.2f}), so that it "
+        "has no clusters but those of crossing its columns"
     ).format,
     "view disagrees": (
         "view {subject!r} does not agree with the others (roughness {roughness:.2f}, 1 is "

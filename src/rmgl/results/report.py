@@ -67,6 +67,10 @@ class ViewReport:
     inside_unknown: str = ""
     """Why it is not known."""
     is_network: bool = False
+    reliability: float | None = None
+    """How far halves of its columns confirm each other, from 0 to 1 (None: it is not known, or the
+    view has no columns).
+    """
 
 
 @record
@@ -353,6 +357,7 @@ def describe_views(fitted: FittedModel) -> list[ViewReport]:
             columns=columns[m],
             gaps=None if in_order is None else gaps_of(in_order[m], order, fitted.index),
             is_network=views is not None and views[m].graph is not None,
+            reliability=None if views is None else views[m].in_order(order).reliability(),
         )
         for m, (name, (layer, b)) in enumerate(zip(fitted.view_names, of_views, strict=True))
     ]
