@@ -131,9 +131,15 @@ def can_do_with(task: Task, entities: NDArray[np.intp], n_clusters: int | None) 
 
 
 def is_complementary(state: State) -> bool:
-    """Whether each view separates only some of the clusters."""
-    counted = state if state.n_clusters else count_once(state)
-    return measure(counted).excess >= state.task.policy.complementary
+    """Whether each view separates only some of the clusters.
+
+    If their number is not given, it is the largest of its range: with fewer, such clusters merge.
+    """
+    if not state.n_clusters:
+        number = count_once(state).number
+        assert number is not None
+        state = replace(state, number=number, n_clusters=number.range[1])
+    return measure(state).excess >= state.task.policy.complementary
 
 
 def count(state: State) -> State:
