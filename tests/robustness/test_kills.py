@@ -81,7 +81,7 @@ def test_a_kill_between_the_two_renames_is_put_right_by_the_next_run(data_file, 
     assert not out.exists()
     capsys.readouterr()
     assert cluster(data_file, "-o", out) == 2
-    refusal(capsys, "exists already")
+    refusal(capsys, "already exists")
     assert (out / "labels.csv").read_bytes() == before
     assert sorted(path.name for path in tmp_path.iterdir()) == ["data.npz", "out"]
 

@@ -95,17 +95,13 @@ def test_a_time_of_the_last_day_and_a_missing_date():
 @pytest.mark.parametrize("text", ["0000-01-01", "1500-02-29", "9999-13-01", "31.11.9999", "soon"])
 def test_what_is_no_date_is_refused(text):
     table = pd.DataFrame({"end": ["2024-01-01", "2024-01-02"]})
-    with pytest.raises(
-        ValueError, match="column 'end' was taken for dates, but holds something else"
-    ):
+    with pytest.raises(ValueError, match="column 'end' was read as dates, but holds other values"):
         fit_encoding(table)(pd.DataFrame({"end": ["2024-01-01", text]}))
 
 
 def test_numbers_are_no_dates():
     encoding = fit_encoding(pd.DataFrame({"end": ["2024-01-01", "2024-01-02"]}))
-    with pytest.raises(
-        ValueError, match="column 'end' was taken for dates, but holds something else"
-    ):
+    with pytest.raises(ValueError, match="column 'end' was read as dates, but holds other values"):
         encoding(pd.DataFrame({"end": [20240101, 20240102]}))
 
 

@@ -201,9 +201,9 @@ def check_pixels(pixels: NDArray[Any], source: Any) -> NDArray[np.uint8]:
     if hashlib.sha256(np.ascontiguousarray(pixels).tobytes()).hexdigest() != PIXELS_SHA256:
         origin = f" in {source}" if isinstance(source, str | Path) else ""
         raise ValueError(
-            f"the pixels{origin} are not those of the 1440 processed COIL-20 images, object "
-            "by object and pose by pose: "
-            "put them in this order, or delete a file in the cache to download it again"
+            f"the pixels{origin} are not those of the 1440 processed COIL-20 images, ordered by "
+            "object and pose: put them in this order, or delete a file in the cache to download "
+            "it again"
         )
     return pixels
 

@@ -129,7 +129,7 @@ def _draw_layer(
         if csgraph.connected_components(adjacency, directed=False, return_labels=False) == 2:
             return adjacency
     raise ValueError(
-        f"within={within} and between={between} do not give connected classes: raise them, "
+        f"within={within} and between={between} do not give connected classes: increase them, "
         "or use larger classes"
     )
 
@@ -238,8 +238,8 @@ def _groups(
         table = np.asarray(layout)
         if table.ndim != 2 or table.dtype.kind not in "iu" or table.size == 0 or table.min() < 0:
             raise ValueError(
-                "layout must be 'grid', 'pairs', 'random' or a table of integers >= 0 with a "
-                "line for each view"
+                "layout must be 'grid', 'pairs', 'random' or a table of integers >= 0 with one "
+                "row for each view"
             )
         groups = table.astype(np.intp)
     else:
@@ -254,8 +254,8 @@ def _groups(
         groups = LAYOUTS[layout](int(n_clusters), int(n_views), random)
     if np.unique(groups, axis=1).shape[1] < groups.shape[1]:
         raise ValueError(
-            f"layout={layout!r}: two clusters are in the same group of every view, nothing "
-            "can tell them apart: separate them in the table, or take another n_clusters or n_views"
+            f"layout={layout!r}: two clusters are in the same group in every view, so no method "
+            "can separate them: separate them in the table, or change n_clusters or n_views"
         )
     return groups
 
@@ -264,7 +264,7 @@ def _grid(n_clusters: int, n_views: int, random: np.random.RandomState) -> NDArr
     side = round(n_clusters ** (1 / n_views))
     if side**n_views != n_clusters:
         raise ValueError(
-            f"n_clusters={n_clusters} must be a number to the power of n_views={n_views}, "
+            f"n_clusters={n_clusters} must be an integer to the power of n_views={n_views}, "
             f"such as {side**n_views}"
         )
     return np.array(np.unravel_index(np.arange(n_clusters), (side,) * n_views))

@@ -344,9 +344,9 @@ def sound_graph(name: str, graph: Any) -> sparse.csr_array:
         row = np.searchsorted(matrix.indptr, first, side="right") - 1
         raise ValueError(
             f"candidates for view {name!r} is a graph whose entry ({row}, "
-            f"{matrix.indices[first]}) is {matrix.data[first]}, but distances "
-            "or weights of pairs are needed, real numbers >= 0: remove the entries of pairs "
-            "that are not candidates"
+            f"{matrix.indices[first]}) is {matrix.data[first]}, but distances or weights must "
+            "be real numbers >= 0: correct it, or remove the entries of pairs that are not "
+            "candidates"
         )
     return matrix
 

@@ -111,13 +111,13 @@ def learn_layer(
     views = views.in_order(order).scaled(scale)
     if views.graphs:
         raise ValueError(
-            "learn_layer takes rows or distances, but a network was given: fit RMGL to "
-            "Network(graph, learn=True)"
+            "learn_layer takes rows or distances, but a network was given: use "
+            "RMGL(...).fit([Network(graph, learn=True)])"
         )
     if start is not None and (np.shape(start) != (views.n_rows,) or not np.isfinite(start).all()):
         raise ValueError(
-            f"start must hold {views.n_rows} finite numbers, one for each row of the view: "
-            "use `potentials` of a layer of as many rows"
+            f"start must hold {views.n_rows} finite numbers, one for each row of the view: use "
+            "the potentials of a layer with the same number of rows"
         )
     alpha = float(positive_per_view(alpha, views.names, "alpha")[0])
     with team_of(number_of_workers(n_jobs)) as team:

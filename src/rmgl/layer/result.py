@@ -202,8 +202,7 @@ class Layer:
             self.scaling.check(n_learned)
         if not 0 <= self.network_share < 1:
             raise Unsound(
-                f"{what} has a share of the networks of {self.network_share}, which must be "
-                "from 0 to 1"
+                f"{what} has network_share={self.network_share}, but it must be from 0 to 1"
             )
         counts = (self.n_iter, self.n_passes, self.consensus_share)
         numbers = (self.alpha, self.kkt_residual, self.objective, self.lower_bound, *counts)

@@ -48,20 +48,20 @@ def check_known(y: Any, n_rows: int, n_clusters: int | None) -> Labels | None:
     values = np.asarray(y)
     if values.dtype.kind == "f" and values.ndim == 1 and np.isnan(values).any():
         row = int(np.flatnonzero(np.isnan(values))[0])
-        raise ValueError(f"y[{row}] is NaN: write -1 where a label is not known")
+        raise ValueError(f"y[{row}] is NaN: use -1 for unknown labels")
     if not are_whole_numbers(values) or values.ndim != 1 or not (values == UNLABELED).any():
         return None
     known = values.astype(np.intp)
     if known.size != n_rows:
         raise ValueError(
-            f"y has {known.size} labels for the {n_rows} rows of the views: give one for "
-            "each row, -1 where it is not known"
+            f"y has {known.size} labels for the {n_rows} rows of the views: pass one for each "
+            "row, -1 for unknown labels"
         )
     if known.min() < UNLABELED:
         row = int(np.flatnonzero(known < UNLABELED)[0])
         raise ValueError(
-            f"y[{row}] is {known[row]}: labels are numbers of clusters, 0, 1, 2, ..., or -1 "
-            "where they are not known"
+            f"y[{row}] is {known[row]}: use the cluster numbers 0, 1, 2, ..., and -1 for unknown "
+            "labels"
         )
     classes = np.unique(known[known >= 0])
     if n_clusters is not None and classes.size:

@@ -148,14 +148,14 @@ def given_problems(
     betas = None if is_auto(beta) else positive_per_view(beta, names, "beta", zero_allowed=True)
     if betas is not None and not betas.any():
         raise ValueError(
-            "beta is 0 for every view, so nothing defines the embedding: give at least one "
-            "view a positive beta"
+            "beta is 0 for every view, so the embedding is not defined: set a positive beta for "
+            "at least one view"
         )
     asked = asked_candidates(candidates, views)
     if is_auto(n_clusters):
         raise ValueError(
-            "n_clusters='auto' is part of the automatic choice: leave alpha and beta at "
-            "'auto', or give n_clusters"
+            "n_clusters='auto' requires alpha='auto' and beta='auto': leave both at 'auto', or "
+            "set n_clusters to a number"
         )
     if alphas is None:
         alphas = np.array(

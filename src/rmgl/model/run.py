@@ -82,8 +82,8 @@ class Run:
         foreign = [name for name in found if not name.endswith(SUFFIX)]
         if foreign:
             raise ValueError(
-                f"checkpoint={str(self.folder)!r} holds {foreign[0]!r}, which is no part of "
-                "a checkpoint: choose another folder"
+                f"checkpoint={str(self.folder)!r} holds {foreign[0]!r}, which is not part of a "
+                "checkpoint: choose another folder"
             )
         self._lock = FolderLock(self.folder)
         self._lock.acquire()
@@ -126,9 +126,8 @@ class Run:
             kept = expect("the content", read_archive(path, format=FORMAT), dict[str, Any])
             if kept["run"] != self.fingerprint:
                 raise OtherRun(
-                    f"checkpoint={str(self.folder)!r} holds a run on other data or with "
-                    "other parameters or versions "
-                    f"({path.name}): choose another folder, or delete it"
+                    f"checkpoint={str(self.folder)!r} holds a run with other data, parameters or "
+                    f"versions ({path.name}): choose another folder, or delete it"
                 )
             return take(kept)
         except OtherRun:
@@ -144,9 +143,9 @@ class Run:
             told = (
                 str(error)
                 if str(path) in str(error)
-                else f"{path}: what it holds does not fit together ({error})"
+                else f"{path}: the file is inconsistent ({error})"
             )
-            raise ValueError(f"{told}; delete the file, and the step is done again") from error
+            raise ValueError(f"{told}; delete it to recompute this step") from error
 
     def _write(self, name: str, kept: dict[str, Any], *, exclusive: bool = False) -> None:
         """Keep something under a name, in place of what was there; with `exclusive` only if nothing

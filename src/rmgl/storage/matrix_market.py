@@ -40,7 +40,7 @@ def read_matrix(path: Path, id_column: str | None) -> Table:
         ) from error
     ids, columns = row_ids_beside(path), names_beside(path, FEATURE_FILES)
     if matrix.dtype.kind == "c":
-        raise ValueError("it holds complex numbers: give real ones")
+        raise ValueError("it holds complex numbers: write real numbers")
     as_written = fits(ids, columns, n_rows, n_columns)
     turned = fits(ids, columns, n_columns, n_rows)
     if not as_written and not turned:

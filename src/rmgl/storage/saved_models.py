@@ -94,8 +94,8 @@ def read_model(path: str | os.PathLike[str], kind: type[Model]) -> Model:
     except (KeyError, TypeError, AttributeError, ValueError, IndexError) as error:
         detail = f" ({error})" if isinstance(error, ValueError) else ""
         raise ValueError(
-            f"{path}: not a readable {MODEL_FORMAT}; what it holds does not fit together{detail}: "
-            "save the model again"
+            f"{path}: not a readable {MODEL_FORMAT}; the file is inconsistent{detail}: save the "
+            "model again"
         ) from error
     noted = {name: attributes[name] for name in NOTED if name in attributes}
     vars(model).update(noted, fitted_=fitted, report_=attributes["report_"])

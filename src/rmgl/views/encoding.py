@@ -69,7 +69,7 @@ class TableColumn:
             numbers = np.asarray(convert(values), dtype=np.float64)
         except (ValueError, TypeError) as error:
             raise ValueError(
-                f"column {self.name!r} was taken for a {self.kind}, but "
+                f"column {self.name!r} was read as a {self.kind}, but "
                 f"{_first_without_number(values) or error}: correct it"
             ) from error
         infinite = np.flatnonzero(np.isinf(numbers))
@@ -162,18 +162,15 @@ class Encoding:
         missing = [column.name for column in self.used if column.name not in place]
         if missing:
             raise ValueError(
-                f"it has no column {missing[0]!r}, which the fitted view has: give the "
-                "columns of the fit"
+                f"column {missing[0]!r} of the fitted view is missing: pass the columns of the fit"
             )
         known = {column.name for column in self.columns}
         unknown = [name for name in names if name not in known]
         if unknown:
-            problem = "which the fitted view does not have"
-            raise ValueError(f"it has a column {unknown[0]!r}, {problem}: leave it out")
+            raise ValueError(f"column {unknown[0]!r} is not in the fitted view: leave it out")
         repeated = [name for at, name in enumerate(names) if place[name] != at]
         if repeated:
-            problem = "which occurs more than once"
-            raise ValueError(f"it has a column {repeated[0]!r}, {problem}: leave it out")
+            raise ValueError(f"column {repeated[0]!r} occurs more than once: rename or drop one")
         return place
 
     def check(self, n_features: int) -> None:
@@ -185,7 +182,7 @@ class Encoding:
             or len(self.features) != n_features
             or len(names) < len(self.columns)
         ):
-            raise Unsound(f"the encoding of a table does not fit its {n_features} columns")
+            raise Unsound(f"the encoding of a table does not match its {n_features} columns")
 
     def sentences(self) -> list[str]:
         """Describe the kinds of the columns: frequent kinds in one sentence, others one by one."""
@@ -219,7 +216,7 @@ def days_in(name: str, values: Any) -> Vector:
         return days_since_1970(values)
     except (ValueError, TypeError, OverflowError) as error:
         raise ValueError(
-            f"column {name!r} was taken for dates, but holds something else ({error}): correct it"
+            f"column {name!r} was read as dates, but holds other values ({error}): correct them"
         ) from error
 
 

@@ -73,8 +73,8 @@ class Network:
                 raise TypeError(f"Network: {name}={getattr(self, name)!r} must be True or False")
         if self.two_steps and not self.learn:
             raise ValueError(
-                "Network: two_steps=True adds candidates for learning, but learn is False: "
-                "set learn=True, too"
+                "Network: two_steps=True requires learn=True, because it adds candidate edges: "
+                "set learn=True"
             )
 
     def labels(self) -> list[Any] | None:
@@ -91,7 +91,7 @@ class Network:
             if columns not in (names, list(range(len(names)))):
                 raise ValueError(
                     "Network: the row labels and the column labels of the table differ: both "
-                    "must name the nodes, in one order"
+                    "must name the nodes in the same order"
                 )
         else:
             return None
@@ -115,14 +115,14 @@ class Network:
         unknown = [label for label, place in zip(names, nodes, strict=True) if place < 0]
         if unknown:
             raise ValueError(
-                f"view {name!r}: node {unknown[0]!r} of the network is no entity of the "
-                f"other views ({len(unknown)} such nodes): the names of nodes must be row "
-                "labels; leave other nodes out of the network"
+                f"view {name!r}: node {unknown[0]!r} of the network is not an entity of the "
+                f"other views ({len(unknown)} such nodes): name the nodes by row labels, and "
+                "remove all other nodes"
             )
         if len(set(nodes)) < len(nodes):
             raise ValueError(
-                f"view {name!r}: two nodes of the network have the same name: make the names "
-                "of nodes unique"
+                f"view {name!r}: two nodes of the network have the same name: make node names "
+                "unique"
             )
         entries = sparse.coo_array(square_matrix(name, "the network", self.matrix(name)))
         rows, columns = (np.asarray(nodes, dtype=np.intp)[axis] for axis in entries.coords)
@@ -150,8 +150,8 @@ class Network:
         largest = float(X.data.max())
         if not float(X.data.min()) / largest > 1e-100 or not 1e-200 < largest < 1e200:
             raise ValueError(
-                f"view {name!r}: the weights of the network are too far apart, or too large "
-                "or small, for double precision"
+                f"view {name!r}: the weights of the network are too large, too small or too far "
+                "apart for double precision: rescale them"
             )
         entities = None if linked.all() else np.flatnonzero(linked)
         return NetworkView(name, X, entities, bool(self.learn), bool(self.two_steps))
@@ -173,7 +173,7 @@ class NetworkView(PairView):
         return GivenGraph(self.matrix, self.learn, self.two_steps)
 
     def points(self) -> Any:
-        raise TypeError(f"view {self.name!r} is a network, which has no distances")
+        raise TypeError(f"view {self.name!r} is a network and has no distances")
 
     def whole_space(self) -> Any:
         return self.points()
@@ -219,7 +219,7 @@ class NetworkView(PairView):
 
     def check(self, n_rows: int, most: float = np.inf) -> None:
         if not sparse.issparse(self.matrix):
-            raise Unsound(f"view {self.name!r} is no square matrix of a network")
+            raise Unsound(f"view {self.name!r} is not the square matrix of a network")
         super().check(n_rows, most)
 
 
@@ -259,7 +259,7 @@ def _of_edges(
         values = np.array(weights, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(
-            f"view {name!r}: an edge of the network has a weight that is no number ({error})"
+            f"view {name!r}: an edge of the network has a weight that is not a number ({error})"
         ) from error
     rows, columns = np.array(edges, dtype=np.intp).reshape(len(edges), 2).T
     graph = sparse.csr_array((values, (rows, columns)), shape=(n_nodes, n_nodes))
