@@ -128,7 +128,7 @@ def test_a_line_of_any_column_names(files):
     ]
     found = invoke("cluster", files / "traits.csv", *options, "-o", files / "result")
     assert found.exit_code == 0, found.output
-    assert "line 1 (citing, cited) is taken for the names of the columns" in found.output
+    assert "line 1 (citing, cited) was read as column names" in found.output
     (files / "new").mkdir()
     (files / "new" / "friends.csv").write_text("citing,cited\nn1,p0\nn2,p20\n")
     found = invoke(

@@ -134,7 +134,7 @@ def without_head(edges: EdgeList, first: Sequence[Any], second: Sequence[Any]) -
     if len(known) < 2 or any(known[0]) or not all(map(all, known[1:])):
         return edges
     logger.info(
-        "%s: line 1 (%s, %s) is taken for the names of the columns",
+        "%s: line 1 (%s, %s) was read as column names",
         edges.path,
         edges.first[0],
         edges.second[0],

@@ -1,4 +1,4 @@
-"""`Network`: a graph on the entities, given as a view."""
+"""`Network`: a view given by a graph on the entities."""
 
 from __future__ import annotations
 
@@ -20,36 +20,37 @@ from rmgl.views.view import Comparing, GivenGraph, View
 
 @dataclass(frozen=True, eq=False)
 class Network:
-    """A view that is a graph on the entities: links between documents, friendships, interactions.
+    """A view given by a graph on the entities: citations, friendships, interactions.
 
-    The layer of the view is the network itself, its weights scaled so that the degrees sum to the
-    number of its nodes. With `learn=True` the layer L is learned again, near the network L0 (scaled
-    in the same way),
+    The layer of the view is the network itself. Its weights are scaled so that the degrees sum to
+    the number of nodes. With `learn=True`, RMGL learns the layer L near the network L0, which is
+    scaled in the same way:
 
         minimize   alpha ||L - L0||_F^2 + beta tr(Q' L Q)
         over graph Laplacians L with tr(L) = tr(L0) on the given edges
 
-    which is the layer problem with costs z_ij = c - 2 alpha (d0_i + d0_j + 2 w0_ij): without an
-    embedding the solution is the network, and with one, edges between clusters fade. The constant c
-    makes the least cost zero and changes nothing. The solution is exact over the edges of the
-    network (and, with `two_steps=True`, over all pairs with a common neighbor, whose w0 is zero).
+    This is the layer problem with costs z_ij = c - 2 alpha (d0_i + d0_j + 2 w0_ij). Without an
+    embedding, the solution is the network. With an embedding, edges between clusters become weaker.
+    The constant c makes the smallest cost zero and does not change the solution. The solution is
+    exact over the edges of the network. With `two_steps=True`, it is exact over all pairs with a
+    common neighbor as well; these have w0 = 0.
 
-    Entities without edges are missing from the view. The weight of an edge that is given in both
-    directions, as in a directed graph, is the mean of the two; loops are left out.
+    Entities without edges are missing from the view. Directed graphs are symmetrized: the weight of
+    an edge is the mean of both directions. Self-loops are ignored.
 
     Parameters
     ----------
     graph : scipy sparse or dense matrix of shape (N, N), DataFrame, networkx graph, or igraph graph
-        Edge weights >= 0. Node i is the entity in row i of the other views. The labels of a
-        DataFrame and the names of nodes (of networkx, or the vertex attribute "name" of igraph) are
-        matched with the row labels of the other views, if these have any.
+        Edge weights >= 0. Node i is the entity in row i of the other views. If the other views
+        have row labels, they are matched with the labels of a DataFrame or the names of nodes (in
+        igraph, the vertex attribute "name").
     learn : bool
-        Whether the layer is learned again on the edges of the network.
+        Whether to learn the layer on the edges of the network, instead of using the network.
     two_steps : bool
-        Whether neighbors of neighbors may get edges, too; only with `learn=True`.
+        Whether neighbors of neighbors may also get edges; requires `learn=True`.
     weight : str
-        The edge attribute of a networkx or igraph graph that holds the weights; edges without it
-        have weight one.
+        Edge attribute that holds the weights in a networkx or igraph graph. Edges without it have
+        weight one.
 
     Examples
     --------

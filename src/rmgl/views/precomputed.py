@@ -1,4 +1,4 @@
-"""`Precomputed`: distances, kernels or similarities between the entities, given as a view."""
+"""`Precomputed`: a view given by distances, a kernel or similarities between the entities."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ TOLERANCE = 1e-8
 
 @dataclass(frozen=True, eq=False)
 class Precomputed:
-    """A view that is a square matrix of distances or similarities between the entities.
+    """A view given by a square matrix of distances or similarities between the entities.
 
-    It is not scaled. The layer of the view is learned from squared distances z_ij, which are
-    computed from the entries m_ij:
+    RMGL does not scale the matrix. It learns the layer of the view from squared distances z_ij,
+    which it computes from the entries m_ij:
 
     | kind | z_ij |
     |---|---|
@@ -44,18 +44,19 @@ class Precomputed:
     | "kernel" | m_ii + m_jj - 2 m_ij |
     | "similarity" | the largest entry - m_ij |
 
-    In a sparse matrix, what is absent means far: only the pairs that are given can carry weight,
-    and the layer is exact over these. A pair may be given in one direction or in both. Entities
-    without any pair are missing from the view.
+    In a sparse matrix, absent pairs are far apart. Only stored pairs can carry weight, and the
+    layer is exact over them. A pair may be stored in one or both directions. Entities without any
+    pair are missing from the view.
 
     Parameters
     ----------
     matrix : array, DataFrame or sparse matrix of shape (N, N)
-        For `predict`, the rows of new entities against the fitted ones: (n, N).
+        For `predict`, pass the rows of new entities against the fitted ones, of shape (n, N).
     kind : {"distance", "squared", "kernel", "similarity"}
+        Meaning of the entries; see the table above.
     diagonal : array of shape (n,), optional
-        For new rows of a kernel: the kernel of each new entity with itself. It may be left out if
-        all fitted ones have the same.
+        For new rows of a kernel, the kernel value of each new entity with itself. You can omit it
+        if this value is the same for all fitted entities.
 
     Examples
     --------
