@@ -30,13 +30,9 @@ from rmgl.running.threads import Check
 
 UNLABELED = -1
 AGREEING = 0.95
-"""Share of the known labels from which the clusters that are found without them are taken to agree
-with them.
-"""
+"""Smallest share of matching known labels at which clusters found without them agree."""
 APART = 100.0
-"""What is added to the cost of a pair that is kept apart, in multiples of the cost of a typical 7th
-neighbor.
-"""
+"""Cost that is added to a pair with different labels, in costs of a typical 7th neighbor."""
 
 Labels = NDArray[np.intp]
 
@@ -70,14 +66,14 @@ def check_known(y: Any, n_rows: int, n_clusters: int | None) -> Labels | None:
 
 
 def are_whole_numbers(values: NDArray[Any]) -> bool:
-    """Whether y can be numbers of clusters, not scores or names, which scikit-learn passes on."""
+    """Whether y can hold cluster numbers; scikit-learn may also pass scores or names."""
     if values.dtype.kind == "f":
         return bool(np.isfinite(values).all() and (values == values.round()).all())
     return values.dtype.kind in "iub"
 
 
 def check_classes(classes: Labels, n_clusters: int) -> None:
-    """Raise a ValueError if known labels are too many, or too large, for the clusters."""
+    """Raise a ValueError if there are more classes, or larger labels, than clusters."""
     if classes.size > n_clusters:
         raise ValueError(
             f"y has {classes.size} classes, more than n_clusters={n_clusters}: ask for at "

@@ -1,4 +1,4 @@
-"""Networks in files of edges: two columns of node ids and, if there is a third, weights."""
+"""Networks in edge lists: two columns of node ids and an optional column of weights."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ HEADS = (
     {"node_1", "node_2"},
     {"id1", "id2"},
 )
-"""Names of the first two columns by which a line of names is known."""
+"""Names of the first two columns that identify a header line."""
 
 
 @dataclass(frozen=True)
@@ -53,10 +53,10 @@ class EdgeList:
 
 
 def read_edge_list(path: Path) -> EdgeList:
-    """Read a .csv, .tsv or .txt file with one edge a line: two ids and, in all or none, a weight.
+    """Read a .csv, .tsv or .txt file with one edge per line: two ids and, if present, a weight.
 
-    Separators, encodings, decimal commas and compression are those of tables; in .txt files spaces
-    separate, too.
+    Separators, encodings, decimal commas and compression are recognized as in tables. In .txt
+    files, spaces are separators as well.
     """
     check_inputs([path])
     rows = read_rows(path)
@@ -114,7 +114,7 @@ def is_head(first: Sequence[str], others: Sequence[Sequence[str]]) -> bool:
 
 
 def weights_of(path: Path, rows: Sequence[Line]) -> NDArray[np.float64]:
-    """The weights of the edges in lines of the same width, one if there is none."""
+    """The weights of the edges, or one if the lines have no weights."""
     if len(rows[0][1]) == 2:
         return np.ones(len(rows))
     notation = find_notation((row[2] for _, row in rows), decimal_comma=True)
@@ -146,7 +146,7 @@ def without_head(edges: EdgeList, first: Sequence[Any], second: Sequence[Any]) -
 def places_of(
     edges: EdgeList, ids: Sequence[str], known: Sequence[Any], what: str
 ) -> NDArray[np.intp]:
-    """The places of ids among known ones; the error for an unknown id names its line."""
+    """The positions of ids among known ones; the error for an unknown id names its line."""
     places = {str(label): place for place, label in enumerate(known)}
     unknown = next((at for at, label in enumerate(ids) if label not in places), None)
     if unknown is not None:

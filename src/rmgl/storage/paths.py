@@ -34,7 +34,7 @@ class Source:
 
     inputs: tuple[Path, ...]
     networks: tuple[Path, ...] = ()
-    """Edge lists, each a view of its own."""
+    """Edge lists; each is a view."""
     id_column: str | None = None
     align: str | None = None
 
@@ -45,7 +45,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Output:
-    """The folder that a command writes a result to, and what it writes there."""
+    """The output folder of a command, and its files."""
 
     folder: Path
     pictures: bool

@@ -28,9 +28,9 @@ from rmgl.views.views import Views
 
 MODEL_FORMAT = "rmgl model"
 HIDDEN = {"stored": "_views"}
-"""Fields of a `FittedModel` that estimators of earlier versions kept as private attributes,"""
+"""Fields of a `FittedModel` that earlier estimators kept as private attributes."""
 NOT_IN_FILES = ("parameters", "evidence")
-"""and those that are no attribute in a file."""
+"""Fields of a `FittedModel` that files do not store as attributes."""
 NAMES = {
     field.name: HIDDEN.get(field.name, f"{field.name}_")
     for field in fields(FittedModel)
