@@ -24,11 +24,11 @@ PROVEN = ("all pairs", "certified", "given edges", "given pairs")
 """Candidates over which a layer is exact, because no other pair exists or can carry weight."""
 SOLVER_ADVICE = {
     "max_iter": (
-        "raise max_iter of learn_layer; solver='newton' and a larger alpha need fewer iterations"
+        "increase max_iter of learn_layer; solver='newton' and a larger alpha need fewer iterations"
     ),
     "stalled": (
-        "rounding errors prevent further progress, because alpha is very small beside the costs; "
-        "raise alpha or scale the data"
+        "rounding errors prevent further progress, because alpha is very small compared with the "
+        "costs; increase alpha, or scale the data"
     ),
 }
 

@@ -40,9 +40,9 @@ def separate(
     if not separated(outcome, n_clusters):
         counts = {layer.name: layer.n_components for layer in outcome.state.layers}
         warn_caller(
-            f"components=True, but no beta gives every layer exactly {n_clusters} components "
-            f"(now {counts}): "
-            "raise n_neighbors or alpha to keep clusters connected, or ask for another number",
+            f"components=True: no beta gives every layer exactly {n_clusters} components (found "
+            f"{counts}): increase n_neighbors or alpha to keep clusters connected, or change "
+            "n_clusters",
         )
     return problems, outcome
 

@@ -21,7 +21,7 @@ def checked_ids(ids: Iterable[str | None], place: Callable[[int], str]) -> list[
     ['a', 'b']
     >>> checked_ids(["a", None], lambda row: f"row {row}")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    ValueError: row 1 holds no row id (it is empty, or holds a mark of missing values): ...
+    ValueError: row 1 holds no row id (it is empty or marked as missing): ...
     """
     checked = []
     for row, label in enumerate(ids):

@@ -70,7 +70,7 @@ def _read(path: Path, file: Any) -> bytes:
         content.write(block)
         if content.tell() > checked:
             checked = 2 * content.tell()
-            require_memory(2 * checked, f"{path}: its text", WAY_OUT)
+            require_memory(2 * checked, f"{path}: its characters", WAY_OUT)
     return content.getvalue()
 
 

@@ -80,7 +80,7 @@ class JaccardView(DistanceView):
     def squared_of_new(self, rows: View, given: Any) -> Matrix:
         check_columns(self, rows, self.ones.shape[1])
         what = f"view {self.name!r}: the Jaccard distances of new rows"
-        require_memory(24 * rows.n_rows * self.n_rows, what, "give fewer rows at once")
+        require_memory(24 * rows.n_rows * self.n_rows, what, "pass fewer rows at once")
         return jaccard_distances(binary(self.name, sparse.csr_array(rows.matrix)), self.ones)
 
     def check(self, n_rows: int, most: float = np.inf) -> None:
