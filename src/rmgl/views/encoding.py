@@ -216,7 +216,7 @@ def days_in(name: str, values: Any) -> Vector:
         return days_since_1970(values)
     except (ValueError, TypeError, OverflowError) as error:
         raise ValueError(
-            f"column {name!r} was read as dates, but holds other values ({error}): correct them"
+            f"column {name!r} was read as dates, but {_first_without_date(values)}: correct it"
         ) from error
 
 
@@ -251,6 +251,26 @@ def _as_numbers(values: Any) -> Vector:
 
     numbers: Vector = pd.to_numeric(values).to_numpy(dtype=np.float64, na_value=np.nan)
     return numbers
+
+
+def _first_without_date(values: Any) -> str:
+    """Name the first row whose cell is not a date, by bisection."""
+    first, stop = 0, len(values)
+    while stop - first > 1:
+        middle = (first + stop) // 2
+        first, stop = (first, middle) if _not_dates(values.iloc[first:middle]) else (middle, stop)
+    if _not_dates(values.iloc[first:stop]):
+        return f"row {first} holds {quoted(values.iloc[first])}"
+    return f"row {first} writes its date differently ({quoted(values.iloc[first])})"
+
+
+def _not_dates(values: Any) -> bool:
+    """Whether some cell of a column is not a date."""
+    try:
+        days_since_1970(values)
+    except (ValueError, TypeError, OverflowError):
+        return True
+    return False
 
 
 def _first_without_number(values: Any) -> str:
