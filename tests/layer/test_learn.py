@@ -152,7 +152,7 @@ def test_rounding_that_stops_newton_is_reported():
         warnings.simplefilter("always")
         layer = learn_layer(X, 1e-2)
     assert layer.status == "stalled"
-    assert any("raise alpha or scale the data" in str(warning.message) for warning in caught)
+    assert any("increase alpha or scale the data" in str(warning.message) for warning in caught)
 
 
 def test_layer_speaks_networkx_and_laplacian(rng):

@@ -28,7 +28,7 @@ SOLVER_ADVICE = {
     ),
     "stalled": (
         "rounding errors prevent further progress, because alpha is very small compared with the "
-        "costs; increase alpha, or scale the data"
+        "costs; increase alpha or scale the data"
     ),
 }
 
