@@ -359,7 +359,7 @@ def test_a_changed_array_in_a_checkpoint_is_refused_before_a_kernel_sees_it(
             if change_array(folder / step, field, work):
                 changed += 1
                 with pytest.raises(
-                    ValueError, match=rf"{step}: .*; delete the file, and the step is done again"
+                    ValueError, match=rf"{step}: .*; delete it to recompute this step"
                 ):
                     RMGL(3, random_state=0, **parameters).fit(planted_views()[0], checkpoint=folder)
     assert changed
@@ -376,7 +376,9 @@ def test_the_position_of_the_random_generator_is_checked(position, tmp_path):
         {**content, "random_state": (kind, words, position, has_gauss, gauss)},
         format="rmgl checkpoint",
     )
-    with pytest.raises(ValueError, match=r"run\.step.*random generator.*delete the file"):
+    with pytest.raises(
+        ValueError, match=r"run\.step.*random generator.*delete it to recompute this step"
+    ):
         RMGL(3, random_state=0).fit(planted_views()[0], checkpoint=tmp_path / "steps")
 
 
@@ -594,6 +596,6 @@ def test_steps_of_another_run_are_refused_even_if_they_are_put_there_later(tmp_p
     os.replace(next(other.glob("nearest-*.step")), step)
     with pytest.raises(
         ValueError,
-        match=rf"holds a run on other data or with other parameters or versions \({step.name}\)",
+        match=rf"holds a run with other data, parameters or versions \({step.name}\)",
     ):
         RMGL(3, random_state=0, **LISTS).fit(first, checkpoint=own)

@@ -246,7 +246,7 @@ def test_an_existing_folder_is_kept_unless_forced(files, capsys):
     assert run(*call) == 0
     before = (out / "summary.json").stat().st_ino
     assert run(*call) == 2
-    assert "exists already" in capsys.readouterr().err
+    assert "already exists" in capsys.readouterr().err
     assert (out / "summary.json").stat().st_ino == before
     assert run(*call, "--force") == 0
     assert (out / "summary.json").stat().st_ino != before
@@ -332,7 +332,7 @@ BAD = {
         r"a.csv: byte 2 is not text in UTF-8: save the file in UTF-8",
     ),
     "no such file": (lambda d: [d / "none.npy"], r"none.npy: no such file"),
-    "unknown kind": (lambda d: [write(d / "a.ods", "x")], r"a.ods: unknown kind of file"),
+    "unknown kind": (lambda d: [write(d / "a.ods", "x")], r"a.ods: unsupported file type"),
     "broken xlsx": (lambda d: [write(d / "a.xlsx", "x")], r"a.xlsx: not a readable .xlsx file"),
     "broken mtx": (lambda d: [write(d / "a.mtx", "x")], r"a.mtx: not a Matrix Market file"),
     "broken h5ad": (lambda d: [write(d / "a.h5ad", "x")], r"a.h5ad: not a readable .h5ad file"),
@@ -340,11 +340,14 @@ BAD = {
     "broken npz": (lambda d: [write(d / "a.npz", "not a zip")], r"a.npz: not a readable .npz file"),
     "broken npy": (lambda d: [write(d / "a.npy", "nope")], r"a.npy: not a readable .npy file"),
     "broken parquet": (lambda d: [write(d / "a.parquet", "nope")], r"a.parquet: "),
-    "npz and others": (lambda d: [d / "all.npz", d / "first.npy"], r"either one .npz file"),
+    "npz and others": (
+        lambda d: [d / "all.npz", d / "first.npy"],
+        r"use one .npz or .h5mu file with all views",
+    ),
     "empty csv": (lambda d: [write(d / "a.csv", "")], r"a.csv: the file is empty"),
     "text in csv": (
         lambda d: [write(d / "a.csv", "x,y\n1,2\n3,oops\n")],
-        r"a.csv: line 3, column 2 holds 'oops' where a number is needed",
+        r"a.csv: line 3, column 2 holds 'oops', but most cells",
     ),
     "gap in csv": (
         lambda d: [write(d / "a.csv", "x,y\n1,2\n3,\n"), "--missing", "error"],
@@ -562,7 +565,7 @@ def test_the_demo_writes_its_results(small_digits, tmp_path, capsys):
     assert len(labels(out)) == 200
     assert {"embedding.png", "layers.png", "summary.json"} <= {path.name for path in out.iterdir()}
     assert run("demo", "--jobs", 1, "-o", out) == 2
-    assert "exists already" in capsys.readouterr().err
+    assert "already exists" in capsys.readouterr().err
 
 
 def test_the_demo_fails_in_one_line(monkeypatch, capsys):

@@ -2,16 +2,16 @@
 How it works, stage by stage
 ============================
 
-This page follows one fit on 500 handwritten digits from the data to the report. Each stage names
+This page follows one fit on 500 handwritten digits from the data to the report. Each section names
 the attribute that shows its result.
 """
 
 # %%
 # The data: six views of the same digits
 # --------------------------------------
-# The digits come with rmgl, in six descriptions: pixels, Fourier coefficients, profile
-# correlations, Karhunen-Loève coefficients, Zernike moments and six morphological features. The
-# true digits are used for nothing but comparison.
+# rmgl includes 2000 handwritten digits in six views: pixels, Fourier coefficients, profile
+# correlations, Karhunen-Loève coefficients, Zernike moments and six morphological features. We use
+# every fourth digit. The true digits serve only for comparison.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -28,8 +28,8 @@ model = RMGL(n_clusters=10, random_state=0).fit(views)
 # %%
 # Scaling: ``scale_``
 # -------------------
-# Distances are meaningful only if columns can be compared. The scaling of each view is chosen by
-# what its entries look like: signs, zeros and skewness.
+# Distances are meaningful only if the columns are comparable. RMGL chooses the scaling of each view
+# from its entries: signs, zeros and skewness.
 
 for name, (how, reason) in zip(model.view_names_, model.scale_, strict=True):
     print(f"{name}: {how} ({reason})")
@@ -37,8 +37,9 @@ for name, (how, reason) in zip(model.view_names_, model.scale_, strict=True):
 # %%
 # Local scale: ``local_scaling_``
 # -------------------------------
-# Clusters may be dense or thin. Squared distances are divided by :math:`s_i s_j`, where :math:`s_i`
-# is the distance of entity i to its 7th neighbor, so that both get edges alike.
+# Some clusters are dense, others are sparse. RMGL divides squared distances by :math:`s_i s_j`,
+# where :math:`s_i` is the distance from entity i to its 7th neighbor. Entities in dense and sparse
+# clusters then get similar numbers of edges.
 
 scales = model.local_scaling_[list(views).index("pix")].scales
 figure, ax = plt.subplots(figsize=(7, 3), layout="constrained")
@@ -61,10 +62,10 @@ plt.show()
 # %%
 # One layer per view: ``layers_``
 # -------------------------------
-# From each view RMGL learns the graph that solves the layer problem (:doc:`the_model`). The density
-# parameter is solved for: a node gets 12 edges on average. Below, rows and columns are ordered by
-# cluster. Dark blocks on the diagonal are edges inside clusters; whatever is dark elsewhere
-# connects different clusters.
+# From each view, RMGL learns the graph that solves the layer problem (:doc:`the_model`). It solves
+# for the parameter :math:`\alpha` at which a node has 12 edges on average. The pictures show the
+# adjacency matrices, ordered by cluster. Dark blocks on the diagonal are edges inside clusters.
+# Dark areas elsewhere connect different clusters.
 
 figure, axes = plt.subplots(2, 3, figsize=(9, 6.2), layout="constrained")
 for ax, layer in zip(axes.flat, model.layers_, strict=False):
@@ -77,10 +78,10 @@ plt.show()
 # %%
 # The certificate: ``Layer.kkt_residual``, ``gap``, ``exact``
 # -----------------------------------------------------------
-# The layer problem is convex, so its solution can be proved. The KKT residual says how far the
-# optimality conditions are from holding, the gap by which share any other graph could be better,
-# and ``exact`` whether this holds over all pairs of entities: the search for candidate pairs has
-# not missed any (:doc:`/mathematics` has the proof).
+# The layer problem is convex, so we can prove that a solution is optimal. The KKT residual measures
+# the violation of the optimality conditions. The gap bounds the relative improvement that any other
+# graph could achieve. If ``exact`` is True, both hold over all pairs of entities: the search did
+# not miss any pair that could carry an edge (:doc:`/mathematics` has the proof).
 
 for layer in model.layers_:
     if not layer.given:
@@ -92,8 +93,8 @@ for layer in model.layers_:
 # %%
 # Consensus and neighbors: ``Layer.role``
 # ---------------------------------------
-# Two more layers come from all views side by side: the *consensus*, learned like the others, and
-# the plain graph of the nearest *neighbors*, which holds the common graph together.
+# RMGL computes two more layers from all views together. It learns the *consensus* like the other
+# layers. The graph of nearest *neighbors* keeps the common graph connected.
 
 for layer in model.layers_:
     print(
@@ -104,9 +105,10 @@ for layer in model.layers_:
 # %%
 # Weights: ``view_roughness_`` and ``view_weights_``
 # --------------------------------------------------
-# The *roughness* of a view says how badly its layer agrees with the embedding of all views: 0 if
-# neighbors in the layer have the same place, 1 if they are unrelated. A view counts in proportion
-# to roughness to the power -2. No labels are needed for it.
+# The *roughness* of a view measures how well its layer agrees with the embedding of all views. It
+# is 0 if neighbors in the layer have the same position in the embedding, and 1 if they are
+# unrelated. The weight of a view is proportional to roughness to the power -2. RMGL needs no labels
+# for this.
 
 figure, ax = plt.subplots(figsize=(7, 3.6), layout="constrained")
 ax.scatter(model.view_roughness_, 100 * model.view_weights_, s=60, color=COLORS[0], zorder=3)
@@ -128,10 +130,10 @@ plt.show()
 # %%
 # The common embedding: ``embedding_`` and ``eigenvalues_``
 # ---------------------------------------------------------
-# The layers, times their weights, add up to one graph. The eigenvectors of the 10 smallest
-# eigenvalues of its Laplacian are the columns of the embedding. Algorithm 1 then learns the layers
-# again with the embedding in their costs, and the embedding from the layers, until the objective
-# stops falling (``history_``).
+# The weighted layers add up to one graph. The columns of the embedding are the eigenvectors of the
+# 10 smallest eigenvalues of its Laplacian. Algorithm 1 then alternates. It learns the layers again,
+# with the embedding in their costs, and then the embedding from the layers, until the objective
+# stops decreasing (``history_``).
 
 for row in model.history_:
     print(f"{row['step']:10s} objective {row['objective']:.6f}")
@@ -143,9 +145,9 @@ plt.show()
 # %%
 # Clusters: ``labels_`` and ``fragments_``
 # ----------------------------------------
-# k-means on the rows of the embedding, scaled to length one, gives the clusters. Small groups that
-# are connected to others would take a cluster for themselves; they are left out of the embedding
-# and join the clusters of their neighbors.
+# RMGL scales the rows of the embedding to length one and clusters them by k-means. A small,
+# weakly connected group could take a cluster of its own. RMGL leaves such *fragments* out of the
+# embedding and assigns them to the clusters of their neighbors.
 
 print("sizes of the clusters", np.bincount(model.labels_))
 print("entities in fragments", model.fragments_.size)
@@ -167,14 +169,14 @@ for row in found.number_.table:
     print(row["sentence"])
 
 # %%
-# The evidence does not know what the clusters are called: with fewer digits than in the whole data,
-# some that look alike are better kept together. :doc:`/guide/choosing_k` says what to do about it.
+# This sample has fewer digits than the whole data set, so the criterion merges digits that look
+# alike. :doc:`/guide/choosing_k` explains what you can do.
 
 # %%
 # Second answers and trust: ``report_``
 # -------------------------------------
-# How far can the answer be trusted? RMGL computes it again on four fifths of the entities, without
-# each view, and from plain neighbors alone, and compares (1: the same clusters).
+# RMGL clusters the data again on four fifths of the entities, without each view, and from the
+# nearest neighbors alone. It compares these clusters with the result (1: the same clusters).
 
 refits = model.report_.refits
 print(f"{refits.resampled:.2f} on four fifths of the entities")
@@ -186,9 +188,9 @@ print("trust", model.report_.trust)
 # %%
 # New rows: ``predict``
 # ---------------------
-# A new row becomes one more node of each layer; all others stay as they are. Its edge weights
-# follow from the same optimality conditions, and it gets the cluster that most of its weight leads
-# to. It need not have all views.
+# A new row becomes one more node of each layer, and the other nodes stay fixed. Its edge weights
+# follow from the same optimality conditions. It joins the cluster with most of its edge weight. New
+# rows may lack some of the views.
 
 new = {name: X[1::40] for name, X in data.views.items()}
 shares = model.predict_proba(new)

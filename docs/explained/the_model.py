@@ -2,15 +2,15 @@
 The model in pictures and formulas
 ==================================
 
-Two small views of the same 90 entities show what RMGL computes, and what its two parameters do.
+Two small views of the same 90 entities show what RMGL computes and how its two parameters work.
 """
 
 # %%
 # Views, entities, layers
 # -----------------------
-# Each row of a view describes one *entity*. Here the entities belong to three groups. In the first
-# view the groups 1 and 2 look alike, in the second one the groups 0 and 1, so neither view is
-# enough.
+# Each row of a view describes one *entity*. In this example, the entities belong to three groups.
+# Groups 1 and 2 look alike in the first view, and groups 0 and 1 look alike in the second. Neither
+# view is sufficient.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -69,9 +69,9 @@ def name_groups(ax, points):
 #
 # subject to :math:`\sum_i d_i = N`, where :math:`d_i = \sum_j w_{ij}` are the degrees.
 #
-# The first term wants edges between entities that are near. The second one spreads the weight over
-# more edges, the more so the larger :math:`\alpha` is. Because the total weight is fixed, no weight
-# has to be chosen, and most of them are exactly zero.
+# The first term prefers edges between similar entities. The second term spreads the weight over
+# more edges; a larger :math:`\alpha` gives more edges. The constraint fixes the total weight. Most
+# weights are exactly zero.
 
 figure, axes = plt.subplots(1, 3, figsize=(11, 2.6), layout="constrained")
 for ax, alpha in zip(axes, (0.1, 1, 10), strict=True):
@@ -86,14 +86,14 @@ figure.suptitle("A larger alpha gives more edges")
 plt.show()
 
 # %%
-# You need not choose :math:`\alpha`: with ``alpha="auto"``, RMGL solves for the one at which a node
-# has 12 edges on average.
+# You do not have to choose :math:`\alpha`. With ``alpha="auto"``, RMGL solves for the value at
+# which a node has 12 edges on average.
 #
 # All layers and one embedding
 # ----------------------------
-# With :math:`L_m` the Laplacian of layer m (degrees on the diagonal, minus the weights elsewhere)
-# and :math:`S_m = X_m X_m'`, the first term above is :math:`\operatorname{tr}(L_m S_m)` and the
-# second one is :math:`\alpha \|L_m\|_F^2`. RMGL learns one layer for each view, and one common
+# Let :math:`L_m` be the Laplacian of layer m (degrees on the diagonal, negative weights elsewhere)
+# and :math:`S_m = X_m X_m'`. Then the first term above is :math:`\operatorname{tr}(L_m S_m)` and
+# the second term is :math:`\alpha \|L_m\|_F^2`. RMGL learns one layer for each view and one common
 # *embedding* :math:`Q` with K columns:
 #
 # .. math::
@@ -104,10 +104,10 @@ plt.show()
 # subject to :math:`\operatorname{tr}(L_m) = N` and :math:`Q'Q = I_K`.
 #
 # The last term couples the layers. Since :math:`\operatorname{tr}(Q' L_m Q) = \sum_{i<j} w_{ij}
-# \|q_i - q_j\|^2`, it adds :math:`\beta_m \|q_i - q_j\|^2` to the cost of every pair: an edge
-# between entities that the embedding sets apart becomes expensive. The embedding in turn sets
-# entities apart that few layers connect. RMGL solves for the layers and for :math:`Q` in turn,
-# until nothing changes.
+# \|q_i - q_j\|^2`, it adds :math:`\beta_m \|q_i - q_j\|^2` to the cost of every pair. An edge
+# between entities that are far apart in the embedding becomes expensive. The embedding in turn
+# separates entities that few layers connect. RMGL solves for the layers and for :math:`Q` in turn,
+# until the objective converges.
 
 figure, axes = plt.subplots(2, 2, figsize=(9.5, 5.6), layout="constrained")
 for row, (beta, told) in zip(axes, ((0.0, "each view alone"), (100.0, "coupled")), strict=True):
@@ -127,17 +127,17 @@ for row, (beta, told) in zip(axes, ((0.0, "each view alone"), (100.0, "coupled")
         )
         name_groups(ax, X)
 figure.suptitle(
-    "Coupled by the embedding, each layer also keeps apart what only the other view separates"
+    "With coupling, each layer also separates the groups that only the other view separates"
 )
 plt.show()
 
 # %%
 # Components are clusters
 # -----------------------
-# :math:`\operatorname{tr}(Q'LQ)` is smallest where the columns of :math:`Q` are the eigenvectors of
-# the K smallest eigenvalues, and it is zero if and only if the graph has K components or more. With
-# a large :math:`\beta`, every layer therefore falls into K components, which are the clusters. This
-# is the "rank constraint" in the name of the method: a Laplacian with K components has rank N - K.
+# :math:`\operatorname{tr}(Q'LQ)` is minimal if the columns of :math:`Q` are the eigenvectors of the
+# K smallest eigenvalues. It is zero if and only if the graph has K components or more. With a large
+# :math:`\beta`, every layer therefore splits into K components, which are the clusters. A Laplacian
+# with K components has rank N - K; hence the "rank constraint" in the name of the method.
 
 betas = np.array([1, 3, 10, 30, 100, 300])
 counts = {name: [] for name in views}
@@ -158,14 +158,14 @@ ax.set(
     xlim=(0.8, 1500),
     ylim=(0.8, 3.4),
 )
-ax.set_title("From beta = 100 on, both layers fall into the three groups")
+ax.set_title("From beta = 100 on, both layers split into the three groups")
 ax.spines[["top", "right"]].set_visible(False)
 plt.show()
 
 # %%
-# ``RMGL(components=True)`` raises beta until every layer has exactly K components. By default beta
-# is small, and k-means on the rows of :math:`Q` gives the clusters, which is better where clusters
-# touch. Nothing of this has to be chosen by hand:
+# ``RMGL(components=True)`` increases beta until every layer has exactly K components. By default,
+# beta is small, and RMGL clusters the rows of :math:`Q` by k-means, which works better for clusters
+# that touch. With the defaults, RMGL chooses all of these parameters:
 
 model = RMGL(3, random_state=0).fit(views)
 print("groups   ", np.bincount(group))

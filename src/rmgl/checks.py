@@ -1,9 +1,9 @@
-"""Checks of arrays that come from users or files, before compiled loops or scipy's C code use them.
+"""Checks of arrays from users and files, before compiled loops or scipy's C code use them.
 
-Compiled code does not check the indices of a sparse matrix or the sizes of arrays: a wrong one
+Compiled code does not check the indices of a sparse matrix or the sizes of arrays. A wrong index
 makes it read or write outside the arrays. Data from users, model files and checkpoints therefore
-pass one of these checks; inside the package, arrays are trusted. `tests/test_border.py` tests that
-no kernel is reached without them.
+pass these checks; the rest of the package trusts its arrays. `tests/test_border.py` tests that no
+data reach a kernel without them.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The options that commands of `rmgl.cli` share or that belong together, and how they are parsed.
+"""Options of the commands in `rmgl.cli`, and their parsers.
 
-No numerical library is loaded here, so help is shown at once.
+This module loads no numerical library, so that `--help` responds at once.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def number_or_auto(value: str) -> int | str:
     try:
         return value if value == "auto" else int(value)
     except ValueError:
-        raise click.BadParameter(f"{value!r} is not a whole number or auto") from None
+        raise click.BadParameter(f"{value!r} is not an integer or auto") from None
 
 
 def per_view(name: str, kind: type[float] | type[str], default: str, help: str) -> Option:
@@ -69,12 +69,12 @@ def per_view(name: str, kind: type[float] | type[str], default: str, help: str) 
 
 
 INPUTS = click.argument("inputs", nargs=-1, type=PATH)
-FORCE = flag("--force", "Replace an output folder that rmgl wrote before.")
+FORCE = flag("--force", "Overwrite an output folder that rmgl wrote before.")
 JOBS = option("--jobs", "Number of threads; -1 uses all cores.", type=int, default=-1)
 NETWORKS = option(
     "--network networks",
-    "Edge list (.csv, .tsv or .txt: two ids and, if there is a third column, a weight) that is a "
-    "view of its own; may be repeated.",
+    "Edge list used as a view (.csv, .tsv or .txt with two ids and an optional weight per line). "
+    "May be repeated.",
     multiple=True,
     type=PATH,
     metavar="EDGES",
@@ -91,17 +91,21 @@ LAYERS = together(
         "--alpha",
         float,
         defaults.ALPHA,
-        "Density of the layers, larger for more edges: a number, a list by view, or name=number "
-        "pairs.",
+        "Density of the layers; larger values give more edges. A number, a list with one number "
+        "per view, or name=number pairs.",
     ),
     per_view(
-        "--beta", float, defaults.BETA, "Weight of each view in the embedding, in the same forms."
+        "--beta",
+        float,
+        defaults.BETA,
+        "Weight of each view in the embedding, in the form of --alpha.",
     ),
     per_view(
         "--scale",
         str,
         defaults.SCALE,
-        "auto, minmax, root, hellinger, unit, standard or none, in the same forms.",
+        "Scaling of each view, in the form of --alpha: auto, minmax, root, hellinger, unit, "
+        "standard or none.",
     ),
     option(
         "--neighbors n_neighbors",
@@ -110,23 +114,23 @@ LAYERS = together(
     ),
     option(
         "--missing",
-        "Missing cells: compare rows by the columns that both have, or refuse them.",
+        "Missing cells: compare rows by their shared columns (pairwise), or stop with an error.",
         type=click.Choice(["pairwise", "error"]),
         default=defaults.MISSING,
     ),
     flag(
         "--components",
-        "Increase beta until every layer has exactly as many components as clusters.",
+        "Increase beta until every layer has exactly one component per cluster.",
     ),
 )
 ALIGNMENT = together(
     option(
         "--id id_column",
-        "Column of row ids: aligns the rows of several files and labels the output.",
+        "Column of row ids. Aligns the rows of several files and labels the output.",
     ),
     option(
         "--align",
-        "With --id, if ids differ: use the ids of any file (outer) or those of all files (inner).",
+        "With --id: keep the ids of any file (outer) or only those in all files (inner).",
         type=click.Choice(["outer", "inner"]),
     ),
 )
@@ -153,7 +157,11 @@ SOLVING = together(
     option(
         "--solver", "Solver of the layer problem: newton or dual-ascent.", default=defaults.SOLVER
     ),
-    option("--tol", "Relative change of the objective at which to stop.", default=defaults.TOL),
+    option(
+        "--tol",
+        "Stop when the relative change of the objective is below this value.",
+        default=defaults.TOL,
+    ),
     option(
         "--max-iter",
         "Maximum number of rounds over layers and embedding.",
@@ -161,26 +169,26 @@ SOLVING = together(
     ),
     option(
         "--max-seconds",
-        "Time limit in seconds; the best result so far is then written.",
+        "Time limit in seconds; afterwards, write the best result so far.",
         type=float,
     ),
     option(
         "--checkpoint",
-        "Folder for finished steps. If the command is interrupted, run it again: it resumes from "
-        "them. Deleted at the end.",
+        "Folder for finished steps. If the command is interrupted, run it again to resume. Deleted "
+        "at the end.",
         type=PATH,
     ),
 )
 WORKERS = together(
     option(
         "--scheduler",
-        "Fit on the Dask workers whose scheduler has this address, such as tcp://host:8786.",
+        "Fit on Dask workers; address of their scheduler, such as tcp://host:8786.",
         metavar="ADDRESS",
     ),
     option(
         "--workers",
-        "Fit on so many Dask worker processes on this machine.",
+        "Fit on this number of Dask worker processes on this machine.",
         type=click.IntRange(1),
     ),
-    flag("--plan", "With --scheduler or --workers: print what the fit will need, and stop."),
+    flag("--plan", "With --scheduler or --workers: print the resources of the fit, and stop."),
 )

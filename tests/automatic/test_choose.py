@@ -383,7 +383,9 @@ def test_the_number_of_clusters_of_noise_is_uncertain():
 
 def test_the_number_of_clusters_needs_the_automatic_choice(planted):
     for numbers in ({"alpha": 1.0}, {"beta": 1.0}, {"alpha": 1.0, "beta": 1.0}):
-        with pytest.raises(ValueError, match=r"n_clusters='auto' is part of the automatic choice"):
+        with pytest.raises(
+            ValueError, match=r"n_clusters='auto' requires alpha='auto' and beta='auto'"
+        ):
             RMGL("auto", **numbers).fit(planted[0])
 
 

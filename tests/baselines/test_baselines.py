@@ -225,7 +225,7 @@ def test_nothing_of_an_earlier_fit_remains(planted):
         (
             {},
             [learn_layer(np.eye(4), 1.0), np.eye(4)],
-            "some of the input are Layer objects and some are not",
+            "some inputs are Layer objects and some are not",
         ),
         ({}, [learn_layer(np.eye(4), 1.0)] * 2, "layer names must differ"),
     ],

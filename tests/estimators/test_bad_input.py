@@ -64,12 +64,12 @@ ERRORS = {
     "no columns": (
         [A, np.empty((20, 0))],
         {},
-        r"view 'view_1': Found array with 0 feature\(s\) .*: give at least one column",
+        r"view 'view_1': Found array with 0 feature\(s\) .*: pass at least one column",
     ),
     "table without columns": (
         {"t": pd.DataFrame(index=range(20)), "a": A},
         {},
-        r"view 't': Found array with 0 feature\(s\) .*: give at least one",
+        r"view 't': Found array with 0 feature\(s\) .*: pass at least one",
     ),
     "network of other entities": (
         {"a": A, "n": Network(np.ones((19, 19)))},
@@ -118,7 +118,7 @@ ERRORS = {
     "beta all zero": (
         [A, A],
         {"beta": [0, 0]},
-        r"beta is 0 for every view.*give at least one view a positive beta",
+        r"beta is 0 for every view.*set a positive beta for at least one view",
     ),
     "alpha wrong length": (
         [A, A],
@@ -385,7 +385,7 @@ def test_models_that_do_not_fit_together_are_refused(name, tmp_path):
     model.save(tmp_path / "a.rmgl")
     with pytest.raises(
         ValueError,
-        match=r"a.rmgl: not a readable rmgl model; what it holds does not fit together \(",
+        match=r"a.rmgl: not a readable rmgl model; the file is inconsistent \(",
     ):
         RMGL.load(tmp_path / "a.rmgl")
 

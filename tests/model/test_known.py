@@ -81,7 +81,7 @@ def test_labels_are_kept_and_clusters_numbered_as_they_are(parameters, tmp_path)
     assert all(layer.exact for layer in model.layers_)
     resumed = RMGL(3, random_state=0, **parameters).fit(views, y, checkpoint=tmp_path / "steps")
     np.testing.assert_array_equal(resumed.embedding_, model.embedding_)
-    with pytest.raises(ValueError, match="other data or with other parameters"):
+    with pytest.raises(ValueError, match="other data, parameters or versions"):
         RMGL(3, random_state=0, **parameters).fit(views, checkpoint=tmp_path / "steps")
     model.save(tmp_path / "model.rmgl")
     np.testing.assert_array_equal(
@@ -130,7 +130,7 @@ def test_without_an_unknown_label_y_is_ignored():
         ),
         (
             np.r_[[1.0, 2.0], np.full(58, np.nan)],
-            r"y\[2\] is NaN: write -1 where a label is not known",
+            r"y\[2\] is NaN: use -1 for unknown labels",
         ),
         (
             np.r_[[1, 2, 3], np.full(57, -1)],

@@ -57,13 +57,13 @@ def test_a_checkpoint_of_another_run_is_refused(three_views, tmp_path):
     RMGL(3, random_state=0).fit(three_views, checkpoint=tmp_path / "steps")
     # the same run
     RMGL(3, random_state=0, n_jobs=2, verbose=0).fit(three_views, checkpoint=tmp_path / "steps")
-    with pytest.raises(ValueError, match="holds a run on other data or with other parameters"):
+    with pytest.raises(ValueError, match="holds a run with other data, parameters or versions"):
         RMGL(4, random_state=0).fit(three_views, checkpoint=tmp_path / "steps")
     changed = {name: X + (name == "view 1") * np.eye(*X.shape) for name, X in three_views.items()}
-    with pytest.raises(ValueError, match="holds a run on other data"):
+    with pytest.raises(ValueError, match="holds a run with other data"):
         RMGL(3, random_state=0).fit(changed, checkpoint=tmp_path / "steps")
     (tmp_path / "thesis.txt").write_text("mine")
-    with pytest.raises(ValueError, match=r"holds '.*', which is no part of a checkpoint"):
+    with pytest.raises(ValueError, match=r"holds '.*', which is not part of a checkpoint"):
         RMGL(3, random_state=0).fit(three_views, checkpoint=tmp_path)
 
 
@@ -73,7 +73,8 @@ def test_a_damaged_step_is_named(three_views, tmp_path):
     step = next((tmp_path / "steps").glob("nearest-*.step"))
     step.write_bytes(b"nonsense")
     with pytest.raises(
-        ValueError, match=rf"{step.name}: not a readable rmgl checkpoint.*delete the file"
+        ValueError,
+        match=rf"{step.name}: not a readable rmgl checkpoint.*delete it to recompute this step",
     ):
         fit()
 

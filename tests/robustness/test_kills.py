@@ -81,7 +81,7 @@ def test_a_kill_between_the_two_renames_is_put_right_by_the_next_run(data_file, 
     assert not out.exists()
     capsys.readouterr()
     assert cluster(data_file, "-o", out) == 2
-    refusal(capsys, "exists already")
+    refusal(capsys, "already exists")
     assert (out / "labels.csv").read_bytes() == before
     assert sorted(path.name for path in tmp_path.iterdir()) == ["data.npz", "out"]
 
@@ -231,7 +231,7 @@ def test_two_runs_at_once_never_share_a_checkpoint(seeds, tmp_path):
             assert (
                 text == "right"
                 or "is in use by another run" in text
-                or "holds a run on other data" in text
+                or "holds a run with other data" in text
             ), found
 
 

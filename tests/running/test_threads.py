@@ -1,5 +1,6 @@
 """Threads: the same numbers for any number of them."""
 
+from threading import Barrier
 from time import process_time
 
 import numpy as np
@@ -13,6 +14,7 @@ from rmgl.running import progress
 from rmgl.running import threads as parallel
 from rmgl.running.progress import Stopwatch
 from rmgl.running.threads import Interrupted, team_of
+from tests.processes import HANGING
 
 
 def test_rows_cover_everything_once_in_order():
@@ -25,18 +27,24 @@ def test_rows_cover_everything_once_in_order():
 
 
 def test_threads_that_are_left_over_help_with_rows():
+    def parts_of(team, n_items):
+        """In how many parts every item is shared while the others run, too."""
+        n_running = min(n_items, 4)
+        begun, ended = Barrier(n_running), Barrier(n_running)
+
+        def work(item, check):
+            begun.wait(HANGING)
+            parts = len(team.in_parts(lambda first, stop: None, 100))
+            ended.wait(HANGING)
+            return parts
+
+        return team(work, range(n_items))
+
     with team_of(4) as team:
-        inside = team(
-            lambda item, check: len(team.in_parts(lambda first, stop: None, 100)), range(2)
-        )
-        assert inside == [2, 2]
-        assert (
-            team(lambda item, check: len(team.in_parts(lambda first, stop: None, 100)), range(8))
-            == [1] * 8
-        )
-        assert team(
-            lambda item, check: len(team.in_parts(lambda first, stop: None, 100)), range(1)
-        ) == [4]
+        assert parts_of(team, 2) == [2, 2]
+        assert parts_of(team, 8) == [1] * 8
+        assert parts_of(team, 1) == [4]
+        assert len(team.in_parts(lambda first, stop: None, 100)) == 4
 
 
 def test_checks_raise_once_the_team_is_dismissed():

@@ -57,7 +57,7 @@ def test_texts_that_name_their_size_are_refused_before_they_are_read(tmp_path, m
         assert (tmp_path / name).stat().st_size < 100_000
         with pytest.raises(
             MemoryError,
-            match=rf"{name}: its columns need at least 19\.\d MiB of memory and 14\.3 MiB are available",
+            match=rf"{name}: its columns need at least 19\.\d MiB of memory, but 14\.3 MiB are available",
         ):
             read_views([tmp_path / name])
 
@@ -184,7 +184,7 @@ def test_columns_that_no_view_can_have_are_named(tmp_path, name):
     write(pa.table({"x": [1.5, 2.5], "steps": [[1], [2, 3]]}), tmp_path / name)
     with pytest.raises(
         ValueError,
-        match=rf"{name}: column 'steps' holds values of type list<.*>, but a cell needs one value: convert",
+        match=rf"{name}: column 'steps' holds values of type list<.*>, but each cell must hold a single value: convert",
     ):
         read_views([tmp_path / name])
     if name == "a.parquet":  # Feather files cannot be written so

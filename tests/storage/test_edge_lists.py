@@ -106,7 +106,7 @@ def test_edge_lists_are_read_like_tables(tmp_path):
 
 def test_a_damaged_file_is_named(tmp_path):
     (tmp_path / "edges.csv.gz").write_bytes(b"no archive")
-    with pytest.raises(ValueError, match=r"edges.csv.gz: not a readable list of edges"):
+    with pytest.raises(ValueError, match=r"edges.csv.gz: not a readable edge list"):
         read_edge_list(tmp_path / "edges.csv.gz")
 
 
@@ -128,7 +128,7 @@ def test_a_line_of_any_column_names(files):
     ]
     found = invoke("cluster", files / "traits.csv", *options, "-o", files / "result")
     assert found.exit_code == 0, found.output
-    assert "line 1 (citing, cited) is taken for the names of the columns" in found.output
+    assert "line 1 (citing, cited) was read as column names" in found.output
     (files / "new").mkdir()
     (files / "new" / "friends.csv").write_text("citing,cited\nn1,p0\nn2,p20\n")
     found = invoke(
@@ -159,11 +159,11 @@ def test_an_entity_may_be_in_the_network_only(files):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("p98,p99\np0,p97\np0,p1\n", "line 1: 'p98' is no entity"),
+        ("p98,p99\np0,p97\np0,p1\n", "line 1: 'p98' is not an entity"),
         ("p0,p1\np0\n", "line 2 has 1 fields"),
-        ("p0,p1,2\np1,p2,-1\n", "line 2, column 3 holds '-1' where a weight >= 0 is needed"),
-        ("source,target\n", "no edge in the file"),
-        ("p0,p99\n", "line 1: 'p99' is no entity"),
+        ("p0,p1,2\np1,p2,-1\n", "line 2, column 3 holds '-1', but must hold a weight >= 0"),
+        ("source,target\n", "the file holds no edges"),
+        ("p0,p99\n", "line 1: 'p99' is not an entity"),
         ("p0,p0\n", "no edge between two different entities"),
     ],
 )

@@ -394,7 +394,7 @@ def test_cells_of_a_modality_may_be_missing(mdata):
 
 
 def test_views_say_themselves_which_rows_they_have(mdata):
-    with pytest.raises(ValueError, match="observed= is for arrays and tables"):
+    with pytest.raises(ValueError, match="observed= applies to arrays and tables"):
         RMGL(3).fit(rmgl.from_mudata(mdata), observed=np.ones((90, 2)))
 
 
@@ -518,7 +518,7 @@ def test_bad_h5mu_is_one_clear_line(cells, tmp_path, capsys):
     cases = [
         (["text.h5mu"], [], r"text\.h5mu: not a readable \.h5mu file"),
         (["one.h5mu"], [], r"one\.h5mu: not a readable \.h5mu file"),
-        (["text.h5mu", "rna.npy"], [], r"either one \.npz file or one \.h5mu file"),
+        (["text.h5mu", "rna.npy"], [], r"use one \.npz or \.h5mu file with all views"),
         (["text.h5mu"], ["--id", "cell"], r"names of its observations: leave out --id"),
     ]
     for files, options, message in cases:
@@ -576,7 +576,7 @@ def test_feather_is_parquet_is_csv(cells, tmp_path):
         read_views([tmp_path / "bad.feather"])
     with pytest.raises(
         ValueError,
-        match=r"use one \.npz or \.h5mu, or \.npy, \.csv, \.tsv, \.parquet, \.feather or \.arrow files",
+        match=r"use one \.npz or \.h5mu file, or \.csv, \.tsv, \.xlsx, \.parquet, \.feather, \.arrow",
     ):
         read_views([next(iter(tmp_path.glob("*.csv"))).rename(tmp_path / "rna.ods")])
 

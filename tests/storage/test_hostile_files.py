@@ -492,7 +492,7 @@ def test_a_name_that_is_no_text_is_refused_before_the_fit(
     path = Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff.npy"))
     np.save(path, two_blocks["view 0"])
     assert cluster(path, "-o", tmp_path / "out") == 2
-    refusal(capsys, "is not text in UTF-8: rename it")
+    refusal(capsys, "is not valid UTF-8 text: rename it")
 
 
 def test_the_name_of_a_file_may_be_as_long_as_the_folder_allows(tmp_path):
@@ -766,9 +766,7 @@ def test_an_archive_that_cannot_be_honest_about_its_size_is_refused(tmp_path, mo
         np.lib.format, "read_array", lambda *a, **k: pytest.fail("memory was taken")
     )
     path = npz(tmp_path / "a.npz", ("a.npy", stream.getvalue()), compression=zipfile.ZIP_LZMA)
-    with pytest.raises(
-        ValueError, match=r"a\.npz: .*'a' says that it unpacks to \d+ times its size"
-    ):
+    with pytest.raises(ValueError, match=r"a\.npz: .*'a' declares \d+ times its compressed size"):
         read_views([path])
 
 

@@ -127,7 +127,7 @@ def test_a_mistake_in_a_column_of_numbers_is_named(tmp_path):
     (tmp_path / "a.csv").write_text('id,"x\ny",sex\na,1,F\nb,2,M\nc,oops,F\nd,4,M\n')
     with pytest.raises(
         ValueError,
-        match=r"a.csv: line 5, column 2 holds 'oops' where a number is needed, because most",
+        match=r"a.csv: line 5, column 2 holds 'oops', but most",
     ):
         read_views([tmp_path / "a.csv"], "id")
 
@@ -154,9 +154,7 @@ def test_excel(tmp_path):
     assert views[0].columns[:3] == ("x", "sex = F", "sex = M")
     assert views[0].n_gaps == 2
     table.assign(x=[1, "two", 3, 4]).to_excel(tmp_path / "b.xlsx", index=False)
-    with pytest.raises(
-        ValueError, match=r"b.xlsx: line 3, column 2 holds 'two' where a number is needed"
-    ):
+    with pytest.raises(ValueError, match=r"b.xlsx: line 3, column 2 holds 'two', but most cells"):
         read_views([tmp_path / "b.xlsx"], "id")
 
 
@@ -250,7 +248,7 @@ def test_inspect_says_what_files_are_taken_for(tmp_path, capsys):
         "site: left out (constant: 'Ulm' in all rows)",
         "missing: 1 of 40 cells (2.5%), in 1 rows",
         "scale: minmax (numbers: no negative entries",
-        "note: column 'patient' looks like row ids or free text: name it with --id patient",
+        "note: column 'patient' looks like row ids or free text: if it identifies the rows, use --id patient",
         "view 'counts'",
         "scale: hellinger (no negative entries, ",
     ):
@@ -276,11 +274,11 @@ def test_inspect_says_what_files_are_taken_for(tmp_path, capsys):
     )
     out = capsys.readouterr().out
     assert (
-        "note: looks like a network (square, symmetric, mostly zeros): if it is one, give "
-        "its list of edges with --network"
+        "note: looks like a network (square, symmetric, mostly zeros): if it is one, pass "
+        "its edge list with --network"
     ) in out
     assert "missing: 1 rows have no value, so their entities are missing from this view" in out
     (tmp_path / "ids.csv").write_text("id\na\nb\n")
     assert run("inspect", tmp_path / "ids.csv", "--id", "id") == 0
-    assert "note: no column is left beside row ids and free text" in capsys.readouterr().out
+    assert "note: all columns are row ids or free text" in capsys.readouterr().out
     assert run("inspect", tmp_path / "none.csv") == 2

@@ -38,7 +38,7 @@ def test_a_missing_id_is_refused_with_its_row(name, kind, tmp_path, capsys):
     line = "row 1" if name in ("a.parquet", "a.feather", "a.arrow") else "line 3"
     found = capsys.readouterr().err
     assert f"{name}: {line}, column 'patient' holds no row id" in found
-    assert "give every row an id of its own, or remove the row" in found
+    assert "give every row its own id, or remove the row" in found
     assert not (tmp_path / "out").exists()
 
 

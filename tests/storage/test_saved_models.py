@@ -191,11 +191,11 @@ CHANGES = {
     ),
     "unknown finding": (
         change_report(weak_points=[{"Finding": {"kind": "cake", "severity": "warning"}}]),
-        "does not fit together",
+        "the file is inconsistent",
     ),
     "finding without its numbers": (
         change_report(weak_points=[{"Finding": {"kind": "hub", "severity": "fair"}}]),
-        "does not fit together",
+        "the file is inconsistent",
     ),
     "unknown severity": (
         change_report(weak_points=[{"Finding": {"kind": "hub", "severity": "cake"}}]),
@@ -209,10 +209,10 @@ CHANGES = {
         replace_attribute("labels_", {"array": 0, "list": []}),
         "2 keys where one is expected",
     ),
-    "no labels": (replace_attribute("labels_", None), "does not fit together"),
-    "other sizes": (replace_attribute("n_clusters_", 5), "does not fit together"),
+    "no labels": (replace_attribute("labels_", None), "the file is inconsistent"),
+    "other sizes": (replace_attribute("n_clusters_", 5), "the file is inconsistent"),
     "a method": (lambda i: attributes(i).append(["predict", 3]), "unknown attribute 'predict'"),
-    "no content": (lambda i: i.pop("content") and None, "does not fit together"),
+    "no content": (lambda i: i.pop("content") and None, "the file is inconsistent"),
     "a list": (lambda i: [i], "it is not a rmgl model"),
 }
 
@@ -233,7 +233,7 @@ def test_parts_of_more_or_fewer_entities_are_refused(n_entities, planted, tmp_pa
     parts = np.take(model.number_.parts, np.arange(n_entities), axis=1, mode="wrap")
     model.number_ = replace(model.number_, parts=parts)
     model.save(tmp_path / "m.rmgl")
-    with pytest.raises(ValueError, match="does not fit together"):
+    with pytest.raises(ValueError, match="the file is inconsistent"):
         RMGL.load(tmp_path / "m.rmgl")
 
 

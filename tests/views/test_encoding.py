@@ -258,19 +258,19 @@ def test_refused_tables(name):
 NEW = {
     "an array": (
         np.ones((2, 2)),
-        r"view 't': it was fitted on a table with the columns x, s: give a table",
+        r"view 't' was fitted on a table with the columns x, s: pass a table",
     ),
     "fewer columns": (
         pd.DataFrame({"x": X}),
-        r"view 't': it has no column 's', which the fitted view has",
+        r"view 't': column 's' of the fitted view is missing",
     ),
     "more columns": (
         pd.DataFrame({"x": X, "s": "F", "z": 1}),
-        r"view 't': it has a column 'z', which the fitted view does not have",
+        r"view 't': column 'z' is not in the fitted view",
     ),
     "text for a number": (
         pd.DataFrame({"x": ["1", "two"], "s": "F"}),
-        r"column 'x' was taken for a number, but row 1 holds 'two'",
+        r"column 'x' was read as a number, but row 1 holds 'two'",
     ),
 }
 

@@ -256,13 +256,13 @@ ERRORS = {
         [A, A],
         {},
         {"observed": [None, np.ones(9, bool)]},
-        r"observed has 9 truth values for the 20 rows of view 'view_1'",
+        r"observed has 9 values for the 20 rows of view 'view_1'",
     ),
     "no truth values": (
         [A, A],
         {},
         {"observed": [None, A[:, 0]]},
-        r"observed for view 'view_1' must hold one truth value",
+        r"observed for view 'view_1' must hold one Boolean value",
     ),
     "unknown view": (
         {"a": A, "b": A},
@@ -270,12 +270,12 @@ ERRORS = {
         {"observed": {"c": np.ones(20, bool)}},
         r"observed names unknown views \['c'\]",
     ),
-    "a number": ([A, A], {}, {"observed": 3}, r"observed is of type int: give truth values"),
+    "a number": ([A, A], {}, {"observed": 3}, r"observed is of type int: pass Boolean values"),
     "align arrays": (
         [A, A],
         {"align": "outer"},
         {},
-        r"view 'view_0' is of type ndarray, without row labels: pass DataFrames",
+        r"view 'view_0' is of type ndarray and has no row labels: pass DataFrames",
     ),
     "align and mask": (
         [A, A],
@@ -316,7 +316,9 @@ def test_labels_that_tie_nothing_together_are_refused():
     labels = [f"c{row}" for row in range(20)]
     tables = {"a": pd.DataFrame(A, index=labels), "b": pd.DataFrame(A, index=labels)}
     observed = pd.DataFrame(np.ones((20, 2), dtype=bool), index=labels[::-1], columns=["a", "b"])
-    with pytest.raises(ValueError, match="observed has other row labels than the views"):
+    with pytest.raises(
+        ValueError, match="the row labels of observed differ from those of the views"
+    ):
         RMGL(3).fit(tables, observed=observed)
 
 

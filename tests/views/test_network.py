@@ -83,10 +83,10 @@ def test_named_nodes_are_matched_with_row_labels():
     both = Views.of({"a": Network(graph), "b": Network(graph)})
     assert both.index.tolist() == [names[i] for i in order]
     with pytest.raises(
-        ValueError, match="view 'links': node 'stranger' of the network is no entity"
+        ValueError, match="view 'links': node 'stranger' of the network is not an entity"
     ):
         Views.of({"x": table, "links": Network(nx.relabel_nodes(graph, {"p3": "stranger"}))})
-    with pytest.raises(ValueError, match="rows of view 'x' have none to match them with"):
+    with pytest.raises(ValueError, match="but the rows of view 'x' do not"):
         Views.of({"x": features(), "links": Network(graph)})
 
 

@@ -126,11 +126,11 @@ def changed(at, value):
         (Precomputed(-np.sqrt(squared(features()))), "negative entries"),
         (
             Precomputed(changed((4, 4), 1.0)),
-            r"entry \(4, 4\) of the distance matrix is 1, but the distance of an entity to itself is 0",
+            r"entry \(4, 4\) of the distance matrix is 1, but the distance from an entity to itself must be 0",
         ),
         (Precomputed(np.zeros((60, 60))), "all distances are zero"),
         (Precomputed(np.ones((60, 59))), "must be square"),
-        (Precomputed(1 - 2 * np.eye(60), "kernel"), "it is no kernel"),
+        (Precomputed(1 - 2 * np.eye(60), "kernel"), "it is not a kernel"),
         (Precomputed(sparse.csr_array(changed((3, 7), 50.0))), r"not symmetric: entry \(3, 7\)"),
     ],
 )

@@ -67,7 +67,7 @@ def write_archive(
     target = Path(path)
     if not target.parent.is_dir():
         raise FileNotFoundError(
-            f"{target}: its folder does not exist; create it, or choose another one"
+            f"{target}: the folder does not exist: create it, or choose another folder"
         )
     arrays = Arrays()
     index = {
@@ -259,7 +259,7 @@ def _record(kind: str, parts: dict[str, Any]) -> Any:
     for name, value in parts.items():
         if not conforms(value, types[name]):
             raise NotReadable(
-                f"what it holds does not fit together (the {name} of a {kind} is of another type)"
+                f"the file is inconsistent (the {name} of a {kind} has the wrong type)"
             )
     return RECORDS[kind](**parts)
 
@@ -299,8 +299,8 @@ def _array(archive: zipfile.ZipFile, number: Any) -> NDArray[Any]:
     header = read_header(stream)
     if header.dtype.kind not in "biuf" or header.n_bytes != len(data) - stream.tell():
         raise NotReadable(
-            f"array {number} of {header.dtype} and shape {header.shape} does not fit into "
-            f"its {len(data)} bytes"
+            f"array {number} of {header.dtype} and shape {header.shape} does not match its "
+            f"{len(data)} bytes"
         )
     stream.seek(0)
     return npy.read_array(stream, allow_pickle=False)

@@ -138,8 +138,8 @@ def member_header(archive: zipfile.ZipFile, name: str, info: zipfile.ZipInfo) ->
     if info.file_size > MOST_UNPACKED * info.compress_size:
         times = info.file_size // max(info.compress_size, 1)
         raise Refused(
-            f"its member {name!r} says that it unpacks to {times} times its size, "
-            "more than NumPy's compression can reach: store it uncompressed"
+            f"its member {name!r} declares {times} times its compressed size, more than NumPy's "
+            "compression can reach: store it uncompressed"
         )
     with archive.open(info) as stream:
         try:

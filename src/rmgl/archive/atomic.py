@@ -92,7 +92,7 @@ def new_folder(path: str | os.PathLike[str], *, replace: bool = False) -> Iterat
         new.mkdir()
         yield new
         if not replace and (os.path.lexists(target) or not _moved(new, target)):
-            raise FileExistsError(f"{target} exists already: choose another name, or delete it")
+            raise FileExistsError(f"{target} already exists: choose another name, or delete it")
         while replace and not _exchanged(new, target, draft / "old"):
             pass  # another process has created a folder there in the meantime
 

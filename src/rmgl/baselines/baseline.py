@@ -1,4 +1,4 @@
-"""What the methods that the paper compares with have in common."""
+"""Shared base class of the baseline methods of the paper."""
 
 from __future__ import annotations
 
@@ -16,13 +16,16 @@ from rmgl.estimators.base import ViewsClusterer
 
 
 class Baseline(ViewsClusterer):
-    """A clusterer that computes an embedding of its own and runs k-means on its rows."""
+    """Base class of clusterers that compute an embedding and run k-means on its rows."""
 
     n_init: int
     random_state: int | np.random.RandomState | None
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Compute the embedding and cluster its rows; X is as in `RMGL.fit`, or some layers."""
+        """Compute the embedding and cluster its rows.
+
+        X holds views as in `RMGL.fit`, or layers if the method accepts them.
+        """
         self._check_parameters()
         random_state = check_random_state(self.random_state)
         self._keep_embedding(self._embed(X, random_state))

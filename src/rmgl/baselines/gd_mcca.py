@@ -26,14 +26,14 @@ LAYER = Kind("a Layer", lambda value: isinstance(value, Layer))
 
 
 class GDMCCA(Baseline):
-    """Graph-regularized dual multi-view CCA: directions of all views that are smooth on a graph.
+    """Graph-regularized dual multi-view CCA: common directions of all views, smooth on a graph.
 
-    With K_m = X_m X_m' of the centered views and L the Laplacian of a graph common to them,
+    With K_m = X_m X_m' of the centered views and L the Laplacian of a common graph,
 
         maximize   tr(U' (sum_m (K_m + epsilon I)^-1 K_m - gamma L) U)     subject to   U'U = I_K
 
-    then k-means on the rows of U. No N x N matrix is inverted; the views are represented by thin
-    SVDs.
+    k-means then clusters the rows of U. The method uses thin SVDs of the views and does not invert
+    N x N matrices.
 
     Parameters
     ----------
@@ -44,9 +44,9 @@ class GDMCCA(Baseline):
     epsilon : float > 0
         Ridge of the kernels, relative to the mean squared singular value of each view.
     graph : None, view name, Layer or adjacency matrix
-        The common graph, with similarities S. Its Laplacian is diag(A 1) - A with A the symmetrized
-        affinity D^-1 S. The name of a view means S = X X' of that view with columns from 0 to 1, as
-        in the RMGL paper; None is plain multi-view CCA.
+        The common graph, with similarities S. Its Laplacian is diag(A 1) - A, where A is the
+        symmetrized affinity D^-1 S. A view name stands for S = X X' of this view with columns
+        scaled to [0, 1], as in the RMGL paper. None gives plain multi-view CCA.
     scale : {"minmax", "standard", "unit", "none"}, or one per view
     views : column blocks of one table, optional
     n_init, random_state : as in `RMGL`

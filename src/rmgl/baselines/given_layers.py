@@ -98,8 +98,8 @@ def of_layers(X: Any) -> dict[str, sparse.csr_array] | None:
         return None
     if len(layers) < len(given_items(X)):
         raise ValueError(
-            "some of the input are Layer objects and some are not: pass Layer objects only, "
-            "or adjacency matrices only"
+            "some inputs are Layer objects and some are not: pass only Layer objects or only "
+            "adjacency matrices"
         )
     names = list(X) if isinstance(X, Mapping) else [layer.name for layer in layers]
     if len(set(names)) < len(names):

@@ -79,15 +79,14 @@ def learn_gl_sigrep(
     max_iter : int
         Maximum number of rounds.
     threshold : float
-        Edges of smaller weight are removed at the end, as in the code of the authors; the mean
-        degree is 1.
+        Remove edges of smaller weight at the end, as the authors' code does; the mean degree is 1.
     name : str
 
     Returns
     -------
     SigRepLayer
-        `kkt_residual`, `gap` and `status` are those of the last layer problem, before edges are
-        removed.
+        `kkt_residual`, `gap` and `status` describe the last layer problem, before the removal of
+        edges.
 
     Examples
     --------
@@ -173,12 +172,13 @@ def smooth(layer: Layer, alpha: float, X: NDArray[np.float64]) -> NDArray[np.flo
 
 
 class GLSigRep(Baseline):
-    """Spectral clustering of the graph that GL-SigRep learns from one view or concatenated ones.
+    """Spectral clustering of the graph that GL-SigRep learns from one view or concatenated views.
 
         minimize    ||X - Y||_F^2 + alpha tr(Y'LY) + beta ||L||_F^2
         subject to  L a graph Laplacian, tr(L) = N
 
-    then k-means on the unit rows of the K smallest eigenvectors of the normalized Laplacian.
+    k-means then clusters the rows of the K smallest eigenvectors of the normalized Laplacian,
+    scaled to length one.
 
     Parameters
     ----------
@@ -191,8 +191,8 @@ class GLSigRep(Baseline):
     scale : {"minmax", "standard", "unit", "none"}, or one per view
     views : column blocks of one table, optional
     concatenate : bool
-        True for GL-SigRep(C), which concatenates several views after scaling. False accepts one
-        view.
+        If True, scale and concatenate several views, as GL-SigRep(C) does. If False, accept a
+        single view.
     tol, max_iter : as in `learn_gl_sigrep`
     n_init, random_state : as in `RMGL`
 

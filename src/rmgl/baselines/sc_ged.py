@@ -36,14 +36,15 @@ from rmgl.running.threads import require_memory, team_of
 
 
 class SCGED(LayersClusterer):
-    """Spectral clustering by generalized eigen-decomposition: the same eigenvectors for all layers.
+    """Spectral clustering by generalized eigen-decomposition: joint eigenvectors of all layers.
 
         minimize   1/2 sum_i ||L_i - P Lambda_i Q||_F^2 + ridge/2 (||P||_F^2 + ||Q||_F^2)
                    + inverse/2 ||P Q - I||_F^2
 
-    with L_i the random-walk Laplacian of layer i and Lambda_i its eigenvalues, then k-means on the
-    first K columns of P. P starts at the eigenvectors of the layer whose spectral clustering agrees
-    most with that of the others. The method needs several dense N x N matrices.
+    where L_i is the random-walk Laplacian of layer i and Lambda_i holds its eigenvalues. k-means
+    clusters the first K columns of P. P starts at the eigenvectors of the layer whose spectral
+    clustering agrees most with those of the other layers. The method needs several dense N x N
+    matrices.
 
     Parameters
     ----------
@@ -51,11 +52,15 @@ class SCGED(LayersClusterer):
     ridge, inverse : float > 0
         Weights of the norms of P and Q, and of the difference between Q and the inverse of P.
     precomputed : bool
-        Whether `fit` is given adjacency matrices; entries on their diagonals are ignored. `Layer`
-        objects are recognized.
-    alpha, beta, scale : parameters of the GL-SigRep layers that are learned if `fit` is given views
-    views : column blocks of one table, optional tol, max_iter : relative decrease of the objective
-    at which to stop, and maximum number of rounds n_init, n_jobs, random_state : as in `RMGL`
+        Whether `fit` takes adjacency matrices; their diagonals are ignored. `fit` recognizes
+        `Layer` objects in any case.
+    alpha, beta, scale : parameters of the GL-SigRep layers, which `fit` learns from views
+    views : column blocks of one table, optional
+    tol : float
+        Relative decrease of the objective at which to stop.
+    max_iter : int
+        Maximum number of rounds.
+    n_init, n_jobs, random_state : as in `RMGL`
 
     Attributes
     ----------
@@ -64,7 +69,7 @@ class SCGED(LayersClusterer):
         The objective at the start and after every block step.
     first_layer_ : str
         Name of the layer from which P is initialized.
-    layers_ : list of SigRepLayer, if layers were learned
+    layers_ : list of SigRepLayer, if `fit` learned layers
 
     References
     ----------

@@ -24,31 +24,31 @@ from rmgl.running.threads import team_of
 
 
 class SCML(LayersClusterer):
-    """Spectral clustering on layers: a subspace smooth on every layer and close to that of each.
+    """Spectral clustering on multi-layer graphs by merging the subspaces of the layers.
 
     With L_i the symmetric-normalized Laplacian of layer i and U_i its K smallest eigenvectors,
 
         minimize   tr(U' (sum_i L_i - merge sum_i U_i U_i') U)     subject to   U'U = I_K
 
-    then k-means on the unit rows of U.
+    k-means then clusters the rows of U, scaled to length one.
 
     Parameters
     ----------
     n_clusters : int
     merge : float >= 0
-        Weight of closeness to the subspaces of the single layers; larger values bring the result
-        closer to them.
+        Weight of the distance to the subspaces of the single layers; larger values bring the
+        result closer to them.
     precomputed : bool
-        Whether `fit` is given adjacency matrices; entries on their diagonals are ignored. `Layer`
-        objects are recognized.
-    alpha, beta, scale : parameters of the GL-SigRep layers that are learned if `fit` is given views
+        Whether `fit` takes adjacency matrices; their diagonals are ignored. `fit` recognizes
+        `Layer` objects in any case.
+    alpha, beta, scale : parameters of the GL-SigRep layers, which `fit` learns from views
     views : column blocks of one table, optional
     n_init, n_jobs, random_state : as in `RMGL`
 
     Attributes
     ----------
     labels_, embedding_, view_names_, n_features_in_
-    layers_ : list of SigRepLayer, if layers were learned
+    layers_ : list of SigRepLayer, if `fit` learned layers
 
     References
     ----------
@@ -57,7 +57,7 @@ class SCML(LayersClusterer):
 
     Examples
     --------
-    Two given layers, each of which joins two of three groups:
+    Two given layers; each of them joins two of the three groups:
 
     >>> import numpy as np
     >>> from rmgl.baselines import SCML

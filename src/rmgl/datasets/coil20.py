@@ -1,4 +1,4 @@
-"""COIL-20: 20 objects turned through 72 poses, in the three views of the RMGL paper."""
+"""COIL-20: 20 objects in 72 poses each, in the three views of the RMGL paper."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ def fetch_coil20(
     Parameters
     ----------
     data_home : path, optional
-        Cache folder; by default that of scikit-learn.
+        Cache folder; scikit-learn's by default.
     download : bool
         Whether to download the archive from Columbia University if it is not in the cache.
     images : path or array, optional
-        The images, instead of the archive: a folder or a .zip with `obj1__0.png` ...
-        `obj20__71.png`, a .npy or .npz file, or an array of shape (1440, 128, 128), object by
-        object and pose by pose.
+        Your own copy of the images: a folder or .zip file with `obj1__0.png` ...
+        `obj20__71.png`, a .npy or .npz file, or an array of shape (1440, 128, 128), ordered by
+        object and pose.
 
     Returns
     -------
@@ -60,8 +60,8 @@ def fetch_coil20(
 
     Notes
     -----
-    Needs scikit-image, and pooch to download: `pip install scikit-image pooch`. The decoded pixels
-    are checked against a SHA-256 hash.
+    The function requires scikit-image, and pooch to download: `pip install scikit-image pooch`. It
+    checks the decoded pixels against a SHA-256 hash.
     """
     try:
         import skimage  # noqa: F401
@@ -201,9 +201,9 @@ def check_pixels(pixels: NDArray[Any], source: Any) -> NDArray[np.uint8]:
     if hashlib.sha256(np.ascontiguousarray(pixels).tobytes()).hexdigest() != PIXELS_SHA256:
         origin = f" in {source}" if isinstance(source, str | Path) else ""
         raise ValueError(
-            f"the pixels{origin} are not those of the 1440 processed COIL-20 images, object "
-            "by object and pose by pose: "
-            "put them in this order, or delete a file in the cache to download it again"
+            f"the pixels{origin} are not those of the 1440 processed COIL-20 images, ordered by "
+            "object and pose: put them in this order, or delete a file in the cache to download "
+            "it again"
         )
     return pixels
 

@@ -1,4 +1,4 @@
-"""Synthetic data whose layers (those of the paper) or views each separate only some clusters."""
+"""Synthetic layers (of the paper) and views that each separate only some of the clusters."""
 
 from __future__ import annotations
 
@@ -37,17 +37,16 @@ def make_complementary_layers(
 ) -> Bunch:
     """Generate views of a graph with complementary layers (RMGL paper, Section V).
 
-    In layer m, class m is disconnected from the other classes, which are joined by edges between
-    classes; these are less frequent than edges within classes. View m holds, for every node, its
-    entries in the eigenvectors of the `n_signals` smallest eigenvalues of the Laplacian of layer m,
-    plus Gaussian noise.
+    In layer m, class m is disconnected from the other classes. Edges join the other classes; they
+    are less frequent between classes than within. The columns of view m are the eigenvectors of the
+    `n_signals` smallest eigenvalues of the Laplacian of layer m, plus Gaussian noise.
 
     Parameters
     ----------
     class_sizes : sequence of int
         Number of nodes in each class.
     n_layers : int
-        Number of layers. Layer m separates class m, so at most the number of classes.
+        Number of layers, at most the number of classes. Layer m separates class m.
     within, between : float
         Probability of an edge inside a class, and between two classes that are joined.
     n_signals : int
@@ -55,10 +54,10 @@ def make_complementary_layers(
     noise : float
         Variance of the noise; larger values make the classes harder to separate.
     unit_length : bool
-        Whether eigenvectors have length one. The paper does not say how it scaled them; with length
-        one and variance 0.01 the noise is as large as the signal, and even a classifier that knows
-        the class means makes errors in most draws. By default columns have mean square one, so that
-        `noise` is the ratio of noise to signal.
+        Whether eigenvectors have length one. The paper does not state their scale. With length one
+        and variance 0.01, the noise is as large as the signal, and even a classifier that knows the
+        class means makes errors in most draws. By default, columns have mean square one, so `noise`
+        is the ratio of noise to signal.
     random_state : int, RandomState or None
 
     Returns
@@ -129,7 +128,7 @@ def _draw_layer(
         if csgraph.connected_components(adjacency, directed=False, return_labels=False) == 2:
             return adjacency
     raise ValueError(
-        f"within={within} and between={between} do not give connected classes: raise them, "
+        f"within={within} and between={between} do not give connected classes: increase them, "
         "or use larger classes"
     )
 
@@ -148,21 +147,22 @@ def make_complementary_views(
     unequal: bool = False,
     random_state: int | np.random.RandomState | None = None,
 ) -> Bunch:
-    """Generate views that each separate only some of the clusters; together they separate all.
+    """Generate views that each separate only some of the clusters, but together separate all.
 
-    A view puts the clusters into groups, and cannot tell the clusters of one group apart: a row is
-    the center of its group plus standard normal noise. Centers have random directions and length
+    Each view assigns the clusters to groups and does not distinguish the clusters of a group. A row
+    is the center of its group plus standard normal noise. Centers have random directions and length
     `separation`.
 
     Parameters
     ----------
     layout : {"grid", "pairs", "random"}, or a table of shape (n_views, n_clusters)
         The groups of clusters in each view. "grid": clusters are the cells of a grid, and view m
-        knows the m-th coordinate (`n_clusters` must be a number to the power of `n_views`).
-        "pairs": view m merges two clusters, and separates all others. "random": every view puts the
-        clusters into half as many groups. A table holds the group of every cluster in every view.
+        shows the m-th coordinate (`n_clusters` must be an integer to the power of `n_views`).
+        "pairs": view m merges two clusters and separates all others. "random": every view merges
+        the clusters into half as many groups. A table holds the group of every cluster in every
+        view.
     n_clusters, n_views : int
-        Number of clusters, and of views that know something about them; a table has its own.
+        Number of clusters, and of views that separate some of them. Ignored if `layout` is a table.
     n_rows : int
         Number of entities.
     n_columns : int
@@ -170,15 +170,16 @@ def make_complementary_views(
     separation : float
         Length of the centers, in standard deviations of the noise.
     n_counts : int
-        The first views may hold counts in place of measurements: Poisson numbers in 150 columns,
-        with rates that differ from group to group and totals that differ from row to row.
+        Number of views, from the first on, that hold counts instead of measurements: Poisson
+        counts in 150 columns, with rates that depend on the group and totals that depend on the
+        row.
     n_noise : int
-        Number of further views of noise alone.
+        Number of additional views of pure noise.
     misleading : float
-        If positive, the length of the centers of one further view with as many groups as there are
-        clusters, to which entities belong at random.
+        If positive, add a view with `n_clusters` groups to which entities belong at random. The
+        value is the length of the group centers.
     unequal : bool
-        Whether sizes of clusters fall from 3 to 1 in place of being equal.
+        Whether cluster sizes decrease from 3 to 1 instead of being equal.
     random_state : int, RandomState or None
 
     Returns
@@ -238,8 +239,8 @@ def _groups(
         table = np.asarray(layout)
         if table.ndim != 2 or table.dtype.kind not in "iu" or table.size == 0 or table.min() < 0:
             raise ValueError(
-                "layout must be 'grid', 'pairs', 'random' or a table of integers >= 0 with a "
-                "line for each view"
+                "layout must be 'grid', 'pairs', 'random' or a table of integers >= 0 with one "
+                "row for each view"
             )
         groups = table.astype(np.intp)
     else:
@@ -254,8 +255,8 @@ def _groups(
         groups = LAYOUTS[layout](int(n_clusters), int(n_views), random)
     if np.unique(groups, axis=1).shape[1] < groups.shape[1]:
         raise ValueError(
-            f"layout={layout!r}: two clusters are in the same group of every view, nothing "
-            "can tell them apart: separate them in the table, or take another n_clusters or n_views"
+            f"layout={layout!r}: two clusters are in the same group in every view, so no method "
+            "can separate them: separate them in the table, or change n_clusters or n_views"
         )
     return groups
 
@@ -264,7 +265,7 @@ def _grid(n_clusters: int, n_views: int, random: np.random.RandomState) -> NDArr
     side = round(n_clusters ** (1 / n_views))
     if side**n_views != n_clusters:
         raise ValueError(
-            f"n_clusters={n_clusters} must be a number to the power of n_views={n_views}, "
+            f"n_clusters={n_clusters} must be an integer to the power of n_views={n_views}, "
             f"such as {side**n_views}"
         )
     return np.array(np.unravel_index(np.arange(n_clusters), (side,) * n_views))

@@ -25,7 +25,7 @@ to a more compact file; no value was changed.
 
 
 def load_uci_digits() -> Bunch:
-    """Load UCI Multiple Features, the six views of 2000 handwritten digits used in the RMGL paper.
+    """Load UCI Multiple Features, six views of 2000 handwritten digits used in the RMGL paper.
 
     Returns
     -------

@@ -79,7 +79,7 @@ class Rounding:
 
     @classmethod
     def of(cls, width: int, dtype: type[np.floating[Any]]) -> Rounding:
-        """The rounding of rows with so many columns."""
+        """The rounding error of rows with this number of columns."""
         precision = np.finfo(dtype)
         share = float(precision.eps) * (width + 4)
         return cls(share / (1 - share), 4.0 * (width + 4) * float(precision.tiny))

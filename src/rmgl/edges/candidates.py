@@ -1,4 +1,4 @@
-"""Which pairs a layer may use, and what is known about all others.
+"""The candidate pairs of a layer, and bounds on all others.
 
 They are all pairs, certified lists of nearest neighbors, approximate lists, or a given graph.
 """
@@ -45,7 +45,7 @@ AddedCosts: TypeAlias = Callable[[PairStore, Check], Costs]
 
 @dataclass(frozen=True)
 class Candidates:
-    """Candidate pairs, their distances, and what is known about the pairs that are left out.
+    """Candidate pairs, their distances, and bounds on all other pairs.
 
     Distances are locally scaled if there is a `scaling`.
     """
@@ -57,7 +57,7 @@ class Candidates:
     neighborhoods: Certificate | None = None
     scaling: LocalScaling | None = None
     recall: float | None = None
-    """The share of nearest neighbors in a sample that are candidates, where it is not certain."""
+    """Share of the nearest neighbors in a sample that are candidates (None: certified)."""
     guide: Floats | None = None
     """An embedding whose squared distances are added to `distances` (None: no guidance)."""
     unguided: Costs | None = None
@@ -344,9 +344,9 @@ def sound_graph(name: str, graph: Any) -> sparse.csr_array:
         row = np.searchsorted(matrix.indptr, first, side="right") - 1
         raise ValueError(
             f"candidates for view {name!r} is a graph whose entry ({row}, "
-            f"{matrix.indices[first]}) is {matrix.data[first]}, but distances "
-            "or weights of pairs are needed, real numbers >= 0: remove the entries of pairs "
-            "that are not candidates"
+            f"{matrix.indices[first]}) is {matrix.data[first]}, but distances or weights must "
+            "be real numbers >= 0: correct it, or remove the entries of pairs that are not "
+            "candidates"
         )
     return matrix
 
@@ -375,5 +375,5 @@ def graph_in_order(name: str, candidates: Any, order: Nodes) -> Any:
 
 
 def is_graph_of(n_nodes: int, candidates: Any) -> bool:
-    """Whether candidates are given as a graph of so many nodes."""
+    """Whether candidates are given as a graph with this number of nodes."""
     return bool(sparse.issparse(candidates) and candidates.shape == (n_nodes, n_nodes))

@@ -20,7 +20,7 @@ Mask = NDArray[np.bool_]
 
 
 class Certificate(Protocol):
-    """Candidate pairs of a space, and what is known about all others."""
+    """Candidate pairs of a space, and bounds on all other pairs."""
 
     @property
     def space(self) -> Space: ...

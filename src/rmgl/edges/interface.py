@@ -1,4 +1,4 @@
-"""What pair stores and spaces answer: the interfaces between data, candidate pairs and solvers.
+"""Interfaces of pair stores and spaces, between data, candidate pairs and solvers.
 
 A *pair store* holds candidate pairs and no data. A solver works with `(edges, costs, alpha)`, where
 `costs` belong to the store, and uses only the methods of `PairStore`. A *space* holds points and
@@ -33,13 +33,13 @@ Ends = NDArray[np.integer[Any]]
 Products = NDArray[np.floating[Any]]
 """Products of rows, in single or double precision."""
 OwnCosts: TypeAlias = Any
-"""`Costs` that the same store has measured; type checkers cannot tell stores apart."""
+"""`Costs` of the same store; type checkers cannot distinguish stores."""
 
 
 class Costs(Protocol):
-    """Numbers >= 0 for the candidate pairs of one store, in a form that only the store knows.
+    """Numbers >= 0 for the candidate pairs of one store, in the store's own format.
 
-    They are a vector, or parts of one on other machines. Costs of the same store can be added,
+    They are a vector, or parts of a vector on other machines. Costs of the same store can be added,
     subtracted and multiplied, with one another and with numbers.
     """
 
@@ -149,7 +149,7 @@ class PairStore(Protocol):
 
 
 class CostVectors:
-    """The part of a pair store that looks at its costs, which are vectors."""
+    """Shared methods of pair stores whose costs are vectors."""
 
     n_pairs: int
 

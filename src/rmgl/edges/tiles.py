@@ -108,7 +108,7 @@ class Tiled:
         dtype = self.columns.dtype
         require_memory(
             n * (width + len(added)) * dtype.itemsize,
-            f"the search for neighbors among {n:,} rows of {width:,} columns",
+            f"neighbor searches among {n:,} rows of {width:,} columns",
         )
         return widened(self.columns, dtype, *added)
 
@@ -120,7 +120,7 @@ def tiled_rows(X: Any, norms: Vector, dtype: Any, order: Any, leading: Floats | 
     if leading is not None:
         require_memory(
             X.size * np.dtype(dtype).itemsize,
-            f"the search for neighbors among {X.shape[0]:,} rows",
+            f"neighbor searches among {X.shape[0]:,} rows",
         )
         rows = X.astype(dtype)[order.order]
     if not sparse.issparse(columns):

@@ -258,7 +258,8 @@ def smallest_beyond(
             if n <= DENSE_RESCUE_NODES:
                 return _dense_rest(matrix, null, count, spectrum)
             warn_caller(
-                f"eigenvectors missed their tolerance in {MAX_PRODUCTS} products",
+                f"the eigenvectors did not converge in {MAX_PRODUCTS} products; continuing with a "
+                "larger tolerance",
                 ConvergenceWarning,
             )
             tol *= LOOSER

@@ -49,7 +49,7 @@ Nodes without a path to others are placed at the origin.
 
 @dataclass(frozen=True)
 class Fragments:
-    """The numbers that tell fragments from clusters."""
+    """Thresholds that distinguish fragments from clusters."""
 
     small_cluster: float = ranged(0.15, 0.0, 1.0)
     """Size, as a share of a mean cluster, below which a cluster that is not an island is a fragment

@@ -2,8 +2,8 @@
 
 The method builds the powers of the matrix times one vector, so products with single vectors take
 its time. One vector meets every eigenspace in one direction only: a repeated eigenvalue may be
-found once. What is left of the matrix without the vectors that were found is therefore searched for
-an eigenvalue below the largest of them, until there is none.
+found only once. The rest of the matrix, without the vectors found so far, is therefore searched
+again until it has no eigenvalue below the largest of them.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ ROW_BLOCKS = 4
 PARALLEL_PRODUCTS = 1 << 20
 """Multiplications below which starting threads takes longer than the product."""
 LOOKING = 1e-3
-"""Relative accuracy of the search for an eigenvalue that may have been missed."""
+"""Relative tolerance of the check for missed eigenvalues."""
 LEAST_BASIS = 20
-"""Vectors that a restart begins with, at the least."""
+"""Minimum number of vectors of a restart."""
 NEARLY_ALIKE = 0.01
-"""Length of the difference between nodes that are alike, up to which it is taken for an error."""
+"""Largest difference between equivalent nodes that counts as a rounding error."""
 
 
 class Symmetric(Protocol):

@@ -1,4 +1,4 @@
-"""Clusters of a graph that are found again with a fifth of the nodes left out."""
+"""Cluster a graph again without a random fifth of its nodes."""
 
 from __future__ import annotations
 

@@ -39,38 +39,38 @@ def learn_layer(
 
         minimize   z'w + alpha (||d||^2 + 2 ||w||^2)     subject to   2 sum(w) = N
 
-    that is tr(X'LX) + alpha ||L||_F^2 over graph Laplacians L with tr(L) = N. A larger alpha gives
-    more edges, a smaller one fewer. Multiplying the distances and alpha by the same number changes
-    nothing.
+    which minimizes tr(X'LX) + alpha ||L||_F^2 over graph Laplacians L with tr(L) = N. A larger
+    alpha gives more edges. The solution does not change if you multiply the squared distances and
+    alpha by the same number.
 
     Parameters
     ----------
     X : array, DataFrame or sparse matrix of shape (N, D)
-        One view. Single cells may be NaN: distances are then estimated from the columns that two
+        One view. Single cells may be NaN; distances are then estimated from the columns that two
         rows share (`rmgl.edges.gaps`).
     alpha : float > 0
         Weight of the squared Frobenius norm; larger values give more edges.
     scale : {"minmax", "standard", "unit", "none"}
-        How the columns of X are scaled first.
+        Scaling of the columns of X.
     solver : {"newton", "dual-ascent"}
-        "newton" needs few passes over the pairs; "dual-ascent" is the iteration of the paper and
-        needs many.
+        "newton" needs few passes over the pairs. "dual-ascent" is the iteration of the paper and
+        needs many passes.
     tol : float
         KKT residual at which the solver stops; smaller values take more iterations.
     max_iter : int, optional
         Maximum number of iterations; by default 200 for Newton and 100 000 for dual ascent.
     start : array of shape (N,), optional
-        Dual vector to start from: `potentials` of a layer learned from similar data.
+        Dual vector to start from, such as the `potentials` of a layer learned from similar data.
     candidates : "auto", "all", int, "approximate" or sparse graph
-        The pairs that may carry an edge. A number starts from that many nearest neighbors of each
-        row, and adds pairs until it is certified that no other pair carries weight, so the solution
-        is that over all pairs (`layer.exact`); "auto" uses all pairs where that is faster.
-        "approximate" neighbors (pynndescent) and a graph of your own (`KNeighborsTransformer`) give
-        no certificate: `layer.exact` is False, and `layer.recall` is the share of true neighbors,
-        estimated on a sample of rows, that they contain.
+        The pairs that may carry an edge. A number starts from this many nearest neighbors of each
+        row and adds pairs until it can prove that no other pair carries weight. The solution is
+        then exact over all pairs (`layer.exact`). "auto" uses all pairs if this is faster.
+        "approximate" neighbors (pynndescent) and your own graph (`KNeighborsTransformer`) do not
+        give a proof: `layer.exact` is False, and `layer.recall` estimates the share of true
+        neighbors among the candidates on a sample of rows.
     n_jobs : int, optional
-        Number of threads; -1 uses all cores. No more threads are used than there are cores. The
-        result does not depend on it.
+        Number of threads, at most the number of cores; -1 uses all cores. The result does not
+        depend on it.
     name : str
         Name of the layer.
 
@@ -111,13 +111,13 @@ def learn_layer(
     views = views.in_order(order).scaled(scale)
     if views.graphs:
         raise ValueError(
-            "learn_layer takes rows or distances, but a network was given: fit RMGL to "
-            "Network(graph, learn=True)"
+            "learn_layer takes rows or distances, but a network was given: use "
+            "RMGL(...).fit([Network(graph, learn=True)])"
         )
     if start is not None and (np.shape(start) != (views.n_rows,) or not np.isfinite(start).all()):
         raise ValueError(
-            f"start must hold {views.n_rows} finite numbers, one for each row of the view: "
-            "use `potentials` of a layer of as many rows"
+            f"start must hold {views.n_rows} finite numbers, one for each row of the view: use "
+            "the potentials of a layer with the same number of rows"
         )
     alpha = float(positive_per_view(alpha, views.names, "alpha")[0])
     with team_of(number_of_workers(n_jobs)) as team:

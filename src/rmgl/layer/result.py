@@ -24,11 +24,11 @@ PROVEN = ("all pairs", "certified", "given edges", "given pairs")
 """Candidates over which a layer is exact, because no other pair exists or can carry weight."""
 SOLVER_ADVICE = {
     "max_iter": (
-        "raise max_iter of learn_layer; solver='newton' and a larger alpha need fewer iterations"
+        "increase max_iter of learn_layer; solver='newton' and a larger alpha need fewer iterations"
     ),
     "stalled": (
-        "rounding errors prevent further progress, because alpha is very small beside the costs; "
-        "raise alpha or scale the data"
+        "rounding errors prevent further progress, because alpha is very small compared with the "
+        "costs; increase alpha or scale the data"
     ),
 }
 
@@ -62,13 +62,13 @@ class Layer:
 
     name: str
     adjacency: sparse.csr_array = field(repr=False)
-    """Symmetric edge weights, degrees summing to N."""
+    """Symmetric edge weights; the degrees sum to N."""
     alpha: float
     kkt_residual: float
     """max_i |d_i + (u_i - mean(u))/(2 alpha) - 1| at the potentials; zero at the solution.
 
-    If a solve does not improve on the layer it started from, that layer is kept, and `gap` bounds
-    its error.
+    If a solve does not improve the layer that it started from, the result is this layer, and `gap`
+    bounds its error.
     """
     objective: float
     """z'w + alpha (||d||^2 + 2 ||w||^2)."""
@@ -77,38 +77,38 @@ class Layer:
     status: Status
     n_iter: int
     n_passes: float
-    """Passes over the candidate pairs; a Hessian product counts as the share of active pairs."""
+    """Number of passes over the candidate pairs; a Hessian product counts its active pairs only."""
     potentials: Vector = field(repr=False)
     """The dual solution u: an edge exists where u_i + u_j exceeds its cost."""
     candidates: str = "all pairs"
-    """Which pairs could carry an edge.
+    """The pairs that could carry an edge.
 
-    "all pairs"; "certified" (nearest neighbors, with a proof that no other pair carries weight);
-    "given edges" or "given pairs" (of a network or of sparse distances, which have no other pairs);
-    "approximate" or "given" (no such proof).
+    "all pairs"; "certified": nearest neighbors, with a proof that no other pair carries weight;
+    "given edges" or "given pairs": those of a network or of sparse distances; "approximate" or
+    "given": other pairs might carry weight.
     """
     seconds: dict[str, float] = field(default_factory=dict, repr=False)
-    """Seconds of the last solve: "neighbors" for widening the candidates, "layers" for solving."""
+    """Seconds of the last solve: "neighbors" to extend the candidates, "layers" to solve."""
     recall: float | None = None
     """Share of the nearest neighbors in a sample that are candidates; None for exact candidates."""
     role: Role = "view"
-    """Whether the layer is that of a "view", the "consensus", or given nearest "neighbors"."""
+    """"view" for the layer of one view, "consensus", or "neighbors" for given nearest neighbors."""
     nodes: NDArray[np.intp] | None = field(default=None, repr=False)
-    """Indices of the entities that the layer was learned on (None: all)."""
+    """Indices of the entities in the layer (None: all)."""
     views: tuple[int, ...] = (0,)
     """Indices of the views that the layer was learned from."""
     factors: tuple[float, ...] = (1.0,)
-    """Factor that each of these views was multiplied by."""
+    """Factor of each view in `views`."""
     consensus_share: float = 0.0
-    """The costs of the pairs in the consensus times this share are part of the costs."""
+    """Share of the consensus costs that is added to the costs of the pairs."""
     network_share: float = 0.0
-    """Share of neighbors in the networks in each row that the layer was learned from (0: none)."""
+    """Share of the network neighbors in the rows from which the layer was learned (0: none)."""
     scaling: LocalScaling | None = field(default=None, repr=False)
-    """Local scales of the nodes that the layer was learned on (None: plain distances)."""
+    """Local scales of the nodes (None: plain distances)."""
 
     @property
     def given(self) -> bool:
-        """Whether the layer is a given graph and was not learned."""
+        """Whether the layer is a given graph instead of a learned one."""
         return self.status == "given"
 
     @property
@@ -118,12 +118,12 @@ class Layer:
 
     @property
     def exact(self) -> bool:
-        """Whether the layer is the solution over all pairs, or over those that are given."""
+        """Whether the layer is the solution over all pairs, or over all given pairs."""
         return self.given or (self.candidates in PROVEN and self.status == "converged")
 
     @property
     def doubt(self) -> str:
-        """Why the layer is not known to be exact; empty if it is."""
+        """The reason why the layer may not be exact; empty if it is exact."""
         if self.given or self.exact:
             return ""
         if self.status != "converged":
@@ -134,7 +134,7 @@ class Layer:
     def gap(self) -> float:
         """Relative duality gap |objective - lower bound| / objective.
 
-        No layer has an objective that is lower by more than this share.
+        The objective of any other layer is lower by at most this share.
         """
         return 0.0 if self.given else abs(self.objective - self.lower_bound) / self.objective
 
@@ -159,7 +159,7 @@ class Layer:
 
     @cached_property
     def n_components(self) -> int:
-        """Number of connected components among the entities that the layer was learned on."""
+        """Number of connected components among the entities of the layer."""
         n_absent = 0 if self.nodes is None else self.n_nodes - self.nodes.size
         count = csgraph.connected_components(self.adjacency, directed=False, return_labels=False)
         return int(count) - n_absent
@@ -176,7 +176,7 @@ class Layer:
 
     @property
     def message(self) -> str:
-        """The status in words and, if the layer did not converge, what to change."""
+        """A description of the status, with advice if the solver did not converge."""
         layer = f"layer {self.name!r}"
         if self.given:
             return f"{layer} is given"
@@ -202,8 +202,7 @@ class Layer:
             self.scaling.check(n_learned)
         if not 0 <= self.network_share < 1:
             raise Unsound(
-                f"{what} has a share of the networks of {self.network_share}, which must be "
-                "from 0 to 1"
+                f"{what} has network_share={self.network_share}, but it must be from 0 to 1"
             )
         counts = (self.n_iter, self.n_passes, self.consensus_share)
         numbers = (self.alpha, self.kkt_residual, self.objective, self.lower_bound, *counts)

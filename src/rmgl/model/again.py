@@ -1,4 +1,4 @@
-"""Raise beta until every layer falls into exactly K components."""
+"""Increase beta until every layer has exactly K components."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rmgl.model.problems import ViewProblem
 from rmgl.running.progress import warn_caller
 
 FACTOR = 4.0
-"""What beta is multiplied by from one attempt to the next."""
+"""Factor of beta between two attempts."""
 MAX_STEPS = 15
 
 Solve = Callable[[Sequence[ViewProblem]], Outcome]
@@ -27,8 +27,9 @@ Solve = Callable[[Sequence[ViewProblem]], Outcome]
 def separate(
     problems: list[ViewProblem], outcome: Outcome, n_clusters: int, solve: Solve
 ) -> tuple[list[ViewProblem], Outcome]:
-    """Solve again with larger beta until every layer, and their sum, has exactly `n_clusters`
-    components; warn if no beta does it.
+    """Increase beta until every layer, and their sum, has exactly `n_clusters` components.
+
+    Warns if no beta achieves this.
     """
     for _ in range(MAX_STEPS):
         if separated(outcome, n_clusters) or outcome.stopped:
@@ -40,15 +41,15 @@ def separate(
     if not separated(outcome, n_clusters):
         counts = {layer.name: layer.n_components for layer in outcome.state.layers}
         warn_caller(
-            f"components=True, but no beta gives every layer exactly {n_clusters} components "
-            f"(now {counts}): "
-            "raise n_neighbors or alpha to keep clusters connected, or ask for another number",
+            f"components=True: no beta gives every layer exactly {n_clusters} components (found "
+            f"{counts}): increase n_neighbors or alpha to keep clusters connected, or change "
+            "n_clusters",
         )
     return problems, outcome
 
 
 def separated(outcome: Outcome, n_clusters: int) -> bool:
-    """Whether every layer has exactly `n_clusters` components, and so has their sum."""
+    """Whether every layer and their sum have exactly `n_clusters` components."""
     state = outcome.state
     return state.embedding.n_components == n_clusters and all(
         layer.n_components == n_clusters for layer in state.layers
@@ -56,7 +57,7 @@ def separated(outcome: Outcome, n_clusters: int) -> bool:
 
 
 FRAGMENT_TOL = 1e-4
-"""Relative residual of the eigenvectors in which fragments are looked for."""
+"""Relative residual of the eigenvectors that are used to find fragments."""
 
 SolveWithout = Callable[[Sequence[ViewProblem], NDArray[np.bool_] | None], Outcome]
 """solve(problems, fragments): Algorithm 1 without the fragments."""
@@ -65,7 +66,7 @@ SolveWithout = Callable[[Sequence[ViewProblem], NDArray[np.bool_] | None], Outco
 def _embed(
     state: State, graph: Graph, n_clusters: int, fragments: NDArray[np.bool_] | None
 ) -> Embedding:
-    """The last embedding if it is without these fragments, or a new one."""
+    """The last embedding if it excludes these fragments, otherwise a new one."""
     if fragments is state.embedding.fragments:
         return state.embedding
     return embed_without(
@@ -88,8 +89,9 @@ def without_fragments(
     random_state: np.random.RandomState,
     numbers: Fragments | None = None,
 ) -> Outcome:
-    """Leave clusters of fewer than `min_size` members that are no islands out of the embedding, and
-    solve again until there are none.
+    """Exclude clusters of fewer than `min_size` members that are not islands from the embedding.
+
+    Solves again until there are no such clusters.
     """
     while min_size > 0 and not outcome.stopped:
         state, graph = outcome.state, common_graph(outcome.state)

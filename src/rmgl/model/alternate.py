@@ -37,16 +37,14 @@ from rmgl.running.threads import Check, Team
 
 @dataclass(frozen=True)
 class Accuracy:
-    """How accurately a round solves its half steps: KKT residual of the layers, relative residual
-    of the eigenvectors.
-    """
+    """Tolerances of a round: KKT residual of the layers, relative residual of the eigenvectors."""
 
     layer: float
     eigen: float
     certified: bool
-    """Whether candidates are widened until they prove that no other pair can carry weight."""
+    """Whether candidates are extended until no other pair can carry weight."""
     settled: float
-    """Rounds of this accuracy end at this tolerance, if it is larger than the wanted one."""
+    """Smallest tolerance of the objective at which rounds of this accuracy end."""
 
 
 COARSE = Accuracy(layer=1e-4, eigen=1e-4, certified=False, settled=1e-2)
@@ -57,8 +55,9 @@ EIGEN_TOL = 1e-6
 
 @dataclass(frozen=True)
 class State:
-    """Layers and embedding, with what follows from them. The problems are part of it because their
-    candidates may grow.
+    """Layers, embedding and the values derived from them.
+
+    The state includes the problems, because their candidates may grow.
     """
 
     problems: list[ViewProblem]
@@ -67,9 +66,9 @@ class State:
     terms: NDArray[np.float64]
     """The three terms of the objective for every view: (M, 3)."""
     alike: NDArray[np.intp] | None = None
-    """Numbers of the entities, the same for copies (None: nothing is known)."""
+    """Numbers of the entities; copies have equal numbers (None: unknown)."""
     checkpoint: Checkpoint | None = None
-    """What keeps eigenvectors (None: nothing does)."""
+    """The checkpoint that stores eigenvectors (None: no checkpoint)."""
     balance: Balance | None = None
     """The masses of the entities (None: all are one)."""
 
@@ -86,14 +85,14 @@ class State:
 
 @dataclass
 class Outcome:
-    """Where Algorithm 1 ended and how it got there."""
+    """The final state of Algorithm 1 and its history."""
 
     state: State
     converged: bool
     n_iter: int
     history: list[dict[str, Any]] = field(default_factory=list)
     stopped: bool = False
-    """Whether it was asked to stop before it had converged."""
+    """Whether the run was stopped before it converged."""
     eigen_residual: float = 0.0
     """The residual of the last embedding on the layers that it was computed from, before these were
     certified.
@@ -122,11 +121,11 @@ def alternate(
 ) -> Outcome:
     """Learn layers and embedding in turn until neither the objective nor the subspace changes.
 
-    No half step raises the objective. The first layers are those of the data alone (Q = 0), on
-    candidates that suffice for them. Half steps are coarse until a round changes little, and tight,
-    on candidates that suffice, from then on until a round changes nothing. Between rounds `run` may
-    ask to stop. However it ends, the layers are certified at last: they are the exact solutions for
-    the embedding that is returned. `alike` numbers entities so that copies have the same number.
+    No half step increases the objective. The first layers use the data alone (Q = 0), on certified
+    candidates. Half steps are coarse until a round changes little. From then on they are tight, on
+    certified candidates, until a round changes nothing. `run` may stop the loop between rounds. In
+    any case, the layers are certified at the end: they are the exact solutions for the returned
+    embedding. `alike` numbers the entities; copies have equal numbers.
     With `balanced`, entities have masses from their degrees in the sum of the first layers.
     """
     log, clock, run = History(progress), clock or Stopwatch(), run or Run()
@@ -288,9 +287,9 @@ def certified(state: State, solver: str, team: Team, clock: Stopwatch) -> State:
     """Solve problem (6) once more, tightly and over all pairs, for the last embedding, and judge
     that by the new layers.
 
-    A stop can come while half steps are coarse, and the embedding has moved since the layers were
-    learned in any case. What layers claim is then true of the costs that anyone can compute: those
-    of the data plus beta ||q_i - q_j||^2 in the embedding that is returned.
+    A run may stop while half steps are coarse, and the embedding has changed since the layers were
+    learned. After this step, the certificates of the layers hold for costs that users can compute:
+    those of the data plus beta ||q_i - q_j||^2 in the returned embedding.
     """
     last = update_layers(state, solver, TIGHT, team, clock)
     with clock("embedding"):

@@ -30,13 +30,9 @@ from rmgl.running.threads import Check
 
 UNLABELED = -1
 AGREEING = 0.95
-"""Share of the known labels from which the clusters that are found without them are taken to agree
-with them.
-"""
+"""Smallest share of matching known labels at which clusters found without them agree."""
 APART = 100.0
-"""What is added to the cost of a pair that is kept apart, in multiples of the cost of a typical 7th
-neighbor.
-"""
+"""Cost that is added to a pair with different labels, in costs of a typical 7th neighbor."""
 
 Labels = NDArray[np.intp]
 
@@ -48,20 +44,20 @@ def check_known(y: Any, n_rows: int, n_clusters: int | None) -> Labels | None:
     values = np.asarray(y)
     if values.dtype.kind == "f" and values.ndim == 1 and np.isnan(values).any():
         row = int(np.flatnonzero(np.isnan(values))[0])
-        raise ValueError(f"y[{row}] is NaN: write -1 where a label is not known")
+        raise ValueError(f"y[{row}] is NaN: use -1 for unknown labels")
     if not are_whole_numbers(values) or values.ndim != 1 or not (values == UNLABELED).any():
         return None
     known = values.astype(np.intp)
     if known.size != n_rows:
         raise ValueError(
-            f"y has {known.size} labels for the {n_rows} rows of the views: give one for "
-            "each row, -1 where it is not known"
+            f"y has {known.size} labels for the {n_rows} rows of the views: pass one for each "
+            "row, -1 for unknown labels"
         )
     if known.min() < UNLABELED:
         row = int(np.flatnonzero(known < UNLABELED)[0])
         raise ValueError(
-            f"y[{row}] is {known[row]}: labels are numbers of clusters, 0, 1, 2, ..., or -1 "
-            "where they are not known"
+            f"y[{row}] is {known[row]}: use the cluster numbers 0, 1, 2, ..., and -1 for unknown "
+            "labels"
         )
     classes = np.unique(known[known >= 0])
     if n_clusters is not None and classes.size:
@@ -70,14 +66,14 @@ def check_known(y: Any, n_rows: int, n_clusters: int | None) -> Labels | None:
 
 
 def are_whole_numbers(values: NDArray[Any]) -> bool:
-    """Whether y can be numbers of clusters, not scores or names, which scikit-learn passes on."""
+    """Whether y can hold cluster numbers; scikit-learn may also pass scores or names."""
     if values.dtype.kind == "f":
         return bool(np.isfinite(values).all() and (values == values.round()).all())
     return values.dtype.kind in "iub"
 
 
 def check_classes(classes: Labels, n_clusters: int) -> None:
-    """Raise a ValueError if known labels are too many, or too large, for the clusters."""
+    """Raise a ValueError if there are more classes, or larger labels, than clusters."""
     if classes.size > n_clusters:
         raise ValueError(
             f"y has {classes.size} classes, more than n_clusters={n_clusters}: ask for at "

@@ -1,4 +1,4 @@
-"""One view as Algorithm 1 sees it."""
+"""The problem of one view in Algorithm 1."""
 
 from __future__ import annotations
 
@@ -31,9 +31,7 @@ from rmgl.views.views import Views
 
 @dataclass(frozen=True)
 class ViewProblem:
-    """What one layer is learned from: candidate pairs with the data distances on them, and its two
-    parameters.
-    """
+    """The input of one layer: candidate pairs, their data distances, and alpha and beta."""
 
     origin: Origin
     candidates: Candidates
@@ -42,16 +40,15 @@ class ViewProblem:
     n_entities: int
     """The number of entities in all views together."""
     given: Layer | None = None
-    """The layer itself, if it is a given graph and not learned."""
+    """The layer, if it is a given graph."""
     start: Vector | None = None
     """Potentials to start the first layer from."""
 
     @classmethod
     def of_given(cls, layer: Layer, beta: float, n_entities: int | None = None) -> ViewProblem:
-        """A given layer, which only takes part in the embedding: its pairs have no cost but their
-        distance in the embedding.
+        """The problem of a given layer; the only costs are distances in the embedding.
 
-        `n_entities` is the number of all entities, if some are no nodes of the layer.
+        `n_entities` is the number of all entities, if some are not nodes of the layer.
         """
         n_entities = layer.n_nodes if n_entities is None else n_entities
         return cls(layer.origin, given_candidates(layer), 0.0, beta, n_entities, given=layer)
@@ -79,14 +76,12 @@ class ViewProblem:
 
 
 def is_auto(value: Any) -> bool:
-    """Whether a parameter asks for a value chosen from the data."""
+    """Whether a parameter is "auto"."""
     return isinstance(value, str) and value == "auto"
 
 
 def asked_candidates(candidates: Any, views: Views) -> list[Any]:
-    """What the parameter `candidates` asks for in each view; given graphs are cut to the entities
-    that a view has.
-    """
+    """The parameter `candidates` of each view; given graphs are restricted to its entities."""
     given = per_view(candidates, views.names, "candidates")
     return [
         pairs_among(view.name, asked, view.entities, views.n_rows)
@@ -140,22 +135,23 @@ def given_problems(
     known: Any = None,
     tied: bool = True,
 ) -> list[ViewProblem]:
-    """One problem for each view, from the parameters of `RMGL`. What is left at "auto" gets a
-    heuristic default (`rmgl.model.problems`).
+    """One problem for each view, from the parameters of `RMGL`.
+
+    Parameters set to "auto" get a heuristic default (`rmgl.model.problems`).
     """
     names, points = views.names, [view.points() if view.graph is None else None for view in views]
     alphas = None if is_auto(alpha) else positive_per_view(alpha, names, "alpha")
     betas = None if is_auto(beta) else positive_per_view(beta, names, "beta", zero_allowed=True)
     if betas is not None and not betas.any():
         raise ValueError(
-            "beta is 0 for every view, so nothing defines the embedding: give at least one "
-            "view a positive beta"
+            "beta is 0 for every view, so the embedding is not defined: set a positive beta for "
+            "at least one view"
         )
     asked = asked_candidates(candidates, views)
     if is_auto(n_clusters):
         raise ValueError(
-            "n_clusters='auto' is part of the automatic choice: leave alpha and beta at "
-            "'auto', or give n_clusters"
+            "n_clusters='auto' requires alpha='auto' and beta='auto': leave both at 'auto', or "
+            "set n_clusters to a number"
         )
     if alphas is None:
         alphas = np.array(
@@ -194,7 +190,7 @@ def given_problems(
 
 
 def first_alpha(view: View, points: Any, n_neighbors: int) -> float:
-    """The alpha of a view where it is not given; `points` has its distances."""
+    """The default alpha of a view; `points` holds its distances."""
     if view.graph is not None:
         return network_alpha(given_layer(Origin(view.name), view.own()))
     return default_alpha(points, n_neighbors)
@@ -215,8 +211,9 @@ def network_problem(
 
 
 class Stores:
-    """The stores of all pairs, which views with as many entities share. What would not fit into
-    memory is refused at once.
+    """The stores of all pairs; views with the same number of entities share a store.
+
+    Stores that do not fit into memory raise a MemoryError before anything is allocated.
     """
 
     def __init__(self, n_rows: int, wanted: Sequence[Any], team: Team, copies: int = 1) -> None:
@@ -233,7 +230,7 @@ class Stores:
             require_list_memory(n_rows, sum(lengths), f"{len(lengths)} view(s)")
 
     def of(self, n_rows: int) -> AllPairs:
-        """The store for so many entities."""
+        """The store for this number of entities."""
         return self.by_size.setdefault(n_rows, AllPairs(n_rows, self.team.in_parts))
 
 

@@ -36,14 +36,12 @@ class OtherRun(ValueError):
 
 
 class Run:
-    """One fit. With a checkpoint folder, what is expensive is written there, and read in place of
-    being computed again.
+    """One fit. With a checkpoint folder, it stores expensive results there and reads them again.
 
-    These are the results of exact searches, and eigenvectors. All else is computed again, and is
-    deterministic from where the random generator stood at the beginning: a run that resumes ends
-    with the same numbers as one that was never stopped. Every file carries the fingerprint of its
-    run, and a lock keeps a second process out of the folder as long as the run lasts: use it in a
-    `with` block.
+    Expensive results are exact searches and eigenvectors. All other steps are computed again. They
+    are deterministic, given the initial state of the random generator, so a resumed run ends with
+    the same numbers as an uninterrupted one. Every file carries the fingerprint of its run. A lock
+    keeps other processes out of the folder during the run: use it in a `with` block.
     """
 
     def __init__(
@@ -72,8 +70,9 @@ class Run:
     def begin(
         self, parameters: dict[str, Any], views: Any, random_state: np.random.RandomState
     ) -> None:
-        """Open the checkpoint; refuse one of another run. A generator without a seed resumes where
-        it stood.
+        """Open the checkpoint, or raise an error if it belongs to another run.
+
+        A generator without a seed resumes from its stored state.
         """
         if self.folder is None:
             return
@@ -82,8 +81,8 @@ class Run:
         foreign = [name for name in found if not name.endswith(SUFFIX)]
         if foreign:
             raise ValueError(
-                f"checkpoint={str(self.folder)!r} holds {foreign[0]!r}, which is no part of "
-                "a checkpoint: choose another folder"
+                f"checkpoint={str(self.folder)!r} holds {foreign[0]!r}, which is not part of a "
+                "checkpoint: choose another folder"
             )
         self._lock = FolderLock(self.folder)
         self._lock.acquire()
@@ -100,7 +99,7 @@ class Run:
 
     @property
     def checkpoint(self) -> Run | None:
-        """What keeps expensive results: this run, if it has a folder for them."""
+        """The checkpoint of expensive results: this run, if it has a folder."""
         return None if self.folder is None else self
 
     def step(self, name: str, work: Callable[[], Found], check: Callable[[Found], None]) -> Found:
@@ -120,15 +119,14 @@ class Run:
         return found
 
     def _read(self, name: str, take: Callable[[dict[str, Any]], Result]) -> Result:
-        """What was kept under a name. The files come from outside: `take` checks what they hold."""
+        """Read a stored result; `take` checks its content, because files are not trusted."""
         path = self._path(name)
         try:
             kept = expect("the content", read_archive(path, format=FORMAT), dict[str, Any])
             if kept["run"] != self.fingerprint:
                 raise OtherRun(
-                    f"checkpoint={str(self.folder)!r} holds a run on other data or with "
-                    "other parameters or versions "
-                    f"({path.name}): choose another folder, or delete it"
+                    f"checkpoint={str(self.folder)!r} holds a run with other data, parameters or "
+                    f"versions ({path.name}): choose another folder, or delete it"
                 )
             return take(kept)
         except OtherRun:
@@ -144,14 +142,12 @@ class Run:
             told = (
                 str(error)
                 if str(path) in str(error)
-                else f"{path}: what it holds does not fit together ({error})"
+                else f"{path}: the file is inconsistent ({error})"
             )
-            raise ValueError(f"{told}; delete the file, and the step is done again") from error
+            raise ValueError(f"{told}; delete it to recompute this step") from error
 
     def _write(self, name: str, kept: dict[str, Any], *, exclusive: bool = False) -> None:
-        """Keep something under a name, in place of what was there; with `exclusive` only if nothing
-        is there.
-        """
+        """Store a result under a name; with `exclusive`, only if the name is new."""
         write_archive(
             self._path(name), {"run": self.fingerprint, **kept}, format=FORMAT, exclusive=exclusive
         )
@@ -172,17 +168,16 @@ class Run:
 
     @property
     def over(self) -> bool:
-        """Whether the fit should end with the best result so far."""
+        """Whether to end the fit with the best result so far."""
         return self.asked_to_stop or (
             self.max_seconds is not None and self.seconds >= self.max_seconds
         )
 
 
 class FolderLock:
-    """A lock on a checkpoint folder, held by one run at a time and released when its process ends,
-    however it ends.
+    """A lock on a checkpoint folder, held by one run at a time and released when its process ends.
 
-    The file says which process holds it.
+    The file names the process that holds it.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -217,8 +212,9 @@ class FolderLock:
 
 
 def remove_checkpoint(folder: Path) -> None:
-    """Delete the files of a finished run, and the folder if nothing else is in it; leave all of it
-    to a run that has begun there since.
+    """Delete the files of a finished run, and the folder if it is empty.
+
+    If another run has started there, nothing is deleted.
     """
     if not folder.is_dir():
         return

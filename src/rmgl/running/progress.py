@@ -1,4 +1,4 @@
-"""What a run tells the user: progress bars, the time of each stage, and warnings."""
+"""Messages to the user: progress bars, the time of each stage, and warnings."""
 
 from __future__ import annotations
 

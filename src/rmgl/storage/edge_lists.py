@@ -1,4 +1,4 @@
-"""Networks in files of edges: two columns of node ids and, if there is a third, weights."""
+"""Networks in edge lists: two columns of node ids and an optional column of weights."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ HEADS = (
     {"node_1", "node_2"},
     {"id1", "id2"},
 )
-"""Names of the first two columns by which a line of names is known."""
+"""Names of the first two columns that identify a header line."""
 
 
 @dataclass(frozen=True)
@@ -53,10 +53,10 @@ class EdgeList:
 
 
 def read_edge_list(path: Path) -> EdgeList:
-    """Read a .csv, .tsv or .txt file with one edge a line: two ids and, in all or none, a weight.
+    """Read a .csv, .tsv or .txt file with one edge per line: two ids and, if present, a weight.
 
-    Separators, encodings, decimal commas and compression are those of tables; in .txt files spaces
-    separate, too.
+    Separators, encodings, decimal commas and compression are recognized as in tables. In .txt
+    files, spaces are separators as well.
     """
     check_inputs([path])
     rows = read_rows(path)
@@ -64,15 +64,14 @@ def read_edge_list(path: Path) -> EdgeList:
         rows = rows[1:]
     if not rows:
         raise ValueError(
-            f"{path}: there is no edge in the file: write two ids, and a weight if there is "
-            "one, a line"
+            f"{path}: the file holds no edges: write two ids and, optionally, a weight on each line"
         )
     width = len(rows[0][1])
     for line, row in rows:
         if len(row) != width or width not in (2, 3):
             raise ValueError(
-                f"{path}: line {line} has {len(row)} fields, but an edge has two ids and, in "
-                "every line or none, a weight"
+                f"{path}: line {line} has {len(row)} fields, but must have two ids and, if the "
+                "edges have weights, a weight"
             )
         if None in without_marks(row[:2]):
             raise ValueError(
@@ -95,8 +94,8 @@ def read_rows(path: Path) -> list[Line]:
         rows = [(line, [cell.strip() for cell in row]) for line, row in lines]
     except (*DAMAGED, csv.Error) as error:
         raise ValueError(
-            f"{path}: not a readable list of edges ({error}): write two ids, and a weight if "
-            "there is one, a line"
+            f"{path}: not a readable edge list ({error}): write two ids and, optionally, a "
+            "weight on each line"
         ) from error
     return [(line, row) for line, row in rows if any(row)]
 
@@ -115,7 +114,7 @@ def is_head(first: Sequence[str], others: Sequence[Sequence[str]]) -> bool:
 
 
 def weights_of(path: Path, rows: Sequence[Line]) -> NDArray[np.float64]:
-    """The weights of the edges in lines of the same width, one if there is none."""
+    """The weights of the edges, or one if the lines have no weights."""
     if len(rows[0][1]) == 2:
         return np.ones(len(rows))
     notation = find_notation((row[2] for _, row in rows), decimal_comma=True)
@@ -123,7 +122,7 @@ def weights_of(path: Path, rows: Sequence[Line]) -> NDArray[np.float64]:
     for (line, row), weight in zip(rows, weights, strict=True):
         if weight is None or not 0 <= weight < np.inf:
             raise ValueError(
-                f"{path}: line {line}, column 3 holds {row[2]!r} where a weight >= 0 is needed"
+                f"{path}: line {line}, column 3 holds {row[2]!r}, but must hold a weight >= 0"
             )
     return np.array(weights, dtype=np.float64)
 
@@ -135,7 +134,7 @@ def without_head(edges: EdgeList, first: Sequence[Any], second: Sequence[Any]) -
     if len(known) < 2 or any(known[0]) or not all(map(all, known[1:])):
         return edges
     logger.info(
-        "%s: line 1 (%s, %s) is taken for the names of the columns",
+        "%s: line 1 (%s, %s) was read as column names",
         edges.path,
         edges.first[0],
         edges.second[0],
@@ -147,14 +146,14 @@ def without_head(edges: EdgeList, first: Sequence[Any], second: Sequence[Any]) -
 def places_of(
     edges: EdgeList, ids: Sequence[str], known: Sequence[Any], what: str
 ) -> NDArray[np.intp]:
-    """The places of ids among known ones; the error for an unknown id names its line."""
+    """The positions of ids among known ones; the error for an unknown id names its line."""
     places = {str(label): place for place, label in enumerate(known)}
     unknown = next((at for at, label in enumerate(ids) if label not in places), None)
     if unknown is not None:
         raise ValueError(
-            f"{edges.path}: line {edges.lines[unknown]}: {ids[unknown]!r} is no {what}: the "
-            "nodes of a network must be the entities of the "
-            "other views, named by their ids (--id) or, without ids, by their row numbers from 0"
+            f"{edges.path}: line {edges.lines[unknown]}: {ids[unknown]!r} is not {what}: name "
+            "the nodes by the ids of the entities in the other views (--id) or, without ids, by "
+            "row numbers from 0"
         )
     return np.array([places[label] for label in ids], dtype=np.intp)
 
@@ -168,7 +167,7 @@ def with_networks(views: Views | None, lists: Sequence[EdgeList]) -> Views:
     networks = {}
     for edges in lists:
         edges = without_head(edges, ids, ids)
-        ends = [places_of(edges, nodes, ids, "entity") for nodes in (edges.first, edges.second)]
+        ends = [places_of(edges, nodes, ids, "an entity") for nodes in (edges.first, edges.second)]
         graph = sparse.csr_array((edges.weights, tuple(ends)), shape=(len(ids), len(ids)))
         # a line is an edge, in whichever direction it is written
         networks[edges.name] = Network(graph + graph.T)
@@ -189,6 +188,6 @@ def new_edges(
     edges: EdgeList, new_ids: Sequence[Any], fitted_ids: Sequence[Any]
 ) -> sparse.csr_array:
     """The weights of edges from new entities, named first, to fitted ones, named second."""
-    first = places_of(edges, edges.first, new_ids, "new entity (first column)")
-    second = places_of(edges, edges.second, fitted_ids, "fitted entity (second column)")
+    first = places_of(edges, edges.first, new_ids, "a new entity (first column)")
+    second = places_of(edges, edges.second, fitted_ids, "a fitted entity (second column)")
     return sparse.csr_array((edges.weights, (first, second)), shape=(len(new_ids), len(fitted_ids)))

@@ -1,4 +1,4 @@
-"""Say what files would be taken for, without fitting anything: `rmgl inspect`."""
+"""Describe how files would be read, without a fit: `rmgl inspect`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ IDS_SHOWN = 3
 
 
 def inspect_file(path: Path, id_column: str | None) -> list[str]:
-    """Lines on what a file would be taken for: rows, ids, kinds of columns, gaps, and scaling."""
+    """Describe how a file would be read: rows, ids, kinds of columns, missing cells, scaling."""
     check_inputs([path])
     if kind_of(path) in OF_ALL_VIEWS:
         views = read_views([path], id_column, least=0, everyone=False)
@@ -33,19 +33,19 @@ def inspect_file(path: Path, id_column: str | None) -> list[str]:
 
 
 def in_view(name: str, lines: Sequence[str]) -> list[str]:
-    """Lines on a view under its name."""
+    """Describe a view, under its name."""
     return [f"  view {name!r}", *(f"    {line}" for line in lines)]
 
 
 def describe_table(table: Table) -> list[str]:
-    """Lines on the view that a table would be, and notes on what may be wrong with it."""
+    """Describe the view of a table, with notes on possible problems."""
     values, notes = table.values, []
     columns = () if is_table(values) or table.columns is None else (table.columns,)
     if is_table(values):
         id_names = likely_ids(values)
         notes += [
-            f"column {name!r} looks like row ids or free text: name it with --id {name} if it "
-            "names the rows, else leave it out"
+            f"column {name!r} looks like row ids or free text: if it identifies the rows, use "
+            f"--id {name}; otherwise leave it out"
             for name in id_names
         ]
         values = values[[name for name in values.columns if str(name) not in id_names]]
@@ -58,11 +58,11 @@ def describe_table(table: Table) -> list[str]:
         lines = describe(views[0], views.index)
         if views.recognized:
             notes.append(
-                "looks like a network (square, symmetric, mostly zeros): if it is one, give its "
-                "list of edges with --network"
+                "looks like a network (square, symmetric, mostly zeros): if it is one, pass its "
+                "edge list with --network"
             )
     else:
-        notes.append("no column is left beside row ids and free text: it cannot be a view")
+        notes.append("all columns are row ids or free text: the table cannot be a view")
     ids = table.ids or []
     if len(set(ids)) < len(ids):
         repeated = next(label for at, label in enumerate(ids) if label in ids[:at])
@@ -71,7 +71,7 @@ def describe_table(table: Table) -> list[str]:
 
 
 def describe(view: View, index: Any) -> list[str]:
-    """Lines on one view, whose rows may have labels."""
+    """Describe one view, whose rows may have labels."""
     names, n_gaps = view.columns, view.n_gaps
     lines = [f"{view.n_rows:,} rows, {named_rows(index)}"]
     if view.encoding is None:

@@ -1,4 +1,4 @@
-"""Readers of Matrix Market files (.mtx), and of the names beside them, as 10x Genomics has them."""
+"""Readers of Matrix Market files (.mtx) and the names beside them, as 10x Genomics writes them."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from rmgl.storage.text_file import Table
 from rmgl.storage.text_format import kind_of, read_bytes, read_characters, view_name
 
 ENTITY_FILES = ("barcodes", "rows", "obs", "cells")
-"""Names of files that name the entities,"""
+"""Names of files that hold the names of the entities."""
 FEATURE_FILES = ("features", "genes", "cols", "columns", "var", "peaks")
-"""and the columns: alone, or after the name of the matrix and an underscore, point or hyphen."""
+"""Names of files that hold column names: alone, or after the matrix name and `_`, `.` or `-`."""
 SUFFIXES = (".tsv", ".tsv.gz", ".txt", ".txt.gz", ".csv", ".csv.gz")
 
 
@@ -40,7 +40,7 @@ def read_matrix(path: Path, id_column: str | None) -> Table:
         ) from error
     ids, columns = row_ids_beside(path), names_beside(path, FEATURE_FILES)
     if matrix.dtype.kind == "c":
-        raise ValueError("it holds complex numbers: give real ones")
+        raise ValueError("it holds complex numbers: write real numbers")
     as_written = fits(ids, columns, n_rows, n_columns)
     turned = fits(ids, columns, n_columns, n_rows)
     if not as_written and not turned:
@@ -64,7 +64,7 @@ def read_matrix(path: Path, id_column: str | None) -> Table:
 def fits(
     ids: Sequence[str] | None, columns: Sequence[str] | None, n_rows: int, n_columns: int
 ) -> bool:
-    """Whether there are as many names as rows and columns, where there are any."""
+    """Whether the numbers of names match the rows and columns, if there are names."""
     return (ids is None or len(ids) == n_rows) and (columns is None or len(columns) == n_columns)
 
 
@@ -109,7 +109,7 @@ def names_in(path: Path) -> tuple[str, ...]:
 
 
 def file_beside(path: Path, stems: Sequence[str]) -> Path | None:
-    """The first of the files beside a matrix that is there."""
+    """The first existing file beside a matrix."""
     prefixes = [f"{view_name(path)}{mark}" for mark in "_.-"]
     if path.name in MATRICES:
         prefixes.insert(0, "")

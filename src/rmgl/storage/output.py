@@ -49,7 +49,7 @@ def check_names(names: Sequence[str], ids: NDArray[Any] | None) -> None:
         try:
             text.encode("utf-8")
         except UnicodeEncodeError:
-            raise ValueError(f"{what} {text!r} is not text in UTF-8: rename it") from None
+            raise ValueError(f"{what} {text!r} is not valid UTF-8 text: rename it") from None
         if "\0" in text:
             raise ValueError(
                 f"{what} {text!r} contains a NUL character, which is not text: rename it"

@@ -46,7 +46,7 @@ class Source:
 
     inputs: tuple[Path, ...]
     networks: tuple[Path, ...] = ()
-    """Edge lists, each a view of its own."""
+    """Edge lists; each is a view."""
     id_column: str | None = None
     align: str | None = None
     outcome: OutcomeFile | None = None
@@ -64,7 +64,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Output:
-    """The folder that a command writes a result to, and what it writes there."""
+    """The output folder of a command, and its files."""
 
     folder: Path
     pictures: bool
@@ -140,7 +140,7 @@ def check_folder(folder: Path, force: bool) -> None:
         return
     if not force:
         raise ValueError(
-            f"{folder} exists already: choose another name, or replace it with --force"
+            f"{folder} already exists: choose another name, or replace it with --force"
         )
     if not folder.is_dir() or folder.is_symlink():
         raise ValueError(f"{folder} is not a folder: choose another name")
@@ -160,7 +160,7 @@ def check_file(path: Path, force: bool) -> None:
     if path.is_dir():
         raise ValueError(f"{path} is a folder: choose another name")
     if os.path.lexists(path) and not force:
-        raise ValueError(f"{path} exists already: choose another name, or replace it with --force")
+        raise ValueError(f"{path} already exists: choose another name, or replace it with --force")
 
 
 def foreign_file(folder: Path) -> str | None:

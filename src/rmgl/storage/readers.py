@@ -129,8 +129,8 @@ def read_all_views(
     """Read the one file that holds all views, without an id column."""
     if len(paths) > 1:
         raise ValueError(
-            "an .npz or .h5mu file was given together with other files: give either one .npz "
-            "file or one .h5mu file with all views, or one file of another kind per view"
+            "an .npz or .h5mu file was given together with other files: use one .npz or .h5mu "
+            "file with all views, or one file of another type per view"
         )
     kind = kind_of(paths[0])
     if id_column is not None:
@@ -158,9 +158,9 @@ def read_table(path: Path, id_column: str | None) -> Table:
     reader = read_folder if path.is_dir() else READERS.get(kind_of(path))
     if reader is None:
         raise ValueError(
-            f"{path}: unknown kind of file: use one .npz or .h5mu, or .npy, .csv, .tsv, "
-            ".parquet, .feather or .arrow files, or .xlsx, .mtx "
-            "or .h5ad files; .csv, .tsv and .mtx files may be compressed (.gz, .bz2, .xz or .zip)"
+            f"{path}: unsupported file type: use one .npz or .h5mu file, or .csv, .tsv, .xlsx, "
+            ".parquet, .feather, .arrow, .npy, .mtx or .h5ad files; "
+            ".csv, .tsv and .mtx files may be compressed (.gz, .bz2, .xz or .zip)"
         )
     try:
         name = path.resolve().name if path.is_dir() else view_name(path)
@@ -278,9 +278,9 @@ def check_cells(frame: Any, id_column: str | None) -> None:
         if texts and n_numbers >= MOSTLY * len(present):
             row, cell = texts[0]
             raise ValueError(
-                f"line {row + 2}, column {place + 1} holds {described(cell)} where a number is "
-                "needed, because most cells of this column are numbers: correct the cell or leave "
-                "it empty, or name the column of row ids with --id"
+                f"line {row + 2}, column {place + 1} holds {described(cell)}, but most cells of "
+                "this column are numbers: correct the cell or leave it empty, or name the column "
+                "of row ids with --id"
             )
 
 

@@ -21,14 +21,14 @@ def checked_ids(ids: Iterable[str | None], place: Callable[[int], str]) -> list[
     ['a', 'b']
     >>> checked_ids(["a", None], lambda row: f"row {row}")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    ValueError: row 1 holds no row id (it is empty, or holds a mark of missing values): ...
+    ValueError: row 1 holds no row id (it is empty or marked as missing): ...
     """
     checked = []
     for row, label in enumerate(ids):
         if label is None or not label.strip():
             raise ValueError(
-                f"{place(row)} holds no row id (it is empty, or holds a mark of missing values): "
-                "give every row an id of its own, or remove the row"
+                f"{place(row)} holds no row id (it is empty or marked as missing): give every "
+                "row its own id, or remove the row"
             )
         checked.append(label)
     return checked

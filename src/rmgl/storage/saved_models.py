@@ -28,9 +28,9 @@ from rmgl.views.views import Views
 
 MODEL_FORMAT = "rmgl model"
 HIDDEN = {"stored": "_views"}
-"""Fields of a `FittedModel` that estimators of earlier versions kept as private attributes,"""
+"""Fields of a `FittedModel` that earlier estimators kept as private attributes."""
 NOT_IN_FILES = ("parameters", "evidence")
-"""and those that are no attribute in a file."""
+"""Fields of a `FittedModel` that files do not store as attributes."""
 NAMES = {
     field.name: HIDDEN.get(field.name, f"{field.name}_")
     for field in fields(FittedModel)
@@ -97,8 +97,8 @@ def read_model(path: str | os.PathLike[str], kind: type[Model]) -> Model:
     except (KeyError, TypeError, AttributeError, ValueError, IndexError) as error:
         detail = f" ({error})" if isinstance(error, ValueError) else ""
         raise ValueError(
-            f"{path}: not a readable {MODEL_FORMAT}; what it holds does not fit together{detail}: "
-            "save the model again"
+            f"{path}: not a readable {MODEL_FORMAT}; the file is inconsistent{detail}: save the "
+            "model again"
         ) from error
     noted = {name: attributes[name] for name in NOTED if name in attributes}
     vars(model).update(noted, fitted_=fitted, report_=attributes["report_"])

@@ -223,9 +223,9 @@ class Sheet:
             return cells
         raise ValueError(
             f"line {self._line_of(str(others[0]), place)}, column {place + 1} holds "
-            f"{described(str(others[0]))} where a number is needed, because most cells of this "
-            "column are numbers: correct the cell or leave it empty, write categories with letters "
-            "in all cells, or name the column of row ids with --id"
+            f"{described(str(others[0]))}, but most cells of this column are numbers: correct "
+            "the cell or leave it empty; if the column holds categories, write all of them with "
+            "letters; if it holds row ids, name it with --id"
         )
 
     def _line_of(self, cell: str, place: int) -> int:

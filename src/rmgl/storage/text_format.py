@@ -70,7 +70,7 @@ def _read(path: Path, file: Any) -> bytes:
         content.write(block)
         if content.tell() > checked:
             checked = 2 * content.tell()
-            require_memory(2 * checked, f"{path}: its text", WAY_OUT)
+            require_memory(2 * checked, f"{path}: its characters", WAY_OUT)
     return content.getvalue()
 
 
@@ -225,7 +225,7 @@ def check_count(first: Sequence[str], others: Sequence[Sequence[str]]) -> None:
     ):
         raise ValueError(
             f"line 1 holds {','.join(first)}, which may be a row or the column numbers that "
-            "pandas writes: give the columns names"
+            "pandas writes: name the columns"
         )
 
 
@@ -268,8 +268,8 @@ def find_id(header: Sequence[str] | None, id_column: str | None) -> int | None:
         return None
     if header is None:
         raise ValueError(
-            f"no column {id_column!r}, because the file has no line of column names: add "
-            "one, or leave out --id"
+            f"no column {id_column!r}, because the file has no header line: add a line of "
+            "column names, or leave out --id"
         )
     places = [place for place, name in enumerate(header) if name == id_column]
     if not places:

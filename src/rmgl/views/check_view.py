@@ -185,8 +185,8 @@ def _common_nodes(named: Named, labels: Mapping[str, list[Any] | None]) -> NDArr
         name = next(name for name, names in labels.items() if names)
         raise ValueError(
             f"view {name!r}: the nodes of the network have names, but the rows of view "
-            f"{unnamed!r} have none to match them with: give tables with row labels, or name the "
-            "nodes 0, 1, 2, ... in the order of the rows"
+            f"{unnamed!r} do not: pass tables with row labels, or name the nodes 0, 1, 2, ... in "
+            "the order of the rows"
         )
     nodes = dict.fromkeys(label for names in labels.values() for label in names or ())
     return np.array(list(nodes), dtype=object)
@@ -231,7 +231,7 @@ def check_view(
     if getattr(X, "ndim", 0) == 2 and not X.shape[1]:
         raise ValueError(  # as scikit-learn says it
             f"view {name!r}: Found array with 0 feature(s) (shape={X.shape}) while a minimum of 1 "
-            "is required: give at least one column, or leave the view out"
+            "is required: pass at least one column, or remove the view"
         )
     X, encoding = _encoded(name, X, encoding)
     X = _plain(name, X)
@@ -262,7 +262,7 @@ def _encoded(name: str, X: Any, encoding: Encoding | None) -> tuple[Any, Encodin
         if encoding is not None and encoding is not NUMBERS:
             columns = listed([column.name for column in encoding.used])
             raise ValueError(
-                f"view {name!r}: it was fitted on a table with the columns {columns}: give a "
+                f"view {name!r} was fitted on a table with the columns {columns}: pass a "
                 "table with these columns"
             )
         return X, None

@@ -115,8 +115,8 @@ def _kind_of_objects(name: str, values: Any, present: Any, different: set[str]) 
     if content not in ("string", "mixed-integer"):
         types = sorted({type(value).__name__ for value in present.iloc[:1000]})
         raise TypeError(
-            f"column {name!r} holds values of type {', '.join(types)}, which are no numbers, "
-            "texts, truth values, categories or dates: convert the column, or leave it out"
+            f"column {name!r} holds values of type {', '.join(types)}; supported are numbers, "
+            "texts, truth values, categories and dates: convert the column, or leave it out"
         )
     if pd.to_numeric(pd.Series(list(different), dtype=object), errors="coerce").notna().all():
         return TableColumn(name, "number", "text that holds a number in every row")
@@ -148,9 +148,9 @@ def _category(name: str, different: set[str], n: int, what: str) -> TableColumn:
     ):
         raise LikelyIds(
             f"column {name!r} holds {len(levels):,} different values in {n:,} rows, so it "
-            "looks like row ids or free text, which no two rows have in common: if it names the "
-            f"rows, make it the row labels (set_index({name!r}); --id {name} on the command "
-            "line); else leave it out"
+            "looks like row ids or free text: if it identifies the rows, use it as the row "
+            f"labels (set_index({name!r}); --id {name} on the command line); otherwise leave it "
+            "out"
         )
     reason = f"{what} with {len(levels):,} different values: {listed(levels)}; 0 if equal, else 1"
     return TableColumn(name, "category", reason, levels)

@@ -69,7 +69,7 @@ class TableColumn:
             numbers = np.asarray(convert(values), dtype=np.float64)
         except (ValueError, TypeError) as error:
             raise ValueError(
-                f"column {self.name!r} was taken for a {self.kind}, but "
+                f"column {self.name!r} was read as a {self.kind}, but "
                 f"{_first_without_number(values) or error}: correct it"
             ) from error
         infinite = np.flatnonzero(np.isinf(numbers))
@@ -177,18 +177,15 @@ class Encoding:
         missing = [column.name for column in self.used if column.name not in place]
         if missing:
             raise ValueError(
-                f"it has no column {missing[0]!r}, which the fitted view has: give the "
-                "columns of the fit"
+                f"column {missing[0]!r} of the fitted view is missing: pass the columns of the fit"
             )
         known = {column.name for column in self.columns}
         unknown = [name for name in names if name not in known]
         if unknown:
-            problem = "which the fitted view does not have"
-            raise ValueError(f"it has a column {unknown[0]!r}, {problem}: leave it out")
+            raise ValueError(f"column {unknown[0]!r} is not in the fitted view: leave it out")
         repeated = [name for at, name in enumerate(names) if place[name] != at]
         if repeated:
-            problem = "which occurs more than once"
-            raise ValueError(f"it has a column {repeated[0]!r}, {problem}: leave it out")
+            raise ValueError(f"column {repeated[0]!r} occurs more than once: rename or drop one")
         return place
 
     def check(self, n_features: int) -> None:
@@ -200,7 +197,7 @@ class Encoding:
             or len(self.features) != n_features
             or len(names) < len(self.columns)
         ):
-            raise Unsound(f"the encoding of a table does not fit its {n_features} columns")
+            raise Unsound(f"the encoding of a table does not match its {n_features} columns")
 
     def sentences(self) -> list[str]:
         """Describe the kinds of the columns: frequent kinds in one sentence, others one by one."""
@@ -242,7 +239,7 @@ def days_in(name: str, values: Any) -> Vector:
         return days_since_1970(values)
     except (ValueError, TypeError, OverflowError) as error:
         raise ValueError(
-            f"column {name!r} was taken for dates, but holds something else ({error}): correct it"
+            f"column {name!r} was read as dates, but {_first_without_date(values)}: correct it"
         ) from error
 
 
@@ -277,6 +274,26 @@ def _as_numbers(values: Any) -> Vector:
 
     numbers: Vector = pd.to_numeric(values).to_numpy(dtype=np.float64, na_value=np.nan)
     return numbers
+
+
+def _first_without_date(values: Any) -> str:
+    """Name the first row whose cell is not a date, by bisection."""
+    first, stop = 0, len(values)
+    while stop - first > 1:
+        middle = (first + stop) // 2
+        first, stop = (first, middle) if _not_dates(values.iloc[first:middle]) else (middle, stop)
+    if _not_dates(values.iloc[first:stop]):
+        return f"row {first} holds {quoted(values.iloc[first])}"
+    return f"row {first} writes its date differently ({quoted(values.iloc[first])})"
+
+
+def _not_dates(values: Any) -> bool:
+    """Whether some cell of a column is not a date."""
+    try:
+        days_since_1970(values)
+    except (ValueError, TypeError, OverflowError):
+        return True
+    return False
 
 
 def _first_without_number(values: Any) -> str:

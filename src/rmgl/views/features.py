@@ -247,8 +247,8 @@ class FeatureView(View):
         refuse_gaps(self.name, self.gaps, advice)
         if self.encoding is not None:
             raise ValueError(
-                f"metric={how!r} for view {self.name!r}, which has columns of other "
-                "kinds than numbers: use 'euclidean'"
+                f"metric={how!r} for view {self.name!r} requires numeric columns, but the view "
+                "has columns of other kinds: use 'euclidean'"
             )
 
     @property
@@ -328,7 +328,7 @@ class FeatureView(View):
             sparse.issparse(X) or gaps.dtype != bool or gaps.shape != X.shape or X[gaps].any()
         ):
             raise Unsound(
-                f"the missing cells of {what} do not fit its {X.shape[0]} rows and "
+                f"the missing cells of {what} do not match its {X.shape[0]} rows and "
                 f"{X.shape[1]} columns, or are not zero there"
             )
         if self.encoding is not None:
@@ -349,15 +349,15 @@ def check_columns(fitted: View, rows: View, width: int) -> None:
     if n_columns != width:
         raise ValueError(
             f"view {name!r} has {n_columns} columns, but the model was fitted on {width}: "
-            "give the same columns in the same order"
+            "pass the same columns in the same order"
         )
     for at, (known, given) in enumerate(
         zip(fitted.columns or (), rows.columns or (), strict=False)
     ):
         if known != given:
             raise ValueError(
-                f"column {at} of view {name!r} is {given!r}, but {known!r} in "
-                "the fitted one: put columns in the same order"
+                f"column {at} of view {name!r} is {given!r}, but was {known!r} in the fit: put "
+                "the columns in the same order"
             )
 
 

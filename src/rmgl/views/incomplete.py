@@ -41,7 +41,7 @@ def aligned(named: Sequence[tuple[str, Any]], how: str) -> list[tuple[str, Any]]
         if not hasattr(X, "reindex"):
             raise ValueError(
                 f"align={how!r} matches row labels, but view {name!r} is of type "
-                f"{type(X).__name__}, without row labels: pass DataFrames"
+                f"{type(X).__name__} and has no row labels: pass DataFrames"
             )
     _, places = align_labels([(name, X.index.tolist()) for name, X in named], how)
     owner = np.argmax(np.array(places) >= 0, axis=0)  # the first table that has each label
@@ -185,8 +185,8 @@ def check_observed(observed: Any, names: Sequence[str], index: Any = None) -> li
     has_labels = hasattr(observed, "index") and hasattr(observed, "iloc")
     if has_labels and index is not None and not observed.index.equals(index):
         raise ValueError(
-            "observed has other row labels than the views: use the same labels in the same "
-            "order (observed.loc[view.index])"
+            "the row labels of observed differ from those of the views: use the same labels in "
+            "the same order (observed.loc[view.index])"
         )
     if hasattr(observed, "columns") and set(map(str, observed.columns)) == set(names):
         observed = {str(column): observed[column] for column in observed.columns}
@@ -194,7 +194,7 @@ def check_observed(observed: Any, names: Sequence[str], index: Any = None) -> li
     if len(masks) != len(names):
         raise ValueError(
             f"observed has {len(masks)} masks or columns for {len(names)} views "
-            f"{list(names)}: give one for each view"
+            f"{list(names)}: pass one for each view"
         )
     return [
         None if mask is None else check_mask(name, mask)
@@ -217,13 +217,12 @@ def _masks(observed: Any) -> list[Any]:
         table = np.asarray(observed)
         if table.ndim != 2:
             raise ValueError(
-                f"observed has {table.ndim} dimension(s): give one column of truth "
-                "values for each view"
+                f"observed has {table.ndim} dimension(s): pass one Boolean column for each view"
             )
         return list(table.T)
     if not isinstance(observed, list | tuple):
         raise TypeError(
-            f"observed is of type {type(observed).__name__}: give truth values, one "
+            f"observed is of type {type(observed).__name__}: pass Boolean values, with one "
             "column or one mask for each view"
         )
     return list(observed)
@@ -234,7 +233,7 @@ def check_mask(name: str, mask: Any) -> Mask:
     values = np.asarray(mask)
     if values.ndim != 1 or not (values.dtype == bool or np.isin(values, (0, 1)).all()):
         raise ValueError(
-            f"observed for view {name!r} must hold one truth value (True or False) for each row"
+            f"observed for view {name!r} must hold one Boolean value (True or False) for each row"
         )
     return values.astype(bool)
 
@@ -253,8 +252,8 @@ def without_missing(
     """
     if observed is not None and observed.size != X.shape[0]:
         raise ValueError(
-            f"observed has {observed.size} truth values for the {X.shape[0]} rows of view "
-            f"{name!r}: give one for each row"
+            f"observed has {observed.size} values for the {X.shape[0]} rows of view {name!r}: "
+            "pass one Boolean value for each row"
         )
     if observed is None and np.isfinite(X.data if sparse.issparse(X) else X).all():
         return X, None, None

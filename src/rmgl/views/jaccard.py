@@ -81,7 +81,7 @@ class JaccardView(DistanceView):
         check_columns(self, rows, self.ones.shape[1])
         refuse_gaps(self.name, rows.gaps, "use another metric")
         what = f"view {self.name!r}: the Jaccard distances of new rows"
-        require_memory(24 * rows.n_rows * self.n_rows, what, "give fewer rows at once")
+        require_memory(24 * rows.n_rows * self.n_rows, what, "pass fewer rows at once")
         return jaccard_distances(binary(self.name, sparse.csr_array(rows.matrix)), self.ones)
 
     def check(self, n_rows: int, most: float = np.inf) -> None:

@@ -1,4 +1,4 @@
-"""`Network`: a graph on the entities, given as a view."""
+"""`Network`: a view given by a graph on the entities."""
 
 from __future__ import annotations
 
@@ -26,36 +26,37 @@ MOST_EDGES = 0.2
 
 @dataclass(frozen=True, eq=False)
 class Network:
-    """A view that is a graph on the entities: links between documents, friendships, interactions.
+    """A view given by a graph on the entities: citations, friendships, interactions.
 
-    The layer of the view is the network itself, its weights scaled so that the degrees sum to the
-    number of its nodes. With `learn=True` the layer L is learned again, near the network L0 (scaled
-    in the same way),
+    The layer of the view is the network itself. Its weights are scaled so that the degrees sum to
+    the number of nodes. With `learn=True`, RMGL learns the layer L near the network L0, which is
+    scaled in the same way:
 
         minimize   alpha ||L - L0||_F^2 + beta tr(Q' L Q)
         over graph Laplacians L with tr(L) = tr(L0) on the given edges
 
-    which is the layer problem with costs z_ij = c - 2 alpha (d0_i + d0_j + 2 w0_ij): without an
-    embedding the solution is the network, and with one, edges between clusters fade. The constant c
-    makes the least cost zero and changes nothing. The solution is exact over the edges of the
-    network (and, with `two_steps=True`, over all pairs with a common neighbor, whose w0 is zero).
+    This is the layer problem with costs z_ij = c - 2 alpha (d0_i + d0_j + 2 w0_ij). Without an
+    embedding, the solution is the network. With an embedding, edges between clusters become weaker.
+    The constant c makes the smallest cost zero and does not change the solution. The solution is
+    exact over the edges of the network. With `two_steps=True`, it is exact over all pairs with a
+    common neighbor as well; these have w0 = 0.
 
-    Entities without edges are missing from the view. The weight of an edge that is given in both
-    directions, as in a directed graph, is the mean of the two; loops are left out.
+    Entities without edges are missing from the view. Directed graphs are symmetrized: the weight of
+    an edge is the mean of both directions. Self-loops are ignored.
 
     Parameters
     ----------
     graph : scipy sparse or dense matrix of shape (N, N), DataFrame, networkx graph, or igraph graph
-        Edge weights >= 0. Node i is the entity in row i of the other views. The labels of a
-        DataFrame and the names of nodes (of networkx, or the vertex attribute "name" of igraph) are
-        matched with the row labels of the other views, if these have any.
+        Edge weights >= 0. Node i is the entity in row i of the other views. If the other views
+        have row labels, they are matched with the labels of a DataFrame or the names of nodes (in
+        igraph, the vertex attribute "name").
     learn : bool
-        Whether the layer is learned again on the edges of the network.
+        Whether to learn the layer on the edges of the network, instead of using the network.
     two_steps : bool
-        Whether neighbors of neighbors may get edges, too; only with `learn=True`.
+        Whether neighbors of neighbors may also get edges; requires `learn=True`.
     weight : str
-        The edge attribute of a networkx or igraph graph that holds the weights; edges without it
-        have weight one.
+        Edge attribute that holds the weights in a networkx or igraph graph. Edges without it have
+        weight one.
 
     Examples
     --------
@@ -79,8 +80,8 @@ class Network:
                 raise TypeError(f"Network: {name}={getattr(self, name)!r} must be True or False")
         if self.two_steps and not self.learn:
             raise ValueError(
-                "Network: two_steps=True adds candidates for learning, but learn is False: "
-                "set learn=True, too"
+                "Network: two_steps=True requires learn=True, because it adds candidate edges: "
+                "set learn=True"
             )
 
     def labels(self) -> list[Any] | None:
@@ -97,7 +98,7 @@ class Network:
             if columns not in (names, list(range(len(names)))):
                 raise ValueError(
                     "Network: the row labels and the column labels of the table differ: both "
-                    "must name the nodes, in one order"
+                    "must name the nodes in the same order"
                 )
         else:
             return None
@@ -121,14 +122,14 @@ class Network:
         unknown = [label for label, place in zip(names, nodes, strict=True) if place < 0]
         if unknown:
             raise ValueError(
-                f"view {name!r}: node {unknown[0]!r} of the network is no entity of the "
-                f"other views ({len(unknown)} such nodes): the names of nodes must be row "
-                "labels; leave other nodes out of the network"
+                f"view {name!r}: node {unknown[0]!r} of the network is not an entity of the "
+                f"other views ({len(unknown)} such nodes): name the nodes by row labels, and "
+                "remove all other nodes"
             )
         if len(set(nodes)) < len(nodes):
             raise ValueError(
-                f"view {name!r}: two nodes of the network have the same name: make the names "
-                "of nodes unique"
+                f"view {name!r}: two nodes of the network have the same name: make node names "
+                "unique"
             )
         entries = sparse.coo_array(square_matrix(name, "the network", self.matrix(name)))
         rows, columns = (np.asarray(nodes, dtype=np.intp)[axis] for axis in entries.coords)
@@ -156,8 +157,8 @@ class Network:
         largest = float(X.data.max())
         if not float(X.data.min()) / largest > 1e-100 or not 1e-200 < largest < 1e200:
             raise ValueError(
-                f"view {name!r}: the weights of the network are too far apart, or too large "
-                "or small, for double precision"
+                f"view {name!r}: the weights of the network are too large, too small or too far "
+                "apart for double precision: rescale them"
             )
         entities = None if linked.all() else np.flatnonzero(linked)
         return NetworkView(name, X, entities, bool(self.learn), bool(self.two_steps))
@@ -179,7 +180,7 @@ class NetworkView(PairView):
         return GivenGraph(self.matrix, self.learn, self.two_steps)
 
     def points(self) -> Any:
-        raise TypeError(f"view {self.name!r} is a network, which has no distances")
+        raise TypeError(f"view {self.name!r} is a network and has no distances")
 
     def whole_space(self) -> Any:
         return self.points()
@@ -225,7 +226,7 @@ class NetworkView(PairView):
 
     def check(self, n_rows: int, most: float = np.inf) -> None:
         if not sparse.issparse(self.matrix):
-            raise Unsound(f"view {self.name!r} is no square matrix of a network")
+            raise Unsound(f"view {self.name!r} is not the square matrix of a network")
         super().check(n_rows, most)
 
 
@@ -265,7 +266,7 @@ def _of_edges(
         values = np.array(weights, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(
-            f"view {name!r}: an edge of the network has a weight that is no number ({error})"
+            f"view {name!r}: an edge of the network has a weight that is not a number ({error})"
         ) from error
     rows, columns = np.array(edges, dtype=np.intp).reshape(len(edges), 2).T
     graph = sparse.csr_array((values, (rows, columns)), shape=(n_nodes, n_nodes))

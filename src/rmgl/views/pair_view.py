@@ -53,7 +53,7 @@ class PairView(View):
     def check(self, n_rows: int, most: float = np.inf) -> None:
         X, what = self.matrix, f"view {self.name!r}"
         if getattr(X, "shape", None) != (n_rows, n_rows):
-            raise Unsound(f"{what} is no square matrix of a {self.words}")
+            raise Unsound(f"{what} is not a square matrix of a {self.words}")
         X = sound_sparse(what, X) if sparse.issparse(X) else X
         values = entries_of(X)
         negative = values.size and values.min() < 0
@@ -174,7 +174,7 @@ def square_matrix(name: str, what: str, given: Any) -> Matrix:
         X.sum_duplicates()
         if X.dtype.kind not in "biuf":
             raise ValueError(
-                f"view {name!r}: {what} holds values of type {X.dtype}, but numbers are needed"
+                f"view {name!r}: {what} holds values of type {X.dtype}, but must hold numbers"
             )
         X = X.astype(np.float64)
     else:
@@ -182,7 +182,7 @@ def square_matrix(name: str, what: str, given: Any) -> Matrix:
             X = np.array(X, dtype=np.float64)
         except (TypeError, ValueError) as error:
             raise ValueError(
-                f"view {name!r}: {what} does not hold numbers ({error}): give a square "
+                f"view {name!r}: {what} does not hold numbers ({error}): pass a square "
                 "matrix of numbers"
             ) from error
     if X.ndim != 2 or X.shape[0] != X.shape[1]:
@@ -192,8 +192,8 @@ def square_matrix(name: str, what: str, given: Any) -> Matrix:
         )
     if not np.isfinite(entries_of(X)).all():
         raise ValueError(
-            f"view {name!r}: {what} holds NaN or infinity: replace them; where an entity is "
-            "missing, say so with observed="
+            f"view {name!r}: {what} holds NaN or infinity: replace them, or mark missing "
+            "entities with observed="
         )
     return X
 
@@ -215,7 +215,7 @@ def observed_nodes(name: str, n_rows: int, observed: Mask | None) -> Mask:
     """Return the mask of observed entities, which is all of them if no mask is given."""
     if observed is not None and observed.size != n_rows:
         raise ValueError(
-            f"observed has {observed.size} truth values for the {n_rows} entities of view "
-            f"{name!r}: give one for each"
+            f"observed has {observed.size} values for the {n_rows} entities of view {name!r}: "
+            "pass one Boolean value for each entity"
         )
     return np.ones(n_rows, dtype=bool) if observed is None else observed

@@ -1,4 +1,4 @@
-"""`Precomputed`: distances, kernels or similarities between the entities, given as a view."""
+"""`Precomputed`: a view given by distances, a kernel or similarities between the entities."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ TOLERANCE = 1e-8
 
 @dataclass(frozen=True, eq=False)
 class Precomputed:
-    """A view that is a square matrix of distances or similarities between the entities.
+    """A view given by a square matrix of distances or similarities between the entities.
 
-    It is not scaled. The layer of the view is learned from squared distances z_ij, which are
-    computed from the entries m_ij:
+    RMGL does not scale the matrix. It learns the layer of the view from squared distances z_ij,
+    which it computes from the entries m_ij:
 
     | kind | z_ij |
     |---|---|
@@ -44,18 +44,19 @@ class Precomputed:
     | "kernel" | m_ii + m_jj - 2 m_ij |
     | "similarity" | the largest entry - m_ij |
 
-    In a sparse matrix, what is absent means far: only the pairs that are given can carry weight,
-    and the layer is exact over these. A pair may be given in one direction or in both. Entities
-    without any pair are missing from the view.
+    In a sparse matrix, absent pairs are far apart. Only stored pairs can carry weight, and the
+    layer is exact over them. A pair may be stored in one or both directions. Entities without any
+    pair are missing from the view.
 
     Parameters
     ----------
     matrix : array, DataFrame or sparse matrix of shape (N, N)
-        For `predict`, the rows of new entities against the fitted ones: (n, N).
+        For `predict`, pass the rows of new entities against the fitted ones, of shape (n, N).
     kind : {"distance", "squared", "kernel", "similarity"}
+        Meaning of the entries; see the table above.
     diagonal : array of shape (n,), optional
-        For new rows of a kernel: the kernel of each new entity with itself. It may be left out if
-        all fitted ones have the same.
+        For new rows of a kernel, the kernel value of each new entity with itself. You can omit it
+        if this value is the same for all fitted entities.
 
     Examples
     --------
@@ -89,8 +90,8 @@ class Precomputed:
             both = [*wanted, *labels]
             odd = next(x for x in both if labels.count(x) != 1 or wanted.count(x) != 1)
             raise ValueError(
-                f"view {name!r}: the labels of the {self.kind} matrix are not those of the "
-                f"rows of the other views (first: {odd!r}): give the same entities, each once"
+                f"view {name!r}: the labels of the {self.kind} matrix do not match the row "
+                f"labels of the other views (first: {odd!r}): pass every entity exactly once"
             )
         places = {label: place for place, label in enumerate(labels)}
         order = [places[label] for label in wanted]
@@ -111,7 +112,7 @@ class Precomputed:
             at = int(np.flatnonzero(loops)[0])
             raise ValueError(
                 f"view {name!r}: entry ({at}, {at}) of {what} is {loops[at]:g}, but the "
-                "distance of an entity to itself is 0"
+                "distance from an entity to itself must be 0"
             )
         view = PrecomputedView(name, given, None, self.kind)
         if self.kind == "kernel":
@@ -175,8 +176,8 @@ class PrecomputedView(DistanceView):
         if squares.size and squares.min() < -TOLERANCE * max(1e-300, float(np.abs(total).max())):
             raise ValueError(
                 f"view {self.name!r}: the kernel has m_ii + m_jj - 2 m_ij = {squares.min():g} "
-                "< 0 for some pair, so it is no kernel: give a "
-                "positive semidefinite matrix with its diagonal, or kind='similarity'"
+                "< 0 for some pair, so it is not a kernel: pass a positive semidefinite matrix "
+                "with its diagonal, or use kind='similarity'"
             )
         return np.maximum(squares, 0.0)
 
@@ -186,7 +187,7 @@ class PrecomputedView(DistanceView):
         if given.kind != self.kind:
             raise ValueError(
                 f"view {self.name!r} is of kind {given.kind!r}, but was fitted on kind "
-                f"{self.kind!r}: give the same kind"
+                f"{self.kind!r}: pass the same kind"
             )
         return given.matrix
 
@@ -197,8 +198,8 @@ class PrecomputedView(DistanceView):
             X = sparse.csr_array(X)
         elif sparse.issparse(X):
             raise ValueError(
-                f"view {self.name!r} was fitted on the {self.kind} of all pairs, but new "
-                "rows are sparse: give all their entries"
+                f"view {self.name!r} was fitted on the {self.kind} of all pairs, but the new "
+                "rows are sparse: pass all entries of the new rows"
             )
         if self.kind == "kernel":
             diagonal = given.diagonal if isinstance(given, Precomputed) else None
@@ -218,14 +219,14 @@ class PrecomputedView(DistanceView):
             loops = np.full(n_new, self.loops[0])
         else:
             raise ValueError(
-                f"view {self.name!r} is a kernel whose diagonal is not constant, so the "
-                "kernel of each new entity with itself is needed: give "
+                f"view {self.name!r} is a kernel whose diagonal is not constant, so new "
+                "entities need their diagonal values: pass "
                 "rmgl.Precomputed(rows, kind='kernel', diagonal=...)"
             )
         if loops.shape != (n_new,):
             raise ValueError(
                 f"view {self.name!r}: diagonal has shape {loops.shape} for {n_new} new rows: "
-                "give one number for each"
+                "pass one number for each"
             )
         return loops
 

@@ -230,8 +230,8 @@ class View(ABC):
         """Raise a ValueError if a scale that is given for this view alone does not apply to it."""
         if how not in ("auto", "none"):
             raise ValueError(
-                f"scale={how!r} for view {self.name!r}, which is no table of features: "
-                "networks and distances are not scaled"
+                f"scale={how!r} does not apply to view {self.name!r}: networks and distances "
+                "are not scaled; leave it out"
             )
 
     def choose_scale(self, how: str) -> tuple[str, str]:
@@ -256,8 +256,8 @@ class View(ABC):
         """
         if by_name and how not in ("euclidean", self.words):
             raise ValueError(
-                f"metric={how!r} for view {self.name!r}, which is no table of features: "
-                "leave it at 'euclidean'"
+                f"metric={how!r} does not apply to view {self.name!r}, which is not a table of "
+                "features: leave it at 'euclidean'"
             )
 
     # New entities
@@ -265,8 +265,8 @@ class View(ABC):
     def against(self, given: Any) -> Any:
         """Return the rows of new entities, as an array or table, of another object users pass."""
         raise ValueError(
-            f"view {self.name!r} was fitted on {self.made_from}, but a "
-            f"{type(given).__name__} is given: give rows of the same kind"
+            f"view {self.name!r} was fitted on {self.made_from}, but the new rows are of type "
+            f"{type(given).__name__}: pass rows of the same kind"
         )
 
     @property

@@ -119,7 +119,7 @@ class Views:
         """Raise `Unsound` unless every view is valid, and no number is above `most`."""
         if not self.views or len(set(self.names)) < len(self.views):
             raise Unsound(
-                f"the views {list(self.names)} are none, or two of them have the same name"
+                f"there are no views, or two views have the same name: {list(self.names)}"
             )
         for view in self:
             view.check(self.n_rows, most)
@@ -328,8 +328,8 @@ class Views:
             if scales[place] not in ("auto", how):
                 raise ValueError(
                     f"scale={scales[place]!r} and metric={how!r} are both given for view "
-                    f"{self.names[place]!r}: the metric takes the place of scaling; leave scale "
-                    "at 'auto'"
+                    f"{self.names[place]!r}, but a metric replaces the scaling: leave scale at "
+                    "'auto'"
                 )
             scales[place] = how
         return scales
@@ -360,8 +360,8 @@ def refuse_options(options: Mapping[str, Any]) -> None:
     given = [f"{name}=" for name, value in options.items() if value is not None]
     if given:
         raise ValueError(
-            f"{given[0]} is for arrays and tables, but the input is a Views, which includes "
-            f"it already: leave {given[0]} out"
+            f"{given[0]} applies to arrays and tables, but the input is a Views object that "
+            f"already includes it: leave {given[0]} out"
         )
 
 
