@@ -81,7 +81,7 @@ docs: .venv/installed-docs
 # Some hours with everything; `make bench QUICK=--quick` takes a few minutes. Competitors run where their environments are there; the first
 # run with everything makes them.
 SUITES := kernels startup layer fit proportion sparse scale quality complementary robustness practice cells networks known search \
-	distributed eigen sensitivity trust
+	distributed eigen sensitivity trust numbers
 bench: .venv/installed-bench
 	$(if $(QUICK),,$(BIN)/python -m benchmarks environments)
 	for suite in $(SUITES); do $(BIN)/python -m benchmarks $$suite $(QUICK) || exit 1; done

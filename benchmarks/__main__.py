@@ -19,6 +19,7 @@ from benchmarks import (
     suite_known,
     suite_layer,
     suite_networks,
+    suite_numbers,
     suite_practice,
     suite_proportion,
     suite_quality,
@@ -111,6 +112,7 @@ add_suite("search", suite_search, repeats=3, budget=20, timeout=600)
 add_suite("distributed", suite_distributed, repeats=1, budget=0, timeout=7200)
 add_suite("eigen", suite_eigen, repeats=3, budget=20, timeout=600)
 add_suite("sensitivity", suite_sensitivity, repeats=1, budget=0, timeout=600)
+add_suite("numbers", suite_numbers, repeats=1, budget=0, timeout=600)
 add_suite("trust", suite_trust, repeats=1, budget=0, timeout=600)
 add_suite("startup", suite_startup, repeats=5, budget=0, timeout=600)
 add_suite("kernels", suite_kernels, repeats=15, budget=0, timeout=600)

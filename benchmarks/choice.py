@@ -7,6 +7,7 @@ import numpy as np
 from scipy.stats import spearmanr
 
 from benchmarks.results import Row
+from benchmarks.suite_numbers import WORDS, is_exact, is_inside, is_near, public
 from benchmarks.suite_trust import EDGES
 from benchmarks.tables import done, table
 
@@ -85,6 +86,58 @@ def trust_section(rows: list[Row], output: Path) -> Iterable[str]:
         f"Of {len(clouds)} answers on clouds without clusters, {called[2]} are called poor, "
         f"{called[1]} fair and {called[0]} good."
     )
+
+
+def numbers_section(rows: list[Row], output: Path) -> Iterable[str]:
+    """How often the number of classes was chosen, and how often it was in the range."""
+    known = public(rows)
+    if not known:
+        return  # a quick run, or the data sets are not there
+    yield "## Is the range of numbers calibrated?"
+    yield (
+        f'`n_clusters="auto"` on {len(known)} public sets, some of their rows and some of their '
+        "classes. *In the range*: the number of classes is one that cannot be told from the chosen "
+        "one. *Near*: the chosen number is within one, or a fifth, of it. The package ships the "
+        "shares of this table. The rule was chosen on these sets, and many of them are parts of "
+        f"the same {len({row['dataset'] for row in known})}: other data may do worse."
+    )
+    groups = {word: [row for row in known if row["confidence"] == word] for word in WORDS}
+    yield table(
+        ["confidence", "sets", "in the range", "near", "exact"],
+        [
+            [word, len(own), *(f"{np.mean([f(row) for row in own]):.0%}" for f in COUNTED)]
+            for word, own in {**groups, "all": known}.items()
+            if own
+        ],
+    )
+    whole = [row for row in known if row["part"] == "all"]
+    yield "The sets as they are:"
+    yield table(
+        ["data set", "classes", "chosen", "range", "confidence", "stability"],
+        [
+            [
+                row["dataset"],
+                row["n_clusters"],
+                row["chosen"],
+                " to ".join(map(str, row["range"])),
+                row["confidence"],
+                f"{row['stability']:.2f}",
+            ]
+            for row in whole
+        ],
+    )
+    made = [row for row in rows if row["status"] == "ok" and row not in known]
+    wrong = sum(row["confidence"] == "high" and not is_near(row) for row in made)
+    clouds = [row for row in made if row["dataset"].startswith("cloud")]
+    high = sum(row["confidence"] == "high" for row in clouds)
+    yield (
+        f"Of {len(clouds)} clouds without clusters, {high} have a number of high confidence. Of "
+        f"{len(made) - len(clouds)} generated sets of complementary views, {wrong} have one that "
+        "is wrong: where each view separates only some of the clusters, too few are counted."
+    )
+
+
+COUNTED = (is_inside, is_near, is_exact)
 
 
 def described(scores: np.ndarray) -> list[str]:

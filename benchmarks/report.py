@@ -40,7 +40,8 @@ also where another method is quicker or better."""
 QUALITY = """# Quality
 
 What `python -m benchmarks quality`, `complementary`, `robustness`, `practice`, `cells`, `networks`,
-`known`, `trust` and `sensitivity` measured, written by `python -m benchmarks report --output docs`:
+`known`, `trust`, `numbers` and `sensitivity` measured, written by
+`python -m benchmarks report --output docs`:
 every method at its defaults, nothing tuned, labels used for scoring only. How the defaults of RMGL
 came about is in [defaults.md](defaults.md)."""
 
@@ -82,6 +83,7 @@ def write(results: Path, output: Path) -> Path:
             ("networks", quality.networks_section),
             ("known", quality.known_section),
             ("trust", choice.trust_section),
+            ("numbers", choice.numbers_section),
             ("sensitivity", choice.sensitivity_section),
         ]
         write_page(stored, output, [QUALITY], about_quality, "quality.md")

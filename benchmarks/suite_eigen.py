@@ -20,7 +20,7 @@ from benchmarks.prepared import Prepared
 from benchmarks.results import Results, Row
 from rmgl import RMGL
 from rmgl.datasets.uci_digits import PAPER_PARAMETERS
-from rmgl.embedding.eigenvectors import weighted_sum
+from rmgl.embedding.common_graph import weighted_sum
 
 GRAPHS = {
     "digits, paper": ("digits", None),

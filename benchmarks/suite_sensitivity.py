@@ -62,9 +62,9 @@ CONSTANTS: dict[str, tuple[Any, ...]] = {
     "rmgl.views.scaling.SKEWED": (0.5, 2.0, 1e300),
 }
 """Numbers that are not fields of the policy, with other values."""
-REPORTED = ("stable", "very_stable", "clear", "ranges", "number", *Verdict.__dataclass_fields__)
+REPORTED = ("stable", "clear", "apart", "ranges", "number", *Verdict.__dataclass_fields__)
 """Fields that have no part in the labels for a given number of clusters."""
-COUNTED = ("full_spectrum", "rows_per_cluster", "draws")
+COUNTED = ("rows_per_cluster", "draws")
 """Fields that choose the number of clusters."""
 
 

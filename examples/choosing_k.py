@@ -1,8 +1,8 @@
 """Choosing K: digits that have clusters, and data that has none
 =============================================================
 
-This example shows how RMGL chooses the number of clusters (the K with the largest modularity times
-the square of stability), what the other curves mean, and when not to trust the answer. Data without
+This example shows how RMGL chooses the number of clusters by modularity times the square of the
+silhouette, which numbers cannot be told apart, and when not to trust the answer. Data without
 clusters also give some K, but with low confidence. Even where the confidence is high, look at the
 other resolutions that are stable.
 """
@@ -45,33 +45,35 @@ for ax, (name, views) in zip(
 ):
     model = RMGL(n_clusters="auto", random_state=0).fit(views)
     number = model.number_
+    least, most = number.range
     print(f"{name}: K = {model.n_clusters_}, confidence {number.confidence}.")
     print(f"  {number.reason}.")
     for row in number.table:
         print(
-            f"  {row['sentence']} (stability {row['stability']:.2f}, modularity "
-            f"{row['modularity']:.2f})."
+            f"  {row['sentence']} (modularity {row['modularity']:.2f}, silhouette "
+            f"{row['silhouette']:.2f}, stability {row['stability']:.2f})."
         )
     for warning in model.report_.warnings:
         print(f"  The report warns: {warning}.")
     ks = number.candidates[number.candidates <= max(30, number.chosen)]
-    curves = {"modularity": number.modularity, "stability": number.stability}
+    ax.axvspan(least - 0.5, most + 0.5, color="0.93", zorder=0)
+    curves = {"modularity": number.modularity, "silhouette": number.silhouette}
     for (curve, values), color in zip(curves.items(), (COLORS[3], COLORS[2]), strict=True):
         ax.plot(ks, values[: ks.size], color=color, linewidth=1.5)
         ax.text(ks[-1] + 0.5, values[ks.size - 1], curve, color=color, va="center")
-    decides = (number.modularity * number.stability**2)[: ks.size]
+    decides = number.score[: ks.size]
     ax.plot(ks, decides, "o-", color=COLORS[0], linewidth=2.5, markersize=5)
     ax.text(
         ks[-1] + 0.5,
         decides[-1],
-        "modularity x\nstability²",
+        "modularity x\nsilhouette²",
         color=COLORS[0],
         va="center",
         fontweight="bold",
     )
     best = decides[ks == number.chosen][0]
     place = {"xytext": (number.chosen + 3, best + 0.16), "arrowprops": {"arrowstyle": "->"}}
-    ax.annotate(f"largest at K = {number.chosen}", (number.chosen, best + 0.01), **place)
+    ax.annotate(f"chosen: K = {number.chosen}", (number.chosen, best + 0.01), **place)
     ax.set(
         title=f"{name}: K = {number.chosen}, confidence {number.confidence}",
         xlabel="number of clusters K",

@@ -294,6 +294,31 @@ def test_the_calibration_is_shown_where_there_are_enough_answers(importable):
     assert f"| good | 4 | {strengths[17:].mean():.2f} |" in page
 
 
+def test_the_calibration_of_numbers_counts_public_sets(importable):
+    from benchmarks.choice import numbers_section
+
+    def row(dataset, chosen, least, most, confidence, **fields):
+        found = {"chosen": chosen, "range": [least, most], "confidence": confidence}
+        return {"dataset": dataset, "part": "all", "status": "ok", "stability": 0.9} | (
+            {"n_clusters": 4} | found | fields
+        )
+
+    rows = [
+        row("a", 4, 3, 5, "high"),
+        row("b", 5, 5, 6, "high"),  # near, but not in the range
+        row("c", 8, 2, 9, "low"),  # in the range, but not near
+        row("generated: d", 2, 2, 2, "high"),
+        row("cloud: e", 2, 2, 2, "low", n_clusters=1),
+    ]
+    assert list(numbers_section([], None)) == []
+    page = "\n".join(numbers_section(rows, None))
+    assert "| high | 2 | 50% | 100% | 50% |" in page
+    assert "| low | 1 | 100% | 0% | 0% |" in page
+    assert "| all | 3 | 67% | 67% | 33% |" in page
+    assert "Of 1 clouds without clusters, 0 have" in page
+    assert "Of 1 generated sets of complementary views, 1 have" in page
+
+
 def timing(dataset, method, seconds, nmi=0.5, status="ok"):
     facts = {"n_passes": 7.0, "n_iter": 2, "later": {"report": 0.5}}
     row = {

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -472,7 +473,8 @@ def test_help_without_arguments(capsys):
 
 @pytest.mark.parametrize(("watched", "options"), [(True, []), (True, ["--quiet"]), (False, [])])
 def test_a_terminal_shows_the_stages(tmp_path, capsys, monkeypatch, watched, options):
-    """From reading to writing, in one bar; nothing elsewhere, or if asked to be quiet."""
+    """From reading to the page, in one bar; nothing elsewhere, or if asked to be quiet."""
+    pytest.importorskip("bokeh")
     np.savez(tmp_path / "views.npz", **planted_views()[0])
     monkeypatch.setattr("sys.stderr.isatty", lambda: watched, raising=False)
     assert (
@@ -484,12 +486,14 @@ def test_a_terminal_shows_the_stages(tmp_path, capsys, monkeypatch, watched, opt
             "-o",
             tmp_path / "out",
             "--no-plots",
-            "--no-report",
             *options,
         )
         == 0
     )
-    shown = capsys.readouterr().err
+    said = capsys.readouterr()
+    in_all, fit = re.search(r"clusters in ([\d.]+) s \(fit ([\d.]+) s\)", said.out).groups()
+    assert float(in_all) >= float(fit)
+    shown = said.err
     if not watched or options:
         assert "spent" not in shown
         return
@@ -503,6 +507,7 @@ def test_a_terminal_shows_the_stages(tmp_path, capsys, monkeypatch, watched, opt
             "embedding",
             "second answers",
             "writing",
+            "page",
             "done",
         )
     ]

@@ -154,14 +154,14 @@ print(f"NMI with the true digits {normalized_mutual_info_score(target, model.lab
 # %%
 # The number of clusters: ``number_``
 # -----------------------------------
-# With ``n_clusters="auto"`` the common graph is cut into K parts for every K, and the one with the
-# largest modularity times the square of stability is taken. Stability is how well the parts are
-# found again on four fifths of the entities.
+# With ``n_clusters="auto"`` the common graph is cut into K parts for every K. The score of K is
+# modularity times the square of the silhouette. The shaded range holds all K that cannot be told
+# from the best one. Stability is how well the parts are found again on four fifths of the entities.
 
 found = RMGL(n_clusters="auto", random_state=0).fit(views)
 figure, ax = plt.subplots(figsize=(7, 4), layout="constrained")
 plot_number_of_clusters(found, ax=ax)
-ax.set_title(f"The best product of modularity and stability is at K = {found.n_clusters_}")
+ax.set_title(f"K = {found.n_clusters_}, of {found.number_.range[0]} to {found.number_.range[1]}")
 plt.show()
 for row in found.number_.table:
     print(row["sentence"])

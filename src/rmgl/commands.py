@@ -45,14 +45,16 @@ def cluster(
     checkpoint: Path | None,
     client: Any = None,
     quiet: bool = False,
-) -> tuple[RMGL, float, Associations | None]:
-    """Fit a model to the views in the files and write it; return it, the seconds of the fit, and
-    how columns that had no part in it differ between the clusters (None: no such file).
+) -> tuple[RMGL, tuple[float, float], Associations | None]:
+    """Fit a model to the views in the files and write it; return it, the seconds of everything and
+    of the fit, and how columns that had no part in it differ between the clusters (None: no such
+    file).
 
     With a client of Dask workers, files that workers can read are not read here: then there are
     no features and no page.
     """
     model._check_parameters()
+    began = perf_counter()
     with stages(is_watched(quiet)) as stage:
         stage("reading")
         views = views_in(source, on_workers=client is not None)
@@ -78,14 +80,14 @@ def cluster(
     show_warnings(warned)
     if checkpoint is not None and (model.converged_ or model.n_iter_ == model.max_iter):
         remove_checkpoint(checkpoint)
-    return model, seconds, associations
+    return model, (perf_counter() - began, seconds), associations
 
 
-def summary(model: RMGL, seconds: float, associations: Associations | None) -> str:
+def summary(model: RMGL, seconds: tuple[float, float], associations: Associations | None) -> str:
     """What the command prints about a fit."""
     lines = [
         f"{len(model.labels_)} rows, {len(model.view_names_)} views, {model.n_clusters_} "
-        f"clusters in {seconds:.1f} s",
+        f"clusters in {seconds[0]:.1f} s (fit {seconds[1]:.1f} s)",
         layer_table(model),
         f"trust {model.report_.trust}",
     ]

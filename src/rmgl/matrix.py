@@ -94,3 +94,35 @@ def listed_distances(
         difference = X[left[some]] - X[right[some]]
         distances[some] = np.asarray((difference * difference).sum(axis=1)).ravel()
     return distances
+
+
+def chance_deviation(a: NDArray[np.float64], b: NDArray[np.float64]) -> float:
+    """The standard deviation of sum_ij a_ij b_p(i)p(j) over all permutations p, divided by its
+    mean.
+
+    Both matrices are symmetric with zeros on the diagonal. The variance is that of the test of
+    Mantel (1967).
+    """
+    n = len(a)
+    if n < 4 or not a.any() or not b.any():
+        return 0.0
+    of_a, of_b = (
+        (m.sum(), 2 * np.square(m).sum(), 4 * np.square(m.sum(axis=1)).sum()) for m in (a, b)
+    )
+    mean = of_a[0] * of_b[0] / (n * (n - 1))
+    variance = max(0.0, mean_square(of_a, of_b, n) - mean**2)
+    return float(np.sqrt(variance) / mean)
+
+
+def mean_square(a: Sequence[float], b: Sequence[float], n: int) -> float:
+    """The mean of (sum_ij a_ij b_p(i)p(j))^2 over all permutations p of n >= 4 nodes.
+
+    Both matrices are symmetric with zeros on the diagonal. Of each, three sums are given:
+    sum_ij a_ij, 2 sum_ij a_ij^2 and 4 sum_i (sum_j a_ij)^2.
+    """
+    (a0, a1, a2), (b0, b1, b2), pairs = a, b, n * (n - 1)
+    return (
+        a1 * b1 / (2 * pairs)
+        + (a2 - 2 * a1) * (b2 - 2 * b1) / (4 * pairs * (n - 2))
+        + (a0**2 + a1 - a2) * (b0**2 + b1 - b2) / (pairs * (n - 2) * (n - 3))
+    )

@@ -9,16 +9,19 @@ import warnings
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
 from rmgl import RMGL, learn_layer
-from rmgl.automatic.number_of_clusters import by_stability, modularity
+from rmgl.automatic.cuts import modularity
+from rmgl.automatic.number_of_clusters import by_silhouette
 from rmgl.automatic.weighing import by_agreement, roughness, roughness_deviation
 from rmgl.edges import find_candidates
-from rmgl.embedding.eigenvectors import components
+from rmgl.embedding.common_graph import components
 from rmgl.layer import Origin
 from rmgl.layer.wanted_edges import solve_for_edges
 from rmgl.storage.output import plain
+from rmgl.views.halves import LEAST
 from rmgl.views.views import Views
 from tests.conftest import planted_views
 
@@ -153,7 +156,7 @@ def test_roughness_is_uncertain_where_entities_are_fewer_than_a_hundred(size):
         == ("Entities are few" in str(model.report_))
         == (size == 33)
     )
-    certain = by_agreement(model.view_roughness_, np.ones(3), True)
+    certain = by_agreement(model.view_roughness_, [1.0, 1.0, LEAST], True)
     assert (model.view_weights_.min() > certain.min()) == (size == 33)  # nearer to equal
 
 
@@ -363,6 +366,15 @@ def test_the_planted_number_of_clusters_is_found(n_clusters, size):
     assert number.reason in str(model.report_)
 
 
+def test_the_search_for_the_number_ends_with_the_time(planted):
+    """The first number is tried in any case, and the fit says that it was stopped."""
+    with pytest.warns(ConvergenceWarning, match="max_seconds"):
+        model = RMGL("auto", random_state=0, max_seconds=1e-9).fit(planted[0])
+    assert model.number_.candidates.tolist() == [2]
+    assert model.n_clusters_ == 2
+    assert model.number_.confidence == "low"
+
+
 def test_the_number_of_clusters_of_noise_is_uncertain():
     model = RMGL("auto", random_state=0).fit(noise_views())
     assert model.number_.confidence == "low"
@@ -403,7 +415,7 @@ def test_modularity_is_the_double_sum(rng):
 def test_the_number_of_components_is_the_number_of_clusters():
     block = np.ones((12, 12)) - np.eye(12)
     graph = sparse.csr_array(sparse.block_diag([block] * 4))
-    found = by_stability(graph, np.random.RandomState(0))
+    found = by_silhouette(graph, np.random.RandomState(0))
     assert found.chosen == 4
     assert found.rivals == [4]
     assert found.modularity[2] == pytest.approx(0.75)

@@ -12,6 +12,7 @@ from rmgl.automatic.consensus import CONSENSUS_RULES
 from rmgl.automatic.number_of_clusters import NUMBER_RULES, NumberOfClusters
 from rmgl.automatic.weighing import WEIGHING_RULES, mean_roughness, roughness
 from rmgl.rules import find_rule, rule_name
+from rmgl.views.halves import LEAST, parts_by
 from rmgl.views.views import Views
 from tests.conftest import assert_same, planted_views
 
@@ -75,14 +76,21 @@ def test_equal_weights(noisy_views, default):
     assert default.view_weights_[2] < 0.1
 
 
-def test_agreement_is_the_power_of_roughness(default):
-    powers = (default.view_roughness_ + default.report_.uncertainty) ** -2.0
+def parts(model):
+    """What the views count for by their reliability."""
+    found = np.array([view.reliability for view in model.report_.views])
+    return parts_by(found, found.max())
+
+
+def test_agreement_is_the_power_of_roughness_times_the_part_by_reliability(default):
+    assert parts(default).tolist() == [1.0, 1.0, LEAST]
+    powers = parts(default) * (default.view_roughness_ + default.report_.uncertainty) ** -2.0
     np.testing.assert_allclose(default.view_weights_, powers / powers.sum(), rtol=1e-12)
 
 
 def test_agreement_without_a_consensus_is_a_smaller_power(noisy_views):
     model = fit(noisy_views, Policy(consensus="never"))
-    powers = (model.view_roughness_ + model.report_.uncertainty) ** -1.5
+    powers = parts(model) * (model.view_roughness_ + model.report_.uncertainty) ** -1.5
     np.testing.assert_allclose(model.view_weights_, powers / powers.sum(), rtol=1e-12)
 
 
@@ -244,7 +252,7 @@ def test_built_in_rules_can_be_given_as_functions(field, known, noisy_views):
     [
         ("consensus", "'overlap', 'never'"),
         ("weighing", "'agreement', 'equal'"),
-        ("number", "'stability'"),
+        ("number", "'silhouette'"),
     ],
 )
 def test_an_unknown_rule_is_named(field, known, noisy_views):

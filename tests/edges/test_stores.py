@@ -5,7 +5,7 @@ from scipy.spatial.distance import pdist, squareform
 
 from rmgl.edges import AllPairs, PairList, stores
 from rmgl.edges.space import Square
-from rmgl.embedding.eigenvectors import _sparse_sum, weighted_sum
+from rmgl.embedding.common_graph import _sparse_sum, weighted_sum
 from rmgl.embedding.lanczos import SparseLaplacian
 from rmgl.running import threads
 

@@ -7,14 +7,12 @@ from scipy.linalg import LinAlgError, block_diag, eigh
 from scipy.sparse.linalg import ArpackError
 from sklearn.exceptions import ConvergenceWarning
 
+from rmgl.baselines import gd_mcca
+from rmgl.baselines.gd_mcca import left_singular
+from rmgl.embedding import common_graph, lanczos
 from rmgl.embedding import eigenvectors as module
-from rmgl.embedding.eigenvectors import (
-    components,
-    judged,
-    left_singular,
-    smallest_eigenvectors,
-    weighted_sum,
-)
+from rmgl.embedding.common_graph import components, weighted_sum
+from rmgl.embedding.eigenvectors import judged, smallest_eigenvectors
 from rmgl.embedding.lanczos import DenseSymmetric, Products, SparseLaplacian
 from rmgl.running.threads import team_of
 
@@ -51,6 +49,7 @@ def path(request, monkeypatch):
         monkeypatch.setattr(module, "LARGE_NODES", 0)
     if request.param != "dense":
         monkeypatch.setattr(module, "DENSE_NODES", 0)
+        monkeypatch.setattr(lanczos, "DENSE_NODES", 0)
         monkeypatch.setattr(module, "DENSE_RESCUE_NODES", 0)
     return request.param
 
@@ -107,7 +106,7 @@ def path_graph(n, weight):
 
 def test_where_the_faster_driver_of_lapack_does_not_converge(rng, monkeypatch):
     """That is gesdd, which fails on some finite blocks of some builds; gesvd takes its place."""
-    svd, drivers = module.linalg.svd, []
+    svd, drivers = gd_mcca.linalg.svd, []
 
     def fails_at_first(block, lapack_driver="gesdd", **options):
         drivers.append(lapack_driver)
@@ -115,7 +114,7 @@ def test_where_the_faster_driver_of_lapack_does_not_converge(rng, monkeypatch):
             raise LinAlgError("SVD did not converge")
         return svd(block, lapack_driver=lapack_driver, **options)
 
-    monkeypatch.setattr(module.linalg, "svd", fails_at_first)
+    monkeypatch.setattr(gd_mcca.linalg, "svd", fails_at_first)
     block = rng.normal(size=(30, 4))
     left, strength = left_singular(block)
     np.testing.assert_allclose(left * strength @ (left * strength).T, block @ block.T, atol=1e-12)
@@ -125,6 +124,7 @@ def test_where_the_faster_driver_of_lapack_does_not_converge(rng, monkeypatch):
 def test_a_long_path_beside_a_stiff_one(monkeypatch):
     """Eigenvalues far below the ceiling of the spectrum."""
     monkeypatch.setattr(module, "DENSE_NODES", 0)
+    monkeypatch.setattr(lanczos, "DENSE_NODES", 0)
     monkeypatch.setattr(module, "DENSE_RESCUE_NODES", 0)
     graph = sparse.csr_array(sparse.block_diag([path_graph(100, 1.0), path_graph(80, 0.01)]))
     np.testing.assert_allclose(
@@ -136,6 +136,7 @@ def test_a_long_path_beside_a_stiff_one(monkeypatch):
 
 def test_the_same_graph_gives_the_same_vectors(rng, monkeypatch):
     monkeypatch.setattr(module, "DENSE_NODES", 0)
+    monkeypatch.setattr(lanczos, "DENSE_NODES", 0)
     A = sparse.csr_array(random_graph(rng, 200))
     first, second = (smallest_eigenvectors(A, 4).vectors for _ in range(2))
     np.testing.assert_array_equal(first, second)
@@ -169,6 +170,7 @@ def test_kept_vectors_are_judged_on_the_new_graph(rng):
 
 def test_lapack_takes_over_where_the_iteration_does_not_arrive(rng, monkeypatch):
     monkeypatch.setattr(module, "DENSE_NODES", 0)
+    monkeypatch.setattr(lanczos, "DENSE_NODES", 0)
     monkeypatch.setattr(module, "MAX_PRODUCTS", 1)
     A = random_graph(rng, 200)
     assert_solves(A, smallest_eigenvectors(sparse.csr_array(A), 5), 5)
@@ -176,6 +178,7 @@ def test_lapack_takes_over_where_the_iteration_does_not_arrive(rng, monkeypatch)
 
 def test_a_tolerance_that_is_missed_is_raised_a_hundredfold_each_time(rng, monkeypatch):
     monkeypatch.setattr(module, "DENSE_NODES", 0)
+    monkeypatch.setattr(lanczos, "DENSE_NODES", 0)
     monkeypatch.setattr(module, "DENSE_RESCUE_NODES", 0)
     smallest_pairs, asked = module.smallest_pairs, []
 
@@ -196,7 +199,7 @@ def test_a_tolerance_that_is_missed_is_raised_a_hundredfold_each_time(rng, monke
 
 @pytest.mark.parametrize("share", [0.0, 2.0])
 def test_weighted_sum_leaves_out_weight_zero(rng, share, monkeypatch):
-    monkeypatch.setattr(module, "DENSE_SHARE", share)
+    monkeypatch.setattr(common_graph, "DENSE_SHARE", share)
     A, B = (sparse.csr_array(random_graph(rng, 6)) for _ in range(2))
     both, second = weighted_sum([A, B], [2.0, 3.0]), weighted_sum([A, B], [0.0, 1.0])
     assert sparse.issparse(both) == (share == 2.0)

@@ -326,8 +326,10 @@ def test_too_few_rounds_warn_and_say_what_to_change(rng):
 
 def test_inaccurate_eigenvectors_are_told(rng, monkeypatch):
     from rmgl.embedding import eigenvectors as embedding
+    from rmgl.embedding import lanczos
 
     monkeypatch.setattr(embedding, "DENSE_NODES", 0)
+    monkeypatch.setattr(lanczos, "DENSE_NODES", 0)
     monkeypatch.setattr(embedding, "DENSE_RESCUE_NODES", 0)
     monkeypatch.setattr(embedding, "MAX_PRODUCTS", 1)
     with (

@@ -15,8 +15,9 @@ from rmgl import RMGL
 from rmgl.page import shown as shown_module
 from rmgl.page.associations import associations_section, round_times, verdict_on
 from rmgl.page.columns import N_BINS, as_bytes, check_columns, check_ids, histogram, unpacked
+from rmgl.page.content import GATHERED
 from rmgl.page.elements import bar, element, shortened
-from rmgl.page.page import Given, content_of, page_of
+from rmgl.page.page import Given, content_of, page_of, write_page
 from rmgl.page.resolutions import number_section, tree
 from rmgl.page.sections import (
     distinguishing,
@@ -167,27 +168,31 @@ def test_sections_on_clusters_and_their_number(planted_model, digits_shown):
 
 
 @pytest.mark.parametrize(
-    ("weights", "answer"),
+    ("found", "answer"),
     [
-        ((0.97, 0.03), "same_day"),
-        ((0.03, 0.97), "it's all the same"),
-        ((0.501, 0.499), "all the same"),
+        ((0.97, 0.5), "same_day"),
+        ((0.5, 0.97), "it's all the same"),
+        ((0.901, 0.899), "all the same"),
+        ((0.34, 0.33), "all the same"),  # neither has more than chance
     ],
 )
-def test_the_tile_names_the_view_that_matters_most_whatever_it_is_called(
-    monkeypatch, weights, answer
-):
+def test_the_tile_names_the_view_that_explains_most_whatever_it_is_called(found, answer):
     views, _ = planted_views()
     model = RMGL(3, random_state=0).fit(
         dict(zip(("same_day", "it's all the same"), views.values(), strict=True))
     )
-    monkeypatch.setattr(model, "view_weights_", np.array(weights))
-    content = content_of(model.fitted_, model.report_, Given())
+    shares = [Share(share, 0.33, 0.01) for share in found]
+    described = [
+        replace(view, weight=1 - share, inside=of_view)  # weights have no part in the answer
+        for view, share, of_view in zip(model.report_.views, found, shares, strict=True)
+    ]
+    report = replace(model.report_, views=described)
+    content = replace(content_of(model.fitted_, report, Given()), inside=shares)
     shown = re.findall("<strong>(.*?)</strong>", tiles(content))
     assert html.unescape(shown[2]) == answer
-    assert ("all views count the same" in verdict(model.fitted_, model.report_, 0)[1]) == (
-        answer == "all the same"
-    )
+    said = verdict(model.fitted_, report, 0)[1]
+    assert ("all views explain them alike" in said) == (answer == "all the same")
+    assert (f"view {answer} explains them best (97\xa0% of" in said) == (max(found) == 0.97)
 
 
 @pytest.mark.parametrize(
@@ -284,8 +289,23 @@ def test_the_strongest_neighbors_are_kept(monkeypatch):
     )
 
 
+def test_progress_of_the_page_rises(planted_model, tmp_path, monkeypatch):
+    monkeypatch.setattr("rmgl.plots.embedding._last_layout", {})  # that of another test
+    parts = []
+    write_page(
+        tmp_path / "page.html",
+        planted_model.fitted_,
+        planted_model.report_,
+        Given(),
+        parts.append,
+    )
+    assert parts == sorted(parts)
+    assert len(parts) > 50
+    assert parts[-1] == GATHERED < 1
+
+
 def test_places_beyond_the_sample(monkeypatch):
-    monkeypatch.setattr("rmgl.page.shown.TSNE_ROWS", 60)
+    monkeypatch.setattr("rmgl.page.shown.LAYOUT_ROWS", 60)
     rng = np.random.default_rng(0)
     labels = np.arange(200) % 4
     embedding = np.eye(4)[labels] + 0.01 * rng.normal(size=(200, 4))

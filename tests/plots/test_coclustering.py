@@ -7,7 +7,7 @@ import pytest
 
 from rmgl import plots
 from rmgl.automatic.policy import Verdict
-from rmgl.embedding.eigenvectors import weighted_sum
+from rmgl.embedding.common_graph import weighted_sum
 from rmgl.plots import coclustering
 from rmgl.results.clusters import parts_again, stability_of_clusters
 

@@ -18,7 +18,7 @@ def test_layer_data_keeps_the_total_weight_and_the_cluster_ends(planted_model):
     assert coarse.sum() * 100 == pytest.approx(90)
 
 
-@pytest.mark.parametrize("method", ["tsne", "pca", "last"])
+@pytest.mark.parametrize("method", ["neighbors", "tsne", "pca", "last"])
 @pytest.mark.parametrize("columns", [1, 2, 3])
 def test_embedding_data_has_two_coordinates(planted_model, method, columns):
     points = plots.embedding_data(planted_model.embedding_[:, :columns], method=method)
@@ -62,7 +62,7 @@ def test_axes_are_made_where_none_is_given(planted_model):
 
 
 def test_a_large_embedding_is_sampled_and_says_so(rng, monkeypatch):
-    monkeypatch.setattr("rmgl.plots.embedding.TSNE_ROWS", 50)
+    monkeypatch.setattr("rmgl.plots.embedding.LAYOUT_ROWS", 50)
     ax = plots.plot_embedding(rng.normal(size=(200, 4)), rng.integers(0, 3, 200))
     assert ax.get_title() == "Common embedding (50 of 200 nodes)"
     monkeypatch.setattr("rmgl.plots.embedding.MOST_ENTITIES", 199)

@@ -8,7 +8,7 @@ from scipy.spatial.distance import cdist, pdist
 from rmgl import RMGL, Network, Precomputed
 from rmgl.results import one_cloud
 from rmgl.results.one_cloud import separation_of, weight_inside, without_clusters
-from rmgl.views.features import cloud_of
+from rmgl.views.cloud import cloud_of
 from rmgl.views.views import Views
 from tests.conftest import planted_views
 

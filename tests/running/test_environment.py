@@ -15,7 +15,8 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from rmgl import RMGL, learn_layer
 from rmgl.baselines import SCML
 from rmgl.edges.space import Rows
-from rmgl.embedding.eigenvectors import smallest_eigenvectors, weighted_sum
+from rmgl.embedding.common_graph import weighted_sum
+from rmgl.embedding.eigenvectors import smallest_eigenvectors
 from rmgl.placing.new_edges import near
 from rmgl.running import threads
 from rmgl.running.threads import single_threaded, team_of

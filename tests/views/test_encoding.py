@@ -14,6 +14,7 @@ from scipy.spatial.distance import cdist
 from rmgl import RMGL
 from rmgl.views.column_kinds import fit_encoding
 from rmgl.views.encoding import UNSEEN
+from rmgl.views.halves import LEAST
 from rmgl.views.views import Views
 
 STAGES = ["I", "II", "III", "IV"]
@@ -47,7 +48,7 @@ def gower(one, other, table):
     total += (
         float(one["smoker"] != other["smoker"])
         + float(one["sex"] != other["sex"])
-        + float(one["site"] != other["site"])
+        + LEAST * float(one["site"] != other["site"])  # it is unrelated to all other columns
     )
     ranks = table["stage"].cat.codes
     total += (

@@ -2,7 +2,8 @@
 
     learn      one layer per view, the consensus of all views, and the plain neighbor layer
     count      the number of clusters, if it is not given
-    weigh      a view counts for more, the better its layer agrees with the common embeddings
+    weigh      a view counts for more, the better its columns agree with one another, and its layer
+               with the common embeddings
     agree      layers of views that separate only some of the clusters get costs of the consensus
     guide      all layers are learned again, guided by the common embedding
     state      alpha_m as solved for, beta_m proportional to the weights: a problem for Algorithm 1
@@ -22,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from rmgl.automatic.beyond_chance import agreement, weights_beyond_chance
 from rmgl.automatic.consensus import consensus_costs
 from rmgl.automatic.layers import (
     NETWORK_TOL,
@@ -41,7 +43,7 @@ from rmgl.automatic.weighing import (
     same_graph,
 )
 from rmgl.edges import Candidates, Vector
-from rmgl.embedding.eigenvectors import Graph
+from rmgl.embedding.common_graph import Graph
 from rmgl.layer import solve_certified
 from rmgl.layer.wanted_edges import solve_for_edges
 from rmgl.matrix import total_variance
@@ -147,21 +149,31 @@ def count(state: State) -> State:
 def count_once(state: State) -> State:
     """The number of clusters of the sum of the layers, whatever known labels need."""
     task, graph = state.task, state.sum_of(state.layers, state.layer_weights)
-    number = task.policy.choose_number(graph, task.random_state, task.run.checkpoint)
+
+    def going(part: float) -> bool:
+        task.run.stage("number of clusters", part)
+        return not task.run.over
+
+    number = task.policy.choose_number(graph, task.random_state, task.run.checkpoint, going)
     return replace(state, number=number, n_clusters=number.chosen)
 
 
 def weigh(state: State) -> State:
-    """Weigh the views: w_m proportional to share_m r_m^-2, with r_m the roughness of view m.
+    """Weigh the views: w_m proportional to part_m share_m r_m^-2, with r_m the roughness of view m.
 
-    The consensus weighs as much as all views together. A single view has all the weight.
+    The part of a view follows from its reliability (`rmgl.views.halves`). The consensus weighs as
+    much as all views together. A single view has all the weight. Where some views are networks,
+    weights move toward equal as views agree less (`rmgl.automatic.beyond_chance`).
     """
     if len(state.task.views.names) == 1:
         return replace(state, weights=state.layer_weights)
-    measured = measure(state)
-    known = measured.roughness + measured.uncertainty
-    has_consensus = state.consensus is not None
-    weights = state.task.policy.weigh(known, measured.shares, has_consensus)
+    measured, policy = measure(state), state.task.policy
+    if measured.beyond_chance is not None and policy.weighing == "agreement":
+        weights = weights_beyond_chance(measured.beyond_chance)
+    else:
+        known = measured.roughness + measured.uncertainty
+        shares = measured.shares * state.task.spaces.parts
+        weights = policy.weigh(known, shares, state.consensus is not None)
     return replace(state, measured=measured, weights=with_consensus_weight(state.layers, weights))
 
 
@@ -174,6 +186,8 @@ def measure(state: State) -> Measured:
     each view separates only some of the clusters, its layer has edges between those that it merges,
     and is rough where the consensus is smooth: excess = sum_m w_m r_m - 3 r_consensus.
     """
+    if state.task.views.graphs:
+        return measure_beyond_chance(state)
     policy, consensus, n_rows = state.task.policy, state.consensus, state.task.views.n_rows
     embeddings = [state.embed(state.layers, state.layer_weights)]
     if consensus is not None:
@@ -191,13 +205,31 @@ def measure(state: State) -> Measured:
         uncertainty = float(np.mean(deviations))
     if consensus is None:
         return Measured(mean, shares, uncertainty=uncertainty)
-    weights = policy.weigh(mean + uncertainty, shares, True)
+    weights = policy.weigh(mean + uncertainty, shares * state.task.spaces.parts, True)
     of_views = float(weights @ by_embedding[-1])
     of_consensus = roughness(embeddings[-1], state.informative(consensus))
     excess = max(0.0, of_views - policy.smoother * of_consensus)
     if excess >= policy.complementary and weights @ measure_on_others(state, graphs) <= of_views:
         excess = 0.0  # views agree better with one another than with the consensus
     return Measured(mean, shares, excess, uncertainty)
+
+
+def measure_beyond_chance(state: State) -> Measured:
+    """Measure how well each view agrees with the embedding of all others, beyond chance.
+
+    A sparse network would agree with an embedding that it is a part of. A network may also agree
+    with the rows of other views, which need no embedding.
+    """
+    views, smoothing = state.of_views, state.task.spaces.smoothing
+    agreed = [agreement(state.embed_others(item), state.informative(item)) for item in views]
+    with_rows = {} if smoothing is None else smoothing.followed
+    return Measured(
+        np.array([one.roughness for one in agreed]) + state.task.policy.least_roughness,
+        np.ones(len(views)),
+        beyond_chance=np.array(
+            [max(one.share, with_rows.get(m, 0.0)) for m, one in enumerate(agreed)]
+        ),
+    )
 
 
 def measure_on_others(state: State, graphs: Sequence[sparse.csr_array]) -> Vector:
@@ -300,7 +332,7 @@ def state_problem(state: State) -> Choice:
     beta = policy.coupling * n / (2 * state.n_clusters) * weights / weights.max()
     problems = [problem_of(item, float(b), n) for item, b in zip(state.layers, beta, strict=True)]
     if state.neighbors is not None:
-        share = float(policy.neighbor_share * beta.sum())
+        share = float(task.neighbor_share * beta.sum())
         problems.append(ViewProblem.of_given(state.neighbors, share))
     rough = None
     if measured is not None:

@@ -106,15 +106,16 @@ def consensus_name(names: Sequence[str]) -> str:
 def incomplete_space(spaces: Spaces) -> Square:
     """The space of sum_m |x_i - x_j|^2 over views from which some entities are missing.
 
-    The views have a total variance of 1, so 2 is the mean squared distance in each. A view from
-    which one of two entities is missing adds 1.4.
+    Where a view counts in full, its total variance is 1, so 2 is its mean squared distance, and it
+    adds 1.4 if one of two entities is missing from it.
     """
     views = spaces.views
     AllPairs(views.n_rows).require_memory(6, "entities that are missing from some views")
     total = np.zeros((views.n_rows, views.n_rows))
     for view, factor in zip(spaces.members, spaces.factors, strict=True):
         both = np.outer(views[view].mask, views[view].mask)
-        total += np.where(both, factor**2 * spaces.square(view).distances, 2 * UNKNOWN_DISTANCE)
+        unknown = 2 * UNKNOWN_DISTANCE * spaces.parts[view]
+        total += np.where(both, factor**2 * spaces.square(view).distances, unknown)
     np.fill_diagonal(total, 0.0)
     return Square(total)
 

@@ -85,7 +85,7 @@ class Task:
         if self.views.all_rows:
             return self.policy.has_consensus(self.views)
         members = self.spaces.of_members
-        several = self.spaces.smoothing is not None or len(members.names) > 1
+        several = len(self.views.graphs) > 0 or len(members.names) > 1
         return bool(members.names) and several and self.policy.wants_consensus(members)
 
     @cached_property
@@ -98,6 +98,14 @@ class Task:
     def network_share(self) -> float:
         """The share of network neighbors in the rows of all views side by side."""
         return 0.0 if self.spaces.smoothing is None else self.spaces.smoothing.share
+
+    @property
+    def neighbor_share(self) -> float:
+        """The weight of the neighbor layer, as a share of that of all other layers.
+
+        Rows that are smoothed along networks fall into more small groups, which it has to link.
+        """
+        return self.policy.neighbor_share * (1 + self.network_share)
 
     def of_entities(self, entities: NDArray[np.intp]) -> Task:
         """The task for some of the entities."""

@@ -1,40 +1,46 @@
 """How many clusters there are, from the common graph alone.
 
 For every K the graph is cut spectrally into K parts. The score of K is *modularity* times the
-square of *stability*:
+square of the *silhouette*:
 
     modularity  sum_c  (weight inside c) / (all weight)  -  (degrees in c / all degrees)^2
+    silhouette  mean of (b - a) / max(a, b): the distance of a row of the embedding from the center
+                of its own part is a, and that from the nearest other center b
+
+All K with at least three quarters of the largest score cannot be told from the best one: they are
+its *range*, which is the best one alone where its eigengap is 0.9 or more. *Stability* is measured
+for numbers in the range, and for peaks of the score beside it:
+
     stability   mean adjusted Rand index with parts found anew on random four fifths of the nodes
 
-and the K of the largest score is chosen. K goes up to 30, and to 60 and 120 where the normalized
-Laplacian still has eigenvalues below a quarter there. A new rule is one function here: add it to
-`NUMBER_RULES`.
+The best K is chosen, or a smaller one in its range that is a peak of the score and has a larger
+score times stability. K goes up to 30, and to 60 and 120 as long as the largest K is in the range.
+A new rule is one function here: add it to `NUMBER_RULES`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.metrics import adjusted_rand_score
 
 from rmgl.archive.records import record
+from rmgl.automatic.cuts import Cuts, Going, always, is_peak
 from rmgl.automatic.weighing import Weighing
 from rmgl.checks import Unsound, sound_indices, sound_numbers
-from rmgl.embedding.eigenvectors import Graph, smallest_eigenvectors
-from rmgl.embedding.resampling import cut, four_fifths, parts_of
+from rmgl.embedding.common_graph import Graph
 from rmgl.frames import as_html
 from rmgl.rules import find_rule, ranged
 from rmgl.running.checkpoint import Checkpoint
 
-DRAW_TOL = 1e-4
-"""Relative residual of the eigenvectors of resampled graphs."""
 BESIDE = 2
 """Most resolutions that are shown on each side of the chosen one."""
+MOST_RESAMPLED = 10
+"""Most numbers of the range whose stability is measured, those of the largest scores."""
 
 NumberRule = Callable[[Graph, np.random.RandomState], "NumberOfClusters"]
 """rule(graph, random_state) -> the number of clusters of the common graph, with its evidence."""
@@ -44,34 +50,35 @@ NumberRule = Callable[[Graph, np.random.RandomState], "NumberOfClusters"]
 class Counting:
     """The numbers and the rule that choose the number of clusters."""
 
-    number: str | NumberRule = "stability"
-    """How the number of clusters is chosen where it is not given: by "stability" and modularity, or
-    rule(graph, random_state) -> NumberOfClusters."""
+    number: str | NumberRule = "silhouette"
+    """How the number of clusters is chosen where it is not given: by "silhouette" and modularity,
+    or rule(graph, random_state) -> NumberOfClusters."""
     ranges: tuple[tuple[int, int], ...] = ((30, 1), (60, 2), (120, 4))
     """Numbers that are tried: up to the first number of each pair, in steps of the second."""
-    full_spectrum: float = ranged(0.25, 0.0, 2.0)
-    """Eigenvalue of the normalized Laplacian above which no further clusters are looked for."""
     rows_per_cluster: float = ranged(6.0, 1.0, 1e9)
     """Least mean size of a cluster."""
     draws: int = ranged(4, 1, 1000)
     """Random parts of the entities on which stability is measured."""
     stable: float = ranged(0.8, 0.0, 1.0)
-    """Stability from which a resolution is shown beside the chosen one."""
-    very_stable: float = ranged(0.9, 0.0, 1.0)
-    """Stability from which the number of clusters may be certain."""
-    clear: float = ranged(0.9, 0.0, 1.0)
-    """Share of the best score above which another number, more than one and more than a fifth away,
-    makes the choice uncertain."""
+    """Stability from which a resolution is shown; the chosen number may be certain from this
+    stability and this silhouette on."""
+    clear: float = ranged(0.75, 0.0, 1.0)
+    """Share of the best score from which another number cannot be told from the chosen one."""
+    apart: float = ranged(0.9, 0.0, 1.0)
+    """Eigengap of the best number from which its parts are so far apart that no other is meant."""
 
     def choose_number(
         self,
         graph: Graph,
         random_state: np.random.RandomState,
         checkpoint: Checkpoint | None = None,
+        going: Going = always,
     ) -> NumberOfClusters:
-        """The number of clusters of a graph. Built-in rules keep eigenvectors in a checkpoint."""
+        """The number of clusters of a graph. Built-in rules keep eigenvectors in a checkpoint, and
+        end with the best number so far once `going` says so.
+        """
         rule: Callable[..., Any] = find_rule("number", self.number, NUMBER_RULES)
-        built_in = (checkpoint, self) if isinstance(self.number, str) else ()
+        built_in = (checkpoint, self, going) if isinstance(self.number, str) else ()
         number = rule(graph, random_state, *built_in)
         if not isinstance(number, NumberOfClusters):
             raise ValueError(
@@ -100,11 +107,16 @@ class NumberOfClusters:
     """The parts of the graph for each of these numbers, one row of labels for each (None: unknown).
     """
     stable: float = Counting.stable
-    """Stability from which a resolution counts as mostly found again."""
-    very_stable: float = Counting.very_stable
     """Stability from which a resolution counts as found again."""
     clear: float = Counting.clear
-    """Share of the best score from which another number is a rival."""
+    """Share of the best score from which another number cannot be told from the chosen one."""
+    apart: float = Counting.apart
+    """Eigengap of the best number from which no other number is meant."""
+    silhouette: NDArray[np.float64] | None = None
+    """Mean silhouette of the rows of the embedding (None: evidence of an earlier version)."""
+
+    former_fields: ClassVar[tuple[str, ...]] = ("very_stable",)
+    """Fields that files of earlier versions may hold; they are ignored."""
 
     def at_least(self, least: int) -> NumberOfClusters:
         """The best number from `least` on, which known labels need; its parts are not known."""
@@ -115,6 +127,8 @@ class NumberOfClusters:
             chosen = int(self.candidates[enough][self.score[enough].argmax()])
             return replace(self, chosen=chosen, resolutions=None, parts=None)
         more = {"candidates": least, "modularity": 0.0, "eigengap": 0.0, "stability": np.nan}
+        if self.silhouette is not None:
+            more["silhouette"] = 0.0
         longer: dict[str, Any] = {
             name: np.append(getattr(self, name), value) for name, value in more.items()
         }
@@ -127,7 +141,9 @@ class NumberOfClusters:
     def check(self, n_nodes: int) -> None:
         """Refuse evidence from a file that cannot be about so many nodes."""
         sound_indices("the candidate numbers of clusters", self.candidates, n_nodes + 1)
-        for name in ("modularity", "eigengap", "stability"):
+        names = ("modularity", "eigengap", "stability", "silhouette")
+        known = [name for name in names if getattr(self, name) is not None]
+        for name in known:
             values = getattr(self, name)
             sound_numbers(
                 f"the {name} of numbers of clusters", np.nan_to_num(values), self.candidates.shape
@@ -156,60 +172,86 @@ class NumberOfClusters:
 
     @property
     def score(self) -> NDArray[np.float64]:
-        """Modularity times stability squared; modularity alone where stability was not measured."""
-        stability = np.where(np.isnan(self.stability), 1.0, np.maximum(self.stability, 0.0))
-        score: NDArray[np.float64] = self.modularity * stability**2
+        """Modularity times silhouette squared.
+
+        In evidence of earlier versions, and of rules that give no silhouette, it is modularity
+        times stability squared, and modularity alone where stability was not measured.
+        """
+        good = self.silhouette
+        if good is None:
+            good = np.where(np.isnan(self.stability), 1.0, self.stability)
+        score: NDArray[np.float64] = self.modularity * np.maximum(good, 0.0) ** 2
         return score
 
     @property
     def rivals(self) -> list[int]:
-        """The K whose score is within a tenth of the best."""
-        return [int(k) for k in self.candidates[self.score >= self.clear * self.score.max()]]
+        """The K that cannot be told from the best one by their score; the best one alone if the
+        graph nearly falls into so many components.
+        """
+        score, best = self.score, int(self.score.argmax())
+        if self.eigengap[best] >= self.apart:
+            return [int(self.candidates[best])]
+        return [int(k) for k in self.candidates[score >= self.clear * score[best]]]
+
+    @property
+    def range(self) -> tuple[int, int]:
+        """The smallest and the largest K that cannot be told from the chosen one."""
+        numbers = [self.chosen, *self.rivals]
+        return min(numbers), max(numbers)
 
     @property
     def confidence(self) -> str:
         """The word "high" or "low".
 
-        High if the parts are found again on some of the nodes, no other number does nearly as well,
-        and nodes are many.
+        High if the range is narrow, at most one or a fifth around the chosen number, the parts are
+        found again on some of the nodes and are apart in the embedding, and nodes are many. Two
+        halves of one cloud are often found again, but they are not apart.
         """
-        at = self._at(self.chosen)
-        elsewhere = np.abs(self.candidates - self.chosen) > max(1.0, 0.2 * self.chosen)
-        clear = not elsewhere.any() or self.score[elsewhere].max() < self.clear * self.score[at]
+        least, most = self.range
+        near = max(self.chosen - least, most - self.chosen) <= max(1.0, 0.2 * self.chosen)
         many = self.parts is None or self.parts.shape[1] >= Weighing.few_entities
-        return "high" if clear and many and self.stability[at] >= self.very_stable else "low"
+        at, good = self._at(self.chosen), self.silhouette
+        is_apart = good is None or bool(good[at] >= self.stable)
+        is_high = near and many and is_apart and self._is_stable(self.chosen)
+        return "high" if is_high else "low"
 
     @property
     def reason(self) -> str:
-        at = self._at(self.chosen)
+        at, (least, most) = self._at(self.chosen), self.range
+        good = "" if self.silhouette is None else f", silhouette {self.silhouette[at]:.2f}"
+        known = f"{self.stability[at]:.2f}" if np.isfinite(self.stability[at]) else "not measured"
+        others = "no other number does" if least == most else f"{least} to {most} do"
         return (
-            f"chosen: modularity {self.modularity[at]:.3f} and stability "
-            f"{self.stability[at]:.2f}, the best of {self.candidates[0]} to "
-            f"{self.candidates[-1]}; confidence {self.confidence}"
+            f"chosen: modularity {self.modularity[at]:.3f}{good} and stability {known}, of "
+            f"{self.candidates[0]} to {self.candidates[-1]}; {others} about as well; "
+            f"confidence {self.confidence}"
         )
 
     @property
     def table(self) -> list[dict[str, object]]:
-        """The resolutions: K, stability, modularity, eigengap, and a plain sentence."""
-        return [
-            {
-                "n_clusters": int(k),
-                "stability": float(self.stability[self._at(k)]),
-                "modularity": float(self.modularity[self._at(k)]),
-                "eigengap": float(self.eigengap[self._at(k)]),
-                "sentence": self._sentence(int(k)),
-            }
-            for k in ([self.chosen] if self.resolutions is None else self.resolutions)
-        ]
+        """The resolutions: K, score, modularity, silhouette, stability and eigengap (None: not
+        known), and a plain sentence.
+        """
+        shown = [self.chosen] if self.resolutions is None else self.resolutions.tolist()
+        return [self._row(k) | {"sentence": self._sentence(k)} for k in shown]
+
+    def _row(self, k: int) -> dict[str, object]:
+        """The scores of a number of clusters; None where one is not known."""
+        names = ("score", "modularity", "silhouette", "stability", "eigengap")
+        at, columns = self._at(k), [getattr(self, name) for name in names]
+        values = [np.nan if column is None else float(column[at]) for column in columns]
+        scores = [value if np.isfinite(value) else None for value in values]
+        return {"n_clusters": k, **dict(zip(names, scores, strict=True))}
 
     def _sentence(self, k: int) -> str:
-        stability, found = self.stability[self._at(k)], "are hardly found again"
-        if stability >= self.very_stable:
-            found = "are found again"
-        elif stability >= self.stable:
-            found = "are mostly found again"
+        again = "are found again" if self._is_stable(k) else "are hardly found again"
+        if np.isnan(self.stability[self._at(k)]):
+            again = "were not looked for again"
         beside = "chosen" if k == self.chosen else "coarser" if k < self.chosen else "finer"
-        return f"{k} clusters ({beside}) {found} on four fifths of the entities"
+        return f"{k} clusters ({beside}) {again} on four fifths of the entities"
+
+    def _is_stable(self, k: int) -> bool:
+        return bool(self.stability[self._at(k)] >= self.stable)
 
     def _at(self, k: int | np.intp) -> int:
         return int(np.flatnonzero(self.candidates == k)[0])
@@ -218,143 +260,136 @@ class NumberOfClusters:
         """Return a pandas DataFrame with one row for each number of clusters that was tried."""
         import pandas as pd
 
-        return pd.DataFrame(
-            {
-                "n_clusters": self.candidates,
-                "modularity": self.modularity,
-                "eigengap": self.eigengap,
-                "stability": self.stability,
-                "score": self.score,
-                "chosen": self.candidates == self.chosen,
-            }
-        )
+        rows = [self._row(k) for k in self.candidates.tolist()]
+        return pd.DataFrame(rows).assign(chosen=self.candidates == self.chosen)
 
     def _repr_html_(self) -> str:
         """What notebooks show: the number, the reason for it, and the numbers that were tried."""
         return as_html(self.to_frame(), f"{self.chosen} clusters, {self.reason}")
 
     def as_dict(self) -> dict[str, object]:
-        rows = zip(
-            self.candidates.tolist(), self.modularity, self.eigengap, self.stability, strict=True
-        )
-        names = ("n_clusters", "modularity", "eigengap", "stability")
         return {
             "chosen": self.chosen,
+            "range": list(self.range),
             "confidence": self.confidence,
             "resolutions": self.table,
-            "candidates": [dict(zip(names, row, strict=True)) for row in rows],
+            "candidates": [self._row(k) for k in self.candidates.tolist()],
         }
 
 
-def by_stability(
+def by_silhouette(
     graph: Graph,
     random_state: np.random.RandomState,
     checkpoint: Checkpoint | None = None,
     numbers: Counting | None = None,
+    going: Going = always,
 ) -> NumberOfClusters:
-    """The number of clusters with the largest score. A checkpoint keeps eigenvectors."""
+    """The number of clusters with the largest score. A checkpoint keeps eigenvectors; once `going`
+    says so, the best number so far is taken, and stability is not known.
+    """
     numbers = Counting() if numbers is None else numbers
-    graph = sparse.csr_array(graph)
     n = graph.shape[0]
     if n < 3:
         raise ValueError(
             f"n_clusters='auto' needs at least 3 rows, but the views have {n}: give n_clusters"
         )
-    most = max(2, int(n // numbers.rows_per_cluster))
-    draws = [four_fifths(np.arange(n), random_state) for _ in range(numbers.draws)]
-    candidates, values, stability = np.empty(0, dtype=np.intp), np.empty(0), np.empty(0)
-    parts: list[NDArray[np.intp]] = []
-    for largest, step in numbers.ranges:
-        first = candidates[-1] + step if candidates.size else 2
-        more = np.arange(first, min(largest, most) + 1, step)
-        if not more.size:
-            break
-        n_vectors = min(int(more[-1]) + 1, n)
-        spectrum = smallest_eigenvectors(graph, n_vectors, normalized=True, checkpoint=checkpoint)
-        values = np.append(spectrum.values, 2.0)
-        cuts = [cut(spectrum.vectors, int(k), random_state) for k in more]
-        measured = _stability(graph, more, cuts, draws, random_state, checkpoint)
-        stability = np.append(stability, measured)
-        candidates, parts = np.append(candidates, more), [*parts, *cuts]
-        if values[candidates[-1]] > numbers.full_spectrum:
-            break
-    modularities = np.array([modularity(graph, labels) for labels in parts])
-    after = np.maximum(values[candidates], np.finfo(float).tiny)
-    gaps = (values[candidates] - values[candidates - 1]) / after
-    number = NumberOfClusters(
-        int(candidates[0]),
-        candidates,
-        modularities,
-        gaps,
-        stability,
-        stable=numbers.stable,
-        very_stable=numbers.very_stable,
-        clear=numbers.clear,
-    )
-    best = int(number.score.argmax())
-    shown = sorted([best, *_stable_beside(best, stability, candidates, numbers.stable)])
-    shown_parts = np.array([parts[at] for at in shown], dtype=np.intp)
-    return replace(
-        number, chosen=int(candidates[best]), resolutions=candidates[shown], parts=shown_parts
-    )
+    cuts = Cuts(sparse.csr_array(graph), random_state, checkpoint)
+    find_cuts(cuts, numbers, going)
+    number = evidence_of(cuts, numbers)
+    cuts.find_stability(worth_resampling(number), numbers.draws, going)
+    number = coarser_if_as_good(evidence_of(cuts, numbers))
+    shown = sorted([number.chosen, *_stable_beside(number)])
+    parts = np.array([cuts.parts[k] for k in shown], dtype=np.intp)
+    return replace(number, resolutions=np.array(shown, dtype=np.intp), parts=parts)
 
 
-NUMBER_RULES: dict[str, NumberRule] = {"stability": by_stability}
+NUMBER_RULES: dict[str, NumberRule] = {"silhouette": by_silhouette}
 
 
-def _stable_beside(
-    best: int, stability: NDArray[np.float64], candidates: NDArray[np.intp], least: float
-) -> list[int]:
-    """The most stable resolutions, peaks of stability, that are coarser and finer than the best."""
-    ranked = np.argsort(-stability)
-    peaks = [at for at in ranked if stability[at] >= least and _is_peak(stability, at)]
-    coarser = [at for at in peaks if candidates[at] < candidates[best]]
-    finer = [at for at in peaks if candidates[at] > candidates[best]]
-    return [*coarser[:BESIDE], *finer[:BESIDE]]
+def find_cuts(cuts: Cuts, numbers: Counting, going: Going) -> None:
+    """Cut the graph into 2, 3, ... parts, and into those beside the best number that steps left
+    out.
 
-
-def _is_peak(values: NDArray[np.float64], at: int) -> bool:
-    """Whether a value is at least as large as those beside it."""
-    return bool(values[at] >= values[max(0, at - 1) : at + 2].max())
-
-
-def modularity(graph: sparse.csr_array, labels: NDArray[np.intp]) -> float:
-    """Weight inside clusters beyond what their degrees would give by chance, as a share of all
-    weight.
+    The next of the ranges is tried as long as the last number is about as good as the best one.
     """
-    shares = np.bincount(labels, weights=graph.sum(axis=1)) / graph.sum()
-    return share_inside(graph, labels) - float(shares @ shares)
+    largest = max(2, int(cuts.graph.shape[0] // numbers.rows_per_cluster))
+    for last, step in numbers.ranges:
+        first = cuts.numbers[-1] + step if cuts.parts else 2
+        more = range(first, min(last, largest) + 1, step)
+        if not more or (cuts.parts and not going(0.5)):
+            break
+        cuts.find_vectors(more[-1] + 1)
+        cuts.add_all(more, going)
+        number = evidence_of(cuts, numbers)
+        if number.range[1] < number.candidates[-1]:
+            break
+    cuts.add_all(_left_out(cuts, numbers), going)
 
 
-def share_inside(graph: sparse.csr_array, labels: NDArray[np.intp]) -> float:
-    """The share of all edge weight that lies inside clusters."""
-    entries = graph.tocoo()
-    return float(
-        entries.data[labels[entries.row] == labels[entries.col]].sum() / entries.data.sum()
+def _left_out(cuts: Cuts, numbers: Counting) -> list[int]:
+    """The numbers between the best one and those beside it that were not tried."""
+    tried, best = cuts.numbers, evidence_of(cuts, numbers).chosen
+    at = tried.index(best)
+    beside = tried[max(0, at - 1) : at + 2]
+    return [k for k in range(beside[0], beside[-1] + 1) if k not in cuts.parts]
+
+
+def evidence_of(cuts: Cuts, numbers: Counting) -> NumberOfClusters:
+    """The evidence from the cuts so far, and the number of the largest score."""
+    tried = cuts.numbers
+    number = NumberOfClusters(
+        tried[0],
+        np.array(tried, dtype=np.intp),
+        np.array([cuts.modularity[k] for k in tried]),
+        np.array([cuts.eigengap(k) for k in tried]),
+        np.array([cuts.stability.get(k, np.nan) for k in tried]),
+        stable=numbers.stable,
+        clear=numbers.clear,
+        apart=numbers.apart,
+        silhouette=np.array([cuts.silhouette[k] for k in tried]),
     )
+    return replace(number, chosen=tried[int(number.score.argmax())])
 
 
-def _stability(
-    graph: sparse.csr_array,
-    numbers: NDArray[np.intp],
-    parts: list[NDArray[np.intp]],
-    draws: list[NDArray[np.intp]],
-    random_state: np.random.RandomState,
-    checkpoint: Checkpoint | None,
-) -> NDArray[np.float64]:
-    """The mean agreement of parts with those of the graph of some of the nodes."""
-    agreement = np.zeros((len(draws), numbers.size))
-    for draw, nodes in enumerate(draws):
-        again = parts_of(
-            graph,
-            nodes,
-            numbers.tolist(),
-            random_state,
-            tol=DRAW_TOL,
-            normalized=True,
-            checkpoint=checkpoint,
-        )
-        pairs = zip(parts, again, strict=True)
-        agreement[draw] = [adjusted_rand_score(first[nodes], second) for first, second in pairs]
-    means: NDArray[np.float64] = agreement.mean(axis=0)
-    return means
+def worth_resampling(number: NumberOfClusters) -> list[int]:
+    """The best numbers of the range, and the best peaks of the score on each side of the chosen
+    one.
+    """
+    candidates, score = number.candidates, number.score
+    ranked = [int(candidates[at]) for at in np.argsort(-score, kind="stable")]
+    rivals = [k for k in ranked if k in number.rivals]
+    peaks = [k for k in ranked if is_peak(score, number._at(k))]
+    coarser = [k for k in peaks if k < number.chosen]
+    finer = [k for k in peaks if k > number.chosen]
+    return sorted({*rivals[:MOST_RESAMPLED], *coarser[:BESIDE], *finer[:BESIDE]})
+
+
+def coarser_if_as_good(number: NumberOfClusters) -> NumberOfClusters:
+    """The evidence with the number of the largest score times stability chosen: of the best number,
+    and of coarser peaks of the score in its range.
+    """
+    best, score = number.chosen, number.score
+    values = {
+        k: float((score * number.stability)[number._at(k)])
+        for k in number.rivals
+        if k == best or (k < best and is_peak(score, number._at(k)))
+    }
+    known = {k: value for k, value in values.items() if np.isfinite(value)}
+    return replace(number, chosen=max(known, key=lambda k: known[k], default=best))
+
+
+def _stable_beside(number: NumberOfClusters) -> list[int]:
+    """The most stable resolutions, peaks of stability among those measured, that are coarser and
+    finer than the chosen one.
+    """
+    measured = np.flatnonzero(np.isfinite(number.stability))
+    candidates, stability = number.candidates[measured], number.stability[measured]
+    ranked = np.argsort(-stability, kind="stable")
+    peaks = [
+        int(candidates[at])
+        for at in ranked
+        if stability[at] >= number.stable and is_peak(stability, at)
+    ]
+    coarser = [k for k in peaks if k < number.chosen]
+    finer = [k for k in peaks if k > number.chosen]
+    return [*coarser[:BESIDE], *finer[:BESIDE]]

@@ -81,7 +81,7 @@ class Policy(Scaling, Weighing, Agreement, Guidance, Fragments, Counting, Verdic
     [0.5, 0.5]
     """
 
-    former_fields: ClassVar[tuple[str, ...]] = ("references",)
+    former_fields: ClassVar[tuple[str, ...]] = ("references", "full_spectrum", "very_stable")
     """Fields that files of earlier versions may hold; they are ignored."""
 
     def __post_init__(self) -> None:

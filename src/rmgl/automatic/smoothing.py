@@ -19,7 +19,7 @@ one have length one again in the end.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -28,7 +28,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.extmath import randomized_svd
 
-from rmgl.matrix import Matrix, as_dense
+from rmgl.automatic.beyond_chance import agreement
+from rmgl.matrix import Matrix, as_dense, total_variance
 from rmgl.running.threads import available_memory
 from rmgl.views.views import Views
 
@@ -61,6 +62,39 @@ class Smoothing:
         needed = 32 * views.n_rows * sum(min(AXES, views[view].matrix.shape[1]) for view in members)
         available = available_memory()
         return available is None or needed <= MOST_MEMORY * available
+
+    @classmethod
+    def along(cls, views: Views, members: Sequence[int]) -> Smoothing | None:
+        """The rows smoothed along the networks, if there are such rows and networks that follow
+        them.
+        """
+        if not views.graphs or not cls.possible(views, members):
+            return None
+        whole = cls(views, tuple(members))
+        share = NETWORK_SHARE * float(np.mean(list(whole.followed.values())))
+        if share == 0:
+            return None
+        found = replace(whole, share=share)
+        vars(found).update(axes=whole.axes, followed=whole.followed)  # neither depends on the share
+        return found
+
+    @cached_property
+    def followed(self) -> dict[int, float]:
+        """For every network, the share of its agreement with the rows that is not chance."""
+        mask = np.all([self.views[view].mask for view in self.members], axis=0)
+        present = np.flatnonzero(mask)
+        rows = np.hstack(
+            [
+                self._on_axes(place, X) / np.sqrt(max(total_variance(X), np.finfo(float).tiny))
+                for place, view in enumerate(self.members)
+                for X in (self.views[view].matrix[present],)
+            ]
+        )
+        graphs = {
+            view: sparse.csr_array(self.views[view].matrix[present][:, present])
+            for view in self.views.graphs
+        }
+        return {view: agreement(rows, graph).share for view, graph in graphs.items()}
 
     @cached_property
     def axes(self) -> tuple[NDArray[np.float64] | None, ...]:

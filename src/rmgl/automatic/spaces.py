@@ -16,6 +16,7 @@ from rmgl.automatic.smoothing import Smoothing
 from rmgl.edges.space import Rows, Space, Square, Summed
 from rmgl.matrix import side_by_side, total_variance
 from rmgl.running.threads import Team, available_memory, require_memory
+from rmgl.views.halves import parts_by
 from rmgl.views.views import Views
 
 MOST_SQUARE_BYTES = 1 << 30
@@ -68,21 +69,41 @@ class Spaces:
 
     @cached_property
     def smoothing(self) -> Smoothing | None:
-        """The rows of the members smoothed along the networks, if there are any and rows fit into
-        memory.
+        """The rows of the members smoothed along the networks, if these follow the rows, which fit
+        into memory.
         """
-        if not self.views.graphs or not Smoothing.possible(self.views, self.members):
-            return None
-        return Smoothing(self.views, self.members)
+        return Smoothing.along(self.views, self.members)
+
+    @cached_property
+    def parts(self) -> NDArray[np.float64]:
+        """What each view counts for, by its reliability beside that of the most reliable one.
+
+        A view without columns, such as a network, counts in full.
+        """
+        if len(self.views) == 1:
+            return np.ones(1)
+        known = [self.reliability_of(view) for view in range(len(self.views))]
+        best = max((value for value in known if value is not None), default=0.0)
+        return parts_by(np.array([best if value is None else value for value in known]), best)
+
+    def reliability_of(self, view: int) -> float | None:
+        """The reliability of a view (`rmgl.views.halves`); None if it has no columns."""
+        return self.views[view].reliability()
+
+    @cached_property
+    def variances(self) -> tuple[float, ...]:
+        """The total variance of every member."""
+        if self.smoothing is not None:
+            return tuple(total_variance(Y) for Y in self.smoothing.matrices)
+        return tuple(self.views[view].variance() for view in self.members)
 
     @cached_property
     def factors(self) -> tuple[float, ...]:
         """What each member is multiplied by before it is put beside the others: its total variance
-        is one then.
+        is its part then.
         """
-        if self.smoothing is not None:
-            return tuple(1 / float(np.sqrt(total_variance(Y))) for Y in self.smoothing.matrices)
-        return tuple(1 / float(np.sqrt(self.views[view].variance())) for view in self.members)
+        wanted = self.parts[list(self.members)]
+        return tuple(np.sqrt(wanted / self.variances).tolist())
 
     def of_entities(self, entities: NDArray[np.intp]) -> Spaces:
         """The spaces of some of the entities."""

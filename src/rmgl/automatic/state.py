@@ -11,10 +11,12 @@ from scipy import sparse
 
 from rmgl.automatic.layers import Learned, Task
 from rmgl.automatic.number_of_clusters import NumberOfClusters
-from rmgl.automatic.weighing import informative_edges
+from rmgl.automatic.weighing import informative_edges, normalized
 from rmgl.edges import Vector
 from rmgl.edges.space import Space
-from rmgl.embedding.eigenvectors import Embedding, Graph, unit_rows, weighted_sum
+from rmgl.embedding.balance import Balance
+from rmgl.embedding.common_graph import Graph, weighted_sum
+from rmgl.embedding.eigenvectors import Embedding, unit_rows
 from rmgl.embedding.labels import embed_without, find_fragments, place_fragments
 from rmgl.layer import Layer
 
@@ -34,6 +36,9 @@ class Measured:
     """How much rougher the views are on the embedding of the consensus than it is, three times."""
     uncertainty: float = 0.0
     """Standard deviation of the roughness, where entities are few."""
+    beyond_chance: Vector | None = None
+    """Share of each view's agreement with the others that is not chance, where some are networks.
+    """
 
 
 @dataclass(frozen=True)
@@ -62,11 +67,10 @@ class State:
 
     @property
     def layer_weights(self) -> Vector:
-        """The weights of the layers; before anything is known, all views count alike."""
+        """The weights of the layers; before anything is known, views count as they are reliable."""
         if self.weights is not None:
             return self.weights
-        n_views = len(self.of_views)
-        return with_consensus_weight(self.layers, np.full(n_views, 1 / n_views))
+        return with_consensus_weight(self.layers, normalized(self.task.spaces.parts))
 
     @property
     def of_views(self) -> list[Learned]:
@@ -95,7 +99,7 @@ class State:
         graphs = [item.layer.among_all(self.task.views.n_rows).adjacency for item in layers]
         if self.neighbors is not None:
             graphs.append(self.neighbors.adjacency)
-            weights = np.append(weights, self.task.policy.neighbor_share * weights.sum())
+            weights = np.append(weights, self.task.neighbor_share * weights.sum())
         return weighted_sum(graphs, weights.tolist())
 
     def embed(
@@ -107,6 +111,8 @@ class State:
         the mean of their neighbors.
         """
         task, graph = self.task, self.sum_of(layers, weights)
+        networks = self.neighbors is None and all(map(self.is_network, layers))
+        balance = Balance.of(graph) if networks else None
 
         def embedding_without(fragments: NDArray[np.bool_] | None) -> Embedding:
             return embed_without(
@@ -117,6 +123,7 @@ class State:
                 in_parts=task.team.in_parts,
                 alike=task.alike,
                 checkpoint=task.run.checkpoint,
+                balance=balance,
             )
 
         embedding = find_fragments(
@@ -131,6 +138,11 @@ class State:
         if embedding.fragments is None:
             return rows
         return unit_rows(place_fragments(rows, embedding.fragments, graph))
+
+    def embed_others(self, left_out: Learned) -> NDArray[np.float64]:
+        """Unit rows of the embedding of all other views, which count alike."""
+        others = [item for item in self.of_views if item is not left_out]
+        return replace(self, neighbors=None).embed(others, np.ones(len(others)))
 
     def informative(self, item: Learned) -> sparse.csr_array:
         """The informative edges of a layer, with all entities as nodes."""

@@ -11,7 +11,7 @@ place in the embedding, 1 where they are unrelated. A new rule is one function h
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +24,7 @@ from scipy.spatial.distance import cdist
 from rmgl.edges import PairList, Vector
 from rmgl.edges.interface import as_vector
 from rmgl.edges.space import Space
+from rmgl.matrix import chance_deviation
 from rmgl.rules import find_rule, ranged
 
 WeighingRule = Callable[[Any, Any, bool], Vector]
@@ -120,33 +121,10 @@ def mean_roughness(measured: NDArray[np.float64], least: float) -> Vector:
 def roughness_deviation(rows: NDArray[np.float64], adjacency: sparse.csr_array) -> float:
     """The standard deviation of the roughness over all orders of the rows.
 
-    So much would roughness vary if the rows had nothing to do with the edges. The variance of
-    sum_ij a_ij b_p(i)p(j) over all permutations p is that of the test of Mantel (1967).
+    So much would roughness vary if the rows had nothing to do with the edges.
     """
     n = len(rows)
-    a, b = adjacency.toarray(), cdist(rows, rows, "sqeuclidean")
-    if n < 4 or not a.any() or not b.any():
-        return 0.0
-    of_a, of_b = (
-        (m.sum(), 2 * np.square(m).sum(), 4 * np.square(m.sum(axis=1)).sum()) for m in (a, b)
-    )
-    mean = of_a[0] * of_b[0] / (n * (n - 1))
-    variance = max(0.0, mean_square(of_a, of_b, n) - mean**2)
-    return float(np.sqrt(variance) * n**2 / (of_a[0] * of_b[0]))
-
-
-def mean_square(a: Sequence[float], b: Sequence[float], n: int) -> float:
-    """The mean of (sum_ij a_ij b_p(i)p(j))^2 over all permutations p of n >= 4 nodes.
-
-    Both matrices are symmetric with zeros on the diagonal. Of each, three sums are given:
-    sum_ij a_ij, 2 sum_ij a_ij^2 and 4 sum_i (sum_j a_ij)^2.
-    """
-    (a0, a1, a2), (b0, b1, b2), pairs = a, b, n * (n - 1)
-    return (
-        a1 * b1 / (2 * pairs)
-        + (a2 - 2 * a1) * (b2 - 2 * b1) / (4 * pairs * (n - 2))
-        + (a0**2 + a1 - a2) * (b0**2 + b1 - b2) / (pairs * (n - 2) * (n - 3))
-    )
+    return n / (n - 1) * chance_deviation(adjacency.toarray(), cdist(rows, rows, "sqeuclidean"))
 
 
 def informative_edges(

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import linalg
 from scipy.sparse.linalg import LinearOperator
 
 from rmgl.baselines.baseline import Baseline
 from rmgl.baselines.given_layers import check_adjacencies
-from rmgl.embedding.eigenvectors import left_singular, smallest_beyond
+from rmgl.embedding.eigenvectors import smallest_beyond
 from rmgl.embedding.lanczos import Products
 from rmgl.estimators.base import ARRAY, NAME, NOTHING, Kind, number
 from rmgl.layer import Layer
@@ -209,3 +210,13 @@ def affinity_laplacian(
 
     laplacian = LinearOperator((n, n), matvec=multiply, matmat=multiply, dtype=np.float64)
     return Penalty(laplacian, 2 * float(row_sums.max()))
+
+
+def left_singular(block: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the left singular vectors and the singular values of a block of columns."""
+    try:
+        left, strength, _ = linalg.svd(block, full_matrices=False)
+    # the faster driver of LAPACK does not always converge; this one does
+    except linalg.LinAlgError:
+        left, strength, _ = linalg.svd(block, full_matrices=False, lapack_driver="gesvd")
+    return left, strength

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -39,6 +39,7 @@ from rmgl.running.checkpoint import Checkpoint
 from rmgl.running.threads import Team
 from rmgl.views.canonical import Canonical
 from rmgl.views.check_view import has_stored, is_stored
+from rmgl.views.halves import sample_of
 from rmgl.views.scaling import Scaler
 from rmgl.views.stored import StoredViews
 from rmgl.views.views import Views
@@ -56,8 +57,13 @@ class DistributedSpaces(Spaces):
     checkpoint: Checkpoint | None
 
     @cached_property
-    def factors(self) -> tuple[float, ...]:
-        return tuple(1 / float(np.sqrt(matrix.variances.sum())) for matrix in remote(self.views))
+    def variances(self) -> tuple[float, ...]:
+        return tuple(float(matrix.variances.sum()) for matrix in remote(self.views))
+
+    def reliability_of(self, view: int) -> float | None:
+        matrix = remote(self.views)[view]
+        rows = matrix.rows(sample_of(matrix.shape[0]))
+        return replace(self.views[view], matrix=rows).reliability()
 
     def of_entities(self, entities: NDArray[np.intp]) -> Spaces:
         raise ValueError("a fit on workers cannot leave entities out: fit without client=")

@@ -12,10 +12,9 @@ are at the origin.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,22 +24,13 @@ from scipy.sparse.linalg import ArpackError
 from sklearn.exceptions import ConvergenceWarning
 
 from rmgl.checks import Unsound, sound_numbers
-from rmgl.edges.interface import loop_indices
-from rmgl.embedding.lanczos import DenseSymmetric, SparseLaplacian, Symmetric, smallest_pairs
+from rmgl.embedding.balance import Balance
+from rmgl.embedding.common_graph import Floats, Graph, components
+from rmgl.embedding.lanczos import DENSE_NODES, Symmetric, laplacian_of, smallest_pairs
 from rmgl.running.checkpoint import Checkpoint, Found, check_arrays, digest_of
 from rmgl.running.progress import warn_caller
 from rmgl.running.threads import InParts, one_part, require_memory
 
-Floats: TypeAlias = NDArray[np.float64]
-Graph: TypeAlias = sparse.csr_array | Floats
-"""Symmetric edge weights; a dense array if so many are nonzero that its products are faster."""
-
-DENSE_NODES = 500
-"""Number of nodes up to which LAPACK is faster than an iteration."""
-DENSE_SUM_NODES = 10_000
-"""Number of nodes up to which a dense matrix is small beside the distances of all pairs."""
-DENSE_SHARE = 0.3
-"""Share of all pairs with an edge above which products with a dense matrix are faster."""
 LARGE_NODES = 100_000
 """Number of nodes beyond which a vector leaves the cache, so that nodes are sorted first."""
 DENSE_RESCUE_NODES = 6000
@@ -70,6 +60,11 @@ class Embedding:
     fragments: NDArray[np.bool_] | None = None
     """Nodes that take no part in the embedding (None: all do); their rows are zero."""
 
+    @property
+    def own(self) -> Floats:
+        """The rows of the nodes that take part in the embedding."""
+        return self.vectors if self.fragments is None else self.vectors[~self.fragments]
+
     def arrays(self) -> Found:
         """Its parts as arrays, for a checkpoint."""
         return {
@@ -91,55 +86,21 @@ class Embedding:
         return replace(self, vectors=vectors, fragments=fragments)
 
 
-def check_embedding(found: Found, shape: tuple[int, int]) -> None:
-    """Raise `Unsound` unless these can be the parts of an embedding of that shape."""
+def check_embedding(found: Found, shape: tuple[int, int], longest: float = 1.0) -> None:
+    """Raise `Unsound` unless these can be the parts of an embedding of that shape.
+
+    `longest` bounds the entries of its columns.
+    """
     check_arrays(found, "vectors", "values", "quality")
     sound_numbers("the eigenvectors", found["vectors"], shape)
     sound_numbers("the eigenvalues", found["values"], shape[1:])
     _, n_components = sound_numbers("their quality", found["quality"], (2,), least=0.0).tolist()
-    if n_components not in range(1, shape[0] + 1) or np.abs(found["vectors"]).max() > LONGEST_ENTRY:
+    too_long = np.abs(found["vectors"]).max() > LONGEST_ENTRY * longest
+    if n_components not in range(1, shape[0] + 1) or too_long:
         raise Unsound(
             "eigenvectors that are longer than one, or a number of components that the graph "
             "cannot have"
         )
-
-
-def weighted_sum(adjacencies: Sequence[sparse.csr_array], weights: Sequence[float]) -> Graph:
-    """Return sum_m beta_m W_m, skipping layers of weight zero."""
-    used = [pair for pair in zip(adjacencies, weights, strict=True) if pair[1] > 0]
-    n = adjacencies[0].shape[0]
-    if n <= DENSE_SUM_NODES and sum(adjacency.nnz for adjacency, _ in used) > DENSE_SHARE * n * n:
-        return _dense_sum(used, n)
-    return _sparse_sum(used, n)
-
-
-def _sparse_sum(used: Sequence[tuple[sparse.csr_array, float]], n: int) -> sparse.csr_array:
-    """Return the weighted sum of adjacency matrices as a sparse matrix."""
-    from rmgl import kernels
-
-    indptrs, columns = zip(*(loop_indices(adjacency) for adjacency, _ in used), strict=True)
-    sizes = np.cumsum([0, *(adjacency.nnz for adjacency, _ in used)])
-    starts = np.array([size + indptr for indptr, size in zip(indptrs, sizes, strict=False)])
-    indices = np.concatenate(columns)
-    data = np.concatenate([adjacency.data for adjacency, _ in used])
-    weights = np.array([weight for _, weight in used])
-    place_of, indptr = np.full(n, -1), np.zeros(n + 1, dtype=np.int64)
-    found, totals = np.empty_like(indices), np.empty_like(data)
-    count = kernels.sum_rows(starts, indices, data, weights, place_of, indptr, found, totals)
-    indptr = indptr.astype(indices.dtype) if count <= np.iinfo(indices.dtype).max else indptr
-    return sparse.csr_array((totals[:count], found[:count], indptr), shape=(n, n))
-
-
-def _dense_sum(used: Sequence[tuple[sparse.csr_array, float]], n: int) -> Floats:
-    """Return the weighted sum of adjacency matrices as a dense array."""
-    from rmgl import kernels
-
-    purpose = f"layers of {n:,} nodes with edges between over {DENSE_SHARE:.0%} of all pairs"
-    require_memory(2 * 8 * n * n, purpose, "use a smaller alpha")
-    total = np.zeros((n, n))
-    for adjacency, weight in used:
-        kernels.add_to_dense(*loop_indices(adjacency), adjacency.data, weight, total)
-    return total
 
 
 def smallest_eigenvectors(
@@ -151,13 +112,14 @@ def smallest_eigenvectors(
     in_parts: InParts = one_part,
     alike: NDArray[np.intp] | None = None,
     checkpoint: Checkpoint | None = None,
+    balance: Balance | None = None,
 ) -> Embedding:
     """Eigenvectors of the `n_vectors` smallest eigenvalues of the Laplacian of a weighted graph.
 
     `normalized` uses I - D^-1/2 W D^-1/2 instead of D - W; a node without edges then also has
     eigenvalue 0. `alike` numbers nodes so that those with the same number, from 0 to less than the
     number of nodes, have the same edges (None: nothing is known). A checkpoint keeps those of large
-    graphs.
+    graphs. With a `balance` the eigenvalue problem is (L + t U) q = lambda C q, and Q' C Q = I.
 
     Examples
     --------
@@ -173,25 +135,43 @@ def smallest_eigenvectors(
     is_large = sparse.issparse(adjacency) and adjacency.shape[0] > LARGE_NODES
     solver = _in_near_order if is_large else _solved
     solve = partial(
-        solver, adjacency, n_vectors, alike, normalized=normalized, tol=tol, in_parts=in_parts
+        solver,
+        adjacency,
+        n_vectors,
+        alike,
+        balance,
+        normalized=normalized,
+        tol=tol,
+        in_parts=in_parts,
     )
     if checkpoint is None or adjacency.shape[0] <= QUICK_NODES:
         return solve()
-    name = f"eigenvectors-{digest_of(adjacency, n_vectors, normalized, tol, alike)}"
+    masses = () if balance is None else (balance.mass, balance.uniform)
+    name = f"eigenvectors-{digest_of(adjacency, n_vectors, normalized, tol, alike, *masses)}"
     shape = (adjacency.shape[0], n_vectors)
+    longest = 1.0 if balance is None else 1 / float(np.sqrt(balance.mass.min()))
     return Embedding.of(
-        checkpoint.step(name, lambda: solve().arrays(), lambda found: check_embedding(found, shape))
+        checkpoint.step(
+            name,
+            lambda: solve().arrays(),
+            lambda found: check_embedding(found, shape, longest),
+        )
     )
 
 
 def _in_near_order(
-    adjacency: sparse.csr_array, n_vectors: int, alike: NDArray[np.intp] | None, **options: Any
+    adjacency: sparse.csr_array,
+    n_vectors: int,
+    alike: NDArray[np.intp] | None,
+    balance: Balance | None,
+    **options: Any,
 ) -> Embedding:
     """Solve with neighbors near one another, so that products find their entries in the cache."""
     order = csgraph.reverse_cuthill_mckee(adjacency, symmetric_mode=True)
     ordered = sparse.csr_array(adjacency[order][:, order])
     alike = None if alike is None else alike[order]
-    embedding = _solved(ordered, n_vectors, alike, **options)
+    balance = None if balance is None else balance.among(order)
+    embedding = _solved(ordered, n_vectors, alike, balance, **options)
     vectors = np.empty_like(embedding.vectors)
     vectors[order] = embedding.vectors
     return replace(embedding, vectors=vectors)
@@ -201,19 +181,22 @@ def _solved(
     adjacency: Graph,
     n_vectors: int,
     alike: NDArray[np.intp] | None,
+    balance: Balance | None,
     *,
     normalized: bool,
     tol: float,
     in_parts: InParts,
 ) -> Embedding:
     """Compute the embedding with the nodes in their given order."""
+    if balance is not None:
+        return _balanced(adjacency, n_vectors, alike, balance, tol, in_parts)
     degrees = adjacency.sum(axis=1)
     n_components, component = components(adjacency)
     profile = np.sqrt(degrees) if normalized else np.ones_like(degrees)
     null = _null_vectors(component, profile, min(n_components, n_vectors))
     if normalized:
         adjacency, degrees = _normalize(adjacency, degrees)
-    laplacian = _laplacian(adjacency, degrees, in_parts)
+    laplacian = laplacian_of(adjacency, degrees, in_parts)
     bound = 2 * float(degrees.max(initial=0.0))
     block, n_null = null, null.shape[1]
     if n_null < n_vectors:
@@ -223,6 +206,28 @@ def _solved(
         )
         block = np.hstack([null, rest])
     return _judged(laplacian, block, n_null, bound, n_components)
+
+
+def _balanced(
+    adjacency: Graph,
+    n_vectors: int,
+    alike: NDArray[np.intp] | None,
+    balance: Balance,
+    tol: float,
+    in_parts: InParts,
+) -> Embedding:
+    """Compute Q = C^-1/2 V from the eigenvectors V of C^-1/2 (L + t U) C^-1/2.
+
+    The uniform graph joins all nodes, so that the constant vector alone has eigenvalue 0.
+    """
+    matrix, bound = balance.laplacian(adjacency, in_parts)
+    block = balance.orthonormal(np.ones((balance.mass.size, 1)))
+    block /= np.linalg.norm(block)
+    if n_vectors > 1:
+        options: dict[str, Any] = {"spectrum": (0.0, bound), "tol": tol * bound, "alike": alike}
+        block = np.hstack([block, smallest_beyond(matrix, block, n_vectors - 1, **options)])
+    found = _judged(matrix, block, 1, bound, components(adjacency)[0])
+    return replace(found, vectors=block / np.sqrt(balance.mass)[:, None])
 
 
 def smallest_beyond(
@@ -274,30 +279,6 @@ def unit_rows(vectors: Floats) -> Floats:
     return vectors / np.where(lengths > 0, lengths, 1.0)
 
 
-def components(adjacency: Graph) -> tuple[int, NDArray[np.intp]]:
-    """The number of connected components, and the component of every node.
-
-    Components are numbered in the order of their first nodes.
-    """
-    if sparse.issparse(adjacency):
-        # in a symmetric graph strong components are the components, and finding them copies nothing
-        count, labels = csgraph.connected_components(adjacency, directed=True, connection="strong")
-        firsts = np.full(count, labels.size)
-        np.minimum.at(firsts, labels, np.arange(labels.size))
-        return int(count), np.argsort(np.argsort(firsts))[labels]
-    labels = np.full(adjacency.shape[0], -1)
-    count = 0
-    while (left := np.flatnonzero(labels < 0)).size:
-        frontier = left[:1]
-        while frontier.size:
-            labels[frontier] = count
-            # once all nodes are reached, the rows of the last ones need not be looked at
-            left = np.flatnonzero(labels < 0)
-            frontier = left[adjacency[np.ix_(frontier, left)].any(axis=0)]
-        count += 1
-    return count, labels
-
-
 def _null_vectors(component: NDArray[np.intp], profile: Floats, count: int) -> Floats:
     """Unit vectors with the entries of `profile` on each of the `count` largest components.
 
@@ -326,17 +307,6 @@ def _normalize(adjacency: sparse.csr_array, degrees: Floats) -> tuple[sparse.csr
     return sparse.csr_array(scaling @ adjacency @ scaling), (degrees > 0).astype(np.float64)
 
 
-def _laplacian(adjacency: Graph, diagonal: Floats, in_parts: InParts) -> Symmetric:
-    """Return diag - W, dense if it is small or W is dense."""
-    if isinstance(adjacency, np.ndarray):
-        laplacian = np.negative(adjacency)
-        laplacian[np.diag_indices_from(laplacian)] += diagonal
-        return DenseSymmetric(laplacian, in_parts)
-    n, own = adjacency.shape[0], SparseLaplacian(adjacency, diagonal, in_parts)
-    keep = n > DENSE_SUM_NODES or (n > DENSE_NODES and adjacency.nnz <= DENSE_SHARE * n * n)
-    return own if keep else DenseSymmetric(own.toarray(), in_parts)
-
-
 def _largest_eigenvalue_bound(adjacency: Graph, degrees: Floats) -> float:
     """Return max_i d_i + (mean degree of i's neighbors), a bound by Gershgorin's discs.
 
@@ -346,12 +316,22 @@ def _largest_eigenvalue_bound(adjacency: Graph, degrees: Floats) -> float:
     return float((degrees + means).max(initial=0.0))
 
 
-def judged(adjacency: Graph, embedding: Embedding, in_parts: InParts = one_part) -> Embedding:
+def judged(
+    adjacency: Graph,
+    embedding: Embedding,
+    in_parts: InParts = one_part,
+    balance: Balance | None = None,
+) -> Embedding:
     """Compute eigenvalues, residual and number of components of an embedding on another graph."""
-    degrees = adjacency.sum(axis=1)
     n_components, _ = components(adjacency)
+    if balance is not None:
+        matrix, bound = balance.laplacian(adjacency, in_parts)
+        vectors = balance.orthonormal(embedding.vectors)
+        found = _judged(matrix, vectors, 0, bound, n_components)
+        return replace(found, vectors=embedding.vectors, values=np.maximum(found.values, 0.0))
+    degrees = adjacency.sum(axis=1)
     bound = 2 * float(degrees.max(initial=0.0))
-    laplacian = _laplacian(adjacency, degrees, in_parts)
+    laplacian = laplacian_of(adjacency, degrees, in_parts)
     judged = _judged(laplacian, embedding.vectors, 0, bound, n_components)
     return replace(judged, values=np.maximum(judged.values, 0.0))
 
@@ -385,13 +365,3 @@ def _dense_rest(
         _, vectors = linalg.eigh(shifted, driver="evd")
     rest: Floats = vectors[:, :count]
     return rest
-
-
-def left_singular(block: Floats) -> tuple[Floats, Floats]:
-    """Return the left singular vectors and the singular values of a block of columns."""
-    try:
-        left, strength, _ = linalg.svd(block, full_matrices=False)
-    # the faster driver of LAPACK does not always converge; this one does
-    except linalg.LinAlgError:
-        left, strength, _ = linalg.svd(block, full_matrices=False, lapack_driver="gesvd")
-    return left, strength

@@ -23,7 +23,9 @@ from scipy.spatial.distance import cdist
 from sklearn.cluster import KMeans
 from sklearn.utils import check_random_state
 
-from rmgl.embedding.eigenvectors import Embedding, Graph, judged, smallest_eigenvectors, unit_rows
+from rmgl.embedding.balance import Balance
+from rmgl.embedding.common_graph import Graph
+from rmgl.embedding.eigenvectors import Embedding, judged, smallest_eigenvectors, unit_rows
 from rmgl.rules import ranged
 from rmgl.running.threads import InParts, single_threaded
 from rmgl.views.canonical import alike_among
@@ -160,23 +162,32 @@ def embed_without(
     fragments: Mask | None,
     *,
     alike: NDArray[np.intp] | None = None,
+    balance: Balance | None = None,
     **options: Any,
 ) -> Embedding:
     """Embed the nodes that are not fragments; the rows of the fragments are zero."""
     if fragments is None:
-        return smallest_eigenvectors(graph, n_vectors, alike=alike, **options)
+        return smallest_eigenvectors(graph, n_vectors, alike=alike, balance=balance, **options)
     kept = np.flatnonzero(~fragments)
-    among, alike = graph[kept][:, kept], alike_among(alike, kept)
-    return smallest_eigenvectors(among, n_vectors, alike=alike, **options).among(kept, fragments)
+    options |= {"alike": alike_among(alike, kept), "balance": balance_among(balance, kept)}
+    return smallest_eigenvectors(graph[kept][:, kept], n_vectors, **options).among(kept, fragments)
 
 
-def judge_without(graph: Graph, embedding: Embedding, in_parts: InParts) -> Embedding:
+def judge_without(
+    graph: Graph, embedding: Embedding, in_parts: InParts, balance: Balance | None = None
+) -> Embedding:
     """Judge an embedding by another graph, on the nodes that are not fragments."""
     if embedding.fragments is None:
-        return judged(graph, embedding, in_parts)
+        return judged(graph, embedding, in_parts, balance)
     kept = np.flatnonzero(~embedding.fragments)
     among = replace(embedding, vectors=embedding.vectors[kept], fragments=None)
-    return judged(graph[kept][:, kept], among, in_parts).among(kept, embedding.fragments)
+    found = judged(graph[kept][:, kept], among, in_parts, balance_among(balance, kept))
+    return found.among(kept, embedding.fragments)
+
+
+def balance_among(balance: Balance | None, nodes: NDArray[np.intp]) -> Balance | None:
+    """The masses of some nodes, if there are masses."""
+    return None if balance is None else balance.among(nodes)
 
 
 def find_fragments(
@@ -242,12 +253,18 @@ def label_rows(
         return cluster_rows(rows, n_clusters, n_init=n_init, random_state=random_state)
     kept = rows[~fragments]
     found = cluster_rows(kept, n_clusters, n_init=n_init, random_state=random_state)
-    clusters = np.unique(found)
-    centers = np.array([kept[found == cluster].mean(axis=0) for cluster in clusters])
     labels = np.empty(len(rows), dtype=np.intp)
     labels[~fragments] = found
-    labels[fragments] = clusters[cdist(rows[fragments], centers).argmin(axis=1)]
+    labels[fragments] = labels_of_nearest(rows[fragments], kept, found)
     return labels
+
+
+def labels_of_nearest(rows: Floats, labeled: Floats, labels: Labels) -> Labels:
+    """The label of the nearest center of some labeled rows, for each of other rows."""
+    clusters = np.unique(labels)
+    centers = np.array([labeled[labels == cluster].mean(axis=0) for cluster in clusters])
+    nearest: Labels = clusters[cdist(rows, centers).argmin(axis=1)]
+    return nearest
 
 
 def place_fragments(rows: Floats, fragments: Mask | None, graph: Graph) -> Floats:

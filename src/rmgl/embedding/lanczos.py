@@ -20,11 +20,14 @@ from scipy import linalg, sparse
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from rmgl.edges.interface import loop_indices
+from rmgl.embedding.common_graph import DENSE_SHARE, DENSE_SUM_NODES, Graph
 from rmgl.running.threads import InParts, one_part
 
 Block = NDArray[np.float64]
 """A vector, or a block of columns."""
 
+DENSE_NODES = 500
+"""Number of nodes up to which LAPACK is faster than an iteration."""
 ROW_BLOCKS = 4
 PARALLEL_PRODUCTS = 1 << 20
 """Multiplications below which starting threads takes longer than the product."""
@@ -117,6 +120,17 @@ class SparseLaplacian:
     @cached_property
     def pattern(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         return loop_indices(self.weights)
+
+
+def laplacian_of(adjacency: Graph, diagonal: NDArray[np.float64], in_parts: InParts) -> Symmetric:
+    """Return diag - W, dense if it is small or W is dense."""
+    if isinstance(adjacency, np.ndarray):
+        laplacian = np.negative(adjacency)
+        laplacian[np.diag_indices_from(laplacian)] += diagonal
+        return DenseSymmetric(laplacian, in_parts)
+    n, own = adjacency.shape[0], SparseLaplacian(adjacency, diagonal, in_parts)
+    keep = n > DENSE_SUM_NODES or (n > DENSE_NODES and adjacency.nnz <= DENSE_SHARE * n * n)
+    return own if keep else DenseSymmetric(own.toarray(), in_parts)
 
 
 def smallest_pairs(

@@ -8,14 +8,18 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from rmgl.embedding.eigenvectors import Graph, smallest_eigenvectors, unit_rows
-from rmgl.embedding.labels import cluster_rows
+from rmgl.embedding.balance import Balance
+from rmgl.embedding.common_graph import Graph
+from rmgl.embedding.eigenvectors import smallest_eigenvectors, unit_rows
+from rmgl.embedding.labels import cluster_rows, labels_of_nearest
 from rmgl.running.checkpoint import Checkpoint
 
 KEPT = 0.8
 """Share of the nodes that are drawn."""
 RESAMPLED_INITS = 3
 """Initializations of k-means for each set of labels."""
+MOST_ROWS = 10_000
+"""Rows beyond which k-means finds its centers on a random sample of as many."""
 
 
 def four_fifths(nodes: NDArray[np.intp], random_state: np.random.RandomState) -> NDArray[np.intp]:
@@ -31,14 +35,15 @@ def parts_of(
     *,
     tol: float,
     normalized: bool = False,
+    balanced: bool = False,
     of_unit_length: bool = True,
     checkpoint: Checkpoint | None = None,
 ) -> list[NDArray[np.intp]]:
     """Labels of some nodes, one set for each number of parts, by spectral clustering among them.
 
     There are not more parts than nodes. The eigenvectors, with a relative residual of `tol`, are
-    those of the Laplacian or of the `normalized` one, and are kept in a checkpoint, if given;
-    k-means sees their rows, `of_unit_length` or as they are.
+    those of the Laplacian, of the `normalized` one, or of the problem with masses (`balanced`), and
+    are kept in a checkpoint, if given; k-means sees their rows, `of_unit_length` or as they are.
 
     Examples
     --------
@@ -52,7 +57,12 @@ def parts_of(
     most = min(max(numbers), nodes.size)
     between = sparse.csr_array(graph)[nodes][:, nodes]
     vectors = smallest_eigenvectors(
-        between, most, normalized=normalized, tol=tol, checkpoint=checkpoint
+        between,
+        most,
+        normalized=normalized,
+        tol=tol,
+        checkpoint=checkpoint,
+        balance=Balance.of(between) if balanced else None,
     ).vectors
     return [cut(vectors, min(number, most), random_state, of_unit_length) for number in numbers]
 
@@ -66,4 +76,8 @@ def cut(
     """Labels from the first eigenvectors of a graph, as many as parts are wanted."""
     rows = vectors[:, :number]
     rows = unit_rows(rows) if of_unit_length else rows
-    return cluster_rows(rows, number, n_init=RESAMPLED_INITS, random_state=random_state)
+    sampled = rows
+    if len(rows) > MOST_ROWS:
+        sampled = rows[random_state.permutation(len(rows))[:MOST_ROWS]]
+    found = cluster_rows(sampled, number, n_init=RESAMPLED_INITS, random_state=random_state)
+    return found if sampled is rows else labels_of_nearest(rows, sampled, found)

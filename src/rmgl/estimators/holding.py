@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rmgl.automatic.number_of_clusters import NumberOfClusters
 from rmgl.edges.local_scaling import LocalScaling
+from rmgl.embedding.balance import Balance
 from rmgl.estimators.base import ViewsClusterer
 from rmgl.fitting.fitted import FittedModel
 from rmgl.fitting.ready import Parameters
@@ -74,6 +75,7 @@ class FittedClusterer(ViewsClusterer):
     fitted_: FittedModel
 
     alpha_ = Learned[NDArray[np.float64]]()
+    balance_ = Learned[Balance | None]()
     beta_ = Learned[NDArray[np.float64]]()
     converged_ = Learned[bool]()
     eigenvalues_ = Learned[NDArray[np.float64]]()

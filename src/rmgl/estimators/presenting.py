@@ -5,6 +5,7 @@ other libraries.
 from __future__ import annotations
 
 import os
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from rmgl.results.explain import (
     with_all_entities,
 )
 from rmgl.results.feature_names import check_feature_names
+from rmgl.running.progress import stages
 from rmgl.storage.multigraph import (
     layers_to_igraph,
     layers_to_networkx,
@@ -191,12 +193,9 @@ class Presenter(FittedClusterer):
         from rmgl.page.page import Given, write_page
 
         again = None if views is None else self._views_again(views, observed)
-        write_page(
-            path,
-            self.fitted_,
-            self.report_,
-            Given(ids, features, again, feature_names, columns, associations),
-        )
+        given = Given(ids, features, again, feature_names, columns, associations)
+        with stages(False) as stage:  # the bar of a command, if there is one
+            write_page(path, self.fitted_, self.report_, given, partial(stage, "page"))
 
     def _repr_html_(self) -> str:
         """What notebooks show: the summary of a fitted model, scikit-learn's diagram before. It

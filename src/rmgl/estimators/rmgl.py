@@ -73,8 +73,8 @@ class RMGL(Predictor, Presenter, Subsetter):
     ----------
     n_clusters : int or "auto"
         K, the number of clusters and of columns of the embedding. "auto" takes the number whose
-        clusters are set apart best in the common graph (modularity) and are found again on four
-        fifths of the entities (`number_` holds the evidence); it needs alpha and beta at "auto".
+        clusters are set apart best in the common graph (modularity) and in its embedding
+        (silhouette); `number_` holds the evidence. It needs alpha and beta at "auto".
     alpha : "auto", float > 0, or one per view (list, or dict by view name)
         Weight of ||L_m||_F^2: a larger one gives more edges. "auto" solves, for each layer, for
         `n_neighbors` edges a node on average (with a number for beta: what gives a node with
@@ -157,6 +157,7 @@ class RMGL(Predictor, Presenter, Subsetter):
     labels_ : array of shape (N,)
     embedding_ : array of shape (N, K)
         Q: orthonormal columns (without the rows in `fragments_`), the smallest eigenvalue first.
+        If all views are networks, Q' C Q = I with the masses of `balance_` on the diagonal of C.
     eigenvalues_ : array of shape (K,)
         Smallest eigenvalues of sum_m beta_m L_m.
     layers_ : list of Layer
@@ -177,6 +178,8 @@ class RMGL(Predictor, Presenter, Subsetter):
     local_scaling_ : list of LocalScaling or None
         The scales s and floors f of the nodes, for each layer; None where distances are taken as
         they are.
+    balance_ : Balance or None
+        Masses of the entities, from their degrees; None unless all views are networks.
     guide_ : array of shape (N, K) or None
         Rows whose squared distances are part of all costs.
     fragments_ : array
@@ -192,8 +195,9 @@ class RMGL(Predictor, Presenter, Subsetter):
         The labels of the rows, where the views are DataFrames that carry them.
     n_clusters_ : int
     number_ : NumberOfClusters or None
-        For n_clusters="auto": the candidates and their scores; `number_.table` lists the
-        resolutions that are stable.
+        For n_clusters="auto": the candidates and their scores. `number_.range` holds the smallest
+        and the largest number that cannot be told from the chosen one, and `number_.table` lists
+        the resolutions that are stable.
     hierarchy_ : list of Level
         For n_clusters="auto": the chosen clusters and the stable ones above and below them, from
         coarse to fine.

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rmgl.embedding.eigenvectors import signed
-from rmgl.embedding.labels import as_met
+from rmgl.embedding.labels import as_met, balance_among
 from rmgl.fitting.fitted import FittedModel
 from rmgl.fitting.ready import Ready
 from rmgl.running.threads import Team
@@ -65,6 +65,7 @@ def in_order_of_caller(model: FittedModel, ready: Ready) -> FittedModel:
         outlier_score=model.outlier_score[place],
         layers=[layer.in_order(place) for layer in model.layers],
         number=None if model.number is None else model.number.in_order(np.argsort(order[learned])),
+        balance=balance_among(model.balance, place),
         fragments=np.sort(order[model.fragments]),
         placed=np.sort(order[model.placed]),
     )

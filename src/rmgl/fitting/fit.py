@@ -16,7 +16,8 @@ from sklearn.utils import check_random_state
 
 from rmgl.automatic.choose import Choice, choose
 from rmgl.automatic.layers import task_of
-from rmgl.embedding.eigenvectors import components, signed, unit_rows, weighted_sum
+from rmgl.embedding.common_graph import components, weighted_sum
+from rmgl.embedding.eigenvectors import signed, unit_rows
 from rmgl.embedding.labels import label_rows, label_with_known, matched, place_fragments
 from rmgl.fitting.entities import in_order_of_caller, with_others_placed
 from rmgl.fitting.fitted import FitEvidence, FittedModel
@@ -92,6 +93,7 @@ def model_of(solved: Solved, ready: Ready, work: Work) -> FittedModel:
         converged=outcome.converged and outcome.embedded,
         n_iter=outcome.n_iter,
         seconds={},
+        balance=outcome.state.balance,
     )
 
 
@@ -287,7 +289,8 @@ def solve(choice: Choice, ready: Ready, work: Work) -> Solved:
     def again(
         problems: Sequence[ViewProblem], fragments: NDArray[np.bool_] | None = None
     ) -> Outcome:
-        return algorithm_1(problems, choice.n_clusters, fragments, alike, work)
+        balanced = ready.views.only_graphs
+        return algorithm_1(problems, choice.n_clusters, fragments, alike, balanced, work)
 
     outcome = again(choice.problems)
     if work.parameters.components:
@@ -309,6 +312,7 @@ def algorithm_1(
     n_clusters: int,
     fragments: NDArray[np.bool_] | None,
     alike: NDArray[np.intp] | None,
+    balanced: bool,
     work: Work,
 ) -> Outcome:
     """Layers and embedding in turn (`rmgl.model.alternate`)."""
@@ -331,4 +335,5 @@ def algorithm_1(
         run=work.run,
         fragments=fragments,
         alike=alike,
+        balanced=balanced,
     )

@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 
 from rmgl.automatic.number_of_clusters import NumberOfClusters
 from rmgl.checks import Unsound, sound_indices, sound_numbers
-from rmgl.embedding.eigenvectors import Embedding, Graph
+from rmgl.embedding.balance import Balance
+from rmgl.embedding.common_graph import Graph
+from rmgl.embedding.eigenvectors import Embedding
 from rmgl.fitting.ready import Parameters
 from rmgl.layer import Layer
 from rmgl.model.alternate import HISTORY, HistoryRow
@@ -90,6 +92,7 @@ class FittedModel:
     converged: bool
     n_iter: int
     seconds: dict[str, float]
+    balance: Balance | None = None
     evidence: FitEvidence | None = None
     """What the report is made from (None: it was made)."""
 
@@ -173,6 +176,8 @@ class FittedModel:
                 (n_views,),
             )
         check_numbers("the outlier scores", self.outlier_score, (n,))
+        if self.balance is not None:
+            self.balance.check(n)
 
     def _check_entities(self) -> None:
         """The labels, and the indices of entities."""
@@ -217,6 +222,7 @@ class FittedModel:
             self.labels,
             self.n_clusters,
             scoring,
+            self.balance,
         )
 
     def farthest(self, share: float) -> float:

@@ -9,7 +9,8 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from rmgl.embedding.eigenvectors import Embedding, Graph
+from rmgl.embedding.common_graph import Graph
+from rmgl.embedding.eigenvectors import Embedding
 from rmgl.embedding.labels import Fragments, embed_without, find_fragments
 from rmgl.model.alternate import Outcome, State, common_graph
 from rmgl.model.problems import ViewProblem
@@ -74,6 +75,7 @@ def _embed(
         tol=FRAGMENT_TOL,
         alike=state.alike,
         checkpoint=state.checkpoint,
+        balance=state.balance,
     )
 
 

@@ -2,6 +2,9 @@
 
 minimize   sum_m  tr(L_m S_m) + alpha_m ||L_m||_F^2 + beta_m tr(Q' L_m Q)
 subject to L_m a graph Laplacian, tr(L_m) = N, Q'Q = I_K
+
+Where views are networks, entities have masses (`rmgl.embedding.balance`): those of the first common
+graph, so that they stay the same in all rounds.
 """
 
 from __future__ import annotations
@@ -17,13 +20,16 @@ from numpy.typing import NDArray
 
 from rmgl.edges import Costs, PairList, PairStore
 from rmgl.edges.interface import as_vector
-from rmgl.embedding.eigenvectors import Embedding, Graph, weighted_sum
+from rmgl.embedding.balance import Balance
+from rmgl.embedding.common_graph import Graph, weighted_sum
+from rmgl.embedding.eigenvectors import Embedding
 from rmgl.embedding.labels import embed_without, judge_without
 from rmgl.layer import Layer, solve_certified
 from rmgl.layer.problem import squared_norm
 from rmgl.layer.result import padded_graph
 from rmgl.model.problems import ViewProblem
 from rmgl.model.run import Run
+from rmgl.model.spreads import shared_spreads, spread_of, store_of
 from rmgl.running.checkpoint import Checkpoint
 from rmgl.running.progress import Stopwatch
 from rmgl.running.threads import Check, Team
@@ -64,11 +70,18 @@ class State:
     """Numbers of the entities, the same for copies (None: nothing is known)."""
     checkpoint: Checkpoint | None = None
     """What keeps eigenvectors (None: nothing does)."""
+    balance: Balance | None = None
+    """The masses of the entities (None: all are one)."""
 
     @property
     def objective(self) -> float:
         """The sum of all terms, rounded correctly, so that a decrease never shows as a rise."""
-        return fsum(self.terms.flat)
+        return fsum([*self.terms.flat, self.uniform_term])
+
+    @property
+    def uniform_term(self) -> float:
+        """t tr(Q' U Q), the part of the uniform graph (0: there is none)."""
+        return 0.0 if self.balance is None else self.balance.uniform_term(self.embedding.own)
 
 
 @dataclass
@@ -105,6 +118,7 @@ def alternate(
     run: Run | None = None,
     fragments: NDArray[np.bool_] | None = None,
     alike: NDArray[np.intp] | None = None,
+    balanced: bool = False,
 ) -> Outcome:
     """Learn layers and embedding in turn until neither the objective nor the subspace changes.
 
@@ -113,12 +127,22 @@ def alternate(
     on candidates that suffice, from then on until a round changes nothing. Between rounds `run` may
     ask to stop. However it ends, the layers are certified at last: they are the exact solutions for
     the embedding that is returned. `alike` numbers entities so that copies have the same number.
+    With `balanced`, entities have masses from their degrees in the sum of the first layers.
     """
     log, clock, run = History(progress), clock or Stopwatch(), run or Run()
     accuracy = COARSE if max_iter > 1 else TIGHT
     done, converged, stopped = 0, False, False
     state = first_state(
-        problems, n_clusters, solver, accuracy, team, clock, fragments, alike, run.checkpoint
+        problems,
+        n_clusters,
+        solver,
+        accuracy,
+        team,
+        clock,
+        fragments,
+        alike,
+        run.checkpoint,
+        balanced,
     )
     log.add("start", 0, state)
     for iteration in range(1, max_iter + 1):
@@ -148,9 +172,13 @@ def has_settled(old: State, new: State, tol: float) -> bool:
     """
     # it is 0 where layers are given
     fall = (old.objective - new.objective) / max(abs(old.objective), np.finfo(float).tiny)
-    return fall <= tol and subspace_change(old.embedding.vectors, new.embedding.vectors) <= np.sqrt(
-        tol
+    before, after = (
+        state.embedding.vectors
+        if state.balance is None
+        else state.balance.orthonormal(state.embedding.vectors)
+        for state in (old, new)
     )
+    return fall <= tol and subspace_change(before, after) <= np.sqrt(tol)
 
 
 def first_state(
@@ -163,6 +191,7 @@ def first_state(
     fragments: NDArray[np.bool_] | None = None,
     alike: NDArray[np.intp] | None = None,
     checkpoint: Checkpoint | None = None,
+    balanced: bool = False,
 ) -> State:
     """The layers of the data alone, and their common embedding."""
 
@@ -183,14 +212,15 @@ def first_state(
         problems, layers = [view for view, _ in learned], [layer for _, layer in learned]
         spent += [layer.seconds for layer in layers]
     with clock("embedding"):
+        balance = Balance.of(_graph(problems, layers)) if balanced else None
         embedding = _embed(
-            problems, layers, n_clusters, accuracy, team, fragments, alike, checkpoint
+            problems, layers, n_clusters, accuracy, team, fragments, alike, checkpoint, balance
         )
         terms = team(
             lambda item, check: _view_terms(item[0], item[1], embedding, check),
             list(zip(problems, layers, strict=True)),
         )
-        return State(problems, layers, embedding, np.array(terms), alike, checkpoint)
+        return State(problems, layers, embedding, np.array(terms), alike, checkpoint, balance)
 
 
 def update_layers(
@@ -241,7 +271,7 @@ def update_embedding(state: State, accuracy: Accuracy, team: Team, clock: Stopwa
     """Solve problem (10). The last embedding is kept if it cannot be improved."""
     n_clusters = state.embedding.vectors.shape[1]
     with clock("embedding"):
-        known = (state.embedding.fragments, state.alike, state.checkpoint)
+        known = (state.embedding.fragments, state.alike, state.checkpoint, state.balance)
         embedding = _embed(state.problems, state.layers, n_clusters, accuracy, team, *known)
         terms = state.terms.copy()  # the first two do not depend on the embedding
         terms[:, 2] = team(
@@ -251,8 +281,7 @@ def update_embedding(state: State, accuracy: Accuracy, team: Team, clock: Stopwa
         candidate = replace(state, embedding=embedding, terms=terms)
         if candidate.objective <= state.objective:
             return candidate
-        kept = judge_without(_graph(state.problems, state.layers), state.embedding, team.in_parts)
-        return replace(state, embedding=kept)
+        return replace(state, embedding=_judge(state, team))
 
 
 def certified(state: State, solver: str, team: Team, clock: Stopwatch) -> State:
@@ -265,12 +294,7 @@ def certified(state: State, solver: str, team: Team, clock: Stopwatch) -> State:
     """
     last = update_layers(state, solver, TIGHT, team, clock)
     with clock("embedding"):
-        return replace(
-            last,
-            embedding=judge_without(
-                _graph(last.problems, last.layers), last.embedding, team.in_parts
-            ),
-        )
+        return replace(last, embedding=_judge(last, team))
 
 
 def subspace_change(old: NDArray[np.float64], new: NDArray[np.float64]) -> float:
@@ -302,7 +326,7 @@ class History:
             "objective": state.objective,
             "smoothness": float(smoothness),
             "ridge": float(ridge),
-            "coupling": float(coupling),
+            "coupling": float(coupling) + state.uniform_term,
             "kkt_residual": max(layer.kkt_residual for layer in state.layers),
             "eigen_residual": state.embedding.residual,
             "seconds": perf_counter() - self.began,
@@ -320,14 +344,22 @@ def _embed(
     fragments: NDArray[np.bool_] | None,
     alike: NDArray[np.intp] | None,
     checkpoint: Checkpoint | None,
+    balance: Balance | None,
 ) -> Embedding:
     options: dict[str, Any] = {
+        "balance": balance,
         "tol": accuracy.eigen,
         "in_parts": team.in_parts,
         "alike": alike,
         "checkpoint": checkpoint,
     }
     return embed_without(_graph(problems, layers), n_clusters, fragments, **options)
+
+
+def _judge(state: State, team: Team) -> Embedding:
+    """The last embedding, judged by the last layers."""
+    graph = _graph(state.problems, state.layers)
+    return judge_without(graph, state.embedding, team.in_parts, state.balance)
 
 
 def _graph(problems: Sequence[ViewProblem], layers: Sequence[Layer]) -> Graph:
@@ -337,45 +369,9 @@ def _graph(problems: Sequence[ViewProblem], layers: Sequence[Layer]) -> Graph:
     return weighted_sum(adjacencies, [view.beta for view in problems])
 
 
-def store_of(view: ViewProblem) -> tuple[int, int]:
-    """What problems with the same candidates and entities have in common."""
-    return id(view.edges), id(view.nodes)
-
-
-def shared_spreads(
-    problems: Sequence[ViewProblem], embedding: Embedding
-) -> dict[tuple[int, int], Costs]:
-    """||q_i - q_j||^2 on candidates that several problems share, which need to be measured only
-    once.
-    """
-    stores: dict[tuple[int, int], list[ViewProblem]] = {}
-    for view in problems:
-        stores.setdefault(store_of(view), []).append(view)
-    return {
-        store: spread_of(views[0], views[0].edges, embedding)
-        for store, views in stores.items()
-        if len(views) > 1
-    }
-
-
 def common_graph(state: State) -> Graph:
     """The weighted sum of the layers."""
     return _graph(state.problems, state.layers)
-
-
-def spread_of(
-    view: ViewProblem, edges: PairStore, embedding: Embedding, check: Check = lambda: None
-) -> Costs:
-    """||q_i - q_j||^2 on pairs of nodes; 0 for pairs with a fragment, which takes no part in the
-    embedding.
-    """
-    spread = edges.measure(view.own(embedding.vectors), check)
-    if embedding.fragments is None:
-        return spread
-    with_one_fragment = edges.measure(
-        view.own(embedding.fragments.astype(np.float64)[:, None]), check
-    )
-    return spread * (1.0 - with_one_fragment)
 
 
 def _view_terms(

@@ -173,7 +173,7 @@ def packed(facts: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> str:
     text = json.dumps({**facts, "arrays": places}, allow_nan=False).encode("utf-8")
     text += b" " * (-len(text) % 8)
     block = len(text).to_bytes(8, "little") + text + bytes(content)
-    return base64.b64encode(zlib.compress(block, 9)).decode("ascii")
+    return base64.b64encode(zlib.compress(block, 6)).decode("ascii")
 
 
 def unpacked(text: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,6 +32,8 @@ FEATURES = 5
 """Features of each cluster and view on the page."""
 LISTED_DOUBTS = 500
 LISTED_OUTLIERS = 100
+MEASURED, GATHERED = 0.3, 0.8
+"""Parts of the work that are done before the entities are laid out, and after it."""
 
 
 @dataclass(frozen=True)
@@ -83,9 +86,10 @@ def gather(
     ids: list[str] | None,
     columns: list[GivenColumn],
     associations: Associations | None = None,
+    progress: Callable[[float], None] = lambda part: None,
 ) -> Content:
     """Compute what the page shows. Distributions are those of the given views (None: there are
-    none).
+    none). `progress` is told the part of the page that is done.
     """
     own = own_neighbors(model.views)
     standing = standing_of(model.layers, model.beta, model.labels, model.n_clusters, own)
@@ -97,13 +101,18 @@ def gather(
         model.n_clusters,
         aside,
         of_unit_length=model.parameters.of_unit_length,
+        balanced=model.balance is not None,
     )
     clusters = cluster_facts(standing, model.labels, model.embedding, stability, own)
     top = None if explanation is None else explanation.top(FEATURES, by_view=True)
     drawn: list[dict[str, Any] | None] = [None] * (0 if top is None else len(top))
     if top is not None and views is not None:
         drawn = histograms(top, views, model.labels)
-    points, n_spread = spread_out(positions(model.embedding), model.labels)
+
+    def laid_out(part: float) -> None:
+        progress(MEASURED + part * (GATHERED - MEASURED))
+
+    points, n_spread = spread_out(positions(model.embedding, progress=laid_out), model.labels)
     return Content(
         model=model,
         report=report,

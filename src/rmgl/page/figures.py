@@ -24,6 +24,7 @@ LEGEND_COLUMNS = 5
 EVIDENCE = (
     ("score", "score (decides)", "#0072B2", 3),
     ("modularity", "modularity", "#D55E00", 1.5),
+    ("silhouette", "silhouette", "#CC79A7", 1.5),
     ("stability", "stability", "#009E73", 1.5),
 )
 
@@ -155,6 +156,8 @@ def number_of_clusters(number: NumberOfClusters) -> Any:
     )
     for attribute, title, color, width in EVIDENCE:
         values = np.asarray(getattr(number, attribute), dtype=np.float64)
+        if values.ndim == 0:  # evidence of an earlier version has no silhouette
+            continue
         known = np.isfinite(values)
         x, y = number.candidates[known].tolist(), values[known].tolist()
         plot.line(x, y, line_color=color, line_width=width, legend_label=title)

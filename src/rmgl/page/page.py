@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import version
 from importlib.resources import files
@@ -16,7 +17,7 @@ from rmgl.fitting.fitted import FittedModel
 from rmgl.page import figures, resolutions, sections
 from rmgl.page.associations import DRAWN_TIMES, associations_section, check_associations
 from rmgl.page.columns import check_columns, check_ids, packed
-from rmgl.page.content import Content, arrays_of, facts_of, gather
+from rmgl.page.content import GATHERED, Content, arrays_of, facts_of, gather
 from rmgl.page.elements import Html, element, joined, table
 from rmgl.page.words import found, one_line, percent, trust_word, verdict, warnings_of
 from rmgl.results.explain import Explanation, explain_clusters
@@ -41,16 +42,29 @@ class Given:
 
 
 def write_page(
-    path: str | os.PathLike[str], model: FittedModel, report: Report, given: Given
+    path: str | os.PathLike[str],
+    model: FittedModel,
+    report: Report,
+    given: Given,
+    progress: Callable[[float], None] = lambda part: None,
 ) -> None:
-    """Write the page of a model to a file, completely or not at all."""
+    """Write the page of a model to a file, completely or not at all; `progress` is told the part
+    that is done.
+    """
     figures.bokeh("plotting")  # the error comes before any work
-    text = page_of(content_of(model, report, given))
+    content = content_of(model, report, given, progress)
+    progress(GATHERED)
+    text = page_of(content)
     with new_file(path) as draft:
         draft.write_text(text, encoding="utf-8", newline="\n")
 
 
-def content_of(model: FittedModel, report: Report, given: Given) -> Content:
+def content_of(
+    model: FittedModel,
+    report: Report,
+    given: Given,
+    progress: Callable[[float], None] = lambda part: None,
+) -> Content:
     """Check what was given, and gather what the page shows."""
     n_rows, kept = model.n_rows, model.views
     ids, columns = check_ids(given.ids, model.index, n_rows), check_columns(given.columns, n_rows)
@@ -75,6 +89,7 @@ def content_of(model: FittedModel, report: Report, given: Given) -> Content:
         ids=ids,
         columns=columns,
         associations=associations,
+        progress=progress,
     )
 
 
@@ -126,6 +141,7 @@ def summary_of(model: FittedModel, report: Report | None) -> Html:
     """
     n_doubtful = standing_of(model.layers, model.beta, model.labels, model.n_clusters).doubtful.size
     sizes = [int((model.labels == cluster).sum()) for cluster in range(model.n_clusters)]
+    inside = [] if report is None else [view.inside for view in report.views]
     rough = (
         np.full(len(model.view_names), np.nan)
         if model.view_roughness is None
@@ -158,7 +174,7 @@ def summary_of(model: FittedModel, report: Report | None) -> Html:
     return element(
         "div",
         *verdict_of,
-        element("p", found(model, n_doubtful)),
+        element("p", found(model, n_doubtful, inside)),
         element("p", f"Sizes of the clusters: {', '.join(map(str, sizes))}."),
         table(("View", "Weight", "Roughness"), rows, "Views"),
         element(

@@ -13,6 +13,9 @@ WIDTH, STEP, MARGIN = 560.0, 74.0, 120.0
 """Width of the boxes, distance of two levels, and space for the names of levels, in pixels."""
 
 
+SCORES = ("score", "modularity", "silhouette", "stability", "eigengap")
+
+
 def number_section(content: Content) -> Html:
     """The choice of the number of clusters and its evidence."""
     number, found = content.model.number, content.resolutions
@@ -29,20 +32,19 @@ def number_section(content: Content) -> Html:
         )
         return element("p", said)
     reason = (
-        f"K = {number.chosen} was {number.reason}. The score is modularity times the square of "
-        "stability."
+        f"K = {number.chosen} was {content.report.n_clusters_reason}. The score is modularity "
+        "times the square of the silhouette."
     )
     rows = [
         [
             level_button(at, plural(int(str(row["n_clusters"])), "cluster")),
-            two_digits(row["stability"]),
-            two_digits(row["modularity"]),
+            *(two_digits(row[name]) for name in SCORES),
             str(row["sentence"]),
         ]
         for at, row in enumerate(number.table)
     ]
     coarser = table(
-        ("Resolution", "Stability", "Modularity", "In words"),
+        ("Resolution", *(name.capitalize() for name in SCORES), "In words"),
         rows,
         "Coarser and finer clusters that are stable. Select one to see its clusters in the map.",
         class_="cards",
@@ -58,10 +60,10 @@ def two_digits(value: object) -> str:
 
     Examples
     --------
-    >>> two_digits(0.987), two_digits(float("nan"))
+    >>> two_digits(0.987), two_digits(None)
     ('0.99', 'not measured')
     """
-    return f"{value:.2f}" if value == value else "not measured"
+    return "not measured" if value is None or value != value else f"{value:.2f}"
 
 
 def how_to_read(found: Resolutions) -> str:

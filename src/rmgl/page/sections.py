@@ -12,16 +12,20 @@ from rmgl.page.words import (
     about_confidence,
     about_places,
     choices,
-    count_the_same,
+    explain_alike,
     listed,
     one_line,
+    own_share,
     percent,
     plural,
+    ranked,
     trust_word,
     verdict,
     warnings_of,
 )
 from rmgl.results.standing import agreement_of_views
+
+"""What is known of a number of clusters, in the order of the columns of the table."""
 
 
 def names_of(content: Content) -> list[str]:
@@ -64,11 +68,14 @@ def verdict_section(content: Content) -> Html:
 def tiles(content: Content) -> Html:
     """The four numbers that answer the first questions."""
     model, doubtful = content.model, content.standing.doubtful.size
-    weights, names = model.view_weights, names_of(content)
+    order, names = ranked(content.inside), names_of(content)
     chosen = (
         "the number was given"
         if model.number is None
-        else f"chosen from the data, confidence {model.number.confidence}"
+        else (
+            f"chosen from the data, confidence {model.number.confidence}; range "
+            f"{model.number.range[0]} to {model.number.range[1]}"
+        )
     )
     if content.report.n_clusters != model.n_clusters:
         chosen = f"{content.report.n_clusters} in the fit; some were fitted again"
@@ -80,21 +87,16 @@ def tiles(content: Content) -> Html:
             f"{held.resampled:.2f} agreement when a fifth of the entities is left out (1: the same)"
         )
     )
-    most, rest = (
-        int(weights.argmax()),
-        f"counts for {percent(weights.max())} of the common graph's view weight",
-    )
-    same = count_the_same(weights)
+    most, why = "not known", ""
+    if explain_alike(content.inside):
+        most = "all the same"
+    elif order:
+        most, why = names[order[0]], own_share(content.inside[order[0]])
     return joined(
         [
             tile("How many clusters?", f"{model.n_clusters}", chosen, "#number"),
             tile("Can I trust them?", trust_word(content.report).capitalize(), trust, "#how"),
-            tile(
-                "Which view matters most?",
-                "all the same" if same else names[most],
-                "" if same else rest,
-                "#views",
-            ),
+            tile("Which view matters most?", most, why, "#views"),
             tile(
                 "Which entities are doubtful?", f"{doubtful:,}", first_doubtful(content), "#explore"
             ),

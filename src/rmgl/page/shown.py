@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.neighbors import NearestNeighbors
 
 from rmgl.layer import Layer
-from rmgl.plots.embedding import TSNE_ROWS, embedding_data
+from rmgl.plots.embedding import LAYOUT_ROWS, embedding_data
 
 MOST_POINTS = 100_000
 """Entities beyond which the page shows a density image and a sample."""
@@ -97,18 +97,22 @@ NEAREST = 5
 """Sampled entities whose places are averaged for an entity that is not in the sample."""
 
 
-def positions(embedding: NDArray[np.float64], seed: int = 0) -> Points:
-    """Two coordinates for every entity, (N, 2).
+def positions(
+    embedding: NDArray[np.float64],
+    seed: int = 0,
+    progress: Callable[[float], None] = lambda part: None,
+) -> Points:
+    """Two coordinates for every entity, (N, 2); `progress` is told the part that is done.
 
-    Beyond 3000 entities, t-SNE places a sample of 3000. Every other one gets the mean place of the
-    five sampled ones that are nearest in the embedding, weighted by the inverse of the squared
+    Beyond 20 000 entities, a sample of 20 000 is laid out. Every other one gets the mean place of
+    the five sampled ones that are nearest in the embedding, weighted by the inverse of the squared
     distance.
     """
     n = len(embedding)
-    if n <= TSNE_ROWS:
-        return embedding_data(embedding, random_state=seed)
-    chosen = np.sort(np.random.RandomState(seed).permutation(n)[:TSNE_ROWS])
-    places = embedding_data(embedding[chosen], random_state=seed)
+    if n <= LAYOUT_ROWS:
+        return embedding_data(embedding, random_state=seed, progress=progress)
+    chosen = np.sort(np.random.RandomState(seed).permutation(n)[:LAYOUT_ROWS])
+    places = embedding_data(embedding[chosen], random_state=seed, progress=progress)
     distances, nearest = (
         NearestNeighbors(n_neighbors=NEAREST, algorithm="brute")
         .fit(embedding[chosen])

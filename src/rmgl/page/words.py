@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-from numpy.typing import NDArray
-
 from rmgl.fitting.fitted import FittedModel
 from rmgl.page.elements import shortened
 from rmgl.results.findings import Finding, sentences
 from rmgl.results.notes import choices as what_was_chosen
 from rmgl.results.notes import measurements
+from rmgl.results.own_neighbors import Share
 from rmgl.results.report import Report
 from rmgl.results.standing import DOUBTFUL
 
 LONGEST_NAME_SHOWN = 40
 """Longest name of a view in tables and sentences."""
 EQUAL = 0.005
-"""Weights of views that differ by less are shown as equal: they have nearly the same percentage."""
+"""Shares beyond chance that differ by less are shown as equal: their percentages are the same."""
 ADVICE = {
     "good": "These clusters look reliable",
     "fair": "Use these clusters with care",
@@ -43,16 +41,18 @@ def verdict(model: FittedModel, report: Report, n_doubtful: int) -> list[str]:
             f"{ADVICE.get(report.trust.word, report.trust.word)}: "
             f"{'; '.join(said(report.trust.findings))}."
         )
-    return [first, found(model, n_doubtful)]
+    return [first, found(model, n_doubtful, [view.inside for view in report.views])]
 
 
-def found(model: FittedModel, n_doubtful: int) -> str:
-    """What was found, in one sentence."""
+def found(model: FittedModel, n_doubtful: int, inside: Sequence[Share | None] = ()) -> str:
+    """What was found, in one sentence; `inside` are the shares of the neighbors in every view alone
+    that are in the same cluster.
+    """
     n, k = len(model.labels), model.n_clusters
     chosen = "" if model.number is None else ", a number that was chosen from the data"
     counts = f"{n:,} entities form {plural(k, 'cluster')}{chosen}"
-    if len(model.view_names) > 1:
-        counts += f"; {most_important(model)}"
+    if len(inside) > 1:
+        counts += most_important(model.view_names, inside)
     doubts = {0: "no entity is doubtful", 1: "one entity is doubtful"}.get(
         n_doubtful, f"{n_doubtful:,} entities are doubtful"
     )
@@ -64,27 +64,54 @@ def one_line(name: str) -> str:
     return shortened(" ".join(name.split()) or name, LONGEST_NAME_SHOWN)
 
 
-def count_the_same(weights: NDArray[np.float64]) -> bool:
-    """Whether there are several views, and none of them counts noticeably more than another.
+def ranked(inside: Sequence[Share | None]) -> list[int]:
+    """The views whose own neighbors are known, the one that explains the clusters best first: those
+    neighbors agree most, beyond chance. A view that has no more than chance explains nothing.
+    """
+    known = [view for view, share in enumerate(inside) if share is not None and share.leaves_room]
+    return sorted(known, key=lambda view: -explained(inside[view]))
+
+
+def explained(share: Share | None) -> float:
+    """What a view explains: its share beyond chance, 0 if it has no more than chance."""
+    return share.beyond_chance if share is not None and share.is_more else 0.0
+
+
+def explain_alike(inside: Sequence[Share | None]) -> bool:
+    """Whether there are several views, and none of them explains noticeably more than another.
 
     Examples
     --------
-    >>> [count_the_same(np.array(shares)) for shares in ([0.501, 0.499], [0.97, 0.03], [1.0])]
-    [True, False, False]
+    >>> shares = [Share(0.9, 0.2, 0.01), Share(0.901, 0.2, 0.01), Share(0.3, 0.2, 0.01)]
+    >>> explain_alike(shares[:2]), explain_alike(shares), explain_alike(shares[:1])
+    (True, False, False)
     """
-    return weights.size > 1 and float(weights.max() - weights.min()) < EQUAL
+    order = ranked(inside)
+    if len(order) < 2:
+        return False
+    return explained(inside[order[0]]) - explained(inside[order[-1]]) < EQUAL
 
 
-def most_important(model: FittedModel) -> str:
-    """The view that counts most, and the one that counts least."""
-    weights = model.view_weights
-    if count_the_same(weights):
-        return "all views count the same"
-    first, last = int(weights.argmax()), int(weights.argmin())
-    names = [one_line(name) for name in model.view_names]
+def most_important(names: Sequence[str], inside: Sequence[Share | None]) -> str:
+    """The view that explains the clusters best, and the one that explains them least."""
+    order = ranked(inside)
+    if len(order) < 2:
+        return ""
+    if explain_alike(inside):
+        return "; all views explain them alike"
+    first, last = order[0], order[-1]
     return (
-        f"view {names[first]} counts most ({percent(weights[first])}) and {names[last]} least "
-        f"({percent(weights[last])})"
+        f"; view {one_line(names[first])} explains them best ({own_share(inside[first])}) and "
+        f"{one_line(names[last])} least ({own_share(inside[last])})"
+    )
+
+
+def own_share(share: Share | None) -> str:
+    """The share of the neighbors in a view alone that are in the same cluster, in words."""
+    assert share is not None
+    return (
+        f"{percent(share.found)} of its own nearest neighbors are in the same cluster, "
+        f"{percent(share.chance)} by chance"
     )
 
 
@@ -93,7 +120,7 @@ def about_places(n_entities: int, n_clusters: int) -> str:
     if n_clusters <= 2 or n_entities < 10:
         return "Places are the principal components of the embedding."
     return (
-        "Places are those of t-SNE, which keeps neighbors together; distances between far groups "
+        "Neighbors in the embedding have places near one another; distances between far groups "
         "mean little."
     )
 

@@ -1,8 +1,8 @@
 """Squared distances of new rows to the fitted entities, in the views that a layer is learned from.
 
 A new row may lack some views of a layer, which are then assumed to add the mean distance of the
-others; where fitted entities lack views, too, each view that one of two rows lacks adds the same
-constant as in the consensus.
+others, by their variance; where fitted entities lack views, too, each view that one of two rows
+lacks adds the same constant as in the consensus.
 """
 
 from __future__ import annotations
@@ -103,18 +103,38 @@ class FittedDistances:
         for view, factor in views:
             total += factor**2 * self._in_view(view, new, rows)
         total = total if layer.nodes is None else total[:, layer.nodes]
-        return len(pattern) / len(views) * total
+        return self.completing(layer, pattern) * total
 
     def with_missing(self, layer: Layer, new: Views, rows: Indices, pattern: Mask) -> Floats:
         """Sum squared distances over views; one that either row lacks adds a constant."""
         total = np.zeros((rows.size, self.views.n_rows))
-        for view, factor, has in zip(layer.views, layer.factors, pattern, strict=True):
+        unknown = 2 * UNKNOWN_DISTANCE * self.variances_in(layer)
+        columns = zip(layer.views, layer.factors, unknown, pattern, strict=True)
+        for view, factor, constant, has in columns:
             if has:
                 distances = self._in_view(view, new, rows) * factor**2
-                total += np.where(self.views[view].mask, distances, 2 * UNKNOWN_DISTANCE)
+                total += np.where(self.views[view].mask, distances, constant)
             else:
-                total += 2 * UNKNOWN_DISTANCE
+                total += constant
         return total
+
+    def variances_in(self, layer: Layer) -> Floats:
+        """Return the total variance of each view of a layer, times its factor."""
+        share = layer.network_share
+        fitted = self.views if share == 0 else self._smoothed(share)
+        fitted = fitted if layer.nodes is None else fitted.of_entities(layer.nodes)
+        variances = [fitted[view].variance() for view in layer.views]
+        return np.square(layer.factors) * variances
+
+    def completing(self, layer: Layer, pattern: Mask) -> float:
+        """Return what distances in some views are multiplied by, to stand for those in all views.
+
+        Missing views are assumed to add the mean distance of the others.
+        """
+        if pattern.all():
+            return 1.0
+        variances = self.variances_in(layer)
+        return float(variances.sum() / variances[pattern].sum())
 
     def _in_view(self, view: int, new: Views, rows: Indices) -> Floats:
         """Return the squared distances of new rows of one view to all fitted ones."""
@@ -127,8 +147,8 @@ class FittedDistances:
         """Return new rows and fitted rows of the views in `pattern` side by side."""
         views = members(layer, pattern)
         X, fitted = self._fitted_rows(views, layer)
-        # missing views are assumed to add the mean distance of the others
-        return Comparison(fitted, X, _side_by_side(new, views, rows), len(pattern) / len(views))
+        new_rows = _side_by_side(new, views, rows)
+        return Comparison(fitted, X, new_rows, self.completing(layer, pattern))
 
     def _fitted_rows(self, views: Members, layer: Layer) -> tuple[Matrix, Rows]:
         """Return fitted rows side by side and their space, kept for other batches and layers."""

@@ -31,6 +31,7 @@ import numpy as np
 from scipy import sparse
 
 from rmgl.edges.interface import Floats, Vector
+from rmgl.embedding.balance import Balance
 from rmgl.embedding.eigenvectors import unit_rows
 from rmgl.layer import Layer
 from rmgl.layer.network import costs_of
@@ -203,6 +204,8 @@ class Placement:
     n_clusters: int
     scoring: Scoring | None = None
     """What outlier scores are computed by (None: nobody asks for them)."""
+    balance: Balance | None = None
+    """The masses of the entities (None: all are one)."""
 
     @cached_property
     def distances(self) -> FittedDistances:
@@ -287,6 +290,10 @@ class Placement:
 
     def _embedding_rows(self, total: sparse.csr_array) -> Floats:
         """Return sum_j w_j q_j / (d - lambda), with w and d summed over all layers, times beta."""
+        if self.balance is not None:
+            degrees = np.asarray(total.sum(axis=1)).ravel()
+            mean = self.embedding.mean(axis=0)
+            return self.balance.place(total @ self.embedding, degrees, mean, self.eigenvalues)
         degrees = np.asarray(total.sum(axis=1)).ravel()[:, None]
         divisors = np.maximum(degrees - self.eigenvalues, 0.5 * degrees)
         return np.asarray((total @ self.embedding) / divisors)

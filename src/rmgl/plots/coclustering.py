@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rmgl.embedding.eigenvectors import weighted_sum
+from rmgl.embedding.common_graph import weighted_sum
 from rmgl.fitting.fitted import FittedModel
 from rmgl.plots.drawing import axes_of
 from rmgl.plots.models import fitted_model
@@ -97,6 +97,7 @@ def coclustering_data(
         np.random.RandomState(random_state),
         n_draws=n_draws,
         of_unit_length=fitted.parameters.of_unit_length,
+        balanced=fitted.balance is not None,
     )
     n_left_out = fitted.n_rows - everyone.size
     if by_cluster if by_cluster is not None else everyone.size > MOST_SINGLE:

@@ -49,8 +49,8 @@ def plot_convergence(model: Any, *, ax: Axes | None = None) -> Axes:
 
 @formerly("number")
 def plot_number_of_clusters(model: Any, *, ax: Axes | None = None) -> Axes:
-    """Plot the score of every candidate K, its modularity and stability, and the relative eigengap;
-    the chosen K is marked.
+    """Plot the score of every candidate K, its modularity, silhouette and stability, and the
+    relative eigengap; the chosen K is marked, and its range is shaded.
 
     Parameters
     ----------
@@ -63,9 +63,12 @@ def plot_number_of_clusters(model: Any, *, ax: Axes | None = None) -> Axes:
     for values, label, color, marker in (
         (number.score, "score (decides)", COLORS[0], "o"),
         (number.modularity, "modularity", COLORS[3], "d"),
+        (number.silhouette, "silhouette", COLORS[4], "v"),
         (number.stability, "stability", COLORS[2], "s"),
         (number.eigengap, "relative eigengap", COLORS[1], "^"),
     ):
+        if values is None:
+            continue
         known = np.isfinite(values)
         ax.plot(
             number.candidates[known],
@@ -77,6 +80,8 @@ def plot_number_of_clusters(model: Any, *, ax: Axes | None = None) -> Axes:
             linewidth=1.2,
         )
     ax.axvline(number.chosen, color="0.5", linestyle=":", zorder=0)
+    least, most = number.range
+    ax.axvspan(least - 0.5, most + 0.5, color="0.9", zorder=-1)
     ax.set(
         xlabel="number of clusters K",
         ylim=(0, 1.05),

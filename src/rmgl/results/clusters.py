@@ -15,7 +15,8 @@ from sklearn.metrics import adjusted_rand_score
 from rmgl.archive.records import record
 from rmgl.automatic.number_of_clusters import NumberOfClusters
 from rmgl.automatic.policy import Verdict
-from rmgl.embedding.eigenvectors import Embedding, Graph, unit_rows, weighted_sum
+from rmgl.embedding.common_graph import Graph, weighted_sum
+from rmgl.embedding.eigenvectors import Embedding, unit_rows
 from rmgl.embedding.resampling import four_fifths, parts_of
 from rmgl.fitting.fitted import FittedModel
 from rmgl.frames import as_html
@@ -114,6 +115,7 @@ def stability_of_clusters(
     left_out: NDArray[np.intp],
     *,
     of_unit_length: bool = True,
+    balanced: bool = False,
     seed: int = 0,
 ) -> Vector | None:
     """The mean overlap |A and B| / |A or B| of every cluster A with the most similar cluster B of
@@ -135,6 +137,7 @@ def stability_of_clusters(
             np.random.RandomState(seed),
             n_draws=Verdict.resamples,
             of_unit_length=of_unit_length,
+            balanced=balanced,
         )
     ]
     mean: Vector = np.mean(overlaps, axis=0)
@@ -149,12 +152,19 @@ def parts_again(
     *,
     n_draws: int,
     of_unit_length: bool = True,
+    balanced: bool = False,
 ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
     """Draw four fifths of the entities, and find clusters among them; `n_draws` times."""
     for _ in range(n_draws):
         nodes = four_fifths(everyone, random_state)
         (found,) = parts_of(
-            graph, nodes, [n_clusters], random_state, tol=REFIT_TOL, of_unit_length=of_unit_length
+            graph,
+            nodes,
+            [n_clusters],
+            random_state,
+            tol=REFIT_TOL,
+            of_unit_length=of_unit_length,
+            balanced=balanced,
         )
         yield nodes, found
 
@@ -289,11 +299,13 @@ def second_answers(
     random_state: np.random.RandomState,
     of_unit_length: bool = True,
     n_draws: int = Verdict.resamples,
+    balanced: bool = False,
 ) -> Refits | None:
     """Compare the labels with those of quick refits, without fragments; None if entities are too
     many, or too few for the clusters.
 
-    `of_unit_length` says whether k-means sees rows of length one, as it did for the labels.
+    `of_unit_length` says whether k-means sees rows of length one, and `balanced` whether entities
+    have masses, as for the labels.
     """
     n_clusters = embedding.vectors.shape[1]
     everyone = (
@@ -306,7 +318,13 @@ def second_answers(
 
     def agreement(graph: Graph, nodes: NDArray[np.intp]) -> float:
         (found,) = parts_of(
-            graph, nodes, [n_clusters], random_state, tol=REFIT_TOL, of_unit_length=of_unit_length
+            graph,
+            nodes,
+            [n_clusters],
+            random_state,
+            tol=REFIT_TOL,
+            of_unit_length=of_unit_length,
+            balanced=balanced,
         )
         return float(adjusted_rand_score(labels[nodes], found))
 

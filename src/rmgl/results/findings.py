@@ -15,6 +15,8 @@ from typing import Literal
 
 from rmgl.archive.records import record
 
+MANY_NUMBERS = 4
+"""Numbers of clusters of which the first and the last are named."""
 Severity = Literal["note", "advice", "warning", "good", "fair", "poor"]
 """What was chosen or measured; weak evidence; or a reason for the word of the verdict."""
 
@@ -89,9 +91,10 @@ def _pairs_apart(subject: str, share: float) -> str:
 
 
 def _uncertain_number(chosen: int, others: list[int], subject: str = "") -> str:
-    return "the number of clusters is uncertain" + (
-        f": {others} do about as well as {chosen}" if others else ""
-    )
+    if not others:
+        return "the number of clusters is uncertain"
+    listed = f"{others}" if len(others) < MANY_NUMBERS else f"{min(others)} to {max(others)}"
+    return f"the number of clusters is uncertain: {listed} do about as well as {chosen}"
 
 
 SENTENCES: dict[str, Callable[..., str]] = {
@@ -130,9 +133,14 @@ SENTENCES: dict[str, Callable[..., str]] = {
     ).format,
     "no consensus by rule": "No consensus layer is learned, by the rule {rule!r}.".format,
     "weights by agreement": (
-        "Weights: the better the layer of a view agrees with the embedding of {reference}, "
-        "the more it counts "
+        "Weights: the better the columns of a view agree with one another, and its layer with "
+        "the embedding of {reference}, the more it counts "
         "(roughness 0: neighbors agree, 1: they are unrelated)."
+    ).format,
+    "weights beyond chance": (
+        "Weights: views that agree with the others beyond chance count alike, and so do all views "
+        "where none does "
+        "(roughness on the embedding of the others: 0: neighbors agree, 1: they are unrelated)."
     ).format,
     "roughness of few": (
         "Entities are few: roughness is known to about {uncertainty:.2f}, which was added to "
@@ -185,6 +193,11 @@ SENTENCES: dict[str, Callable[..., str]] = {
         "view {subject!r} alone does not have these clusters: {inside:.0%} of its nearest "
         "neighbors are in the same cluster, and "
         "{chance:.0%} would be by chance"
+    ).format,
+    "columns unrelated": (
+        "view {subject!r} hardly counts: what is near in one half of its columns is not near in "
+        "the other half (reliability {reliability:.2f}, in the best view {best:.2f}), so that it "
+        "has no clusters but those of crossing its columns"
     ).format,
     "view disagrees": (
         "view {subject!r} does not agree with the others (roughness {roughness:.2f}, 1 is "

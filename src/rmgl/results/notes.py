@@ -77,6 +77,9 @@ def parameters(report: Report) -> Iterator[Finding]:
 def weighing(report: Report) -> Iterator[Finding]:
     """How the views were weighted."""
     if report.weighing == "agreement":
+        if report.beyond_chance:
+            yield note("weights beyond chance")
+            return
         reference = "all views side by side" if report.consensus else "all layers"
         yield Finding("weights by agreement", "note", words={"reference": reference})
         if report.uncertainty > 0:

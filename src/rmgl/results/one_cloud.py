@@ -18,8 +18,8 @@ from numbers import Integral
 import numpy as np
 from scipy import sparse
 
-from rmgl.automatic.number_of_clusters import share_inside
-from rmgl.embedding.eigenvectors import Graph, weighted_sum
+from rmgl.automatic.cuts import share_inside
+from rmgl.embedding.common_graph import Graph, weighted_sum
 from rmgl.fitting.fit import fit_quietly
 from rmgl.fitting.fitted import FittedModel
 from rmgl.fitting.ready import Ready

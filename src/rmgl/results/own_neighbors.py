@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rmgl.archive.records import record
-from rmgl.automatic.weighing import mean_square
 from rmgl.edges.local_scaling import SPARE, STAND_IN, TIED, NearBlock, closed_lists, searching
+from rmgl.matrix import mean_square
 from rmgl.views.canonical import Canonical, canonical_order, projected, row_keys, tied
 from rmgl.views.view import View
 from rmgl.views.views import Views
@@ -277,6 +277,11 @@ class Share:
     def is_more(self) -> bool:
         """Whether it is more than chance."""
         return bool(self.found > self.chance + SURE * self.deviation) and self.leaves_room
+
+    @property
+    def beyond_chance(self) -> float:
+        """How far it is from chance (0) to all neighbors (1)."""
+        return (self.found - self.chance) / (1 - self.chance)
 
     @property
     def leaves_room(self) -> bool:

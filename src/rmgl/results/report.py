@@ -10,13 +10,16 @@ from typing import Any
 import numpy as np
 
 from rmgl.archive.records import record
-from rmgl.embedding.eigenvectors import Embedding, Graph, smallest_eigenvectors
+from rmgl.embedding.balance import Balance
+from rmgl.embedding.common_graph import Graph
+from rmgl.embedding.eigenvectors import Embedding, smallest_eigenvectors
 from rmgl.fitting.fitted import FittedModel
 from rmgl.frames import as_html
 from rmgl.results.clusters import Refits, second_answers
 from rmgl.results.findings import Finding, sentences
 from rmgl.results.missing_cells import Gaps, gaps_of
 from rmgl.results.notes import choices, measurements
+from rmgl.results.numbers import reason_of
 from rmgl.results.one_cloud import common_graph, separation_of, weight_inside
 from rmgl.results.own_neighbors import Share
 from rmgl.results.trust import Evidence, Trust, judge
@@ -64,6 +67,10 @@ class ViewReport:
     inside_unknown: str = ""
     """Why it is not known."""
     is_network: bool = False
+    reliability: float | None = None
+    """How far halves of its columns confirm each other, from 0 to 1 (None: it is not known, or the
+    view has no columns).
+    """
 
 
 @record
@@ -116,6 +123,10 @@ class Report:
     """The rule by which views were weighted."""
     consensus_rule: str = "overlap"
     """The rule by which it was decided whether there is a consensus layer."""
+    beyond_chance: bool = False
+    """Whether views were weighted by their agreement with the others beyond chance, as beside
+    networks.
+    """
     network_share: float = 0.0
     """The share of the neighbors in the networks in the rows that the consensus was learned from
     (0: rows are as they are).
@@ -254,6 +265,7 @@ def make_report(views: list[ViewReport], fitted: FittedModel) -> Report:
         deepcopy(evidence.random_state),
         fitted.parameters.of_unit_length,
         rules.resamples,
+        fitted.balance is not None,
     )
     if refits is not None:
         refits = replace(refits, separation=separation_of(fitted))
@@ -277,12 +289,12 @@ def report_without_verdict(
     return Report(
         n_rows=fitted.n_rows,
         n_clusters=fitted.n_clusters,
-        n_clusters_reason="given" if number is None else number.reason,
+        n_clusters_reason="given" if number is None else reason_of(number),
         automatic=parameters.automatic,
         n_neighbors=parameters.n_neighbors,
         consensus=any(layer.role == "consensus" for layer in layers),
         views=views,
-        eigengap=eigengap(common_graph(fitted), evidence.embedding),
+        eigengap=eigengap(common_graph(fitted), evidence.embedding, fitted.balance is not None),
         within=weight_inside(fitted),
         exact=all(layer.exact for layer in layers),
         kkt_residual=max(layer.kkt_residual for layer in layers),
@@ -298,6 +310,7 @@ def report_without_verdict(
         weighing=str(rules.weighing),
         consensus_rule=str(rules.consensus),
         network_share=max(layer.network_share for layer in layers),
+        beyond_chance=any(view.is_network for view in views),
         given_pairs=any(layer.candidates in ("given edges", "given pairs") for layer in layers),
         doubts={layer.name: layer.doubt for layer in layers if layer.doubt},
     )
@@ -344,17 +357,19 @@ def describe_views(fitted: FittedModel) -> list[ViewReport]:
             columns=columns[m],
             gaps=None if in_order is None else gaps_of(in_order[m], order, fitted.index),
             is_network=views is not None and views[m].graph is not None,
+            reliability=None if views is None else views[m].in_order(order).reliability(),
         )
         for m, (name, (layer, b)) in enumerate(zip(fitted.view_names, of_views, strict=True))
     ]
 
 
-def eigengap(graph: Graph, embedding: Embedding) -> float:
+def eigengap(graph: Graph, embedding: Embedding, balanced: bool = False) -> float:
     """(lambda_K+1 - lambda_K) / lambda_K+1 of a graph near that of the embedding; 0 where no
     eigenvalue above zero comes next.
     """
     n_clusters = embedding.vectors.shape[1]
     if n_clusters >= graph.shape[0]:
         return 0.0
-    values = smallest_eigenvectors(graph, n_clusters + 1, tol=GAP_TOL).values
+    balance = Balance.of(graph) if balanced else None
+    values = smallest_eigenvectors(graph, n_clusters + 1, tol=GAP_TOL, balance=balance).values
     return float((values[-1] - values[-2]) / values[-1]) if values[-1] > 0 else 0.0

@@ -21,13 +21,10 @@ from scipy import sparse
 from rmgl.matrix import as_dense
 from rmgl.results.own_neighbors import own_neighbors, points_of, sample_of
 from rmgl.views.canonical import projected
+from rmgl.views.column_groups import MOST_COLUMNS, one_hots
 from rmgl.views.features import FeatureView
 from rmgl.views.views import Views
 
-MOST_COLUMNS = 200
-"""Columns of a view up to which they are looked at one by one; of a wider view, only its whole
-rows.
-"""
 MOST_FACTORS = 24
 """Columns of few values, those that say most about the clusters, of which up to three are crossed.
 """
@@ -188,32 +185,6 @@ def numbers_of(places: Indices, columns: Sequence[int]) -> list[int]:
         for column in columns
         for number in range(places[:, column].min(), places[:, column].max() + 1)
     ]
-
-
-def one_hots(X: NDArray[Any]) -> list[tuple[int, ...]]:
-    """The columns of two values, side by side, that code one category: every row has the larger
-    value in exactly one of them.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> one_hots(np.array([[7.0, 0.0, 0.0, 1.0], [7.0, 1.0, 0.0, 0.0], [8.0, 0.0, 1.0, 0.0]]))
-    [(1, 2, 3)]
-    """
-    low, high = X.min(axis=0), X.max(axis=0)
-    is_high = high == X
-    of_two = (low < high) & (is_high | (low == X)).all(axis=0)
-    found: list[tuple[int, ...]] = []
-    for first in np.flatnonzero(of_two).tolist():
-        covered, last = np.zeros(X.shape[0], dtype=bool), first
-        if found and first <= found[-1][-1]:
-            continue
-        while last < X.shape[1] and of_two[last] and not (covered & is_high[:, last]).any():
-            covered |= is_high[:, last]
-            last += 1
-            if covered.all():
-                found.append(tuple(range(first, last)))
-    return found
 
 
 def column_groups(view: FeatureView) -> list[tuple[tuple[int, ...], str]]:

@@ -16,6 +16,7 @@ from rmgl.layer import Layer
 from rmgl.model.alternate import EIGEN_TOL
 from rmgl.results.findings import Finding
 from rmgl.running.progress import warn_caller
+from rmgl.views.halves import FULL
 from rmgl.views.incomplete import named_rows
 
 if TYPE_CHECKING:
@@ -51,6 +52,10 @@ def of_views(report: Report, numbers: Verdict) -> Iterator[Finding]:
                 inside=view.inside.found,
                 chance=view.inside.chance,
             )
+    best = max((view.reliability or 0.0 for view in views), default=0.0)
+    for view in views:
+        if view.reliability is not None and view.reliability < FULL * best:
+            yield warning("columns unrelated", view.name, reliability=view.reliability, best=best)
     rough = [-1.0 if view.roughness is None else view.roughness for view in views]
     for view, roughness in zip(views, rough, strict=True):
         if roughness > numbers.unrelated:

@@ -16,13 +16,14 @@ from typing import Protocol
 SHARES = {
     "reading": 3,
     "scaling": 2,
-    "neighbors": 40,
+    "neighbors": 32,
     "number of clusters": 10,
-    "layers": 15,
-    "embedding": 10,
+    "layers": 12,
+    "embedding": 8,
     "clusters": 3,
-    "second answers": 7,
-    "writing": 10,
+    "second answers": 12,
+    "writing": 3,
+    "page": 15,
 }
 """The stages of a run in their order, and the rough share of its time that each one takes."""
 BAR_FORMAT = "{desc:18s} {percentage:3.0f}% |{bar}| {elapsed} spent, about {remaining} left"

@@ -84,7 +84,10 @@ def read_model(path: str | os.PathLike[str], kind: type[Model]) -> Model:
         model = kind(**content["parameters"])
         model._check_parameters()
         # attributes that earlier models lack
-        later = {name: np.empty(0, dtype=np.intp) for name in ("fragments_", "placed_")}
+        later: dict[str, Any] = {
+            **{name: np.empty(0, dtype=np.intp) for name in ("fragments_", "placed_")},
+            "balance_": None,
+        }
         attributes = later | expect("the attributes", content["attributes"], dict[str, Any])
         check_types(attributes)
         learned = {field: attributes[name] for field, name in NAMES.items()}

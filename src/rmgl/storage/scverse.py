@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from rmgl.embedding.eigenvectors import weighted_sum
+from rmgl.embedding.common_graph import weighted_sum
 from rmgl.fitting.fitted import FittedModel
 from rmgl.matrix import padded
 from rmgl.results.report import Report

@@ -131,6 +131,11 @@ class Encoding:
         return self._features_of(*MEASURED)
 
     @cached_property
+    def unmeasured(self) -> NDArray[np.bool_]:
+        """Which columns of numbers are zeros and ones, of categories or truth values."""
+        return self._features_of("category", "truth value")
+
+    @cached_property
     def numbers(self) -> NDArray[np.bool_]:
         """Which columns of numbers were numbers in the table."""
         return self._features_of("number")
@@ -215,6 +220,14 @@ class Encoding:
             if column.kind == LEFT_OUT:
                 sentences.append(f"{column.name}: left out ({column.reason})")
         return sentences
+
+
+def unconfirmed_sentence(encoding: Encoding, parts: Vector) -> str:
+    """Describe the columns that count for less than others, by the parts of columns of numbers."""
+    taken = [column.name for column in encoding.columns if column.features]
+    less = np.flatnonzero(parts[encoding.first_features] < 1)
+    names = listed([taken[at] for at in less.tolist()])
+    return f"counted for less, because other columns do not confirm them: {names}"
 
 
 def left_out_sentence(constant: NDArray[np.intp], names: Sequence[str] | None) -> str:

@@ -23,14 +23,17 @@ from rmgl.edges.space import Square
 from rmgl.matrix import Matrix, as_dense, padded, total_variance
 from rmgl.running.threads import Check, InParts, one_part, require_memory
 from rmgl.views.canonical import Keys, Vector, mixed, projected, row_keys
-from rmgl.views.encoding import Encoding, left_out_sentence
+from rmgl.views.categories import fit_table
+from rmgl.views.cloud import cloud_of
+from rmgl.views.column_groups import column_groups
+from rmgl.views.encoding import Encoding, left_out_sentence, unconfirmed_sentence
+from rmgl.views.halves import Halves, sample_of
 from rmgl.views.incomplete import Mask, refuse_gaps
 from rmgl.views.scaling import (
     Scaler,
     choose_mixed,
     choose_scale,
     column_ends,
-    fit_mixed,
     fit_scaler,
 )
 from rmgl.views.view import Comparing, Indices, View
@@ -149,6 +152,12 @@ class FeatureView(View):
     def variance(self) -> float:
         return total_variance(self.measured())
 
+    def reliability(self) -> float:
+        rows = np.arange(self.n_rows) if self.entities is None else self.entities
+        some = rows[sample_of(rows.size)]
+        X, gaps = self.matrix[some], None if self.gaps is None else self.gaps[some]
+        return Halves(X, column_groups(X, self.encoding, self.scaler), gaps).reliability()
+
     def without_clusters(
         self, normal: NDArray[np.float64], random_state: np.random.RandomState
     ) -> FeatureView:
@@ -213,7 +222,7 @@ class FeatureView(View):
             return self
         fit = partial(fit_scaler, how)
         if self.encoding is not None:
-            fit = partial(fit_mixed, how, encoding=self.encoding)
+            fit = partial(fit_table, how, encoding=self.encoding)
         return self.scaled_by(self._apply(fit))
 
     def scaled_by(self, scaler: Scaler, check: bool = True) -> FeatureView:
@@ -300,8 +309,11 @@ class FeatureView(View):
 
     def describe_columns(self) -> list[str]:
         sentences = [] if self.encoding is None else self.encoding.sentences()
-        if self.scaler is not None and self.scaler.span is not None:
-            constant = np.flatnonzero(np.isinf(self.scaler.span))
+        scaler = self.scaler
+        if scaler is not None and scaler.parts is not None and self.encoding is not None:
+            sentences.append(unconfirmed_sentence(self.encoding, scaler.parts))
+        if scaler is not None and scaler.span is not None:
+            constant = np.flatnonzero(np.isinf(scaler.span))
             if constant.size:
                 sentences.append(left_out_sentence(constant, self.columns))
         return sentences
@@ -375,26 +387,3 @@ def check_spread(name: str, X: Matrix, scale: str, n_rows: int | None = None) ->
             "precision: use scale='minmax', or multiply the view by a constant c (and alpha and "
             "beta by c^2)"
         )
-
-
-def cloud_of(
-    X: Matrix, normal: NDArray[np.float64], same_columns: bool = False
-) -> NDArray[np.float64]:
-    """Draw rows from the normal distribution with the means and covariances of some rows.
-
-        y_i = m + sum_j g_ij (x_j - m) / sqrt(n)      g_ij independent standard normal numbers
-
-    Where only the distances matter, a cloud needs no more coordinates than rows, unless it is to
-    have the `same_columns`.
-    """
-    n = X.shape[0]
-    if X.shape[1] > n and not same_columns:
-        products = as_dense(X @ X.T)
-        means = products.mean(axis=0)
-        values, vectors = np.linalg.eigh(products - means - means[:, None] + means.mean())
-        C, mean = vectors * np.sqrt(np.maximum(values, 0.0)), np.zeros(n)
-    else:
-        mean = as_dense(X).mean(axis=0)
-        C = as_dense(X) - mean
-    cloud: NDArray[np.float64] = mean + normal @ C / np.sqrt(n)
-    return cloud

@@ -50,6 +50,8 @@ class Scaler:
     """Whether the mean of each row is subtracted from it before it gets length one."""
     levels: tuple[Vector, ...] | None = None
     """The sorted values of each column, if only their equality counts (None: they are numbers)."""
+    parts: Vector | None = None
+    """The part of the squared differences in each column that counts (None: all of them)."""
 
     def __call__(self, X: Matrix) -> Matrix:
         """Scale the rows of the fit, or new ones; returns X itself if nothing changes."""
@@ -64,6 +66,7 @@ class Scaler:
                 X = _divide_columns(_divide_columns(X, self.largest), self.span)
             else:
                 X = (X / self.largest - self.shift) / self.span
+        X = X if self.parts is None else X * np.sqrt(self.parts)
         return _unit_rows(X) if self.unit else X
 
     def check(self, what: str, X: Matrix, most: float) -> None:
@@ -75,6 +78,10 @@ class Scaler:
         if not known or len(columns) not in (0, 3) or any(c.shape != (width,) for c in columns):
             raise Unsound(f"the scaler of {what} does not match its {width} columns")
         self._check_rooted(what, X)
+        if self.parts is not None:
+            sound_numbers(f"the parts of the columns of {what}", self.parts, (width,))
+            if not ((self.parts > 0) & (self.parts <= 1)).all():
+                raise Unsound(f"a part of a column of {what} is not > 0 and <= 1")
         *divisors, shift = columns or [np.zeros(0)]
         if not (np.abs(shift) <= most).all() or not all((d > 0).all() for d in divisors):
             raise Unsound(

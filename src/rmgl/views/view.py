@@ -193,6 +193,10 @@ class View(ABC):
         """Return the total variance: half the mean squared distance of two random entities."""
         return float(self.own().mean() / 2)
 
+    def reliability(self) -> float | None:
+        """Return how far halves of its columns confirm each other (None: it has no columns)."""
+        return None
+
     def wanted(self, alpha: float, asked: Any) -> Any:
         """Return which pairs may carry an edge for a given alpha (None: those that are given).
 

@@ -186,6 +186,11 @@ class Views:
         return tuple(place for place, view in enumerate(self) if view.graph is not None)
 
     @property
+    def only_graphs(self) -> bool:
+        """Whether all views are graphs, so that nothing is learned from rows."""
+        return len(self.graphs) == len(self.names)
+
+    @property
     def recognized(self) -> tuple[str, ...]:
         """The names of views that were given as features and look like networks."""
         return tuple(

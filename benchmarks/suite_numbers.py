@@ -1,0 +1,101 @@
+"""Is the range of numbers of clusters calibrated? What n_clusters="auto" chooses, and its range,
+beside the number of classes: public sets, some of their rows and classes, and clouds.
+"""
+
+import csv
+import warnings
+from collections.abc import Iterable
+from time import perf_counter
+
+import numpy as np
+
+from benchmarks import ROOT
+from benchmarks.judge import Settings
+from benchmarks.results import Results, Row
+from benchmarks.suite_trust import answers, part_of
+from rmgl import RMGL
+
+CALIBRATION = ROOT / "src" / "rmgl" / "results" / "numbers.csv"
+MEMBERS = 6
+"""Rows for each class below which no number of clusters as large is looked for."""
+WORDS = ("high", "low")
+
+
+def run(
+    results: Results,
+    settings: Settings,
+    quick: bool = False,
+    only: tuple[str, ...] = (),
+    datasets: tuple[str, ...] = (),
+) -> None:
+    wanted = [item for item in answers() if not datasets or item[0] in datasets]
+    wanted = [item for item in wanted if item[0] == "nutrimouse"] if quick else wanted
+    rows = ({"dataset": name, "part": part, "seed": seed} for name, part, seed in wanted)
+    results.add_all(measure, rows, settings.n_threads)
+    if not quick:
+        write_calibration(list(results.rows.values()))
+
+
+def measure(name: str, part: str, seed: int) -> Row:
+    """The number that is chosen for one set, and its range."""
+    is_cloud = name.startswith("cloud")
+    if is_cloud and part != "2 clusters":
+        return {"status": "skipped: the cloud is there once"}
+    try:
+        data = part_of(name, part, seed)
+    except FileNotFoundError as error:
+        return {"status": f"skipped: {error}"}
+    if data is None or MEMBERS * data.n_clusters > data.target.size:
+        return {"status": "skipped: the set is too small"}
+    began = perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            number = RMGL("auto", random_state=0, n_jobs=1).fit(data.views).number_
+        except ValueError as error:  # a view may be constant on some of the rows
+            return {"status": f"skipped: {error}"}
+    (chosen,) = (row for row in number.table if row["n_clusters"] == number.chosen)
+    return {
+        "status": "ok",
+        "seconds": perf_counter() - began,
+        "n": data.target.size,
+        "n_clusters": 1 if is_cloud else data.n_clusters,
+        "chosen": number.chosen,
+        "range": list(number.range),
+        "confidence": number.confidence,
+        **{name: chosen[name] for name in ("modularity", "silhouette", "stability", "eigengap")},
+    }
+
+
+def is_inside(row: Row) -> bool:
+    """Whether the number of classes is in the range."""
+    least, most = row["range"]
+    return bool(least <= row["n_clusters"] <= most)
+
+
+def is_near(row: Row) -> bool:
+    """Whether the chosen number is within one, or a fifth, of the number of classes."""
+    return abs(row["chosen"] - row["n_clusters"]) <= max(1.0, 0.2 * row["n_clusters"])
+
+
+def is_exact(row: Row) -> bool:
+    """Whether the chosen number is the number of classes."""
+    return bool(row["chosen"] == row["n_clusters"])
+
+
+def public(rows: Iterable[Row]) -> list[Row]:
+    """The rows about public sets: generated sets and clouds do not count."""
+    made = ("cloud", "generated")
+    return [row for row in rows if row["status"] == "ok" and not row["dataset"].startswith(made)]
+
+
+def write_calibration(rows: list[Row]) -> None:
+    """How often the number of classes was in the range, by confidence, as the package has it."""
+    with CALIBRATION.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["confidence", "inside", "near", "exact", "answers"])
+        for word in WORDS:
+            own = [row for row in public(rows) if row["confidence"] == word]
+            if own:
+                shares = [np.mean([f(row) for row in own]) for f in (is_inside, is_near, is_exact)]
+                writer.writerow([word, *np.round(shares, 2), len(own)])

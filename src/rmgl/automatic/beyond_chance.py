@@ -1,0 +1,116 @@
+"""How far the edges of a graph agree with rows, beyond chance.
+
+The roughness of rows u on a graph is measured against pairs of nodes that are drawn by their
+degrees,
+
+    r = sum_ij p_ij |u_i - u_j|^2 / sum_ij p_i p_j |u_i - u_j|^2
+    p_ij = w_ij / sum_ij w_ij,   p_i = sum_j p_ij
+
+so that the rows of hubs count on both sides: 1 where neighbors are unrelated. By chance it varies
+with the standard deviation s of Mantel's test, over all orders of the rows. With z = (1 - r) / s,
+the share of the agreement that is not chance is
+
+    f = 1 - 1 / z^2     where z > 1, and 0 elsewhere
+
+which is the positive part of the estimate of James and Stein.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from rmgl.automatic.weighing import normalized
+from rmgl.edges import Vector
+from rmgl.matrix import mean_square
+
+FEWEST_NODES = 4
+"""Nodes below which nothing is known of chance."""
+
+
+@dataclass(frozen=True)
+class Agreed:
+    """How well the edges of a graph agree with rows."""
+
+    roughness: float
+    """0: neighbors have the same row, 1: they are unrelated."""
+    share: float
+    """The share of the agreement that is not chance, 0 to 1."""
+
+
+def agreement(rows: NDArray[np.float64], adjacency: sparse.csr_array) -> Agreed:
+    """Compare the edges of a graph with rows; nodes without edges have no part in it.
+
+    Examples
+    --------
+    Two cliques, and rows that differ between them:
+
+    >>> import numpy as np
+    >>> graph = sparse.csr_array(np.kron(np.eye(2), np.ones((6, 6)) - np.eye(6)))
+    >>> agreement(np.repeat([[0.0], [1.0]], 6, axis=0), graph).roughness
+    0.0
+    """
+    linked = np.flatnonzero(adjacency.sum(axis=1) > 0)
+    if linked.size < FEWEST_NODES:
+        return Agreed(1.0, 0.0)
+    graph, own = sparse.csr_array(adjacency[linked][:, linked]), rows[linked]
+    own = own - own.mean(axis=0)
+    degrees = graph.sum(axis=1)
+    total = float(degrees.sum())
+    squares = np.square(own).sum(axis=1)
+    along = float(degrees @ squares - np.einsum("nk,nk->", own, graph @ own)) / total
+    apart = float(degrees @ squares) / total - float(np.square(degrees @ own / total).sum())
+    if apart <= 0:
+        return Agreed(1.0, 0.0)
+    rough = max(0.0, along / apart)
+    z = (1 - rough) / max(chance_deviation(own, graph), np.finfo(float).eps)
+    return Agreed(rough, 1 - 1 / z**2 if z > 1 else 0.0)
+
+
+def chance_deviation(rows: NDArray[np.float64], adjacency: sparse.csr_array) -> float:
+    """The standard deviation of the roughness over all orders of the rows, as a share of its mean.
+
+    It is that of `rmgl.automatic.weighing.roughness_deviation`, without a table of all pairs.
+    """
+    n = len(rows)
+    squares = np.square(rows).sum(axis=1)
+    inner = rows @ rows.sum(axis=0)
+    sums = n * squares + squares.sum() - 2 * inner
+    of_squares = (
+        2 * n * np.square(squares).sum()
+        + 2 * squares.sum() ** 2
+        + 4 * np.square(rows.T @ rows).sum()
+        - 8 * squares @ inner
+    )
+    of_rows = float(sums.sum()), 2 * float(of_squares), 4 * float(np.square(sums).sum())
+    degrees = adjacency.sum(axis=1)
+    of_graph = (
+        float(degrees.sum()),
+        2 * float(np.square(adjacency.data).sum()),
+        4 * float(np.square(degrees).sum()),
+    )
+    mean = of_graph[0] * of_rows[0] / (n * (n - 1))
+    variance = max(0.0, mean_square(of_graph, of_rows, n) - mean**2)
+    return float(np.sqrt(variance) / mean) if mean > 0 else 0.0
+
+
+def weights_beyond_chance(shares: Vector) -> Vector:
+    """Weights of views from the shares f of their agreement with the others that are not chance.
+
+        w_m = (1 - F) / M + F f_m / sum f        F = max f
+
+    Where no view agrees with the others, nobody can know which is right, and all count alike.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> weights_beyond_chance(np.array([0.0, 0.0])).tolist()
+    [0.5, 0.5]
+    >>> weights_beyond_chance(np.array([1.0, 1.0, 0.0])).tolist()
+    [0.5, 0.5, 0.0]
+    """
+    most = float(np.max(shares))
+    return (1 - most) / len(shares) + most * normalized(np.asarray(shares, dtype=np.float64))

@@ -1,0 +1,236 @@
+"""Do halves of the columns of a view confirm each other?
+
+Let W be the nearest neighbors in one half of the columns, D the squared distances in the other half
+and D' those in the same half. Relative to any two rows, neighbors are at the distances
+
+    h = sum_ij W_ij D_ij / mean of D          q = sum_ij W_ij D'_ij / mean of D'
+
+The *reliability* of a view is the share of their closeness that the other half confirms, above what
+chance gives:
+
+    (1 - h - 3 s)_+ / (1 - q)
+
+h is 1 if the halves are unrelated, and q if they say the same; s is the standard deviation of h
+over all orders of the rows. Unrelated columns have no clusters of their own: they form groups only
+by crossing their values, as a table does. h and q of a single column are taken from that column in
+place of D and D'.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from rmgl.edges.gaps import Gapped
+from rmgl.edges.search import dense_distances
+from rmgl.matrix import Matrix, as_dense, chance_deviation, squared_lengths
+from rmgl.views.canonical import Keys, mixed
+from rmgl.views.scaling import column_ends, unit
+
+MOST_SAMPLED = 500
+"""Rows of a view that are compared; where there are more, a sample of so many."""
+NEIGHBORS = 10
+DRAWS = 4
+"""Times that the columns are halved."""
+SURE = 3.0
+"""Standard deviations below chance from which halves are related."""
+FULL = 0.15
+"""Reliability, as a share of that of others, from which a view or column counts in full."""
+LEAST = 0.05
+"""Least part that a view or column has: a view may place entities that are in no other."""
+ROUNDING = 1e-9
+"""Share of the mean squared distance up to which distances are equal, and lengths of rows."""
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.intp]
+Mask = NDArray[np.bool_]
+
+
+def sample_of(n_rows: int) -> Indices:
+    """Return the rows that are compared."""
+    return np.sort(np.random.RandomState(0).permutation(n_rows)[:MOST_SAMPLED])
+
+
+def parts_by(reliability: Floats, usual: float) -> Floats:
+    """Return what views, or columns, count for beside one of the usual reliability.
+
+    They count in full from 0.15 of it, and below that by the fourth power of their reliability.
+
+    Examples
+    --------
+    >>> parts_by(np.array([0.8, 0.2, 0.09, 0.0]), 0.8).round(2).tolist()
+    [1.0, 1.0, 0.32, 0.05]
+    """
+    if usual == 0:
+        return np.ones(len(reliability))
+    parts: Floats = np.clip((reliability / (FULL * usual)) ** 4, LEAST, 1.0)
+    return parts
+
+
+@dataclass(frozen=True)
+class Halves:
+    """The rows that are compared, and the number of each column of numbers.
+
+    Columns of numbers with the same number, those of one category, stay together.
+    """
+
+    X: Matrix
+    groups: Indices
+    gaps: Mask | None = None
+
+    @cached_property
+    def varying(self) -> Indices:
+        """The columns of numbers that are not constant."""
+        low, high = column_ends(self.X)
+        return np.flatnonzero(low < high)
+
+    @cached_property
+    def columns(self) -> Indices:
+        """The places of the columns that vary, from 0, for each of these columns of numbers.
+
+        They are sorted by hashes of their values: halves depend on no order of rows or columns.
+        """
+        found, places = np.unique(self.groups[self.varying], return_inverse=True)
+        keys = np.zeros(found.size, dtype=np.uint64)
+        np.add.at(keys, places, hashed(self.X[:, self.varying]))
+        ranks = np.empty(found.size, dtype=np.intp)
+        ranks[keys.argsort(kind="stable")] = np.arange(found.size)
+        return ranks[places]
+
+    @cached_property
+    def n_columns(self) -> int:
+        return int(self.columns.max(initial=-1)) + 1
+
+    def halves(self) -> Iterator[Mask]:
+        """Yield random halves of the columns."""
+        random_state = np.random.RandomState(0)
+        for _ in range(DRAWS):
+            yield random_state.permutation(self.n_columns) < self.n_columns // 2
+
+    def reliability(self) -> float:
+        """Return the reliability of all columns together, from 0 to 1.
+
+        One column alone has no halves, and counts as unrelated ones do.
+
+        Examples
+        --------
+        >>> X = np.random.default_rng(0).normal(size=(200, 2))
+        >>> noise, twice = Halves(X, np.arange(2)), Halves(X[:, [0, 0]], np.arange(2))
+        >>> round(noise.reliability(), 1), round(twice.reliability(), 1)
+        (0.0, 0.9)
+        """
+        if self.n_columns < 2:
+            return 0.0
+        found = []
+        for first in self.halves():
+            one, other = self.distances_in(first[self.columns])
+            found += [compared(one, other), compared(other, one)]
+        h, q, deviation = np.mean(found, axis=0)
+        return float(share_confirmed(h + SURE * deviation, q))
+
+    def distances_in(self, first: Mask) -> tuple[Floats, Floats]:
+        """Return the squared distances in a part of the columns that vary, and in the rest.
+
+        Where all rows have the same length, the parts of each row get the same length, too, and
+        rows without an entry in one part are left out: a short part would be near to all others.
+        """
+        X, places = self.X, (self.varying[first], self.varying[~first])
+        if self.gaps is not None:
+            one, other = (self._with_gaps(some) for some in places)
+            return one, other
+        parts = [X[:, some] for some in places]
+        lengths = squared_lengths(X)
+        least = lengths.min(where=lengths > 0, initial=np.inf)
+        if lengths.max() - least <= ROUNDING * lengths.max():
+            there = np.all([squared_lengths(part) > 0 for part in parts], axis=0)
+            parts = [unit(part)(part[there]) for part in parts]
+        one, other = (apart(part) for part in parts)
+        return one, other
+
+    def _with_gaps(self, some: Indices) -> Floats:
+        assert self.gaps is not None
+        X = as_dense(self.X)[:, some]
+        D = Gapped.of(X, self.gaps[:, some]).block(np.arange(len(X)))
+        np.fill_diagonal(D, 0.0)
+        return D
+
+    def of_columns(self, tested: Indices) -> Floats:
+        """Return the reliability of every column that varies.
+
+        What chance gives is subtracted for the `tested` columns only.
+        """
+        n, X = self.X.shape[0], as_dense(self.X)[:, self.varying]
+        there = np.ones((n, 1)) if self.gaps is None else 1.0 * ~self.gaps[:, self.varying]
+        counts = there.sum(axis=0)
+        Y = (X - (X * there).sum(axis=0) / counts) * there
+        usual = self._summed(2 * np.square(Y).sum(axis=0) / counts) * n / (n - 1)
+        found = np.zeros((2, self.n_columns))
+        deviations = np.zeros(self.n_columns)
+        for first in self.halves():
+            distances = self.distances_in(first[self.columns])
+            for D, inside in zip(distances, (first, ~first), strict=True):
+                near = neighbors_in(D)
+                linked = near @ there
+                squares = 2 * np.einsum("nk,nk->k", Y, linked * Y - near @ Y)
+                pairs = (there * linked).sum(axis=0)
+                relative = self._summed(squares / np.maximum(pairs, ROUNDING)) / usual
+                found += np.where([~inside, inside], relative / DRAWS, 0.0)
+        for column in tested:
+            deviations[column] = chance_deviation(near, apart(Y[:, self.columns == column]))
+        h, q = found
+        reliability: Floats = share_confirmed(h + SURE * deviations, q)
+        return reliability
+
+    def _summed(self, values: Floats) -> Floats:
+        """Sum values of columns of numbers over those of each column."""
+        sums: Floats = np.bincount(self.columns, values, self.n_columns).astype(np.float64)
+        return sums
+
+
+def hashed(X: Matrix) -> Keys:
+    """Return a hash of the values of each column, whatever their order; zeros do not count."""
+    entries = sparse.csc_array(X)
+    keys = np.zeros(X.shape[1], dtype=np.uint64)
+    columns = np.repeat(np.arange(X.shape[1]), np.diff(entries.indptr))
+    np.add.at(keys, columns, mixed(1, entries.data.view(np.uint64)))
+    return keys
+
+
+def share_confirmed(h: Any, q: Any) -> Any:
+    """Return the share of the closeness 1 - q that is confirmed by 1 - h."""
+    return np.clip((1 - h) / np.maximum(1 - q, ROUNDING), 0.0, 1.0)
+
+
+def apart(X: Matrix) -> Floats:
+    """Return all squared distances of rows."""
+    D = dense_distances(X, X)
+    np.fill_diagonal(D, 0.0)
+    return D
+
+
+def compared(one: Floats, other: Floats) -> tuple[float, float, float]:
+    """Return h and q of the neighbors in one part, and the deviation of h by chance."""
+    near = neighbors_in(one)
+    n = len(near)
+    scale = near.sum() / (n * (n - 1))
+    h, q = (float(np.sum(near * D) / (scale * D.sum())) if D.any() else 1.0 for D in (other, one))
+    return h, q, chance_deviation(near, other)
+
+
+def neighbors_in(D: Floats) -> Floats:
+    """Return the weights of nearest neighbors; those tied for the last places share them."""
+    n, tolerance = len(D), ROUNDING * D.mean()
+    places = min(NEIGHBORS, n - 1)
+    D = D + np.diag(np.full(n, np.inf))
+    last = np.partition(D, places - 1, axis=1)[:, places - 1 : places]
+    nearer = last - tolerance > D
+    tied = (last + tolerance >= D) & ~nearer
+    left = places - nearer.sum(axis=1, keepdims=True)
+    near: Floats = nearer + tied * (left / tied.sum(axis=1, keepdims=True))
+    return (near + near.T) / 2
