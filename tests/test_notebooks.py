@@ -36,6 +36,9 @@ def both_modalities_are_needed(names):
     model, finer, types = names["model"], names["finer"], names["types"][names["kind"]]
     assert (model.n_clusters_, finer.n_clusters_) == (5, 6)
     assert (trust(model), trust(names["rna"]), model.number_.confidence) == ("good", "good", "low")
+    least, most = model.number_.range
+    assert most - least > 2
+    assert [level.n_clusters for level in model.hierarchy_] == [5]
     assert model.view_weights_[1] > 0.9
     assert (
         clustering_accuracy(types, model.labels_) < 0.95 < clustering_accuracy(types, finer.labels_)
@@ -48,7 +51,10 @@ def links_help(names):
     model, wrong = names["model"], names["wrong"].groupby(names["linked"], observed=True).mean()
     assert (model.n_clusters_, model.number_.confidence) == (5, "low")
     assert (trust(model), trust(names["words_alone"])) == ("fair", "poor")
-    assert model.number_.stability.max() < 0.9
+    assert model.number_.range == (4, 5)
+    assert model.number_.silhouette[list(model.number_.candidates).index(5)] < 0.8
+    warned = [warning for warning in model.report_.warnings if "does not agree" in warning]
+    assert len(warned) == 2
     assert wrong.is_monotonic_decreasing
 
 
