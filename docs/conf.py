@@ -2,7 +2,8 @@
 
 Pages are Markdown files that can also be read on their own. Scripts become pages with their output
 and pictures: those in `examples` are the gallery, those in `docs/explained` explain the model and
-the method. What the build makes is in `docs/built`, which is not committed.
+the method. Notebooks in `examples/notebooks` run, too (`run_notebooks.py`). What the build makes is
+in `docs/built`, which is not committed.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import click  # noqa: E402
 from docstrings import prepare_docstring  # noqa: E402
+from run_notebooks import run_notebooks  # noqa: E402
 
 import rmgl  # noqa: E402
 from rmgl.cli import cli  # noqa: E402
@@ -33,18 +35,26 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "mathml",
-    "myst_parser",
+    "myst_nb",
     "numpydoc",
     "sphinx_gallery.gen_gallery",
 ]
-exclude_patterns = ["_build", "built/**/*.py", "explained"]
-source_suffix = {".rst": "restructuredtext", ".md": "markdown"}
+exclude_patterns = [
+    "_build",
+    "built/**/*.py",
+    "built/gallery/*.ipynb",  # for download
+    "built/explained/*.ipynb",
+    "explained",
+]
+source_suffix = {".rst": "restructuredtext", ".md": "myst-nb", ".ipynb": "myst-nb"}
 templates_path = ["_templates"]
 default_role = "literal"
 
 myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence", "deflist"]
 myst_heading_anchors = 3
 myst_dmath_double_inline = True
+nb_execution_mode = "off"  # they have run
+nb_merge_streams = True
 OUTSIDE = {
     "../CHANGELOG.md": "changelog.md",
     "../SECURITY.md": "security.md",
@@ -130,5 +140,6 @@ def help_text(command: str) -> str:
 
 
 def setup(app: object) -> None:
+    app.connect("builder-inited", run_notebooks)
     app.connect("source-read", link_inside)
     app.connect("autodoc-process-docstring", prepare_docstring, priority=100)

@@ -149,6 +149,8 @@ def source_of(path):
     parts = path.relative_to(DOCS).parts if path.is_relative_to(DOCS) else ()
     if parts[:1] != ("built",):
         return path
+    if parts[1] == "notebooks":
+        return ROOT / "examples" / "notebooks" / path.name
     folder = ROOT / "examples" if parts[1] == "gallery" else DOCS / "explained"
     return folder / ("GALLERY_HEADER.txt" if path.stem == "index" else f"{path.stem}.py")
 
