@@ -112,9 +112,7 @@ def link_inside(app: object, docname: str, source: list[str]) -> None:
     for outside, inside in OUTSIDE.items():
         source[0] = source[0].replace(f"]({outside})", f"]({inside})")
     if COMMANDS in source[0]:
-        source[0] = source[0].replace(
-            COMMANDS, "\n\n".join(map(help_text, ("cluster", "predict", "demo", "reproduce")))
-        )
+        source[0] = source[0].replace(COMMANDS, "\n\n".join(map(help_text, cli.commands)))
 
 
 def help_text(command: str) -> str:

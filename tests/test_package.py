@@ -97,12 +97,6 @@ def test_uci_digits_are_complete(digits):
     assert "CC BY 4.0" in digits.DESCR
 
 
-def test_the_version_stands_in_one_place():
-    """CITATION.cff must repeat it; nothing else may differ."""
-    citation = (Path(__file__).parents[1] / "CITATION.cff").read_text()
-    assert f"\nversion: {rmgl.__version__}\n" in citation
-
-
 def test_accuracy_is_the_best_matching():
     target = [0, 0, 0, 1, 1, 2]
     assert clustering_accuracy(target, [2, 2, 2, 0, 0, 1]) == 1.0
