@@ -22,7 +22,17 @@ class Baseline(ViewsClusterer):
     random_state: int | np.random.RandomState | None
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Compute the embedding and cluster its rows; X is as in `RMGL.fit`, or some layers."""
+        """Compute the embedding and cluster its rows; X is as in `RMGL.fit`, or some layers.
+
+        Examples
+        --------
+        >>> from rmgl.baselines import SCML
+        >>> a, b = [[0.0], [0.1], [0.3], [5.0], [5.1], [5.3]], [[2], [2], [2], [7], [7], [8]]
+        >>> views = {"a": a, "b": b}
+        >>> labels = SCML(2, random_state=0).fit(views).labels_.tolist()
+        >>> labels[0] == labels[1] == labels[2] != labels[3] == labels[4] == labels[5]
+        True
+        """
         self._check_parameters()
         random_state = check_random_state(self.random_state)
         self._keep_embedding(self._embed(X, random_state))
