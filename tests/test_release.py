@@ -3,8 +3,6 @@
 import re
 import tomllib
 
-import pytest
-
 import rmgl
 from rmgl.cli import cli
 from tests.declared import EXTRAS, FOR_DEVELOPERS, ROOT
@@ -50,9 +48,3 @@ def test_the_page_about_the_installation_lists_what_is_installed():
     names = {name.strip().lower() for name in re.split(r",| and ", required)}
     declared = {re.match(r"[\w-]+", one)[0] for one in PROJECT["project"]["dependencies"]}
     assert names == declared
-
-
-@pytest.mark.parametrize("version", ["3.11", "3.12", "3.13", "3.14"])
-def test_supported_versions_of_python_are_tested(version):
-    assert f"Programming Language :: Python :: {version}" in PROJECT["project"]["classifiers"]
-    assert f'"{version}"' in text_of(".github", "workflows", "ci.yml")
