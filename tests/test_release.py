@@ -3,6 +3,8 @@
 import re
 import tomllib
 
+import pytest
+
 import rmgl
 from rmgl.cli import cli
 from tests.declared import EXTRAS, FOR_DEVELOPERS, ROOT
@@ -48,3 +50,16 @@ def test_the_page_about_the_installation_lists_what_is_installed():
     names = {name.strip().lower() for name in re.split(r",| and ", required)}
     declared = {re.match(r"[\w-]+", one)[0] for one in PROJECT["project"]["dependencies"]}
     assert names == declared
+
+
+def test_the_conda_recipe_has_the_version_and_the_dependencies_of_the_package():
+    yaml = pytest.importorskip("yaml")
+    recipe = yaml.safe_load(text_of("recipe", "recipe.yaml"))
+    assert recipe["context"]["version"] == rmgl.__version__
+    assert PROJECT["project"]["requires-python"] == f">={recipe['context']['python_min']}"
+    run = [line.replace(" ", "") for line in recipe["requirements"]["run"] if "python " not in line]
+    assert run == PROJECT["project"]["dependencies"]
+    name, entry = next(iter(PROJECT["project"]["scripts"].items()))
+    assert recipe["build"]["python"]["entry_points"] == [f"{name} = {entry}"]
+    assert recipe["about"]["license"] == PROJECT["project"]["license"]
+    assert recipe["about"]["homepage"] == PROJECT["project"]["urls"]["Homepage"]

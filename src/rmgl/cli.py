@@ -325,7 +325,7 @@ def reproduce(
                     experiments.reproduce(
                         name, output, runs, quick, n_jobs=jobs, images=images, progress=progress
                     )
-        click.echo((output / name / "table.md").read_text().split("<details>")[0])
+        click.echo((output / name / "table.md").read_text("utf-8").split("<details>")[0])
         click.echo(f"{name}: {perf_counter() - began:.0f} s, written: {output / name}\n")
 
 
