@@ -50,6 +50,7 @@ OUTSIDE = {
     "../SECURITY.md": "security.md",
     "../ARCHITECTURE.md": "architecture.md",
     "../CONTRIBUTING.md": "contributing.md",
+    "../CODE_OF_CONDUCT.md": "code_of_conduct.md",
     "../benchmarks/README.md": "https://github.com/rmgl/rmgl/blob/main/benchmarks/README.md",
     "../examples/README.md": "built/gallery/index.rst",
 }

@@ -84,8 +84,6 @@ def memory() -> Iterator[str]:
 
 def caches() -> Iterator[str]:
     """The folders of compiled loops and of downloaded data."""
-    from sklearn.datasets import get_data_home
-
     from rmgl import kernels
     from rmgl.running.threads import amount
 
@@ -98,7 +96,9 @@ def caches() -> Iterator[str]:
         size = amount(sum(path.stat().st_size for path in files))
         written = "can be written" if can_write(folder) else "cannot be written"
         yield f"compiled loops   {short(folder)}: {len(files)} files, {size}, {written}"
-    yield f"data sets        {short(get_data_home())}"
+    # scikit-learn's `get_data_home` would create the folder
+    home = os.environ.get("SCIKIT_LEARN_DATA", "~/scikit_learn_data")
+    yield f"data sets        {short(home)}"
 
 
 SECTIONS: dict[str, Callable[[], Iterator[str]]] = {
