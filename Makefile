@@ -63,9 +63,10 @@ lint: .venv/installed-dev
 hooks: .venv/installed-dev
 	$(BIN)/pre-commit install
 
-# Builds the packages into dist, installs the wheel into an empty environment and runs the demo from it (see RELEASING.md).
+# Builds the packages into dist, installs the wheel into an empty environment and runs the self-test and the demo from it (see RELEASING.md).
+# At a tag: make release-check RELEASE='--tag v1.0.0'.
 release-check: .venv/installed-release
-	$(BIN)/python scripts/check_release.py
+	$(BIN)/python scripts/check_release.py $(RELEASE)
 
 # The pictures of the README; that of the page needs a browser (apt-get install chromium).
 pictures: demo .venv/installed-dev

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import ROOT
+from rmgl.version import __version__
 
 Row = dict[str, Any]
 FINAL = ("ok", "timeout", "skipped")
@@ -82,14 +83,14 @@ def describe(row: Row) -> str:
 
 
 def machine() -> dict[str, Any]:
-    names = ("rmgl", "numpy", "scipy", "scikit-learn", "numba")
+    names = ("numpy", "scipy", "scikit-learn", "numba")
     return {
         "cpu": _line("/proc/cpuinfo", "model name") or platform.processor(),
         "cores": os.cpu_count(),
         "memory_gib": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30, 1),
         "system": platform.system(),
         "python": platform.python_version(),
-        "versions": {name: metadata.version(name) for name in names},
+        "versions": {"rmgl": __version__} | {name: metadata.version(name) for name in names},
     }
 
 

@@ -60,6 +60,7 @@ OUTSIDE = {
     "../SECURITY.md": "security.md",
     "../ARCHITECTURE.md": "architecture.md",
     "../CONTRIBUTING.md": "contributing.md",
+    "../CODE_OF_CONDUCT.md": "code_of_conduct.md",
     "../benchmarks/README.md": "https://github.com/rmgl/rmgl/blob/main/benchmarks/README.md",
     "../examples/README.md": "built/gallery/index.rst",
 }
@@ -122,9 +123,7 @@ def link_inside(app: object, docname: str, source: list[str]) -> None:
     for outside, inside in OUTSIDE.items():
         source[0] = source[0].replace(f"]({outside})", f"]({inside})")
     if COMMANDS in source[0]:
-        source[0] = source[0].replace(
-            COMMANDS, "\n\n".join(map(help_text, ("cluster", "predict", "demo", "reproduce")))
-        )
+        source[0] = source[0].replace(COMMANDS, "\n\n".join(map(help_text, cli.commands)))
 
 
 def help_text(command: str) -> str:

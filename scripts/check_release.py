@@ -1,13 +1,17 @@
 """What a release must pass: `make release-check`.
 
 Builds the source archive, and the wheel from it; checks that both hold what they should and that
-the version is the same everywhere; installs the wheel into an empty environment and runs the demo
-from it, without any optional dependency and then with plots and page. The packages are left in
-`dist`. Nothing is uploaded.
+the version is the same everywhere; installs the wheel into an empty environment and runs the
+self-test (`rmgl doctor`) and the demo from it, without any optional dependency and then with plots
+and page. The packages are left in `dist`. Nothing is uploaded.
+
+    make release-check                          # before a release
+    make release-check RELEASE='--tag v1.0.0'   # at the tag: it names the version, which has a date
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import shutil
@@ -76,20 +80,22 @@ def check_contents(sources: Path, wheel: Path) -> str:
     return version
 
 
-def check_version(version: str) -> None:
-    """CITATION.cff and CHANGELOG.md name the version that was built."""
+def check_version(version: str, tag: str | None) -> None:
+    """CITATION.cff, CHANGELOG.md and the tag, if there is one, name the version that was built."""
+    expect(tag in (None, f"v{version}"), f"the tag is {tag}, but the version is {version}")
     citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     expect(f"\nversion: {version}\n" in citation, f"CITATION.cff does not say version: {version}")
     changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8").splitlines()
     headings = [line for line in changes if line.startswith(f"## {version} ")]
     expect(len(headings) == 1, f"CHANGELOG.md has no heading '## {version} (date)'")
     if "unreleased" in headings[0]:
+        expect(tag is None, f"CHANGELOG.md says '{headings[0]}': put the date there before the tag")
         print(f"note: CHANGELOG.md says '{headings[0]}'; put the date there before the release")
 
 
 def check_demo(wheel: Path, folder: Path) -> None:
-    """The demo of the installed wheel, in a folder of its own, so that nothing is imported from the
-    repository.
+    """The self-test and the demo of the installed wheel, in a folder of their own, so that nothing
+    is imported from the repository.
     """
     venv.create(folder / "empty", with_pip=True)
     programs = folder / "empty" / ("Scripts" if os.name == "nt" else "bin")
@@ -100,9 +106,12 @@ def check_demo(wheel: Path, folder: Path) -> None:
     }
 
     def run(*command: str | Path) -> str:
-        return subprocess.run(
-            command, cwd=folder, env=environment, check=True, stdout=subprocess.PIPE, text=True
-        ).stdout
+        done = subprocess.run(
+            command, cwd=folder, env=environment, check=False, stdout=subprocess.PIPE, text=True
+        )
+        said = " ".join(str(part) for part in command[:4])
+        expect(done.returncode == 0, f"{said} ended with {done.returncode}:\n{done.stdout}")
+        return done.stdout
 
     def install(what: str | Path) -> None:
         run(
@@ -118,7 +127,11 @@ def check_demo(wheel: Path, folder: Path) -> None:
     install(wheel)
     where = Path(run(programs / "python", "-c", "import rmgl; print(rmgl.__file__)").strip())
     expect(where.is_relative_to(folder), f"rmgl was imported from {where}, not from the wheel")
-    print(run(programs / "rmgl", "--version"), end="")
+    expect(
+        run(programs / "rmgl", "--version").split()[-1] == wheel.name.split("-")[1],
+        "rmgl --version does not print the version of the wheel",
+    )
+    print(run(programs / "rmgl", "doctor"), end="")
     drawn = {"embedding.png", "layers.png", "report.html"}
     for extra, pictures in (("", set()), ("[plot,report]", drawn)):
         if extra:
@@ -147,9 +160,12 @@ def expect(condition: bool, problem: str) -> None:
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description="Build the packages and use the wheel.")
+    parser.add_argument("--tag", help="the tag that is released, such as v1.0.0")
+    tag = parser.parse_args().tag
     sources, wheel = build()
     version = check_contents(sources, wheel)
-    check_version(version)
+    check_version(version, tag)
     with tempfile.TemporaryDirectory(prefix="rmgl-release-") as folder:
         check_demo(wheel, Path(folder).resolve())
     print(f"rmgl {version} is ready: {sources.relative_to(ROOT)}, {wheel.relative_to(ROOT)}")

@@ -12,6 +12,7 @@ import os
 import shutil
 import subprocess
 import sys
+import typing
 import warnings
 import zipfile
 
@@ -582,6 +583,20 @@ def test_entries_outside_of_other_formats_are_refused():
 )
 def test_values_from_files_conform_to_what_records_declare(value, hint, expected):
     assert conforms(value, hint) is expected
+
+
+def test_an_alias_stands_for_its_type():
+    """`numpy.typing.NDArray` is one from numpy 2.5 on."""
+    typing_extensions = pytest.importorskip("typing_extensions")
+    entry = typing.TypeVar("entry", bound=np.generic)
+    array = np.ndarray[tuple[int, ...], np.dtype[entry]]
+    alias = typing_extensions.TypeAliasType("alias", array, type_params=(entry,))
+    assert conforms(np.zeros(3), alias[np.float64])
+    assert conforms(np.zeros(3), alias[np.float64] | None)
+    assert not conforms(np.zeros(3, dtype=np.float32), alias[np.float64])
+    numbers = typing_extensions.TypeAliasType("numbers", list[int])
+    assert conforms([1], numbers)
+    assert not conforms(["a"], numbers)
 
 
 # Two runs and one checkpoint; tests/robustness has two at once

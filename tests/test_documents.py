@@ -167,7 +167,14 @@ def anchors(path):
         *PAGES,
         *(
             ROOT / f"{name}.md"
-            for name in ("CONTRIBUTING", "CHANGELOG", "ARCHITECTURE", "SECURITY")
+            for name in (
+                "CONTRIBUTING",
+                "CHANGELOG",
+                "ARCHITECTURE",
+                "SECURITY",
+                "CODE_OF_CONDUCT",
+                "RELEASING",
+            )
         ),
     ],
     ids=named,

@@ -33,6 +33,7 @@ QUICK = {
     "--help": (0, ""),
     "--version": (0, ""),
     "cluster --help": (0, ""),
+    "doctor --help": (0, ""),
     "cluster nosuch.csv -k 3": (2, "rmgl: Missing option '-o' / '--output'."),
     "cluster nosuch.csv -k 3 -o out": (2, "rmgl: nosuch.csv: no such file"),
     "predict nosuch.rmgl nosuch.csv -o out.csv": (2, "rmgl: nosuch.rmgl: no such file"),

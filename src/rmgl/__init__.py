@@ -8,12 +8,12 @@ without notice.
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    __version__: str
     from rmgl import baselines, datasets, metrics, plots, scverse
     from rmgl.automatic.policy import Policy
     from rmgl.estimators.rmgl import RMGL
     from rmgl.layer import Layer, learn_layer
     from rmgl.storage.scverse import from_anndata, from_mudata, to_anndata, to_mudata
+    from rmgl.version import __version__
     from rmgl.views.network import Network
     from rmgl.views.ordinal import ordinal
     from rmgl.views.precomputed import Precomputed
@@ -44,6 +44,7 @@ _HOMES = {
     "Network": "rmgl.views.network",
     "Policy": "rmgl.automatic.policy",
     "Precomputed": "rmgl.views.precomputed",
+    "__version__": "rmgl.version",
     "learn_layer": "rmgl.layer",
     "ordinal": "rmgl.views.ordinal",
     "from_mudata": "rmgl.storage.scverse",
@@ -57,11 +58,6 @@ def __getattr__(name: str) -> Any:
     """Load a public name, or a module, when it is first asked for."""
     from importlib import import_module
 
-    # it takes modules to know it, and Ctrl-C while they are loaded would print a traceback
-    if name == "__version__":
-        from importlib.metadata import version
-
-        return version("rmgl")
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
     if name in __all__:

@@ -177,6 +177,7 @@ def conforms(value: Any, hint: Any) -> bool:
     >>> conforms([1.0, 2], list[float]), conforms(["a"], list[float]), conforms(None, float | None)
     (True, False, True)
     """
+    hint = _behind_alias(hint)
     kind, arguments = get_origin(hint), get_args(hint)
     if hint is Any:
         return True
@@ -193,6 +194,14 @@ def conforms(value: Any, hint: Any) -> bool:
             isinstance(value, int) and not isinstance(value, bool) and abs(value) < LARGEST_INTEGER
         )
     return isinstance(value, hint) if kind is None else _contains(value, kind, arguments)
+
+
+def _behind_alias(hint: Any) -> Any:
+    """The type that a type alias stands for; from numpy 2.5 on, `NDArray` is such an alias."""
+    meant, arguments = getattr(get_origin(hint) or hint, "__value__", None), get_args(hint)
+    if meant is None:
+        return hint
+    return meant[arguments] if arguments else meant
 
 
 def _contains(value: Any, kind: Any, arguments: tuple[Any, ...]) -> bool:

@@ -1,4 +1,4 @@
-"""The commands `rmgl cluster`, `inspect`, `predict`, `demo` and `reproduce`.
+"""The commands `rmgl cluster`, `inspect`, `predict`, `demo`, `reproduce` and `doctor`.
 
 Options are parsed and paths are checked here, with no numerical library loaded, so help and bad
 file names are answered at once. The commands load `rmgl.commands` for the rest.
@@ -43,6 +43,7 @@ from rmgl.storage.paths import (
     check_folder,
     check_inputs,
 )
+from rmgl.version import __version__
 
 REFUSED = (ValueError, TypeError, MemoryError, OSError)
 """What bad input raises."""
@@ -96,7 +97,7 @@ def notes_shown() -> Iterator[None]:
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "show_default": True})
-@click.version_option(package_name="rmgl")
+@click.version_option(__version__, prog_name="rmgl")
 @click.pass_context
 def cli(context: click.Context) -> None:
     """Learn one sparse graph layer per view and one common embedding from multi-view data, and
@@ -351,8 +352,31 @@ def reproduce(
                     experiments.reproduce(
                         name, output, runs, quick, n_jobs=jobs, images=images, progress=progress
                     )
-        click.echo((output / name / "table.md").read_text().split("<details>")[0])
+        click.echo((output / name / "table.md").read_text("utf-8").split("<details>")[0])
         click.echo(f"{name}: {perf_counter() - began:.0f} s, written: {output / name}\n")
+
+
+@cli.command()
+@flag("--no-test", "Print versions and settings only, without the self-test.")
+def doctor(no_test: bool) -> None:
+    """Print what a bug report needs, and run a self-test of about ten seconds.
+
+    Prints versions, optional packages, threads, memory and caches. The self-test fits small
+    generated data and fails with exit code 1 if a result is wrong. Nothing is sent anywhere.
+    """
+    with loading():
+        from rmgl import doctor as examination
+    for line in examination.description():
+        click.echo(line)
+    if no_test:
+        return
+    click.echo("\nSelf-test")
+    passed = True
+    for is_right, line in examination.self_test():
+        click.echo(line)
+        passed = passed and is_right
+    if not passed:
+        click.get_current_context().exit(1)
 
 
 def needs_inputs(source: Source) -> None:

@@ -2,7 +2,7 @@
 
 The file is an uncompressed ZIP archive:
 
-    model.json          {"format": "rmgl model", "version": 3, "rmgl": "0.2.0", "content": ...}
+    model.json          {"format": "rmgl model", "version": 3, "rmgl": "1.0.0", "content": ...}
     arrays/0.npy ...    NumPy arrays, which `content` refers to by number
 
 `content` holds numbers, text, true, false, null and lists as they are; everything else is an object
@@ -23,7 +23,6 @@ import zipfile
 from collections.abc import Callable
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
-from importlib.metadata import version as installed_version
 from io import BytesIO
 from numbers import Integral, Real
 from pathlib import Path
@@ -38,6 +37,7 @@ from rmgl.archive.array_file import read_header
 from rmgl.archive.atomic import new_file
 from rmgl.archive.records import RECORDS
 from rmgl.checks import conforms, sound_csr
+from rmgl.version import __version__
 
 VERSION = 3
 INDEX = "model.json"
@@ -73,7 +73,7 @@ def write_archive(
     index = {
         "format": format,
         "version": version,
-        "rmgl": installed_version("rmgl"),
+        "rmgl": __version__,
         "content": encode(content, arrays),
     }
     with (

@@ -25,6 +25,15 @@ class Baseline(ViewsClusterer):
         """Compute the embedding and cluster its rows.
 
         X holds views as in `RMGL.fit`, or layers if the method accepts them.
+
+        Examples
+        --------
+        >>> from rmgl.baselines import SCML
+        >>> a, b = [[0.0], [0.1], [0.3], [5.0], [5.1], [5.3]], [[2], [2], [2], [7], [7], [8]]
+        >>> views = {"a": a, "b": b}
+        >>> labels = SCML(2, random_state=0).fit(views).labels_.tolist()
+        >>> labels[0] == labels[1] == labels[2] != labels[3] == labels[4] == labels[5]
+        True
         """
         self._check_parameters()
         random_state = check_random_state(self.random_state)

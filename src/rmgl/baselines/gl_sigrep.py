@@ -39,7 +39,15 @@ DEFAULT_ALPHA = 0.1
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SigRepLayer(Layer):
-    """A layer of GL-SigRep, with the smoothed data Y and the objective after every half step."""
+    """A layer of GL-SigRep, with the smoothed data Y and the objective after every half step.
+
+    Examples
+    --------
+    >>> from rmgl.baselines import learn_gl_sigrep
+    >>> layer = learn_gl_sigrep([[0.0], [1.0], [10.0], [11.0]], alpha=0.1, beta=0.1)
+    >>> layer.smoothed.shape, layer.history[-1] <= layer.history[0]
+    ((4, 1), True)
+    """
 
     beta: float
     """Weight of ||L||_F^2; `alpha` is the weight of smoothness."""

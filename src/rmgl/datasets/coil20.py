@@ -62,6 +62,13 @@ def fetch_coil20(
     -----
     The function requires scikit-image, and pooch to download: `pip install scikit-image pooch`. It
     checks the decoded pixels against a SHA-256 hash.
+
+    Examples
+    --------
+    >>> from rmgl import RMGL
+    >>> from rmgl.datasets import fetch_coil20
+    >>> data = fetch_coil20()  # doctest: +SKIP
+    >>> RMGL(20, random_state=0).fit(data.views)  # doctest: +SKIP
     """
     try:
         import skimage  # noqa: F401

@@ -18,7 +18,6 @@ import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from importlib.metadata import version
 from itertools import count
 from time import monotonic
 from typing import Any, Protocol
@@ -29,6 +28,7 @@ from numpy.typing import NDArray
 from rmgl.extras import not_installed
 from rmgl.running.progress import task_progress
 from rmgl.running.threads import Check, InParts, no_check, one_part
+from rmgl.version import __version__
 
 logger = logging.getLogger(__name__)
 POLL = 1.0
@@ -127,7 +127,7 @@ class Workers:
 
     def check_versions(self) -> None:
         """Raise an error unless a worker has this version of the package: results could differ."""
-        here = version("rmgl")
+        here = __version__
         try:
             (there,) = self.gather([self.submit("rmgl-version", installed_version)])
         # the latter where the scheduler cannot read the task
@@ -326,7 +326,7 @@ def size_of(result: Any) -> int:
 
 def installed_version() -> str:
     """Return the version of this package on a worker."""
-    return version("rmgl")
+    return __version__
 
 
 def threads_and_limits(dask_scheduler: Any) -> dict[str, tuple[int, int]]:

@@ -148,7 +148,15 @@ class ViewsClusterer(
     embedding_: NDArray[np.float64]
 
     def fit_transform(self, X: Any, y: Any = None, **options: Any) -> NDArray[np.float64]:
-        """Fit and return the common embedding, (N, K)."""
+        """Fit and return the common embedding, (N, K).
+
+        Examples
+        --------
+        >>> from rmgl import RMGL
+        >>> views = {"a": [[0.0], [0.1], [0.3], [5.0], [5.1], [5.3]]}
+        >>> RMGL(2, random_state=0).fit_transform(views).shape
+        (6, 2)
+        """
         self.fit(X, y, **options)
         return self.embedding_
 

@@ -158,6 +158,18 @@ class FittedClusterer(ViewsClusterer):
         The file is written completely or not at all, and replaces an earlier one of that name. A
         `random_state` that is not a number is not stored; row labels that are neither text nor
         numbers are stored as text, and functions in a `policy` by their names.
+
+        Examples
+        --------
+        >>> from rmgl import RMGL
+        >>> views = {"a": [[0.0], [0.1], [0.3], [5.0], [5.1], [5.3]]}
+        >>> model = RMGL(2, random_state=0).fit(views)
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     model.save(Path(folder) / "model.rmgl")
+        ...     [path.name for path in Path(folder).iterdir()]
+        ['model.rmgl']
         """
         check_is_fitted(self)
         noted = {name: vars(self)[name] for name in NOTED if name in vars(self)}
@@ -168,6 +180,19 @@ class FittedClusterer(ViewsClusterer):
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Load a model that `save` wrote. Nothing in the file is executed; a damaged or foreign
         file raises a ValueError.
+
+        Examples
+        --------
+        >>> from rmgl import RMGL
+        >>> views = {"a": [[0.0], [0.1], [0.3], [5.0], [5.1], [5.3]]}
+        >>> model = RMGL(2, random_state=0).fit(views)
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     model.save(Path(folder) / "model.rmgl")
+        ...     loaded = RMGL.load(Path(folder) / "model.rmgl")
+        >>> loaded.predict([[0.2], [4.9]]).tolist()
+        [0, 1]
         """
         return read_model(path, cls)
 
@@ -251,6 +276,14 @@ class Predictor(FittedClusterer):
         row.
 
         A new row is compared with all fitted ones up to 5000, else with the nearest ones.
+
+        Examples
+        --------
+        >>> from rmgl import RMGL
+        >>> views = {"a": [[0.0], [0.1], [0.3], [5.0], [5.1], [5.3]]}
+        >>> model = RMGL(2, random_state=0).fit(views)
+        >>> model.predict_proba({"a": [[0.2], [4.9]]}).round(1).tolist()
+        [[0.9, 0.1], [0.1, 0.9]]
         """
         if has_dask(X) and observed is None:
             shape = (len(self.layers_), self.n_clusters_) if by_view else (self.n_clusters_,)
@@ -261,7 +294,16 @@ class Predictor(FittedClusterer):
         return votes if by_view else votes.sum(axis=1)
 
     def transform(self, X: Any, *, observed: Any = None) -> Any:
-        """Embed new rows, (n, K), by the eigenvector equation with all fitted rows fixed."""
+        """Embed new rows, (n, K), by the eigenvector equation with all fitted rows fixed.
+
+        Examples
+        --------
+        >>> from rmgl import RMGL
+        >>> views = {"a": [[0.0], [0.1], [0.3], [5.0], [5.1], [5.3]]}
+        >>> model = RMGL(2, random_state=0).fit(views)
+        >>> model.transform({"a": [[0.2], [4.9]]}).shape
+        (2, 2)
+        """
         if has_dask(X) and observed is None:
             return self._by_chunk(Predictor.transform, X, (self._n_features_out,), np.float64)
         return self._place(X, observed).embedding

@@ -359,6 +359,17 @@ class RMGL(Predictor, Presenter, Subsetter):
             process. Rows and candidate pairs of stored views stay with the workers if the views
             are complete tables of numbers and all parameters are chosen from the data. Otherwise
             this process prepares the views, and the workers search among their rows.
+
+        Examples
+        --------
+        >>> from rmgl import RMGL
+        >>> a, b = [[0.0], [0.1], [0.3], [5.0], [5.1], [5.3]], [[2], [2], [2], [7], [7], [8]]
+        >>> views = {"a": a, "b": b}
+        >>> RMGL(2, random_state=0).fit(views).labels_.tolist()
+        [0, 0, 0, 1, 1, 1]
+        >>> known = [1, -1, -1, 0, -1, -1]  # labels of two entities
+        >>> RMGL(2, random_state=0).fit(views, known).labels_.tolist()
+        [1, 1, 1, 0, 0, 0]
         """
         self._check_parameters()
         with stages(self.verbose > 0) as stage:

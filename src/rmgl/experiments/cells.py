@@ -18,7 +18,6 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from rmgl import __version__
 from rmgl.archive.atomic import new_file
 from rmgl.embedding.labels import cluster_rows
 from rmgl.experiments.data import Problem
@@ -26,6 +25,7 @@ from rmgl.experiments.grids import Setting
 from rmgl.experiments.methods import METHODS
 from rmgl.metrics import clustering_accuracy, normalized_mutual_info_score
 from rmgl.running.threads import number_of_workers
+from rmgl.version import __version__
 
 RECIPE = 2  # increased when a method changes, so that stored cells are computed again
 

@@ -173,8 +173,8 @@ def figure1_arrays(results: list[Result]) -> dict[str, Any]:
 def write(folder: Path, table: dict[str, Any], arrays: dict[str, Any]) -> None:
     """Write table.json, table.md, and arrays.npz with the data of the figures."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "table.json").write_text(json.dumps(table, indent=1) + "\n")
-    (folder / "table.md").write_text(to_markdown(table))
+    (folder / "table.json").write_text(json.dumps(table, indent=1) + "\n", encoding="utf-8")
+    (folder / "table.md").write_text(to_markdown(table), encoding="utf-8")
     np.savez_compressed(folder / "arrays.npz", **arrays)
 
 
@@ -183,6 +183,6 @@ def load_written(folder: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]
     if not (folder / "table.json").is_file():
         raise ValueError(f"{folder} holds no finished experiment: run it without --redraw first")
     with np.load(folder / "arrays.npz", allow_pickle=False) as stored:
-        return json.loads((folder / "table.json").read_text()), {
+        return json.loads((folder / "table.json").read_text("utf-8")), {
             name: stored[name] for name in stored.files
         }

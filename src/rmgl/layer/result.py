@@ -247,11 +247,27 @@ class Layer:
         )
 
     def to_networkx(self) -> Any:
-        """Convert the layer to a `networkx.Graph` with edge attribute `weight` (needs networkx)."""
+        """Convert the layer to a `networkx.Graph` with edge attribute `weight` (needs networkx).
+
+        Examples
+        --------
+        >>> from rmgl import learn_layer
+        >>> layer = learn_layer([[0.0], [1.0], [10.0], [11.0]], alpha=0.1)
+        >>> sorted(layer.to_networkx().edges)
+        [(0, 1), (2, 3)]
+        """
         return graph_to_networkx(self.name, self.adjacency)
 
     def to_igraph(self) -> Any:
-        """Convert the layer to an `igraph.Graph` with edge attribute `weight` (needs igraph)."""
+        """Convert the layer to an `igraph.Graph` with edge attribute `weight` (needs igraph).
+
+        Examples
+        --------
+        >>> from rmgl import learn_layer
+        >>> layer = learn_layer([[0.0], [1.0], [10.0], [11.0]], alpha=0.1)
+        >>> sorted(layer.to_igraph().get_edgelist())
+        [(0, 1), (2, 3)]
+        """
         return graph_to_igraph(self.name, self.adjacency)
 
 

@@ -10,7 +10,6 @@ import os
 import platform
 from collections.abc import Callable
 from contextlib import suppress
-from importlib.metadata import version
 from pathlib import Path
 from time import perf_counter
 from typing import Any, TypeVar
@@ -24,6 +23,7 @@ from rmgl.archive.atomic import NoLocks, clear_leftovers_in, take_lock
 from rmgl.checks import expect, sound_generator_state
 from rmgl.running.checkpoint import Found
 from rmgl.running.progress import Stage
+from rmgl.version import __version__
 
 FORMAT = "rmgl checkpoint"
 SUFFIX = ".step"
@@ -238,7 +238,7 @@ def fingerprint(parameters: dict[str, Any], views: Any) -> str:
     """A number that differs for other parameters, data or versions."""
     arrays = Arrays()
     described = encode(
-        {**parameters, "views": views, "versions": [version("rmgl"), np.__version__]}, arrays
+        {**parameters, "views": views, "versions": [__version__, np.__version__]}, arrays
     )
     digest = hashlib.sha256(json.dumps(described).encode())
     for array in arrays.listed:

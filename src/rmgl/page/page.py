@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib.metadata import version
 from importlib.resources import files
 from string import Template
 from typing import Any
@@ -24,6 +23,7 @@ from rmgl.results.explain import Explanation, explain_clusters
 from rmgl.results.feature_names import check_feature_names
 from rmgl.results.report import Report
 from rmgl.results.standing import standing_of
+from rmgl.version import __version__
 from rmgl.views.views import Views
 
 
@@ -119,7 +119,7 @@ def page_of(content: Content) -> str:
         "choices": sections.choices_list(content),
         "certificates": sections.certificates(content),
         "reading": sections.how_to_read(content),
-        "version": version("rmgl"),
+        "version": __version__,
         "style": _file("page.css"),
         "bokeh": figures.scripts(),
         "script": _file("page.js"),

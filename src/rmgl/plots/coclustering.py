@@ -31,7 +31,17 @@ Draws = Iterable[tuple[NDArray[np.intp], NDArray[np.intp]]]
 
 @dataclass(frozen=True, eq=False)
 class Coclustering:
-    """How often two entities, or members of two clusters, are found in one cluster again."""
+    """How often two entities, or members of two clusters, are found in one cluster again.
+
+    Examples
+    --------
+    >>> from rmgl import RMGL
+    >>> from rmgl.plots import coclustering_data
+    >>> views = {"a": [[0.0], [0.1], [0.3], [0.4], [5.0], [5.1], [5.3], [5.4]]}
+    >>> found = coclustering_data(RMGL(2, random_state=0).fit(views))
+    >>> found.entities.size, found.clusters.tolist()
+    (8, [0, 0, 0, 0, 1, 1, 1, 1])
+    """
 
     shares: NDArray[np.float64]
     """The share of the draws with both entities in which they are in one cluster; NaN if no draw
@@ -170,6 +180,15 @@ def plot_coclustering(
     model, by_cluster, n_draws, random_state : as for `coclustering_data`
     ax : Axes, optional
         By default those of a new figure.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from rmgl import RMGL
+    >>> views = {"a": [[0.0], [0.1], [0.3], [0.4], [5.0], [5.1], [5.3], [5.4]]}
+    >>> model = RMGL(2, random_state=0).fit(views)
+    >>> plot_coclustering(model, n_draws=5, ax=Figure().subplots()).get_title()
+    'Found together in 5 draws of four fifths'
     """
     found = coclustering_data(
         model, by_cluster=by_cluster, n_draws=n_draws, random_state=random_state

@@ -46,6 +46,14 @@ def embedding_data(
         The seed of "neighbors" and "tsne".
     progress : function, optional
         Called with the part of "neighbors" that is done.
+
+    Examples
+    --------
+    >>> from rmgl import RMGL
+    >>> views = {"a": [[0.0], [0.1], [0.3], [5.0], [5.1], [5.3]]}
+    >>> model = RMGL(2, random_state=0).fit(views)
+    >>> embedding_data(model, method="pca").shape
+    (6, 2)
     """
     rows = rows_in(model)
     if method == "last":
@@ -130,6 +138,15 @@ def plot_embedding(
     ax : Axes, optional
         By default those of a new figure.
     method, random_state : as for `embedding_data`
+
+    Examples
+    --------
+    >>> from rmgl import RMGL
+    >>> views = {"a": [[0.0], [0.1], [0.3], [5.0], [5.1], [5.3]]}
+    >>> model = RMGL(2, random_state=0).fit(views)
+    >>> from matplotlib.figure import Figure
+    >>> plot_embedding(model, method="pca", ax=Figure().subplots()).get_title()
+    'Common embedding'
     """
     rows = rows_in(model)
     shown = labels_in(model, labels, len(rows))
@@ -173,7 +190,16 @@ def _has_neighbors(rows: NDArray[np.float64]) -> bool:
 
 @formerly("embedding")
 def draw_embedding(model: Any, labels: ArrayLike | None = None, *, random_state: int = 0) -> Figure:
-    """Draw the common embedding of a model in a new figure without a window."""
+    """Draw the common embedding of a model in a new figure without a window.
+
+    Examples
+    --------
+    >>> from rmgl import RMGL
+    >>> views = {"a": [[0.0], [0.1], [0.3], [5.0], [5.1], [5.3]]}
+    >>> model = RMGL(2, random_state=0).fit(views)
+    >>> figure = draw_embedding(model)
+    >>> figure.savefig("embedding.png")  # doctest: +SKIP
+    """
     figure = new_figure(6, 5.4)
     plot_embedding(model, labels, ax=figure.add_subplot(), random_state=random_state)
     return figure

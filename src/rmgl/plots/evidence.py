@@ -24,6 +24,15 @@ def plot_convergence(model: Any, *, ax: Axes | None = None) -> Axes:
     model : fitted RMGL, or its `history_`
     ax : Axes, optional
         By default those of a new figure.
+
+    Examples
+    --------
+    >>> from rmgl import RMGL
+    >>> views = {"a": [[0.0], [0.1], [0.3], [5.0], [5.1], [5.3]]}
+    >>> model = RMGL(2, random_state=0).fit(views)
+    >>> from matplotlib.figure import Figure
+    >>> plot_convergence(model, ax=Figure().subplots()).get_title()
+    'Convergence'
     """
     given = isinstance(model, list | tuple)
     history: Sequence[dict[str, Any]] = model if given else fitted_model(model).history
@@ -57,6 +66,18 @@ def plot_number_of_clusters(model: Any, *, ax: Axes | None = None) -> Axes:
     model : RMGL fitted with n_clusters="auto", or its `number_`
     ax : Axes, optional
         By default those of a new figure.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rmgl import RMGL
+    >>> rng = np.random.default_rng(0)
+    >>> views = {"a": np.repeat([[0.0, 0], [9, 0], [0, 9]], 30, axis=0) + rng.normal(size=(90, 2))}
+    >>> model = RMGL("auto", random_state=0).fit(views)
+    >>> from matplotlib.figure import Figure
+    >>> ax = plot_number_of_clusters(model, ax=Figure().subplots())
+    >>> ax.get_xlabel()
+    'number of clusters K'
     """
     number = number_in(model)
     ax = axes_of(ax)
@@ -94,7 +115,18 @@ def plot_number_of_clusters(model: Any, *, ax: Axes | None = None) -> Axes:
 
 @formerly("number")
 def draw_number_of_clusters(model: Any) -> Figure:
-    """Draw the evidence for the number of clusters in a new figure without a window."""
+    """Draw the evidence for the number of clusters in a new figure without a window.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rmgl import RMGL
+    >>> rng = np.random.default_rng(0)
+    >>> views = {"a": np.repeat([[0.0, 0], [9, 0], [0, 9]], 30, axis=0) + rng.normal(size=(90, 2))}
+    >>> model = RMGL("auto", random_state=0).fit(views)
+    >>> len(draw_number_of_clusters(model).axes)
+    1
+    """
     number = number_in(model)
     figure = new_figure(5.4, 3.6)
     plot_number_of_clusters(number, ax=figure.add_subplot())

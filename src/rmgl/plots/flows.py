@@ -27,7 +27,18 @@ NOT_KNOWN = "not known"
 
 @dataclass(frozen=True, eq=False)
 class Flows:
-    """How many entities are in each pair of groups of two answers."""
+    """How many entities are in each pair of groups of two answers.
+
+    Examples
+    --------
+    >>> from rmgl import RMGL
+    >>> views = {"a": [[0.0], [0.1], [0.3], [5.0], [5.1], [5.3]]}
+    >>> model = RMGL(2, random_state=0).fit(views)
+    >>> from rmgl.plots import flows_data
+    >>> found = flows_data(model, ["low", "low", "low", "high", "high", "high"])
+    >>> found.groups, found.agreement
+    ((['0', '1'], ['high', 'low']), 1.0)
+    """
 
     groups: tuple[list[str], list[str]]
     """The names of the groups of both answers."""
@@ -43,7 +54,19 @@ class Flows:
     """The places of boxes and bands in the picture."""
 
     def to_frame(self) -> pd.DataFrame:
-        """Return the counts as a table."""
+        """Return the counts as a table.
+
+        Examples
+        --------
+        >>> from rmgl import RMGL
+        >>> views = {"a": [[0.0], [0.1], [0.3], [5.0], [5.1], [5.3]]}
+        >>> model = RMGL(2, random_state=0).fit(views)
+        >>> from rmgl.plots import flows_data
+        >>> flows_data(model, ["x", "x", "x", "x", "y", "y"]).to_frame()
+           x  y
+        0  3  0
+        1  1  2
+        """
         return pd.DataFrame(self.counts, index=self.groups[0], columns=self.groups[1])
 
 

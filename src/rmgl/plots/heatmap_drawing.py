@@ -52,7 +52,17 @@ class Bar:
 
 @dataclass(frozen=True, eq=False)
 class HeatMap:
-    """The numbers of the picture."""
+    """The numbers of the picture.
+
+    Examples
+    --------
+    >>> from rmgl import RMGL
+    >>> from rmgl.plots import heatmap_data
+    >>> views = {"size": [[1.0, 7.0], [1.2, 7.0], [1.1, 9.0], [5.0, 8.0], [5.2, 8.0], [5.1, 7.0]]}
+    >>> found = heatmap_data(RMGL(2, random_state=0).fit(views))
+    >>> found.values.shape, sorted(found.features)
+    ((2, 6), ['column 0', 'column 1'])
+    """
 
     entities: NDArray[np.intp]
     """The entities, ordered by cluster."""

@@ -59,6 +59,15 @@ def layer_data(
         The name or the position of a layer of the model.
     n_bins : int, default 120
         The number of cells along each side.
+
+    Examples
+    --------
+    >>> from rmgl import RMGL
+    >>> views = {"a": [[0.0], [0.1], [0.3], [5.0], [5.1], [5.3]]}
+    >>> model = RMGL(2, random_state=0).fit(views)
+    >>> image, ends = layer_data(model, layer="a")
+    >>> image.shape, ends.tolist()
+    ((6, 6), [3, 6])
     """
     shown = layer_in(model, layer)
     labels = labels_in(model, labels, shown.n_nodes)
@@ -94,6 +103,16 @@ def plot_layer(
     model, labels, layer, n_bins : as for `layer_data`
     ax : Axes, optional
         By default those of a new figure.
+
+    Examples
+    --------
+    >>> from rmgl import RMGL
+    >>> views = {"a": [[0.0], [0.1], [0.3], [5.0], [5.1], [5.3]]}
+    >>> model = RMGL(2, random_state=0).fit(views)
+    >>> from matplotlib.figure import Figure
+    >>> ax = plot_layer(model, layer="a", ax=Figure().subplots())
+    >>> ax.get_title().splitlines()[0]
+    'a'
     """
     image, ends = layer_data(model, labels, layer=layer, n_bins=n_bins)
     ax, shown = axes_of(ax), layer_in(model, layer)
@@ -124,7 +143,17 @@ def plot_layer(
 
 @formerly("layers")
 def draw_layers(model: Any, labels: ArrayLike | None = None, *, n_bins: int = 120) -> Figure:
-    """Draw all layers of a model side by side in a new figure without a window."""
+    """Draw all layers of a model side by side in a new figure without a window.
+
+    Examples
+    --------
+    >>> from rmgl import RMGL
+    >>> views = {"a": [[0.0], [0.1], [0.3], [5.0], [5.1], [5.3]]}
+    >>> model = RMGL(2, random_state=0).fit(views)
+    >>> figure = draw_layers(model)
+    >>> len(figure.axes) == len(model.layers_)
+    True
+    """
     layers = layers_in(model)
     labels = labels_in(model, labels, layers[0].n_nodes)
     columns = min(3, len(layers))

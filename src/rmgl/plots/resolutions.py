@@ -25,7 +25,20 @@ SIZE = (10.0, 4.6)
 
 @dataclass(frozen=True, eq=False)
 class Resolutions:
-    """The stable resolutions of a model, from coarse to fine, and how their clusters split."""
+    """The stable resolutions of a model, from coarse to fine, and how their clusters split.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rmgl import RMGL
+    >>> rng = np.random.default_rng(0)
+    >>> views = {"a": np.repeat([[0.0, 0], [9, 0], [0, 9]], 30, axis=0) + rng.normal(size=(90, 2))}
+    >>> model = RMGL("auto", random_state=0).fit(views)
+    >>> from rmgl.plots import resolutions_data
+    >>> found = resolutions_data(model)
+    >>> found.levels[found.chosen].n_clusters
+    3
+    """
 
     levels: list[Level]
     """The levels as in `hierarchy_`; the chosen clusters alone where no others are known."""
@@ -40,7 +53,20 @@ class Resolutions:
     """
 
     def splits(self) -> list[dict[str, int]]:
-        """Return one row for each pair of clusters of successive levels with common members."""
+        """Return one row for each pair of clusters of successive levels with common members.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from rmgl import RMGL
+        >>> rng = np.random.default_rng(0)
+        >>> X = np.repeat([[0.0, 0], [9, 0], [0, 9]], 30, axis=0) + rng.normal(size=(90, 2))
+        >>> model = RMGL("auto", random_state=0).fit({"a": X})
+        >>> from rmgl.plots import resolutions_data
+        >>> found = resolutions_data(model)
+        >>> len(found.splits()) >= len(found.levels) - 1
+        True
+        """
         rows: dict[tuple[int, int, int], int] = {}
         for band in self.layout.bands:
             key = band.answer, band.first, band.second
@@ -108,6 +134,18 @@ def plot_resolutions(model: Any, *, ax: Sequence[Axes] | None = None) -> Sequenc
     Returns
     -------
     two Axes
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rmgl import RMGL
+    >>> rng = np.random.default_rng(0)
+    >>> views = {"a": np.repeat([[0.0, 0], [9, 0], [0, 9]], 30, axis=0) + rng.normal(size=(90, 2))}
+    >>> model = RMGL("auto", random_state=0).fit(views)
+    >>> from matplotlib.figure import Figure
+    >>> tree, curves = plot_resolutions(model, ax=Figure().subplots(1, 2))
+    >>> tree.get_title()
+    'Which cluster splits into which?'
     """
     found = resolutions_data(model)
     if ax is None:
@@ -151,6 +189,16 @@ def _row_name(level: Level) -> str:
 def draw_resolutions(model: Any) -> Figure:
     """Draw the resolutions and the evidence for the number of clusters in a new figure without a
     window.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rmgl import RMGL
+    >>> rng = np.random.default_rng(0)
+    >>> views = {"a": np.repeat([[0.0, 0], [9, 0], [0, 9]], 30, axis=0) + rng.normal(size=(90, 2))}
+    >>> model = RMGL("auto", random_state=0).fit(views)
+    >>> len(draw_resolutions(model).axes)
+    2
     """
     figure = new_figure(*SIZE)
     plot_resolutions(model, ax=figure.subplots(1, 2, gridspec_kw={"width_ratios": (1.4, 1)}))

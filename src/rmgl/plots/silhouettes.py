@@ -25,7 +25,18 @@ SPACE = 0.02
 
 @dataclass(frozen=True, eq=False)
 class Silhouettes:
-    """How much nearer each entity is to its own cluster than to the nearest other one."""
+    """How much nearer each entity is to its own cluster than to the nearest other one.
+
+    Examples
+    --------
+    >>> from rmgl import RMGL
+    >>> views = {"a": [[0.0], [0.1], [0.3], [5.0], [5.1], [5.3]]}
+    >>> model = RMGL(2, random_state=0).fit(views)
+    >>> from rmgl.plots import silhouettes_data
+    >>> found = silhouettes_data(model)
+    >>> found.silhouettes.shape, found.by_cluster.shape
+    ((6,), (2,))
+    """
 
     entities: NDArray[np.intp]
     """The entities of each cluster, the largest silhouettes first."""
@@ -95,6 +106,15 @@ def plot_silhouettes(model: Any, *, ax: Axes | None = None, random_state: int = 
     model, random_state : as for `silhouettes_data`
     ax : Axes, optional
         By default those of a new figure.
+
+    Examples
+    --------
+    >>> from rmgl import RMGL
+    >>> views = {"a": [[0.0], [0.1], [0.3], [5.0], [5.1], [5.3]]}
+    >>> model = RMGL(2, random_state=0).fit(views)
+    >>> from matplotlib.figure import Figure
+    >>> plot_silhouettes(model, ax=Figure().subplots()).get_title()
+    'Mean silhouette 1.00 (dashed)'
     """
     found = silhouettes_data(model, random_state=random_state)
     clusters = np.unique(found.clusters)

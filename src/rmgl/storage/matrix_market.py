@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
+from inspect import signature
 from pathlib import Path
 
 from rmgl.archive.array_file import WAY_OUT
@@ -33,7 +34,9 @@ def read_matrix(path: Path, id_column: str | None) -> Table:
     content = read_bytes(path)
     n_rows, n_columns = checked_sizes(path, content)
     try:
-        matrix = mmread(io.BytesIO(content))
+        # older versions of scipy return no sparse arrays; later ones warn unless they are asked
+        arrays = {"spmatrix": False} if "spmatrix" in signature(mmread).parameters else {}
+        matrix = mmread(io.BytesIO(content), **arrays)
     except Exception as error:  # scipy raises all sorts of things on a damaged file
         raise ValueError(
             f"not a readable .mtx file ({error}): write it again with scipy.io.mmwrite"

@@ -33,6 +33,7 @@ from rmgl.storage.multigraph import (
 from rmgl.storage.outcome_file import write_associations
 from rmgl.storage.paths import check_folder
 from rmgl.storage.row_ids import shown_as_text
+from rmgl.version import __version__
 
 FEATURES_LISTED = 200
 """Number of features of each cluster and view, the largest effects, that features.csv lists."""
@@ -238,7 +239,7 @@ def summarize(
         "report": report.as_dict(),
         "number_of_clusters": None if model.number is None else model.number.as_dict(),
         "seconds": {"fit": round(seconds, 3), "alternation": round(float(last["seconds"]), 3)},
-        "versions": {"python": platform.python_version()}
-        | {name: version(name) for name in ("rmgl", "numpy", "scipy", "scikit-learn", "numba")},
+        "versions": {"python": platform.python_version(), "rmgl": __version__}
+        | {name: version(name) for name in ("numpy", "scipy", "scikit-learn", "numba")},
         "history": model.history,
     }

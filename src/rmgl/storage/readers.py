@@ -239,8 +239,8 @@ def read_excel(path: Path, id_column: str | None) -> Table:
             )
         with pd.ExcelFile(path, engine="openpyxl") as book:
             sheets = list(map(str, book.sheet_names))
-            frame = book.parse(
-                0,
+            frame = pd.read_excel(
+                book,
                 dtype=None if id_column is None else {id_column: str},
                 keep_default_na=False,
                 na_values=NO_VALUE,

@@ -223,7 +223,8 @@ def find_source(adata: Any, key: str) -> tuple[str, str | None]:
             f"{key!r} is a name in both obsm and layers of this AnnData, but must be in one "
             "of them: rename one"
         )
-    known = ["X", *adata.obsm.keys(), *adata.layers.keys()]
+    layers = [name for name in adata.layers if name is not None]  # from anndata 0.13 on, None is X
+    known = ["X", *adata.obsm, *layers]
     raise ValueError(f"this AnnData has no {key!r} in obsm or layers: use one of {known}")
 
 

@@ -194,6 +194,8 @@ class Sheet:
         """The table as pandas reads it, with numbers to the last digit."""
         import pandas as pd
 
+        # from pandas 3.1 on this is the only way, and the option is deprecated
+        exact = {} if pandas_version(pd) >= (3, 1) else {"float_precision": "round_trip"}
         return pd.read_csv(
             io.StringIO(self.text),
             sep=self.separator,
@@ -204,8 +206,8 @@ class Sheet:
             keep_default_na=False,
             na_values=NO_VALUE,
             skip_blank_lines=False,
-            float_precision="round_trip",
             low_memory=False,
+            **exact,
         )
 
     def _column(self, values: Any, place: int, notation: Notation) -> Any:
@@ -231,6 +233,12 @@ class Sheet:
     def _line_of(self, cell: str, place: int) -> int:
         """The first line with this cell at this place."""
         return next(line for line, row in self.checked_rows() if row[place] == cell)
+
+
+def pandas_version(pandas: Any) -> tuple[int, int]:
+    """The first two numbers of the version of pandas."""
+    major, minor = pandas.__version__.split(".")[:2]
+    return int(major), int(minor)
 
 
 def plain(values: Any) -> Any:
