@@ -43,7 +43,7 @@ class Balance:
     >>> star = np.zeros((4, 4))
     >>> star[0, 1:] = star[1:, 0] = 1.0
     >>> balance = Balance.of(star)
-    >>> balance.uniform, balance.mass.round(3).tolist()
+    >>> round(balance.uniform, 3), balance.mass.round(3).tolist()
     (0.15, [1.909, 0.697, 0.697, 0.697])
     """
 

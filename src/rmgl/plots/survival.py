@@ -40,6 +40,16 @@ def survival_data(
     dict
         For every cluster the arrays "time", "survival", and "lower" and "upper", the limits of its
         95 % confidence band.
+
+    Examples
+    --------
+    >>> from rmgl import RMGL
+    >>> views = {"a": [[0.0], [0.1], [0.3], [5.0], [5.1], [5.3]]}
+    >>> model = RMGL(2, random_state=0).fit(views)
+    >>> clinic = {"months": [1, 3, 4, 7, 8, 9], "died": [1, 1, 1, 0, 1, 0]}
+    >>> data = survival_data(model, clinic, time="months", event="died")
+    >>> [len(curve["time"]) for curve in data.values()]
+    [7, 7]
     """
     _, survival = survival_in(model, table, time, event)
     return {curve.cluster: curve.corners() for curve in survival.curves}
@@ -85,6 +95,14 @@ def plot_survival(
         By default those of a new figure.
     band : bool, default True
         Whether the 95 % confidence bands are drawn.
+
+    Examples
+    --------
+    >>> from rmgl import RMGL
+    >>> views = {"a": [[0.0], [0.1], [0.3], [5.0], [5.1], [5.3]]}
+    >>> model = RMGL(2, random_state=0).fit(views)
+    >>> clinic = {"months": [1, 3, 4, 7, 8, 9], "died": [1, 1, 1, 0, 1, 0]}
+    >>> ax = plot_survival(model, clinic, time="months", event="died")
     """
     associations, survival = survival_in(model, table, time, event)
     ax = axes_of(ax)
@@ -120,7 +138,16 @@ def plot_survival(
 def draw_survival(
     model: Any, table: Any = None, time: str | None = None, event: str | None = None
 ) -> Figure:
-    """Draw the survival curves of the clusters in a new figure without a window."""
+    """Draw the survival curves of the clusters in a new figure without a window.
+
+    Examples
+    --------
+    >>> from rmgl import RMGL
+    >>> views = {"a": [[0.0], [0.1], [0.3], [5.0], [5.1], [5.3]]}
+    >>> model = RMGL(2, random_state=0).fit(views)
+    >>> clinic = {"months": [1, 3, 4, 7, 8, 9], "died": [1, 1, 1, 0, 1, 0]}
+    >>> draw_survival(model, clinic, "months", "died").savefig("survival.png")  # doctest: +SKIP
+    """
     figure = new_figure(6, 4.2)
     plot_survival(model, table, time, event, ax=figure.add_subplot())
     return figure
