@@ -171,24 +171,36 @@ def test_search_finds_an_id_or_says_that_there_is_none(window):
     assert 'No id contains "nobody"' in window.inner_text("#said")
 
 
-@pytest.mark.extended
-def test_the_lasso_selects_what_is_inside(window):
+def take(window, wanted):
+    """Make a tool of the picture the active one for dragging."""
     window.evaluate(
-        """for (const tool of rmgl.plot.toolbar.tools) {
-            if (tool.type === "PanTool") tool.active = false;
-            if (tool.type === "LassoSelectTool") tool.active = true;
-        }"""
+        """(wanted) => {
+            const drags = ["PanTool", "LassoSelectTool", "BoxZoomTool"];
+            for (const tool of rmgl.plot.toolbar.tools)
+                if (drags.includes(tool.type)) tool.active = tool.type === wanted;
+        }""",
+        wanted,
     )
-    places = np.array(window.evaluate("Array.from({length: 250}, (_, at) => rmgl.placeOf(at))"))
-    center = places[100]
-    corners = [
-        center + 60 * np.array(corner) for corner in ((-1, -1), (1, -1), (1, 1), (-1, 1), (-1, -1))
-    ]
+
+
+def drag(window, corners):
     window.mouse.move(*corners[0])
     window.mouse.down()
     for corner in corners[1:]:
         window.mouse.move(*corner, steps=8)
     window.mouse.up()
+
+
+@pytest.mark.extended
+def test_the_lasso_selects_what_is_inside(window):
+    take(window, "LassoSelectTool")
+    window.locator("#scatter").scroll_into_view_if_needed()
+    places = np.array(window.evaluate("Array.from({length: 250}, (_, at) => rmgl.placeOf(at))"))
+    center = places[100]
+    corners = [
+        center + 60 * np.array(corner) for corner in ((-1, -1), (1, -1), (1, 1), (-1, 1), (-1, -1))
+    ]
+    drag(window, corners)
     window.wait_for_selector("#members h3:has-text('selected')")
     inside = np.flatnonzero((np.abs(places - center) < 58).all(axis=1))
     outside = np.flatnonzero((np.abs(places - center) > 62).any(axis=1))
@@ -198,6 +210,31 @@ def test_the_lasso_selects_what_is_inside(window):
     assert f"{len(found)} selected" in window.inner_text("#members h3")
     assert len(rows(window, "#members")) == min(200, len(found))
     assert window.troubles == []
+
+
+@pytest.mark.extended
+@pytest.mark.parametrize("beside", ["toolbar", "left", "right", "bottom"])
+def test_a_lasso_begun_beside_the_points_selects_them(window, beside):
+    take(window, "LassoSelectTool")
+    window.locator("#scatter").scroll_into_view_if_needed()
+    box = window.locator("#scatter").bounding_box()
+    left, top = box["x"], box["y"]
+    right, bottom = left + box["width"], top + box["height"]
+    begin = {
+        "toolbar": (left + 60, top + 12),
+        "left": (left + 3, top + 200),
+        "right": (right - 3, top + 200),
+        "bottom": (left + 200, bottom - 3),
+    }[beside]
+    around = [(left + 4, top + 34), (right - 4, top + 34), (right - 4, bottom - 4)]
+    drag(window, [begin, *around, (left + 4, bottom - 4), around[0], begin])
+    window.wait_for_selector("#members h3:has-text('selected')")
+    assert len(selection(window)) > 225
+    assert window.troubles == []
+    take(window, "BoxZoomTool")
+    drag(window, [begin, ((left + right) / 2, (top + bottom) / 2)])
+    assert window.troubles == []
+    window.evaluate("rmgl.plot.reset.emit()")
 
 
 @pytest.mark.extended

@@ -382,6 +382,14 @@
   paint();
   // ---- pointer: the nearest point is named, and a click selects it ----
   const plotView = () => Bokeh.index.get_one(model("plot"));
+  // Bokeh ignores a drag that begins beside the points, and fails at its next step: such a drag begins at the edge
+  for (const tool of plotView().tool_views.values()) {
+    const begin = tool._pan_start;
+    if (begin) tool._pan_start = function (event) {
+      const [sx, sy] = plotView().frame.bbox.clip(event.sx, event.sy);
+      return begin.call(this, {...event, sx, sy});
+    };
+  }
   function nearest(event, reach) {
     const {x_scale, y_scale} = plotView().frame;
     const left = x_scale.compute(0), across = x_scale.compute(1) - left, top = y_scale.compute(0), down = y_scale.compute(1) - top;
