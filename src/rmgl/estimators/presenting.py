@@ -151,6 +151,7 @@ class Presenter(FittedClusterer):
         columns: Any = None,
         associations: Associations | None = None,
         observed: Any = None,
+        name: str | None = None,
     ) -> None:
         """Write a page that shows the result and lets readers explore it: one HTML file, which
         needs no network (needs bokeh).
@@ -174,11 +175,14 @@ class Presenter(FittedClusterer):
             distributions.
         feature_names : as for `explain`, optional
         columns : dict or table of columns with N values each, optional
-            Further columns that points can be colored by, such as known classes: numbers, or texts.
+            Further columns that points can be colored by, such as known classes: numbers, dates, or
+            texts.
         associations : Associations, optional
             What else differs between the clusters, as returned by `associate`; it becomes a section
             with survival curves.
         observed : as for `fit`, optional
+        name : str, optional
+            What the data are called. It stands at the top of the page, beside the date.
 
         Examples
         --------
@@ -195,7 +199,7 @@ class Presenter(FittedClusterer):
             path,
             self.fitted_,
             self.report_,
-            Given(ids, features, again, feature_names, columns, associations),
+            Given(ids, features, again, feature_names, columns, associations, name),
         )
 
     def _repr_html_(self) -> str:

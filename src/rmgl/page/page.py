@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from datetime import date
 from importlib.metadata import version
 from importlib.resources import files
 from string import Template
@@ -13,17 +14,20 @@ import numpy as np
 
 from rmgl.archive.atomic import new_file
 from rmgl.fitting.fitted import FittedModel
-from rmgl.page import figures, resolutions, sections
+from rmgl.page import figures, heading, resolutions, sections
 from rmgl.page.associations import DRAWN_TIMES, associations_section, check_associations
 from rmgl.page.columns import check_columns, check_ids, packed
 from rmgl.page.content import Content, arrays_of, facts_of, gather
-from rmgl.page.elements import Html, element, joined, table
+from rmgl.page.elements import Html, element, joined, shortened, table
 from rmgl.page.words import found, one_line, percent, trust_word, verdict, warnings_of
 from rmgl.results.explain import Explanation, explain_clusters
 from rmgl.results.feature_names import check_feature_names
 from rmgl.results.report import Report
 from rmgl.results.standing import standing_of
 from rmgl.views.views import Views
+
+LONGEST_TITLE = 120
+"""Characters of the name of the data that are shown."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +42,8 @@ class Given:
     columns: Any = None
     associations: Any = None
     """What `RMGL.associate` returned."""
+    name: str | None = None
+    """What the data are called."""
 
 
 def write_page(
@@ -75,7 +81,15 @@ def content_of(model: FittedModel, report: Report, given: Given) -> Content:
         ids=ids,
         columns=columns,
         associations=associations,
+        name=check_name(given.name),
     )
+
+
+def check_name(name: Any) -> str:
+    """The name of the data in one line; empty if none was given."""
+    if name is not None and not isinstance(name, str):
+        raise TypeError(f"name is of type {type(name).__name__}: give the name of the data as text")
+    return shortened(" ".join((name or "").split()), LONGEST_TITLE)
 
 
 def page_of(content: Content) -> str:
@@ -92,7 +106,10 @@ def page_of(content: Content) -> str:
         drawn = figures.survival(curves, one_line(found.survival.time))
         facts["figures"].append(figures.as_item(drawn, "survival"))
     parts: dict[str, Any] = {
-        "title": sections.heading(content),
+        "title": joined([heading.page_title(content)]),
+        "heading": joined([heading.heading(content)]),
+        "about": heading.about_data(content, date.today()),
+        "contents": heading.contents(content),
         "verdict": sections.verdict_section(content),
         "tiles": sections.tiles(content),
         "clusters": sections.clusters_table(content),
@@ -107,7 +124,7 @@ def page_of(content: Content) -> str:
         "version": version("rmgl"),
         "style": _file("page.css"),
         "bokeh": figures.scripts(),
-        "script": _file("page.js"),
+        "script": _file("measures.js") + _file("page.js"),
         "data": packed(facts, arrays_of(content)),
     }
     return Template(_file("page.html")).substitute(parts)
