@@ -387,6 +387,7 @@ def test_tables_sort_by_a_click_on_a_title(window):
     names = rows(window, "#cluster-table")
     assert names == [f"Cluster {number}" for number in range(len(names))]
     window.locator("#cluster thead button", has_text="AUC").first.click()
+    assert window.locator("#cluster thead button", has_text="Distribution").count() == 0
     areas = [float(text) for text in cells(window, "#cluster .cards", 6)]
     assert areas == sorted(areas, reverse=True)
     assert window.troubles == []
