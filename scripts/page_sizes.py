@@ -58,6 +58,7 @@ def enlarged_layer(
 def enlarge(model: RMGL, n_rows: int, rng: np.random.Generator) -> RMGL:
     """Repeat the entities of a model, with noise, until there are `n_rows`."""
     n_copies, order = n_rows // N_ROWS, rng.permutation(n_rows)
+    assert model.report_.n_rows == N_ROWS  # made now, of the fit
 
     def repeated(values: np.ndarray, noise: float = 0.0) -> np.ndarray:
         found = np.empty((n_rows, *values.shape[1:]), dtype=values.dtype)

@@ -619,6 +619,7 @@ def test_further_columns_are_written_and_shown(files, clinical, capsys):
     assert written["n_missing"][0] == table["age"].isna().sum() > 0
     page = (files / "out" / "report.html").read_text(encoding="utf-8")
     assert "What else differs between the clusters?" in page
+    assert "<b>first.csv, second.csv</b>" in page
     assert clustered(files, "--outcome", clinical, "--no-plots", "--force") == 0
     assert not (files / "out" / "survival.png").exists()
 

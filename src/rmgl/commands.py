@@ -74,7 +74,8 @@ def cluster(
             associations = model.associate(table, time=further.time, event=further.event)
         stage("writing")
         given = None if by_workers else views
-        write(model, report, output, given, seconds, associations=associations)
+        name = ", ".join(path.name for path in (*source.inputs, *source.networks))
+        write(model, report, output, given, seconds, associations=associations, name=name)
         if save is not None:
             model.save(save)
     show_warnings(warned)
@@ -248,7 +249,8 @@ def demo(output: Output | None, jobs: int) -> None:
     if output is not None:
         ids = [f"{row} (a {digit})" for row, digit in enumerate(data.target)]
         columns = {"true digit": data.target.astype(str)}
-        write(model, model.report_, output, data.views, seconds, ids, columns)
+        name = "UCI handwritten digits"
+        write(model, model.report_, output, data.views, seconds, ids, columns, name=name)
         click.echo(f"written: {output.folder}")
         if output.page:
             click.echo(f"open in a browser: {output.folder / 'report.html'}")
@@ -263,6 +265,7 @@ def write(
     ids: Sequence[str] | None = None,
     columns: Mapping[str, Any] | None = None,
     associations: Associations | None = None,
+    name: str | None = None,
 ) -> None:
     """Write the result of a fit to its folder; without views, no features and no page."""
     with new_folder(output.folder, output.force) as draft:
@@ -286,6 +289,7 @@ def write(
                 views=views,
                 columns=columns,
                 associations=associations,
+                name=name,
             )
 
 

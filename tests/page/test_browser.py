@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 
 from rmgl.page import content, shown
+from rmgl.results.explain import explain_clusters
+from rmgl.results.feature_names import check_feature_names
 from tests.page.conftest import HOSTILE
 from tests.processes import HANGING
 
@@ -147,7 +149,7 @@ def test_a_click_selects_the_same_entity_everywhere(window, digits_shown):
         np.concatenate([layer.adjacency[[at]].indices for layer in digits_shown[0].layers_])
     )
     assert len(shown_neighbors) == min(40, neighbors.size)
-    window.locator("#entity .scroll").nth(1).locator("button").first.click()
+    window.locator("#entity .scroll").nth(1).locator("tbody button").first.click()
     assert selection(window) != [at]
     assert window.troubles == []
 
@@ -171,24 +173,36 @@ def test_search_finds_an_id_or_says_that_there_is_none(window):
     assert 'No id contains "nobody"' in window.inner_text("#said")
 
 
-@pytest.mark.extended
-def test_the_lasso_selects_what_is_inside(window):
+def take(window, wanted):
+    """Make a tool of the picture the active one for dragging."""
     window.evaluate(
-        """for (const tool of rmgl.plot.toolbar.tools) {
-            if (tool.type === "PanTool") tool.active = false;
-            if (tool.type === "LassoSelectTool") tool.active = true;
-        }"""
+        """(wanted) => {
+            const drags = ["PanTool", "LassoSelectTool", "BoxZoomTool"];
+            for (const tool of rmgl.plot.toolbar.tools)
+                if (drags.includes(tool.type)) tool.active = tool.type === wanted;
+        }""",
+        wanted,
     )
-    places = np.array(window.evaluate("Array.from({length: 250}, (_, at) => rmgl.placeOf(at))"))
-    center = places[100]
-    corners = [
-        center + 60 * np.array(corner) for corner in ((-1, -1), (1, -1), (1, 1), (-1, 1), (-1, -1))
-    ]
+
+
+def drag(window, corners):
     window.mouse.move(*corners[0])
     window.mouse.down()
     for corner in corners[1:]:
         window.mouse.move(*corner, steps=8)
     window.mouse.up()
+
+
+@pytest.mark.extended
+def test_the_lasso_selects_what_is_inside(window):
+    take(window, "LassoSelectTool")
+    window.locator("#scatter").scroll_into_view_if_needed()
+    places = np.array(window.evaluate("Array.from({length: 250}, (_, at) => rmgl.placeOf(at))"))
+    center = places[100]
+    corners = [
+        center + 60 * np.array(corner) for corner in ((-1, -1), (1, -1), (1, 1), (-1, 1), (-1, -1))
+    ]
+    drag(window, corners)
     window.wait_for_selector("#members h3:has-text('selected')")
     inside = np.flatnonzero((np.abs(places - center) < 58).all(axis=1))
     outside = np.flatnonzero((np.abs(places - center) > 62).any(axis=1))
@@ -198,6 +212,31 @@ def test_the_lasso_selects_what_is_inside(window):
     assert f"{len(found)} selected" in window.inner_text("#members h3")
     assert len(rows(window, "#members")) == min(200, len(found))
     assert window.troubles == []
+
+
+@pytest.mark.extended
+@pytest.mark.parametrize("beside", ["toolbar", "left", "right", "bottom"])
+def test_a_lasso_begun_beside_the_points_selects_them(window, beside):
+    take(window, "LassoSelectTool")
+    window.locator("#scatter").scroll_into_view_if_needed()
+    box = window.locator("#scatter").bounding_box()
+    left, top = box["x"], box["y"]
+    right, bottom = left + box["width"], top + box["height"]
+    begin = {
+        "toolbar": (left + 60, top + 12),
+        "left": (left + 3, top + 200),
+        "right": (right - 3, top + 200),
+        "bottom": (left + 200, bottom - 3),
+    }[beside]
+    around = [(left + 4, top + 34), (right - 4, top + 34), (right - 4, bottom - 4)]
+    drag(window, [begin, *around, (left + 4, bottom - 4), around[0], begin])
+    window.wait_for_selector("#members h3:has-text('selected')")
+    assert len(selection(window)) > 225
+    assert window.troubles == []
+    take(window, "BoxZoomTool")
+    drag(window, [begin, ((left + right) / 2, (top + bottom) / 2)])
+    assert window.troubles == []
+    window.evaluate("rmgl.plot.reset.emit()")
 
 
 @pytest.mark.extended
@@ -272,8 +311,9 @@ def test_the_download_is_a_table_of_the_selection(window, tmp_path):
 
 @pytest.mark.extended
 def test_every_choice_of_colors_and_hostile_names_are_shown_as_text(window):
-    for option in range(window.locator("#color option").count()):
-        window.locator("#color").select_option(str(option))
+    for place in ("#color > option", "#color optgroup > option:first-child"):
+        for option in window.locator(place).all():
+            window.locator("#color").select_option(option.get_attribute("value"))
     window.evaluate("rmgl.select([7])")
     assert HOSTILE in window.inner_text("#entity h3")
     window.evaluate("rmgl.select([8])")
@@ -290,7 +330,7 @@ def test_every_choice_of_colors_and_hostile_names_are_shown_as_text(window):
     assert window.locator("#tip strong").inner_text() == HOSTILE
     assert window.evaluate("window.hacked") is None
     assert window.evaluate("document.images.length") == 0
-    assert window.locator("script").count() == 3
+    assert window.locator("script").count() == 4
     assert window.evaluate("document.documentElement.scrollWidth") <= 1280
     assert window.troubles == []
 
@@ -328,6 +368,138 @@ def test_a_click_on_its_name_hides_a_survival_curve(window, associations):
     item.click()
     window.wait_for_function(f"({hidden})().length === 0")
     assert window.troubles == []
+
+
+def cells(window, place, column):
+    return window.locator(f"{place} tbody tr td:nth-child({column})").all_inner_texts()
+
+
+@pytest.mark.extended
+def test_tables_sort_by_a_click_on_a_title(window):
+    entities = window.locator("#cluster-table th button", has_text="Entities")
+    entities.click()
+    sizes = [int(text) for text in cells(window, "#cluster-table", 2)]
+    assert sizes == sorted(sizes, reverse=True)
+    assert len({*sizes}) > 1
+    entities.click()
+    assert [int(text) for text in cells(window, "#cluster-table", 2)] == sizes[::-1]
+    window.locator("#cluster-table thead button", has_text="Cluster").click()
+    names = rows(window, "#cluster-table")
+    assert names == [f"Cluster {number}" for number in range(len(names))]
+    window.locator("#cluster thead button", has_text="AUC").first.click()
+    assert window.locator("#cluster thead button", has_text="Distribution").count() == 0
+    areas = [float(text) for text in cells(window, "#cluster .cards", 6)]
+    assert areas == sorted(areas, reverse=True)
+    assert window.troubles == []
+
+
+@pytest.mark.extended
+@pytest.mark.parametrize(
+    ("texts", "order"),
+    [
+        (["9", "1,200", "-3", ""], ["1,200", "9", "-3", ""]),
+        (["< 1e-10", "0.05", "unknown", "0.0100"], ["0.05", "0.0100", "< 1e-10", "unknown"]),
+        (["8 %", "100 % (by chance 9 %)", "< 1 %"], ["100 % (by chance 9 %)", "8 %", "< 1 %"]),
+        (["V 0.2", "V 0.9", "V 0.11"], ["V 0.9", "V 0.2", "V 0.11"]),
+        (["+2", "\u221e", "-\u221e"], ["\u221e", "+2", "-\u221e"]),
+        (["gene 10", "Gene 9", "b"], ["b", "Gene 9", "gene 10"]),
+        (["2024-02-01", "2023-12-31"], ["2023-12-31", "2024-02-01"]),
+    ],
+)
+def test_cells_are_sorted_by_their_numbers_and_empty_ones_are_last(window, texts, order):
+    found = window.evaluate(
+        """(texts) => {
+            const made = document.createElement("table"), body = made.createTBody();
+            made.createTHead().insertRow().append(document.createElement("th"));
+            made.tHead.rows[0].cells[0].textContent = "title";
+            for (const text of texts) {
+                const cell = body.insertRow().insertCell();
+                cell.textContent = text;
+                if (!/^gene|^b/i.test(text)) cell.className = "number";
+            }
+            makeSortable(made);
+            made.querySelector("button").click();
+            return [...body.rows].map((row) => row.textContent);
+        }""",
+        texts,
+    )
+    assert found == order
+
+
+@pytest.mark.extended
+def test_the_selection_is_compared_with_all_other_entities(window, digits_shown, given):
+    model, views, _ = digits_shown
+    window.evaluate("rmgl.select([3])")
+    assert window.locator("#selection table").count() == 0
+    chosen = np.random.default_rng(0).permutation(250)[:60]
+    chosen = np.union1d(chosen, np.flatnonzero(model.labels_ == 2))
+    window.evaluate("(list) => rmgl.select(list)", chosen.tolist())
+    assert f"the {chosen.size} selected entities" in window.inner_text("#selection h3")
+    labels = np.isin(np.arange(250), chosen).astype(np.intp)
+    checked = model._views_again(views, None)
+    names = check_feature_names(checked, given["feature_names"])
+    table = explain_clusters(checked, labels, 2, names).of_cluster(1)
+    shown = [float(text) for text in cells(window, "#selection", 3)]
+    assert len(shown) == 8
+    own = [view != "(further column)" for view in cells(window, "#selection", 2)]
+    top = [effect for effect, of_view in zip(shown, own, strict=True) if of_view]
+    np.testing.assert_allclose(np.abs(top), np.abs(table.effect_size[: len(top)]), rtol=2e-3)
+    areas = np.array(cells(window, "#selection", 6), dtype=float)[own]
+    np.testing.assert_allclose(np.sort(areas), np.sort(table.auc[: len(top)]), rtol=2e-3)
+    assert window.locator("#selection svg.histogram").count() == 8
+    assert window.troubles == []
+
+
+@pytest.mark.extended
+def test_points_are_colored_by_a_feature(window, digits_shown):
+    names = window.locator("#color option").all_inner_texts()
+    window.locator("#color").select_option(str(names.index("shape 3")))
+    colors = np.array(window.evaluate("Array.from(rmgl.source.data.color)"))
+    values = digits_shown[1]["mor"][:, 3]
+    low, high = np.quantile(values, [0.01, 0.99])
+    assert len({*colors[values <= low]}) == len({*colors[values >= high]}) == 1
+    assert len({*colors}) > 20
+    assert {*colors[values <= low]} != {*colors[values >= high]}
+    window.locator("#color").select_option("0")
+
+
+@pytest.mark.extended
+def test_histograms_have_the_color_of_their_cluster(window):
+    window.locator("[data-cluster='1']").click()
+    swatch = window.locator("#cluster-table [data-swatch='1']").first
+    color = swatch.evaluate("(part) => getComputedStyle(part).backgroundColor")
+    bar = window.locator("#cluster svg.histogram .inside").first
+    assert bar.evaluate("(part) => getComputedStyle(part).fill") == color
+
+
+@pytest.mark.extended
+def test_names_of_clusters_are_kept_in_the_downloaded_page(browser, page, tmp_path):
+    window = opened(browser, page)
+    window.locator("[data-cluster='1']").click()
+    for word in (HOSTILE[:40], "</script><b>"):
+        window.fill("#naming input", word)
+        window.press("#naming input", "Enter")
+        assert word in window.inner_text("#cluster-table")
+        assert word in window.evaluate("rmgl.names.data.text")
+        assert word in window.inner_text("#survival .bk-item >> nth=1")
+    with window.expect_download() as download:
+        window.locator("#naming button", has_text="Download page").click()
+    download.value.save_as(tmp_path / "named.html")
+    again = opened(browser, tmp_path / "named.html")
+    assert word in again.inner_text("#cluster-table")
+    assert word in again.evaluate("rmgl.names.data.text")
+    again.locator("[data-cluster='1']").click()
+    assert again.inner_text("#cluster h3 >> nth=0").startswith(word)
+    with again.expect_download() as download:
+        again.locator("#members button", has_text="Download CSV").click()
+    download.value.save_as(tmp_path / "entities.csv")
+    with (tmp_path / "entities.csv").open(newline="", encoding="utf-8") as file:
+        assert {row["cluster_name"] for row in csv.DictReader(file)} == {word}
+    assert again.evaluate("window.hacked") is None
+    assert window.troubles == again.troubles == []
+    assert (tmp_path / "named.html").stat().st_size < 1.1 * page.stat().st_size
+    window.context.close()
+    again.context.close()
 
 
 @pytest.mark.extended

@@ -153,6 +153,7 @@ class Presenter(FittedClusterer):
         columns: Any = None,
         associations: Associations | None = None,
         observed: Any = None,
+        name: str | None = None,
     ) -> None:
         """Write a page that shows the result and lets readers explore it: one HTML file, which
         needs no network (needs bokeh).
@@ -176,11 +177,14 @@ class Presenter(FittedClusterer):
             distributions.
         feature_names : as for `explain`, optional
         columns : dict or table of columns with N values each, optional
-            Further columns that points can be colored by, such as known classes: numbers, or texts.
+            Further columns that points can be colored by, such as known classes: numbers, dates, or
+            texts.
         associations : Associations, optional
             What else differs between the clusters, as returned by `associate`; it becomes a section
             with survival curves.
         observed : as for `fit`, optional
+        name : str, optional
+            What the data are called. It stands at the top of the page, beside the date.
 
         Examples
         --------
@@ -193,7 +197,7 @@ class Presenter(FittedClusterer):
         from rmgl.page.page import Given, write_page
 
         again = None if views is None else self._views_again(views, observed)
-        given = Given(ids, features, again, feature_names, columns, associations)
+        given = Given(ids, features, again, feature_names, columns, associations, name)
         with stages(False) as stage:  # the bar of a command, if there is one
             write_page(path, self.fitted_, self.report_, given, partial(stage, "page"))
 

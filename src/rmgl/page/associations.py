@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from rmgl.page.content import Content
 from rmgl.page.elements import Html, bar, element, joined, shortened, table
-from rmgl.page.sections import swatch
+from rmgl.page.sections import cluster_name, swatch
 from rmgl.page.words import LONGEST_NAME_SHOWN
 from rmgl.results.associations import Association, Associations, probability
 from rmgl.results.survival import Survival, median_text
@@ -81,7 +81,7 @@ def verdict_on(found: Associations) -> str:
 def columns_table(found: Associations) -> Html:
     """One row for each column."""
     clusters = [
-        joined([swatch(cluster), f"Cluster {cluster}"]) for cluster in range(found.n_clusters)
+        joined([swatch(cluster), cluster_name(cluster)]) for cluster in range(found.n_clusters)
     ]
     titles = ("Column", "Test", "Effect size", "p", "q", "Missing", *clusters)
     return table(titles, [_cells(row) for row in found], TESTS, class_="cards")
@@ -172,7 +172,7 @@ def survival_table(survival: Survival) -> Html:
         at_risk = [f"{count:,}" for count in curve.n_at_risk(times)]
         rows.append(
             [
-                joined([swatch(curve.cluster), f"Cluster {curve.cluster}"]),
+                joined([swatch(curve.cluster), cluster_name(curve.cluster)]),
                 median_text(curve),
                 *(element("td", number, class_="number") for number in (*numbers, *at_risk)),
             ]

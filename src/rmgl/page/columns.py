@@ -10,12 +10,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
 from rmgl.page.elements import readable, shortened
+from rmgl.page.features import kind_of
 from rmgl.plots.further_columns import further_columns
 from rmgl.results.explain import Explanation
+from rmgl.views.dates import days_since_1970
 from rmgl.views.view import View
 from rmgl.views.views import Views
 
@@ -31,6 +34,8 @@ class GivenColumn:
     values: NDArray[np.float32] | NDArray[np.uint16]
     categories: list[str] | None
     """The texts that the codes stand for; None for numbers."""
+    kind: str = "number"
+    """How numbers are shown: "number", or "date" for days since 1970."""
 
 
 def check_ids(ids: Any, index: NDArray[Any] | None, n_rows: int) -> list[str] | None:
@@ -57,6 +62,9 @@ def check_columns(columns: Any, n_rows: int) -> list[GivenColumn]:
 
 
 def _checked(name: str, values: NDArray[Any]) -> GivenColumn:
+    if is_dates(values):
+        days = days_since_1970(pd.Series(values)).astype(np.float32)
+        return GivenColumn(readable(name), days, None, "date")
     if values.dtype.kind in "iuf":
         with np.errstate(over="ignore"):
             numbers = values.astype(np.float32)
@@ -64,6 +72,14 @@ def _checked(name: str, values: NDArray[Any]) -> GivenColumn:
             readable(name), np.where(np.isfinite(numbers), numbers, np.float32(np.nan)), None
         )
     return _categories(readable(name), [str(value) for value in values])
+
+
+def is_dates(values: NDArray[Any]) -> bool:
+    """Whether all values that are not missing are dates or times, and there is one."""
+    return values.dtype.kind == "M" or (
+        values.dtype.kind == "O"
+        and pd.api.types.infer_dtype(values, skipna=True) in ("date", "datetime", "datetime64")
+    )
 
 
 def _categories(name: str, texts: Sequence[str]) -> GivenColumn:
@@ -90,10 +106,10 @@ TAIL = 0.005
 
 
 def histograms(
-    table: Explanation, views: Views, labels: NDArray[np.intp]
+    table: Explanation, views: Views, labels: NDArray[np.intp], own_units: bool = True
 ) -> list[dict[str, Any] | None]:
-    """For every row of the table: the ends of the range, and the shares of the values in each bin
-    inside and outside of the cluster.
+    """For every row of the table: the ends of the range, the shares of the values in each bin
+    inside and outside of the cluster, and how values are shown.
     """
     parts = [_sampled(view, labels) for view in views]
     places = {name: view for view, name in enumerate(views.names)}
@@ -103,7 +119,9 @@ def histograms(
         column = X[:, [table.column[row]]]
         values = (column.toarray() if sparse.issparse(column) else column).ravel()
         there = slice(None) if gaps is None else ~gaps[:, table.column[row]]
-        found.append(histogram(values[there], (own == table.cluster[row])[there]))
+        drawn = histogram(values[there], (own == table.cluster[row])[there])
+        kind = kind_of(views[table.view[row]], table.column[row], values[there], own_units)
+        found.append(None if drawn is None else {**drawn, "kind": kind})
     return found
 
 

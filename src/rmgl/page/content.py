@@ -13,6 +13,7 @@ from rmgl.fitting.fitted import FittedModel
 from rmgl.layer import Layer
 from rmgl.page.columns import GivenColumn, as_bytes, histograms
 from rmgl.page.elements import shortened
+from rmgl.page.features import PointFeature, one_side_each, point_features
 from rmgl.page.shown import MOST_POINTS, Shown, choose_shown, density, positions, spread_out
 from rmgl.plots.layers import layer_data
 from rmgl.plots.resolutions import Resolutions, resolutions_data
@@ -50,6 +51,12 @@ class Content:
     own_units: bool
     """Whether the features are in the units of the data; otherwise they are scaled as for the fit.
     """
+    features: list[PointFeature]
+    """The features that points can be colored by,"""
+    n_features: int
+    """and how many there are in the data."""
+    name: str
+    """What the data are called; may be empty."""
     ids: list[str] | None
     columns: list[GivenColumn]
     associations: Associations | None
@@ -86,6 +93,7 @@ def gather(
     ids: list[str] | None,
     columns: list[GivenColumn],
     associations: Associations | None = None,
+    name: str = "",
     progress: Callable[[float], None] = lambda part: None,
 ) -> Content:
     """Compute what the page shows. Distributions are those of the given views (None: there are
@@ -104,10 +112,15 @@ def gather(
         balanced=model.balance is not None,
     )
     clusters = cluster_facts(standing, model.labels, model.embedding, stability, own)
-    top = None if explanation is None else explanation.top(FEATURES, by_view=True)
+    top = None
+    if explanation is not None:
+        top = one_side_each(explanation, model.views).top(FEATURES, by_view=True)
     drawn: list[dict[str, Any] | None] = [None] * (0 if top is None else len(top))
-    if top is not None and views is not None:
-        drawn = histograms(top, views, model.labels)
+    shown = choose_shown(model.layers, special(model, standing, clusters))
+    features: tuple[list[PointFeature], int] = ([], 0)
+    if explanation is not None and top is not None and views is not None:
+        drawn = histograms(top, views, model.labels, own_units)
+        features = point_features(explanation, views, shown.entities[: shown.n_points], own_units)
 
     def laid_out(part: float) -> None:
         progress(MEASURED + part * (GATHERED - MEASURED))
@@ -124,7 +137,10 @@ def gather(
         ids=ids,
         columns=columns,
         associations=associations,
-        shown=choose_shown(model.layers, special(model, standing, clusters)),
+        shown=shown,
+        features=features[0],
+        n_features=features[1],
+        name=name,
         points=points,
         inside=[neighbors.inside(model.labels) for neighbors in own],
         resolutions=None if model.number is None else resolutions_data(model),
@@ -157,9 +173,15 @@ def facts_of(content: Content) -> dict[str, Any]:
             {"name": shortened(layer.name, 60), "role": layer.role} for layer in model.layers
         ],
         "columns": [
-            {"name": shortened(column.name, 60), "categories": column.categories}
+            {
+                "name": shortened(column.name, 60),
+                "categories": column.categories,
+                "kind": column.kind,
+            }
             for column in content.columns
         ],
+        "features": [feature.facts() for feature in content.features],
+        "n_features": content.n_features,
         "levels": [level.n_clusters for level in content.levels],
         "most_neighbors": shown.most_neighbors,
         "all_neighbors": shown.complete,
@@ -190,11 +212,18 @@ def features_of(content: Content, cluster: int) -> list[dict[str, Any]]:
             "inside": plain_number(table.mean_inside[row]),
             "outside": plain_number(table.mean_outside[row]),
             "auc": plain_number(table.auc[row]),
+            "kind": shown_as(content, int(row)),
             "values": content.distributions[row],
         }
         for row in np.flatnonzero(table.cluster == cluster)
         if not np.isnan(table.effect_size[row])
     ]
+
+
+def shown_as(content: Content, row: int) -> str:
+    """How the values of a feature are shown: "number", "share" or "date"."""
+    drawn = content.distributions[row]
+    return "number" if drawn is None else str(drawn["kind"])
 
 
 def plain_number(value: float) -> float | str:
@@ -233,6 +262,8 @@ def arrays_of(content: Content) -> dict[str, NDArray[Any]]:
         )
     for at, column in enumerate(content.columns):
         arrays[f"column_{at}"] = column.values[entities]
+    for at, feature in enumerate(content.features):
+        arrays[f"feature_{at}"] = feature.codes
     if content.sampled:
         counts, cluster, corners = density(content.points, model.labels, model.n_clusters, N_CELLS)
         arrays["cell_count"] = (

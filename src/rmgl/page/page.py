@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import date
 from importlib.resources import files
 from string import Template
 from typing import Any
@@ -13,11 +14,11 @@ import numpy as np
 
 from rmgl.archive.atomic import new_file
 from rmgl.fitting.fitted import FittedModel
-from rmgl.page import figures, resolutions, sections
+from rmgl.page import figures, heading, resolutions, sections
 from rmgl.page.associations import DRAWN_TIMES, associations_section, check_associations
 from rmgl.page.columns import check_columns, check_ids, packed
 from rmgl.page.content import GATHERED, Content, arrays_of, facts_of, gather
-from rmgl.page.elements import Html, element, joined, table
+from rmgl.page.elements import Html, element, joined, shortened, table
 from rmgl.page.words import found, one_line, percent, trust_word, verdict, warnings_of
 from rmgl.results.explain import Explanation, explain_clusters
 from rmgl.results.feature_names import check_feature_names
@@ -25,6 +26,9 @@ from rmgl.results.report import Report
 from rmgl.results.standing import standing_of
 from rmgl.version import __version__
 from rmgl.views.views import Views
+
+LONGEST_TITLE = 120
+"""Characters of the name of the data that are shown."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +43,8 @@ class Given:
     columns: Any = None
     associations: Any = None
     """What `RMGL.associate` returned."""
+    name: str | None = None
+    """What the data are called."""
 
 
 def write_page(
@@ -89,8 +95,16 @@ def content_of(
         ids=ids,
         columns=columns,
         associations=associations,
+        name=check_name(given.name),
         progress=progress,
     )
+
+
+def check_name(name: Any) -> str:
+    """The name of the data in one line; empty if none was given."""
+    if name is not None and not isinstance(name, str):
+        raise TypeError(f"name is of type {type(name).__name__}: give the name of the data as text")
+    return shortened(" ".join((name or "").split()), LONGEST_TITLE)
 
 
 def page_of(content: Content) -> str:
@@ -107,7 +121,10 @@ def page_of(content: Content) -> str:
         drawn = figures.survival(curves, one_line(found.survival.time))
         facts["figures"].append(figures.as_item(drawn, "survival"))
     parts: dict[str, Any] = {
-        "title": sections.heading(content),
+        "title": joined([heading.page_title(content)]),
+        "heading": joined([heading.heading(content)]),
+        "about": heading.about_data(content, date.today()),
+        "contents": heading.contents(content),
         "verdict": sections.verdict_section(content),
         "tiles": sections.tiles(content),
         "clusters": sections.clusters_table(content),
@@ -122,7 +139,7 @@ def page_of(content: Content) -> str:
         "version": __version__,
         "style": _file("page.css"),
         "bokeh": figures.scripts(),
-        "script": _file("page.js"),
+        "script": _file("measures.js") + _file("page.js"),
         "data": packed(facts, arrays_of(content)),
     }
     return Template(_file("page.html")).substitute(parts)

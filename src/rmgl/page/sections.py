@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from rmgl.page.content import Content
+from rmgl.page.content import Content, shown_as
 from rmgl.page.elements import Html, bar, element, joined, shortened, table
 from rmgl.page.words import (
     LONGEST_NAME_SHOWN,
@@ -22,24 +24,21 @@ from rmgl.page.words import (
     trust_word,
     verdict,
     warnings_of,
+    what_trust_rests_on,
 )
 from rmgl.results.standing import agreement_of_views
 
-"""What is known of a number of clusters, in the order of the columns of the table."""
+DIRECTIONS = {
+    "number": ("higher", "lower"),
+    "share": ("more often", "less often"),
+    "date": ("later", "earlier"),
+}
+"""Words for a positive and a negative effect, by how values are shown."""
 
 
 def names_of(content: Content) -> list[str]:
     """The names of the views as they are shown."""
     return [one_line(name) for name in content.model.view_names]
-
-
-def heading(content: Content) -> str:
-    """The title of the page."""
-    model = content.model
-    return (
-        f"{plural(model.n_clusters, 'cluster')} of {len(model.labels):,} entities in "
-        f"{plural(len(model.view_names), 'view')}"
-    )
 
 
 def verdict_section(content: Content) -> Html:
@@ -79,14 +78,6 @@ def tiles(content: Content) -> Html:
     )
     if content.report.n_clusters != model.n_clusters:
         chosen = f"{content.report.n_clusters} in the fit; some were fitted again"
-    held = content.report.refits
-    trust = (
-        "not examined"
-        if held is None
-        else (
-            f"{held.resampled:.2f} agreement when a fifth of the entities is left out (1: the same)"
-        )
-    )
     most, why = "not known", ""
     if explain_alike(content.inside):
         most = "all the same"
@@ -95,7 +86,12 @@ def tiles(content: Content) -> Html:
     return joined(
         [
             tile("How many clusters?", f"{model.n_clusters}", chosen, "#number"),
-            tile("Can I trust them?", trust_word(content.report).capitalize(), trust, "#how"),
+            tile(
+                "Can I trust them?",
+                trust_word(content.report).capitalize(),
+                what_trust_rests_on(content.report),
+                "#verdict",
+            ),
             tile("Which view matters most?", most, why, "#views"),
             tile(
                 "Which entities are doubtful?", f"{doubtful:,}", first_doubtful(content), "#explore"
@@ -133,7 +129,7 @@ def clusters_table(content: Content) -> Html:
         button = element(
             "button",
             swatch(number),
-            f"Cluster {number}",
+            cluster_name(number),
             type="button",
             class_="link",
             data_cluster=number,
@@ -168,6 +164,11 @@ def clusters_table(content: Content) -> Html:
     )
 
 
+def cluster_name(number: int, word: str = "Cluster") -> Html:
+    """The name of a cluster, which readers of the page can change."""
+    return element("span", f"{word} {number}", data_name=number)
+
+
 def swatch(cluster: int) -> Html:
     return element("span", class_="swatch", data_swatch=cluster, aria_hidden="true")
 
@@ -186,9 +187,13 @@ def supporting(content: Content, number: int) -> str:
 def distinguishing(content: Content, number: int) -> str:
     """The feature of the largest effect."""
     table = None if content.explanation is None else content.explanation.of_cluster(number)
-    if table is None or not len(table) or np.isnan(table.effect_size[0]):
+    if content.explanation is None or table is None or not len(table):
         return ""
-    direction = "higher" if table.effect_size[0] > 0 else "lower"
+    if np.isnan(table.effect_size[0]):
+        return ""
+    row = int(np.flatnonzero(content.explanation.cluster == number)[0])
+    more, less = DIRECTIONS[shown_as(content, row)]
+    direction = more if table.effect_size[0] > 0 else less
     view = (
         f" ({shortened(table.view[0], LONGEST_NAME_SHOWN)})"
         if len(content.model.view_names) > 1
@@ -222,7 +227,7 @@ def views_table(content: Content) -> Html:
                 else bar(float("nan"), "not known"),
                 element("td", f"{report.edges_per_node:.1f}", class_="number"),
                 element("td", f"{report.n_missing + report.n_empty:,}", class_="number"),
-                listed([f"cluster {number}" for number in only[view]]) if len(names) > 1 else "",
+                only_these(only[view]) if len(names) > 1 else "",
                 element("td", "", class_="number chosen", data_chosen_view=view),
             ]
         )
@@ -246,6 +251,11 @@ def views_table(content: Content) -> Html:
         "of these neighbors are in its cluster."
     )
     return table(titles, [rows[view] for view in order], caption, class_="cards")
+
+
+def only_these(clusters: Sequence[int]) -> Html:
+    """Clusters by their names."""
+    return Html(", ".join(cluster_name(number) for number in clusters) or "none")
 
 
 def agreement_table(content: Content) -> Html:

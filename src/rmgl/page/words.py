@@ -29,6 +29,33 @@ def trust_word(report: Report) -> str:
     return "unknown" if report.trust is None else report.trust.word
 
 
+BRIEFLY = {
+    "one cluster": "there is one cluster only",
+    "clusters too small to resample": "there are too few entities for each cluster",
+    "not resampled": "it was not examined whether the clusters stay",
+    "table": "the clusters say no more than columns of categories do",
+}
+"""What a verdict rests on, where it does not rest on numbers."""
+
+
+def what_trust_rests_on(report: Report) -> str:
+    """What the word of the verdict rests on, for its tile.
+
+    Strength is stability times the square root of separation; the word follows from it.
+    """
+    if report.trust is None or not report.trust.findings:
+        return "not examined"
+    first, refits = report.trust.findings[0].kind, report.refits
+    if first in BRIEFLY or refits is None:
+        return BRIEFLY.get(first, "see the reasons above")
+    if refits.strength is None:
+        return f"stability {refits.resampled:.2f} (1: the same); separation is not known"
+    return (
+        f"strength {refits.strength:.2f} (0 none, 1 complete): stability {refits.resampled:.2f} "
+        f"times the square root of separation {refits.separation:.2f}"
+    )
+
+
 def verdict(model: FittedModel, report: Report, n_doubtful: int) -> list[str]:
     """Two sentences: how far the answer can be trusted and why, then what was found.
 

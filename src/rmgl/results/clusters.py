@@ -290,6 +290,15 @@ class Refits:
     separation: float | None = None
     """How much better the clusters are cut than one cloud, 0 to 1 (None: it is not known)."""
 
+    @property
+    def strength(self) -> float | None:
+        """The strength of the evidence, stability * sqrt(separation); None if separation is not
+        known.
+        """
+        if self.separation is None:
+            return None
+        return max(0.0, self.resampled) * float(np.sqrt(self.separation))
+
 
 def second_answers(
     layers: Sequence[Layer],

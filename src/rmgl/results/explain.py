@@ -110,13 +110,14 @@ class Explanation:
         order = np.argsort(groups, kind="stable")
         _, first, counts = np.unique(groups[order], return_index=True, return_counts=True)
         rank = np.arange(len(self)) - np.repeat(first, counts)
-        return self._rows(np.sort(order[rank < n]))
+        return self.rows(np.sort(order[rank < n]))
 
     def of_cluster(self, cluster: int) -> Explanation:
         """Return the rows of one cluster."""
-        return self._rows(np.flatnonzero(self.cluster == cluster))
+        return self.rows(np.flatnonzero(self.cluster == cluster))
 
-    def _rows(self, rows: NDArray[np.intp]) -> Explanation:
+    def rows(self, rows: NDArray[np.intp]) -> Explanation:
+        """Return the rows at some positions."""
         return Explanation(**{name: values[rows] for name, values in self.as_dict().items()})
 
     def __str__(self) -> str:

@@ -59,10 +59,7 @@ class Evidence:
     @property
     def strength(self) -> float | None:
         """The strength of the evidence; None if nothing is known to compare the clusters with."""
-        refits = self.refits
-        if refits is None or refits.separation is None:
-            return None
-        return max(0.0, refits.resampled) * float(np.sqrt(refits.separation))
+        return None if self.refits is None else self.refits.strength
 
 
 def judge(evidence: Evidence, numbers: Policy | None = None) -> Trust:

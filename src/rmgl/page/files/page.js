@@ -1,5 +1,5 @@
-"use strict";
 (async () => {
+  const original = document.documentElement.outerHTML;  // before anything is drawn: what a download of the page begins with
   const UNKNOWN = 255, NOTHING = 65535, LISTED = 200, NEIGHBORS = 40;
   const LIGHT = ["#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#B8A900", "#000000", "#7F3C8D", "#8C8C8C"];
   const DARK = ["#4FA8E0", "#E69F00", "#1FBF92", "#F07A2B", "#E29BC3", "#8ACDF5", "#D6C72B", "#FFFFFF", "#B77BC9", "#A0A0A0"];
@@ -34,10 +34,20 @@
   const idOf = (at) => facts.ids ? facts.ids[at] : String(arrays.row[at]);
   const share = (byte) => byte === UNKNOWN ? NaN : byte / 254;
   const percent = (value) => Number.isNaN(value) ? "unknown" : `${Math.round(100 * value)}\u00a0%`;
+  const asDate = (days) => new Date(Math.round(days) * 86400000).toISOString().slice(0, 10);
+  const asPercent = (value) => value > 0 && value < 0.005 ? "<\u00a01\u00a0%" : percent(value);
+  const shown = (value, kind) => typeof value !== "number" ? value : kind === "date" ? asDate(value) : kind === "share" ? asPercent(value) : digits(value);
   const digits = (value) => typeof value === "string" ? value : Number(value.toPrecision(4)).toLocaleString("en", {maximumSignificantDigits: 4});
   const points = Array.from({length: n}, (_, at) => at);
   const confidence = (at) => share(arrays.confidence[at]);
   const doubt = (at) => arrays.confidence[at] === UNKNOWN ? 1000 : arrays.confidence[at];
+
+  // ---- names of clusters, which readers can change ----
+  const clusterWords = JSON.parse(byId("cluster-names").textContent);
+  const shortName = (cluster) => clusterWords[cluster] || String(cluster);
+  const longName = (cluster) => clusterWords[cluster] ? `${clusterWords[cluster]} (${cluster})` : `Cluster ${cluster}`;
+  const clusterText = (cluster) => make("span", {"data-name": cluster}, longName(cluster));
+  const clusterShort = (cluster) => make("span", {"data-short-name": cluster}, shortName(cluster));
 
   // ---- theme and colors ----
   const system = window.matchMedia("(prefers-color-scheme: dark)");
@@ -65,7 +75,7 @@
     if (column.categories) { choices.push({title: column.name, kind: "categories", of: (at) => values[at], names: column.categories}); return; }
     let low = Infinity, high = -Infinity;
     for (let at = 0; at < n; at++) if (!Number.isNaN(values[at])) { low = Math.min(low, values[at]); high = Math.max(high, values[at]); }
-    choices.push({title: column.name, kind: "numbers", of: (at) => values[at], low, high});
+    choices.push({title: column.name, kind: "numbers", of: (at) => values[at], low, high, shown: column.kind});
   });
   facts.layers.forEach((layer, number) => {
     const named = arrays[`named_${number}`];
@@ -76,14 +86,32 @@
     const own = arrays[`level_${number}`], beside = count < facts.n_clusters ? "coarser" : count > facts.n_clusters ? "finer" : "chosen";
     choices.push({title: `${count} clusters (${beside})`, kind: "clusters", of: (at) => own[at] === NOTHING ? -1 : own[at], level: number});
   });
-  choices.forEach((choice, number) => byId("color").append(make("option", {value: number}, choice.title)));
+  const features = facts.features.map((feature, number) => {
+    const codes = arrays[`feature_${number}`], unit = (feature.high - feature.low) / 65534;
+    return {...feature, of: (at) => codes[at] === NOTHING ? NaN : feature.low + unit * codes[at]};
+  });
+  for (const feature of features) choices.push({title: feature.name, group: `Features of ${feature.view}`, kind: "numbers", of: feature.of, shown: feature.kind});
+  const groups = new Map();
+  choices.forEach((choice, number) => {
+    const option = make("option", {value: number}, choice.title);
+    if (!choice.group) { byId("color").append(option); return; }
+    if (!groups.has(choice.group)) { groups.set(choice.group, make("optgroup", {label: choice.group})); byId("color").append(groups.get(choice.group)); }
+    groups.get(choice.group).append(option);
+  });
+  function setEnds(choice) {  // of a feature: the colors end where one percent of the values are beyond
+    if (choice.kind !== "numbers" || choice.low !== undefined) return;
+    const sorted = Float64Array.from(points.map(choice.of).filter((value) => !Number.isNaN(value))).sort();
+    choice.low = sorted[Math.floor(0.01 * (sorted.length - 1))]; choice.high = sorted[Math.ceil(0.99 * (sorted.length - 1))];
+    if (!(choice.high > choice.low)) { choice.low = sorted[0]; choice.high = sorted[sorted.length - 1]; }
+  }
 
   function colors(choice) {
+    setEnds(choice);
     const found = new Array(n);
     const known = new Map();
     const width = choice.high > choice.low ? choice.high - choice.low : 1;
     for (let at = 0; at < n; at++) {
-      const value = choice.of(at), key = choice.kind === "numbers" ? Math.round(255 * (value - choice.low) / width) : value;
+      const value = choice.of(at), key = choice.kind === "numbers" ? Math.min(255, Math.max(0, Math.round(255 * (value - choice.low) / width))) : value;
       if (!known.has(key)) known.set(key, Number.isNaN(key) || key < 0 ? GRAY() : choice.kind === "numbers" ? scaleColor(key / 255) : categoryColor(key));
       found[at] = known.get(key);
     }
@@ -103,7 +131,7 @@
     for (let cluster = 0; cluster < (level === undefined ? facts.n_clusters : facts.levels[level]); cluster++) {
       const own = points.filter((at) => labels[at] === cluster);
       if (!own.length) continue;
-      found.x.push(middle(own.map((at) => arrays.x[at]))); found.y.push(middle(own.map((at) => arrays.y[at]))); found.text.push(String(cluster));
+      found.x.push(middle(own.map((at) => arrays.x[at]))); found.y.push(middle(own.map((at) => arrays.y[at]))); found.text.push(level === undefined ? shortName(cluster) : String(cluster));
     }
     return found;
   }
@@ -134,11 +162,11 @@
     place.replaceChildren();
     if (choice.kind === "numbers") {
       const steps = [0, 0.2, 0.4, 0.6, 0.8, 1].map(scaleColor).join(", ");
-      place.append(digits(choice.low), make("span", {class: "gradient", style: `background:linear-gradient(90deg, ${steps})`}), digits(choice.high));
+      place.append(shown(choice.low, choice.shown), make("span", {class: "gradient", style: `background:linear-gradient(90deg, ${steps})`}), shown(choice.high, choice.shown));
     } else if (choice.kind === "categories") {
       choice.names.slice(0, 12).forEach((name, number) => place.append(make("span", {class: "swatch", style: `background:${categoryColor(number)}`}), name));
       if (choice.names.length > 12) place.append(` and ${choice.names.length - 12} more`);
-    } else place.append(choice.level === undefined ? "the numbers in the picture are those of the clusters" : `the numbers in the picture are those of the ${facts.levels[choice.level]} clusters of this resolution`);
+    } else place.append(choice.level === undefined ? `the ${Object.keys(clusterWords).length ? "names" : "numbers"} in the picture are those of the clusters` : `the numbers in the picture are those of the ${facts.levels[choice.level]} clusters of this resolution`);
   }
   function paint() {
     const choice = choices[Number(byId("color").value)], text = isDark() ? "#e8eaed" : "#1b1f24", back = isDark() ? "#1d2126" : "#ffffff";
@@ -150,6 +178,7 @@
     drawDensity();
     drawBlocks();
     for (const swatch of document.querySelectorAll("[data-swatch]")) swatch.style.background = categoryColor(Number(swatch.dataset.swatch));
+    for (const part of document.querySelectorAll("svg.histogram[data-fill]")) part.style.setProperty("--inside", categoryColor(Number(part.dataset.fill)));
     const name = model("numbers").glyph;
     name.text_color = {value: text}; name.background_fill_color = {value: back};
     model("ring").glyph.line_color = {value: text};
@@ -177,7 +206,7 @@
     return [make("span", {class: "bar", "aria-hidden": "true"}, make("span", {style: `width:${width}%`})), text];
   }
   const swatch = (cluster) => make("span", {class: "swatch", style: `background:${categoryColor(cluster)}`, "data-swatch": cluster, "aria-hidden": "true"});
-  const clusterCell = (cluster) => cluster < 0 || cluster === NOTHING ? ["none"] : [swatch(cluster), String(cluster)];
+  const clusterCell = (cluster) => cluster < 0 || cluster === NOTHING ? ["none"] : [swatch(cluster), clusterShort(cluster)];
   function entityButton(at) {
     return at < n ? make("button", {type: "button", class: idOf(at).length > 14 ? "link" : "link short", onclick: () => select([at]), "data-entity": at}, idOf(at)) : idOf(at);
   }
@@ -187,7 +216,9 @@
       const content = Array.isArray(cell) ? cell : [cell];
       return at === 0 ? make("th", {scope: "row"}, ...content) : make("td", {class: typeof cell === "string" && !/^[-+]?[0-9∞]/.test(cell) ? "" : "number", "data-title": titles[at]}, ...content);
     }))));
-    return make("div", {class: `scroll ${kind}`, tabindex: 0, role: "region", "aria-label": caption}, make("table", {class: style}, make("caption", {}, caption), head, body));
+    const made = make("table", {class: style}, make("caption", {}, caption), head, body);
+    makeSortable(made);
+    return make("div", {class: `scroll ${kind}`, tabindex: 0, role: "region", "aria-label": caption}, made);
   }
   const entityTitles = ["Entity", "Cluster", "Confidence", "Views agree", "Outlier"];
   const entityRow = (at) => [entityButton(at), clusterCell(arrays.cluster[at]), bar(confidence(at), percent(confidence(at))), percent(share(arrays.agreement[at])), share(arrays.outlier[at]).toFixed(2)];
@@ -195,12 +226,13 @@
   function csv(list) {
     const safe = (text) => /^'*[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/.test(text) && !/^-[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?$/.test(text) ? `'${text}` : text;
     const quoted = (text) => /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+    const named = Object.keys(clusterWords).length > 0;
     const cell = (byte) => byte === UNKNOWN ? "" : (byte / 254).toFixed(3);
-    const rows = list.map((at) => [quoted(safe(idOf(at))), arrays.row[at], arrays.cluster[at], cell(arrays.confidence[at]), cell(arrays.agreement[at]), cell(arrays.outlier[at])].join(","));
-    return ["id,row,cluster,confidence,view_agreement,outlier_score", ...rows].join("\r\n") + "\r\n";
+    const rows = list.map((at) => [quoted(safe(idOf(at))), arrays.row[at], arrays.cluster[at], cell(arrays.confidence[at]), cell(arrays.agreement[at]), cell(arrays.outlier[at]), ...(named ? [quoted(safe(clusterWords[arrays.cluster[at]] || ""))] : [])].join(","));
+    return [`id,row,cluster,confidence,view_agreement,outlier_score${named ? ",cluster_name" : ""}`, ...rows].join("\r\n") + "\r\n";
   }
-  function download(list) {
-    const link = make("a", {href: URL.createObjectURL(new Blob([csv(list)], {type: "text/csv"})), download: "entities.csv"});
+  function download(text, type, name) {
+    const link = make("a", {href: URL.createObjectURL(new Blob([text], {type})), download: name});
     document.body.append(link); link.click(); link.remove();
     setTimeout(() => URL.revokeObjectURL(link.href), 10000);
   }
@@ -211,11 +243,11 @@
     }
     say(`${list.length.toLocaleString("en")} rows were copied.`);
   }
-  const buttons = (list) => make("div", {class: "controls"}, make("button", {type: "button", onclick: () => copy(list)}, "Copy"), make("button", {type: "button", onclick: () => download(list)}, "Download CSV"));
+  const buttons = (list) => make("div", {class: "controls"}, make("button", {type: "button", onclick: () => copy(list)}, "Copy"), make("button", {type: "button", onclick: () => download(csv(list), "text/csv", "entities.csv")}, "Download CSV"));
   const say = (text) => { byId("said").textContent = text; };
 
   // ---- selection: one list of points, which everything follows ----
-  let selection = [];
+  let selection = [], waiting = 0;
   function select(list, message = "") {
     source.selected.indices = list;  // calls `follow`
     say(message);
@@ -226,6 +258,9 @@
     showEntity();
     showMembers();
     showCounts();
+    byId("selection").replaceChildren();
+    clearTimeout(waiting);
+    waiting = setTimeout(showSelection, 150);  // a lasso calls this at every move
     const clusters = new Set(selection.map((at) => arrays.cluster[at]));
     if (clusters.size === 1) showCluster([...clusters][0]);
   }
@@ -255,19 +290,20 @@
     panel.replaceChildren();
     if (selection.length !== 1) {
       drawNeighbors(null, []);
-      panel.append(make("h3", {}, selection.length ? `${selection.length.toLocaleString("en")} entities are selected` : "No entity is selected"),
-        make("p", {class: "note"}, "Click a point or a name, or find an id, to see what each view says about the entity and which neighbors it has."));
+      panel.append(...[make("h3", {}, selection.length ? `${selection.length.toLocaleString("en")} entities are selected` : "No entity is selected"),
+        selection.length > 1 && selection.length < n ? make("p", {}, make("a", {href: "#selection"}, "What distinguishes them from all others?")) : null,
+        make("p", {class: "note"}, "Click a point or a name, or find an id, to see what each view says about the entity and which neighbors it has.")].filter((part) => part));
       return;
     }
     const at = selection[0], cluster = arrays.cluster[at], all = neighborsOf(at), neighbors = all.slice(0, NEIGHBORS);
     drawNeighbors(at, neighbors);
-    panel.append(make("h3", {}, "Entity ", idOf(at)), make("p", {}, swatch(cluster), `Cluster ${cluster}, confidence ${percent(confidence(at))}, outlier score ${share(arrays.outlier[at]).toFixed(2)} (0 ordinary, 1 far from all).`));
+    panel.append(make("h3", {}, "Entity ", idOf(at)), make("p", {}, swatch(cluster), clusterText(cluster), `, confidence ${percent(confidence(at))}, outlier score ${share(arrays.outlier[at]).toFixed(2)} (0 ordinary, 1 far from all).`));
     const rows = facts.layers.map((layer, number) => {
       const named = arrays[`named_${number}`][at], own = share(arrays[`own_${number}`][at]);
       if (named === NOTHING) return [layer.name, layer.role === "view" ? "not known" : "no edges", "", ""];
       return [layer.name, clusterCell(named), percent(share(arrays[`share_${number}`][at])), bar(own, percent(own))];
     });
-    panel.append(table("The cluster of most of the entity's nearest neighbors in each view alone and, in the other layers, the one to which most of its edge weight leads", ["View or layer", "Says cluster", "Share", `Share of cluster ${cluster}`], rows));
+    panel.append(table("The cluster of most of the entity's nearest neighbors in each view alone and, in the other layers, the one to which most of its edge weight leads", ["View or layer", "Says cluster", "Share", `Share of ${clusterWords[cluster] || `cluster ${cluster}`}`], rows));
     const titles = ["Neighbor", "Cluster", ...facts.layers.map((layer) => layer.name.length > 14 ? `${layer.name.slice(0, 13)}…` : layer.name)];
     const listed = neighbors.map(([other, weights]) => [entityButton(other), clusterCell(arrays.cluster[other]), ...weights.map((weight) => weight ? weight.toPrecision(2) : "")]);
     panel.append(table(`${all.length > NEIGHBORS ? `The strongest ${NEIGHBORS} of ${all.length}` : all.length} neighbors in the learned layers; weights by layer`, titles, listed, "tall"));
@@ -301,11 +337,12 @@
   }
 
   // ---- clusters ----
-  function histogram(values) {
+  function histogram(values, kind, cluster) {
     if (!values) return "";
     const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg"), bins = values.inside.length;
     svg.setAttribute("class", "histogram"); svg.setAttribute("viewBox", `0 0 ${bins} 10`); svg.setAttribute("preserveAspectRatio", "none"); svg.setAttribute("role", "img");
-    svg.setAttribute("aria-label", `Distribution from ${digits(values.low)} to ${digits(values.high)}, inside and outside of the cluster`);
+    svg.setAttribute("aria-label", `Distribution from ${shown(values.low, kind)} to ${shown(values.high, kind)}, inside and outside`);
+    if (cluster !== null) { svg.dataset.fill = cluster; svg.style.setProperty("--inside", categoryColor(cluster)); }
     const most = Math.max(...values.inside, ...values.outside);
     for (const part of ["outside", "inside"]) values[part].forEach((share, at) => {
       const bar = document.createElementNS(svg.namespaceURI, "rect"), height = 10 * share / most;
@@ -314,14 +351,48 @@
     });
     return svg;
   }
-  function featureTable(cluster, view) {
-    const found = facts.clusters[cluster].features.filter((row) => view === "" || row.view === view).slice(0, 8);
+  function featureTable(found, cluster) {
     if (!found.length) return make("p", {class: "note"}, "No features are known.");
-    const rows = found.map((row) => [row.feature, row.view, `${row.effect > 0 || row.effect === "∞" ? "+" : ""}${digits(row.effect)}`, digits(row.inside), digits(row.outside), digits(row.auc), histogram(row.values)]);
-    const units = facts.own_units ? "" : " Values are scaled as for the fit.";
-    const caption = `Effect size: the difference between the means inside and outside, in standard deviations. AUC: how often a member has the larger value (0.5: no difference).${units} Distributions: the cluster in color, all others in gray.`;
+    const rows = found.map((row) => [row.feature, row.view, `${row.effect > 0 || row.effect === "∞" ? "+" : ""}${digits(row.effect)}`, shown(row.inside, row.kind), shown(row.outside, row.kind), digits(row.auc), histogram(row.values, row.kind, cluster)]);
+    const units = facts.own_units ? "" : " Values are scaled as for the fit.", member = cluster === null ? "a selected entity" : "a member";
+    const caption = `Effect size: the difference between the means inside and outside, in standard deviations. AUC: how often ${member} has the larger value (0.5: no difference).${units} Distributions: ${cluster === null ? "the selection" : "the cluster"} in color, all others in gray.`;
     return table(caption, ["Feature", "View", "Effect size", "Mean inside", "Mean outside", "AUC", "Distribution"], rows, "", "cards");
   }
+  const featuresOf = (cluster, view) => facts.clusters[cluster].features.filter((row) => view === "" || row.view === view).slice(0, 8);
+
+  // ---- what distinguishes a selection: features and further columns at the points of the page ----
+  const measured = features.map((feature) => ({feature: feature.name, view: feature.view, kind: feature.kind, of: feature.of}));
+  facts.columns.forEach((column, number) => {
+    const values = arrays[`column_${number}`], view = "(further column)";
+    if (!column.categories) measured.push({feature: column.name, view, kind: column.kind, of: (at) => values[at]});
+    else column.categories.slice(column.categories.length === 2 ? 1 : 0).forEach((name, code) => {
+      const own = code + (column.categories.length === 2 ? 1 : 0);
+      measured.push({feature: `${column.name} = ${name}`, view, kind: "share", of: (at) => Number(values[at] === own)});
+    });
+  });
+  function distinguishing(list) {
+    const inside = new Uint8Array(n);
+    for (const at of list) inside[at] = 1;
+    const found = [];
+    for (const {of, ...feature} of measured) {
+      const values = Float64Array.from(points, of), result = contrast(values, inside);
+      if (result) found.push({...feature, ...result, of});
+    }
+    const size = (row) => typeof row.effect === "string" ? Infinity : Math.abs(row.effect);
+    return found.sort((a, b) => size(b) === size(a) ? 0 : size(b) - size(a)).slice(0, 8).map(({of, ...row}) => {
+      const values = Float64Array.from(points, of);
+      return {...row, auc: areaUnderCurve(values, inside), values: bins(values, inside)};
+    });
+  }
+  function showSelection() {
+    const panel = byId("selection"), count = selection.length.toLocaleString("en");
+    if (selection.length < 2 || selection.length === n || !measured.length) return;
+    const left = facts.n_features - features.length;
+    const limits = [facts.sampled ? "Only entities that are points of this page are compared." : "", left > 0 ? `Of ${facts.n_features.toLocaleString("en")} features, the page holds the ${features.length.toLocaleString("en")} that distinguish the clusters most.` : ""].filter((text) => text);
+    panel.append(make("h3", {}, `What distinguishes the ${count} selected entities from all others?`), featureTable(distinguishing(selection), null));
+    if (limits.length) panel.append(make("p", {class: "note"}, limits.join(" ")));
+  }
+
   let current = null;
   function showCluster(cluster) {
     if (current === cluster) return;
@@ -329,12 +400,36 @@
     const panel = byId("cluster"), own = facts.clusters[cluster];
     const names = [...new Set(own.features.map((row) => row.view))];
     const choice = make("select", {"aria-label": "View"}, make("option", {value: ""}, "all views"), ...names.map((name) => make("option", {value: name}, name)));
-    const features = make("div", {}, featureTable(cluster, ""));
-    choice.addEventListener("change", () => features.replaceChildren(featureTable(cluster, choice.value)));
+    const found = make("div", {}, featureTable(featuresOf(cluster, ""), cluster));
+    choice.addEventListener("change", () => found.replaceChildren(featureTable(featuresOf(cluster, choice.value), cluster)));
     const list = (title, caption, members) => make("div", {}, make("h3", {}, title), table(caption, entityTitles, members.slice(0, 5).map(entityRow)));
-    panel.replaceChildren(make("h3", {}, swatch(cluster), `Cluster ${cluster}: what distinguishes it from all others?`),
-      make("p", {}, make("label", {}, "Features of ", choice)), features,
+    panel.replaceChildren(make("h3", {}, swatch(cluster), clusterText(cluster), ": what distinguishes it from all others?"), naming(cluster),
+      make("p", {}, make("label", {}, "Features of ", choice)), found,
       make("div", {class: "lists"}, list("Its most typical members", "Nearest to the center of the cluster, among the more confident half.", own.typical), list("Its most doubtful members", "Of the lowest confidence.", own.doubtful)));
+  }
+  function naming(cluster) {
+    const field = make("input", {type: "text", maxlength: 40, placeholder: `Cluster ${cluster}`, autocomplete: "off"});
+    field.value = clusterWords[cluster] || "";
+    const rename = (event) => {
+      event.preventDefault();
+      const word = field.value.trim();
+      if (word) clusterWords[cluster] = word; else delete clusterWords[cluster];
+      paintNames(); paint();
+      kept.textContent = "The name is kept if you download the page.";
+    };
+    const kept = make("span", {class: "note", role: "status"});
+    return make("form", {class: "controls", id: "naming", onsubmit: rename}, make("label", {}, "Name ", field), make("button", {type: "submit"}, "Rename"),
+      make("button", {type: "button", onclick: downloadPage}, "Download page"), kept);
+  }
+  function paintNames() {
+    for (const part of document.querySelectorAll("[data-name]")) part.textContent = longName(Number(part.dataset.name));
+    for (const part of document.querySelectorAll("[data-short-name]")) part.textContent = shortName(Number(part.dataset.shortName));
+    for (const item of model("curves")?.items ?? []) item.label = {value: shortName(item.renderers[0].tags[0])};
+  }
+  function downloadPage() {  // the page as it was opened, with the names in place of those that it had
+    const mark = '<script type="application/json" id="cluster-names">', begin = original.indexOf(mark) + mark.length, end = original.indexOf("</", begin);
+    const words = JSON.stringify(clusterWords).replaceAll("<", "\\u003c");
+    download(`<!DOCTYPE html>\n${original.slice(0, begin)}${words}${original.slice(end)}`, "text/html", "report.html");
   }
   byId("cluster-table").addEventListener("click", (event) => {
     const button = event.target.closest("[data-cluster]");
@@ -376,12 +471,22 @@
     const titles = [...cards.querySelectorAll("thead th")].map((title) => title.textContent);
     for (const row of cards.querySelectorAll("tbody tr")) [...row.children].forEach((cell, at) => cell.setAttribute("data-title", titles[at]));
   });
+  document.querySelectorAll("table").forEach(makeSortable);
+  paintNames();
   source.selected.properties.indices.change.connect(follow);
   follow();
   showCluster(0);
   paint();
   // ---- pointer: the nearest point is named, and a click selects it ----
   const plotView = () => Bokeh.index.get_one(model("plot"));
+  // Bokeh ignores a drag that begins beside the points, and fails at its next step: such a drag begins at the edge
+  for (const tool of plotView().tool_views.values()) {
+    const begin = tool._pan_start;
+    if (begin) tool._pan_start = function (event) {
+      const [sx, sy] = plotView().frame.bbox.clip(event.sx, event.sy);
+      return begin.call(this, {...event, sx, sy});
+    };
+  }
   function nearest(event, reach) {
     const {x_scale, y_scale} = plotView().frame;
     const left = x_scale.compute(0), across = x_scale.compute(1) - left, top = y_scale.compute(0), down = y_scale.compute(1) - top;
@@ -398,11 +503,11 @@
     const at = nearest(event, 8);
     tip.hidden = at === null;
     if (at === null) return;
-    tip.replaceChildren(make("strong", {}, idOf(at)), make("br"), swatch(arrays.cluster[at]), `Cluster ${arrays.cluster[at]}, confidence ${percent(confidence(at))}`,
+    tip.replaceChildren(make("strong", {}, idOf(at)), make("br"), swatch(arrays.cluster[at]), `${longName(arrays.cluster[at])}, confidence ${percent(confidence(at))}`,
       make("br"), `views agree ${percent(share(arrays.agreement[at]))}, outlier score ${share(arrays.outlier[at]).toFixed(2)}`);
     const choice = choices[Number(byId("color").value)];
     if (choice.kind === "categories") tip.append(make("br"), `${choice.title}: ${choice.names[choice.of(at)]}`);
-    if (choice.kind === "numbers" && choice.of(at) === choice.of(at)) tip.append(make("br"), `${choice.title}: ${digits(choice.of(at))}`);
+    if (choice.kind === "numbers" && choice.of(at) === choice.of(at)) tip.append(make("br"), `${choice.title}: ${shown(choice.of(at), choice.shown)}`);
     const [x, y] = placeOf(at);
     tip.style.left = `${Math.max(4, Math.min(x + 14, window.innerWidth - tip.offsetWidth - 8)) + window.scrollX}px`;
     tip.style.top = `${y + 14 + window.scrollY}px`;

@@ -1,0 +1,48 @@
+"""The top of the page: its title, the name of the data, the date, and the list of contents."""
+
+from __future__ import annotations
+
+from datetime import date
+
+from rmgl.page.content import Content
+from rmgl.page.elements import Html, element
+from rmgl.page.words import plural
+
+
+def heading(content: Content) -> str:
+    """The title of the page."""
+    model = content.model
+    return (
+        f"{plural(model.n_clusters, 'cluster')} of {len(model.labels):,} entities in "
+        f"{plural(len(model.view_names), 'view')}"
+    )
+
+
+def page_title(content: Content) -> str:
+    """The title of the window: the name of the data, if it has one, and what was found."""
+    return f"{content.name}: {heading(content)}" if content.name else heading(content)
+
+
+def about_data(content: Content, written: date) -> Html:
+    """The name of the data and the date of the page."""
+    day = element("time", written.isoformat(), datetime=written.isoformat())
+    named = [element("b", content.name), ", "] if content.name else []
+    return element("p", *named, "page written on ", day, class_="about")
+
+
+def contents(content: Content) -> Html:
+    """Links to the sections of the page."""
+    found = [
+        ("#explore", "Entities"),
+        ("#clusters", "Clusters"),
+        ("#associations", "What else differs"),
+        ("#views", "Views"),
+        ("#number", "Number of clusters"),
+        ("#how", "How it was found"),
+    ]
+    links = [
+        element("li", element("a", title, href=place))
+        for place, title in found
+        if place != "#associations" or content.associations is not None
+    ]
+    return element("ul", *links)
