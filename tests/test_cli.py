@@ -278,6 +278,11 @@ def write(path, text):
     return path
 
 
+def folder(path):
+    path.mkdir()
+    return path
+
+
 def damaged_npz(folder):
     np.savez_compressed(folder / "bad.npz", a=np.random.default_rng(0).normal(size=(200, 20)))
     content = bytearray((folder / "bad.npz").read_bytes())
@@ -346,7 +351,7 @@ BAD = {
         r"a.csv: line 3, column 2 holds 'oops' where a number is needed",
     ),
     "gap in csv": (
-        lambda d: [write(d / "a.csv", "x,y\n1,2\n3,\n"), "--missing", "error"],
+        lambda d: [write(d / "a.csv", "x,y\n1,2\n3,\n"), "-k", "2", "--missing", "error"],
         r"view 'a' has NaN in 1 entries of 1 of 2 rows .*row 1, column 1",
     ),
     "ids as a column": (
@@ -420,7 +425,31 @@ BAD = {
         lambda d: [d / "all.npz", "--beta", "third=1"],
         r"beta names unknown views \['third'\]",
     ),
-    "bad scale": (lambda d: [d / "all.npz", "--scale", "log"], r"'scale' parameter"),
+    "bad scale": (
+        lambda d: [d / "all.npz", "--scale", "log"],
+        r"'--scale': 'log' is not one of 'auto', 'minmax'",
+    ),
+    "no cluster": (lambda d: [d / "all.npz", "-k", "0"], r"'-k' / '--clusters': 0 is not a number"),
+    "no thread": (lambda d: [d / "all.npz", "--jobs", "0"], r"'--jobs': 0 threads"),
+    "alpha of nothing": (lambda d: [d / "all.npz", "--alpha", "0"], r"'--alpha': 0.* not in the"),
+    "unknown solver": (lambda d: [d / "all.npz", "--solver", "x"], r"'--solver': 'x' is not one"),
+    "negative seed": (lambda d: [d / "all.npz", "--seed", "-1"], r"'--seed': -1 is not in the"),
+    "one row": (
+        lambda d: [write(d / "a.csv", "x,y\n1,2\n")],
+        r"a.csv holds 1 row, but a view needs",
+    ),
+    "a folder": (
+        lambda d: [folder(d / "data")],
+        r"data is a folder, but not one of 10x Genomics.*give the files in it",
+    ),
+    "equal file names": (
+        lambda d: [d / "first.csv", d / "first.tsv", "--id", "cell"],
+        r"two views have the name 'first'.*another name, such as first_2=FILE",
+    ),
+    "id in other letters": (
+        lambda d: [d / "first.csv", "--id", "Cell"],
+        r"first.csv: no column 'Cell': did you mean --id cell\?",
+    ),
     "unknown option": (lambda d: [d / "all.npz", "--frobnicate"], r"No such option"),
 }
 
@@ -430,7 +459,7 @@ def test_bad_input_is_one_clear_line_and_exit_code_2(files, capsys, name):
     import re
 
     arguments, message = BAD[name]
-    assert run("cluster", *arguments(files), "-k", 3, "-o", files / "out", "--no-plots") == 2
+    assert run("cluster", "-k", 3, *arguments(files), "-o", files / "out", "--no-plots") == 2
     error = capsys.readouterr().err
     assert re.search(message, error)
     assert error.count("\n") == 1
@@ -439,7 +468,9 @@ def test_bad_input_is_one_clear_line_and_exit_code_2(files, capsys, name):
 
 def test_too_many_clusters(files, capsys):
     assert run("cluster", files / "all.npz", "-k", 91, "-o", files / "out") == 2
-    assert "n_clusters=91 is more than the n_samples=90 rows" in capsys.readouterr().err
+    assert "-k 91 asks for more clusters than the files have rows, which are 90" in (
+        capsys.readouterr().err
+    )
 
 
 def test_layer_file_names_are_safe_and_different():
@@ -463,6 +494,18 @@ def test_module_runs_as_a_program(tmp_path):
     )
     assert found.returncode == 0
     assert "rmgl" in found.stdout
+
+
+def test_options_stand_under_headings_in_the_help(capsys):
+    assert run("cluster", "--help") == 0
+    lines = capsys.readouterr().out.splitlines()
+    headings = [line for line in lines if line.endswith(":") and not line.startswith(" ")]
+    assert headings[:3] == ["Clusters:", "Data:", "Results:"]
+    assert headings[-1] == "Options:"
+    data = lines[lines.index("Data:") : lines.index("Results:")]
+    assert any(line.startswith("  --id ") for line in data)
+    options = [line.split()[0].rstrip(",") for line in lines if line.startswith("  -")]
+    assert len(set(options)) == len(options)
 
 
 def test_help_without_arguments(capsys):

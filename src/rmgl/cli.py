@@ -19,8 +19,8 @@ import click
 
 from rmgl.extras import not_installed
 from rmgl.options import (
-    ALIGNMENT,
     CLUSTERS,
+    DATA,
     FORCE,
     INPUTS,
     JOBS,
@@ -28,8 +28,10 @@ from rmgl.options import (
     NETWORKS,
     OUTCOME,
     PATH,
+    RESULTS,
     SOLVING,
     WORKERS,
+    Commands,
     flag,
     option,
 )
@@ -95,7 +97,9 @@ def notes_shown() -> Iterator[None]:
         logger.setLevel(level)
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "show_default": True})
+@click.group(
+    cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "show_default": True}
+)
 @click.version_option(package_name="rmgl")
 @click.pass_context
 def cli(context: click.Context) -> None:
@@ -108,31 +112,13 @@ def cli(context: click.Context) -> None:
 @cli.command()
 @INPUTS
 @CLUSTERS
-@option(
-    "-o --output",
-    "Folder for the results; written completely or not at all.",
-    required=True,
-    type=PATH,
-)
-@LAYERS
-@ALIGNMENT
-@NETWORKS
+@DATA
+@RESULTS
 @OUTCOME
-@option("--seed", "Random seed.", type=int, default=0)
+@LAYERS
 @SOLVING
 @WORKERS
-@JOBS
-@flag("--no-plots", "Do not draw pictures.")
-@flag("--no-report", "Do not write report.html, the page to explore.")
-@flag(
-    "--graphml",
-    "Also write the layers as GraphML: all of them to layers.graphml, each to a file in layers "
-    "(needs networkx).",
-)
-@flag("--edge-lists", "Also write nodes and edges as CSV files for Gephi, one per layer.")
 @flag("--quiet", "Show no progress bar. Without this option, there is one on a terminal.")
-@option("--save", "Also save the model to this file, for `rmgl predict`.", type=PATH)
-@FORCE
 def cluster(
     inputs: tuple[Path, ...],
     clusters: int | str,

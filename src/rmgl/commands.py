@@ -62,6 +62,7 @@ def cluster(
         table = None if further is None else read_outcome(further.path, source.id_column, index)
         if isinstance(views, Views):
             check_names(views.names, index)
+            check_number(model.n_clusters, views.n_rows)
             if further is not None:
                 check_outcome(table, further, views)
         seconds, warned = timed_fit(model, views, checkpoint, client)
@@ -79,6 +80,15 @@ def cluster(
     if checkpoint is not None and (model.converged_ or model.n_iter_ == model.max_iter):
         remove_checkpoint(checkpoint)
     return model, seconds, associations
+
+
+def check_number(n_clusters: int | str, n_rows: int) -> None:
+    """Raise a ValueError if there are more clusters than rows."""
+    if n_clusters != "auto" and int(n_clusters) > n_rows:
+        raise ValueError(
+            f"-k {n_clusters} asks for more clusters than the files have rows, which are {n_rows}: "
+            "ask for fewer"
+        )
 
 
 def summary(model: RMGL, seconds: float, associations: Associations | None) -> str:

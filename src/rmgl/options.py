@@ -18,6 +18,29 @@ Option: TypeAlias = Callable[[Command], Command]
 PATH = click.Path(path_type=Path)
 
 
+class HeadedCommand(click.Command):
+    """A command whose help lists its options under headings."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options, those without a heading last."""
+        sections: dict[str, list[tuple[str, str]]] = {}
+        options = [each for each in self.get_params(ctx) if each.param_type_name == "option"]
+        for parameter in sorted(options, key=lambda each: not hasattr(each, "heading")):
+            row = parameter.get_help_record(ctx)
+            if row is not None:
+                heading = getattr(parameter, "heading", "Options")
+                sections.setdefault(heading, []).append(row)
+        for heading, rows in sections.items():
+            with formatter.section(heading):
+                formatter.write_dl(rows)
+
+
+class Commands(click.Group):
+    """Commands with headings in their help."""
+
+    command_class = HeadedCommand
+
+
 def option(names: str, help: str, **settings: Any) -> Option:
     """Return an option with these names, separated by spaces."""
     return click.option(*names.split(), help=help, **settings)
@@ -28,27 +51,47 @@ def flag(name: str, help: str) -> Option:
     return option(name, help, is_flag=True)
 
 
-def together(*options: Option) -> Option:
-    """Return several options, in their order in the help, as one."""
+def under(heading: str, *options: Option) -> Option:
+    """Return several options, in their order under a heading of the help, as one."""
 
     def decorate(command: Command) -> Command:
         for add in reversed(options):
             command = add(command)
+            parameters: list[Any] = vars(command)["__click_params__"]
+            parameters[-1].heading = heading
         return command
 
     return decorate
 
 
 def number_or_auto(value: str) -> int | str:
-    """Parse a whole number, or "auto"."""
+    """Parse a positive whole number, or "auto"."""
+    if value == "auto":
+        return value
     try:
-        return value if value == "auto" else int(value)
+        number = int(value)
     except ValueError:
         raise click.BadParameter(f"{value!r} is not a whole number or auto") from None
+    if number < 1:
+        raise click.BadParameter(f"{number} is not a number of clusters: give 2 or more, or auto")
+    return number
 
 
-def per_view(name: str, kind: type[float] | type[str], default: str, help: str) -> Option:
-    """Return an option with a value, or one per view: `2,2,20` in order, or `fac=2,mor=20`."""
+def number_of_threads(value: str) -> int:
+    """Parse a positive whole number, or -1 for all cores."""
+    number = click.INT.convert(value, None, None)
+    if number == 0:
+        raise click.BadParameter("0 threads can do nothing: give 1 or more, or -1 for all cores")
+    return int(number)
+
+
+def per_view(
+    name: str, kind: type[float] | type[str], single: Any, default: str, help: str
+) -> Option:
+    """Return an option with a value, or one per view: `2,2,20` in order, or `fac=2,mor=20`.
+
+    `single` is click's type of the one value for all views.
+    """
 
     def parse(value: str) -> Any:
         if value == "auto":
@@ -58,19 +101,28 @@ def per_view(name: str, kind: type[float] | type[str], default: str, help: str) 
             if all("=" in part for part in parts):
                 pairs = (part.rpartition("=") for part in parts)
                 return {view: kind(number) for view, _, number in pairs}
-            return kind(value) if len(parts) == 1 else [kind(part) for part in parts]
+            values = [kind(part) for part in parts]
         except ValueError:
             raise click.BadParameter(
                 f"{value!r} is not a number, a list like 2,2,20 or pairs like fac=2,mor=20"
             ) from None
+        return single.convert(value, None, None) if len(values) == 1 else values
 
     metavar = "NUMBER" if kind is float else "TEXT"
     return option(name, help, type=parse, default=default, metavar=metavar)
 
 
+SCALES = ("auto", "minmax", "root", "hellinger", "unit", "standard", "none")
+SOLVERS = ("newton", "dual-ascent")
 INPUTS = click.argument("inputs", nargs=-1, type=PATH)
 FORCE = flag("--force", "Replace an output folder that rmgl wrote before.")
-JOBS = option("--jobs", "Number of threads; -1 uses all cores.", type=int, default=-1)
+JOBS = option(
+    "--jobs",
+    "Number of threads; -1 uses all cores.",
+    type=number_of_threads,
+    default=-1,
+    metavar="NUMBER",
+)
 NETWORKS = option(
     "--network networks",
     "Edge list (.csv, .tsv or .txt: two ids and, if there is a third column, a weight) that is a "
@@ -79,33 +131,64 @@ NETWORKS = option(
     type=PATH,
     metavar="EDGES",
 )
-CLUSTERS = option(
-    "-k --clusters",
-    "Number of clusters, or auto to choose it from the data.",
-    required=True,
-    type=number_or_auto,
-    metavar="NUMBER",
+CLUSTERS = under(
+    "Clusters",
+    option(
+        "-k --clusters",
+        "Number of clusters, or auto to choose it from the data.",
+        required=True,
+        type=number_or_auto,
+        metavar="NUMBER",
+    ),
+    option("--seed", "Random seed.", type=click.IntRange(0), default=0),
 )
-LAYERS = together(
+RESULTS = under(
+    "Results",
+    option(
+        "-o --output",
+        "Folder for the results; written completely or not at all.",
+        required=True,
+        type=PATH,
+    ),
+    FORCE,
+    option("--save", "Also save the model to this file, for `rmgl predict`.", type=PATH),
+    flag("--no-plots", "Do not draw pictures."),
+    flag("--no-report", "Do not write report.html, the page to explore."),
+    flag(
+        "--graphml",
+        "Also write the layers as GraphML: all of them to layers.graphml, each to a file in layers "
+        "(needs networkx).",
+    ),
+    flag("--edge-lists", "Also write nodes and edges as CSV files for Gephi, one per layer."),
+)
+LAYERS = under(
+    "Layers and embedding",
     per_view(
         "--alpha",
         float,
+        click.FloatRange(0, min_open=True),
         defaults.ALPHA,
         "Density of the layers, larger for more edges: a number, a list by view, or name=number "
         "pairs.",
     ),
     per_view(
-        "--beta", float, defaults.BETA, "Weight of each view in the embedding, in the same forms."
+        "--beta",
+        float,
+        click.FloatRange(0),
+        defaults.BETA,
+        "Weight of each view in the embedding, in the same forms.",
     ),
     per_view(
         "--scale",
         str,
+        click.Choice(SCALES),
         defaults.SCALE,
-        "auto, minmax, root, hellinger, unit, standard or none, in the same forms.",
+        f"{', '.join(SCALES[:-1])} or {SCALES[-1]}, in the same forms.",
     ),
     option(
         "--neighbors n_neighbors",
         "Mean number of edges per node if alpha is auto.",
+        type=click.IntRange(1),
         default=defaults.N_NEIGHBORS,
     ),
     option(
@@ -119,7 +202,8 @@ LAYERS = together(
         "Increase beta until every layer has exactly as many components as clusters.",
     ),
 )
-ALIGNMENT = together(
+DATA = under(
+    "Data",
     option(
         "--id id_column",
         "Column of row ids: aligns the rows of several files and labels the output.",
@@ -129,8 +213,10 @@ ALIGNMENT = together(
         "With --id, if ids differ: use the ids of any file (outer) or those of all files (inner).",
         type=click.Choice(["outer", "inner"]),
     ),
+    NETWORKS,
 )
-OUTCOME = together(
+OUTCOME = under(
+    "Columns that have no part in the fit",
     option(
         "--outcome",
         "Table of columns that have no part in the fit, with the ids of --id: says how they differ "
@@ -149,20 +235,30 @@ OUTCOME = together(
         metavar="COLUMN",
     ),
 )
-SOLVING = together(
+SOLVING = under(
+    "Solver",
     option(
-        "--solver", "Solver of the layer problem: newton or dual-ascent.", default=defaults.SOLVER
+        "--solver",
+        "Solver of the layer problem.",
+        type=click.Choice(SOLVERS),
+        default=defaults.SOLVER,
     ),
-    option("--tol", "Relative change of the objective at which to stop.", default=defaults.TOL),
+    option(
+        "--tol",
+        "Relative change of the objective at which to stop.",
+        type=click.FloatRange(0),
+        default=defaults.TOL,
+    ),
     option(
         "--max-iter",
         "Maximum number of rounds over layers and embedding.",
+        type=click.IntRange(1),
         default=defaults.MAX_ITER,
     ),
     option(
         "--max-seconds",
         "Time limit in seconds; the best result so far is then written.",
-        type=float,
+        type=click.FloatRange(0),
     ),
     option(
         "--checkpoint",
@@ -171,7 +267,9 @@ SOLVING = together(
         type=PATH,
     ),
 )
-WORKERS = together(
+WORKERS = under(
+    "Threads and Dask workers",
+    JOBS,
     option(
         "--scheduler",
         "Fit on the Dask workers whose scheduler has this address, such as tcp://host:8786.",

@@ -78,16 +78,23 @@ class Output:
 def check_inputs(paths: Sequence[Path]) -> None:
     """Raise a ValueError if an input is neither a file nor a folder of 10x Genomics."""
     for path in paths:
-        if not path.is_file() and not any((path / matrix).is_file() for matrix in MATRICES):
-            raise ValueError(f"{path}: no such file")
+        if path.is_file() or any((path / matrix).is_file() for matrix in MATRICES):
+            continue
+        if path.is_dir():
+            raise ValueError(
+                f"{path} is a folder, but not one of 10x Genomics, which holds {MATRICES[0]}: give "
+                f"the files in it, such as {path}/*.csv"
+            )
+        raise ValueError(f"{path}: no such file")
 
 
 def check_view_names(names: Sequence[str]) -> None:
     """Raise a ValueError if two files name the same view."""
-    if len(set(names)) < len(names):
+    twice = next((name for at, name in enumerate(names) if name in names[:at]), None)
+    if twice is not None:
         raise ValueError(
-            "view names are file names without their suffix and must differ, but they are "
-            f"{names}: rename a file"
+            f"two views have the name {twice!r}, because views are named after their files: "
+            f"give one of them another name, such as {twice}_2=FILE"
         )
 
 

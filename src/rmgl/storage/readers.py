@@ -68,6 +68,8 @@ def read_views(
     tables = [read_table(path, id_column) for path in paths]
     names = [table.name for table in tables]
     check_view_names(names)
+    for path, table in zip(paths, tables, strict=True):
+        check_rows(path, table, least)
     ids, places = row_order(tables, how)
     by_name = dict(zip(names, places, strict=True))
     columns = tuple(table.columns for table in tables)
@@ -88,6 +90,16 @@ def read_views(
         if UNUSUAL.search(table.how):
             logger.info("%s: %s", path, table.how)
     return views
+
+
+def check_rows(path: Path, table: Table, least: int) -> None:
+    """Raise a ValueError if a file has too few rows to be a view."""
+    n_rows = table.values.shape[0]
+    if n_rows < least:
+        raise ValueError(
+            f"{path} holds {n_rows or 'no'} row{'' if n_rows == 1 else 's'}, but a view needs at "
+            f"least {least}: every row is one of the entities to cluster"
+        )
 
 
 def new_tables(fitted: Views, tables: Sequence[Table]) -> list[Table]:

@@ -11,6 +11,7 @@ import zipfile
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -273,16 +274,31 @@ def find_id(header: Sequence[str] | None, id_column: str | None) -> int | None:
         )
     places = [place for place, name in enumerate(header) if name == id_column]
     if not places:
-        raise ValueError(
-            f"no column {id_column!r} (columns: "
-            f"{', '.join(header[:8])}{', ...' if len(header) > 8 else ''}): choose another --id"
-        )
+        raise ValueError(f"no column {id_column!r}{alternatives(id_column, header, '--id ')}")
     if len(places) > 1:
         raise ValueError(
             f"column {id_column!r} appears more than once: rename the one that does not hold "
             "the row ids"
         )
     return places[0]
+
+
+def alternatives(name: str, known: Sequence[str], option: str) -> str:
+    """What to write in place of a name that is not known: the one most like it, or a list.
+
+    Examples
+    --------
+    >>> alternatives("Patient", ["age", "patient"], "--id ")
+    ': did you mean --id patient?'
+    >>> alternatives("x", ["age", "patient"], "--id ")
+    ' (there are: age, patient): choose another --id'
+    """
+    by_lower = {other.strip().lower(): other for other in reversed(known)}
+    near = get_close_matches(name.strip().lower(), by_lower, 1, cutoff=0.75)
+    if near:
+        return f": did you mean {option}{by_lower[near[0]]}?"
+    more = ", ..." if len(known) > 8 else ""
+    return f" (there are: {', '.join(known[:8])}{more}): choose another {option.strip()}"
 
 
 def is_whole(text: str) -> bool:
