@@ -6,10 +6,8 @@ file names are answered at once. The commands load `rmgl.commands` for the rest.
 
 from __future__ import annotations
 
-import logging
 import zipfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from time import perf_counter
@@ -20,8 +18,11 @@ import click
 from rmgl.extras import not_installed
 from rmgl.options import (
     CLUSTERS,
+    COLUMNS,
     DATA,
+    DROP,
     FORCE,
+    ID,
     INPUTS,
     JOBS,
     LAYERS,
@@ -29,7 +30,9 @@ from rmgl.options import (
     OUTCOME,
     PATH,
     RESULTS,
+    SHEET,
     SOLVING,
+    SPLIT,
     WORKERS,
     Commands,
     flag,
@@ -37,6 +40,7 @@ from rmgl.options import (
 )
 from rmgl.running.progress import cell_progress
 from rmgl.storage.paths import (
+    NamedFile,
     OutcomeFile,
     Output,
     Source,
@@ -45,56 +49,8 @@ from rmgl.storage.paths import (
     check_folder,
     check_inputs,
 )
-
-REFUSED = (ValueError, TypeError, MemoryError, OSError)
-"""What bad input raises."""
-
-
-class BadInput(click.ClickException):
-    """An error that ends the command with one line and exit code 2."""
-
-    exit_code = 2
-
-
-@contextmanager
-def in_one_line(*kinds: type[Exception]) -> Iterator[None]:
-    """Turn errors of these kinds into a `BadInput`."""
-    try:
-        yield
-    except kinds as error:
-        raise BadInput(" ".join(str(error).split())) from error
-
-
-@contextmanager
-def loading() -> Iterator[None]:
-    """Let Ctrl-C and SIGTERM end the process at once (`rmgl.__main__.StopSignals` says why)."""
-    signals = click.get_current_context().obj
-    if signals is not None:
-        signals.at_work = False
-    yield
-    if signals is not None:
-        signals.at_work = True
-
-
-class Notes(logging.Handler):
-    """Prints what is logged on standard error, one line each."""
-
-    def emit(self, record: logging.LogRecord) -> None:
-        click.echo(f"note: {record.getMessage()}", err=True)
-
-
-@contextmanager
-def notes_shown() -> Iterator[None]:
-    """Print what the package logs at the level INFO or above."""
-    logger, notes = logging.getLogger("rmgl"), Notes()
-    level = logger.level
-    logger.setLevel(logging.INFO)
-    logger.addHandler(notes)
-    try:
-        yield
-    finally:
-        logger.removeHandler(notes)
-        logger.setLevel(level)
+from rmgl.storage.selection import Selection
+from rmgl.terminal import REFUSED, BadInput, in_one_line, loading, notes_shown
 
 
 @click.group(
@@ -120,12 +76,16 @@ def cli(context: click.Context) -> None:
 @WORKERS
 @flag("--quiet", "Show no progress bar. Without this option, there is one on a terminal.")
 def cluster(
-    inputs: tuple[Path, ...],
+    inputs: tuple[NamedFile, ...],
     clusters: int | str,
     output: Path,
     id_column: str | None,
     align: str | None,
-    networks: tuple[Path, ...],
+    columns: tuple[str, ...],
+    drop: tuple[str, ...],
+    split: dict[str, tuple[str, ...]],
+    sheets: tuple[str, ...],
+    networks: tuple[NamedFile, ...],
     outcome: Path | None,
     time: str | None,
     event: str | None,
@@ -153,8 +113,14 @@ def cluster(
     array per view, or a .zarr group, whose 2-D arrays are the views; workers read these and .npy
     files, and what distinguishes the clusters is not written then.
     """
-    source = Source(inputs, networks, id_column, align, outcome_file(outcome, time, event))
-    needs_inputs(source)
+    source = source_of(
+        inputs,
+        networks,
+        id_column,
+        Selection(columns=columns, drop=drop, views=split, sheets=sheets),
+        align=align,
+        outcome=outcome_file(outcome, time, event),
+    )
     on_workers = is_on_workers(scheduler, workers, plan)
     if graphml and find_spec("networkx") is None:
         raise BadInput(not_installed("--graphml needs", "networkx"))
@@ -216,6 +182,8 @@ def is_on_workers(scheduler: str | None, workers: int | None, plan: bool) -> boo
 @INPUTS
 @option("-o --output", "CSV file to write.", required=True, type=PATH)
 @option("--id id_column", "Column of row ids; rows may then be missing from some of the files.")
+@SPLIT
+@SHEET
 @NETWORKS
 @option(
     "--unknown",
@@ -226,10 +194,12 @@ def is_on_workers(scheduler: str | None, workers: int | None, plan: bool) -> boo
 @flag("--force", "Replace the output file if it exists.")
 def predict(
     model: Path,
-    inputs: tuple[Path, ...],
+    inputs: tuple[NamedFile, ...],
     output: Path,
     id_column: str | None,
-    networks: tuple[Path, ...],
+    split: dict[str, tuple[str, ...]],
+    sheets: tuple[str, ...],
+    networks: tuple[NamedFile, ...],
     unknown: float | None,
     force: bool,
 ) -> None:
@@ -240,8 +210,7 @@ def predict(
     absent count as missing cells, and further ones are ignored. The edges of --network lead from
     new rows (first column) to those of the fit (second column).
     """
-    source = Source(inputs, networks, id_column)
-    needs_inputs(source)
+    source = source_of(inputs, networks, id_column, Selection(views=split, sheets=sheets))
     with in_one_line(*REFUSED):
         check_apart({"output": output}, [model, *source.paths])
         check_file(output, force)
@@ -260,20 +229,33 @@ def predict(
 
 
 @cli.command()
-@click.argument("inputs", nargs=-1, required=True, type=PATH)
-@option("--id id_column", "Column of row ids.")
-def inspect(inputs: tuple[Path, ...], id_column: str | None) -> None:
+@INPUTS
+@ID
+@COLUMNS
+@DROP
+@SPLIT
+@SHEET
+def inspect(
+    inputs: tuple[NamedFile, ...],
+    id_column: str | None,
+    columns: tuple[str, ...],
+    drop: tuple[str, ...],
+    split: dict[str, tuple[str, ...]],
+    sheets: tuple[str, ...],
+) -> None:
     """Say what each file would be taken for; nothing is fitted.
 
     Prints rows, row ids, columns by kind, missing cells and the proposed scaling of files as for
     `rmgl cluster`.
     """
+    selection = Selection(columns=columns, drop=drop, views=split, sheets=sheets)
+    source = source_of(inputs, (), id_column, selection)
     with in_one_line(*REFUSED):
-        check_inputs(inputs)
+        check_inputs(source.inputs)
     with loading():
         from rmgl import commands
     with in_one_line(*REFUSED):
-        click.echo(commands.inspect(inputs, id_column))
+        click.echo(commands.inspect(source))
 
 
 @cli.command()
@@ -341,10 +323,29 @@ def reproduce(
         click.echo(f"{name}: {perf_counter() - began:.0f} s, written: {output / name}\n")
 
 
-def needs_inputs(source: Source) -> None:
-    """Refuse a command without any file of data."""
-    if not source.paths:
+def source_of(
+    inputs: tuple[NamedFile, ...],
+    networks: tuple[NamedFile, ...],
+    id_column: str | None,
+    selection: Selection,
+    **others: Any,
+) -> Source:
+    """The files that a command reads; refuse a command without any."""
+    files = [*inputs, *networks]
+    if not files:
         raise click.UsageError("Missing argument 'INPUTS...'.")
+    names = {file.path: file.name for file in files if file.name is not None}
+    if len({file.path for file in files if file.name is not None}) < sum(
+        file.name is not None for file in files
+    ):
+        raise BadInput("a file is given twice under different names: give it once")
+    return Source(
+        tuple(file.path for file in inputs),
+        tuple(file.path for file in networks),
+        id_column,
+        selection=replace(selection, names=names),
+        **others,
+    )
 
 
 def pictures_possible() -> bool:

@@ -6,7 +6,7 @@ import sys
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -23,7 +23,7 @@ from rmgl.model.run import remove_checkpoint
 from rmgl.results.associations import Associations
 from rmgl.results.report import Report
 from rmgl.running.progress import stages
-from rmgl.storage.edge_lists import new_edges, read_edge_list, with_networks, without_head
+from rmgl.storage.edge_lists import EdgeList, new_edges, read_edge_list, with_networks, without_head
 from rmgl.storage.inspection import inspect_file
 from rmgl.storage.outcome_file import check_outcome, read_outcome
 from rmgl.storage.output import check_names, new_folder, write_predictions, write_results
@@ -106,15 +106,30 @@ def views_in(source: Source, *, on_workers: bool) -> Views | dict[str, Path]:
     """The views in the files, or their paths if workers can read all of them in parts."""
     inputs = source.inputs
     in_parts = all(path.is_dir() or path.suffix in BY_WORKERS for path in inputs)
-    if not on_workers or source.id_column is not None or source.networks or not in_parts:
-        lists = [read_edge_list(path) for path in source.networks]
+    selection = source.selection
+    as_stored = selection.is_all and source.id_column is None and not source.networks
+    if not (on_workers and as_stored and in_parts):
+        lists = edge_lists(source)
         views = None
         if inputs:
-            views = read_views(inputs, source.id_column, source.align, everyone=not lists)
+            views = read_views(
+                inputs,
+                source.id_column,
+                source.align,
+                everyone=not lists,
+                selection=selection,
+            )
         return with_networks(views, lists) if lists or views is None else views
-    names = [path.stem for path in inputs]
+    names = [selection.names.get(path, path.stem) for path in inputs]
     check_view_names(names)
     return dict(zip(names, inputs, strict=True))
+
+
+def edge_lists(source: Source) -> list[EdgeList]:
+    """The networks in the files, by the names that they are given."""
+    names = source.selection.names
+    lists = [(path, read_edge_list(path)) for path in source.networks]
+    return [replace(edges, name=names.get(path, edges.name)) for path, edges in lists]
 
 
 @contextmanager
@@ -189,7 +204,14 @@ def predict(model: Path, source: Source, output: Path, unknown: float | None = N
 def new_rows(fitted: RMGL, source: Source) -> tuple[Views, NDArray[Any] | None]:
     """New rows in files, and their ids."""
     views = fitted.fitted_.views
-    new = read_views(source.inputs, source.id_column, "outer", least=0, fitted=views)
+    new = read_views(
+        source.inputs,
+        source.id_column,
+        "outer",
+        least=0,
+        fitted=views,
+        selection=source.selection,
+    )
     check_names(new.names, new.index)
     if len(fitted.view_names_) == len(new.names) == 1:
         new = new.with_fields("name", fitted.view_names_)  # the file may have any name
@@ -198,7 +220,7 @@ def new_rows(fitted: RMGL, source: Source) -> tuple[Views, NDArray[Any] | None]:
 
 def new_nodes(fitted: RMGL, source: Source) -> tuple[dict[str, Any] | Views, NDArray[Any] | None]:
     """New rows with edges to fitted rows, and the rows in files if there are any; and their ids."""
-    lists = [read_edge_list(path) for path in source.networks]
+    lists = edge_lists(source)
     fitted_ids = list(range(len(fitted.labels_)) if fitted.index_ is None else fitted.index_)
     data: dict[str, Any] | Views
     names: tuple[str, ...] = ()
@@ -210,6 +232,7 @@ def new_nodes(fitted: RMGL, source: Source) -> tuple[dict[str, Any] | Views, NDA
             least=0,
             everyone=False,
             fitted=fitted.fitted_.views,
+            selection=source.selection,
         )
         names = new.names
         index, new_ids = new.index, list(range(new.n_rows) if new.index is None else new.index)
@@ -228,9 +251,10 @@ def new_nodes(fitted: RMGL, source: Source) -> tuple[dict[str, Any] | Views, NDA
     return data, index
 
 
-def inspect(inputs: Sequence[Path], id_column: str | None) -> str:
+def inspect(source: Source) -> str:
     """Say what each file would be taken for; nothing is fitted."""
-    return "\n".join(line for path in inputs for line in inspect_file(path, id_column))
+    selection = replace(source.selection, id_column=source.id_column)
+    return "\n".join(line for path in source.inputs for line in inspect_file(path, selection))
 
 
 def demo(output: Output | None, jobs: int) -> None:

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 import click
 
 from rmgl.estimators import defaults
+from rmgl.storage.paths import NamedFile
 
 Command: TypeAlias = Callable[..., None]
 Option: TypeAlias = Callable[[Command], Command]
@@ -79,10 +80,13 @@ def number_or_auto(value: str) -> int | str:
 
 def number_of_threads(value: str) -> int:
     """Parse a positive whole number, or -1 for all cores."""
-    number = click.INT.convert(value, None, None)
+    try:
+        number = int(value)
+    except ValueError:
+        raise click.BadParameter(f"{value!r} is not a whole number") from None
     if number == 0:
         raise click.BadParameter("0 threads can do nothing: give 1 or more, or -1 for all cores")
-    return int(number)
+    return number
 
 
 def per_view(
@@ -114,7 +118,28 @@ def per_view(
 
 SCALES = ("auto", "minmax", "root", "hellinger", "unit", "standard", "none")
 SOLVERS = ("newton", "dual-ascent")
-INPUTS = click.argument("inputs", nargs=-1, type=PATH)
+
+
+def listed(context: click.Context, option: click.Parameter, values: Any) -> tuple[str, ...]:
+    """Parse lists that commas separate, of an option that may be repeated."""
+    return tuple(part.strip() for value in values for part in value.split(",") if part.strip())
+
+
+def views_by_name(
+    context: click.Context, option: click.Parameter, values: Any
+) -> dict[str, tuple[str, ...]]:
+    """Parse `body=bill_*,flipper_*`, of an option that may be repeated."""
+    views = dict[str, tuple[str, ...]]()
+    for value in values:
+        name, _, columns = value.partition("=")
+        patterns = listed(context, option, [columns])
+        if not name.strip() or not patterns:
+            raise click.BadParameter(f"{value!r} is not a name and columns, such as body=bill_*")
+        views[name.strip()] = (*views.get(name.strip(), ()), *patterns)
+    return views
+
+
+INPUTS = click.argument("inputs", nargs=-1, type=NamedFile.of)
 FORCE = flag("--force", "Replace an output folder that rmgl wrote before.")
 JOBS = option(
     "--jobs",
@@ -128,8 +153,42 @@ NETWORKS = option(
     "Edge list (.csv, .tsv or .txt: two ids and, if there is a third column, a weight) that is a "
     "view of its own; may be repeated.",
     multiple=True,
-    type=PATH,
+    type=NamedFile.of,
     metavar="EDGES",
+)
+ID = option(
+    "--id id_column",
+    "Column of row ids: aligns the rows of several files and labels the output.",
+    metavar="COLUMN",
+)
+COLUMNS = option(
+    "--columns",
+    "Use these columns only: names or patterns such as 'gene_*', separated by commas; may be "
+    "repeated.",
+    multiple=True,
+    callback=listed,
+    metavar="NAMES",
+)
+DROP = option(
+    "--drop",
+    "Leave out these columns, in the same forms.",
+    multiple=True,
+    callback=listed,
+    metavar="NAMES",
+)
+SPLIT = option(
+    "--view split",
+    "Split the one table into views, such as --view 'body=bill_*,flipper_*' --view "
+    "diet=delta_15,delta_13; repeated once for each view.",
+    multiple=True,
+    callback=views_by_name,
+    metavar="NAME=NAMES",
+)
+SHEET = option(
+    "--sheet sheets",
+    "Sheet of an Excel workbook, if not the first. Repeated, each sheet of the workbook is a view.",
+    multiple=True,
+    metavar="NAME",
 )
 CLUSTERS = under(
     "Clusters",
@@ -204,15 +263,16 @@ LAYERS = under(
 )
 DATA = under(
     "Data",
-    option(
-        "--id id_column",
-        "Column of row ids: aligns the rows of several files and labels the output.",
-    ),
+    ID,
     option(
         "--align",
         "With --id, if ids differ: use the ids of any file (outer) or those of all files (inner).",
         type=click.Choice(["outer", "inner"]),
     ),
+    COLUMNS,
+    DROP,
+    SPLIT,
+    SHEET,
     NETWORKS,
 )
 OUTCOME = under(

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rmgl.archive.atomic import check_writable
+from rmgl.storage.selection import Selection
 
 FILES = {
     "labels.csv",
@@ -30,6 +31,30 @@ FILES = {
 MATRICES = ("matrix.mtx", "matrix.mtx.gz")
 """The matrix in a folder of 10x Genomics."""
 
+EVERYTHING = Selection()
+
+
+@dataclass(frozen=True)
+class NamedFile:
+    """A file of the command line, and the name that its view is given there (None: its own)."""
+
+    path: Path
+    name: str | None = None
+
+    @classmethod
+    def of(cls, text: str) -> NamedFile:
+        """Read `path`, or `name=path`; a file that exists under the whole text is that file.
+
+        Examples
+        --------
+        >>> NamedFile.of("rna=data/x.csv").name, NamedFile.of("data/a=b.csv").name
+        ('rna', None)
+        """
+        name, equals, path = text.partition("=")
+        if not (name and equals and path) or "/" in name or "\\" in name or Path(text).exists():
+            return cls(Path(text))
+        return cls(Path(path), name)
+
 
 @dataclass(frozen=True)
 class OutcomeFile:
@@ -50,6 +75,8 @@ class Source:
     id_column: str | None = None
     align: str | None = None
     outcome: OutcomeFile | None = None
+    selection: Selection = EVERYTHING
+    """What is read from the files."""
 
     @property
     def paths(self) -> list[Path]:

@@ -32,6 +32,7 @@ from typing import Any
 import numpy as np
 
 from rmgl.storage.row_ids import NO_VALUE, checked_ids, read_as_text, without_marks, written_by_rmgl
+from rmgl.storage.selection import Selection
 from rmgl.storage.text_format import (
     Notation,
     described,
@@ -64,10 +65,13 @@ class Table:
     """How the file was read, for people."""
     name: str = ""
     """The name of the view."""
+    left_out: tuple[str, ...] = ()
+    """Columns of the file that were not asked for."""
 
 
-def read_text(path: Path, id_column: str | None) -> Table:
+def read_text(path: Path, wanted: Selection) -> Table:
     """Read a table in text, with or without a line of column names, by the rules above."""
+    id_column = wanted.id_column
     text, encoding = read_characters(path)
     separator = find_separator(path, text)
     check_no_nul(text, separator)
@@ -80,12 +84,16 @@ def read_text(path: Path, id_column: str | None) -> Table:
     rows = [(line, "" if id_place is None else row[id_place]) for line, row in sheet.checked_rows()]
     ids = None if header is None or id_place is None else ids_of(rows, header, id_place)
     places = [place for place in range(sheet.width) if place != id_place]
+    left_out: tuple[str, ...] = ()
+    if header is not None:
+        left_out = tuple(header[place] for place in places if not wanted.keeps(header[place]))
+        places = [place for place in places if wanted.keeps(header[place])]
     names = None if header is None else tuple(header[place] for place in places)
     columns, notation = sheet.columns(places, len(rows))
     in_encoding = "" if encoding == "UTF-8" else f" in {encoding}"
     in_notation = "" if notation == Notation() else f", numbers with {notation}"
     how = f"text{in_encoding} separated by {SEPARATORS[separator]}{in_notation}"
-    return Table(gathered(columns, names, len(rows)), ids, names, how)
+    return Table(gathered(columns, names, len(rows)), ids, names, how, left_out=left_out)
 
 
 def ids_of(rows: Sequence[tuple[int, str]], header: Sequence[str], id_place: int) -> list[str]:
@@ -225,7 +233,7 @@ class Sheet:
             f"line {self._line_of(str(others[0]), place)}, column {place + 1} holds "
             f"{described(str(others[0]))} where a number is needed, because most cells of this "
             "column are numbers: correct the cell or leave it empty, write categories with letters "
-            "in all cells, or name the column of row ids with --id"
+            "in all cells, name the column of row ids with --id, or leave it out with --drop"
         )
 
     def _line_of(self, cell: str, place: int) -> int:

@@ -11,12 +11,12 @@ import zipfile
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 from rmgl.archive.array_file import WAY_OUT
 from rmgl.running.threads import require_memory
+from rmgl.storage.selection import alternatives
 
 BYTES_AT_ONCE = 1 << 22
 MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
@@ -281,24 +281,6 @@ def find_id(header: Sequence[str] | None, id_column: str | None) -> int | None:
             "the row ids"
         )
     return places[0]
-
-
-def alternatives(name: str, known: Sequence[str], option: str) -> str:
-    """What to write in place of a name that is not known: the one most like it, or a list.
-
-    Examples
-    --------
-    >>> alternatives("Patient", ["age", "patient"], "--id ")
-    ': did you mean --id patient?'
-    >>> alternatives("x", ["age", "patient"], "--id ")
-    ' (there are: age, patient): choose another --id'
-    """
-    by_lower = {other.strip().lower(): other for other in reversed(known)}
-    near = get_close_matches(name.strip().lower(), by_lower, 1, cutoff=0.75)
-    if near:
-        return f": did you mean {option}{by_lower[near[0]]}?"
-    more = ", ..." if len(known) > 8 else ""
-    return f" (there are: {', '.join(known[:8])}{more}): choose another {option.strip()}"
 
 
 def is_whole(text: str) -> bool:
