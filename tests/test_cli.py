@@ -193,7 +193,7 @@ def test_ids_align_rows_in_any_order(files):
         == 0
     )
     pd.testing.assert_frame_equal(labels(out), labels(files / "same"))
-    assert labels(out)["id"].tolist() == [f"cell{i}" for i in range(90)]
+    assert labels(out)["cell"].tolist() == [f"cell{i}" for i in range(90)]
 
 
 def test_ids_in_a_parquet_index_and_column_numbers_as_names(files):
@@ -213,7 +213,7 @@ def test_ids_in_a_parquet_index_and_column_numbers_as_names(files):
         )
         == 0
     )
-    assert labels(files / "a")["id"].tolist() == frame.index.tolist()
+    assert labels(files / "a")["cell"].tolist() == frame.index.tolist()
     pd.DataFrame(frame.to_numpy()).to_csv(files / "numbered.CSV", index=False)
     assert run("cluster", files / "numbered.CSV", "-k", 3, "-o", files / "b", "--no-plots") == 0
     assert len(labels(files / "b")) == 90
@@ -354,9 +354,16 @@ BAD = {
         lambda d: [write(d / "a.csv", "x,y\n1,2\n3,\n"), "-k", "2", "--missing", "error"],
         r"view 'a' has NaN in 1 entries of 1 of 2 rows .*row 1, column 1",
     ),
-    "ids as a column": (
-        lambda d: [write(d / "a.csv", "who,x\n" + "".join(f"p{i},{i}\n" for i in range(9)))],
-        r"view 'a': column 'who' holds 9 different values in 9 rows.*--id who",
+    "nothing but ids": (
+        lambda d: [write(d / "a.csv", "who\n" + "".join(f"p{i}\n" for i in range(9)))],
+        r"view 'a': no column is left beside row ids and free text, which are who",
+    ),
+    "ids in two files": (
+        lambda d: [
+            write(d / f"{name}.csv", "who,x\n" + "".join(f"p{i},{i}\n" for i in range(9)))
+            for name in "ab"
+        ],
+        r"column 'who' looks like row ids, and several files have it: name it with --id who",
     ),
     "ragged csv": (
         lambda d: [write(d / "a.csv", "x,y\n1,2\n3\n")],
@@ -647,7 +654,7 @@ def test_further_columns_are_written_and_shown(files, clinical, capsys):
     written = pd.read_csv(files / "out" / "associations.csv")
     assert set(written["column"]) == {"age", "sex", "survival (=months, died)"}
     assert written["column"][0] == "age"
-    found = labels(files / "out").set_index("id")["label"]
+    found = labels(files / "out").set_index("cell")["label"]
     table = pd.read_csv(clinical, index_col="cell").reindex(found.index)
     groups = [table["age"][found == k].dropna() for k in range(3)]
     assert written["statistic"][0] == pytest.approx(stats.kruskal(*groups).statistic, rel=1e-5)

@@ -73,7 +73,15 @@ def cluster(
             associations = model.associate(table, time=further.time, event=further.event)
         stage("writing")
         given = None if by_workers else views
-        write(model, report, output, given, seconds, associations=associations)
+        write(
+            model,
+            report,
+            output,
+            given,
+            seconds,
+            associations=associations,
+            id_column=source.id_column,
+        )
         if save is not None:
             model.save(save)
     show_warnings(warned)
@@ -197,7 +205,7 @@ def predict(model: Path, source: Source, output: Path, unknown: float | None = N
     if unknown is not None:
         scores = placed.scores
         labels = np.where(scores > fitted.fitted_.farthest(unknown), -1, labels)
-    write_predictions(output, labels, shares, index, scores)
+    write_predictions(output, labels, shares, index, scores, id_column=source.id_column)
     return Predictions(labels, shares)
 
 
@@ -295,6 +303,7 @@ def write(
     ids: Sequence[str] | None = None,
     columns: Mapping[str, Any] | None = None,
     associations: Associations | None = None,
+    id_column: str | None = None,
 ) -> None:
     """Write the result of a fit to its folder; without views, no features and no page."""
     with new_folder(output.folder, output.force) as draft:
@@ -309,6 +318,7 @@ def write(
             edge_lists=output.edge_lists,
             explanation=features,
             associations=associations,
+            id_column=id_column,
         )
         if output.page and views is not None:
             model.to_html(

@@ -135,3 +135,64 @@ def test_files_without_names_of_columns_and_of_all_views_are_refused(birds, caps
     for options in (["all.npz", "--drop", "a"], ["b=all.npz"]):
         assert cluster(*options, "-o", "out") == 2
         assert "a file of all views is read as it is" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("kind", ["csv", "xlsx"])
+@pytest.mark.parametrize("ids", [["--id", "bird"], []])
+def test_empty_rows_are_left_out_with_a_note(birds, tmp_path, kind, ids, capsys):
+    pytest.importorskip("openpyxl")
+    table = birds.iloc[:, :4] if ids else birds.iloc[:, 1:4]
+    with_gaps = table.reindex([*range(5), -1, *range(5, 29), -2, 29])
+
+    def write(frame, name):
+        if kind == "csv":
+            frame.to_csv(f"{name}.csv", index=False)
+        else:
+            frame.to_excel(f"{name}.xlsx", index=False)
+
+    write(table, "full")
+    write(with_gaps, "gaps")
+    assert cluster(f"full.{kind}", *ids, "-o", "full") == 0
+    capsys.readouterr()
+    assert cluster(f"gaps.{kind}", *ids, "-o", "gaps") == 0
+    told = "2 empty lines are left out: 7, 32" if ids else "left out (2): row 6, 31"
+    assert told in capsys.readouterr().err
+    assert labels(tmp_path / "gaps").equals(labels(tmp_path / "full"))
+
+
+def test_a_row_that_one_of_two_files_lacks_is_no_empty_row(birds, tmp_path, capsys):
+    """Rows without ids are matched by their place, so that none of them may go."""
+    first, second = birds.iloc[:, 1:4].copy(), birds.iloc[:, 4:6]
+    first.loc[3] = np.nan
+    first.to_csv("first.csv", index=False)
+    second.to_csv("second.csv", index=False)
+    assert cluster("first.csv", "second.csv", "-o", "out") == 0
+    assert "left out" not in capsys.readouterr().err
+    assert len(labels(tmp_path / "out")) == 30
+
+
+def test_a_row_with_values_needs_an_id(birds, capsys):
+    birds.iloc[:, :4].assign(bird=["", *birds["bird"][1:]]).to_csv("x.csv", index=False)
+    assert cluster("x.csv", "--id", "bird", "-o", "out") == 2
+    assert "x.csv: line 2, column 'bird' holds no row id" in capsys.readouterr().err
+
+
+def test_free_text_is_left_out_with_a_note(birds, tmp_path, capsys):
+    table = birds.drop(columns="weight")
+    table.to_csv("plain.csv", index=False)
+    table.assign(notes=[f"seen {i} times" for i in range(30)]).to_csv("notes.csv", index=False)
+    assert cluster("plain.csv", "--id", "bird", "-o", "plain") == 0
+    capsys.readouterr()
+    assert cluster("notes.csv", "--id", "bird", "-o", "notes", "--save", "m.rmgl") == 0
+    assert "notes.csv: column 'notes' is left out, because its texts are" in capsys.readouterr().err
+    assert labels(tmp_path / "notes").equals(labels(tmp_path / "plain"))
+    assert list(labels(tmp_path / "notes").columns)[:2] == ["bird", "label"]
+    assert run("predict", "m.rmgl", "notes.csv", "--id", "bird", "-o", "p.csv") == 0
+    assert list(pd.read_csv("p.csv").columns)[:2] == ["bird", "label"]
+
+
+def test_a_column_of_labels_keeps_its_name(birds, tmp_path):
+    """Where the ids are called label, theirs are called id."""
+    birds.iloc[:, :4].rename(columns={"bird": "label"}).to_csv("x.csv", index=False)
+    assert cluster("x.csv", "--id", "label", "-o", "out") == 0
+    assert list(labels(tmp_path / "out").columns)[:2] == ["id", "label"]

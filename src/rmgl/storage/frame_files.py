@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rmgl.archive.array_file import WAY_OUT, Refused, detail_of
 from rmgl.extras import not_installed
@@ -16,7 +17,7 @@ from rmgl.running.threads import require_memory
 from rmgl.storage.column_files import read_feather, read_parquet
 from rmgl.storage.row_ids import NO_VALUE, checked_ids, texts_of
 from rmgl.storage.selection import Selection, alternatives
-from rmgl.storage.text_file import MOSTLY, Table
+from rmgl.storage.text_file import MOSTLY, Table, note_empty
 from rmgl.storage.text_format import described, find_id
 
 EXCEL_BYTES = 10
@@ -93,6 +94,11 @@ def read_excel(path: Path, wanted: Selection) -> Table:
         raise ValueError(f"not a readable .xlsx file{detail_of(error)}: save it again") from error
     guessed = len(sheets) > 1 and not wanted.sheets
     more = f", the first of {len(sheets)}" if guessed else ""
+    lines = np.arange(len(frame)) + 2
+    if id_column is not None:
+        empty = frame.isna().all(axis=1).to_numpy()
+        note_empty(path, lines[empty].tolist())
+        frame, lines = frame[~empty].reset_index(drop=True), lines[~empty]
     names = [str(name) for name in frame.columns]
     left_out = tuple(name for name in names if name != id_column and not wanted.keeps(name))
     frame = frame.loc[:, [name not in left_out for name in names]]
@@ -100,13 +106,13 @@ def read_excel(path: Path, wanted: Selection) -> Table:
         frame,
         id_column,
         f"Excel, sheet {sheet!r}{more}",
-        lambda row: f"line {row + 2}, column {id_column!r}",
+        lambda row: f"line {lines[row]}, column {id_column!r}",
     )
-    check_cells(frame, id_column)
+    check_cells(frame, id_column, lines)
     return replace(parts, left_out=left_out)
 
 
-def check_cells(frame: Any, id_column: str | None) -> None:
+def check_cells(frame: Any, id_column: str | None, lines: NDArray[np.intp]) -> None:
     """Raise a ValueError for the first cell of a sheet that is text in a column of numbers."""
     for place, name in enumerate(frame.columns):
         column = frame.iloc[:, place]
@@ -124,7 +130,7 @@ def check_cells(frame: Any, id_column: str | None) -> None:
         if texts and n_numbers >= MOSTLY * len(present):
             row, cell = texts[0]
             raise ValueError(
-                f"line {row + 2}, column {place + 1} holds {described(cell)} where a number is "
+                f"line {lines[row]}, column {place + 1} holds {described(cell)} where a number is "
                 "needed, because most cells of this column are numbers: correct the cell or leave "
                 "it empty, name the column of row ids with --id, or leave it out with --drop"
             )

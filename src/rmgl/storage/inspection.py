@@ -49,7 +49,7 @@ def describe_table(table: Table) -> list[str]:
         id_names = likely_ids(values)
         notes += [
             f"column {name!r} looks like row ids or free text: name it with --id {name} if it "
-            "names the rows, else leave it out"
+            "names the rows, else it is left out"
             for name in id_names
         ]
         values = values[[name for name in values.columns if str(name) not in id_names]]

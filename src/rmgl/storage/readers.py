@@ -19,6 +19,12 @@ from rmgl.matrix import padded
 from rmgl.storage.frame_files import read_excel, read_frame
 from rmgl.storage.hdf5_files import read_h5ad, read_h5mu
 from rmgl.storage.matrix_market import read_folder, read_matrix
+from rmgl.storage.parts_of_tables import (
+    selected,
+    split,
+    without_empty_rows,
+    without_free_text,
+)
 from rmgl.storage.paths import check_inputs, check_view_names
 from rmgl.storage.selection import Selection, matches, shown
 from rmgl.storage.text_file import Table, read_text
@@ -64,6 +70,10 @@ def read_views(
     if any(kind_of(path) in OF_ALL_VIEWS for path in paths):
         return read_all_views(paths, selection, least, everyone)
     found = read_tables(paths, selection)
+    if everyone:
+        found = without_empty_rows(found)
+    if fitted is None:
+        found = without_free_text(found)
     tables = [table for _, table in found]
     names = [table.name for table in tables]
     check_view_names(names)
@@ -195,44 +205,6 @@ def tables_in(path: Path, selection: Selection) -> list[Table]:
         return [replace(read_table(path, part), name=sheet) for sheet, part in parts]
     table = read_table(path, selection)
     return split(table, selection) if selection.views else [table]
-
-
-def split(table: Table, selection: Selection) -> list[Table]:
-    """The parts of a table that are views of their own."""
-    columns = table.columns or ()
-    owners = [selection.view_of(column) for column in columns]
-    parts = []
-    for name in selection.views:
-        places = [place for place, owner in enumerate(owners) if owner == name]
-        names = tuple(columns[place] for place in places)
-        part = columns_at(table.values, places)
-        parts.append(replace(table, values=part, columns=names, name=name))
-    return parts
-
-
-def selected(table: Table, selection: Selection) -> Table:
-    """The table with the columns that are asked for."""
-    if not (selection.columns or selection.drop or selection.views):
-        return table
-    if table.columns is None:
-        raise ValueError("its columns have no names: leave out --columns, --drop and --view")
-    names = table.columns
-    places = [place for place, name in enumerate(names) if selection.keeps(name)]
-    return replace(
-        table,
-        values=columns_at(table.values, places),
-        columns=tuple(names[place] for place in places),
-        left_out=(*table.left_out, *(name for name in names if not selection.keeps(name))),
-    )
-
-
-def columns_at(values: Any, places: Sequence[int]) -> Any:
-    """Some columns of a table: an array if all of them are numbers."""
-    if not is_table(values):
-        return values[:, places]
-    some = values.iloc[:, places]
-    is_plain = some.select_dtypes(exclude=["number"]).shape[1] == 0
-    return some.to_numpy(dtype=np.float64, na_value=np.nan) if is_plain else some
 
 
 def read_table(path: Path, selection: Selection) -> Table:

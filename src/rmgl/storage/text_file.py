@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import csv
 import io
+import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -32,7 +33,7 @@ from typing import Any
 import numpy as np
 
 from rmgl.storage.row_ids import NO_VALUE, checked_ids, read_as_text, without_marks, written_by_rmgl
-from rmgl.storage.selection import Selection
+from rmgl.storage.selection import Selection, shown
 from rmgl.storage.text_format import (
     Notation,
     described,
@@ -44,6 +45,7 @@ from rmgl.storage.text_format import (
     read_characters,
 )
 
+logger = logging.getLogger("rmgl")
 Line = tuple[int, list[str]]
 """The number of a line in its file, and its cells."""
 FIRST_LINES = 200
@@ -81,7 +83,13 @@ def read_text(path: Path, wanted: Selection) -> Table:
     header = find_header(first_rows, id_column)
     id_place = find_id(header, id_column)
     sheet = Sheet(text, separator, len(first_rows[0]), header is not None)
-    rows = [(line, "" if id_place is None else row[id_place]) for line, row in sheet.checked_rows()]
+    lines = list(sheet.checked_rows())
+    empty = set[int]() if id_place is None else empty_lines(path, lines)
+    rows = [
+        (line, "" if id_place is None else row[id_place])
+        for line, row in lines
+        if line not in empty
+    ]
     ids = None if header is None or id_place is None else ids_of(rows, header, id_place)
     places = [place for place in range(sheet.width) if place != id_place]
     left_out: tuple[str, ...] = ()
@@ -89,11 +97,36 @@ def read_text(path: Path, wanted: Selection) -> Table:
         left_out = tuple(header[place] for place in places if not wanted.keeps(header[place]))
         places = [place for place in places if wanted.keeps(header[place])]
     names = None if header is None else tuple(header[place] for place in places)
-    columns, notation = sheet.columns(places, len(rows))
+    columns, notation = sheet.columns(places, len(lines))
     in_encoding = "" if encoding == "UTF-8" else f" in {encoding}"
     in_notation = "" if notation == Notation() else f", numbers with {notation}"
     how = f"text{in_encoding} separated by {SEPARATORS[separator]}{in_notation}"
-    return Table(gathered(columns, names, len(rows)), ids, names, how, left_out=left_out)
+    values = gathered(columns, names, len(lines))
+    if empty:
+        values = rows_at(values, [line not in empty for line, _ in lines])
+    return Table(values, ids, names, how, left_out=left_out)
+
+
+def empty_lines(path: Path, lines: Sequence[Line]) -> set[int]:
+    """The numbers of the lines without any value, as spreadsheets write them; says so."""
+    empty = {line for line, row in lines if not any(cell.strip() for cell in row)}
+    note_empty(path, sorted(empty))
+    return empty
+
+
+def note_empty(path: Path, lines: Sequence[int]) -> None:
+    """Say which lines of a file are left out because they are empty."""
+    if lines:
+        are = "line is" if len(lines) == 1 else "lines are"
+        logger.info(
+            "%s: %d empty %s left out: %s", path, len(lines), are, shown([*map(str, lines)])
+        )
+
+
+def rows_at(values: Any, kept: Sequence[bool]) -> Any:
+    """The rows of an array or table that are kept."""
+    mask = np.array(kept, dtype=bool)
+    return values[mask] if isinstance(values, np.ndarray) else values[mask].reset_index(drop=True)
 
 
 def ids_of(rows: Sequence[tuple[int, str]], header: Sequence[str], id_place: int) -> list[str]:
