@@ -51,7 +51,7 @@ class NamedFile:
         ('rna', None)
         """
         name, equals, path = text.partition("=")
-        if not (name and equals and path) or "/" in name or "\\" in name or Path(text).exists():
+        if not (name and equals and path) or "/" in name or "\\" in name or os.path.exists(text):
             return cls(Path(text))
         return cls(Path(path), name)
 

@@ -83,13 +83,14 @@ def read_text(path: Path, wanted: Selection) -> Table:
     header = find_header(first_rows, id_column)
     id_place = find_id(header, id_column)
     sheet = Sheet(text, separator, len(first_rows[0]), header is not None)
-    lines = list(sheet.checked_rows())
-    empty = set[int]() if id_place is None else empty_lines(path, lines)
-    rows = [
-        (line, "" if id_place is None else row[id_place])
-        for line, row in lines
-        if line not in empty
-    ]
+    lines, cells, empty = [], [], set[int]()
+    for line, row in sheet.checked_rows():
+        lines.append(line)
+        cells.append("" if id_place is None else row[id_place])
+        if id_place is not None and not any(cell.strip() for cell in row):
+            empty.add(line)
+    note_empty(path, sorted(empty))
+    rows = [(line, cell) for line, cell in zip(lines, cells, strict=True) if line not in empty]
     ids = None if header is None or id_place is None else ids_of(rows, header, id_place)
     places = [place for place in range(sheet.width) if place != id_place]
     left_out: tuple[str, ...] = ()
@@ -103,15 +104,8 @@ def read_text(path: Path, wanted: Selection) -> Table:
     how = f"text{in_encoding} separated by {SEPARATORS[separator]}{in_notation}"
     values = gathered(columns, names, len(lines))
     if empty:
-        values = rows_at(values, [line not in empty for line, _ in lines])
+        values = rows_at(values, [line not in empty for line in lines])
     return Table(values, ids, names, how, left_out=left_out)
-
-
-def empty_lines(path: Path, lines: Sequence[Line]) -> set[int]:
-    """The numbers of the lines without any value, as spreadsheets write them; says so."""
-    empty = {line for line, row in lines if not any(cell.strip() for cell in row)}
-    note_empty(path, sorted(empty))
-    return empty
 
 
 def note_empty(path: Path, lines: Sequence[int]) -> None:
