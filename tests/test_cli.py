@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse, stats
+from sklearn.metrics import adjusted_rand_score
 
 from rmgl import RMGL
 from rmgl.storage.output import layer_file_names, new_folder
@@ -53,6 +54,41 @@ def test_a_chosen_number_has_its_picture_and_a_column_for_every_stable_resolutio
     assert table[f"label_{model.n_clusters_}"].equals(
         table["label"].rename(f"label_{model.n_clusters_}")
     )
+
+
+def test_several_numbers_are_compared_and_each_is_written(files, capsys):
+    call = ("cluster", files / "first.csv", "--id", "cell", "-o", files / "out", "--no-plots")
+    assert run(*call, "-k", "2-4", "--no-report") == 0
+    told = capsys.readouterr().out.splitlines()
+    table = pd.read_csv(files / "out" / "comparison.csv")
+    assert table["clusters"].tolist() == [2, 3, 4]
+    assert [line.split()[:2] for line in told[1:4]] == [
+        [str(number), word] for number, word in zip(table["clusters"], table["trust"], strict=True)
+    ]
+    found = [labels(files / "out" / f"{number}_clusters")["label"] for number in (2, 3, 4)]
+    assert [column.nunique() for column in found] == [2, 3, 4]
+    assert table["smallest"].tolist() == [column.value_counts().min() for column in found]
+    assert np.isnan(table["same_as_before"][0])
+    assert table["same_as_before"][1] == pytest.approx(adjusted_rand_score(*found[:2]), abs=1e-3)
+    assert run(*call[:-1], "--no-report", "-k", 3, "--no-plots", "--force") == 0  # replaces them
+    assert run(*call, "-k", "2-3", "--no-report", "--force") == 0
+    (files / "out" / "2_clusters" / "mine.txt").write_text("precious")
+    assert run(*call, "-k", "2-3", "--no-report", "--force") == 2
+    assert "holds '2_clusters/mine.txt', which rmgl did not write" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["-k", "4-2"], "'4-2' does not go from a smaller number to a larger one"),
+        (["-k", "2-91"], "-k 91 asks for more clusters than the files have rows"),
+        (["-k", "2-3", "--save", "m.rmgl"], "are fitted without --save"),
+    ],
+)
+def test_bad_numbers_of_clusters_are_refused(files, options, message, capsys):
+    assert run("cluster", files / "all.npz", "-o", files / "out", *options) == 2
+    assert message in capsys.readouterr().err
+    assert not (files / "out").exists()
 
 
 def test_cluster_writes_a_complete_folder(files, capsys):

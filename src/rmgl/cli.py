@@ -77,7 +77,7 @@ def cli(context: click.Context) -> None:
 @flag("--quiet", "Show no progress bar. Without this option, there is one on a terminal.")
 def cluster(
     inputs: tuple[NamedFile, ...],
-    clusters: int | str,
+    clusters: int | str | range,
     output: Path,
     id_column: str | None,
     align: str | None,
@@ -122,6 +122,11 @@ def cluster(
         outcome=outcome_file(outcome, time, event),
     )
     on_workers = is_on_workers(scheduler, workers, plan)
+    if isinstance(clusters, range) and (on_workers or save or checkpoint):
+        raise BadInput(
+            "several numbers of clusters are fitted without --save, --checkpoint, --scheduler and "
+            "--workers: give one number with -k, or leave these out"
+        )
     if graphml and find_spec("networkx") is None:
         raise BadInput(not_installed("--graphml needs", "networkx"))
     pictures, page = not no_plots and pictures_possible(), not no_report and page_possible()
@@ -137,6 +142,13 @@ def cluster(
     with loading():
         from rmgl import commands
         from rmgl.estimators.rmgl import RMGL
+    written_to = Output(output, pictures, page, graphml, edge_lists, force)
+    if isinstance(clusters, range):
+        parameters |= {"random_state": seed, "n_jobs": jobs}
+        cluster_several(
+            [RMGL(number, **parameters) for number in clusters], source, written_to, quiet
+        )
+        return
     with in_one_line(*REFUSED), commands.dask_client(scheduler, workers) as client:
         if plan:
             click.echo(commands.plan(source, client, parameters["n_neighbors"]))
@@ -144,7 +156,7 @@ def cluster(
         model, seconds, associations = commands.cluster(
             RMGL(clusters, random_state=seed, n_jobs=jobs, **parameters),
             source,
-            Output(output, pictures, page, graphml, edge_lists, force),
+            written_to,
             save=save,
             checkpoint=checkpoint,
             client=client,
@@ -156,6 +168,16 @@ def cluster(
     click.echo(f"written: {output}" + ("" if save is None else f", {save}"))
     if (output / "report.html").exists():
         click.echo(f"open in a browser: {output / 'report.html'}")
+
+
+def cluster_several(models: list[Any], source: Source, output: Output, quiet: bool) -> None:
+    """Write the answers with several numbers of clusters, and print how they compare."""
+    from rmgl import several
+
+    with in_one_line(*REFUSED):
+        answers = several.cluster(models, source, output, quiet=quiet)
+    click.echo(several.comparison(answers))
+    click.echo(f"written: {output.folder}")
 
 
 def outcome_file(outcome: Path | None, time: str | None, event: str | None) -> OutcomeFile | None:

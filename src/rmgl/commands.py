@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import Any, cast
 
 import click
 import numpy as np
@@ -88,6 +88,17 @@ def cluster(
     if checkpoint is not None and (model.converged_ or model.n_iter_ == model.max_iter):
         remove_checkpoint(checkpoint)
     return model, seconds, associations
+
+
+def read_source(source: Source) -> tuple[Views, Any]:
+    """The checked views in the files, and the table of columns that have no part in the fit."""
+    views = cast(Views, views_in(source, on_workers=False))
+    check_names(views.names, views.index)
+    if source.outcome is None:
+        return views, None
+    table = read_outcome(source.outcome.path, source.id_column, views.index)
+    check_outcome(table, source.outcome, views)
+    return views, table
 
 
 def check_number(n_clusters: int | str, n_rows: int) -> None:

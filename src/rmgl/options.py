@@ -65,14 +65,21 @@ def under(heading: str, *options: Option) -> Option:
     return decorate
 
 
-def number_or_auto(value: str) -> int | str:
-    """Parse a positive whole number, or "auto"."""
+def numbers_of_clusters(value: str) -> int | str | range:
+    """Parse a positive whole number, several of them such as 2-8, or "auto"."""
     if value == "auto":
         return value
+    first, dash, last = value.partition("-")
+    if dash and first.isdecimal() and last.isdecimal():
+        if not 1 <= int(first) < int(last):
+            raise click.BadParameter(f"{value!r} does not go from a smaller number to a larger one")
+        return range(int(first), int(last) + 1)
     try:
         number = int(value)
     except ValueError:
-        raise click.BadParameter(f"{value!r} is not a whole number or auto") from None
+        raise click.BadParameter(
+            f"{value!r} is not a whole number, several such as 2-8, or auto"
+        ) from None
     if number < 1:
         raise click.BadParameter(f"{number} is not a number of clusters: give 2 or more, or auto")
     return number
@@ -194,9 +201,10 @@ CLUSTERS = under(
     "Clusters",
     option(
         "-k --clusters",
-        "Number of clusters, or auto to choose it from the data.",
+        "Number of clusters, auto to choose it from the data, or several such as 2-8: each answer "
+        "is written to a folder of its own, and a table compares them.",
         required=True,
-        type=number_or_auto,
+        type=numbers_of_clusters,
         metavar="NUMBER",
     ),
     option("--seed", "Random seed.", type=click.IntRange(0), default=0),

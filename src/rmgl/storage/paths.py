@@ -28,6 +28,8 @@ FILES = {
     "layers/nodes.csv",
 }
 """Files and folders of a result."""
+COMPARISON = "comparison.csv"
+"""The file that compares answers with several numbers of clusters."""
 MATRICES = ("matrix.mtx", "matrix.mtx.gz")
 """The matrix in a folder of 10x Genomics."""
 
@@ -197,8 +199,22 @@ def check_file(path: Path, force: bool) -> None:
         raise ValueError(f"{path} exists already: choose another name, or replace it with --force")
 
 
+def folder_of_number(n_clusters: int) -> str:
+    """The folder of the answer with a number of clusters, beside others."""
+    return f"{n_clusters}_clusters"
+
+
 def foreign_file(folder: Path) -> str | None:
     """Return the name of a file in the folder that is not part of a result of rmgl, or None."""
+    if (folder / COMPARISON).is_file():
+        for path in sorted(folder.iterdir()):
+            if path.name != COMPARISON:
+                number = path.name.removesuffix("_clusters")
+                known = number.isdecimal() and path.name == folder_of_number(int(number))
+                found = foreign_file(path) if known and path.is_dir() else ""
+                if found is not None:
+                    return f"{path.name}/{found}".rstrip("/")
+        return None
     present = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*"))
     try:
         summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
