@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse, stats
+from sklearn.metrics import adjusted_rand_score
 
 from rmgl import RMGL
 from rmgl.storage.output import layer_file_names, new_folder
@@ -54,6 +55,41 @@ def test_a_chosen_number_has_its_picture_and_a_column_for_every_stable_resolutio
     assert table[f"label_{model.n_clusters_}"].equals(
         table["label"].rename(f"label_{model.n_clusters_}")
     )
+
+
+def test_several_numbers_are_compared_and_each_is_written(files, capsys):
+    call = ("cluster", files / "first.csv", "--id", "cell", "-o", files / "out", "--no-plots")
+    assert run(*call, "-k", "2-4", "--no-report") == 0
+    told = capsys.readouterr().out.splitlines()
+    table = pd.read_csv(files / "out" / "comparison.csv")
+    assert table["clusters"].tolist() == [2, 3, 4]
+    assert [line.split()[:2] for line in told[1:4]] == [
+        [str(number), word] for number, word in zip(table["clusters"], table["trust"], strict=True)
+    ]
+    found = [labels(files / "out" / f"{number}_clusters")["label"] for number in (2, 3, 4)]
+    assert [column.nunique() for column in found] == [2, 3, 4]
+    assert table["smallest"].tolist() == [column.value_counts().min() for column in found]
+    assert np.isnan(table["same_as_before"][0])
+    assert table["same_as_before"][1] == pytest.approx(adjusted_rand_score(*found[:2]), abs=1e-3)
+    assert run(*call[:-1], "--no-report", "-k", 3, "--no-plots", "--force") == 0  # replaces them
+    assert run(*call, "-k", "2-3", "--no-report", "--force") == 0
+    (files / "out" / "2_clusters" / "mine.txt").write_text("precious")
+    assert run(*call, "-k", "2-3", "--no-report", "--force") == 2
+    assert "holds '2_clusters/mine.txt', which rmgl did not write" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["-k", "4-2"], "'4-2' does not go from a smaller number to a larger one"),
+        (["-k", "2-91"], "-k 91 asks for more clusters than the files have rows"),
+        (["-k", "2-3", "--save", "m.rmgl"], "are fitted without --save"),
+    ],
+)
+def test_bad_numbers_of_clusters_are_refused(files, options, message, capsys):
+    assert run("cluster", files / "all.npz", "-o", files / "out", *options) == 2
+    assert message in capsys.readouterr().err
+    assert not (files / "out").exists()
 
 
 def test_cluster_writes_a_complete_folder(files, capsys):
@@ -194,7 +230,7 @@ def test_ids_align_rows_in_any_order(files):
         == 0
     )
     pd.testing.assert_frame_equal(labels(out), labels(files / "same"))
-    assert labels(out)["id"].tolist() == [f"cell{i}" for i in range(90)]
+    assert labels(out)["cell"].tolist() == [f"cell{i}" for i in range(90)]
 
 
 def test_ids_in_a_parquet_index_and_column_numbers_as_names(files):
@@ -214,7 +250,7 @@ def test_ids_in_a_parquet_index_and_column_numbers_as_names(files):
         )
         == 0
     )
-    assert labels(files / "a")["id"].tolist() == frame.index.tolist()
+    assert labels(files / "a")["cell"].tolist() == frame.index.tolist()
     pd.DataFrame(frame.to_numpy()).to_csv(files / "numbered.CSV", index=False)
     assert run("cluster", files / "numbered.CSV", "-k", 3, "-o", files / "b", "--no-plots") == 0
     assert len(labels(files / "b")) == 90
@@ -276,6 +312,11 @@ def test_a_failed_write_leaves_nothing_behind(tmp_path):
 
 def write(path, text):
     path.write_text(text)
+    return path
+
+
+def folder(path):
+    path.mkdir()
     return path
 
 
@@ -350,12 +391,19 @@ BAD = {
         r"a.csv: line 3, column 2 holds 'oops', but most cells",
     ),
     "gap in csv": (
-        lambda d: [write(d / "a.csv", "x,y\n1,2\n3,\n"), "--missing", "error"],
+        lambda d: [write(d / "a.csv", "x,y\n1,2\n3,\n"), "-k", "2", "--missing", "error"],
         r"view 'a' has NaN in 1 entries of 1 of 2 rows .*row 1, column 1",
     ),
-    "ids as a column": (
-        lambda d: [write(d / "a.csv", "who,x\n" + "".join(f"p{i},{i}\n" for i in range(9)))],
-        r"view 'a': column 'who' holds 9 different values in 9 rows.*--id who",
+    "nothing but ids": (
+        lambda d: [write(d / "a.csv", "who\n" + "".join(f"p{i}\n" for i in range(9)))],
+        r"view 'a': no column is left beside row ids and free text, which are who",
+    ),
+    "ids in two files": (
+        lambda d: [
+            write(d / f"{name}.csv", "who,x\n" + "".join(f"p{i},{i}\n" for i in range(9)))
+            for name in "ab"
+        ],
+        r"column 'who' looks like row ids, and several files have it: name it with --id who",
     ),
     "ragged csv": (
         lambda d: [write(d / "a.csv", "x,y\n1,2\n3\n")],
@@ -424,7 +472,31 @@ BAD = {
         lambda d: [d / "all.npz", "--beta", "third=1"],
         r"beta names unknown views \['third'\]",
     ),
-    "bad scale": (lambda d: [d / "all.npz", "--scale", "log"], r"'scale' parameter"),
+    "bad scale": (
+        lambda d: [d / "all.npz", "--scale", "log"],
+        r"'--scale': 'log' is not one of 'auto', 'minmax'",
+    ),
+    "no cluster": (lambda d: [d / "all.npz", "-k", "0"], r"'-k' / '--clusters': 0 is not a number"),
+    "no thread": (lambda d: [d / "all.npz", "--jobs", "0"], r"'--jobs': 0 threads"),
+    "alpha of nothing": (lambda d: [d / "all.npz", "--alpha", "0"], r"'--alpha': 0.* not in the"),
+    "unknown solver": (lambda d: [d / "all.npz", "--solver", "x"], r"'--solver': 'x' is not one"),
+    "negative seed": (lambda d: [d / "all.npz", "--seed", "-1"], r"'--seed': -1 is not in the"),
+    "one row": (
+        lambda d: [write(d / "a.csv", "x,y\n1,2\n")],
+        r"a.csv holds 1 row, but a view needs",
+    ),
+    "a folder": (
+        lambda d: [folder(d / "data")],
+        r"data is a folder, but not one of 10x Genomics.*give the files in it",
+    ),
+    "equal file names": (
+        lambda d: [d / "first.csv", d / "first.tsv", "--id", "cell"],
+        r"two views have the name 'first'.*another name, such as first_2=FILE",
+    ),
+    "id in other letters": (
+        lambda d: [d / "first.csv", "--id", "Cell"],
+        r"first.csv: no column 'Cell': did you mean --id cell\?",
+    ),
     "unknown option": (lambda d: [d / "all.npz", "--frobnicate"], r"No such option"),
 }
 
@@ -434,7 +506,7 @@ def test_bad_input_is_one_clear_line_and_exit_code_2(files, capsys, name):
     import re
 
     arguments, message = BAD[name]
-    assert run("cluster", *arguments(files), "-k", 3, "-o", files / "out", "--no-plots") == 2
+    assert run("cluster", "-k", 3, *arguments(files), "-o", files / "out", "--no-plots") == 2
     error = capsys.readouterr().err
     assert re.search(message, error)
     assert error.count("\n") == 1
@@ -443,7 +515,9 @@ def test_bad_input_is_one_clear_line_and_exit_code_2(files, capsys, name):
 
 def test_too_many_clusters(files, capsys):
     assert run("cluster", files / "all.npz", "-k", 91, "-o", files / "out") == 2
-    assert "n_clusters=91 is more than the n_samples=90 rows" in capsys.readouterr().err
+    assert "-k 91 asks for more clusters than the files have rows, which are 90" in (
+        capsys.readouterr().err
+    )
 
 
 def test_layer_file_names_are_safe_and_different():
@@ -467,6 +541,18 @@ def test_module_runs_as_a_program(tmp_path):
     )
     assert found.returncode == 0
     assert "rmgl" in found.stdout
+
+
+def test_options_stand_under_headings_in_the_help(capsys):
+    assert run("cluster", "--help") == 0
+    lines = capsys.readouterr().out.splitlines()
+    headings = [line for line in lines if line.endswith(":") and not line.startswith(" ")]
+    assert headings[:3] == ["Clusters:", "Data:", "Results:"]
+    assert headings[-1] == "Options:"
+    data = lines[lines.index("Data:") : lines.index("Results:")]
+    assert any(line.startswith("  --id ") for line in data)
+    options = [line.split()[0].rstrip(",") for line in lines if line.startswith("  -")]
+    assert len(set(options)) == len(options)
 
 
 def test_help_without_arguments(capsys):
@@ -612,7 +698,7 @@ def test_further_columns_are_written_and_shown(files, clinical, capsys):
     written = pd.read_csv(files / "out" / "associations.csv")
     assert set(written["column"]) == {"age", "sex", "survival (=months, died)"}
     assert written["column"][0] == "age"
-    found = labels(files / "out").set_index("id")["label"]
+    found = labels(files / "out").set_index("cell")["label"]
     table = pd.read_csv(clinical, index_col="cell").reindex(found.index)
     groups = [table["age"][found == k].dropna() for k in range(3)]
     assert written["statistic"][0] == pytest.approx(stats.kruskal(*groups).statistic, rel=1e-5)

@@ -8,8 +8,10 @@ import textwrap
 
 import pytest
 
-from rmgl import RMGL
+from rmgl import RMGL, options
 from rmgl.cli import cluster
+from rmgl.layer.certified import SOLVERS
+from rmgl.views.scaling import SCALES
 
 PROGRAM = """
     import sys
@@ -54,6 +56,11 @@ def test_no_numerical_library_is_loaded_for_a_quick_answer(arguments, tmp_path):
     found = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=True)
     assert found.stdout.splitlines()[-1] == f"{code} []"
     assert found.stderr.strip() == told
+
+
+def test_the_choices_of_the_command_are_those_of_the_estimator():
+    assert set(options.SOLVERS) == set(SOLVERS)
+    assert set(options.SCALES) == {"auto", *SCALES}
 
 
 def test_the_defaults_of_the_command_are_those_of_the_estimator():

@@ -6,35 +6,39 @@ file names are answered at once. The commands load `rmgl.commands` for the rest.
 
 from __future__ import annotations
 
-import logging
 import zipfile
-from collections.abc import Iterator
-from contextlib import contextmanager
-from importlib.util import find_spec
+from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 import click
 
-from rmgl.extras import not_installed
 from rmgl.options import (
-    ALIGNMENT,
     CLUSTERS,
+    COLUMNS,
+    DATA,
+    DROP,
     FORCE,
+    ID,
     INPUTS,
     JOBS,
     LAYERS,
     NETWORKS,
     OUTCOME,
     PATH,
+    RESULTS,
+    SHEET,
     SOLVING,
+    SPLIT,
     WORKERS,
+    Commands,
     flag,
     option,
 )
 from rmgl.running.progress import cell_progress
 from rmgl.storage.paths import (
+    NamedFile,
     OutcomeFile,
     Output,
     Source,
@@ -43,60 +47,22 @@ from rmgl.storage.paths import (
     check_folder,
     check_inputs,
 )
+from rmgl.storage.selection import Selection
+from rmgl.terminal import (
+    REFUSED,
+    BadInput,
+    in_one_line,
+    loading,
+    notes_shown,
+    page_possible,
+    pictures_possible,
+)
 from rmgl.version import __version__
 
-REFUSED = (ValueError, TypeError, MemoryError, OSError)
-"""What bad input raises."""
 
-
-class BadInput(click.ClickException):
-    """An error that ends the command with one line and exit code 2."""
-
-    exit_code = 2
-
-
-@contextmanager
-def in_one_line(*kinds: type[Exception]) -> Iterator[None]:
-    """Turn errors of these kinds into a `BadInput`."""
-    try:
-        yield
-    except kinds as error:
-        raise BadInput(" ".join(str(error).split())) from error
-
-
-@contextmanager
-def loading() -> Iterator[None]:
-    """Let Ctrl-C and SIGTERM end the process at once (`rmgl.__main__.StopSignals` says why)."""
-    signals = click.get_current_context().obj
-    if signals is not None:
-        signals.at_work = False
-    yield
-    if signals is not None:
-        signals.at_work = True
-
-
-class Notes(logging.Handler):
-    """Prints what is logged on standard error, one line each."""
-
-    def emit(self, record: logging.LogRecord) -> None:
-        click.echo(f"note: {record.getMessage()}", err=True)
-
-
-@contextmanager
-def notes_shown() -> Iterator[None]:
-    """Print what the package logs at the level INFO or above."""
-    logger, notes = logging.getLogger("rmgl"), Notes()
-    level = logger.level
-    logger.setLevel(logging.INFO)
-    logger.addHandler(notes)
-    try:
-        yield
-    finally:
-        logger.removeHandler(notes)
-        logger.setLevel(level)
-
-
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "show_default": True})
+@click.group(
+    cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "show_default": True}
+)
 @click.version_option(__version__, prog_name="rmgl")
 @click.pass_context
 def cli(context: click.Context) -> None:
@@ -109,38 +75,24 @@ def cli(context: click.Context) -> None:
 @cli.command()
 @INPUTS
 @CLUSTERS
-@option(
-    "-o --output",
-    "Folder for the results; written completely or not at all.",
-    required=True,
-    type=PATH,
-)
-@LAYERS
-@ALIGNMENT
-@NETWORKS
+@DATA
+@RESULTS
 @OUTCOME
-@option("--seed", "Random seed.", type=int, default=0)
+@LAYERS
 @SOLVING
 @WORKERS
-@JOBS
-@flag("--no-plots", "Do not draw pictures.")
-@flag("--no-report", "Do not write report.html, the page to explore.")
-@flag(
-    "--graphml",
-    "Also write the layers as GraphML: all of them to layers.graphml, each to a file in layers "
-    "(needs networkx).",
-)
-@flag("--edge-lists", "Also write nodes and edges as CSV files for Gephi, one per layer.")
 @flag("--quiet", "Show no progress bar. Without this option, there is one on a terminal.")
-@option("--save", "Also save the model to this file, for `rmgl predict`.", type=PATH)
-@FORCE
 def cluster(
-    inputs: tuple[Path, ...],
-    clusters: int | str,
+    inputs: tuple[NamedFile, ...],
+    clusters: int | str | range,
     output: Path,
     id_column: str | None,
     align: str | None,
-    networks: tuple[Path, ...],
+    columns: tuple[str, ...],
+    drop: tuple[str, ...],
+    split: dict[str, tuple[str, ...]],
+    sheets: tuple[str, ...],
+    networks: tuple[NamedFile, ...],
     outcome: Path | None,
     time: str | None,
     event: str | None,
@@ -168,9 +120,20 @@ def cluster(
     array per view, or a .zarr group, whose 2-D arrays are the views; workers read these and .npy
     files, and what distinguishes the clusters is not written then.
     """
-    source = Source(inputs, networks, id_column, align, outcome_file(outcome, time, event))
-    needs_inputs(source)
+    source = source_of(
+        inputs,
+        networks,
+        id_column,
+        Selection(columns=columns, drop=drop, views=split, sheets=sheets),
+        align=align,
+        outcome=outcome_file(outcome, time, event),
+    )
     on_workers = is_on_workers(scheduler, workers, plan)
+    if isinstance(clusters, range) and (on_workers or save or checkpoint):
+        raise BadInput(
+            "several numbers of clusters are fitted without --save, --checkpoint, --scheduler and "
+            "--workers: give one number with -k, or leave these out"
+        )
     if graphml and find_spec("networkx") is None:
         raise BadInput(not_installed("--graphml needs", "networkx"))
     pictures, page = not no_plots and pictures_possible(), not no_report and page_possible()
@@ -186,6 +149,13 @@ def cluster(
     with loading():
         from rmgl import commands
         from rmgl.estimators.rmgl import RMGL
+    written_to = Output(output, pictures, page, graphml, edge_lists, force)
+    if isinstance(clusters, range):
+        parameters |= {"random_state": seed, "n_jobs": jobs}
+        cluster_several(
+            [RMGL(number, **parameters) for number in clusters], source, written_to, quiet
+        )
+        return
     with in_one_line(*REFUSED), commands.dask_client(scheduler, workers) as client:
         if plan:
             click.echo(commands.plan(source, client, parameters["n_neighbors"]))
@@ -193,7 +163,7 @@ def cluster(
         model, seconds, associations = commands.cluster(
             RMGL(clusters, random_state=seed, n_jobs=jobs, **parameters),
             source,
-            Output(output, pictures, page, graphml, edge_lists, force),
+            written_to,
             save=save,
             checkpoint=checkpoint,
             client=client,
@@ -205,6 +175,16 @@ def cluster(
     click.echo(f"written: {output}" + ("" if save is None else f", {save}"))
     if (output / "report.html").exists():
         click.echo(f"open in a browser: {output / 'report.html'}")
+
+
+def cluster_several(models: list[Any], source: Source, output: Output, quiet: bool) -> None:
+    """Write the answers with several numbers of clusters, and print how they compare."""
+    from rmgl import several
+
+    with in_one_line(*REFUSED):
+        answers = several.cluster(models, source, output, quiet=quiet)
+    click.echo(several.comparison(answers))
+    click.echo(f"written: {output.folder}")
 
 
 def outcome_file(outcome: Path | None, time: str | None, event: str | None) -> OutcomeFile | None:
@@ -231,6 +211,8 @@ def is_on_workers(scheduler: str | None, workers: int | None, plan: bool) -> boo
 @INPUTS
 @option("-o --output", "CSV file to write.", required=True, type=PATH)
 @option("--id id_column", "Column of row ids; rows may then be missing from some of the files.")
+@SPLIT
+@SHEET
 @NETWORKS
 @option(
     "--unknown",
@@ -241,10 +223,12 @@ def is_on_workers(scheduler: str | None, workers: int | None, plan: bool) -> boo
 @flag("--force", "Replace the output file if it exists.")
 def predict(
     model: Path,
-    inputs: tuple[Path, ...],
+    inputs: tuple[NamedFile, ...],
     output: Path,
     id_column: str | None,
-    networks: tuple[Path, ...],
+    split: dict[str, tuple[str, ...]],
+    sheets: tuple[str, ...],
+    networks: tuple[NamedFile, ...],
     unknown: float | None,
     force: bool,
 ) -> None:
@@ -255,8 +239,7 @@ def predict(
     absent count as missing cells, and further ones are ignored. The edges of --network lead from
     new rows (first column) to those of the fit (second column).
     """
-    source = Source(inputs, networks, id_column)
-    needs_inputs(source)
+    source = source_of(inputs, networks, id_column, Selection(views=split, sheets=sheets))
     with in_one_line(*REFUSED):
         check_apart({"output": output}, [model, *source.paths])
         check_file(output, force)
@@ -275,20 +258,33 @@ def predict(
 
 
 @cli.command()
-@click.argument("inputs", nargs=-1, required=True, type=PATH)
-@option("--id id_column", "Column of row ids.")
-def inspect(inputs: tuple[Path, ...], id_column: str | None) -> None:
+@INPUTS
+@ID
+@COLUMNS
+@DROP
+@SPLIT
+@SHEET
+def inspect(
+    inputs: tuple[NamedFile, ...],
+    id_column: str | None,
+    columns: tuple[str, ...],
+    drop: tuple[str, ...],
+    split: dict[str, tuple[str, ...]],
+    sheets: tuple[str, ...],
+) -> None:
     """Say what each file would be taken for; nothing is fitted.
 
     Prints rows, row ids, columns by kind, missing cells and the proposed scaling of files as for
     `rmgl cluster`.
     """
+    selection = Selection(columns=columns, drop=drop, views=split, sheets=sheets)
+    source = source_of(inputs, (), id_column, selection)
     with in_one_line(*REFUSED):
-        check_inputs(inputs)
+        check_inputs(source.inputs)
     with loading():
         from rmgl import commands
     with in_one_line(*REFUSED):
-        click.echo(commands.inspect(inputs, id_column))
+        click.echo(commands.inspect(source))
 
 
 @cli.command()
@@ -365,39 +361,31 @@ def doctor(no_test: bool) -> None:
     generated data and fails with exit code 1 if a result is wrong. Nothing is sent anywhere.
     """
     with loading():
-        from rmgl import doctor as examination
-    for line in examination.description():
-        click.echo(line)
-    if no_test:
-        return
-    click.echo("\nSelf-test")
-    passed = True
-    for is_right, line in examination.self_test():
-        click.echo(line)
-        passed = passed and is_right
-    if not passed:
+        from rmgl.doctor import examine
+    if not examine(click.echo, tested=not no_test):
         click.get_current_context().exit(1)
 
 
-def needs_inputs(source: Source) -> None:
-    """Refuse a command without any file of data."""
-    if not source.paths:
+def source_of(
+    inputs: tuple[NamedFile, ...],
+    networks: tuple[NamedFile, ...],
+    id_column: str | None,
+    selection: Selection,
+    **others: Any,
+) -> Source:
+    """The files that a command reads; refuse a command without any."""
+    files = [*inputs, *networks]
+    if not files:
         raise click.UsageError("Missing argument 'INPUTS...'.")
-
-
-def pictures_possible() -> bool:
-    """Whether matplotlib is installed; print a warning if not."""
-    return is_installed("matplotlib", "no pictures are written: ", "they need")
-
-
-def page_possible() -> bool:
-    """Whether Bokeh is installed; print a warning if not."""
-    return is_installed("bokeh", "report.html is not written: ", "it needs")
-
-
-def is_installed(package: str, effect: str, need: str) -> bool:
-    """Whether a package is installed; print a warning about the effect if not."""
-    if find_spec(package) is not None:
-        return True
-    click.echo(f"warning: {effect}{not_installed(need, package)}", err=True)
-    return False
+    names = {file.path: file.name for file in files if file.name is not None}
+    if len({file.path for file in files if file.name is not None}) < sum(
+        file.name is not None for file in files
+    ):
+        raise BadInput("a file is given twice under different names: give it once")
+    return Source(
+        tuple(file.path for file in inputs),
+        tuple(file.path for file in networks),
+        id_column,
+        selection=replace(selection, names=names),
+        **others,
+    )

@@ -6,10 +6,10 @@ import sys
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import Any, cast
 
 import click
 import numpy as np
@@ -23,7 +23,7 @@ from rmgl.model.run import remove_checkpoint
 from rmgl.results.associations import Associations
 from rmgl.results.report import Report
 from rmgl.running.progress import stages
-from rmgl.storage.edge_lists import new_edges, read_edge_list, with_networks, without_head
+from rmgl.storage.edge_lists import EdgeList, new_edges, read_edge_list, with_networks, without_head
 from rmgl.storage.inspection import inspect_file
 from rmgl.storage.outcome_file import check_outcome, read_outcome
 from rmgl.storage.output import check_names, new_folder, write_predictions, write_results
@@ -64,6 +64,7 @@ def cluster(
         table = None if further is None else read_outcome(further.path, source.id_column, index)
         if isinstance(views, Views):
             check_names(views.names, index)
+            check_number(model.n_clusters, views.n_rows)
             if further is not None:
                 check_outcome(table, further, views)
         seconds, warned = timed_fit(model, views, checkpoint, client)
@@ -75,13 +76,42 @@ def cluster(
         stage("writing")
         given = None if by_workers else views
         name = ", ".join(path.name for path in (*source.inputs, *source.networks))
-        write(model, report, output, given, seconds, associations=associations, name=name)
+        write(
+            model,
+            report,
+            output,
+            given,
+            seconds,
+            associations=associations,
+            name=name,
+            id_column=source.id_column,
+        )
         if save is not None:
             model.save(save)
     show_warnings(warned)
     if checkpoint is not None and (model.converged_ or model.n_iter_ == model.max_iter):
         remove_checkpoint(checkpoint)
     return model, (perf_counter() - began, seconds), associations
+
+
+def read_source(source: Source) -> tuple[Views, Any]:
+    """The checked views in the files, and the table of columns that have no part in the fit."""
+    views = cast(Views, views_in(source, on_workers=False))
+    check_names(views.names, views.index)
+    if source.outcome is None:
+        return views, None
+    table = read_outcome(source.outcome.path, source.id_column, views.index)
+    check_outcome(table, source.outcome, views)
+    return views, table
+
+
+def check_number(n_clusters: int | str, n_rows: int) -> None:
+    """Raise a ValueError if there are more clusters than rows."""
+    if n_clusters != "auto" and int(n_clusters) > n_rows:
+        raise ValueError(
+            f"-k {n_clusters} asks for more clusters than the files have rows, which are {n_rows}: "
+            "ask for fewer"
+        )
 
 
 def summary(model: RMGL, seconds: tuple[float, float], associations: Associations | None) -> str:
@@ -99,15 +129,30 @@ def views_in(source: Source, *, on_workers: bool) -> Views | dict[str, Path]:
     """The views in the files, or their paths if workers can read all of them in parts."""
     inputs = source.inputs
     in_parts = all(path.is_dir() or path.suffix in BY_WORKERS for path in inputs)
-    if not on_workers or source.id_column is not None or source.networks or not in_parts:
-        lists = [read_edge_list(path) for path in source.networks]
+    selection = source.selection
+    as_stored = selection.is_all and source.id_column is None and not source.networks
+    if not (on_workers and as_stored and in_parts):
+        lists = edge_lists(source)
         views = None
         if inputs:
-            views = read_views(inputs, source.id_column, source.align, everyone=not lists)
+            views = read_views(
+                inputs,
+                source.id_column,
+                source.align,
+                everyone=not lists,
+                selection=selection,
+            )
         return with_networks(views, lists) if lists or views is None else views
-    names = [path.stem for path in inputs]
+    names = [selection.names.get(path, path.stem) for path in inputs]
     check_view_names(names)
     return dict(zip(names, inputs, strict=True))
+
+
+def edge_lists(source: Source) -> list[EdgeList]:
+    """The networks in the files, by the names that they are given."""
+    names = source.selection.names
+    lists = [(path, read_edge_list(path)) for path in source.networks]
+    return [replace(edges, name=names.get(path, edges.name)) for path, edges in lists]
 
 
 @contextmanager
@@ -175,14 +220,21 @@ def predict(model: Path, source: Source, output: Path, unknown: float | None = N
     if unknown is not None:
         scores = placed.scores
         labels = np.where(scores > fitted.fitted_.farthest(unknown), -1, labels)
-    write_predictions(output, labels, shares, index, scores)
+    write_predictions(output, labels, shares, index, scores, id_column=source.id_column)
     return Predictions(labels, shares)
 
 
 def new_rows(fitted: RMGL, source: Source) -> tuple[Views, NDArray[Any] | None]:
     """New rows in files, and their ids."""
     views = fitted.fitted_.views
-    new = read_views(source.inputs, source.id_column, "outer", least=0, fitted=views)
+    new = read_views(
+        source.inputs,
+        source.id_column,
+        "outer",
+        least=0,
+        fitted=views,
+        selection=source.selection,
+    )
     check_names(new.names, new.index)
     if len(fitted.view_names_) == len(new.names) == 1:
         new = new.with_fields("name", fitted.view_names_)  # the file may have any name
@@ -191,7 +243,7 @@ def new_rows(fitted: RMGL, source: Source) -> tuple[Views, NDArray[Any] | None]:
 
 def new_nodes(fitted: RMGL, source: Source) -> tuple[dict[str, Any] | Views, NDArray[Any] | None]:
     """New rows with edges to fitted rows, and the rows in files if there are any; and their ids."""
-    lists = [read_edge_list(path) for path in source.networks]
+    lists = edge_lists(source)
     fitted_ids = list(range(len(fitted.labels_)) if fitted.index_ is None else fitted.index_)
     data: dict[str, Any] | Views
     names: tuple[str, ...] = ()
@@ -203,6 +255,7 @@ def new_nodes(fitted: RMGL, source: Source) -> tuple[dict[str, Any] | Views, NDA
             least=0,
             everyone=False,
             fitted=fitted.fitted_.views,
+            selection=source.selection,
         )
         names = new.names
         index, new_ids = new.index, list(range(new.n_rows) if new.index is None else new.index)
@@ -221,9 +274,10 @@ def new_nodes(fitted: RMGL, source: Source) -> tuple[dict[str, Any] | Views, NDA
     return data, index
 
 
-def inspect(inputs: Sequence[Path], id_column: str | None) -> str:
+def inspect(source: Source) -> str:
     """Say what each file would be taken for; nothing is fitted."""
-    return "\n".join(line for path in inputs for line in inspect_file(path, id_column))
+    selection = replace(source.selection, id_column=source.id_column)
+    return "\n".join(line for path in source.inputs for line in inspect_file(path, selection))
 
 
 def demo(output: Output | None, jobs: int) -> None:
@@ -266,6 +320,7 @@ def write(
     columns: Mapping[str, Any] | None = None,
     associations: Associations | None = None,
     name: str | None = None,
+    id_column: str | None = None,
 ) -> None:
     """Write the result of a fit to its folder; without views, no features and no page."""
     with new_folder(output.folder, output.force) as draft:
@@ -280,6 +335,7 @@ def write(
             edge_lists=output.edge_lists,
             explanation=features,
             associations=associations,
+            id_column=id_column,
         )
         if output.page and views is not None:
             model.to_html(

@@ -27,6 +27,20 @@ LARGEST_RESIDUAL = 1e-6
 LARGEST_GAP = 1e-6
 
 
+def examine(show: Callable[[str], None], *, tested: bool) -> bool:
+    """Show the description and, if `tested`, the self-test; return whether all results are right."""
+    for line in description():
+        show(line)
+    if not tested:
+        return True
+    show("\nSelf-test")
+    passed = True
+    for is_right, line in self_test():
+        show(line)
+        passed = passed and is_right
+    return passed
+
+
 def description() -> Iterator[str]:
     """Yield the lines about versions, optional packages, threads, memory and caches."""
     yield f"rmgl {__version__}, {short(Path(__file__).parent)}"

@@ -12,10 +12,34 @@ from typing import Any, TypeAlias
 import click
 
 from rmgl.estimators import defaults
+from rmgl.storage.paths import NamedFile
 
 Command: TypeAlias = Callable[..., None]
 Option: TypeAlias = Callable[[Command], Command]
 PATH = click.Path(path_type=Path)
+
+
+class HeadedCommand(click.Command):
+    """A command whose help lists its options under headings."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options, those without a heading last."""
+        sections: dict[str, list[tuple[str, str]]] = {}
+        options = [each for each in self.get_params(ctx) if each.param_type_name == "option"]
+        for parameter in sorted(options, key=lambda each: not hasattr(each, "heading")):
+            row = parameter.get_help_record(ctx)
+            if row is not None:
+                heading = getattr(parameter, "heading", "Options")
+                sections.setdefault(heading, []).append(row)
+        for heading, rows in sections.items():
+            with formatter.section(heading):
+                formatter.write_dl(rows)
+
+
+class Commands(click.Group):
+    """Commands with headings in their help."""
+
+    command_class = HeadedCommand
 
 
 def option(names: str, help: str, **settings: Any) -> Option:
@@ -28,27 +52,57 @@ def flag(name: str, help: str) -> Option:
     return option(name, help, is_flag=True)
 
 
-def together(*options: Option) -> Option:
-    """Return several options, in their order in the help, as one."""
+def under(heading: str, *options: Option) -> Option:
+    """Return several options, in their order under a heading of the help, as one."""
 
     def decorate(command: Command) -> Command:
         for add in reversed(options):
             command = add(command)
+            parameters: list[Any] = vars(command)["__click_params__"]
+            parameters[-1].heading = heading
         return command
 
     return decorate
 
 
-def number_or_auto(value: str) -> int | str:
-    """Parse a whole number, or "auto"."""
+def numbers_of_clusters(value: str) -> int | str | range:
+    """Parse a positive whole number, several of them such as 2-8, or "auto"."""
+    if value == "auto":
+        return value
+    first, dash, last = value.partition("-")
+    if dash and first.isdecimal() and last.isdecimal():
+        if not 1 <= int(first) < int(last):
+            raise click.BadParameter(f"{value!r} does not go from a smaller number to a larger one")
+        return range(int(first), int(last) + 1)
     try:
-        return value if value == "auto" else int(value)
+        number = int(value)
     except ValueError:
-        raise click.BadParameter(f"{value!r} is not an integer or auto") from None
+        raise click.BadParameter(
+            f"{value!r} is not a whole number, several such as 2-8, or auto"
+        ) from None
+    if number < 1:
+        raise click.BadParameter(f"{number} is not a number of clusters: give 2 or more, or auto")
+    return number
 
 
-def per_view(name: str, kind: type[float] | type[str], default: str, help: str) -> Option:
-    """Return an option with a value, or one per view: `2,2,20` in order, or `fac=2,mor=20`."""
+def number_of_threads(value: str) -> int:
+    """Parse a positive whole number, or -1 for all cores."""
+    try:
+        number = int(value)
+    except ValueError:
+        raise click.BadParameter(f"{value!r} is not a whole number") from None
+    if number == 0:
+        raise click.BadParameter("0 threads can do nothing: give 1 or more, or -1 for all cores")
+    return number
+
+
+def per_view(
+    name: str, kind: type[float] | type[str], single: Any, default: str, help: str
+) -> Option:
+    """Return an option with a value, or one per view: `2,2,20` in order, or `fac=2,mor=20`.
+
+    `single` is click's type of the one value for all views.
+    """
 
     def parse(value: str) -> Any:
         if value == "auto":
@@ -58,38 +112,128 @@ def per_view(name: str, kind: type[float] | type[str], default: str, help: str) 
             if all("=" in part for part in parts):
                 pairs = (part.rpartition("=") for part in parts)
                 return {view: kind(number) for view, _, number in pairs}
-            return kind(value) if len(parts) == 1 else [kind(part) for part in parts]
+            values = [kind(part) for part in parts]
         except ValueError:
             raise click.BadParameter(
                 f"{value!r} is not a number, a list like 2,2,20 or pairs like fac=2,mor=20"
             ) from None
+        return single.convert(value, None, None) if len(values) == 1 else values
 
     metavar = "NUMBER" if kind is float else "TEXT"
     return option(name, help, type=parse, default=default, metavar=metavar)
 
 
-INPUTS = click.argument("inputs", nargs=-1, type=PATH)
+SCALES = ("auto", "minmax", "root", "hellinger", "unit", "standard", "none")
+SOLVERS = ("newton", "dual-ascent")
+
+
+def listed(context: click.Context, option: click.Parameter, values: Any) -> tuple[str, ...]:
+    """Parse lists that commas separate, of an option that may be repeated."""
+    return tuple(part.strip() for value in values for part in value.split(",") if part.strip())
+
+
+def views_by_name(
+    context: click.Context, option: click.Parameter, values: Any
+) -> dict[str, tuple[str, ...]]:
+    """Parse `body=bill_*,flipper_*`, of an option that may be repeated."""
+    views = dict[str, tuple[str, ...]]()
+    for value in values:
+        name, _, columns = value.partition("=")
+        patterns = listed(context, option, [columns])
+        if not name.strip() or not patterns:
+            raise click.BadParameter(f"{value!r} is not a name and columns, such as body=bill_*")
+        views[name.strip()] = (*views.get(name.strip(), ()), *patterns)
+    return views
+
+
+INPUTS = click.argument("inputs", nargs=-1, type=NamedFile.of)
 FORCE = flag("--force", "Overwrite an output folder that rmgl wrote before.")
-JOBS = option("--jobs", "Number of threads; -1 uses all cores.", type=int, default=-1)
+JOBS = option(
+    "--jobs",
+    "Number of threads; -1 uses all cores.",
+    type=number_of_threads,
+    default=-1,
+    metavar="NUMBER",
+)
 NETWORKS = option(
     "--network networks",
     "Edge list used as a view (.csv, .tsv or .txt with two ids and an optional weight per line). "
     "May be repeated.",
     multiple=True,
-    type=PATH,
+    type=NamedFile.of,
     metavar="EDGES",
 )
-CLUSTERS = option(
-    "-k --clusters",
-    "Number of clusters, or auto to choose it from the data.",
-    required=True,
-    type=number_or_auto,
-    metavar="NUMBER",
+ID = option(
+    "--id id_column",
+    "Column of row ids. Aligns the rows of several files and labels the output.",
+    metavar="COLUMN",
 )
-LAYERS = together(
+COLUMNS = option(
+    "--columns",
+    "Use these columns only: names or patterns such as 'gene_*', separated by commas; may be "
+    "repeated.",
+    multiple=True,
+    callback=listed,
+    metavar="NAMES",
+)
+DROP = option(
+    "--drop",
+    "Leave out these columns, in the same forms.",
+    multiple=True,
+    callback=listed,
+    metavar="NAMES",
+)
+SPLIT = option(
+    "--view split",
+    "Split the one table into views, such as --view 'body=bill_*,flipper_*' --view "
+    "diet=delta_15,delta_13; repeated once for each view.",
+    multiple=True,
+    callback=views_by_name,
+    metavar="NAME=NAMES",
+)
+SHEET = option(
+    "--sheet sheets",
+    "Sheet of an Excel workbook, if not the first. Repeated, each sheet of the workbook is a view.",
+    multiple=True,
+    metavar="NAME",
+)
+CLUSTERS = under(
+    "Clusters",
+    option(
+        "-k --clusters",
+        "Number of clusters, auto to choose it from the data, or several such as 2-8: each answer "
+        "is written to a folder of its own, and a table compares them.",
+        required=True,
+        type=numbers_of_clusters,
+        metavar="NUMBER",
+    ),
+    option("--seed", "Random seed.", type=click.IntRange(0), default=0),
+)
+RESULTS = under(
+    "Results",
+    option(
+        "-o --output",
+        "Folder for the results; written completely or not at all.",
+        required=True,
+        type=PATH,
+    ),
+    FORCE,
+    option("--save", "Also save the model to this file, for `rmgl predict`.", type=PATH),
+    flag("--no-plots", "Do not draw pictures."),
+    flag("--no-report", "Do not write report.html, the page to explore."),
+    flag(
+        "--graphml",
+        "Also write the layers as GraphML: all of them to layers.graphml, each to a file in layers "
+        "(needs networkx).",
+    ),
+    flag("--edge-lists", "Also write nodes and edges as CSV files for Gephi, one per layer."),
+)
+LAYERS = under(
+    "Layers and embedding",
     per_view(
         "--alpha",
         float,
+        click.FloatRange(0, min_open=True),
         defaults.ALPHA,
         "Density of the layers; larger values give more edges. A number, a list with one number "
         "per view, or name=number pairs.",
@@ -97,19 +241,21 @@ LAYERS = together(
     per_view(
         "--beta",
         float,
+        click.FloatRange(0),
         defaults.BETA,
         "Weight of each view in the embedding, in the form of --alpha.",
     ),
     per_view(
         "--scale",
         str,
+        click.Choice(SCALES),
         defaults.SCALE,
-        "Scaling of each view, in the form of --alpha: auto, minmax, root, hellinger, unit, "
-        "standard or none.",
+        f"Scaling of each view, in the form of --alpha: {', '.join(SCALES[:-1])} or {SCALES[-1]}.",
     ),
     option(
         "--neighbors n_neighbors",
         "Mean number of edges per node if alpha is auto.",
+        type=click.IntRange(1),
         default=defaults.N_NEIGHBORS,
     ),
     option(
@@ -123,18 +269,22 @@ LAYERS = together(
         "Increase beta until every layer has exactly one component per cluster.",
     ),
 )
-ALIGNMENT = together(
-    option(
-        "--id id_column",
-        "Column of row ids. Aligns the rows of several files and labels the output.",
-    ),
+DATA = under(
+    "Data",
+    ID,
     option(
         "--align",
         "With --id: keep the ids of any file (outer) or only those in all files (inner).",
         type=click.Choice(["outer", "inner"]),
     ),
+    COLUMNS,
+    DROP,
+    SPLIT,
+    SHEET,
+    NETWORKS,
 )
-OUTCOME = together(
+OUTCOME = under(
+    "Columns that have no part in the fit",
     option(
         "--outcome",
         "Table of columns that have no part in the fit, with the ids of --id: says how they differ "
@@ -153,24 +303,30 @@ OUTCOME = together(
         metavar="COLUMN",
     ),
 )
-SOLVING = together(
+SOLVING = under(
+    "Solver",
     option(
-        "--solver", "Solver of the layer problem: newton or dual-ascent.", default=defaults.SOLVER
+        "--solver",
+        "Solver of the layer problem.",
+        type=click.Choice(SOLVERS),
+        default=defaults.SOLVER,
     ),
     option(
         "--tol",
         "Stop when the relative change of the objective is below this value.",
+        type=click.FloatRange(0),
         default=defaults.TOL,
     ),
     option(
         "--max-iter",
         "Maximum number of rounds over layers and embedding.",
+        type=click.IntRange(1),
         default=defaults.MAX_ITER,
     ),
     option(
         "--max-seconds",
         "Time limit in seconds; afterwards, write the best result so far.",
-        type=float,
+        type=click.FloatRange(0),
     ),
     option(
         "--checkpoint",
@@ -179,7 +335,9 @@ SOLVING = together(
         type=PATH,
     ),
 )
-WORKERS = together(
+WORKERS = under(
+    "Threads and Dask workers",
+    JOBS,
     option(
         "--scheduler",
         "Fit on Dask workers; address of their scheduler, such as tcp://host:8786.",

@@ -63,7 +63,7 @@ def test_a_saved_model_has_the_ids(folder, labeled):
 
 def test_the_ids_are_those_of_the_labels(folder):
     model, rows = RMGL.load(folder / "m.rmgl"), read_table(folder / "out" / "labels.csv")
-    assert [row["id"] for row in rows] == IDS
+    assert [row["ID"] for row in rows] == IDS
     assert [int(row["label"]) for row in rows] == model.labels_.tolist()
 
 
@@ -105,7 +105,7 @@ def test_predictions_have_the_ids_of_the_new_rows(folder, labeled, tmp_path):
         )
         == 0
     )
-    found = {row["id"]: int(row["label"]) for row in read_table(tmp_path / "new.csv")}
+    found = {row["ID"]: int(row["label"]) for row in read_table(tmp_path / "new.csv")}
     labels = RMGL.load(folder / "m.rmgl").labels_
     assert found == {"new": labels[0], "old": labels[14], "odd": labels[30], "late": labels[5]}
 

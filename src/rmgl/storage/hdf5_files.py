@@ -14,6 +14,7 @@ from rmgl.extras import not_installed
 from rmgl.running.threads import require_memory
 from rmgl.storage.row_ids import checked_ids, texts_of
 from rmgl.storage.scverse import from_anndata, from_mudata
+from rmgl.storage.selection import Selection
 from rmgl.storage.text_file import Table
 from rmgl.views.views import Views
 
@@ -28,7 +29,7 @@ def read_h5mu(path: Path) -> Views:
     return from_mudata(mdata)
 
 
-def read_h5ad(path: Path, id_column: str | None) -> Table:
+def read_h5ad(path: Path, wanted: Selection) -> Table:
     """Read X of an .h5ad file; the row ids are the names of its observations."""
     adata = read_hdf5(path, "anndata", "read_h5ad", "AnnData.write_h5ad")
     views = from_anndata(adata, ["X"])

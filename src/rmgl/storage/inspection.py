@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from rmgl.storage.paths import check_inputs
-from rmgl.storage.readers import OF_ALL_VIEWS, read_table, read_views
+from rmgl.storage.readers import OF_ALL_VIEWS, read_views, tables_in
+from rmgl.storage.selection import Selection
 from rmgl.storage.text_file import Table
 from rmgl.storage.text_format import kind_of
 from rmgl.views.check_view import is_table
@@ -21,15 +22,18 @@ IDS_SHOWN = 3
 """Row ids that are shown."""
 
 
-def inspect_file(path: Path, id_column: str | None) -> list[str]:
+def inspect_file(path: Path, selection: Selection) -> list[str]:
     """Describe how a file would be read: rows, ids, kinds of columns, missing cells, scaling."""
     check_inputs([path])
     if kind_of(path) in OF_ALL_VIEWS:
-        views = read_views([path], id_column, least=0, everyone=False)
+        views = read_views(
+            [path], selection.id_column, least=0, everyone=False, selection=selection
+        )
         parts = [in_view(view.name, describe(view, views.index)) for view in views]
         return [f"{path}: {len(views.names)} views", *(line for part in parts for line in part)]
-    table = read_table(path, id_column)
-    return [f"{path}: {table.how}", *in_view(table.name, describe_table(table))]
+    tables = tables_in(path, selection)
+    parts = [in_view(table.name, describe_table(table)) for table in tables]
+    return [f"{path}: {tables[0].how}", *(line for part in parts for line in part)]
 
 
 def in_view(name: str, lines: Sequence[str]) -> list[str]:
@@ -45,7 +49,7 @@ def describe_table(table: Table) -> list[str]:
         id_names = likely_ids(values)
         notes += [
             f"column {name!r} looks like row ids or free text: if it identifies the rows, use "
-            f"--id {name}; otherwise leave it out"
+            f"--id {name}; otherwise it is left out"
             for name in id_names
         ]
         values = values[[name for name in values.columns if str(name) not in id_names]]

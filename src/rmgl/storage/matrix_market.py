@@ -12,6 +12,7 @@ from rmgl.checks import sound_sparse
 from rmgl.running.threads import require_memory
 from rmgl.storage.paths import MATRICES
 from rmgl.storage.row_ids import checked_ids, without_marks
+from rmgl.storage.selection import Selection
 from rmgl.storage.text_file import Table
 from rmgl.storage.text_format import kind_of, read_bytes, read_characters, view_name
 
@@ -22,12 +23,12 @@ FEATURE_FILES = ("features", "genes", "cols", "columns", "var", "peaks")
 SUFFIXES = (".tsv", ".tsv.gz", ".txt", ".txt.gz", ".csv", ".csv.gz")
 
 
-def read_folder(path: Path, id_column: str | None) -> Table:
+def read_folder(path: Path, wanted: Selection) -> Table:
     """Read matrix.mtx, barcodes.tsv and features.tsv or genes.tsv in a folder of 10x Genomics."""
-    return read_matrix(next(path / name for name in MATRICES if (path / name).is_file()), id_column)
+    return read_matrix(next(path / name for name in MATRICES if (path / name).is_file()), wanted)
 
 
-def read_matrix(path: Path, id_column: str | None) -> Table:
+def read_matrix(path: Path, wanted: Selection) -> Table:
     """Read a Matrix Market file; rows are entities unless the names beside it fit its columns."""
     from scipy.io import mmread
 

@@ -16,6 +16,7 @@ from rmgl.results.used_columns import check_unused
 from rmgl.storage.paths import OutcomeFile
 from rmgl.storage.readers import read_table
 from rmgl.storage.row_ids import shown_as_text
+from rmgl.storage.selection import Selection
 from rmgl.views.check_view import is_table
 from rmgl.views.encoding import cells_of, level_text
 from rmgl.views.views import Views
@@ -29,7 +30,7 @@ def read_outcome(path: Path, id_column: str | None, index: NDArray[Any] | None) 
     """
     import pandas as pd
 
-    found = read_table(path, id_column)
+    found = read_table(path, Selection(id_column))
     values = found.values.toarray() if sparse.issparse(found.values) else found.values
     if not is_table(values):
         names = found.columns or [f"column {place + 1}" for place in range(values.shape[1])]

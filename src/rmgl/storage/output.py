@@ -32,7 +32,7 @@ from rmgl.storage.multigraph import (
 )
 from rmgl.storage.outcome_file import write_associations
 from rmgl.storage.paths import check_folder
-from rmgl.storage.row_ids import shown_as_text
+from rmgl.storage.row_ids import name_of_ids, shown_as_text
 from rmgl.version import __version__
 
 FEATURES_LISTED = 200
@@ -63,6 +63,8 @@ def write_predictions(
     shares: NDArray[np.float64],
     ids: NDArray[Any] | None,
     scores: NDArray[np.float64] | None = None,
+    *,
+    id_column: str | None = None,
 ) -> None:
     """Write the label of every row, its share, and the shares of all clusters to a CSV file.
 
@@ -71,7 +73,7 @@ def write_predictions(
     """
     with new_file(path) as draft, draft.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
-        columns = ["row" if ids is None else "id", "label", "share"]
+        columns = ["row" if ids is None else name_of_ids(id_column), "label", "share"]
         columns += [f"cluster_{k}" for k in range(shares.shape[1])]
         writer.writerow(columns if scores is None else [*columns, "outlier_score"])
         for row, name in enumerate(row_names(ids, len(shares))):
@@ -121,17 +123,19 @@ def write_results(
     edge_lists: bool = False,
     explanation: Explanation | None = None,
     associations: Associations | None = None,
+    id_column: str | None = None,
 ) -> None:
     """Write labels, embedding, layers, summary and report, and on request the other `FILES`.
 
-    Ids in labels.csv are written as `rmgl.storage.row_ids` describes. Where the number of clusters
+    Ids in labels.csv are written as `rmgl.storage.row_ids` describes, under the name of their
+    column in the files that were read. Where the number of clusters
     was chosen, it has a column for every stable resolution.
     """
     with (folder / "labels.csv").open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         levels = stable_levels(model)
         numbers = [f"label_{level.n_clusters}" for level in levels]
-        first = "row" if model.index is None else "id"
+        first = "row" if model.index is None else name_of_ids(id_column)
         writer.writerow([first, "label", "outlier_score", *numbers])
         names = row_names(model.index, len(model.labels))
         scores = [f"{score:.4f}" for score in model.outlier_score]

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rmgl.archive.atomic import check_writable
+from rmgl.storage.selection import Selection
 
 FILES = {
     "labels.csv",
@@ -27,8 +28,34 @@ FILES = {
     "layers/nodes.csv",
 }
 """Files and folders of a result."""
+COMPARISON = "comparison.csv"
+"""The file that compares answers with several numbers of clusters."""
 MATRICES = ("matrix.mtx", "matrix.mtx.gz")
 """The matrix in a folder of 10x Genomics."""
+
+EVERYTHING = Selection()
+
+
+@dataclass(frozen=True)
+class NamedFile:
+    """A file of the command line, and the name that its view is given there (None: its own)."""
+
+    path: Path
+    name: str | None = None
+
+    @classmethod
+    def of(cls, text: str) -> NamedFile:
+        """Read `path`, or `name=path`; a file that exists under the whole text is that file.
+
+        Examples
+        --------
+        >>> NamedFile.of("rna=data/x.csv").name, NamedFile.of("data/a=b.csv").name
+        ('rna', None)
+        """
+        name, equals, path = text.partition("=")
+        if not (name and equals and path) or "/" in name or "\\" in name or os.path.exists(text):
+            return cls(Path(text))
+        return cls(Path(path), name)
 
 
 @dataclass(frozen=True)
@@ -50,6 +77,8 @@ class Source:
     id_column: str | None = None
     align: str | None = None
     outcome: OutcomeFile | None = None
+    selection: Selection = EVERYTHING
+    """What is read from the files."""
 
     @property
     def paths(self) -> list[Path]:
@@ -78,16 +107,23 @@ class Output:
 def check_inputs(paths: Sequence[Path]) -> None:
     """Raise a ValueError if an input is neither a file nor a folder of 10x Genomics."""
     for path in paths:
-        if not path.is_file() and not any((path / matrix).is_file() for matrix in MATRICES):
-            raise ValueError(f"{path}: no such file")
+        if path.is_file() or any((path / matrix).is_file() for matrix in MATRICES):
+            continue
+        if path.is_dir():
+            raise ValueError(
+                f"{path} is a folder, but not one of 10x Genomics, which holds {MATRICES[0]}: give "
+                f"the files in it, such as {path}/*.csv"
+            )
+        raise ValueError(f"{path}: no such file")
 
 
 def check_view_names(names: Sequence[str]) -> None:
     """Raise a ValueError if two files name the same view."""
-    if len(set(names)) < len(names):
+    twice = next((name for at, name in enumerate(names) if name in names[:at]), None)
+    if twice is not None:
         raise ValueError(
-            "view names are file names without their suffix and must differ, but they are "
-            f"{names}: rename a file"
+            f"two views have the name {twice!r}, because views are named after their files: "
+            f"give one of them another name, such as {twice}_2=FILE"
         )
 
 
@@ -163,8 +199,22 @@ def check_file(path: Path, force: bool) -> None:
         raise ValueError(f"{path} already exists: choose another name, or replace it with --force")
 
 
+def folder_of_number(n_clusters: int) -> str:
+    """The folder of the answer with a number of clusters, beside others."""
+    return f"{n_clusters}_clusters"
+
+
 def foreign_file(folder: Path) -> str | None:
     """Return the name of a file in the folder that is not part of a result of rmgl, or None."""
+    if (folder / COMPARISON).is_file():
+        for path in sorted(folder.iterdir()):
+            if path.name != COMPARISON:
+                number = path.name.removesuffix("_clusters")
+                known = number.isdecimal() and path.name == folder_of_number(int(number))
+                found = foreign_file(path) if known and path.is_dir() else ""
+                if found is not None:
+                    return f"{path.name}/{found}".rstrip("/")
+        return None
     present = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*"))
     try:
         summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import logging
 import re
-import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,17 +14,21 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from rmgl.archive.array_file import DAMAGED, WAY_OUT, Refused, detail_of, read_npy, read_npz
-from rmgl.extras import not_installed
+from rmgl.archive.array_file import DAMAGED, Refused, detail_of, read_npy, read_npz
 from rmgl.matrix import padded
-from rmgl.running.threads import require_memory
-from rmgl.storage.column_files import read_feather, read_parquet
+from rmgl.storage.frame_files import read_excel, read_frame
 from rmgl.storage.hdf5_files import read_h5ad, read_h5mu
 from rmgl.storage.matrix_market import read_folder, read_matrix
+from rmgl.storage.parts_of_tables import (
+    selected,
+    split,
+    without_empty_rows,
+    without_free_text,
+)
 from rmgl.storage.paths import check_inputs, check_view_names
-from rmgl.storage.row_ids import NO_VALUE, checked_ids, texts_of
-from rmgl.storage.text_file import MOSTLY, Table, read_text
-from rmgl.storage.text_format import described, find_id, kind_of, view_name
+from rmgl.storage.selection import Selection, matches, shown
+from rmgl.storage.text_file import Table, read_text
+from rmgl.storage.text_format import kind_of, view_name
 from rmgl.views.check_view import is_table
 from rmgl.views.incomplete import align_labels, lookalike_hint
 from rmgl.views.same_columns import NewRows, with_fitted_columns
@@ -42,8 +45,7 @@ OF_ALL_VIEWS = {
 UNUSUAL = re.compile("Windows-1252|numbers with|the first of")
 """Ways to read a file that may be wrong, so that users are told."""
 logger = logging.getLogger("rmgl")
-EXCEL_BYTES = 10
-"""Bytes of memory that a byte of an unpacked Excel sheet takes."""
+EVERYTHING = Selection()
 
 
 def read_views(
@@ -54,20 +56,29 @@ def read_views(
     least: int = 2,
     everyone: bool = True,
     fitted: Views | None = None,
+    selection: Selection = EVERYTHING,
 ) -> Views:
     """Read and check views, with the names of their columns and, given an id column, of their rows.
 
     With an id column, or where files name their rows, rows are put in the order of the first file.
     Each view needs at least `least` rows, and every entity some view, unless `everyone` is False.
     New rows of `fitted` views get their columns and encodings; the only view of a fit may have
-    another name.
+    another name. The `selection` says which columns are read and what views are called.
     """
     check_inputs(paths)
+    selection = replace(selection, id_column=id_column)
     if any(kind_of(path) in OF_ALL_VIEWS for path in paths):
-        return read_all_views(paths, id_column, least, everyone)
-    tables = [read_table(path, id_column) for path in paths]
+        return read_all_views(paths, selection, least, everyone)
+    found = read_tables(paths, selection)
+    if everyone:
+        found = without_empty_rows(found)
+    if fitted is None:
+        found = without_free_text(found)
+    tables = [table for _, table in found]
     names = [table.name for table in tables]
     check_view_names(names)
+    for path, table in found:
+        check_rows(path, table, least)
     ids, places = row_order(tables, how)
     by_name = dict(zip(names, places, strict=True))
     columns = tuple(table.columns for table in tables)
@@ -84,10 +95,20 @@ def read_views(
         observed=observed_rows(by_name) or None,
         encodings=None if fitted is None else {view.name: view.encoding for view in fitted},
     )
-    for path, table in zip(paths, tables, strict=True):
+    for path, table in found:
         if UNUSUAL.search(table.how):
             logger.info("%s: %s", path, table.how)
     return views
+
+
+def check_rows(path: Path, table: Table, least: int) -> None:
+    """Raise a ValueError if a file has too few rows to be a view."""
+    n_rows = table.values.shape[0]
+    if n_rows < least:
+        raise ValueError(
+            f"{path} holds {n_rows or 'no'} row{'' if n_rows == 1 else 's'}, but a view needs at "
+            f"least {least}: every row is one of the entities to cluster"
+        )
 
 
 def new_tables(fitted: Views, tables: Sequence[Table]) -> list[Table]:
@@ -124,7 +145,7 @@ def observed_rows(places: Mapping[str, NDArray[np.intp] | None]) -> dict[str, ND
 
 
 def read_all_views(
-    paths: Sequence[Path], id_column: str | None, least: int, everyone: bool
+    paths: Sequence[Path], selection: Selection, least: int, everyone: bool
 ) -> Views:
     """Read the one file that holds all views, without an id column."""
     if len(paths) > 1:
@@ -133,8 +154,13 @@ def read_all_views(
             "file with all views, or one file of another type per view"
         )
     kind = kind_of(paths[0])
-    if id_column is not None:
+    if selection.id_column is not None:
         raise ValueError(f"{paths[0]}: {OF_ALL_VIEWS[kind]}")
+    if selection.names or not selection.is_all:
+        raise ValueError(
+            f"{paths[0]}: a file of all views is read as it is: leave out names of views, "
+            "--columns, --drop, --view and --sheet"
+        )
     if kind == ".h5mu":
         return read_h5mu(paths[0])
     return Views.of(read_arrays(paths[0]), least=least, everyone=everyone)
@@ -153,7 +179,35 @@ def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
         ) from error
 
 
-def read_table(path: Path, id_column: str | None) -> Table:
+def read_tables(paths: Sequence[Path], selection: Selection) -> list[tuple[Path, Table]]:
+    """Read the views of files, each with its path."""
+    if selection.sheets and ".xlsx" not in map(kind_of, paths):
+        raise ValueError(f"--sheet {selection.sheets[0]}: no file is an .xlsx file: leave it out")
+    if selection.views and len(paths) * max(1, len(selection.sheets)) > 1:
+        raise ValueError("--view splits one table into views: give one file, or leave out --view")
+    tables = [(path, table) for path in paths for table in tables_in(path, selection)]
+    selection.check_used(
+        name for _, table in tables for name in (*(table.columns or ()), *table.left_out)
+    )
+    for path, table in tables:
+        if not table.columns and table.left_out:
+            raise ValueError(f"{path}: --columns and --drop leave no column of view {table.name!r}")
+    others = [name for name in tables[0][1].left_out if not matches(name, selection.drop)]
+    if selection.views and others:
+        logger.info("%s: left out, because in no --view: %s", paths[0], shown(others))
+    return tables
+
+
+def tables_in(path: Path, selection: Selection) -> list[Table]:
+    """The table of a file, one for each of several sheets, or the views that it is split into."""
+    if kind_of(path) == ".xlsx" and len(selection.sheets) > 1:
+        parts = [(sheet, replace(selection, sheets=(sheet,))) for sheet in selection.sheets]
+        return [replace(read_table(path, part), name=sheet) for sheet, part in parts]
+    table = read_table(path, selection)
+    return split(table, selection) if selection.views else [table]
+
+
+def read_table(path: Path, selection: Selection) -> Table:
     """Read the view of one file or folder; errors begin with its path."""
     reader = read_folder if path.is_dir() else READERS.get(kind_of(path))
     if reader is None:
@@ -164,17 +218,18 @@ def read_table(path: Path, id_column: str | None) -> Table:
         )
     try:
         name = path.resolve().name if path.is_dir() else view_name(path)
-        return replace(reader(path, id_column), name=name)
+        table = selected(reader(path, selection), selection)
+        return replace(table, name=selection.names.get(path, name))
     except (*DAMAGED, ImportError, UnicodeDecodeError, csv.Error) as error:
         said = str(error)
         raise ValueError(said if said.startswith(f"{path}: ") else f"{path}: {said}") from error
 
 
-def read_array(path: Path, id_column: str | None) -> Table:
+def read_array(path: Path, wanted: Selection) -> Table:
     """Read an .npy file."""
-    if id_column is not None:
+    if wanted.id_column is not None:
         raise ValueError(
-            f"an .npy file has no id column {id_column!r}: leave out --id, or use a table "
+            f"an .npy file has no id column {wanted.id_column!r}: leave out --id, or use a table "
             "such as .csv"
         )
     try:
@@ -188,115 +243,7 @@ def read_array(path: Path, id_column: str | None) -> Table:
         ) from error
 
 
-def read_frame(path: Path, id_column: str | None) -> Table:
-    """Read a Parquet or Feather (Arrow) file."""
-    try:
-        import pyarrow  # noqa: F401
-    except ImportError as error:
-        raise ImportError(
-            not_installed("Parquet, Feather and Arrow files need", "pyarrow")
-        ) from error
-    try:
-        frame = read_parquet(path) if path.suffix.lower() == ".parquet" else read_feather(path)
-    except (MemoryError, Refused):
-        raise
-    except Exception as error:  # pandas and pyarrow raise all sorts of things on a damaged file
-        raise ValueError(
-            f"not a readable {path.suffix.lower()} file{detail_of(error)}: write it again from "
-            "its table"
-        ) from error
-    if id_column is not None and id_column in frame.index.names:
-        frame = frame.reset_index(level=id_column)
-    elif id_column is None and not (
-        frame.index.dtype.kind in "iu" and np.array_equal(frame.index, np.arange(len(frame)))
-    ):
-        named = f"--id {frame.index.name}" if frame.index.name else "a name and --id"
-        raise ValueError(
-            f"its rows have labels, which would be lost: use {named}, or remove them with "
-            "reset_index(drop=True)"
-        )
-    return table_of(
-        frame,
-        id_column,
-        f"a table ({path.suffix.lower()})",
-        lambda row: f"row {row}, column {id_column!r}",
-    )
-
-
-def read_excel(path: Path, id_column: str | None) -> Table:
-    """Read the first sheet of an Excel workbook, whose first row holds column names."""
-    try:
-        import openpyxl  # noqa: F401
-        import pandas as pd
-    except ImportError as error:
-        raise ImportError(not_installed("Excel files need", "openpyxl")) from error
-    try:
-        with zipfile.ZipFile(path) as archive:
-            require_memory(
-                EXCEL_BYTES * sum(info.file_size for info in archive.infolist()),
-                f"{path}: its sheets",
-                WAY_OUT,
-            )
-        with pd.ExcelFile(path, engine="openpyxl") as book:
-            sheets = list(map(str, book.sheet_names))
-            frame = pd.read_excel(
-                book,
-                dtype=None if id_column is None else {id_column: str},
-                keep_default_na=False,
-                na_values=NO_VALUE,
-            )
-    except MemoryError:
-        raise
-    except Exception as error:  # openpyxl raises all sorts of things on a damaged file
-        raise ValueError(f"not a readable .xlsx file{detail_of(error)}: save it again") from error
-    more = f", the first of {len(sheets)}" if len(sheets) > 1 else ""
-    parts = table_of(
-        frame,
-        id_column,
-        f"Excel, sheet {sheets[0]!r}{more}",
-        lambda row: f"line {row + 2}, column {id_column!r}",
-    )
-    check_cells(frame, id_column)
-    return parts
-
-
-def check_cells(frame: Any, id_column: str | None) -> None:
-    """Raise a ValueError for the first cell of a sheet that is text in a column of numbers."""
-    for place, name in enumerate(frame.columns):
-        column = frame.iloc[:, place]
-        if str(name) == id_column or column.dtype != np.dtype(object):
-            continue
-        present = [
-            (row, cell)
-            for row, cell in enumerate(column.tolist())
-            if cell is not None and cell == cell
-        ]
-        texts = [(row, cell) for row, cell in present if isinstance(cell, str)]
-        n_numbers = sum(
-            isinstance(cell, int | float) and not isinstance(cell, bool) for _, cell in present
-        )
-        if texts and n_numbers >= MOSTLY * len(present):
-            row, cell = texts[0]
-            raise ValueError(
-                f"line {row + 2}, column {place + 1} holds {described(cell)}, but most cells of "
-                "this column are numbers: correct the cell or leave it empty, or name the column "
-                "of row ids with --id"
-            )
-
-
-def table_of(frame: Any, id_column: str | None, how: str, id_place: Callable[[int], str]) -> Table:
-    """The numbers of a table, or itself if not all are; `id_place(row)` says where an id is."""
-    place = find_id([str(column) for column in frame.columns], id_column)
-    ids = None if place is None else checked_ids(texts_of(frame.iloc[:, place]), id_place)
-    others = frame if place is None else frame.drop(columns=frame.columns[place])
-    if others.select_dtypes(exclude=["number", "bool"]).shape[1] == 0:
-        values = others.to_numpy(dtype=np.float64, na_value=np.nan)
-    else:
-        values = others.reset_index(drop=True)
-    return Table(values, ids, tuple(map(str, others.columns)), how)
-
-
-READERS: dict[str, Callable[[Path, str | None], Table]] = {
+READERS: dict[str, Callable[[Path, Selection], Table]] = {
     ".npy": read_array,
     ".csv": read_text,
     ".tsv": read_text,

@@ -70,4 +70,19 @@ def read_as_text(cell: str) -> str:
 
 def written_by_rmgl(header: Sequence[str]) -> bool:
     """Whether column names are those of labels.csv, or of the file that `rmgl predict` writes."""
-    return list(header[:3]) in (["id", "label", "outlier_score"], ["id", "label", "share"])
+    return list(header[1:3]) in (["label", "outlier_score"], ["label", "share"])
+
+
+def name_of_ids(id_column: str | None) -> str:
+    """The name of the column of ids in a file that rmgl writes: that of the files it has read,
+    unless another column has this name.
+
+    Examples
+    --------
+    >>> name_of_ids("patient"), name_of_ids(None), name_of_ids("label")
+    ('patient', 'id', 'id')
+    """
+    taken = id_column is None or re.fullmatch(
+        r"(label|cluster)(_\d+)?|share|outlier_score", id_column
+    )
+    return "id" if taken or id_column is None else shown_as_text(id_column)

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import csv
 import io
+import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -32,6 +33,7 @@ from typing import Any
 import numpy as np
 
 from rmgl.storage.row_ids import NO_VALUE, checked_ids, read_as_text, without_marks, written_by_rmgl
+from rmgl.storage.selection import Selection, shown
 from rmgl.storage.text_format import (
     Notation,
     described,
@@ -43,6 +45,7 @@ from rmgl.storage.text_format import (
     read_characters,
 )
 
+logger = logging.getLogger("rmgl")
 Line = tuple[int, list[str]]
 """The number of a line in its file, and its cells."""
 FIRST_LINES = 200
@@ -64,10 +67,13 @@ class Table:
     """How the file was read, for people."""
     name: str = ""
     """The name of the view."""
+    left_out: tuple[str, ...] = ()
+    """Columns of the file that were not asked for."""
 
 
-def read_text(path: Path, id_column: str | None) -> Table:
+def read_text(path: Path, wanted: Selection) -> Table:
     """Read a table in text, with or without a line of column names, by the rules above."""
+    id_column = wanted.id_column
     text, encoding = read_characters(path)
     separator = find_separator(path, text)
     check_no_nul(text, separator)
@@ -77,15 +83,44 @@ def read_text(path: Path, id_column: str | None) -> Table:
     header = find_header(first_rows, id_column)
     id_place = find_id(header, id_column)
     sheet = Sheet(text, separator, len(first_rows[0]), header is not None)
-    rows = [(line, "" if id_place is None else row[id_place]) for line, row in sheet.checked_rows()]
+    lines, cells, empty = [], [], set[int]()
+    for line, row in sheet.checked_rows():
+        lines.append(line)
+        cells.append("" if id_place is None else row[id_place])
+        if id_place is not None and not any(cell.strip() for cell in row):
+            empty.add(line)
+    note_empty(path, sorted(empty))
+    rows = [(line, cell) for line, cell in zip(lines, cells, strict=True) if line not in empty]
     ids = None if header is None or id_place is None else ids_of(rows, header, id_place)
     places = [place for place in range(sheet.width) if place != id_place]
+    left_out: tuple[str, ...] = ()
+    if header is not None:
+        left_out = tuple(header[place] for place in places if not wanted.keeps(header[place]))
+        places = [place for place in places if wanted.keeps(header[place])]
     names = None if header is None else tuple(header[place] for place in places)
-    columns, notation = sheet.columns(places, len(rows))
+    columns, notation = sheet.columns(places, len(lines))
     in_encoding = "" if encoding == "UTF-8" else f" in {encoding}"
     in_notation = "" if notation == Notation() else f", numbers with {notation}"
     how = f"text{in_encoding} separated by {SEPARATORS[separator]}{in_notation}"
-    return Table(gathered(columns, names, len(rows)), ids, names, how)
+    values = gathered(columns, names, len(lines))
+    if empty:
+        values = rows_at(values, [line not in empty for line in lines])
+    return Table(values, ids, names, how, left_out=left_out)
+
+
+def note_empty(path: Path, lines: Sequence[int]) -> None:
+    """Say which lines of a file are left out because they are empty."""
+    if lines:
+        are = "line is" if len(lines) == 1 else "lines are"
+        logger.info(
+            "%s: %d empty %s left out: %s", path, len(lines), are, shown([*map(str, lines)])
+        )
+
+
+def rows_at(values: Any, kept: Sequence[bool]) -> Any:
+    """The rows of an array or table that are kept."""
+    mask = np.array(kept, dtype=bool)
+    return values[mask] if isinstance(values, np.ndarray) else values[mask].reset_index(drop=True)
 
 
 def ids_of(rows: Sequence[tuple[int, str]], header: Sequence[str], id_place: int) -> list[str]:
@@ -227,7 +262,8 @@ class Sheet:
             f"line {self._line_of(str(others[0]), place)}, column {place + 1} holds "
             f"{described(str(others[0]))}, but most cells of this column are numbers: correct "
             "the cell or leave it empty; if the column holds categories, write all of them with "
-            "letters; if it holds row ids, name it with --id"
+            "letters; if it holds row ids, name it with --id; otherwise "
+            "leave it out with --drop"
         )
 
     def _line_of(self, cell: str, place: int) -> int:

@@ -16,6 +16,7 @@ from typing import Any
 
 from rmgl.archive.array_file import WAY_OUT
 from rmgl.running.threads import require_memory
+from rmgl.storage.selection import alternatives
 
 BYTES_AT_ONCE = 1 << 22
 MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
@@ -273,10 +274,7 @@ def find_id(header: Sequence[str] | None, id_column: str | None) -> int | None:
         )
     places = [place for place, name in enumerate(header) if name == id_column]
     if not places:
-        raise ValueError(
-            f"no column {id_column!r} (columns: "
-            f"{', '.join(header[:8])}{', ...' if len(header) > 8 else ''}): choose another --id"
-        )
+        raise ValueError(f"no column {id_column!r}{alternatives(id_column, header, '--id ')}")
     if len(places) > 1:
         raise ValueError(
             f"column {id_column!r} appears more than once: rename the one that does not hold "

@@ -1,0 +1,121 @@
+"""Fit several numbers of clusters to the same files, write each answer, and compare them."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from sklearn.metrics import adjusted_rand_score
+
+from rmgl.commands import (
+    check_number,
+    is_watched,
+    read_source,
+    show_warnings,
+    timed_fit,
+    write,
+)
+from rmgl.estimators.rmgl import RMGL
+from rmgl.running.progress import stages
+from rmgl.storage.output import new_folder
+from rmgl.storage.paths import COMPARISON, Output, Source, folder_of_number
+
+COLUMNS = ("clusters", "trust", "stability", "separation", "smallest", "same_as_before")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What is compared between numbers of clusters."""
+
+    clusters: int
+    trust: str
+    stability: float | None
+    """Agreement with the answers on four fifths of the entities, and"""
+    separation: float | None
+    """how much better clusters are separated than parts of one cloud, where they are known."""
+    smallest: int
+    """The size of the smallest cluster."""
+    same_as_before: float | None
+    """The adjusted Rand index with the answer before (None: this is the first)."""
+
+    def cells(self) -> list[str]:
+        """The row of this answer in a table."""
+        return [_text(getattr(self, column)) for column in COLUMNS]
+
+
+def cluster(
+    models: Sequence[RMGL], source: Source, output: Output, *, quiet: bool = False
+) -> list[Answer]:
+    """Fit the models to the views in the files, and write each to a folder of the output."""
+    answers, last, warned = list[Answer](), None, list[str]()
+    with (
+        stages(is_watched(quiet)) as stage,
+        new_folder(output.folder, output.force) as draft,
+    ):
+        stage("reading")
+        views, table = read_source(source)
+        for model in models:
+            check_number(model.n_clusters, views.n_rows)
+        for model in models:
+            stage(f"{model.n_clusters} clusters")
+            seconds, told = timed_fit(model, views)
+            warned += [message for message in told if message not in warned]
+            further, associations = source.outcome, None
+            if further is not None:
+                associations = model.associate(table, time=further.time, event=further.event)
+            folder = draft / folder_of_number(model.n_clusters)
+            write(
+                model,
+                model.report_,
+                replace(output, folder=folder, force=False),
+                views,
+                seconds,
+                associations=associations,
+                id_column=source.id_column,
+            )
+            answers.append(answer_of(model, last))
+            last = model.labels_
+        write_comparison(draft / COMPARISON, answers)
+    show_warnings(warned)
+    return answers
+
+
+def answer_of(model: RMGL, before: np.ndarray | None) -> Answer:
+    """What is compared of a fitted model, and of the labels of the one before."""
+    report = model.report_
+    refits = report.refits
+    return Answer(
+        model.n_clusters_,
+        "unknown" if report.trust is None else report.trust.word,
+        None if refits is None else refits.resampled,
+        None if refits is None else refits.separation,
+        int(np.bincount(model.labels_).min()),
+        None if before is None else float(adjusted_rand_score(before, model.labels_)),
+    )
+
+
+def write_comparison(path: Path, answers: Sequence[Answer]) -> None:
+    """Write a CSV file with one row for each number of clusters."""
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(COLUMNS)
+        writer.writerows(answer.cells() for answer in answers)
+
+
+def comparison(answers: Sequence[Answer]) -> str:
+    """The table of all answers, for a terminal."""
+    rows = [list(COLUMNS), *(answer.cells() for answer in answers)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join(
+        "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
+        for row in rows
+    )
+
+
+def _text(value: object) -> str:
+    if value is None:
+        return ""
+    return f"{value:.3f}" if isinstance(value, float) else str(value)
