@@ -156,7 +156,7 @@ def test_the_page_is_named_at_the_end_and_can_be_left_out(files, capsys, monkeyp
     assert run(*call, "--no-report") == 0
     assert not (files / "out" / "report.html").exists()
     assert "report.html" not in "".join(capsys.readouterr())
-    monkeypatch.setattr("rmgl.cli.find_spec", lambda name: None)
+    monkeypatch.setattr("rmgl.terminal.find_spec", lambda name: None)
     assert run(*call) == 0
     assert not (files / "out" / "report.html").exists()
     told = capsys.readouterr()

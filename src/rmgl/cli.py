@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import zipfile
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 import click
 
+from rmgl.extras import not_installed
 from rmgl.options import (
     CLUSTERS,
     COLUMNS,

@@ -28,7 +28,7 @@ LARGEST_GAP = 1e-6
 
 
 def examine(show: Callable[[str], None], *, tested: bool) -> bool:
-    """Show the description and, if `tested`, the self-test; return whether all results are right."""
+    """Show the description and, if `tested`, the self-test; return whether it passed."""
     for line in description():
         show(line)
     if not tested:
