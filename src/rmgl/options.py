@@ -71,7 +71,9 @@ def numbers_of_clusters(value: str) -> int | str | range:
         return value
     first, dash, last = value.partition("-")
     if dash and first.isdecimal() and last.isdecimal():
-        if not 1 <= int(first) < int(last):
+        if int(first) < 1:
+            raise click.BadParameter("0 is not a number of clusters: begin with 2 or more")
+        if int(first) >= int(last):
             raise click.BadParameter(f"{value!r} does not go from a smaller number to a larger one")
         return range(int(first), int(last) + 1)
     try:

@@ -106,7 +106,7 @@ def plot(
     key: str = "rmgl",
     color: str | None = None,
     ax: Axes | None = None,
-    method: str = "tsne",
+    method: str = "neighbors",
 ) -> Axes:
     """Plot the common embedding that `cluster` has written, with a color for each label.
 
@@ -118,7 +118,7 @@ def plot(
     color : str, optional
         Name of a column of labels in `obs`, by default the clusters.
     ax : matplotlib Axes, optional
-    method : {"tsne", "pca", "last"}
+    method : {"neighbors", "tsne", "pca", "last"}
         As for `rmgl.plots.plot_embedding`.
 
     Returns
@@ -145,6 +145,8 @@ def plot(
     if column not in data.obs:
         raise ValueError(f"obs has no column {column!r}: it has {list(data.obs.columns)}")
     labels = np.asarray(data.obs[column].astype(str))
+    if all(label.isdecimal() for label in np.unique(labels)):
+        labels = labels.astype(np.intp)  # in the order of the numbers, with the colors of clusters
     drawn = plot_embedding(np.asarray(data.obsm[f"X_{key}"]), labels, ax=ax, method=method)
     drawn.set_title(f"{drawn.get_title()}: {column}")
     return drawn

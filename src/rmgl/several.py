@@ -75,7 +75,9 @@ def cluster(
                 seconds,
                 associations=associations,
                 id_column=source.id_column,
+                name=", ".join(path.name for path in (*source.inputs, *source.networks)),
             )
+            warned += [f"{model.n_clusters} clusters: {doubt}" for doubt in model.report_.warnings]
             answers.append(answer_of(model, last))
             last = model.labels_
         write_comparison(draft / COMPARISON, answers)

@@ -472,3 +472,11 @@ def test_unsound_resolutions_are_refused(fields):
     evidence().check(100)
     with pytest.raises(Unsound):
         evidence(**fields).check(100)
+
+
+@pytest.mark.parametrize("n", [6, 10, 16])
+def test_a_graph_without_any_good_cut(n):
+    """No number has a positive score: one is chosen all the same."""
+    model = RMGL("auto", random_state=0).fit([np.eye(n)])
+    assert model.number_.chosen in model.number_.rivals
+    assert model.number_.confidence == "low"

@@ -208,3 +208,23 @@ def test_a_checkpoint_keeps_what_workers_found(inside, tmp_path):
     assert any(name.startswith("nearest-") for name in files)
     again = RMGL(4, **options).fit(two_views(), client=inside(2), checkpoint=tmp_path / "kept")
     compare(first, again)
+
+
+@pytest.mark.extended
+def test_a_parquet_file_with_categories_and_tables_in_parts(inside, tmp_path):
+    dask_frame = pytest.importorskip("dask.dataframe")
+    pytest.importorskip("pyarrow")
+    table().to_parquet(tmp_path / "table.parquet")
+    half = N // 2
+    parts = frame("a").reset_index(drop=True)
+    parts.index = [*range(half), *range(N - half)]
+    stored = {
+        "a": dask_frame.from_pandas(parts, npartitions=2, sort=False),
+        "table": tmp_path / "table.parquet",
+    }
+    there = RMGL(4, random_state=0, **LISTS).fit(stored, client=inside(2))
+    here = RMGL(4, random_state=0, **LISTS).fit(
+        {"a": frame("a").reset_index(drop=True), "table": table()}
+    )
+    compare(here, there)
+    assert there.index_ is None

@@ -232,3 +232,23 @@ def test_what_chance_gives_is_subtracted():
     found = [compared(distances(X[:n, :4]), distances(X[:n, 4:])) for n in (30, 200)]
     assert found[0][2] > 2 * found[1][2]
     assert SURE * found[0][2] > 1 - found[0][0] or reliability(X[:30]) < reliability(X)
+
+
+def test_columns_that_are_never_there_together():
+    """Hardly a row has entries in both halves: nothing is confirmed, without a warning."""
+    onehot = np.eye(260)[np.arange(520) % 260]
+    assert Halves(onehot, np.arange(260)).reliability() == 0
+
+
+def test_rounding_does_not_change_the_halves():
+    X = np.random.default_rng(0).normal(size=(100, 6))
+    first, second = (Halves(Y, np.arange(6)).reliability() for Y in (X, np.nextafter(X, np.inf)))
+    assert first == pytest.approx(second, rel=1e-9)
+
+
+def test_a_column_that_is_constant_where_it_is_known():
+    X = np.random.default_rng(0).normal(size=(50, 3))
+    gaps = np.zeros(X.shape, dtype=bool)
+    gaps[:10, 0] = True
+    X[:, 0] = np.where(gaps[:, 0], 0.0, 7.0)
+    assert Halves(X, np.arange(3), gaps).varying.tolist() == [1, 2]

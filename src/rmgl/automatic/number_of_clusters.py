@@ -191,7 +191,9 @@ class NumberOfClusters:
         score, best = self.score, int(self.score.argmax())
         if self.eigengap[best] >= self.apart:
             return [int(self.candidates[best])]
-        return [int(k) for k in self.candidates[score >= self.clear * score[best]]]
+        near = score >= self.clear * score[best]
+        near[best] = True  # also where no score is positive
+        return [int(k) for k in self.candidates[near]]
 
     @property
     def range(self) -> tuple[int, int]:

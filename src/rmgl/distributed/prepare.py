@@ -157,14 +157,17 @@ def searching_on(client: Any, progress: bool = False) -> Iterator[Workers]:
         yield workers
 
 
-def loaded(X: Any, workers: Workers) -> Any:
-    """Read all stored views into this process; return others as they are."""
+def loaded(X: Any, workers: Workers, labeled: bool = False) -> Any:
+    """Read all stored views into this process; return others as they are.
+
+    Labels of the rows of stored tables are kept if they are wanted (`labeled`).
+    """
     if isinstance(X, Views) or not has_stored(X):
         return X
 
     def read() -> list[tuple[str, Any]]:
         with workers.client.as_current():  # it need not be the default one
-            return [(name, in_this_process(name, view)) for name, view in named_views(X)]
+            return [(name, in_this_process(name, view, labeled)) for name, view in named_views(X)]
 
     views: list[tuple[str, Any]] = workers.attended(read)
     return dict(views) if isinstance(X, Mapping) or len(views) > 1 else views[0][1]

@@ -117,16 +117,29 @@ def checked_rows(name: str, X: Any) -> NDArray[np.float64]:
     return np.asarray(view.matrix)
 
 
-def in_this_process(name: str, X: Any) -> Any:
-    """Read a stored view as an array or a table; other views are returned as they are."""
-    if isinstance(X, os.PathLike) and Path(X).is_dir() and not is_zarr_folder(Path(X)):
+def in_this_process(name: str, X: Any, labeled: bool) -> Any:
+    """Read a stored view as an array or a table; other views are returned as they are.
+
+    Labels of the rows of stored tables are dropped unless they are wanted (`labeled`): those of
+    parts of a table may repeat.
+    """
+    table = None
+    if isinstance(X, os.PathLike) and is_parquet(Path(X)):
         import pandas as pd
 
-        return pd.read_parquet(X)
-    if is_dask(X):
+        table = pd.read_parquet(X)
+    elif is_dask(X):
         refuse_delayed(name, X)
-        return X.compute()
-    return source_of(name, X, None).collect() if isinstance(X, os.PathLike) or is_zarr(X) else X
+        table = X.compute()
+    if table is None:
+        is_stored_array = isinstance(X, os.PathLike) or is_zarr(X)
+        return source_of(name, X, None).collect() if is_stored_array else X
+    return table.reset_index(drop=True) if hasattr(table, "index") and not labeled else table
+
+
+def is_parquet(path: Path) -> bool:
+    """Whether a path is a Parquet file, or a folder that can only hold such files."""
+    return path.suffix == ".parquet" or (path.is_dir() and not is_zarr_folder(path))
 
 
 def check_stored(what: str, name: str, shape: tuple[int, ...], dtype: Any) -> tuple[int, int]:

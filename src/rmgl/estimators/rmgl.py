@@ -401,9 +401,9 @@ class RMGL(Predictor, Presenter, Subsetter):
                     self._note_features(found.views, found.views)
                     return self._learn(Ready.on_workers(found), run)
             except NeedsRows as reason:
-                logger.info("this process prepares the views, because %s", reason)
+                logger.warning("this process reads and prepares the views, because %s", reason)
         with prepare.searching_on(client, shown) as workers:
-            ready = self._ready(prepare.loaded(X, workers), y, observed)
+            ready = self._ready(prepare.loaded(X, workers, self.align is not None), y, observed)
             return self._learn(ready, run, partial(SearchedRows.of_rows, workers))
 
     def _workers_can_prepare(self, y: Any, observed: Any) -> bool:

@@ -3,7 +3,7 @@ and return it.
 
 All of them take a fitted model. Nothing is shown or saved here. Matplotlib (extra `plot`) is
 imported when a plot is drawn. Colors can be distinguished by color-blind readers, and clusters have
-their numbers beside them, so that pictures can be read in gray print. Above 100 000 entities
+their numbers beside them, so that pictures can be read in gray print. With many entities,
 pictures show a sample or counts, and say so.
 """
 

@@ -58,7 +58,7 @@ def formerly(name: str) -> Callable[[Callable[Arguments, Drawn]], Callable[Argum
             if args or "model" in options or name not in options:
                 return function(*args, **options)
             warnings.warn(
-                f"{function.__name__}({name}=...) will be an error in version 0.3: give it first, "
+                f"{function.__name__}({name}=...) will be an error in version 1.1: give it first, "
                 "without a name, or give a model",
                 FutureWarning,
                 stacklevel=2,

@@ -26,7 +26,7 @@ CATEGORIES = ("category", "truth value")
 MOST_LEVELS = 50
 """Values of a category beyond which the rarer ones are compared as one."""
 OTHERS = "(other values)"
-IS_EVENT = {"true": 1.0, "1": 1.0, "false": 0.0, "0": 0.0}
+IS_EVENT = {"true": 1.0, "1": 1.0, "1.0": 1.0, "false": 0.0, "0": 0.0, "0.0": 0.0}
 """What a cell says about an event, in lower case."""
 
 
@@ -86,7 +86,7 @@ def outcomes_of(
     """
     frame = _as_frame(table)
     rows, entities = matched_rows(frame, index, n_rows)
-    ids = frame.index[rows] if index is not None else entities
+    ids = cells_of(frame.index[rows]) if index is not None else entities.tolist()
     matched = frame.iloc[rows]
 
     def placed(values: Vector) -> Vector:
@@ -234,8 +234,14 @@ def _outcome(name: str, values: Any, placed: Any) -> Outcome:
         return Outcome(name, LEFT_OUT, there, note=column.reason)
     if column.kind == "category":
         return _category(column, values, placed)
-    levels = ("False", "True") if column.kind == "truth value" else column.levels
-    return Outcome(name, column.kind, placed(column.measure(values)), levels)
+    if values.dtype.kind == "c":
+        return Outcome(name, LEFT_OUT, there, note="complex numbers")
+    measured = column.measure(values)
+    kind = column.kind
+    if kind == "number" and np.isin(measured[np.isfinite(measured)], (0.0, 1.0)).all():
+        kind = "truth value"  # as most files write it
+    levels = ("False", "True") if kind == "truth value" else column.levels
+    return Outcome(name, kind, placed(measured), levels)
 
 
 def _category(column: TableColumn, values: Any, placed: Any) -> Outcome:

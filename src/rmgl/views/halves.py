@@ -36,6 +36,12 @@ from rmgl.views.scaling import column_ends, unit
 MOST_SAMPLED = 500
 """Rows of a view that are compared; where there are more, a sample of so many."""
 NEIGHBORS = 10
+DIGITS = 6
+"""Decimals of values, relative to the largest of their column, that tell columns apart."""
+FEWEST = 4
+"""Rows below which nothing is known of chance."""
+UNRELATED = (1.0, 0.0, 0.0)
+"""What `compared` returns for halves that know nothing of each other."""
 DRAWS = 4
 """Times that the columns are halved."""
 SURE = 3.0
@@ -86,8 +92,12 @@ class Halves:
 
     @cached_property
     def varying(self) -> Indices:
-        """The columns of numbers that are not constant."""
+        """The columns of numbers that are not constant where they are known."""
         low, high = column_ends(self.X)
+        if self.gaps is not None:
+            X = as_dense(self.X)
+            low = np.where(self.gaps, np.inf, X).min(axis=0)
+            high = np.where(self.gaps, -np.inf, X).max(axis=0)
         return np.flatnonzero(low < high)
 
     @cached_property
@@ -130,7 +140,8 @@ class Halves:
         found = []
         for first in self.halves():
             one, other = self.distances_in(first[self.columns])
-            found += [compared(one, other), compared(other, one)]
+            known = len(one) >= FEWEST  # else hardly a row has entries in both halves
+            found += [compared(one, other), compared(other, one)] if known else [UNRELATED] * 2
         h, q, deviation = np.mean(found, axis=0)
         return float(share_confirmed(h + SURE * deviation, q))
 
@@ -149,6 +160,8 @@ class Halves:
         least = lengths.min(where=lengths > 0, initial=np.inf)
         if lengths.max() - least <= ROUNDING * lengths.max():
             there = np.all([squared_lengths(part) > 0 for part in parts], axis=0)
+            if there.sum() < FEWEST:
+                return np.zeros((0, 0)), np.zeros((0, 0))
             parts = [unit(part)(part[there]) for part in parts]
         one, other = (apart(part) for part in parts)
         return one, other
@@ -194,11 +207,18 @@ class Halves:
 
 
 def hashed(X: Matrix) -> Keys:
-    """Return a hash of the values of each column, whatever their order; zeros do not count."""
-    entries = sparse.csc_array(X)
+    """Return a hash of the values of each column, whatever their order; zeros do not count.
+
+    Values are rounded, so that sums in another order do not change the hash.
+    """
+    entries = sparse.csc_array(X, copy=True)
+    entries.eliminate_zeros()
     keys = np.zeros(X.shape[1], dtype=np.uint64)
     columns = np.repeat(np.arange(X.shape[1]), np.diff(entries.indptr))
-    np.add.at(keys, columns, mixed(1, entries.data.view(np.uint64)))
+    largest = np.zeros(X.shape[1])
+    np.maximum.at(largest, columns, np.abs(entries.data))
+    rounded = np.round(entries.data / largest[columns], DIGITS) + 0.0
+    np.add.at(keys, columns, mixed(1, rounded.view(np.uint64)))
     return keys
 
 
