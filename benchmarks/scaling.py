@@ -8,7 +8,11 @@ from benchmarks.limits import Limit, Rates, product_flops
 from benchmarks.results import Row
 from benchmarks.tables import GIB, done, gib, number, table
 
-TITLES = {"rmgl_defaults": "at the defaults", "rmgl_scale": "with alpha and beta given"}
+TITLES = {
+    "rmgl_defaults": "at the defaults",
+    "rmgl_approximate": "with approximate candidates",
+    "rmgl_scale": "with alpha and beta given",
+}
 
 
 def section(rows: list[Row], output: Path, rates: Rates) -> Iterable[str]:
@@ -29,7 +33,11 @@ def section(rows: list[Row], output: Path, rates: Rates) -> Iterable[str]:
         "defaults in the consensus, at the rate of GEMM in single precision; tiles that are "
         "ruled out as a whole can beat it."
     )
-    chosen = [row for row in rows if done(row)]
+    finished = [row for row in rows if done(row)]
+    chosen = [row for row in finished if "stages" in row["extra"]]
+    for name in dict.fromkeys(row["data"] for row in finished):
+        yield f"### {name}, all methods: seconds and NMI"
+        yield method_table([row for row in finished if row["data"] == name])
     for name, method in dict.fromkeys((row["data"], row["method"]) for row in chosen):
         own = sorted(
             (row for row in chosen if (row["data"], row["method"]) == (name, method)),
@@ -41,6 +49,22 @@ def section(rows: list[Row], output: Path, rates: Rates) -> Iterable[str]:
         yield certificate_table(own)
     figures.scale(pictured(chosen), output / "performance_scale.png")
     yield "![Seconds by stage against N](images/performance_scale.png)"
+
+
+def method_table(rows: list[Row]) -> str:
+    """Seconds and NMI of all methods, and beside scikit-learn the ratio at the defaults."""
+    methods = list(dict.fromkeys(row["method"] for row in rows))
+    lines = []
+    for n in sorted({row["n"] for row in rows}):
+        found = {row["method"]: row for row in rows if row["n"] == n}
+        ours, theirs = found.get("rmgl_defaults"), found.get("sklearn_spectral")
+        ratio = f"{ours['seconds'] / theirs['seconds']:.2f}" if ours and theirs else ""
+        cells = [
+            f"{number(found[name]['seconds'])} ({found[name]['nmi']:.3f})" if name in found else ""
+            for name in methods
+        ]
+        lines.append([f"{n:,}", *cells, ratio])
+    return table(["N", *methods, "rmgl_defaults / sklearn_spectral"], lines)
 
 
 def pictured(rows: list[Row]) -> list[Row]:

@@ -1,7 +1,8 @@
 """Seconds by stage, and memory, as N grows: two views of a Gaussian mixture and of MNIST.
 
-RMGL at its defaults (`rmgl_defaults`) and with alpha and beta given (`rmgl_scale`, up to 300 000
-rows unless it is named). One timed call; the first call, which is not timed, takes a few thousand
+RMGL at its defaults (`rmgl_defaults`), with approximate candidates (`rmgl_approximate`) and with
+alpha and beta given (`rmgl_scale`, up to 300 000 rows unless it is named), beside scikit-learn's
+spectral clustering (`sklearn_spectral`, up to 100 000 rows). One timed call; the first call, which is not timed, takes a few thousand
 rows.
 """
 
@@ -52,6 +53,6 @@ def with_widths(method: Method, data: Prepared, name: str, settings: Settings) -
     """
     widths = list(SHAPES[name])
     return {
-        "widths": [*widths, sum(widths)] if method.name == "rmgl_defaults" else widths,
+        "widths": widths if method.name == "rmgl_scale" else [*widths, sum(widths)],
         **measure(method, data, settings),
     }

@@ -547,8 +547,10 @@ def check_model(model, categories):
     n, k = model.embedding_.shape
     check_labels(model.labels_, n, k)
     assert np.isfinite(model.embedding_).all()
-    own = np.delete(model.embedding_, np.append(model.fragments_, model.placed_), axis=0)
-    np.testing.assert_allclose(own.T @ own, np.eye(k), atol=1e-8)
+    mass = np.ones(n) if model.balance_ is None else model.balance_.mass
+    aside = np.append(model.fragments_, model.placed_)
+    own, mass = np.delete(model.embedding_, aside, axis=0), np.delete(mass, aside)
+    np.testing.assert_allclose(own.T @ (mass[:, None] * own), np.eye(k), atol=1e-8)
     for at, layer in enumerate(model.layers_):
         nodes = model.layers_[at].nodes
         check_layer(layer, n if nodes is None else nodes.size, categories)

@@ -198,11 +198,11 @@ def data_costs(model, layer, problem=None):
     for view, factor in zip(layer.views, layer.factors, strict=True):
         space, present = views[view].whole_space(), views[view].mask[nodes]
         apart = all_distances(space)[np.ix_(nodes, nodes)] * factor**2
-        total += (
-            apart
-            if layer.role == "view"
-            else np.where(np.outer(present, present), apart, 2 * UNKNOWN_DISTANCE)
-        )
+        if layer.role != "view" and not present.all():
+            # the factor gives a view the variance that it counts for
+            unknown = 2 * UNKNOWN_DISTANCE * factor**2 * views[view].variance()
+            apart = np.where(np.outer(present, present), apart, unknown)
+        total += apart
     np.fill_diagonal(total, 0.0)
     if layer.scaling is not None:
         s, f = layer.scaling.scales, layer.scaling.floors
