@@ -2,8 +2,8 @@
 
 RMGL at its defaults (`rmgl_defaults`), with approximate candidates (`rmgl_approximate`) and with
 alpha and beta given (`rmgl_scale`, up to 300 000 rows unless it is named), beside scikit-learn's
-spectral clustering (`sklearn_spectral`, up to 100 000 rows). One timed call; the first call, which is not timed, takes a few thousand
-rows.
+spectral clustering (`sklearn_spectral`, up to 100 000 rows). One timed call; the first call, which
+is not timed, takes a few thousand rows.
 """
 
 from functools import partial
