@@ -725,6 +725,8 @@ def test_ids_of_observations_are_found_in_a_column_of_further_columns(files, cli
     ("options", "message"),
     [
         (["--time", "=months", "--event", "died"], "give it with --outcome FILE"),
+        (["--color", "sex"], "give it with --outcome FILE"),
+        (["--outcome", "clinical.csv", "--color", "Sex"], "no column 'Sex': did you mean --color"),
         (["--outcome", "clinical.csv", "--time", "=months"], "belong together"),
         (["--outcome", "nosuch.csv"], "no such file"),
         (["--outcome", "clinical.csv", "--time", "m", "--event", "died"], "time='m' is not a col"),
@@ -746,3 +748,17 @@ def test_bad_further_columns_are_refused_before_the_fit(
 def test_further_columns_are_not_overwritten(files, clinical, capsys):
     assert clustered(files, "--outcome", clinical, "--save", clinical, "--force") == 2
     assert "would be overwritten" in capsys.readouterr().err
+
+
+def test_the_page_colors_rows_by_further_columns(files, clinical, monkeypatch):
+    from rmgl.page import page
+
+    given = []
+    wanted = page.check_columns
+    monkeypatch.setattr(page, "check_columns", lambda *args: given.append(args) or wanted(*args))
+    assert clustered(files, "--outcome", clinical, "--color", "sex,age", "--no-plots") == 0
+    (columns, n_rows), *_ = [args for args in given if args[0]]
+    assert (list(columns), n_rows) == (["sex", "age"], 90)
+    table = pd.read_csv(clinical, index_col="cell").reindex(labels(files / "out")["cell"])
+    assert list(columns["sex"]) == table["sex"].fillna("unknown").tolist()
+    np.testing.assert_array_equal(columns["age"], table["age"])

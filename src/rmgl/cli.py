@@ -98,6 +98,7 @@ def cluster(
     outcome: Path | None,
     time: str | None,
     event: str | None,
+    color: tuple[str, ...],
     seed: int,
     jobs: int,
     no_plots: bool,
@@ -128,7 +129,7 @@ def cluster(
         id_column,
         Selection(columns=columns, drop=drop, views=split, sheets=sheets),
         align=align,
-        outcome=outcome_file(outcome, time, event),
+        outcome=outcome_file(outcome, time, event, color),
     )
     on_workers = is_on_workers(scheduler, workers, plan)
     if isinstance(clusters, range) and (on_workers or save or checkpoint):
@@ -189,13 +190,16 @@ def cluster_several(models: list[Any], source: Source, output: Output, quiet: bo
     click.echo(f"written: {output.folder}")
 
 
-def outcome_file(outcome: Path | None, time: str | None, event: str | None) -> OutcomeFile | None:
+def outcome_file(
+    outcome: Path | None, time: str | None, event: str | None, color: tuple[str, ...]
+) -> OutcomeFile | None:
     """The options about columns that have no part in the fit; refuse those that need others."""
-    if outcome is None and (time, event) != (None, None):
-        raise BadInput("--time and --event name columns of a table: give it with --outcome FILE")
+    if outcome is None and (time, event, color) != (None, None, ()):
+        names = "--time, --event and --color"
+        raise BadInput(f"{names} name columns of a table: give it with --outcome FILE")
     if (time is None) != (event is None):
         raise BadInput("--time and --event belong together: give both, or none of them")
-    return None if outcome is None else OutcomeFile(outcome, time, event)
+    return None if outcome is None else OutcomeFile(outcome, time, event, color)
 
 
 def is_on_workers(scheduler: str | None, workers: int | None, plan: bool) -> bool:

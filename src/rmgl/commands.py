@@ -25,7 +25,7 @@ from rmgl.results.report import Report
 from rmgl.running.progress import stages
 from rmgl.storage.edge_lists import EdgeList, new_edges, read_edge_list, with_networks, without_head
 from rmgl.storage.inspection import inspect_file
-from rmgl.storage.outcome_file import check_outcome, read_outcome
+from rmgl.storage.outcome_file import check_outcome, colors_of, read_outcome
 from rmgl.storage.output import check_names, new_folder, write_predictions, write_results
 from rmgl.storage.paths import Output, Source, check_view_names
 from rmgl.storage.readers import read_views
@@ -70,9 +70,10 @@ def cluster(
         seconds, warned = timed_fit(model, views, checkpoint, client)
         stage("second answers")
         report = model.report_  # made now
-        associations = None
+        associations, colors = None, None
         if further is not None:
             associations = model.associate(table, time=further.time, event=further.event)
+            colors = colors_of(table, further, index, len(model.labels_))
         stage("writing")
         given = None if by_workers else views
         name = ", ".join(path.name for path in (*source.inputs, *source.networks))
@@ -82,6 +83,7 @@ def cluster(
             output,
             given,
             seconds,
+            columns=colors,
             associations=associations,
             name=name,
             id_column=source.id_column,

@@ -304,6 +304,14 @@ OUTCOME = under(
         "Column of --outcome: whether the event happened then (1 or 0, true or false).",
         metavar="COLUMN",
     ),
+    option(
+        "--color",
+        "Columns of --outcome by which the page can color the rows, separated by commas; may be "
+        "repeated.",
+        multiple=True,
+        callback=listed,
+        metavar="NAMES",
+    ),
 )
 SOLVING = under(
     "Solver",

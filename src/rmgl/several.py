@@ -20,6 +20,7 @@ from rmgl.commands import (
 )
 from rmgl.estimators.rmgl import RMGL
 from rmgl.running.progress import stages
+from rmgl.storage.outcome_file import colors_of
 from rmgl.storage.output import new_folder
 from rmgl.storage.paths import COMPARISON, Output, Source, folder_of_number
 
@@ -63,9 +64,10 @@ def cluster(
             stage(f"{model.n_clusters} clusters")
             seconds, told = timed_fit(model, views)
             warned += [message for message in told if message not in warned]
-            further, associations = source.outcome, None
+            further, associations, colors = source.outcome, None, None
             if further is not None:
                 associations = model.associate(table, time=further.time, event=further.event)
+                colors = colors_of(table, further, views.index, views.n_rows)
             folder = draft / folder_of_number(model.n_clusters)
             write(
                 model,
@@ -73,6 +75,7 @@ def cluster(
                 replace(output, folder=folder, force=False),
                 views,
                 seconds,
+                columns=colors,
                 associations=associations,
                 id_column=source.id_column,
                 name=", ".join(path.name for path in (*source.inputs, *source.networks)),

@@ -78,7 +78,7 @@ def test_good_evidence_gives_no_warning():
     assert weak_points(report(), smallest=20) == []
 
 
-NOISY = "view 'b' does not agree with the others .* it is noise, or tells of other clusters"
+NOISY = "view 'b' does not agree with the others .* it may be noise, or it may describe different clusters"
 ALONE = (
     "view 'b' alone does not have these clusters: 30% of its nearest neighbors are in the same "
     "cluster, and 30% would be by chance"

@@ -165,7 +165,7 @@ class Presenter(FittedClusterer):
         Parameters
         ----------
         path : file
-            By custom its name ends in .html. A file of that name is replaced.
+            Output path, usually ending in .html. An existing file is overwritten.
         ids : list or array of N names, optional
             By default `index_`, or else the numbers of the rows.
         features : Explanation, optional

@@ -129,8 +129,8 @@ class RMGL(Predictor, Presenter, Subsetter):
         (pynndescent) and a graph of your own (`KNeighborsTransformer`) prove nothing: `layer.exact`
         is False, and `layer.recall` says how many true neighbors of a sample of rows they hold.
     policy : Policy, optional
-        The numbers and rules by which what is left at "auto" is chosen (`rmgl.Policy`); by default
-        those that `docs/defaults.md` explains.
+        Thresholds and rules for parameters set to "auto" (`rmgl.Policy`). `docs/defaults.md`
+        explains the default ones.
     tol : float
         Stop when a round lowers the objective by at most this share and turns the subspace by at
         most sqrt(tol).

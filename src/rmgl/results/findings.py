@@ -201,15 +201,15 @@ SENTENCES: dict[str, Callable[..., str]] = {
     ).format,
     "view disagrees": (
         "view {subject!r} does not agree with the others (roughness {roughness:.2f}, 1 is "
-        "unrelated) and counts for {weight:.1%}: it is "
-        "noise, or tells of other clusters; look at it alone"
+        "unrelated) and counts for {weight:.1%}: it may "
+        "be noise, or it may describe different clusters; inspect it separately"
     ).format,
     "view disagrees, in part": (
         "view {subject!r} does not agree with the others (roughness {roughness:.2f}, 1 is "
         "unrelated) and counts for {weight:.1%}: it has "
         "a part in these clusters ({inside:.0%} of its own nearest neighbors are in the same "
         "cluster, and {chance:.0%} would be by "
-        "chance), which noise can have, too; look at it alone"
+        "chance), which noise can have, too; inspect it separately"
     ).format,
     "edges missed": (
         "view {subject!r} has {edges:.1f} edges a node, not {wanted}: no alpha gives as many"
@@ -265,7 +265,7 @@ SENTENCES: dict[str, Callable[..., str]] = {
         "{agreement:.2f})"
     ).format,
     "few entities": (
-        "there are only {n} entities, too few for choices to be supported by data"
+        "there are only {n} entities, too few to support the automatic choices"
     ).format,
     "table": "{column} of view {subject!r}".format,
     # of reports of earlier versions

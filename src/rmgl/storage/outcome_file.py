@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rmgl.results.associations import Associations
-from rmgl.results.outcomes import column_of_ids, outcomes_of
+from rmgl.results.outcomes import column_of_ids, matched_rows, outcomes_of
 from rmgl.results.used_columns import check_unused
 from rmgl.storage.paths import OutcomeFile
 from rmgl.storage.readers import read_table
 from rmgl.storage.row_ids import shown_as_text
-from rmgl.storage.selection import Selection
+from rmgl.storage.selection import Selection, alternatives
 from rmgl.views.check_view import is_table
 from rmgl.views.encoding import cells_of, level_text
 from rmgl.views.views import Views
@@ -56,6 +56,24 @@ def check_outcome(table: Any, given: OutcomeFile, views: Views) -> None:
         check_unused(views, outcomes)
     except ValueError as error:
         raise ValueError(f"{given.path}: {error}") from error
+    names = [str(name) for name in table.columns]
+    for name in given.color:
+        if name not in names:
+            raise ValueError(
+                f"{given.path}: no column {name!r}{alternatives(name, names, '--color ')}"
+            )
+
+
+def colors_of(table: Any, given: OutcomeFile, index: NDArray[Any] | None, n_rows: int) -> Any:
+    """The columns by which the page can color the entities, one value for each of them."""
+    rows, entities = matched_rows(table, index, n_rows)
+    columns = {}
+    for name in given.color:
+        column = table[name].iloc[rows].set_axis(entities).reindex(range(n_rows))
+        if column.dtype.kind not in "iufM":
+            column = column.astype(object).where(column.notna(), "unknown")
+        columns[name] = column.to_numpy()
+    return columns
 
 
 def write_associations(path: Path, associations: Associations) -> None:

@@ -65,6 +65,8 @@ class OutcomeFile:
     path: Path
     time: str | None = None
     event: str | None = None
+    color: tuple[str, ...] = ()
+    """Columns by which the page can color the entities."""
 
 
 @dataclass(frozen=True)
