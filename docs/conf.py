@@ -26,7 +26,7 @@ from docstrings import prepare_docstring  # noqa: E402
 from run_notebooks import run_notebooks  # noqa: E402
 
 import rmgl  # noqa: E402
-from rmgl.cli import cli  # noqa: E402
+from rmgl.command_line.cli import cli  # noqa: E402
 
 project = "rmgl"
 author = copyright = "the rmgl developers"

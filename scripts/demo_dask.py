@@ -11,7 +11,7 @@ import numpy as np
 from distributed import Client, LocalCluster
 
 from rmgl import RMGL
-from rmgl.commands import layer_table
+from rmgl.command_line.commands import layer_table
 from rmgl.datasets import load_uci_digits
 from rmgl.distributed.prepare import planned
 from rmgl.metrics import normalized_mutual_info_score

@@ -156,7 +156,7 @@ def test_the_page_is_named_at_the_end_and_can_be_left_out(files, capsys, monkeyp
     assert run(*call, "--no-report") == 0
     assert not (files / "out" / "report.html").exists()
     assert "report.html" not in "".join(capsys.readouterr())
-    monkeypatch.setattr("rmgl.terminal.find_spec", lambda name: None)
+    monkeypatch.setattr("rmgl.command_line.terminal.find_spec", lambda name: None)
     assert run(*call) == 0
     assert not (files / "out" / "report.html").exists()
     told = capsys.readouterr()
@@ -739,7 +739,7 @@ def test_bad_further_columns_are_refused_before_the_fit(
     files, clinical, options, message, capsys, monkeypatch
 ):
     monkeypatch.chdir(files)
-    monkeypatch.setattr("rmgl.commands.timed_fit", None)
+    monkeypatch.setattr("rmgl.command_line.commands.timed_fit", None)
     assert clustered(files, *options) == 2
     assert message in capsys.readouterr().err
     assert not (files / "out").exists()
@@ -757,7 +757,7 @@ def test_the_page_colors_rows_by_further_columns(files, clinical, monkeypatch):
     wanted = page.check_columns
     monkeypatch.setattr(page, "check_columns", lambda *args: given.append(args) or wanted(*args))
     assert clustered(files, "--outcome", clinical, "--color", "sex,age", "--no-plots") == 0
-    (columns, n_rows), *_ = [args for args in given if args[0]]
+    (columns, n_rows), *_ = [args for args in given if args[0] is not None]
     assert (list(columns), n_rows) == (["sex", "age"], 90)
     table = pd.read_csv(clinical, index_col="cell").reindex(labels(files / "out")["cell"])
     assert list(columns["sex"]) == table["sex"].fillna("unknown").tolist()

@@ -11,7 +11,7 @@ from sklearn.exceptions import NotFittedError
 
 from rmgl import RMGL, Network, Precomputed, learn_layer
 from rmgl.baselines import GDMCCA, SCML
-from rmgl.cli import cli
+from rmgl.command_line.cli import cli
 from rmgl.views.views import Views
 
 N = 90

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import rmgl
-from rmgl import doctor
+from rmgl.command_line import doctor
 from rmgl.layer import Layer
 from tests.commands import run
 from tests.declared import EXTRAS, FOR_DEVELOPERS
@@ -76,7 +76,7 @@ def test_it_loads_nothing_that_may_be_broken():
     found = python(
         """
         import sys
-        import rmgl.doctor
+        import rmgl.command_line.doctor
         print(sorted({"numpy", "scipy", "sklearn", "numba", "pandas"} & set(sys.modules)))
         """
     )

@@ -68,7 +68,7 @@ def test_no_module_changes_the_umask_when_it_is_loaded():
         """
         import os
         os.umask = lambda mask: 1 / 0
-        import rmgl.archive, rmgl.storage.output, rmgl.cli, rmgl.commands, rmgl.experiments.cells
+        import rmgl.archive, rmgl.storage.output, rmgl.command_line.cli, rmgl.command_line.commands, rmgl.experiments.cells
         """
     )
 

@@ -6,7 +6,7 @@ import tomllib
 import pytest
 
 import rmgl
-from rmgl.cli import cli
+from rmgl.command_line.cli import cli
 from tests.declared import EXTRAS, FOR_DEVELOPERS, ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))

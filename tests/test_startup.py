@@ -8,8 +8,9 @@ import textwrap
 
 import pytest
 
-from rmgl import RMGL, options
-from rmgl.cli import cluster
+from rmgl import RMGL
+from rmgl.command_line import options
+from rmgl.command_line.cli import cluster
 from rmgl.layer.certified import SOLVERS
 from rmgl.views.scaling import SCALES
 

@@ -51,7 +51,7 @@ def main(arguments: list[str] | None = None) -> None:
     with StopSignals() as signals:
         import click
 
-        from rmgl.cli import cli
+        from rmgl.command_line.cli import cli
 
         try:
             signals.at_work = True

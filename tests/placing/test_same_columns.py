@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from scipy import sparse
 
 from rmgl import RMGL
-from rmgl.cli import cli
+from rmgl.command_line.cli import cli
 from rmgl.views.views import Views
 from tests.conftest import planted_views
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-from rmgl.cli import cli
+from rmgl.command_line.cli import cli
 from rmgl.metrics import normalized_mutual_info_score
 from rmgl.storage.edge_lists import read_edge_list, with_networks
 from tests.commands import labels

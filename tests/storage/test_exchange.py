@@ -268,7 +268,7 @@ def test_graphml_is_the_graph_of_the_model(cells_model, tmp_path):
 
 
 def test_graphml_without_networkx_stops_before_the_fit(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr("rmgl.cli.find_spec", lambda name: None)
+    monkeypatch.setattr("rmgl.command_line.cli.find_spec", lambda name: None)
     assert run("cluster", tmp_path / "none.npz", "-k", 3, "-o", tmp_path / "out", "--graphml") == 2
     assert (
         capsys.readouterr().err
@@ -602,7 +602,7 @@ def test_the_order_of_columns_in_new_files_does_not_matter(tmp_path, monkeypatch
     import pandas as pd
     from click.testing import CliRunner
 
-    from rmgl.cli import cli
+    from rmgl.command_line.cli import cli
 
     monkeypatch.chdir(tmp_path)
     views, _ = planted_views(sizes=(15, 15), columns=(3,))

@@ -198,7 +198,7 @@ class Learned:
     layer: Layer
 
     def tightened(self) -> Learned:
-        """The same layer, without the candidate pairs that later costs are unlikely to need."""
+        """This layer, without the candidate pairs that later costs are unlikely to need."""
         return replace(self, candidates=self.candidates.tightened(self.layer.potentials))
 
     def own(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:

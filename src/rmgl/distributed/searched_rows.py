@@ -33,7 +33,7 @@ class SearchedRows(Rows):
 
     @classmethod
     def of_rows(cls, workers: Workers, rows: Rows) -> SearchedRows:
-        """The same rows, searched by workers."""
+        """Make the space of the same rows, searched by workers."""
         return cls(rows.X, rows.center, rows.in_parts, workers=workers)
 
     def among(self, nodes: Nodes | None) -> Rows:

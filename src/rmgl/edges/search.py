@@ -84,7 +84,7 @@ class Rows(Searchable):
         return searched
 
     def in_threads(self, in_parts: InParts) -> Rows:
-        """The same rows, with searches that threads share."""
+        """These rows, with searches that threads share."""
         return replace(self, in_parts=in_parts)
 
     def measure(self, edges: PairStore, check: Check = no_check) -> Costs:

@@ -39,9 +39,9 @@ def embedding_data(
     ----------
     model : fitted RMGL, or array of rows
     method : str, default "neighbors"
-        "neighbors" keeps neighbors together and all others apart, as t-SNE does, in a tenth of its
-        time. "tsne" is t-SNE itself, "pca" is the fastest, and "last" uses the last two columns,
-        as the paper does.
+        "neighbors" keeps neighbors together and all others apart, as t-SNE does, in less
+        time. "tsne" is t-SNE itself, "pca" is the fastest, and "last" uses the last two
+        columns, as the paper does.
     random_state : int, default 0
         The seed of "neighbors" and "tsne".
     progress : function, optional

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rmgl.results.associations import Associations
-from rmgl.results.outcomes import column_of_ids, matched_rows, outcomes_of
+from rmgl.results.outcomes import column_of_ids, outcomes_of
 from rmgl.results.used_columns import check_unused
 from rmgl.storage.paths import OutcomeFile
 from rmgl.storage.readers import read_table
@@ -64,16 +64,12 @@ def check_outcome(table: Any, given: OutcomeFile, views: Views) -> None:
             )
 
 
-def colors_of(table: Any, given: OutcomeFile, index: NDArray[Any] | None, n_rows: int) -> Any:
+def colors_of(table: Any, given: OutcomeFile, index: NDArray[Any] | None) -> Any:
     """The columns by which the page can color the entities, one value for each of them."""
-    rows, entities = matched_rows(table, index, n_rows)
-    columns = {}
-    for name in given.color:
-        column = table[name].iloc[rows].set_axis(entities).reindex(range(n_rows))
-        if column.dtype.kind not in "iufM":
-            column = column.astype(object).where(column.notna(), "unknown")
-        columns[name] = column.to_numpy()
-    return columns
+    columns = table[list(given.color)]
+    columns = columns if index is None else columns.reindex(index)
+    texts = columns.select_dtypes(exclude=["number", "datetime"])
+    return columns.assign(**texts.astype(object).where(texts.notna(), "unknown"))
 
 
 def write_associations(path: Path, associations: Associations) -> None:

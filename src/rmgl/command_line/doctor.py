@@ -43,7 +43,7 @@ def examine(show: Callable[[str], None], *, tested: bool) -> bool:
 
 def description() -> Iterator[str]:
     """Yield the lines about versions, optional packages, threads, memory and caches."""
-    yield f"rmgl {__version__}, {short(Path(__file__).parent)}"
+    yield f"rmgl {__version__}, {short(Path(__file__).parents[1])}"
     python = f"{platform.python_version()} ({platform.python_implementation()})"
     yield f"Python {python}, {platform.platform()}"
     for title, section in SECTIONS.items():
@@ -174,7 +174,7 @@ def known_clusters() -> str:
 
 
 def same_bits() -> str:
-    """The same fit with one thread and with two."""
+    """Compare a fit with one thread and one with two."""
     import numpy as np
 
     from rmgl import RMGL

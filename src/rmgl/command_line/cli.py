@@ -1,7 +1,7 @@
 """The commands `rmgl cluster`, `inspect`, `predict`, `demo`, `reproduce` and `doctor`.
 
 Options are parsed and paths are checked here, with no numerical library loaded, so help and bad
-file names are answered at once. The commands load `rmgl.commands` for the rest.
+file names are answered at once. The commands load `rmgl.command_line.commands` for the rest.
 """
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ from typing import Any
 
 import click
 
-from rmgl.extras import not_installed
-from rmgl.options import (
+from rmgl.command_line.options import (
     CLUSTERS,
     COLUMNS,
     DATA,
@@ -38,6 +37,16 @@ from rmgl.options import (
     flag,
     option,
 )
+from rmgl.command_line.terminal import (
+    REFUSED,
+    BadInput,
+    in_one_line,
+    loading,
+    notes_shown,
+    page_possible,
+    pictures_possible,
+)
+from rmgl.extras import not_installed
 from rmgl.running.progress import cell_progress
 from rmgl.storage.paths import (
     NamedFile,
@@ -50,15 +59,6 @@ from rmgl.storage.paths import (
     check_inputs,
 )
 from rmgl.storage.selection import Selection
-from rmgl.terminal import (
-    REFUSED,
-    BadInput,
-    in_one_line,
-    loading,
-    notes_shown,
-    page_possible,
-    pictures_possible,
-)
 from rmgl.version import __version__
 
 
@@ -150,7 +150,7 @@ def cluster(
             raise ValueError(f"--align {align} needs row ids: name their column with --id")
         check_inputs([path for path in source.all_paths if not (on_workers and path.is_dir())])
     with loading():
-        from rmgl import commands
+        from rmgl.command_line import commands
         from rmgl.estimators.rmgl import RMGL
     written_to = Output(output, pictures, page, graphml, edge_lists, force)
     if isinstance(clusters, range):
@@ -182,7 +182,7 @@ def cluster(
 
 def cluster_several(models: list[Any], source: Source, output: Output, quiet: bool) -> None:
     """Write the answers with several numbers of clusters, and print how they compare."""
-    from rmgl import several
+    from rmgl.command_line import several
 
     with in_one_line(*REFUSED):
         answers = several.cluster(models, source, output, quiet=quiet)
@@ -251,7 +251,7 @@ def predict(
         check_file(output, force)
         check_inputs([model, *source.paths])
     with loading():
-        from rmgl import commands
+        from rmgl.command_line import commands
     with in_one_line(*REFUSED):
         found = commands.predict(model, source, output, unknown)
     click.echo(
@@ -288,7 +288,7 @@ def inspect(
     with in_one_line(*REFUSED):
         check_inputs(source.inputs)
     with loading():
-        from rmgl import commands
+        from rmgl.command_line import commands
     with in_one_line(*REFUSED):
         click.echo(commands.inspect(source))
 
@@ -307,7 +307,7 @@ def demo(output: Path | None, force: bool, jobs: int) -> None:
             check_folder(output, force)
             written = Output(output, pictures_possible(), page_possible(), force=force)
     with loading():
-        from rmgl import commands
+        from rmgl.command_line import commands
     with in_one_line(*REFUSED):
         commands.demo(written, jobs)
 
@@ -367,7 +367,7 @@ def doctor(no_test: bool) -> None:
     generated data and fails with exit code 1 if a result is wrong. Nothing is sent anywhere.
     """
     with loading():
-        from rmgl.doctor import examine
+        from rmgl.command_line.doctor import examine
     if not examine(click.echo, tested=not no_test):
         click.get_current_context().exit(1)
 

@@ -1,4 +1,4 @@
-"""Options of the commands in `rmgl.cli`, and their parsers.
+"""Options of the commands in `rmgl.command_line.cli`, and their parsers.
 
 This module loads no numerical library, so that `--help` responds at once.
 """

@@ -1,4 +1,4 @@
-"""What the commands of `rmgl.cli` do, once their options are parsed and their paths are checked."""
+"""What the commands of `cli` do, once their options are parsed and their paths are checked."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
-from typing import Any, cast
+from typing import Any
 
 import click
 import numpy as np
@@ -20,6 +20,7 @@ from rmgl.datasets import uci_digits
 from rmgl.estimators.rmgl import RMGL
 from rmgl.metrics import clustering_accuracy, normalized_mutual_info_score
 from rmgl.model.run import remove_checkpoint
+from rmgl.page.words import plural
 from rmgl.results.associations import Associations
 from rmgl.results.report import Report
 from rmgl.running.progress import stages
@@ -57,37 +58,13 @@ def cluster(
     began = perf_counter()
     with stages(is_watched(quiet)) as stage:
         stage("reading")
-        views = views_in(source, on_workers=client is not None)
-        by_workers = not isinstance(views, Views)
-        index = views.index if isinstance(views, Views) else None
-        further = source.outcome
-        table = None if further is None else read_outcome(further.path, source.id_column, index)
-        if isinstance(views, Views):
-            check_names(views.names, index)
-            check_number(model.n_clusters, views.n_rows)
-            if further is not None:
-                check_outcome(table, further, views)
+        views, table = read_source(source, [model.n_clusters], on_workers=client is not None)
         seconds, warned = timed_fit(model, views, checkpoint, client)
         stage("second answers")
-        report = model.report_  # made now
-        associations, colors = None, None
-        if further is not None:
-            associations = model.associate(table, time=further.time, event=further.event)
-            colors = colors_of(table, further, index, len(model.labels_))
+        _ = model.report_  # made now
         stage("writing")
-        given = None if by_workers else views
-        name = ", ".join(path.name for path in (*source.inputs, *source.networks))
-        write(
-            model,
-            report,
-            output,
-            given,
-            seconds,
-            columns=colors,
-            associations=associations,
-            name=name,
-            id_column=source.id_column,
-        )
+        given = views if isinstance(views, Views) else None
+        associations = write_fit(model, source, table, output, given, seconds)
         if save is not None:
             model.save(save)
     show_warnings(warned)
@@ -96,15 +73,44 @@ def cluster(
     return model, (perf_counter() - began, seconds), associations
 
 
-def read_source(source: Source) -> tuple[Views, Any]:
-    """The checked views in the files, and the table of columns that have no part in the fit."""
-    views = cast(Views, views_in(source, on_workers=False))
-    check_names(views.names, views.index)
-    if source.outcome is None:
-        return views, None
-    table = read_outcome(source.outcome.path, source.id_column, views.index)
-    check_outcome(table, source.outcome, views)
+def read_source(
+    source: Source, numbers: Sequence[int | str], *, on_workers: bool = False
+) -> tuple[Views | dict[str, Path], Any]:
+    """The views in the files, and the table of columns that have no part in the fit; both are
+    checked, with the numbers of clusters, unless workers read the views.
+    """
+    views, further = views_in(source, on_workers=on_workers), source.outcome
+    index = views.index if isinstance(views, Views) else None
+    table = None if further is None else read_outcome(further.path, source.id_column, index)
+    if isinstance(views, Views):
+        check_names(views.names, index)
+        for number in numbers:
+            check_number(number, views.n_rows)
+        if further is not None:
+            check_outcome(table, further, views)
     return views, table
+
+
+def write_fit(
+    model: RMGL, source: Source, table: Any, output: Output, views: Views | None, seconds: float
+) -> Associations | None:
+    """Write a fit to its folder; return how the columns of the table differ between clusters."""
+    further, associations, colors = source.outcome, None, None
+    if further is not None:
+        associations = model.associate(table, time=further.time, event=further.event)
+        colors = colors_of(table, further, model.index_)
+    write(
+        model,
+        model.report_,
+        output,
+        views,
+        seconds,
+        columns=colors,
+        associations=associations,
+        name=", ".join(path.name for path in (*source.inputs, *source.networks)),
+        id_column=source.id_column,
+    )
+    return associations
 
 
 def check_number(n_clusters: int | str, n_rows: int) -> None:
@@ -119,8 +125,8 @@ def check_number(n_clusters: int | str, n_rows: int) -> None:
 def summary(model: RMGL, seconds: tuple[float, float], associations: Associations | None) -> str:
     """What the command prints about a fit."""
     lines = [
-        f"{len(model.labels_)} rows, {len(model.view_names_)} views, {model.n_clusters_} "
-        f"clusters in {seconds[0]:.1f} s (fit {seconds[1]:.1f} s)",
+        f"{len(model.labels_)} rows, {plural(len(model.view_names_), 'view')}, "
+        f"{model.n_clusters_} clusters in {seconds[0]:.1f} s (fit {seconds[1]:.1f} s)",
         layer_table(model),
         f"trust {model.report_.trust}",
     ]

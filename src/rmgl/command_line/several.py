@@ -6,23 +6,23 @@ import csv
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 from sklearn.metrics import adjusted_rand_score
 
-from rmgl.commands import (
-    check_number,
+from rmgl.command_line.commands import (
     is_watched,
     read_source,
     show_warnings,
     timed_fit,
-    write,
+    write_fit,
 )
 from rmgl.estimators.rmgl import RMGL
 from rmgl.running.progress import stages
-from rmgl.storage.outcome_file import colors_of
 from rmgl.storage.output import new_folder
 from rmgl.storage.paths import COMPARISON, Output, Source, folder_of_number
+from rmgl.views.views import Views
 
 COLUMNS = ("clusters", "trust", "stability", "separation", "smallest", "same_as_before")
 
@@ -34,9 +34,9 @@ class Answer:
     clusters: int
     trust: str
     stability: float | None
-    """Agreement with the answers on four fifths of the entities, and"""
+    """Agreement with the answers on four fifths of the entities (None: not known)."""
     separation: float | None
-    """how much better clusters are separated than parts of one cloud, where they are known."""
+    """How much better clusters are separated than parts of one cloud (None: not known)."""
     smallest: int
     """The size of the smallest cluster."""
     same_as_before: float | None
@@ -57,29 +57,14 @@ def cluster(
         new_folder(output.folder, output.force) as draft,
     ):
         stage("reading")
-        views, table = read_source(source)
-        for model in models:
-            check_number(model.n_clusters, views.n_rows)
+        found, table = read_source(source, [model.n_clusters for model in models])
+        views = cast(Views, found)  # no workers read them
         for model in models:
             stage(f"{model.n_clusters} clusters")
             seconds, told = timed_fit(model, views)
             warned += [message for message in told if message not in warned]
-            further, associations, colors = source.outcome, None, None
-            if further is not None:
-                associations = model.associate(table, time=further.time, event=further.event)
-                colors = colors_of(table, further, views.index, views.n_rows)
-            folder = draft / folder_of_number(model.n_clusters)
-            write(
-                model,
-                model.report_,
-                replace(output, folder=folder, force=False),
-                views,
-                seconds,
-                columns=colors,
-                associations=associations,
-                id_column=source.id_column,
-                name=", ".join(path.name for path in (*source.inputs, *source.networks)),
-            )
+            folder = replace(output, folder=draft / folder_of_number(model.n_clusters), force=False)
+            write_fit(model, source, table, folder, views, seconds)
             warned += [f"{model.n_clusters} clusters: {doubt}" for doubt in model.report_.warnings]
             answers.append(answer_of(model, last))
             last = model.labels_
