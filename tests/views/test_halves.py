@@ -70,7 +70,9 @@ def test_the_same_half_twice_confirms_all_and_unrelated_ones_nothing(rng):
     assert h == pytest.approx(q, rel=1e-12)
     x = distances(X[:, [0]])
     h, q, deviation = compared(x, x)
-    assert reliability(X[:, [0, 0]]) == pytest.approx(1 - SURE * deviation / (1 - q), rel=1e-9)
+    confirmed = 1 - SURE * deviation / (1 - q)
+    expected = 2 * confirmed / (1 + confirmed)
+    assert reliability(X[:, [0, 0]]) == pytest.approx(expected, rel=1e-9)
     h, _, deviation = compared(distances(X[:, :3]), distances(X[:, 3:]))
     assert abs(h - 1) < 4 * deviation
     assert reliability(X) == 0

@@ -1,7 +1,7 @@
 """How much the categories of a table count beside its numbers.
 
 Numbers have a scale, their range; categories, truth values and numbers of two values have none. One
-of these counts as far as the other columns confirm it (`rmgl.views.halves`): in full from 0.15 of
+of these counts as far as the other columns confirm it (`rmgl.views.halves`): in full from 0.2 of
 the mean reliability of the columns of its table.
 """
 

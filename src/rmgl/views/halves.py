@@ -5,10 +5,10 @@ and D' those in the same half. Relative to any two rows, neighbors are at the di
 
     h = sum_ij W_ij D_ij / mean of D          q = sum_ij W_ij D'_ij / mean of D'
 
-The *reliability* of a view is the share of their closeness that the other half confirms, above what
-chance gives:
+The other half confirms a share r of their closeness, above what chance gives. All columns know more
+than half of them do; the formula of Spearman and Brown turns r into the *reliability* of the view:
 
-    (1 - h - 3 s)_+ / (1 - q)
+    r = (1 - h - 3 s)_+ / (1 - q)             reliability = 2 r / (1 + r)
 
 h is 1 if the halves are unrelated, and q if they say the same; s is the standard deviation of h
 over all orders of the rows. Unrelated columns have no clusters of their own: they form groups only
@@ -46,7 +46,7 @@ DRAWS = 4
 """Times that the columns are halved."""
 SURE = 3.0
 """Standard deviations below chance from which halves are related."""
-FULL = 0.15
+FULL = 0.2
 """Reliability, as a share of that of others, from which a view or column counts in full."""
 LEAST = 0.05
 """Least part that a view or column has: a view may place entities that are in no other."""
@@ -66,11 +66,11 @@ def sample_of(n_rows: int) -> Indices:
 def parts_by(reliability: Floats, usual: float) -> Floats:
     """Return what views, or columns, count for beside one of the usual reliability.
 
-    They count in full from 0.15 of it, and below that by the fourth power of their reliability.
+    They count in full from 0.2 of it, and below that by the fourth power of their reliability.
 
     Examples
     --------
-    >>> parts_by(np.array([0.8, 0.2, 0.09, 0.0]), 0.8).round(2).tolist()
+    >>> parts_by(np.array([0.8, 0.2, 0.12, 0.0]), 0.8).round(2).tolist()
     [1.0, 1.0, 0.32, 0.05]
     """
     if usual == 0:
@@ -143,7 +143,7 @@ class Halves:
             known = len(one) >= FEWEST  # else hardly a row has entries in both halves
             found += [compared(one, other), compared(other, one)] if known else [UNRELATED] * 2
         h, q, deviation = np.mean(found, axis=0)
-        return float(share_confirmed(h + SURE * deviation, q))
+        return float(reliability_by(h + SURE * deviation, q))
 
     def distances_in(self, first: Mask) -> tuple[Floats, Floats]:
         """Return the squared distances in a part of the columns that vary, and in the rest.
@@ -197,7 +197,7 @@ class Halves:
         for column in tested:
             deviations[column] = chance_deviation(near, apart(Y[:, self.columns == column]))
         h, q = found
-        reliability: Floats = share_confirmed(h + SURE * deviations, q)
+        reliability: Floats = reliability_by(h + SURE * deviations, q)
         return reliability
 
     def _summed(self, values: Floats) -> Floats:
@@ -222,9 +222,10 @@ def hashed(X: Matrix) -> Keys:
     return keys
 
 
-def share_confirmed(h: Any, q: Any) -> Any:
-    """Return the share of the closeness 1 - q that is confirmed by 1 - h."""
-    return np.clip((1 - h) / np.maximum(1 - q, ROUNDING), 0.0, 1.0)
+def reliability_by(h: Any, q: Any) -> Any:
+    """Return the reliability 2 r / (1 + r); 1 - h confirms a share r of the closeness 1 - q."""
+    share = np.clip((1 - h) / np.maximum(1 - q, ROUNDING), 0.0, 1.0)
+    return 2 * share / (1 + share)
 
 
 def apart(X: Matrix) -> Floats:
