@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from rmgl.automatic.choose import Choice, choose
-from rmgl.automatic.layers import task_of
+from rmgl.automatic.layers import Task, wanted_pairs
+from rmgl.automatic.spaces import Spaces
 from rmgl.embedding.common_graph import components, weighted_sum
 from rmgl.embedding.eigenvectors import signed, unit_rows
 from rmgl.embedding.labels import label_rows, label_with_known, matched, place_fragments
@@ -26,7 +27,7 @@ from rmgl.layer import Layer
 from rmgl.model.again import separate, separated, without_fragments
 from rmgl.model.alternate import Outcome, alternate, common_graph
 from rmgl.model.known import AGREEING
-from rmgl.model.problems import ViewProblem, candidates_in_order, given_problems
+from rmgl.model.problems import Stores, ViewProblem, candidates_in_order, given_problems
 from rmgl.model.run import Run
 from rmgl.placing.outliers import score_outliers
 from rmgl.running.progress import Stopwatch
@@ -236,22 +237,25 @@ def chosen(ready: Ready, asked: Any, work: Work) -> Choice:
     parameters, workers = work.parameters, ready.workers
     if workers is not None:
         workers.use(work.team)
-    rules = parameters.rules
-    task = task_of(
-        ready.views,
+    views, n_neighbors, rules = ready.views, parameters.n_neighbors, parameters.rules
+    wanted = wanted_pairs(views, asked if workers is None else workers.length, n_neighbors)
+    pairs = list(wanted.values())
+    stores = Stores(views.n_rows, pairs, work.team, copies=2)
+    task = Task(
+        spaces=Spaces.of(views, pairs, work.team) if workers is None else workers.spaces,
         # a given graph has its own components
         policy=replace(rules, neighbor_share=0.0) if parameters.components else rules,
-        candidates=asked if workers is None else workers.length,
-        n_neighbors=parameters.n_neighbors,
-        min_cluster_size=parameters.given_size,
-        solver=parameters.solver,
+        n_neighbors=n_neighbors,
+        wanted=wanted,
+        stores=stores,
         team=work.team,
         random_state=work.random_state,
         run=work.run,
+        solver=parameters.solver,
+        min_cluster_size=parameters.given_size,
         known=ready.known,
         tied=ready.tied,
         alike=ready.canonical.alike,
-        spaces=None if workers is None else workers.spaces,
     )
     return choose(task, parameters.given_number)
 
@@ -268,8 +272,7 @@ def given(ready: Ready, asked: Any, work: Work) -> Choice:
         n_neighbors=parameters.n_neighbors,
         team=work.team,
         run=work.run,
-        known=ready.known,
-        tied=ready.tied,
+        known=ready.known if ready.tied else None,
     )
     beta = np.array([problem.beta for problem in problems])
     return Choice(

@@ -45,6 +45,10 @@ class Origin:
     consensus_share: float = 0.0
     network_share: float = 0.0
 
+    def own(self, rows: NDArray[Any]) -> NDArray[Any]:
+        """The rows of the entities in the layer."""
+        return rows if self.nodes is None else rows[self.nodes]
+
 
 @record
 @dataclass(frozen=True, eq=False)

@@ -88,12 +88,12 @@ def check_classes(classes: Labels, n_clusters: int) -> None:
 
 
 def with_known(
-    candidates: Candidates, space: Any, known: Labels | None, check: Check = lambda: None
+    candidates: Candidates, space: Any, known: Labels, check: Check = lambda: None
 ) -> Candidates:
     """Tie candidates with the same known label and keep those with different ones apart. `space` is
     a matrix or a space.
     """
-    if known is None or np.count_nonzero(known >= 0) < 2:
+    if np.count_nonzero(known >= 0) < 2:
         return candidates
     space = as_space(space)
     if candidates.neighborhoods is not None:

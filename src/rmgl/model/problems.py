@@ -72,7 +72,7 @@ class ViewProblem:
 
     def own(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
         """The rows of its entities."""
-        return rows if self.nodes is None else rows[self.nodes]
+        return self.origin.own(rows)
 
 
 def is_auto(value: Any) -> bool:
@@ -132,14 +132,53 @@ def given_problems(
     n_neighbors: int,
     team: Team,
     run: Run,
-    known: Any = None,
-    tied: bool = True,
+    known: NDArray[np.intp] | None = None,
 ) -> list[ViewProblem]:
-    """One problem for each view, from the parameters of `RMGL`.
+    """One problem for each view, from the parameters of `RMGL`; `known` are labels, -1 where they
+    are not known.
 
     Parameters set to "auto" get a heuristic default (`rmgl.model.problems`).
     """
-    names, points = views.names, [view.points() if view.graph is None else None for view in views]
+    points = [view.points() if view.graph is None else None for view in views]
+    asked = asked_candidates(candidates, views)
+    alphas, betas = given_weights(views, points, alpha, beta, n_clusters, n_neighbors, team)
+    wanted = [view.wanted(a, c) for view, a, c in zip(views, alphas, asked, strict=True)]
+    stores = Stores(views.n_rows, wanted, team)
+
+    def state(m: int, check: Check) -> ViewProblem:
+        view, a, b = views[m], float(alphas[m]), float(betas[m])
+        origin = Origin(view.name, nodes=view.entities, views=(m,))
+        if view.graph is not None:
+            return network_problem(view, origin, a, b, team)
+        pairs = find_candidates(
+            view.name,
+            points[m],
+            a,
+            wanted[m],
+            shared=stores.of(view.n_own),
+            executor=team,
+            checkpoint=run.checkpoint,
+            check=check,
+        )
+        if known is not None:
+            pairs = with_known(pairs, points[m], origin.own(known), check)
+        check_magnitudes(view.name, a, pairs.edges.largest(pairs.distances), b)
+        return ViewProblem(origin, pairs, a, b, views.n_rows)
+
+    return team(state, range(len(views)))
+
+
+def given_weights(
+    views: Views,
+    points: Sequence[Any],
+    alpha: Any,
+    beta: Any,
+    n_clusters: Any,
+    n_neighbors: int,
+    team: Team,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The alpha and the beta of every view."""
+    names = views.names
     alphas = None if is_auto(alpha) else positive_per_view(alpha, names, "alpha")
     betas = None if is_auto(beta) else positive_per_view(beta, names, "beta", zero_allowed=True)
     if betas is not None and not betas.any():
@@ -147,7 +186,6 @@ def given_problems(
             "beta is 0 for every view, so the embedding is not defined: set a positive beta for "
             "at least one view"
         )
-    asked = asked_candidates(candidates, views)
     if is_auto(n_clusters):
         raise ValueError(
             "n_clusters='auto' requires alpha='auto' and beta='auto': leave both at 'auto', or "
@@ -159,34 +197,7 @@ def given_problems(
         )
     if betas is None:
         betas = np.full(len(names), default_beta(alphas, views.n_rows, n_clusters, n_neighbors))
-    wanted = [view.wanted(a, c) for view, a, c in zip(views, alphas, asked, strict=True)]
-    stores = Stores(views.n_rows, wanted, team)
-
-    def state(m: int, check: Check) -> ViewProblem:
-        view, a, b = views[m], float(alphas[m]), float(betas[m])
-        origin = Origin(view.name, nodes=view.entities, views=(m,))
-        if view.graph is not None:
-            return network_problem(view, origin, a, b, team)
-
-        options: dict[str, Any] = {
-            "shared": stores.of(view.n_own),
-            "executor": team,
-            "check": check,
-        }
-        pairs = find_candidates(
-            view.name, points[m], a, wanted[m], checkpoint=run.checkpoint, **options
-        )
-        if tied:
-            pairs = with_known(
-                pairs,
-                points[m],
-                known if known is None or view.entities is None else known[view.entities],
-                check,
-            )
-        check_magnitudes(view.name, a, pairs.edges.largest(pairs.distances), b)
-        return ViewProblem(origin, pairs, a, b, views.n_rows)
-
-    return team(state, range(len(names)))
+    return alphas, betas
 
 
 def first_alpha(view: View, points: Any, n_neighbors: int) -> float:
