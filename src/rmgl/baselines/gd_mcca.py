@@ -197,16 +197,12 @@ def affinity_laplacian(
 
     def affinity(V: NDArray[np.float64]) -> NDArray[np.float64]:
         scale = inverse[:, None] if V.ndim == 2 else inverse
-        product: NDArray[np.float64] = 0.5 * (scale * similarity(V) + similarity(scale * V))
-        return product
+        return 0.5 * (scale * similarity(V) + similarity(scale * V))
 
     row_sums = affinity(np.ones(n))
 
     def multiply(V: NDArray[np.float64]) -> NDArray[np.float64]:
-        product: NDArray[np.float64] = (
-            row_sums[:, None] if V.ndim == 2 else row_sums
-        ) * V - affinity(V)
-        return product
+        return (row_sums[:, None] if V.ndim == 2 else row_sums) * V - affinity(V)
 
     laplacian = LinearOperator((n, n), matvec=multiply, matmat=multiply, dtype=np.float64)
     return Penalty(laplacian, 2 * float(row_sums.max()))

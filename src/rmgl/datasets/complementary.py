@@ -301,10 +301,7 @@ def _measurements(
 ) -> NDArray[np.float64]:
     centers = random.standard_normal((group.max() + 1, n_columns))
     centers *= separation / np.linalg.norm(centers, axis=1, keepdims=True)
-    measurements: NDArray[np.float64] = centers[group] + random.standard_normal(
-        (group.size, n_columns)
-    )
-    return measurements
+    return centers[group] + random.standard_normal((group.size, n_columns))
 
 
 def _counts(group: NDArray[np.intp], random: np.random.RandomState) -> NDArray[np.float64]:

@@ -68,8 +68,7 @@ class Balance:
 
     def orthonormal(self, vectors: Floats) -> Floats:
         """C^1/2 Q, whose columns are orthonormal."""
-        scaled: Floats = np.sqrt(self.mass)[:, None] * vectors
-        return scaled
+        return np.sqrt(self.mass)[:, None] * vectors
 
     def laplacian(self, graph: Graph, in_parts: InParts = one_part) -> tuple[Symmetric, float]:
         """Return C^-1/2 (L + t U) C^-1/2 of a graph, and a bound of its spectrum."""
@@ -99,10 +98,7 @@ class Balance:
         divisor is at least half of d + t.
         """
         total = (degrees + self.uniform)[:, None]
-        rows: Floats = (sums + self.uniform * mean) / (
-            total * np.maximum(1 - values / self.unit, 0.5)
-        )
-        return rows
+        return (sums + self.uniform * mean) / (total * np.maximum(1 - values / self.unit, 0.5))
 
     def check(self, n_rows: int) -> None:
         """Raise `Unsound` unless masses and weights are possible for so many entities."""
@@ -122,13 +118,11 @@ class WithUniform:
     """v_i = sqrt(t / (N c_i))."""
 
     def times(self, V: Block) -> Block:
-        product: Block = self.matrix.times(V) - (
+        return self.matrix.times(V) - (
             self.vector * (self.vector @ V)
             if V.ndim == 1
             else np.outer(self.vector, self.vector @ V)
         )
-        return product
 
     def toarray(self) -> Block:
-        whole: Block = self.matrix.toarray() - np.outer(self.vector, self.vector)
-        return whole
+        return self.matrix.toarray() - np.outer(self.vector, self.vector)

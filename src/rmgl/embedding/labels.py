@@ -105,8 +105,7 @@ def as_met(labels: Labels, n_clusters: int) -> Labels:
     clusters, first = np.unique(labels, return_index=True)
     number = np.empty(n_clusters, dtype=np.intp)
     number[clusters[np.argsort(first)]] = np.arange(clusters.size)
-    renumbered: Labels = number[labels]
-    return renumbered
+    return number[labels]
 
 
 def label_with_known(

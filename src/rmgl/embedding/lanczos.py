@@ -184,8 +184,7 @@ def partial_spectrum(
 
         def multiply(vector: Block) -> Block:
             x = np.ascontiguousarray(vector).reshape(n)
-            image: Block = ceiling * x - matrix.times(x) - known @ (length * (known.T @ x))
-            return image
+            return ceiling * x - matrix.times(x) - known @ (length * (known.T @ x))
 
         basis = min(n, max(2 * count + 1, LEAST_BASIS))
         _, vectors = eigsh(

@@ -174,8 +174,7 @@ class _Places:
             box = answers[piece], int(groups[piece])
             starts[piece] = filled[box]
             filled[box] += self.unit * int(sizes[piece])
-        found: list[float] = starts.tolist()
-        return found
+        return starts.tolist()
 
 
 def _counted(*codes: Codes) -> tuple[Codes, Codes]:
