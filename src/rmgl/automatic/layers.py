@@ -16,7 +16,6 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from rmgl.automatic.consensus import consensus_name, free_name, incomplete_space
@@ -29,6 +28,7 @@ from rmgl.layer import Layer, Origin, given_layer, solve_certified
 from rmgl.layer.network import default_alpha, network_candidates
 from rmgl.layer.result import Role, given_candidates
 from rmgl.layer.wanted_edges import solve_for_edges
+from rmgl.matrix import Floats, Indices
 from rmgl.model.known import with_known
 from rmgl.model.problems import Stores, asked_candidates
 from rmgl.model.run import Run
@@ -60,11 +60,11 @@ class Task:
     solver: str = "newton"
     min_cluster_size: float | None = None
     """Size below which a cluster that is not an island is a fragment (None: the policy's share)."""
-    known: NDArray[np.intp] | None = None
+    known: Indices | None = None
     """Labels of entities, -1 where they are not known (None: none is)."""
     tied: bool = True
     """Whether known labels change the costs of the layers."""
-    alike: NDArray[np.intp] | None = None
+    alike: Indices | None = None
     """Numbers of the entities, the same for copies (None: nothing is known)."""
 
     @property
@@ -126,7 +126,7 @@ class Task:
             checkpoint=self.run.checkpoint,
         )
 
-    def of_entities(self, entities: NDArray[np.intp]) -> Task:
+    def of_entities(self, entities: Indices) -> Task:
         """The task for some of the entities."""
 
         def among(name: str, pairs: Any) -> Any:
@@ -170,7 +170,7 @@ class Learned:
         """This layer, without the candidate pairs that later costs are unlikely to need."""
         return replace(self, candidates=self.candidates.tightened(self.layer.potentials))
 
-    def own(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    def own(self, rows: Floats) -> Floats:
         """The rows of the entities that the layer was learned on."""
         return self.layer.origin.own(rows)
 

@@ -10,11 +10,10 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rmgl.automatic.smoothing import Smoothing
 from rmgl.edges.space import Rows, Space, Square, Summed
-from rmgl.matrix import side_by_side, total_variance
+from rmgl.matrix import Floats, Indices, side_by_side, total_variance
 from rmgl.running.threads import Team, available_memory, require_memory
 from rmgl.views.halves import parts_by
 from rmgl.views.views import Views
@@ -75,7 +74,7 @@ class Spaces:
         return Smoothing.along(self.views, self.members)
 
     @cached_property
-    def parts(self) -> NDArray[np.float64]:
+    def parts(self) -> Floats:
         """What each view counts for, by its reliability beside that of the most reliable one.
 
         A view without columns, such as a network, counts in full.
@@ -105,7 +104,7 @@ class Spaces:
         wanted = self.parts[list(self.members)]
         return tuple(np.sqrt(wanted / self.variances).tolist())
 
-    def of_entities(self, entities: NDArray[np.intp]) -> Spaces:
+    def of_entities(self, entities: Indices) -> Spaces:
         """The spaces of some of the entities."""
         squares = (
             None if self.squares is None else [square.among(entities) for square in self.squares]

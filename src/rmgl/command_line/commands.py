@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from rmgl.datasets import uci_digits
 from rmgl.estimators.rmgl import RMGL
+from rmgl.matrix import Floats, Indices
 from rmgl.metrics import clustering_accuracy, normalized_mutual_info_score
 from rmgl.model.run import remove_checkpoint
 from rmgl.page.words import plural
@@ -206,8 +207,8 @@ def plan(source: Source, client: Any, n_neighbors: int) -> str:
 class Predictions:
     """The labels of new rows, -1 for those that belong nowhere, and their shares of clusters."""
 
-    labels: NDArray[np.intp]
-    shares: NDArray[np.float64]
+    labels: Indices
+    shares: Floats
 
     @property
     def n_unknown(self) -> int:

@@ -17,13 +17,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from rmgl.archive.records import record
 from rmgl.checks import Unsound, sound_numbers
-from rmgl.embedding.common_graph import Floats, Graph
-from rmgl.embedding.lanczos import Block, Symmetric, laplacian_of
+from rmgl.embedding.common_graph import Graph
+from rmgl.embedding.lanczos import Symmetric, laplacian_of
+from rmgl.matrix import Floats, Indices
 from rmgl.running.threads import InParts, one_part
 
 UNIFORM = 0.1
@@ -62,7 +62,7 @@ class Balance:
         unit = float((degrees + UNIFORM * mean).mean())
         return cls((degrees + UNIFORM * mean) / unit, UNIFORM * mean, unit)
 
-    def among(self, nodes: NDArray[np.intp]) -> Balance:
+    def among(self, nodes: Indices) -> Balance:
         """The masses of some of the nodes, in the given order."""
         return replace(self, mass=self.mass[nodes])
 
@@ -117,12 +117,12 @@ class WithUniform:
     vector: Floats
     """v_i = sqrt(t / (N c_i))."""
 
-    def times(self, V: Block) -> Block:
+    def times(self, V: Floats) -> Floats:
         return self.matrix.times(V) - (
             self.vector * (self.vector @ V)
             if V.ndim == 1
             else np.outer(self.vector, self.vector @ V)
         )
 
-    def toarray(self) -> Block:
+    def toarray(self) -> Floats:
         return self.matrix.toarray() - np.outer(self.vector, self.vector)

@@ -14,11 +14,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.decomposition import PCA
 from sklearn.neighbors import NearestNeighbors
 
+from rmgl.matrix import Floats
 from rmgl.running.threads import single_threaded
 
 NEIGHBORS = 15
@@ -33,8 +33,6 @@ EXAGGERATION = 6.0
 MOMENTUM = 0.8
 LAST_STEP = 0.1
 """Length of the last step, as a share of the first."""
-
-Floats = NDArray[np.float64]
 
 
 def neighbor_layout(

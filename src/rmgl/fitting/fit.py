@@ -11,7 +11,6 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from rmgl.automatic.choose import Choice, choose
@@ -24,6 +23,7 @@ from rmgl.fitting.entities import in_order_of_caller, with_others_placed
 from rmgl.fitting.fitted import FitEvidence, FittedModel
 from rmgl.fitting.ready import Parameters, Ready, in_canonical_order, scaled
 from rmgl.layer import Layer
+from rmgl.matrix import Floats, Indices, Mask
 from rmgl.model.again import separate, separated, without_fragments
 from rmgl.model.alternate import Outcome, alternate, common_graph
 from rmgl.model.known import AGREEING
@@ -98,7 +98,7 @@ def model_of(solved: Solved, ready: Ready, work: Work) -> FittedModel:
     )
 
 
-def without_holes(solved: Solved) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+def without_holes(solved: Solved) -> tuple[Floats, Indices]:
     """The embedding with rows for the fragments, between those of their neighbors, and which
     entities these are.
     """
@@ -112,8 +112,8 @@ def without_holes(solved: Solved) -> tuple[NDArray[np.float64], NDArray[np.intp]
 
 
 def label(
-    solved: Solved, embedding: NDArray[np.float64], layers: list[Layer], ready: Ready, work: Work
-) -> NDArray[np.intp]:
+    solved: Solved, embedding: Floats, layers: list[Layer], ready: Ready, work: Work
+) -> Indices:
     """The components if they were asked for and are there, else k-means on the rows of the
     embedding, from known labels if any.
     """
@@ -134,11 +134,7 @@ def label(
 
 
 def evidence_of(
-    solved: Solved,
-    first_labels: NDArray[np.intp],
-    labels: NDArray[np.intp],
-    ready: Ready,
-    work: Work,
+    solved: Solved, first_labels: Indices, labels: Indices, ready: Ready, work: Work
 ) -> FitEvidence:
     """What the report will be made from: its second answers can take as long as the fit, and many
     callers want labels only.
@@ -171,7 +167,7 @@ def why_stopped(work: Work) -> str:
     )
 
 
-def found_without(views: Views, known: NDArray[np.intp], parameters: Parameters) -> bool:
+def found_without(views: Views, known: Indices, parameters: Parameters) -> bool:
     """Whether a fit without the known labels agrees with nearly all of them, so that they need not
     change the layers.
 
@@ -215,7 +211,7 @@ class Solved:
     outcome: Outcome
 
     @property
-    def beta(self) -> NDArray[np.float64]:
+    def beta(self) -> Floats:
         """The weight of each layer in the embedding."""
         return np.array([problem.beta for problem in self.problems])
 
@@ -289,9 +285,7 @@ def solve(choice: Choice, ready: Ready, work: Work) -> Solved:
     """
     alike = alike_among(ready.canonical.alike, choice.entities)
 
-    def again(
-        problems: Sequence[ViewProblem], fragments: NDArray[np.bool_] | None = None
-    ) -> Outcome:
+    def again(problems: Sequence[ViewProblem], fragments: Mask | None = None) -> Outcome:
         balanced = ready.views.only_graphs
         return algorithm_1(problems, choice.n_clusters, fragments, alike, balanced, work)
 
@@ -313,8 +307,8 @@ def solve(choice: Choice, ready: Ready, work: Work) -> Solved:
 def algorithm_1(
     problems: Sequence[ViewProblem],
     n_clusters: int,
-    fragments: NDArray[np.bool_] | None,
-    alike: NDArray[np.intp] | None,
+    fragments: Mask | None,
+    alike: Indices | None,
     balanced: bool,
     work: Work,
 ) -> Outcome:

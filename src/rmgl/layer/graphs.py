@@ -6,10 +6,10 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from rmgl.extras import not_installed
+from rmgl.matrix import Floats, Indices
 
 
 def graph_to_networkx(name: str, adjacency: sparse.csr_array) -> Any:
@@ -50,9 +50,7 @@ def graph_to_igraph(name: str, adjacency: sparse.csr_array) -> Any:
     return igraph.Graph(adjacency.shape[0], edges, graph_attrs=named, edge_attrs=weighted)
 
 
-def edge_list(
-    adjacency: sparse.csr_array,
-) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]:
+def edge_list(adjacency: sparse.csr_array) -> tuple[Indices, Indices, Floats]:
     """Return the two end nodes and the weight of every edge, each edge once."""
     upper = sparse.triu(adjacency, k=1, format="coo")
     return upper.row, upper.col, upper.data

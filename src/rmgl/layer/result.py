@@ -17,7 +17,7 @@ from rmgl.edges import Candidates, PairList, Vector
 from rmgl.edges.local_scaling import LocalScaling
 from rmgl.layer.graphs import graph_to_igraph, graph_to_networkx
 from rmgl.layer.problem import DualSolution, LayerProblem, Status
-from rmgl.matrix import square_in_order
+from rmgl.matrix import Indices, square_in_order
 
 Role = Literal["view", "consensus", "neighbors"]
 PROVEN = ("all pairs", "certified", "given edges", "given pairs")
@@ -39,7 +39,7 @@ class Origin:
 
     name: str
     role: Role = "view"
-    nodes: NDArray[np.intp] | None = None
+    nodes: Indices | None = None
     views: tuple[int, ...] = (0,)
     factors: tuple[float, ...] = (1.0,)
     consensus_share: float = 0.0
@@ -97,7 +97,7 @@ class Layer:
     """Share of the nearest neighbors in a sample that are candidates; None for exact candidates."""
     role: Role = "view"
     """"view" for the layer of one view, "consensus", or "neighbors" for given nearest neighbors."""
-    nodes: NDArray[np.intp] | None = field(default=None, repr=False)
+    nodes: Indices | None = field(default=None, repr=False)
     """Indices of the entities in the layer (None: all)."""
     views: tuple[int, ...] = (0,)
     """Indices of the views that the layer was learned from."""
@@ -236,7 +236,7 @@ class Layer:
         adjacency = square_in_order(self.adjacency, self.nodes)
         return replace(self, adjacency=adjacency, potentials=self.own_potentials, nodes=None)
 
-    def in_order(self, order: NDArray[np.intp]) -> Layer:
+    def in_order(self, order: Indices) -> Layer:
         """Return the layer with its nodes in another order, given by their present numbers."""
         nodes, scaling_order = None, order
         if self.nodes is not None:
@@ -276,7 +276,7 @@ class Layer:
 
 
 def padded_graph(
-    adjacency: sparse.csr_array, nodes: NDArray[np.intp] | None, n_nodes: int
+    adjacency: sparse.csr_array, nodes: Indices | None, n_nodes: int
 ) -> sparse.csr_array:
     """Extend a graph on some of the nodes to all of them; the others have no edges."""
     if nodes is None:

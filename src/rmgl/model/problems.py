@@ -8,7 +8,6 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from rmgl.edges import AllPairs, Candidates, Costs, PairStore, Vector, find_candidates
@@ -20,7 +19,7 @@ from rmgl.layer.certified import check_magnitudes
 from rmgl.layer.network import default_alpha as network_alpha
 from rmgl.layer.network import network_candidates
 from rmgl.layer.result import given_candidates
-from rmgl.matrix import total_variance
+from rmgl.matrix import Floats, Indices, total_variance
 from rmgl.model.known import with_known
 from rmgl.model.run import Run
 from rmgl.running.threads import Check, Team
@@ -58,7 +57,7 @@ class ViewProblem:
         return self.origin.name
 
     @property
-    def nodes(self) -> NDArray[np.intp] | None:
+    def nodes(self) -> Indices | None:
         """Indices of the entities that are the nodes of its pairs (None: all)."""
         return self.origin.nodes
 
@@ -70,7 +69,7 @@ class ViewProblem:
     def distances(self) -> Costs:
         return self.candidates.distances
 
-    def own(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    def own(self, rows: Floats) -> Floats:
         """The rows of its entities."""
         return self.origin.own(rows)
 
@@ -107,7 +106,7 @@ def given_graphs(candidates: Any, views: Views) -> list[sparse.csr_array]:
     return [sparse.csr_array(pattern + pattern.T) for pattern in found]
 
 
-def candidates_in_order(candidates: Any, views: Views, order: NDArray[np.intp]) -> Any:
+def candidates_in_order(candidates: Any, views: Views, order: Indices) -> Any:
     """The parameter `candidates` with given graphs among all entities, in the order of the views:
     `order` has the rows of the caller.
     """
@@ -132,7 +131,7 @@ def given_problems(
     n_neighbors: int,
     team: Team,
     run: Run,
-    known: NDArray[np.intp] | None = None,
+    known: Indices | None = None,
 ) -> list[ViewProblem]:
     """One problem for each view, from the parameters of `RMGL`; `known` are labels, -1 where they
     are not known.
@@ -176,7 +175,7 @@ def given_weights(
     n_clusters: Any,
     n_neighbors: int,
     team: Team,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+) -> tuple[Floats, Floats]:
     """The alpha and the beta of every view."""
     names = views.names
     alphas = None if is_auto(alpha) else positive_per_view(alpha, names, "alpha")
@@ -283,7 +282,7 @@ def default_alpha(X: Any, n_neighbors: int = DEFAULT_NEIGHBORS) -> float:
 
 
 def default_beta(
-    alpha: NDArray[np.float64], n_nodes: int, n_clusters: int, n_neighbors: int = DEFAULT_NEIGHBORS
+    alpha: Floats, n_nodes: int, n_clusters: int, n_neighbors: int = DEFAULT_NEIGHBORS
 ) -> float:
     """One beta for all views: a light coupling.
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rmgl.extras import not_installed
+from rmgl.matrix import Indices
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -68,9 +68,7 @@ def short(name: object) -> str:
     return text if len(text) <= LONGEST_NAME else f"{text[: LONGEST_NAME - 1]}…"
 
 
-def sample_by_cluster(
-    labels: NDArray[np.intp], most: int, random_state: int = 0
-) -> NDArray[np.intp]:
+def sample_by_cluster(labels: Indices, most: int, random_state: int = 0) -> Indices:
     """All entities, or about `most` of them in their order: the same share of every cluster, and at
     least 20 of its members.
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.metrics import adjusted_rand_score
 
 from rmgl.fitting.fitted import FittedModel
+from rmgl.matrix import Indices
 from rmgl.plots.bands import HALF_BOX, Layout, draw_layout, lay_out
 from rmgl.plots.drawing import axes_of, color_of, short
 from rmgl.plots.further_columns import places_by_id
@@ -42,7 +43,7 @@ class Flows:
 
     groups: tuple[list[str], list[str]]
     """The names of the groups of both answers."""
-    counts: NDArray[np.intp]
+    counts: Indices
     """Number of common members: one row for each group of the model, one column for each of the
     other answer."""
     agreement: float
@@ -142,7 +143,7 @@ def _values(other: Any) -> NDArray[Any]:
     return values
 
 
-def _groups(values: NDArray[Any]) -> tuple[list[str], NDArray[np.intp]]:
+def _groups(values: NDArray[Any]) -> tuple[list[str], Indices]:
     """The names of the groups, and the group of each entity. Small groups beyond the largest are
     one, and so are missing values.
     """

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from rmgl.layer import Layer
+from rmgl.matrix import Floats, Indices
 from rmgl.plots.drawing import axes_of, new_figure
 from rmgl.plots.embedding import labels_in
 from rmgl.plots.models import fitted_model, formerly, model_in
@@ -46,7 +47,7 @@ def layer_in(given: Any, layer: str | int) -> Layer:
 @formerly("layer")
 def layer_data(
     model: Any, labels: ArrayLike | None = None, *, layer: str | int = 0, n_bins: int = 120
-) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+) -> tuple[Floats, Indices]:
     """Compute the mean edge weight in the cells of a grid over the adjacency matrix, with nodes
     ordered by cluster, and the rows at which clusters end.
 
