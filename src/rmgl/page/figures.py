@@ -64,21 +64,7 @@ def as_item(figure: Any, target: str) -> Any:
 
 def scatter(points: NDArray[np.float64]) -> Any:
     """The common embedding. The page fills in what it shows, and follows the pointer."""
-    models = bokeh("models")
-    plot = plain_figure(
-        "plot",
-        520,
-        "pan,lasso_select,box_zoom,zoom_in,zoom_out,reset,save",
-        **ranges_around(points),
-        output_backend="webgl",
-        active_drag="pan",
-        toolbar_location="above",
-    )
-    plot.add_tools(models.WheelZoomTool())
-    plot.toolbar.active_scroll = None
-    plot.toolbar.logo = None
-    plot.axis.visible = False
-    plot.grid.visible = False
+    models, plot = bokeh("models"), empty_map(points)
 
     def filled_by_page(name: str, *columns: str) -> Any:
         return models.ColumnDataSource({column: [] for column in columns}, name=name)
@@ -121,12 +107,27 @@ def scatter(points: NDArray[np.float64]) -> Any:
     return plot
 
 
-def ranges_around(points: NDArray[np.float64]) -> dict[str, tuple[float, float]]:
-    """The ranges of the axes: those of the points, and a margin."""
+def empty_map(points: NDArray[np.float64]) -> Any:
+    """A figure with room for the points, and with tools but no axes."""
     low, high = points.min(axis=0), points.max(axis=0)
     margin = MARGIN * np.where(high > low, high - low, 1.0)
     (left, bottom), (right, top) = (low - margin).tolist(), (high + margin).tolist()
-    return {"x_range": (left, right), "y_range": (bottom, top)}
+    plot = plain_figure(
+        "plot",
+        520,
+        "pan,lasso_select,box_zoom,zoom_in,zoom_out,reset,save",
+        x_range=(left, right),
+        y_range=(bottom, top),
+        output_backend="webgl",
+        active_drag="pan",
+        toolbar_location="above",
+    )
+    plot.add_tools(bokeh("models").WheelZoomTool())
+    plot.toolbar.active_scroll = None
+    plot.toolbar.logo = None
+    plot.axis.visible = False
+    plot.grid.visible = False
+    return plot
 
 
 def plain_figure(name: str, height: int, tools: str, **options: Any) -> Any:
