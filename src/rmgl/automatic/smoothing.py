@@ -29,7 +29,7 @@ from sklearn.utils.extmath import randomized_svd
 
 from rmgl.automatic.beyond_chance import agreement
 from rmgl.matrix import Floats, Indices, Mask, Matrix, as_dense, total_variance
-from rmgl.running.threads import available_memory
+from rmgl.running.threads import is_small
 from rmgl.views.views import Views
 
 NETWORK_SHARE = 2 / 3
@@ -38,8 +38,6 @@ AXES = 100
 """Largest number of principal axes of a view."""
 STEPS = 40
 """Repetitions."""
-MOST_MEMORY = 0.25
-"""Share of the available memory that the rows may take."""
 SMOOTHED_ROUNDING = 1e-9
 
 
@@ -59,8 +57,7 @@ class Smoothing:
         if views.has_gaps or not members or any(views[view].rows is None for view in members):
             return False
         needed = 32 * views.n_rows * sum(min(AXES, views[view].matrix.shape[1]) for view in members)
-        available = available_memory()
-        return available is None or needed <= MOST_MEMORY * available
+        return is_small(needed)
 
     @classmethod
     def along(cls, views: Views, members: Sequence[int]) -> Smoothing | None:

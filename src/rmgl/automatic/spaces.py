@@ -14,13 +14,11 @@ import numpy as np
 from rmgl.automatic.smoothing import Smoothing
 from rmgl.edges.space import Rows, Space, Square, Summed
 from rmgl.matrix import Floats, Indices, side_by_side, total_variance
-from rmgl.running.threads import Team, available_memory, require_memory
+from rmgl.running.threads import Team, is_small, require_memory
 from rmgl.views.halves import parts_by
 from rmgl.views.views import Views
 
 MOST_SQUARE_BYTES = 1 << 30
-MOST_MEMORY = 0.25
-"""Share of the available memory that distances may take."""
 
 
 @dataclass(frozen=True)
@@ -158,9 +156,4 @@ def fits(views: Views) -> bool:
     Where cells are missing, they may take more: they are costly to compute again.
     """
     needed = 8 * (len(views.names) + 2) * views.n_rows**2
-    available = available_memory()
-    return (
-        (views.wide or views.has_gaps)
-        and needed <= MOST_SQUARE_BYTES
-        and (available is None or needed <= MOST_MEMORY * available)
-    )
+    return (views.wide or views.has_gaps) and needed <= MOST_SQUARE_BYTES and is_small(needed)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from rmgl.automatic.number_of_clusters import NumberOfClusters
 from rmgl.extras import not_installed
+from rmgl.plots.evidence import CRITERIA
 from rmgl.results.survival import SurvivalCurve
 
 MARGIN = 0.05
@@ -21,12 +22,6 @@ DASHES = ("solid", "dashed", "dotted", "dashdot")
 """Lines of curves in turn, for readers who do not see their colors."""
 LEGEND_COLUMNS = 5
 """Names of clusters beside one another above survival curves; so many fit on a phone."""
-EVIDENCE = (
-    ("score", "score (decides)", "#0072B2", 3),
-    ("modularity", "modularity", "#D55E00", 1.5),
-    ("silhouette", "silhouette", "#CC79A7", 1.5),
-    ("stability", "stability", "#009E73", 1.5),
-)
 WRITTEN: dict[str, Any] = {
     "text_align": "center",
     "text_baseline": "middle",
@@ -153,9 +148,9 @@ def number_of_clusters(number: NumberOfClusters) -> Any:
             line_width=2,
         )
     )
-    for attribute, title, color, width in EVIDENCE:
-        values = np.asarray(getattr(number, attribute), dtype=np.float64)
-        if values.ndim == 0:  # evidence of an earlier version has no silhouette
+    for criterion, title, color in CRITERIA[:-1]:
+        values, width = getattr(number, criterion), 3 if criterion == "score" else 1.5
+        if values is None:  # evidence of an earlier version has no silhouette
             continue
         known = np.isfinite(values)
         x, y = number.candidates[known].tolist(), values[known].tolist()

@@ -161,7 +161,7 @@ def summary_of(model: FittedModel, report: Report | None) -> Html:
     inside = [] if report is None else [view.inside for view in report.views]
     return element(
         "div",
-        *verdict_on(model, report, n_doubtful),
+        *trust_in_short(model, report, n_doubtful),
         element("p", found(model, n_doubtful, inside)),
         element("p", f"Sizes of the clusters: {', '.join(map(str, sizes))}."),
         views_in_short(model),
@@ -179,7 +179,7 @@ def summary_of(model: FittedModel, report: Report | None) -> Html:
     )
 
 
-def verdict_on(model: FittedModel, report: Report | None, n_doubtful: int) -> list[Html]:
+def trust_in_short(model: FittedModel, report: Report | None, n_doubtful: int) -> list[Html]:
     """How far the clusters can be trusted, if that is known, and the warnings."""
     if report is None:
         unknown = "How far these clusters can be trusted has not been examined yet."

@@ -11,7 +11,7 @@ import numpy as np
 from rmgl.embedding.common_graph import weighted_sum
 from rmgl.fitting.fitted import FittedModel
 from rmgl.matrix import Floats, Indices
-from rmgl.plots.drawing import axes_of
+from rmgl.plots.drawing import axes_of, draw_borders
 from rmgl.plots.models import fitted_model
 from rmgl.results.clusters import MEMBERS, MOST_ENTITIES, parts_again
 
@@ -201,9 +201,7 @@ def plot_coclustering(
     )
     clusters, counts = np.unique(found.clusters, return_counts=True)
     ends = np.cumsum(counts)
-    for end in ends[:-1]:
-        ax.axhline(end, color="0.4", linewidth=0.5)
-        ax.axvline(end, color="0.4", linewidth=0.5)
+    draw_borders(ax, ends, color="0.4", linewidth=0.5)
     ticks, names = ends - counts / 2, [str(cluster) for cluster in clusters]
     ax.set_xticks(ticks, names)
     ax.set_yticks(ticks, names)

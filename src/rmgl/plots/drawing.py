@@ -56,6 +56,13 @@ def write_number(
     ax.text(x, y, str(number), ha="center", va="center", **style)
 
 
+def draw_borders(ax: Axes, ends: Indices, **style: Any) -> None:
+    """Draw where the clusters end along both sides of a matrix, except the last."""
+    for end in ends[:-1]:
+        ax.axhline(end, **style)
+        ax.axvline(end, **style)
+
+
 def short(name: object) -> str:
     """A name as one line that fits beside a picture.
 

@@ -18,6 +18,7 @@ from rmgl.plots.heatmap_drawing import CATEGORIES, Bar, HeatMap, Picture
 from rmgl.plots.models import fitted_model
 from rmgl.results.explain import Explanation, explain_clusters
 from rmgl.results.feature_names import check_feature_names
+from rmgl.results.outcomes import largest_groups
 from rmgl.views.view import View
 from rmgl.views.views import Views
 
@@ -183,14 +184,10 @@ def _bar(name: str, column: NDArray[Any]) -> Bar:
         numbers = np.where(missing | ~np.isfinite(numbers), np.nan, numbers)
         return Bar(name, numbers, None, dates)
     texts = series[~missing].astype(str).to_numpy()
-    found, codes, counts = np.unique(texts, return_inverse=True, return_counts=True)
-    kept = np.arange(found.size)
-    if found.size > MOST_CATEGORIES:
-        kept = np.sort(np.argsort(-counts, kind="stable")[:MOST_CATEGORIES])
-    renamed = np.full(found.size, kept.size)
-    renamed[kept] = np.arange(kept.size)
+    found, codes = np.unique(texts, return_inverse=True)
+    kept, codes = largest_groups(codes, found.size, MOST_CATEGORIES)
     values = np.full(column.size, np.nan)
-    values[~missing] = renamed[codes]
+    values[~missing] = codes
     others = [f"{found.size - kept.size} others"] if kept.size < found.size else []
     return Bar(name, values, [*found[kept].tolist(), *others])
 

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from rmgl.layer import Layer
 from rmgl.matrix import Floats, Indices
-from rmgl.plots.drawing import axes_of, new_figure
+from rmgl.plots.drawing import axes_of, draw_borders, new_figure
 from rmgl.plots.embedding import labels_in
 from rmgl.plots.models import fitted_model, formerly, model_in
 
@@ -129,9 +129,7 @@ def plot_layer(
         extent=(0, n, n, 0),
         interpolation="nearest",
     )
-    for end in ends[:-1]:
-        ax.axhline(end, color="0.6", linewidth=0.4)
-        ax.axvline(end, color="0.6", linewidth=0.4)
+    draw_borders(ax, ends, color="0.6", linewidth=0.4)
     parts = "1 component" if shown.n_components == 1 else f"{shown.n_components} components"
     ax.set(xticks=[], yticks=[])
     ax.set_title(

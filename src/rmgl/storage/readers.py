@@ -25,7 +25,7 @@ from rmgl.storage.parts_of_tables import (
     without_empty_rows,
     without_free_text,
 )
-from rmgl.storage.paths import check_inputs, check_view_names
+from rmgl.storage.paths import EVERYTHING, check_inputs, check_view_names
 from rmgl.storage.selection import Selection, matches, shown
 from rmgl.storage.text_file import Table, read_text
 from rmgl.storage.text_format import kind_of, view_name
@@ -45,7 +45,6 @@ OF_ALL_VIEWS = {
 UNUSUAL = re.compile("Windows-1252|numbers with|the first of")
 """Ways to read a file that may be wrong, so that users are told."""
 logger = logging.getLogger("rmgl")
-EVERYTHING = Selection()
 
 
 def read_views(
