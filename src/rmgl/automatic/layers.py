@@ -32,7 +32,7 @@ from rmgl.matrix import Floats, Indices
 from rmgl.model.known import with_known
 from rmgl.model.problems import Stores, asked_candidates
 from rmgl.model.run import Run
-from rmgl.running.threads import Check, Team
+from rmgl.running.threads import Check, Team, no_check
 from rmgl.views.canonical import alike_among
 from rmgl.views.views import Views
 
@@ -222,7 +222,7 @@ def learn_network(task: Task, origin: Origin, check: Check) -> Learned:
     return Learned(*solved)
 
 
-def learn_consensus(task: Task, check: Check = lambda: None) -> Learned:
+def learn_consensus(task: Task, check: Check = no_check) -> Learned:
     """The layer of all views side by side, each divided by its spread."""
     origin = task.origin_of_all("consensus", consensus_name(task.views.names))
     return learn(task, origin, task.consensus_space, check)

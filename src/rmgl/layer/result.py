@@ -15,7 +15,7 @@ from rmgl.archive.records import record
 from rmgl.checks import Unsound, sound_indices, sound_numbers, sound_sparse
 from rmgl.edges import Candidates, PairList, Vector
 from rmgl.edges.local_scaling import LocalScaling
-from rmgl.layer.graphs import graph_to_igraph, graph_to_networkx
+from rmgl.layer.graphs import edge_list, load
 from rmgl.layer.problem import DualSolution, LayerProblem, Status
 from rmgl.matrix import Indices, square_in_order
 
@@ -260,7 +260,11 @@ class Layer:
         >>> sorted(layer.to_networkx().edges)
         [(0, 1), (2, 3)]
         """
-        return graph_to_networkx(self.name, self.adjacency)
+        graph = load("networkx").Graph(name=self.name)
+        graph.add_nodes_from(range(self.n_nodes))
+        ends = (values.tolist() for values in edge_list(self.adjacency))
+        graph.add_weighted_edges_from(zip(*ends, strict=True))
+        return graph
 
     def to_igraph(self) -> Any:
         """Convert the layer to an `igraph.Graph` with edge attribute `weight` (needs igraph).
@@ -272,7 +276,11 @@ class Layer:
         >>> sorted(layer.to_igraph().get_edgelist())
         [(0, 1), (2, 3)]
         """
-        return graph_to_igraph(self.name, self.adjacency)
+        first, second, weights = edge_list(self.adjacency)
+        edges = np.column_stack([first, second]).tolist()
+        named, weighted = {"name": self.name}, {"weight": weights.tolist()}
+        igraph = load("igraph")
+        return igraph.Graph(self.n_nodes, edges, graph_attrs=named, edge_attrs=weighted)
 
 
 def padded_graph(

@@ -27,7 +27,7 @@ from rmgl.edges.local_scaling import LocalScaling
 from rmgl.edges.neighborhoods import require_list_memory
 from rmgl.edges.space import as_space
 from rmgl.matrix import Indices
-from rmgl.running.threads import Check
+from rmgl.running.threads import Check, no_check
 
 UNLABELED = -1
 AGREEING = 0.95
@@ -87,7 +87,7 @@ def check_classes(classes: Indices, n_clusters: int) -> None:
 
 
 def with_known(
-    candidates: Candidates, space: Any, known: Indices, check: Check = lambda: None
+    candidates: Candidates, space: Any, known: Indices, check: Check = no_check
 ) -> Candidates:
     """Tie candidates with the same known label and keep those with different ones apart. `space` is
     a matrix or a space.
